@@ -30,6 +30,7 @@ export const DATABASES: Record<string, { schema: string[]; driver?: 'durable-sql
       'durable-objects/mailbox/rules/schema.ts',
       'durable-objects/mailbox/incoming/schema.ts',
       'durable-objects/mailbox/outbox/schema.ts',
+      'durable-objects/mailbox/jmap/schema.ts',
     ],
     driver: 'durable-sqlite',
     // One row instead of two per insert: the table is its key's index.

@@ -1,5 +1,6 @@
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin';
 import { configDefaults, defineConfig } from 'vitest/config';
+import { PREACT_ALIAS } from './web/preact-alias.ts';
 
 const isLong = process.env.TESSERA_LONG === '1';
 
@@ -31,7 +32,10 @@ const migrations = {
 export default defineConfig({
   test: {
     projects: [
-      { test: { name: 'unit', ...files('unit'), testTimeout: isLong ? timeoutMs : 60_000, maxWorkers } },
+      {
+        resolve: { alias: PREACT_ALIAS },
+        test: { name: 'unit', ...files('unit'), testTimeout: isLong ? timeoutMs : 60_000, maxWorkers },
+      },
       {
         plugins: [
           cloudflareTest({

@@ -76,7 +76,7 @@ export const S3_ERROR_ADVICE: Readonly<Record<S3ErrorCode, string>> = {
   NoSuchWebsiteConfiguration: NO_FEATURE,
   NotImplemented: 'Leave the header or the operation out. Nothing was changed.',
   NotModified: 'Use the copy that you have.',
-  ObjectLockConfigurationNotFoundError: NO_FEATURE,
+  ObjectLockConfigurationNotFoundError: SET_FIRST,
   OperationAborted: RETRY,
   OwnershipControlsNotFoundError: SET_FIRST,
   PermanentRedirect: 'Use the endpoint of the message.',

@@ -6,7 +6,7 @@
  * only the first two and every other hostname only storage, over HTTPS only. On one origin (loopback) both answer.
  */
 import { registerUserObligation } from './identity/index.ts';
-import { mailboxObligation, receiveEmail } from './mail/index.ts';
+import { JMAP_WELL_KNOWN_PATH, mailboxObligation, receiveEmail } from './mail/index.ts';
 import { refusePlainHttp, serveStorage } from './object-storage/index.ts';
 import { bucketObligation } from './object-storage/user-deletion.ts';
 import { apiOf, consumeQueue, isAbsentPage, isServed, operationOf, runSchedules } from './products.ts';
@@ -47,7 +47,7 @@ function decideDestination(request: Request, env: Env): Destination {
   const isStorage = isServed(env, 'storage') && (appHost === '' || hostname !== appHost);
   const isVirtualHosted = s3Host !== '' && hostname.endsWith(`.${s3Host}`);
   if (isApp && !isVirtualHosted) {
-    if (path === '/v1' || path.startsWith('/v1/')) return 'api';
+    if (path === '/v1' || path.startsWith('/v1/') || path === JMAP_WELL_KNOWN_PATH) return 'api';
     if (path === '/_' || path.startsWith('/_/')) return 'web';
     const isBrowser =
       request.method === 'GET' &&

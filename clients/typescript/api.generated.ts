@@ -1437,7 +1437,7 @@ export interface DomainChange {
 
 export type DomainDetail = Domain & {
   dns_records: {
-    type: "TXT" | "MX";
+    type: "TXT" | "MX" | "SRV";
     name: string;
     value: string | null;
     purpose: string;
@@ -1454,6 +1454,32 @@ export interface QuarantinedMessage {
   size: number;
   virus: Record<string, any>;
   created_at: string;
+}
+
+export interface JmapSession {
+  capabilities: Record<string, any>;
+  accounts: Record<string, any>;
+  primaryAccounts: Record<string, string>;
+  username: string;
+  apiUrl: string;
+  downloadUrl: string;
+  uploadUrl: string;
+  eventSourceUrl: string;
+  state: string;
+  [key: string]: any;
+}
+
+export interface JmapResponse {
+  methodResponses: any[];
+  sessionState: string;
+  [key: string]: any;
+}
+
+export interface JmapUpload {
+  accountId: string;
+  blobId: string;
+  type: string;
+  size: number;
 }
 
 export interface StorageStats {
@@ -5055,6 +5081,113 @@ export namespace V1 {
     export type RequestBody = never;
     export type RequestHeaders = {};
     export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name GetJmapSession
+   * @summary JMAP: the session (RFC 8620 §2)
+   * @request GET:/v1/jmap/session
+   * @secure
+   */
+  export namespace GetJmapSession {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = JmapSession;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name CallJmap
+   * @summary JMAP: run method calls (RFC 8620 §3)
+   * @request POST:/v1/jmap/api
+   * @secure
+   */
+  export namespace CallJmap {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = object;
+    export type RequestHeaders = {};
+    export type ResponseBody = JmapResponse;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name UploadJmapBlob
+   * @summary JMAP: upload a file; the body is its raw bytes
+   * @request POST:/v1/jmap/upload/{account_id}
+   * @secure
+   */
+  export namespace UploadJmapBlob {
+    export type RequestParams = {
+      /** @maxLength 255 */
+      accountId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = File;
+    export type RequestHeaders = {};
+    export type ResponseBody = JmapUpload;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name DownloadJmapBlob
+   * @summary JMAP: download a blob
+   * @request GET:/v1/jmap/download/{account_id}/{blob_id}/{name}
+   * @secure
+   */
+  export namespace DownloadJmapBlob {
+    export type RequestParams = {
+      /** @maxLength 255 */
+      accountId: string;
+      /** @maxLength 255 */
+      blobId: string;
+      /** @maxLength 2000 */
+      name: string;
+    };
+    export type RequestQuery = {
+      /** @maxLength 200 */
+      type?: string;
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = File;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name WatchJmap
+   * @summary JMAP: receive state changes as an event stream
+   * @request GET:/v1/jmap/event-source
+   * @secure
+   */
+  export namespace WatchJmap {
+    export type RequestParams = {};
+    export type RequestQuery = {
+      /**
+       * @maxLength 1000
+       * @default "*"
+       */
+      types?: string;
+      /** @default "no" */
+      closeafter?: "state" | "no";
+      /**
+       * @min 0
+       * @max 86400
+       * @default 0
+       */
+      ping?: number | null;
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = string;
   }
 
   /**

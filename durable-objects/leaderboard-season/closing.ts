@@ -145,9 +145,8 @@ export class SeasonClosing {
     if (first === undefined || last === undefined) {
       return this.#continue(closing, 'lookups', { lookups: { shard: shard + 1, file: 0, after: '', players } });
     }
-    const rows = entries.map(({ userId, score, reached }) => [userId, score, reached]);
     const name = lookupName(shard, file);
-    await writeFile(this.#env, `${closing.archive}/${name}`, rows);
+    await writeFile(this.#env, `${closing.archive}/${name}`, entries.map(toArchivedEntry));
     this.#store.recordFile('lookup', shard, file, { name, first: first.userId });
     const lookups = { shard, file: file + 1, after: last.userId, players: players + entries.length };
     return this.#continue(closing, 'lookups', { lookups });

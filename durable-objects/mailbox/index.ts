@@ -24,8 +24,8 @@ import { ok, type Result } from '../../workers/shared/result.ts';
 import { settingsOf } from '../../workers/shared/settings.ts';
 import { answerClose } from '../../workers/shared/web-socket.ts';
 import { keepTransportWakes, runWake } from './alarm/wakes.ts';
+import { JmapCalls } from './calls/jmap-calls.ts';
 import type { EventMessage } from './calls/listeners.ts';
-import { OutboxCalls } from './calls/outbox-calls.ts';
 import type { NoMailbox } from './calls/transactions.ts';
 import { PRUNE_INTERVAL_MS, readState } from './database/change-store.ts';
 import {
@@ -37,6 +37,7 @@ import {
   takeDueWakes,
   writeMailbox,
 } from './database/store.ts';
+import { endSubscriptions } from './jmap/push-store.ts';
 import { createRoleFolders } from './messages/folder-store.ts';
 
 export type { ReadError } from './calls/message-calls.ts';
@@ -56,7 +57,7 @@ export interface NamespaceOwner {
   readonly runs: number;
 }
 
-export class Mailbox extends OutboxCalls {
+export class Mailbox extends JmapCalls {
   /** Creates the mailbox with its folders. If it exists, updates its type and limit. */
   async createMailbox(mailbox: NewMailbox): Promise<void> {
     const { database, now } = this.transactions;
@@ -100,9 +101,10 @@ export class Mailbox extends OutboxCalls {
     await this.transactions.open();
   }
 
-  /** Closes the sockets of sessions that ended. */
+  /** Closes the sockets of credentials that ended, and ends their push subscriptions. */
   async closeSockets(which: { readonly only?: string; readonly except?: string }): Promise<void> {
     this.transactions.listeners.close(which);
+    endSubscriptions(this.transactions.database.sql, which);
   }
 
   override webSocketMessage(): void {

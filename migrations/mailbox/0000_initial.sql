@@ -303,4 +303,30 @@ CREATE TABLE `submission` (
 	`created_at` integer NOT NULL
 );
 --> statement-breakpoint
-CREATE INDEX `submission_age` ON `submission` (`created_at`);
+CREATE INDEX `submission_age` ON `submission` (`created_at`);--> statement-breakpoint
+CREATE TABLE `email_submission` (
+	`submission_id` text PRIMARY KEY NOT NULL,
+	`message_id` text NOT NULL,
+	`thread` integer NOT NULL,
+	`identity_id` text NOT NULL,
+	`envelope` text NOT NULL,
+	`send_at` integer NOT NULL,
+	`created_at` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE INDEX `email_submission_message` ON `email_submission` (`message_id`);--> statement-breakpoint
+CREATE TABLE `push_subscription` (
+	`subscription_id` text PRIMARY KEY NOT NULL,
+	`credential_id` text NOT NULL,
+	`device_client_id` text NOT NULL,
+	`url` text NOT NULL,
+	`keys` text,
+	`types` text,
+	`code` text NOT NULL,
+	`is_verified` integer NOT NULL,
+	`is_code_sent` integer NOT NULL,
+	`pushed_state` integer NOT NULL,
+	`failures` integer NOT NULL,
+	`next_at` integer NOT NULL,
+	`expires_at` integer NOT NULL
+);

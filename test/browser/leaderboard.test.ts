@@ -110,7 +110,7 @@ describe.skipIf(!hasChromium)('the leaderboard page', () => {
     await page.goto(`${server.url}/_/leaderboard`);
     await page.getByText('Live', { exact: true }).waitFor();
     await server.stop();
-    await page.getByText('Away, trying again').waitFor();
+    await page.getByText('Reconnecting…').waitFor();
     await server.start();
     await score('late', 90, 'Late');
     await eventually(async () => (await shown(page))[0]).toBe('1 Late 90');
@@ -126,6 +126,43 @@ describe.skipIf(!hasChromium)('the leaderboard page', () => {
     await page.getByText('Live', { exact: true }).waitFor();
     await score('by-events', 150, 'By events');
     await eventually(async () => (await shown(page))[0]).toBe('1 By events 150');
+    await page.context().close();
+  });
+
+  it('shows the first three on a podium, the time that is left, moves, and the places down to 100', async () => {
+    const { page, troubles } = await openTab(browser);
+    await page.goto(`${server.url}/_/leaderboard`);
+    await page.getByText('Live', { exact: true }).waitFor();
+    await eventually(() => shown(page)).toHaveLength(10);
+    const first = (await shown(page))[0] ?? '';
+    expect(first).toContain(await page.locator('.podium .stand-1 strong').innerText());
+    await page.locator('time.countdown', { hasText: 'Ends in' }).waitFor();
+    const fifth = page.getByRole('table', { name: 'Top list' }).locator('tbody tr').nth(4);
+    const id = (await fifth.getAttribute('data-id')) ?? '';
+    await score(id, 100_000);
+    await eventually(async () => (await shown(page))[0]).toContain('100');
+    await page.getByText('Up 4 since you opened this page').waitFor();
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Show the first 100' }).click();
+    await eventually(async () => (await shown(page)).length).toBeGreaterThan(30);
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
+  it('remembers which player the visitor is, and jumps to their rank', async () => {
+    const { page, troubles } = await openTab(browser);
+    await page.goto(`${server.url}/_/leaderboard#/?player=player-12`);
+    const card = page.getByRole('region', { name: 'Player' });
+    await card.getByRole('button', { name: 'This is me' }).click();
+    await card.getByText('you', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Close player' }).click();
+    await card.waitFor({ state: 'detached' });
+    await page.reload();
+    await page.getByRole('button', { name: 'My rank' }).click();
+    await card.getByRole('heading', { name: 'Player 12' }).waitFor();
+    await card.getByRole('button', { name: 'This is me', pressed: true }).click();
+    await page.getByRole('button', { name: 'My rank' }).waitFor({ state: 'detached' });
+    expect(troubles).toEqual([]);
     await page.context().close();
   });
 

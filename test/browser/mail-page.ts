@@ -90,6 +90,12 @@ export async function enter(page: Page, address: string): Promise<void> {
   await page.keyboard.press('Enter');
 }
 
+export async function signOut(page: Page): Promise<void> {
+  await page.getByRole('button', { name: /^Account of/ }).click();
+  const menu = page.getByRole('dialog', { name: 'Account and appearance' });
+  await menu.getByRole('button', { name: 'Sign out' }).click();
+}
+
 /** Confirms the session in the dialog that a sensitive action opens. */
 export async function confirmWithPassword(page: Page): Promise<void> {
   const dialog = page.getByRole('dialog', { name: 'Confirm with your password' });

@@ -278,7 +278,12 @@ describe('an event id', () => {
     await post({ user_id: 'once', points: 4, event_id: 'match-2', user_name: 'Renamed' });
     const again = await post(win);
     expect(again.status).toBe(200);
-    expect(again.body).toEqual({ ...first.body, duplicate: true, as_of: expect.any(String) });
+    expect(again.body).toEqual({
+      ...first.body,
+      duplicate: true,
+      as_of: expect.any(String),
+      written_at: expect.any(String),
+    });
     expect((await post({ ...win, points: 5 })).body.code).toBe('event_conflict');
     const { body } = await get('/v1/scores/once');
     expect([body.user_info.score, body.user_info.user_name]).toEqual([7, 'Renamed']);

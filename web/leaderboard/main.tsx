@@ -1,17 +1,23 @@
 /** `/_/leaderboard`: the live board, a player with neighbours, past seasons, the distribution of scores. */
 import { type FormEvent, useEffect, useRef, useState } from 'react';
 import { describeError } from '../shared/api.ts';
-import { formatDateTime, formatNumber } from '../shared/format.ts';
+import { formatCount, formatDateTime, formatNumber } from '../shared/format.ts';
 import { go, toHash, useRoute } from '../shared/hash-route.ts';
-import { mount, TopBar } from '../shared/page.tsx';
+import { mount, Rail } from '../shared/page.tsx';
 import { useStore } from '../shared/store.ts';
-import { showError } from '../shared/toasts.tsx';
+import { fill, texts } from '../shared/texts/index.ts';
+import { showError, showToast } from '../shared/toasts.tsx';
 import { describeSeason, loadSeasons, loadTop, type Season, type TopList } from './api.ts';
 import { Distribution } from './distribution.tsx';
 import './leaderboard.css';
 import { live, watchTop } from './live.ts';
+import { me } from './me.ts';
 import { Player, usePlayer } from './player.tsx';
+import { Podium } from './podium.tsx';
+import { endOfSeason, timeLeft } from './season-end.ts';
 import { Standings } from './standings.tsx';
+
+const { board: t } = texts.app;
 
 /** Shortest interval between reads of the player panel or the chart. */
 const PLAYER_REFRESH_MS = 1000;
@@ -46,6 +52,36 @@ function useTick(isLive: boolean): number {
     return () => clearInterval(timer);
   }, [isLive]);
   return tick;
+}
+
+/** Limit of the API for one read. Places further down are found by the player. */
+const LIVE_ROWS_MAX = 100;
+
+/** The places below the live top list, read at intervals once the visitor asks for them. */
+function useMoreLive(isAsked: boolean, tick: number): TopList['data'] {
+  const [rows, setRows] = useState<TopList['data']>([]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new tick starts another read
+  useEffect(() => {
+    if (!isAsked) {
+      setRows([]);
+      return;
+    }
+    let isCurrent = true;
+    loadTop({ limit: LIVE_ROWS_MAX }).then(
+      (top) => isCurrent && setRows(top.data),
+      () => undefined,
+    );
+    return () => {
+      isCurrent = false;
+    };
+  }, [isAsked, tick]);
+  return rows;
+}
+
+/** The live rows, and below them those of the longer list. */
+function joinRows(top: TopList['data'], longer: TopList['data']): TopList['data'] {
+  const shown = new Set(top.map((row) => row.user_id));
+  return [...top, ...longer.slice(top.length).filter((row) => !shown.has(row.user_id))];
 }
 
 /** The board of a season: the live one, or pages of a past one. */
@@ -85,9 +121,26 @@ function useBoard(season: string | null) {
   return { top, rows: more.length > 0 && top ? [...top.data, ...more] : (top?.data ?? []), error, cursor, loadMore };
 }
 
+/** For example "Ends in 3 days 4 h". */
+function Countdown({ season }: { season: string }) {
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), 30_000);
+    return () => clearInterval(timer);
+  }, []);
+  const left = timeLeft(season, now);
+  if (!left) return null;
+  const parts = { days: formatCount(left.days), hours: formatCount(left.hours), minutes: formatCount(left.minutes) };
+  return (
+    <time className="countdown" dateTime={new Date(endOfSeason(season)).toISOString()}>
+      {fill(left.days > 0 ? t.endsInDays : t.endsInHours, parts)}
+    </time>
+  );
+}
+
 function LiveBadge() {
   const status = useStore(live, (state) => state.status);
-  const text = { connecting: 'Connecting …', live: 'Live', away: 'Away, trying again' }[status];
+  const text = { connecting: t.connecting, live: 'Live', away: t.away }[status];
   return (
     <span className={status === 'live' ? 'badge good live' : 'badge warn'} role="status">
       {text}
@@ -117,12 +170,29 @@ function FindPlayer({ onFind }: { onFind: (userId: string) => void }) {
   );
 }
 
+/** Opens the visitor's own player. */
+function MyRank({ onFind }: { onFind: (userId: string) => void }) {
+  const userId = useStore(me, (state) => state.userId);
+  if (userId === null) return null;
+  return (
+    <button type="button" onClick={() => onFind(userId)}>
+      {t.myRank}
+    </button>
+  );
+}
+
 function EmbedHint() {
   const code = `<iframe src="${location.origin}/_/embed/leaderboard" width="320" height="460" title="Leaderboard"></iframe>`;
   return (
     <details className="small">
       <summary>Put this board on your own page</summary>
       <pre className="embed-code">{code}</pre>
+      <button
+        type="button"
+        onClick={() => void navigator.clipboard.writeText(code).then(() => showToast(t.copied), showError)}
+      >
+        {t.copy}
+      </button>
     </details>
   );
 }
@@ -136,6 +206,9 @@ function LeaderboardPage() {
   // Most players are far below the top list. Their changes are not pushed, so read them at intervals.
   const tick = useTick(season === null);
   const playerRefresh = useThrottled(`${top?.as_of} ${tick}`, PLAYER_REFRESH_MS);
+  const [isMoreAsked, setMoreAsked] = useState(false);
+  const more = useMoreLive(isMoreAsked && season === null, tick);
+  const shownRows = season === null && top ? joinRows(top.data, more) : rows;
   const chartRefresh = useThrottled(`${top?.as_of} ${tick}`, CHART_REFRESH_MS);
   const player = usePlayer(playerId, season, playerRefresh);
   const visit = (next: { season?: string | null; player?: string | null }) => {
@@ -148,7 +221,7 @@ function LeaderboardPage() {
   const shown = top?.season ?? season;
   return (
     <>
-      <TopBar current="leaderboard" />
+      <Rail current="leaderboard" />
       <main id="main" className="page leaderboard">
         <header className="board-head">
           <div className="grow">
@@ -156,9 +229,11 @@ function LeaderboardPage() {
             <p className="muted">
               {top ? formatNumber(top.players, 'player') : ' '}
               {season !== null && ' · final standings'}
+              {season === null && top && <Countdown season={top.season} />}
             </p>
           </div>
           {season === null && <LiveBadge />}
+          <MyRank onFind={(userId) => visit({ player: userId })} />
           <label className="season">
             <span className="visually-hidden">Season</span>
             <select value={season ?? ''} onChange={(event) => visit({ season: event.target.value || null })}>
@@ -181,13 +256,20 @@ function LeaderboardPage() {
               {top && rows.length === 0 && (
                 <p className="muted empty">Nobody has scored yet. The board fills as soon as a game server posts.</p>
               )}
+              <Podium rows={shownRows} />
               {rows.length > 0 && (
                 <Standings
-                  rows={rows}
+                  season={season === null ? (top?.season ?? null) : null}
+                  rows={shownRows}
                   caption="Top list"
                   here={playerId}
                   onPick={(userId) => visit({ player: userId })}
                 />
+              )}
+              {season === null && !isMoreAsked && top && top.players > top.data.length && rows.length > 0 && (
+                <button type="button" className="quiet" onClick={() => setMoreAsked(true)}>
+                  {t.showMore}
+                </button>
               )}
               {cursor !== null && (
                 <button type="button" className="quiet" onClick={loadMore}>

@@ -2,8 +2,13 @@
 import { useEffect, useRef, useState } from 'react';
 import { ApiError, describeError } from '../shared/api.ts';
 import { formatCount } from '../shared/format.ts';
+import { useStore } from '../shared/store.ts';
+import { texts } from '../shared/texts/index.ts';
 import { loadNeighbors, loadPlayer, type PlayerInfo, type Standing } from './api.ts';
+import { me, setMe } from './me.ts';
 import { Standings } from './standings.tsx';
+
+const { board: t } = texts.app;
 
 interface Loaded {
   info: PlayerInfo;
@@ -70,6 +75,7 @@ interface Props {
 }
 
 export function Player({ loaded, error, onPick, onClear }: Props) {
+  const own = useStore(me, (state) => state.userId);
   return (
     <div role="status">
       {error && <p className="error-box">{error}</p>}
@@ -93,6 +99,15 @@ export function Player({ loaded, error, onPick, onClear }: Props) {
             </span>
           </p>
           <p className="muted small">{describePlace(loaded.info)}</p>
+          <div>
+            <button
+              type="button"
+              aria-pressed={own === loaded.info.user_id}
+              onClick={() => setMe(own === loaded.info.user_id ? null : loaded.info.user_id)}
+            >
+              {t.thisIsMe}
+            </button>
+          </div>
           <Standings rows={loaded.around} caption="Players around" here={loaded.info.user_id} onPick={onPick} />
         </section>
       )}

@@ -1,7 +1,12 @@
-/** Standings as a table. Rows slide to their new positions; the document always has the true order. */
+/** Standings as a table, with the moves since the page was opened. Rows slide to their new positions; the document always has the true order. */
 import { useLayoutEffect, useRef } from 'react';
 import { formatCount } from '../shared/format.ts';
+import { useStore } from '../shared/store.ts';
+import { fill, texts } from '../shared/texts/index.ts';
 import type { Standing } from './api.ts';
+import { me } from './me.ts';
+
+const { board: t } = texts.app;
 
 const GLIDE_MS = 420;
 
@@ -41,15 +46,44 @@ function useGlide(rows: readonly Standing[]) {
   return body;
 }
 
+/** The rank of each player when this page first saw them. */
+const firstRanks = new Map<string, number>();
+
+/** Places that a player has gained since then; 0 for a new one. */
+function climbed({ user_id: userId, rank }: Standing, season: string): number {
+  const key = `${season} ${userId}`;
+  const before = firstRanks.get(key);
+  if (before === undefined) firstRanks.set(key, rank);
+  return (before ?? rank) - rank;
+}
+
+function Move({ places }: { places: number }) {
+  if (places === 0) return null;
+  const count = formatCount(Math.abs(places));
+  const label = fill(places > 0 ? t.up : t.down, { count });
+  return (
+    <span className={places > 0 ? 'move good-text' : 'move danger-text'} data-tip={label}>
+      <span aria-hidden="true">
+        {places > 0 ? '▲' : '▼'}
+        {count}
+      </span>
+      <span className="visually-hidden">{label}</span>
+    </span>
+  );
+}
+
 interface Props {
+  /** Moves are shown in the current season only. */
+  season?: string | null;
   rows: readonly Standing[];
   caption: string;
   here?: string | null;
   onPick?: (userId: string) => void;
 }
 
-export function Standings({ rows, caption, here, onPick }: Props) {
+export function Standings({ season = null, rows, caption, here, onPick }: Props) {
   const body = useGlide(rows);
+  const own = useStore(me, (state) => state.userId);
   const best = Math.max(1, rows[0]?.score ?? 1);
   return (
     <table className="standings">
@@ -78,6 +112,8 @@ export function Standings({ rows, caption, here, onPick }: Props) {
                 <span className="name">{row.user_name || row.user_id}</span>
               )}
               {row.user_id === here && <span className="badge">selected</span>}
+              {row.user_id === own && <span className="badge good">{t.you}</span>}
+              {season !== null && <Move places={climbed(row, season)} />}
               <meter className="bar" aria-hidden="true" min={0} max={best} value={row.score} />
             </th>
             <td className="numeric score">{formatCount(row.score)}</td>

@@ -14,7 +14,13 @@ interface Domain {
   is_held: boolean;
 }
 interface Detail extends Domain {
-  dns_records: { type: 'TXT' | 'MX'; name: string; value: string | null; purpose: string; seen: boolean | null }[];
+  dns_records: {
+    type: 'TXT' | 'MX' | 'SRV';
+    name: string;
+    value: string | null;
+    purpose: string;
+    seen: boolean | null;
+  }[];
 }
 
 function Seen({ seen }: { seen: boolean | null }) {

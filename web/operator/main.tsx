@@ -1,11 +1,13 @@
 /** `/_/operator`: the state of the service and maintenance jobs, with the operator's token. */
 import { type FormEvent, useState } from 'react';
 import { callJson, describeError } from '../shared/api.ts';
+import { useCommands } from '../shared/commands.ts';
 import { isServed, useConfig } from '../shared/config.ts';
 import { focusRegion } from '../shared/focus-keeper.ts';
-import { toHash, useRoute } from '../shared/hash-route.ts';
-import { mount, TopBar } from '../shared/page.tsx';
+import { go, toHash, useRoute } from '../shared/hash-route.ts';
+import { mount, Rail } from '../shared/page.tsx';
 import { useStore } from '../shared/store.ts';
+import { fill, texts } from '../shared/texts/index.ts';
 import { Domains } from './domains.tsx';
 import { Health } from './health.tsx';
 import './operator.css';
@@ -111,15 +113,23 @@ function Operator() {
   const config = useConfig();
   const tabs = TABS.filter(([, , , product]) => product === null || isServed(config, product));
   const [name, , View] = tabs.find(([tab]) => tab === parts[0]) ?? TABS[0];
+  useCommands(() =>
+    token
+      ? tabs.map(([tab, label]) => ({
+          title: fill(texts.app.palette.open, { name: `${texts.app.pages.operator} → ${label}` }),
+          icon: 'operator' as const,
+          run: () => go(toHash([tab])),
+        }))
+      : [],
+  );
   return (
     <>
-      <TopBar current="operator">
-        {token && (
-          <button type="button" className="quiet" onClick={signOut}>
-            Sign out
-          </button>
-        )}
-      </TopBar>
+      <Rail
+        current="operator"
+        account={
+          token ? { name: texts.app.pages.operator, detail: texts.app.operator.account, onSignOut: signOut } : null
+        }
+      />
       <main id="main">
         {!token && (
           <>

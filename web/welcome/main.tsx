@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'react';
 import { call } from '../shared/api.ts';
 import { isServed, useConfig } from '../shared/config.ts';
-import { mount, TopBar } from '../shared/page.tsx';
+import { mount, Rail } from '../shared/page.tsx';
 import './welcome.css';
 
 type Health = 'asking' | 'ok' | 'ill' | 'away';
@@ -32,7 +32,7 @@ function Welcome() {
   const [text, badge] = HEALTH_TEXT[health];
   return (
     <>
-      <TopBar current={null} />
+      <Rail current={null} />
       <main id="main" className="page welcome">
         <h1>{config === null || config.products.length === 3 ? 'Three services, one place' : 'Tessera'}</h1>
         <p className="muted lead">

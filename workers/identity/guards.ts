@@ -60,6 +60,9 @@ async function admit(c: Context<JsonApiEnv>, caller: Awaited<Found>): Found {
 }
 
 const findBearer = once((c) => authenticateBearer(c.req.header('authorization') ?? null, c.env, createClock(c.env)()));
+const findClientCaller = once((c) =>
+  authenticateBearer(toBearer(c.req.header('authorization') ?? null), c.env, createClock(c.env)()),
+);
 const findMailCaller = once((c) => authenticateMailRequest(c.req.raw, c.env, createClock(c.env)()));
 
 /** The caller as the audit log names it. A token acts for itself, even if it belongs to a user. */
@@ -131,8 +134,34 @@ export const authorizeFirst =
 const missingScope = (scope: Scope) => problem(403, 'missing_scope', `Requires a token with the scope ${scope}.`);
 
 /** The user of a mail session (bearer or cookie) or of a token with the scope `mail`. */
-export async function requireMailUser(c: Context<JsonApiEnv>): Promise<Result<UserPrincipal, Problem>> {
-  const caller = await findMailCaller(c);
+export const requireMailUser = async (c: Context<JsonApiEnv>): Promise<Result<UserPrincipal, Problem>> =>
+  toMailUser(c, await findMailCaller(c));
+
+/** As `requireMailUser`, for mail clients: never by cookie, and a token may be the password of Basic authentication. */
+export async function requireMailClient(c: Context<JsonApiEnv>): Promise<Result<UserPrincipal, Problem>> {
+  const user = toMailUser(c, await findClientCaller(c));
+  const name = parseBasic(c.req.header('authorization') ?? '')?.name.toLowerCase();
+  if (!user.ok || name === undefined) return user;
+  const isOwn = name === user.value.email?.toLowerCase() || name === user.value.userName.toLowerCase();
+  return isOwn ? user : err(toProblem({ kind: 'invalid_credential' }));
+}
+
+/** RFC 7617: name and password in UTF-8. */
+function parseBasic(authorization: string): { readonly name: string; readonly password: string } | null {
+  const encoded = /^Basic +([A-Za-z0-9+/=_-]+)$/i.exec(authorization)?.[1];
+  if (encoded === undefined) return null;
+  const text = Buffer.from(encoded, 'base64').toString('utf8');
+  const colon = text.indexOf(':');
+  return colon < 0 ? null : { name: text.slice(0, colon), password: text.slice(colon + 1) };
+}
+
+/** Only tokens and sessions: the account's own password is never accepted here, as it could not ask for a second factor. */
+function toBearer(authorization: string | null): string | null {
+  const basic = authorization === null ? null : parseBasic(authorization);
+  return basic ? `Bearer ${basic.password}` : authorization;
+}
+
+function toMailUser(c: Context<JsonApiEnv>, caller: Awaited<Found>): Result<UserPrincipal, Problem> {
   if (!caller.ok) return err(toProblem(caller.error));
   const principal = caller.value;
   if (principal === null) return err(UNAUTHENTICATED);

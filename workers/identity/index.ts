@@ -21,7 +21,7 @@ export type { S3AuthFailure } from './domain/s3-auth-failure.ts';
 export { S3_SUBRESOURCES, type S3Subresource } from './domain/s3-subresources.ts';
 export { isSigV2Query } from './domain/sigv2.ts';
 export { parseAmzDate } from './domain/sigv4-credentials.ts';
-export { authorizeFirst, requireMailUser, requireOperator, requireScope } from './guards.ts';
+export { authorizeFirst, requireMailClient, requireMailUser, requireOperator, requireScope } from './guards.ts';
 export { createLoginStore } from './login-store.ts';
 export type { SecretKeeper } from './master-key.ts';
 export { operatorSecrets } from './operators.ts';
@@ -57,7 +57,7 @@ export {
   type SecondFactorError,
   totpSecrets,
 } from './second-factor.ts';
-export { openSecret, sealSecret } from './secrets.ts';
+export { deriveSecret, openSecret, sealSecret } from './secrets.ts';
 export {
   admitAction,
   admitClient,

@@ -5,7 +5,7 @@
  * Form: `v1.<key name>.<nonce>.<ciphertext and tag>`, the last two in base64url. The context, which names the record,
  * is authenticated too: a sealed text copied to another record does not open.
  */
-import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
 import { err, ok, type Result } from '../shared/result.ts';
 import { MisconfiguredError } from '../shared/settings.ts';
 
@@ -74,3 +74,7 @@ export function openSecret(
 /** Whether a text was sealed with the current MASTER_KEY. If not, it needs sealing again. */
 export const isSealedByCurrentKey = (sealed: string, keys: MasterKeys): boolean =>
   sealed.split('.')[1] === readKey(keys.MASTER_KEY).name;
+
+/** A secret of 32 bytes for one purpose. The same key and purpose give the same secret, which changes when MASTER_KEY does. */
+export const deriveSecret = (purpose: string, keys: MasterKeys): Buffer =>
+  Buffer.from(hkdfSync('sha256', readKey(keys.MASTER_KEY).bytes, '', purpose, KEY_BYTES));

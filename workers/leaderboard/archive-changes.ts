@@ -12,7 +12,6 @@ import { shardOf } from './domain/shard-map.ts';
 import { compareStandings, type TopEntry } from './domain/standing.ts';
 import {
   type ArchivedEntry,
-  type ArchivedLookup,
   type ArchiveManifest,
   fromArchivedEntry,
   locationsOf,
@@ -127,12 +126,8 @@ class ArchiveDraft {
     const hidden = (await this.#readHidden()).find(([id]) => id === userId);
     if (hidden !== undefined) return { ...fromArchivedEntry(hidden), isHidden: true };
     const file = locateLookup(this.#manifest, userId);
-    const row = file === null ? undefined : (await this.#read<ArchivedLookup>(file.name)).find(([id]) => id === userId);
-    if (row === undefined) return null;
-    const at = locateFile(this.#manifest, { userId, score: row[1], reached: row[2] });
-    const rows = await this.#read<ArchivedEntry>(this.#manifest.standings[at]?.name ?? '');
-    const entry = rows.find(([id]) => id === userId);
-    return entry === undefined ? null : { ...fromArchivedEntry(entry), isHidden: false };
+    const row = file === null ? undefined : (await this.#read<ArchivedEntry>(file.name)).find(([id]) => id === userId);
+    return row === undefined ? null : { ...fromArchivedEntry(row), isHidden: false };
   }
 
   async rankOf(entry: TopEntry): Promise<number> {
@@ -167,7 +162,7 @@ class ArchiveDraft {
     const grown = [...rows, toArchivedEntry(entry)];
     grown.sort((a, b) => compareStandings(fromArchivedEntry(a), fromArchivedEntry(b)));
     this.#replaceStandings(file, grown, 1, entry.score);
-    await this.#setLookup(entry.userId, [entry.userId, entry.score, entry.reached]);
+    await this.#setLookup(entry.userId, toArchivedEntry(entry));
   }
 
   async addHidden(entry: TopEntry): Promise<void> {
@@ -227,11 +222,11 @@ class ArchiveDraft {
     this.#manifest = { ...this.#manifest, standings, distributions, players: this.#manifest.players + more };
   }
 
-  async #setLookup(userId: string, row: ArchivedLookup | null): Promise<void> {
+  async #setLookup(userId: string, row: ArchivedEntry | null): Promise<void> {
     const shard = shardOf(userId, this.#manifest.shards);
     const files = this.#manifest.lookups[shard] ?? [];
     const old = locateLookup(this.#manifest, userId) ?? files[0] ?? null;
-    const others = (old === null ? [] : await this.#read<ArchivedLookup>(old.name)).filter(([id]) => id !== userId);
+    const others = (old === null ? [] : await this.#read<ArchivedEntry>(old.name)).filter(([id]) => id !== userId);
     const rows = [...others, ...(row === null ? [] : [row])].sort(([a], [b]) => (a < b ? -1 : 1));
     const [first] = rows;
     const name = this.#replace(old?.name ?? null, rows);

@@ -3,17 +3,15 @@
 import type { Standings, StandingsPage } from './domain/board.ts';
 import type { Distribution } from './domain/distribution.ts';
 import { shardOf } from './domain/shard-map.ts';
-import { compareStandings, type RankedEntry, type StandingKey } from './domain/standing.ts';
+import { compareStandings, type RankedEntry, type StandingKey, type TopEntry } from './domain/standing.ts';
 import {
-  type ArchivedEntry,
-  type ArchivedLookup,
   type ArchiveManifest,
-  fromArchivedEntry,
   type LookupFile,
   manifestKey,
   readText,
   STANDINGS_FILE_ENTRIES,
   type StandingsFile,
+  toStandingKey,
 } from './records/archive-files.ts';
 import { ArchiveRows } from './records/archive-rows.ts';
 import type { StandingsReader } from './standings-reader.ts';
@@ -97,10 +95,10 @@ class ArchiveReader {
     for (; file < this.#manifest.standings.length; file++) {
       if (entries.length === limit) return { entries, end };
       const rows = await this.#open(file);
-      let at = after === null ? 0 : rows.search((row) => compareStandings(toKey(row), after) <= 0);
+      let at = after === null ? 0 : rows.search((row) => compareStandings(row, after) <= 0);
       for (; at < rows.length && entries.length < limit; at++) {
         pushListed(entries, this.#rank(file, rows, at, entries.at(-1)));
-        end = toKey(rows.at(at));
+        end = toStandingKey(rows.at(at));
       }
       if (at < rows.length) return { entries, end };
     }
@@ -108,18 +106,16 @@ class ArchiveReader {
   }
 
   async standings(userIds: readonly string[]): Promise<Standings> {
-    const found = new Map<string, RankedEntry>();
-    const keys = (await inParts([...new Set(userIds)], (userId) => this.findKey(userId))).filter((key) => key !== null);
-    const byFile = Map.groupBy(keys, (key) => locateFile(this.#manifest, key));
-    await inParts([...byFile], async ([file, wanted]) => {
-      const rows = await this.#open(file);
-      for (const key of wanted) {
-        const at = rows.search((row) => compareStandings(toKey(row), key) < 0);
-        if (at < rows.length && rows.at(at)[0] === key.userId) found.set(key.userId, this.#rank(file, rows, at));
-      }
-    });
     const { players, sealedAt: asOf } = this.#manifest;
-    return { entries: userIds.map((userId) => found.get(userId) ?? null), players, asOf };
+    const byFile = Map.groupBy(await this.#findEntries(userIds), (entry) => locateFile(this.#manifest, entry));
+    const ranked = await inParts([...byFile], async ([file, entries]) => {
+      const { first } = this.#manifest.standings[file] as StandingsFile;
+      const isSure = entries.every(({ score }) => score === first.score);
+      const rows = isSure ? null : await this.#open(file);
+      return entries.map((entry) => ({ ...entry, rank: this.#rankOf(entry.score, file, rows) }));
+    });
+    const byId = new Map(ranked.flat().map((entry) => [entry.userId, entry]));
+    return { entries: userIds.map((userId) => byId.get(userId) ?? null), players, asOf };
   }
 
   async neighbors(userId: string, radius: number) {
@@ -129,7 +125,7 @@ class ArchiveReader {
     const before: RankedEntry[] = [];
     const after: RankedEntry[] = [];
     let rows = await this.#open(own);
-    const at = rows.search((row) => compareStandings(toKey(row), key) < 0);
+    const at = rows.search((row) => compareStandings(row, key) < 0);
     for (let file = own, i = at - 1; file >= 0 && before.length < radius; i--) {
       if (i >= 0) pushListed(before, this.#rank(file, rows, i));
       else if (--file >= 0) {
@@ -156,26 +152,39 @@ class ArchiveReader {
 
   /** The key of a listed player; null for others. */
   async findKey(userId: string): Promise<StandingKey | null> {
-    const file = locateLookup(this.#manifest, userId);
-    if (file === null) return null;
-    const row = (await this.#openFile<ArchivedLookup>(file.name)).find(userId);
-    return row === null ? null : { userId, score: row[1], reached: row[2] };
+    return (await this.#findEntries([userId]))[0] ?? null;
+  }
+
+  /** The listed players of some ids. */
+  async #findEntries(userIds: readonly string[]): Promise<TopEntry[]> {
+    const byFile = Map.groupBy(new Set(userIds), (userId) => locateLookup(this.#manifest, userId));
+    const found = await inParts([...byFile], async ([file, ids]) => {
+      if (file === null) return [];
+      const rows = await this.#openFile(file.name);
+      return ids.flatMap((userId) => rows.find(userId) ?? []);
+    });
+    return found.flat();
   }
 
   /** The player at a position. @param previous the entry before, if it is known. */
-  #rank(file: number, rows: ArchiveRows<ArchivedEntry>, at: number, previous?: RankedEntry): RankedEntry {
-    const entry = fromArchivedEntry(rows.at(at));
-    const { first, place, rank } = this.#manifest.standings[file] as StandingsFile;
-    if (entry.score === first.score) return { ...entry, rank };
-    if (entry.score === previous?.score) return { ...entry, rank: previous.rank };
-    return { ...entry, rank: place + rows.search((row) => row[2] > entry.score) + 1 };
+  #rank(file: number, rows: ArchiveRows, at: number, previous?: RankedEntry): RankedEntry {
+    const entry = rows.at(at);
+    const rank = entry.score === previous?.score ? previous.rank : this.#rankOf(entry.score, file, rows);
+    return { ...entry, rank };
   }
 
-  #open(file: number): Promise<ArchiveRows<ArchivedEntry>> {
+  /** @param rows of the file; not needed for the score of its first row. */
+  #rankOf(score: number, file: number, rows: ArchiveRows | null): number {
+    const { first, place, rank } = this.#manifest.standings[file] as StandingsFile;
+    if (score === first.score || rows === null) return rank;
+    return place + rows.search((row) => row.score > score) + 1;
+  }
+
+  #open(file: number): Promise<ArchiveRows> {
     return this.#openFile((this.#manifest.standings[file] as StandingsFile).name);
   }
 
-  async #openFile<T extends readonly unknown[]>(name: string): Promise<ArchiveRows<T>> {
+  async #openFile(name: string): Promise<ArchiveRows> {
     const text = await readText(this.#env, `${this.#archive}/${name}`);
     if (text === null) throw new MissingFileError(`${this.#archive}/${name} is whole in no location`);
     return new ArchiveRows(text);
@@ -186,8 +195,6 @@ class ArchiveReader {
 function pushListed(list: RankedEntry[], entry: RankedEntry): void {
   if (entry.userId !== '') list.push(entry);
 }
-
-const toKey = ([userId, , score, reached]: ArchivedEntry): StandingKey => ({ userId, score, reached });
 
 /** Runs work on a few items at a time. */
 async function inParts<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {

@@ -9,6 +9,7 @@ import { runInvocation } from '../shared/invocation.ts';
 import { allowJson, createJsonApi } from '../shared/json-api.ts';
 import { readHints } from './bindings/hints.ts';
 import { dkimSecrets, transportSecrets } from './domains/sealed-secrets.ts';
+import { addJmap } from './jmap/index.ts';
 import { collectOrphans } from './maintenance/orphans.ts';
 import { logQueue } from './outbound/queue-metrics.ts';
 import { sendDue } from './outbound/send-due.ts';
@@ -80,6 +81,7 @@ addInbound(mailApi);
 addOutbound(mailApi);
 addDomains(mailApi);
 addQuarantine(mailApi);
+addJmap(mailApi);
 
 export { totpSecrets } from '../identity/index.ts';
 /** Secrets sealed with MASTER_KEY. */
@@ -88,6 +90,7 @@ export const mailSecrets = [dkimSecrets, transportSecrets];
 export { mailboxObligation } from './accounts/user-obligation.ts';
 export { findSilentMailboxes } from './bindings/namespace-owner.ts';
 export { receiveEmail } from './inbound/receive-email.ts';
+export { WELL_KNOWN_PATH as JMAP_WELL_KNOWN_PATH } from './jmap/index.ts';
 export { readMailGauges } from './outbound/queue-metrics.ts';
 
 /**

@@ -16,6 +16,7 @@ import { processIncoming } from './inbound/process-incoming.ts';
 import { sendAutomatic } from './outbound/automatic-mail.ts';
 import { sendDue } from './outbound/send-due.ts';
 import { sendReports } from './outbound/send-reports.ts';
+import { sendPushes } from './push/send-push.ts';
 import { publishLedger, publishOutbox } from './store/queue-store.ts';
 
 /** Contains all the text that the classifier reads. Attachments are not used for training. */
@@ -45,6 +46,10 @@ export class MailboxJobs extends WorkerEntrypoint<Env> implements Jobs {
 
   async deleteBlobs(keys: readonly string[]): Promise<void> {
     await deleteBlobs(this.env, keys);
+  }
+
+  async sendPushes(userId: string): Promise<void> {
+    await sendPushes(this.env, userId);
   }
 
   async trainSpamModel(model: Uint8Array | null, lessons: readonly SpamLesson[]): Promise<Uint8Array | null> {

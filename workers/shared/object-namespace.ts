@@ -14,7 +14,10 @@ export function inJurisdiction<T extends Rpc.DurableObjectBranded | undefined>(
   return jurisdiction === '' ? namespace : namespace.jurisdiction(jurisdiction);
 }
 
-/** The object with a name. Its calls carry the trace of the running event. @param options a location hint counts only without a jurisdiction. */
+/**
+ * The object with a name. Its calls carry the trace of the running event.
+ * @param options a location hint counts only without a jurisdiction.
+ */
 export function openObject<T extends Rpc.DurableObjectBranded | undefined>(
   env: Env,
   namespace: DurableObjectNamespace<T>,
@@ -22,5 +25,6 @@ export function openObject<T extends Rpc.DurableObjectBranded | undefined>(
   options: DurableObjectNamespaceGetDurableObjectOptions = {},
 ): DurableObjectStub<T> {
   const kept = inJurisdiction(env, namespace);
-  return withTrace(kept.get(kept.idFromName(name), settingsOf(env).JURISDICTION === '' ? options : {}));
+  const counted = settingsOf(env).JURISDICTION === '' ? options : {};
+  return withTrace(kept.get(kept.idFromName(name), counted));
 }

@@ -22,6 +22,11 @@ const documentRoute = createRoute({
 export function addApiDocument(api: OpenAPIHono<JsonApiEnv>, version: string): void {
   const { openAPIRegistry } = api;
   openAPIRegistry.registerComponent('securitySchemes', 'bearer', { type: 'http', scheme: 'bearer' });
+  openAPIRegistry.registerComponent('securitySchemes', 'basic', {
+    type: 'http',
+    scheme: 'basic',
+    description: 'For mail clients: the address, and an app token as the password.',
+  });
   openAPIRegistry.registerComponent('securitySchemes', 'session', {
     type: 'apiKey',
     in: 'cookie',

@@ -208,7 +208,8 @@ export const settingsSchema = z.object({
     min: 1,
     max: 30_000,
     fallback: 200,
-    meaning: 'Live connections (WebSockets and event streams) of one client to the leaderboard at the same time.',
+    meaning:
+      'Live connections (WebSockets and event streams) of one client to a view of the leaderboard at the same time.',
   }),
 
   RAW_TARGET_HEADER: text(

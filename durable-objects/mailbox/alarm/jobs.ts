@@ -21,6 +21,8 @@ export interface MailboxJobs {
   publish(userId: string, ledger: IncomingLedger, snapshots: readonly OutboxSnapshot[]): Promise<void>;
   /** Deletes R2 objects in every location. */
   deleteBlobs(keys: readonly string[]): Promise<void>;
+  /** Pushes changes to the devices of clients. */
+  sendPushes(userId: string): Promise<void>;
   /** @returns the model after the lessons; null if there is none and none could be read. */
   trainSpamModel(model: Uint8Array | null, lessons: readonly SpamLesson[]): Promise<Uint8Array | null>;
 }

@@ -13,6 +13,7 @@ import {
   scheduleWake,
 } from '../database/store.ts';
 import { isIncomingPending, pruneIncoming, readLedger } from '../incoming/incoming-store.ts';
+import { PUSH_WAKE } from '../jmap/push-store.ts';
 import { eraseExpired } from '../messages/batch-store.ts';
 import { finishLessons, listLessons, readSpamModel, SPAM_LESSONS_WAKE } from '../messages/spam-lesson-store.ts';
 import { dropOldUploads } from '../messages/upload-store.ts';
@@ -87,6 +88,8 @@ export async function runWake(name: string, context: WakeContext): Promise<void>
       return database.transaction(() => dropOldUploads(sql, now()));
     case 'expire':
       return database.transaction(() => eraseExpired(sql, now()));
+    case PUSH_WAKE:
+      return start(jobs.sendPushes(userId));
     case TIDY_WAKE:
       return database.transaction(() => tidySearchIndex(sql, now()));
   }

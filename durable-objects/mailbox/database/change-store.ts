@@ -17,10 +17,17 @@ export interface Change {
     | 'filters_updated'
     | 'contacts_updated'
     | 'senders_updated'
-    | 'delivery_updated';
+    | 'delivery_updated'
+    | 'identity_created'
+    | 'identity_updated'
+    | 'identity_deleted'
+    | 'submission_created'
+    | 'submission_deleted';
   readonly message_id?: string;
   readonly folder_id?: string;
   readonly thread_id?: string;
+  readonly identity_id?: string;
+  readonly submission_id?: string;
   readonly is_read?: boolean;
   readonly is_flagged?: boolean;
   readonly labels?: readonly string[];
@@ -42,7 +49,12 @@ export interface ChangePage {
   readonly more: boolean;
 }
 
+/** Collects changes that come together into one push. */
+const PUSH_DELAY_MS = 1_000;
+
 export function recordChange(sql: SqlStorage, change: Change, now: number): void {
+  // Nearly all mailboxes have no subscription; then this reads nothing.
+  if (first(sql, 'SELECT 1 AS found FROM push_subscription LIMIT 1')) scheduleWake(sql, 'push', now + PUSH_DELAY_MS);
   sql.exec('INSERT INTO change (changed_at, body) VALUES (?, ?)', now, JSON.stringify(change));
 }
 
@@ -79,6 +91,7 @@ const DELIVERY_AGE_MAX_MS = 60 * 24 * 3_600_000;
 export function pruneLogs(sql: SqlStorage, now: number): void {
   pruneChanges(sql, now);
   sql.exec('DELETE FROM erased_delivery WHERE erased_at < ?', now - DELIVERY_AGE_MAX_MS);
+  sql.exec('DELETE FROM email_submission WHERE created_at < ?', now - CHANGE_AGE_MAX_MS);
   scheduleWake(sql, 'changes', now + PRUNE_INTERVAL_MS);
 }
 

@@ -38,12 +38,28 @@ export function executeFirst<Values extends Parameters, Result extends Row>(
 export interface MailboxSettings {
   readonly signature: string;
   readonly vacation: VacationSettings | null;
+  /** What JMAP clients set for an address, and identities that they added. */
+  readonly identities: readonly StoredIdentity[];
+}
+
+export interface StoredIdentity {
+  readonly id: string;
+  readonly email: string;
+  readonly name?: string | undefined;
+  readonly replyTo?: readonly { readonly name: string | null; readonly email: string }[] | null | undefined;
+  readonly bcc?: readonly { readonly name: string | null; readonly email: string }[] | null | undefined;
+  readonly textSignature?: string | undefined;
+  readonly htmlSignature?: string | undefined;
+  /** True if a client added it, beside the one of its address. */
+  readonly isAdded?: boolean;
 }
 
 export interface VacationSettings {
   readonly isEnabled: boolean;
   readonly subject: string;
   readonly body: string;
+  /** As a JMAP client set it. The reply is plain text. */
+  readonly htmlBody?: string | null;
   /** Milliseconds since 1970; null for no limit. */
   readonly startsAt: number | null;
   readonly endsAt: number | null;
@@ -59,7 +75,7 @@ export interface MailboxRow {
   readonly settings: MailboxSettings;
 }
 
-const NO_SETTINGS: MailboxSettings = { signature: '', vacation: null };
+const NO_SETTINGS: MailboxSettings = { signature: '', vacation: null, identities: [] };
 
 /** @returns null before the mailbox was created and after it was erased. */
 export function readMailbox(sql: SqlStorage): MailboxRow | null {

@@ -53,12 +53,17 @@ export function patchMessages(
     ids.map((id) => {
       const message = findMessage(sql, id);
       if (!message) return { id, status: 'not_found' };
-      const lesson = folder && decideLesson(findFolderByNumber(sql, message.folder), folder);
       if (!patchMessage(sql, message, { ...rest, folder }, now)) return { id, status: 'unchanged' };
-      if (lesson && TEACHING_ORIGINS.has(message.origin)) learn(sql, message, lesson, now);
+      if (folder) learnFromMove(sql, message, folder, now);
       return { id, status: 'updated' };
     }),
   );
+}
+
+/** Learns from a move that was made. @param message as it was before. @param to its first folder now. */
+export function learnFromMove(sql: SqlStorage, message: MessageState, to: FolderRow, now: number): void {
+  const lesson = decideLesson(findFolderByNumber(sql, message.folder), to);
+  if (lesson && TEACHING_ORIGINS.has(message.origin)) learn(sql, message, lesson, now);
 }
 
 /**

@@ -132,26 +132,46 @@ export function scheduleOutbox(sql: SqlStorage): void {
 /** Cancels the recipients that are still held. @returns how many; null if the message is not in the outbox. */
 export function cancelOutbox(sql: SqlStorage, messageId: string, now: number): number | null {
   const row = first<{ outbox_id: string }>(sql, 'SELECT outbox_id FROM outbox WHERE message_id = ?', messageId);
-  if (!row) return null;
+  return row ? cancelOutboxById(sql, row.outbox_id, now) : null;
+}
+
+/** The same for one of the submissions of a message. */
+export function cancelOutboxById(sql: SqlStorage, outboxId: string, now: number): number {
   const { rowsWritten } = sql.exec(
     `UPDATE outbox_recipient SET state = 'canceled', next_attempt_at = NULL WHERE outbox_id = ? AND state = 'held'
      AND lease_until IS NULL AND next_attempt_at > ?`,
-    row.outbox_id,
+    outboxId,
     now,
   );
   if (rowsWritten === 0) return 0;
-  touch(sql, row.outbox_id);
-  announceDelivery(sql, row.outbox_id, now);
+  touch(sql, outboxId);
+  announceDelivery(sql, outboxId, now);
   scheduleWake(sql, 'publish', now + PUBLISH_DELAY_MS);
-  releaseRaw(sql, row.outbox_id, now);
+  releaseRaw(sql, outboxId, now);
   return (
     first<{ count: number }>(
       sql,
       `SELECT count(*) AS count FROM outbox_recipient WHERE outbox_id = ? AND state = 'canceled'`,
-      row.outbox_id,
+      outboxId,
     )?.count ?? 0
   );
 }
+
+export interface RecipientRecord {
+  readonly email: string;
+  readonly state: RecipientState;
+  readonly lastCode: number | null;
+  readonly lastReply: string | null;
+}
+
+/** @returns the recipients of one outgoing message; empty if the outbox has forgotten it. */
+export const listRecipientStates = (sql: SqlStorage, outboxId: string): RecipientRecord[] =>
+  [
+    ...sql.exec<{ email: string; state: RecipientState; last_code: number | null; last_reply: string | null }>(
+      'SELECT email, state, last_code, last_reply FROM outbox_recipient WHERE outbox_id = ? ORDER BY ordinal',
+      outboxId,
+    ),
+  ].map(({ email, state, last_code, last_reply }) => ({ email, state, lastCode: last_code, lastReply: last_reply }));
 
 /**
  * Makes recipients due now: those that wait, or only the named ones. A failed recipient must be named. It restarts with another five days.

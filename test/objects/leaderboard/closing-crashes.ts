@@ -15,7 +15,6 @@ import { leaderboardApi, runLeaderboardSchedule } from '../../../workers/leaderb
 import { seasonStub, shardStub } from '../../../workers/leaderboard/objects.ts';
 import {
   type ArchivedEntry,
-  type ArchivedLookup,
   type ArchiveManifest,
   fromArchivedEntry,
   locationsOf,
@@ -169,8 +168,8 @@ class Month {
       const listed = lists.flat().filter(([userId]) => userId !== '');
       const entries = this.#live.map(({ rank: _, ...entry }) => entry);
       expect(listed.map(fromArchivedEntry), this.#where).toEqual(entries);
-      const found = await Promise.all(lookups.map((key) => this.#readFile<ArchivedLookup[]>(bucket, key)));
-      const rows = this.#live.map(({ userId, score, reached }) => [userId, score, reached]);
+      const found = await Promise.all(lookups.map((key) => this.#readFile<ArchivedEntry[]>(bucket, key)));
+      const rows = entries.map(({ userId, userName, score, reached }) => [userId, userName, score, reached]);
       expect(found.flat().sort(), this.#where).toEqual(rows.sort());
     }
   }

@@ -15,6 +15,7 @@ import {
 import type {
   ObjectMetadata,
   StoredVersion,
+  VersionAttributes,
   VersionFacts,
 } from '../../../workers/object-storage/engine/model/contract.ts';
 import { checkLocations, checkShard } from '../../../workers/object-storage/maintenance/fsck.ts';
@@ -114,9 +115,10 @@ export async function put(
   bucket: Bucket,
   name: string,
   content: string | Uint8Array,
+  attributes: Partial<VersionAttributes> = {},
 ): Promise<VersionFacts> {
   const body = typeof content === 'string' ? bytesOf(content) : content;
-  return value(await engine.putObject({ bucket, name, body, size: body.length, metadata: METADATA }));
+  return value(await engine.putObject({ bucket, name, body, size: body.length, metadata: METADATA, ...attributes }));
 }
 
 export async function readAll(

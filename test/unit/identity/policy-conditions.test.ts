@@ -162,7 +162,7 @@ describe('a condition that cannot be decided', () => {
     const block = { NotIpAddress: { 'aws:SourceIp': '192.0.2.0/24' } };
     expect(inBoth(block, { 'aws:sourceip': 'unknown' })).toEqual([false, true]);
   });
-  it.each(['aws:RequestedRegion', 's3:object-lock-mode', 'aws:RequestTag/team', 'example:unknown', 's3:prefixes'])(
+  it.each(['aws:RequestedRegion', 's3:logtype', 'aws:RequestTag/team', 'example:unknown', 's3:prefixes'])(
     'the same is so for %s, which this service does not read',
     (key) => {
       for (const operator of ['StringEquals', 'StringNotEquals', 'StringEqualsIfExists', 'ForAllValues:StringLike']) {

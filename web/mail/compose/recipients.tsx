@@ -1,13 +1,49 @@
-/** An address field that completes names from the contacts. */
+/** An address field: recipients are chips, and names are completed from the contacts. */
 import { type KeyboardEvent, useEffect, useId, useLayoutEffect, useRef, useState } from 'react';
-import { formatAddress } from '../model/addresses.ts';
+import { Avatar } from '../../shared/avatar.tsx';
+import { Icon } from '../../shared/icons.tsx';
+import { fill, texts } from '../../shared/texts/index.ts';
+import { formatAddress, parseAddresses, splitAddresses } from '../model/addresses.ts';
 import { knownContacts } from '../model/known-contacts.ts';
 import type { SavedContact } from '../model/settings-api.ts';
 
+const { compose: t } = texts.app;
 const SUGGESTIONS_MAX = 6;
 
-/** The address being typed: the text after the last comma or semicolon. */
-const lastPart = (text: string) => text.slice(Math.max(text.lastIndexOf(','), text.lastIndexOf(';')) + 1).trim();
+/** Splits typed text at its last separator outside quotes: finished recipients, and the one that is still typed. */
+export function splitTyped(text: string): { done: string[]; rest: string } {
+  let isQuoted = false;
+  let end = 0;
+  for (const [at, char] of [...text].entries()) {
+    if (char === '"') isQuoted = !isQuoted;
+    if (!isQuoted && (char === ',' || char === ';' || char === '\n')) end = at + 1;
+  }
+  const chars = [...text];
+  return { done: splitAddresses(chars.slice(0, end).join('')), rest: chars.slice(end).join('').trimStart() };
+}
+
+function Chip({ text, onRemove, onEdit }: { text: string; onRemove: () => void; onEdit: () => void }) {
+  const [address] = parseAddresses(text).addresses;
+  const name = address?.name || address?.email || text;
+  return (
+    <li className={address ? 'chip' : 'chip bad'} data-tip={address ? address.email : t.invalid}>
+      {address ? <Avatar name={name} id={address.email} /> : <Icon name="junk" size={14} />}
+      <button type="button" className="quiet chip-name ellipsis" tabIndex={-1} onClick={onEdit}>
+        {name}
+        {!address && <span className="visually-hidden"> ({t.invalid})</span>}
+      </button>
+      <button
+        type="button"
+        className="quiet chip-remove"
+        tabIndex={-1}
+        aria-label={fill(t.remove, { name })}
+        onClick={onRemove}
+      >
+        <Icon name="close" size={14} />
+      </button>
+    </li>
+  );
+}
 
 interface Props {
   label: string;
@@ -20,8 +56,10 @@ export function Recipients({ label, value, onChange, isFirst = false }: Props) {
   const [known, setKnown] = useState<SavedContact[]>([]);
   const [isOpen, setOpen] = useState(false);
   const [chosen, setChosen] = useState(0);
+  /** The recipient that is being typed. `value` ends with it. */
+  const [typed, setTyped] = useState('');
   const input = useRef<HTMLInputElement>(null);
-  const listId = useId();
+  const id = useId();
   useEffect(() => {
     knownContacts().then(setKnown);
   }, []);
@@ -29,66 +67,106 @@ export function Recipients({ label, value, onChange, isFirst = false }: Props) {
   useLayoutEffect(() => {
     if (isFirst && value === '') input.current?.focus();
   }, []);
-  const typed = lastPart(value).toLowerCase();
+  const all = splitAddresses(value);
+  const chips = typed.trim() === '' ? all : all.slice(0, -1);
+  const set = (next: readonly string[], rest: string) => {
+    setTyped(rest);
+    onChange([...next, rest.trim()].filter(Boolean).join(', '));
+  };
+  const words = typed.trim().toLowerCase();
+  const taken = new Set(chips.flatMap((chip) => parseAddresses(chip).addresses.map((one) => one.email.toLowerCase())));
   const found =
-    typed.length > 0
-      ? known.filter((one) => `${one.name} ${one.email}`.toLowerCase().includes(typed)).slice(0, SUGGESTIONS_MAX)
-      : [];
+    words === ''
+      ? []
+      : known
+          .filter((one) => !taken.has(one.email.toLowerCase()))
+          .filter((one) => `${one.name} ${one.email}`.toLowerCase().includes(words))
+          .slice(0, SUGGESTIONS_MAX);
   const isShown = isOpen && found.length > 0;
   const choose = (contact: SavedContact) => {
-    const before = value.slice(0, value.length - lastPart(value).length);
-    onChange(`${before}${formatAddress(contact)}, `);
+    set([...chips, formatAddress(contact)], '');
     setOpen(false);
     input.current?.focus();
   };
-  const onKeyDown = (event: KeyboardEvent) => {
-    if (!isShown) return;
+  const edit = (at: number) => {
+    set([...chips.toSpliced(at, 1), ...(typed.trim() ? [typed.trim()] : [])], chips[at] ?? '');
+    input.current?.focus();
+  };
+  const onSuggestionKey = (event: KeyboardEvent): boolean => {
     const contact = found[chosen];
+    if (!isShown) return false;
     if (event.key === 'ArrowDown') setChosen((chosen + 1) % found.length);
     else if (event.key === 'ArrowUp') setChosen((chosen + found.length - 1) % found.length);
     else if ((event.key === 'Enter' || event.key === 'Tab') && contact) choose(contact);
     else if (event.key === 'Escape') setOpen(false);
+    else return false;
+    return true;
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (onSuggestionKey(event)) event.stopPropagation();
+    else if (event.key === 'Enter' && !event.ctrlKey && !event.metaKey && words !== '') set(all, '');
+    else if (event.key === 'Backspace' && typed === '' && chips.length > 0) edit(chips.length - 1);
     else return;
     event.preventDefault();
-    event.stopPropagation();
   };
   return (
     <div className="recipients">
-      <label className="compose-line">
-        <span>{label}</span>
-        <input
-          ref={input}
-          dir="auto"
-          value={value}
-          role="combobox"
-          aria-expanded={isShown}
-          aria-controls={listId}
-          aria-autocomplete="list"
-          aria-activedescendant={isShown ? `${listId}-${chosen}` : undefined}
-          autoComplete="off"
-          spellCheck={false}
-          onChange={(event) => {
-            onChange(event.target.value);
-            setOpen(true);
-            setChosen(0);
-          }}
-          onKeyDown={onKeyDown}
-          onBlur={() => setOpen(false)}
-        />
-      </label>
-      <div className="suggestions" id={listId} role="listbox" aria-label="Contacts" hidden={!isShown}>
+      <div className="compose-line">
+        <label htmlFor={`${id}-field`}>{label}</label>
+        <ul className="chips" aria-label={fill(t.recipients, { field: label })}>
+          {chips.map((chip, at) => (
+            <Chip
+              // biome-ignore lint/suspicious/noArrayIndexKey: an address may be there twice
+              key={`${at} ${chip}`}
+              text={chip}
+              onEdit={() => edit(at)}
+              onRemove={() => set(chips.toSpliced(at, 1), typed)}
+            />
+          ))}
+          <li className="chip-field">
+            <input
+              id={`${id}-field`}
+              ref={input}
+              dir="auto"
+              value={typed}
+              role="combobox"
+              aria-expanded={isShown}
+              aria-controls={id}
+              aria-autocomplete="list"
+              aria-activedescendant={isShown ? `${id}-${chosen}` : undefined}
+              autoComplete="off"
+              spellCheck={false}
+              onChange={(event) => {
+                const { done, rest } = splitTyped(event.target.value);
+                set([...chips, ...done], rest);
+                setOpen(true);
+                setChosen(0);
+              }}
+              onKeyDown={onKeyDown}
+              onBlur={() => {
+                setOpen(false);
+                setTyped('');
+              }}
+            />
+          </li>
+        </ul>
+      </div>
+      <div className="suggestions" id={id} role="listbox" aria-label="Contacts" hidden={!isShown}>
         {found.map((contact, index) => (
           // biome-ignore lint/a11y/useKeyWithClickEvents: the input handles the keys of its list
           <div
             key={contact.email}
-            id={`${listId}-${index}`}
+            id={`${id}-${index}`}
             role="option"
             tabIndex={-1}
             aria-selected={index === chosen}
             onMouseDown={(event) => event.preventDefault()}
             onClick={() => choose(contact)}
           >
-            {contact.name || contact.email} <span className="muted small">{contact.email}</span>
+            <Avatar name={contact.name || contact.email} id={contact.email} />
+            <span className="grow ellipsis">
+              {contact.name || contact.email} <span className="muted small">{contact.email}</span>
+            </span>
           </div>
         ))}
       </div>

@@ -4,11 +4,14 @@ import { callJson } from '../../shared/api.ts';
 import { formatDateTime, formatRelative } from '../../shared/format.ts';
 import { isPasskeySupported } from '../../shared/passkeys.ts';
 import { useStore } from '../../shared/store.ts';
+import { texts } from '../../shared/texts/index.ts';
 import { showError, showToast } from '../../shared/toasts.tsx';
 import { useLoaded } from '../../shared/use-loaded.ts';
 import { createPasskey, type Passkey } from '../model/passkeys.ts';
 import { resumeSession, session } from '../model/session.ts';
+import { Setting } from './setting.tsx';
 
+const { security: t } = texts.app;
 const PATH = '/v1/me/passkeys';
 
 /** The rule for the password of an account that also has passkeys. */
@@ -61,18 +64,14 @@ export function Passkeys() {
     }, showError);
   };
   return (
-    <section className="card stack" aria-label="Passkeys">
-      <h2>Passkeys</h2>
-      <p className="muted">
-        A passkey signs you in with the lock of your device, such as a fingerprint, without password or code.
-      </p>
+    <Setting title={t.passkeys} text={t.passkeysText}>
       {error && <p className="error-box">{error}</p>}
       <ul className="plain-list filter-list">
         {value?.data.map((passkey) => (
           <li key={passkey.passkey_id}>
             <span className="grow">
               {passkey.name}{' '}
-              <span className="muted small">
+              <span className="muted small setting-detail">
                 since {formatDateTime(passkey.created_at)},{' '}
                 {passkey.last_used_at ? `used ${formatRelative(passkey.last_used_at)}` : 'not used yet'}
               </span>
@@ -104,6 +103,6 @@ export function Passkeys() {
           <PasswordRule />
         </div>
       )}
-    </section>
+    </Setting>
   );
 }

@@ -2,14 +2,17 @@
 import { type FormEvent, useState } from 'react';
 import { callJson } from '../../shared/api.ts';
 import { useStore } from '../../shared/store.ts';
+import { fill, texts } from '../../shared/texts/index.ts';
 import { showError, showToast } from '../../shared/toasts.tsx';
 import { useLoaded } from '../../shared/use-loaded.ts';
 import { resumeSession, session } from '../model/session.ts';
+import { Setting } from './setting.tsx';
 
 interface Addresses {
   email: string | null;
   pending_email: string | null;
 }
+const { security: t } = texts.app;
 const PATH = '/v1/me/recovery-address';
 
 export function RecoveryAddress() {
@@ -36,11 +39,7 @@ export function RecoveryAddress() {
     void run(callJson(PATH, { method: 'DELETE' }), 'The recovery address is removed.');
   };
   return (
-    <section className="card stack" aria-label="Recovery address">
-      <h2>Recovery address</h2>
-      <p className="muted">
-        If you forget your password, a link for a new one goes to this address. Use a mailbox of another service.
-      </p>
+    <Setting title={t.recoveryAddress} text={t.recoveryText}>
       {error && <p className="error-box">{error}</p>}
       {value?.email && (
         <p className="row">
@@ -77,7 +76,7 @@ export function RecoveryAddress() {
         />
         <button type="submit">Send a code</button>
       </form>
-    </section>
+    </Setting>
   );
 }
 
@@ -92,11 +91,7 @@ export function RecoveryCodes() {
       showError,
     );
   return (
-    <section className="card stack" aria-label="Recovery codes">
-      <h2>Recovery codes</h2>
-      <p className="muted">
-        {profile.recovery_codes_left} of 10 codes are unused. Each replaces the authenticator once.
-      </p>
+    <Setting title={t.recoveryCodes} text={fill(t.codesLeft, { count: String(profile.recovery_codes_left) })}>
       {codes ? (
         <div className="stack" role="status">
           <p>Keep these codes. The old ones no longer work.</p>
@@ -110,10 +105,10 @@ export function RecoveryCodes() {
       ) : (
         <div>
           <button type="button" onClick={() => void replace()}>
-            Make new codes
+            {t.newCodes}
           </button>
         </div>
       )}
-    </section>
+    </Setting>
   );
 }

@@ -1,46 +1,74 @@
 /** Password, sessions, second factor, and tokens for the user's programs. */
-import { type FormEvent, useState } from 'react';
+import { type FormEvent, type ReactNode, useState } from 'react';
 import { callJson, describeError, type Page } from '../../shared/api.ts';
+import { focusOnAppearing } from '../../shared/focus.ts';
 import { formatDateTime, formatRelative } from '../../shared/format.ts';
 import { useStore } from '../../shared/store.ts';
+import { fill, texts } from '../../shared/texts/index.ts';
 import { showError, showToast } from '../../shared/toasts.tsx';
 import { useLoaded } from '../../shared/use-loaded.ts';
 import { resumeSession, session } from '../model/session.ts';
 import { Passkeys } from './passkeys.tsx';
 import { RecoveryAddress, RecoveryCodes } from './recovery.tsx';
+import { Setting } from './setting.tsx';
+
+const { security: t } = texts.app;
 
 const text = (form: HTMLFormElement, name: string): string => String(new FormData(form).get(name) ?? '');
 
+function Group({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <div className="card setting-group">
+      <h2>{title}</h2>
+      {children}
+    </div>
+  );
+}
+
 function PasswordForm() {
+  const [isOpen, setOpen] = useState(false);
   const [error, setError] = useState<string | null>(null);
   const submit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
-    const form = event.currentTarget;
     try {
-      await callJson('/v1/me/password', { body: { new_password: text(form, 'new') } });
-      form.reset();
+      await callJson('/v1/me/password', { body: { new_password: text(event.currentTarget, 'new') } });
+      setOpen(false);
       setError(null);
       showToast('Password changed. Every other session has ended, and your programs need new tokens.');
     } catch (cause) {
       setError(describeError(cause));
     }
   };
+  if (!isOpen) {
+    return (
+      <Setting title={t.password} text={t.passwordText}>
+        <div>
+          <button type="button" onClick={() => setOpen(true)}>
+            {t.changePassword}
+          </button>
+        </div>
+      </Setting>
+    );
+  }
   return (
-    <form className="card stack" onSubmit={submit}>
-      <h2>Password</h2>
-      <label className="field">
-        <span>New password</span>
-        <input name="new" type="password" required autoComplete="new-password" />
-      </label>
-      {error && (
-        <p className="error-box" role="alert">
-          {error}
-        </p>
-      )}
-      <div>
-        <button type="submit">Change the password</button>
-      </div>
-    </form>
+    <Setting title={t.password} text={t.passwordText}>
+      <form className="stack" onSubmit={submit}>
+        <label className="field">
+          <span>New password</span>
+          <input name="new" type="password" required autoComplete="new-password" ref={focusOnAppearing} />
+        </label>
+        {error && (
+          <p className="error-box" role="alert">
+            {error}
+          </p>
+        )}
+        <div>
+          <button type="submit" className="primary">
+            {t.changePassword}
+          </button>
+        </div>
+      </form>
+    </Setting>
   );
 }
 
@@ -79,8 +107,7 @@ function SecondFactor() {
     );
   };
   return (
-    <section className="card stack" aria-label="Second factor">
-      <h2>Second factor</h2>
+    <Setting title={t.factor} text={isOn ? t.factorOn : isPasskeyNeeded ? t.factorByPasskey : t.factorOff}>
       {codes ? (
         <div className="stack" role="status">
           <p>It is on. Keep these recovery codes; each opens your mailbox once when you have lost the authenticator.</p>
@@ -109,14 +136,7 @@ function SecondFactor() {
           </div>
         </form>
       ) : (
-        <form className="stack" onSubmit={start}>
-          <p className="muted">
-            {isOn
-              ? 'On: signing in asks for a code of your authenticator.'
-              : isPasskeyNeeded
-                ? 'Off: the password needs a passkey.'
-                : 'Off: the password alone opens your mailbox.'}
-          </p>
+        <form onSubmit={start}>
           <div>
             <button type="submit">{isOn ? 'Turn it off' : 'Set it up'}</button>
           </div>
@@ -127,7 +147,7 @@ function SecondFactor() {
           {error}
         </p>
       )}
-    </section>
+    </Setting>
   );
 }
 
@@ -151,29 +171,28 @@ function Sessions() {
   const end = (id: string) =>
     callJson(`/v1/me/sessions/${encodeURIComponent(id)}`, { method: 'DELETE' }).then(reload, showError);
   return (
-    <section className="card stack" aria-label="Sessions">
-      <h2>Where you are signed in</h2>
+    <Setting title={t.devices} text={t.devicesText}>
       {error && <p className="error-box">{error}</p>}
       <ul className="plain-list filter-list">
         {value?.data.map((one) => (
           <li key={one.session_id}>
             <span className="grow">
               {describeAgent(one.user_agent)}{' '}
-              <span className="muted small">
-                since {formatDateTime(one.created_at)}, seen {formatRelative(one.last_seen_at)}
+              <span className="muted small setting-detail">
+                {fill(t.seen, { since: formatDateTime(one.created_at), seen: formatRelative(one.last_seen_at) })}
               </span>
             </span>
             {one.is_current ? (
-              <span className="badge good">this one</span>
+              <span className="badge good">{t.thisDevice}</span>
             ) : (
               <button type="button" onClick={() => void end(one.session_id)}>
-                End
+                {t.end}
               </button>
             )}
           </li>
         ))}
       </ul>
-    </section>
+    </Setting>
   );
 }
 
@@ -198,14 +217,16 @@ function AppTokens() {
   const revoke = (token: Token) =>
     callJson(`/v1/me/tokens/${encodeURIComponent(token.token_id)}`, { method: 'DELETE' }).then(reload, showError);
   return (
-    <section className="card stack" aria-label="Tokens of your programs">
-      <h2>Tokens of your programs</h2>
+    <Setting title={t.tokens} text={t.tokensText}>
       {error && <p className="error-box">{error}</p>}
       <ul className="plain-list filter-list">
         {value?.data.map((token) => (
           <li key={token.token_id}>
             <span className="grow">
-              {token.name} <span className="muted small">since {formatDateTime(token.created_at)}</span>
+              {token.name}{' '}
+              <span className="muted small setting-detail">
+                {fill(t.created, { since: formatDateTime(token.created_at) })}
+              </span>
             </span>
             <button type="button" onClick={() => void revoke(token)}>
               Revoke<span className="visually-hidden"> {token.name}</span>
@@ -215,7 +236,7 @@ function AppTokens() {
       </ul>
       {made && (
         <div role="status" className="small">
-          <p>The token is shown this once.</p>
+          <p>{t.tokenOnce}</p>
           <pre>{made}</pre>
         </div>
       )}
@@ -227,9 +248,9 @@ function AppTokens() {
           aria-label="Name of the program"
           placeholder="Name of the program"
         />
-        <button type="submit">Make a token</button>
+        <button type="submit">{t.createToken}</button>
       </form>
-    </section>
+    </Setting>
   );
 }
 
@@ -237,13 +258,19 @@ export function Security() {
   const hasPassword = useStore(session, (state) => state.profile?.has_password ?? true);
   return (
     <div className="stack-large">
-      {hasPassword && <PasswordForm />}
-      <Passkeys />
-      <SecondFactor />
-      <RecoveryCodes />
-      <RecoveryAddress />
-      <Sessions />
-      <AppTokens />
+      <Group title={t.signIn}>
+        {hasPassword && <PasswordForm />}
+        <Passkeys />
+        <SecondFactor />
+      </Group>
+      <Group title={t.lockedOut}>
+        <RecoveryAddress />
+        <RecoveryCodes />
+      </Group>
+      <Group title={t.access}>
+        <Sessions />
+        <AppTokens />
+      </Group>
     </div>
   );
 }

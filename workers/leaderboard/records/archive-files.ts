@@ -1,11 +1,11 @@
 /**
  * The archive of a past season in R2, under `leaderboard/<season>/<attempt>/` in every location:
  * - the standings in list order, in files of 2,048 players, without ranks;
- * - per shard, a look-up from `user_id` to the player's key, in files of 1,024 players;
+ * - per shard, the same rows by `user_id`, in files of 1,024 players: the look-ups;
  * - the players that an operator has hidden, if any;
  * - a manifest with the key, place and rank at the begin of every file.
  *
- * Finding a player takes two small files, however large the board is.
+ * Finding a player takes one small file, and a second one if the score is not the first of its file of standings.
  */
 import type { CountedRange } from '../domain/distribution.ts';
 import type { StandingKey, TopEntry } from '../domain/standing.ts';
@@ -15,7 +15,6 @@ export const LOOKUP_FILE_ENTRIES = 1_024;
 
 /** An erased player's row keeps its place, without id and name. */
 export type ArchivedEntry = readonly [userId: string, userName: string, score: number, reached: number];
-export type ArchivedLookup = readonly [userId: string, score: number, reached: number];
 
 /** A file of standings: its first key, the place of that row from 0, and its rank. */
 export interface StandingsFile {

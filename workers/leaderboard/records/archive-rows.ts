@@ -3,7 +3,10 @@
  * finding one player in it. A quote inside a text is escaped, so `["id",` is only at the begin of a row, and `],["` only
  * between two rows.
  */
-export class ArchiveRows<T extends readonly unknown[]> {
+import type { TopEntry } from '../domain/standing.ts';
+import { type ArchivedEntry, fromArchivedEntry } from './archive-files.ts';
+
+export class ArchiveRows {
   readonly #text: string;
   /** Start of each row, and the end of the last one. Null until a position is needed. */
   #starts: number[] | null = null;
@@ -16,13 +19,13 @@ export class ArchiveRows<T extends readonly unknown[]> {
     return this.#index().length - 1;
   }
 
-  at(position: number): T {
+  at(position: number): TopEntry {
     const starts = this.#index();
     return this.#parse(starts[position] as number, (starts[position + 1] as number) - 1);
   }
 
   /** The row of an id; null without one. */
-  find(userId: string): T | null {
+  find(userId: string): TopEntry | null {
     const start = this.#text.indexOf(`["${userId}",`);
     if (start < 0) return null;
     const next = this.#text.indexOf('],["', start);
@@ -30,7 +33,7 @@ export class ArchiveRows<T extends readonly unknown[]> {
   }
 
   /** The first position whose row is not before, in the order of the rows. */
-  search(isBefore: (row: T) => boolean): number {
+  search(isBefore: (row: TopEntry) => boolean): number {
     let low = 0;
     let high = this.length;
     while (low < high) {
@@ -50,7 +53,7 @@ export class ArchiveRows<T extends readonly unknown[]> {
     return starts;
   }
 
-  #parse(start: number, end: number): T {
-    return JSON.parse(this.#text.slice(start, end)) as T;
+  #parse(start: number, end: number): TopEntry {
+    return fromArchivedEntry(JSON.parse(this.#text.slice(start, end)) as ArchivedEntry);
   }
 }

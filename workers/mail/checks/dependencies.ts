@@ -2,7 +2,7 @@
 import type { Result } from '../../shared/result.ts';
 import type { Settings } from '../../shared/settings.ts';
 
-export type DnsRecordType = 'A' | 'AAAA' | 'MX' | 'TXT' | 'PTR';
+export type DnsRecordType = 'A' | 'AAAA' | 'MX' | 'TXT' | 'PTR' | 'SRV';
 
 /** `no_such_domain` is NXDOMAIN, an answer. `unreachable` means no answer: a timeout, SERVFAIL, or a resolver that is down. */
 export type DnsFailure =

@@ -9,7 +9,7 @@ export const DNS_OVER_HTTPS_URL_DEFAULT = 'https://cloudflare-dns.com/dns-query'
 const TIMEOUT_MS = 4_000;
 /** Pause after a resolver failed to answer. Without it, a message would wait for a timeout on every look-up. */
 const PAUSE_AFTER_FAILURE_MS = 20_000;
-const TYPE_NUMBERS: Readonly<Record<DnsRecordType, number>> = { A: 1, PTR: 12, MX: 15, TXT: 16, AAAA: 28 };
+const TYPE_NUMBERS: Readonly<Record<DnsRecordType, number>> = { A: 1, PTR: 12, MX: 15, TXT: 16, AAAA: 28, SRV: 33 };
 const NOERROR = 0;
 const NXDOMAIN = 3;
 

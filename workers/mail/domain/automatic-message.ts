@@ -41,7 +41,7 @@ export const keepSendableIds = (ids: readonly string[]): string[] =>
 export const toMailDate = (time: number): string => new Date(time).toUTCString().replace('GMT', '+0000');
 
 /** RFC 2045 §6.7: English text stays readable, and lines have at most 76 characters. Base64 looks like spam. */
-function toQuotedPrintable(text: string): string {
+export function toQuotedPrintable(text: string): string {
   const lines = text.replace(/\r?\n$/, '').split(/\r?\n/);
   return lines.map((line) => `${foldQuoted(quote(line))}\r\n`).join('');
 }

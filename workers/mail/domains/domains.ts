@@ -4,6 +4,7 @@ import type { AuditRow } from '../../shared/audit-store.ts';
 import { createClock } from '../../shared/clock.ts';
 import { type Problem, problem } from '../../shared/problem.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
+import { settingsOf } from '../../shared/settings.ts';
 import { createCheckDependencies } from '../checks/production-dependencies.ts';
 import { toAsciiDomain } from '../domain/mail-path.ts';
 import { generateDkimKey, toDkimRecord } from '../outbound/dkim/keys.ts';
@@ -25,7 +26,7 @@ export interface DomainChange {
 }
 
 export interface DnsRecord {
-  readonly type: 'TXT' | 'MX';
+  readonly type: 'TXT' | 'MX' | 'SRV';
   readonly name: string;
   /** Null for MX: the host that receives mail for the operator (Email Routing, an SMTP gateway). */
   readonly value: string | null;
@@ -164,6 +165,7 @@ export async function listDnsRecords(env: Env, row: DomainRow): Promise<DnsRecor
       value: toDkimRecord({ algorithm: key.algorithm as DkimAlgorithm, publicKey: key.publicKey }),
       purpose: `DKIM: ${key.algorithm}`,
     })),
+    ...listClientRecords(env, row.domain),
   ];
   return Promise.all(
     wanted.map(async (record) => {
@@ -174,9 +176,24 @@ export async function listDnsRecords(env: Env, row: DomainRow): Promise<DnsRecor
   );
 }
 
+/** RFC 8620 §2.2. Without APP_HOST, which is on one's own machine, there is no name to publish. */
+function listClientRecords(env: Env, domain: string): Omit<DnsRecord, 'seen'>[] {
+  const { APP_HOST: host } = settingsOf(env);
+  if (host === '') return [];
+  return [
+    {
+      type: 'SRV',
+      name: `_jmap._tcp.${domain}`,
+      value: `0 1 443 ${host}`,
+      purpose: 'JMAP: where mail clients connect',
+    },
+  ];
+}
+
 /** DKIM must match exactly. Any SPF or DMARC record counts, because its content is the operator's choice. */
 function isPublished(record: Omit<DnsRecord, 'seen'>, found: readonly string[]): boolean {
   if (record.type === 'MX') return found.length > 0;
+  if (record.type === 'SRV') return found.some((target) => target.toLowerCase() === record.value);
   const tag = record.value?.split(/[;\s]/, 1)[0] ?? '';
   if (tag !== 'v=DKIM1') return found.some((text) => text.startsWith(tag));
   const plain = (text: string) => text.replaceAll(/\s/g, '');

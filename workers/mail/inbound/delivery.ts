@@ -109,7 +109,10 @@ export function createPartStore(env: Env, message: RawReader, written: string[])
   };
 }
 
-async function* streamPieces(message: RawReader, pieces: ParsedAttachment['pieces']): AsyncGenerator<Uint8Array> {
+export async function* streamPieces(
+  message: RawReader,
+  pieces: ParsedAttachment['pieces'],
+): AsyncGenerator<Uint8Array> {
   for (const piece of pieces) {
     if (!('cut' in piece)) yield piece;
     else if (piece.isDecoded) yield* decodeCut(message, piece.cut);

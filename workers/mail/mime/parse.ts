@@ -244,7 +244,7 @@ function nameAttachments(attached: readonly UnnamedAttachment[], html: string): 
 }
 
 /** The bytes of an attachment. An attached message has cuts inside; an ordinary attachment is one cut. */
-function toPieces(part: MimePart, cuts: readonly Cut[]): (Uint8Array | CutPiece)[] {
+export function toPieces(part: MimePart, cuts: readonly Cut[]): (Uint8Array | CutPiece)[] {
   if (part.cut) return [{ cut: part.cut, isDecoded: true, sizeBytes: part.cut.inspection.length }];
   if (!part.message) return [decodeContent(part)];
   const bytes = Buffer.from(part.message.buffer, part.message.byteOffset, part.message.byteLength);

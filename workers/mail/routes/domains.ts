@@ -56,7 +56,7 @@ const domainSchema = z
   })
   .openapi('Domain');
 const recordSchema = z.object({
-  type: z.enum(['TXT', 'MX']),
+  type: z.enum(['TXT', 'MX', 'SRV']),
   name: z.string(),
   value: z.string().nullable(),
   purpose: z.string(),

@@ -8,6 +8,11 @@ export type LockMode = 'GOVERNANCE' | 'COMPLIANCE';
 /** Retention of new objects that name none. */
 export type DefaultRetention = { readonly mode: LockMode } & ({ readonly days: number } | { readonly years: number });
 
+/** Of a bucket with Object Lock. It cannot be disabled again. */
+export interface ObjectLockConfiguration {
+  readonly defaultRetention: DefaultRetention | null;
+}
+
 /** Limits of PutObjectLockConfiguration. */
 const DAYS_MAX = 36_500;
 const YEARS_MAX = 100;

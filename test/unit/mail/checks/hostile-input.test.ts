@@ -189,6 +189,7 @@ describe('random input', () => {
           AAAA: ['::1'],
           MX: ['1 b.example'],
           PTR: ['b.example'],
+          SRV: [],
         };
         return { ok: true, value: records[type] };
       };

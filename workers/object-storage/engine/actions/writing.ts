@@ -23,7 +23,7 @@ import type { CommitData } from '../store/commit-store.ts';
 import { runRepeatable } from '../store/database.ts';
 import { toLockRow } from '../store/version-sql.ts';
 import { attributeStatements, lockStatements } from '../store/version-store.ts';
-import { type CommitError, commitVersion } from './commit.ts';
+import { type CommitError, commitVersion, toAttributeFacts } from './commit.ts';
 import { readVersion } from './reading.ts';
 
 /** R2 allows 8,192 bytes of custom metadata per object. */
@@ -87,15 +87,13 @@ export async function putObject<E>(
       checksums: verdict.value.checksums ?? {},
       checksumType: verdict.value.checksums ? 'FULL_OBJECT' : null,
       partCount: null,
-      metadata: request.metadata,
-      tags: request.tags ?? null,
-      acl: request.acl ?? null,
-      lock: request.lock ?? NO_LOCK,
+      ...toAttributeFacts(request),
     },
     // An inline object has no blob with a version id, so its version gets the time of the commit.
     ...(written.value.blobs.length > 0 ? { versionId } : {}),
     data: toCommitData(written.value),
     condition: request.condition,
+    proof: request.proof,
   });
   if (committed.ok) return committed;
   // If the outcome is unknown, the blobs stay. The orphan walk decides once the database answers again.
@@ -103,7 +101,7 @@ export async function putObject<E>(
   return err(toPutError(committed.error));
 }
 
-function toPutError(error: CommitError): Exclude<PutError<never>, { kind: 'refused' }> {
+function toPutError<E>(error: CommitError<E>): PutError<E> {
   if (error.kind === 'source_gone' || error.kind === 'lost') {
     return {
       kind: 'unavailable',

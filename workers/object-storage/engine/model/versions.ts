@@ -139,17 +139,35 @@ export interface Verdict {
   readonly checksums?: Checksums;
 }
 
-export interface PutRequest<E> {
+/** The attributes of a new version that depend on the caller and on the bucket's configuration. */
+export interface VersionAttributes {
+  readonly metadata: ObjectMetadata;
+  readonly tags?: Readonly<Record<string, string>> | null;
+  readonly acl?: string | null;
+  readonly lock?: ObjectLock;
+}
+
+/**
+ * States which copies of DIRECTORY a write was authorised with. Its commit fails if the shard knows of a later change of the
+ * bucket or a later revocation, so a write needs no look-up in DIRECTORY's primary.
+ */
+export interface AuthorizationProof<E> {
+  readonly generation: number;
+  /** Null if no credential was needed. */
+  readonly identityGeneration: number | null;
+  /** Authorises the write again with DIRECTORY's primary. The engine calls it at most once. */
+  renew(): Promise<Result<VersionAttributes, E>>;
+}
+
+export interface PutRequest<E> extends VersionAttributes {
   readonly bucket: Bucket;
   readonly name: string;
   readonly body: ReadableStream<Uint8Array> | Uint8Array;
   /** Bytes of the decoded body; null if unknown. */
   readonly size: number | null;
-  readonly metadata: ObjectMetadata;
-  readonly tags?: Readonly<Record<string, string>> | null;
-  readonly acl?: string | null;
-  readonly lock?: ObjectLock;
   readonly condition?: Condition;
+  /** Absent if DIRECTORY's primary authorised the write. */
+  readonly proof?: AuthorizationProof<E>;
   /** Further checksums to compute while the body streams. */
   readonly checksums?: readonly ChecksumAlgorithm[];
   /**

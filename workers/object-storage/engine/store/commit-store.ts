@@ -8,7 +8,7 @@
 
 import { orderBoundsOfSecond, toVersionOrder } from '../../domain/version-order.ts';
 import type { WrittenBlob } from '../blobs/write-body.ts';
-import type { Condition, StoredVersion, VersionFacts, Versioning } from '../model/contract.ts';
+import type { AuthorizationProof, Condition, StoredVersion, VersionFacts, Versioning } from '../model/contract.ts';
 import { IS_BEING_REBUILT, toHex } from './database.ts';
 import { removedSql } from './journal-store.ts';
 import { NEXT_ID } from './version-ids.ts';
@@ -31,6 +31,7 @@ export interface CommitRequest {
   readonly condition: Condition | undefined;
   readonly allLocations: number;
   readonly nowMs: number;
+  readonly proof: Pick<AuthorizationProof<unknown>, 'generation' | 'identityGeneration'> | null;
   /** Further reasons to refuse, as SQL arms of a CASE. */
   readonly furtherGuards?: { readonly sql: string; readonly parameters: readonly unknown[] };
 }
@@ -129,12 +130,30 @@ export function bindNamed(database: D1Database, sql: string, parameters: readonl
   return database.prepare(sql).bind(...parameters.slice(0, greatest));
 }
 
+/**
+ * CASE arms of a write that copies of DIRECTORY authorised. An unknown generation proves nothing. @param next the number of
+ * the first free parameter.
+ */
+function proofGuards({ proof }: CommitRequest, next: number) {
+  if (proof === null) return { sql: '', parameters: [] };
+  const isIdentityStale = `COALESCE((SELECT generation > ?${next + 1} FROM identity), 1)`;
+  return {
+    sql: `WHEN b.generation IS NULL OR b.generation > ?${next} THEN 'stale_configuration'
+      WHEN ?${next + 1} IS NOT NULL AND ${isIdentityStale} THEN 'stale_identity'`,
+    parameters: [proof.generation, proof.identityGeneration],
+  };
+}
+
 function guardStatement(prepare: Prepare, request: CommitRequest): D1PreparedStatement {
   const further = request.furtherGuards ?? { sql: '', parameters: [] };
-  const condition = conditionGuards(request.condition, 6 + further.parameters.length);
+  const proof = proofGuards(request, 6 + further.parameters.length);
+  const condition = conditionGuards(request.condition, 6 + further.parameters.length + proof.parameters.length);
   const same = `c.bucket = b.n AND c.name = ${NAME}`;
   const source = request.data.kind === 'reference' ? request.data.source : null;
-  const parameters: unknown[] = [request.versioning, ...further.parameters, ...condition.parameters];
+  const parameters: unknown[] = [
+    ...[request.versioning, ...further.parameters],
+    ...[...proof.parameters, ...condition.parameters],
+  ];
   let sourceArm = '';
   if (source) {
     const at = 4 + parameters.push(source.handle.bucketId, source.name, toVersionOrder(source.versionId)) - 2;
@@ -145,6 +164,7 @@ function guardStatement(prepare: Prepare, request: CommitRequest): D1PreparedSta
     guardSql(`
       WHEN EXISTS (SELECT 1 FROM version c WHERE ${same} AND c.ord = unhex(?3)) THEN 'already_committed'
       ${bucketGuards('?4', '?5')}
+      ${proof.sql}
       ${further.sql}
       ${condition.sql}
       ${sourceArm}

@@ -3,10 +3,10 @@ import { type Policy, parsePolicy } from '../../../identity/index.ts';
 import type { ObjectOwnership, PublicAccessBlock } from '../../domain/access.ts';
 import type { Acl, Owner } from '../../domain/acl.ts';
 import type { CorsRule } from '../../domain/cors.ts';
+import type { ObjectLockConfiguration } from '../../domain/object-lock.ts';
 import type { Tag } from '../../domain/tagging.ts';
 import type { Bucket } from '../../engine/model/contract.ts';
 import { readAcl } from '../documents/acl-document.ts';
-import type { ObjectLockConfiguration } from '../documents/object-lock-documents.ts';
 
 export type ConfigurationKind =
   | 'acl'

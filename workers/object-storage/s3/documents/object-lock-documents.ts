@@ -1,14 +1,14 @@
 /** XML of Object Lock: the configuration of a bucket, and retention and legal hold of a version. */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { invalidArgument, type S3Failure, s3Failure } from '../../domain/failure.ts';
-import { type DefaultRetention, isLockMode, isRetentionPeriod, type LockMode } from '../../domain/object-lock.ts';
+import {
+  isLockMode,
+  isRetentionPeriod,
+  type LockMode,
+  type ObjectLockConfiguration,
+} from '../../domain/object-lock.ts';
 import { element, type XmlNode } from '../protocol/xml.ts';
 import { childOf, childrenOf, parseXml, textOf } from '../protocol/xml-parser.ts';
-
-/** Of a bucket with Object Lock. It cannot be disabled again. */
-export interface ObjectLockConfiguration {
-  readonly defaultRetention: DefaultRetention | null;
-}
 
 const MALFORMED = err(s3Failure('MalformedXML'));
 

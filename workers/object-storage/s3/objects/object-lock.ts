@@ -6,7 +6,6 @@ import type { Bucket, ObjectLock, StoredVersion } from '../../engine/model/contr
 import { objectLockOf } from '../access/bucket-configuration.ts';
 import { parseRetainUntil } from '../documents/object-lock-documents.ts';
 import type { BucketContext, VersionContext } from '../protocol/operation.ts';
-import type { UploadHeaders } from './object-upload.ts';
 
 const [MODE, UNTIL, HOLD] = [
   'x-amz-object-lock-mode',
@@ -23,7 +22,7 @@ export const requireObjectLock = (bucket: Bucket): Result<null, S3Failure> =>
 /** The lock of a new object. Naming one requires the permissions to set it (User Guide, "Object Lock considerations"). */
 export function readNewLock(
   context: BucketContext,
-  headers: UploadHeaders,
+  headers: { get(name: string): string | null },
   key: string,
 ): Result<ObjectLock | null, S3Failure> {
   const { bucket, now } = context;

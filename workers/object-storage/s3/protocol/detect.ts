@@ -147,12 +147,13 @@ const UNSET_METHODS: Methods = {
   DELETE: 'DeleteUnsetConfiguration',
 };
 
-/** Refused on buckets and objects, except for the reads above. */
+/** Refused on buckets and objects, except for the reads above and the locks of objects. */
 const UNIMPLEMENTED: readonly S3Subresource[] = [
   'analytics',
   'annotation',
   'intelligent-tiering',
   'inventory',
+  'legal-hold',
   'metadataAnnotationTable',
   'metadataInventoryTable',
   'metadataJournalTable',
@@ -160,6 +161,7 @@ const UNIMPLEMENTED: readonly S3Subresource[] = [
   'metrics',
   'renameObject',
   'restore',
+  'retention',
   'select',
   'session',
   'torrent',
@@ -191,7 +193,7 @@ export function detectAction(request: DetectableRequest): Result<S3Action, S3Fai
   }
   const has = (name: string) => request.query.has(name);
   const isBucket = request.key === '';
-  const unimplemented = UNIMPLEMENTED.find((name) => has(name) && !isRead(request, name));
+  const unimplemented = UNIMPLEMENTED.find((name) => has(name) && !isKnown(request, name));
   if (unimplemented !== undefined) return err(notImplemented(unimplemented));
   const unset = isBucket ? [...UNSET_CONFIGURATIONS, ...UNSET_READS].find(has) : undefined;
   if (unset !== undefined) return detectUnset(request, unset);
@@ -203,8 +205,10 @@ export function detectAction(request: DetectableRequest): Result<S3Action, S3Fai
   return detectPlain(request);
 }
 
-const isRead = ({ method, key }: DetectableRequest, name: S3Subresource): boolean =>
-  method === 'GET' && key === '' && UNSET_READS.some((readable) => readable === name);
+const isKnown = ({ method, key }: DetectableRequest, name: S3Subresource): boolean =>
+  key === ''
+    ? method === 'GET' && UNSET_READS.some((readable) => readable === name)
+    : (method === 'GET' || method === 'PUT') && (name === 'legal-hold' || name === 'retention');
 
 function detectUnset(request: DetectableRequest, name: S3Subresource): Result<S3Action, S3Failure> {
   const found = UNSET_METHODS[request.method];

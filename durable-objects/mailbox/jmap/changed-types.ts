@@ -1,0 +1,34 @@
+/** The types of JMAP that a change concerns. Pure. */
+import type { Change } from '../database/change-store.ts';
+
+export const JMAP_TYPES = [
+  'Mailbox',
+  'Thread',
+  'Email',
+  'Identity',
+  'EmailSubmission',
+  'VacationResponse',
+  'Quota',
+] as const;
+export type JmapType = (typeof JMAP_TYPES)[number];
+
+const TYPES_OF: Partial<Record<Change['type'], readonly JmapType[]>> = {
+  message_created: ['Email', 'Thread', 'Mailbox', 'Quota'],
+  message_updated: ['Email', 'Mailbox'],
+  message_deleted: ['Email', 'Thread', 'Mailbox', 'Quota'],
+  folder_created: ['Mailbox'],
+  folder_updated: ['Mailbox'],
+  folder_deleted: ['Mailbox'],
+  mailbox_updated: ['Identity', 'VacationResponse', 'Quota'],
+  delivery_updated: ['EmailSubmission'],
+  identity_created: ['Identity'],
+  identity_updated: ['Identity'],
+  identity_deleted: ['Identity'],
+  submission_created: ['EmailSubmission'],
+  submission_deleted: ['EmailSubmission'],
+};
+
+export function listChangedTypes(changes: readonly Change[]): JmapType[] {
+  const types = new Set(changes.flatMap(({ type }) => TYPES_OF[type] ?? []));
+  return JMAP_TYPES.filter((type) => types.has(type));
+}

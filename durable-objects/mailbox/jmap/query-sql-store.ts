@@ -1,0 +1,200 @@
+/** Compiles a query for messages to SQL. The message is `m`. */
+import type {
+  EmailFilter,
+  EmailQuery,
+  EmailSort,
+  KeywordTest,
+  TextPlace,
+} from '../../../workers/mail/domain/email-filter.ts';
+import { splitPhrases } from '../../../workers/mail/domain/email-filter.ts';
+import { toPhrase } from '../../../workers/mail/domain/search-text.ts';
+import { findFolder } from '../messages/folder-store.ts';
+
+export interface Condition {
+  readonly sql: string;
+  readonly values: readonly SqlStorageValue[];
+}
+
+export interface CompiledQuery {
+  readonly from: string;
+  readonly where: Condition;
+  /** The column with the position: a range of it narrows the index that drives the query. */
+  readonly position: 'm.position' | 'f.position';
+  /** Columns of the sort other than the time, as `key0`, `key1` and so on. */
+  readonly keys: string;
+  /** The one folder whose messages are all asked for; null for any other query. */
+  readonly folder: number | null;
+}
+
+const NEVER: Condition = { sql: '0', values: [] };
+
+export function compileQuery(sql: SqlStorage, { filter, sort }: EmailQuery): CompiledQuery {
+  const parts = filter?.kind === 'and' ? filter.of : filter ? [filter] : [];
+  const places = parts.flatMap((part) => (part.kind === 'in' ? [findFolder(sql, part.folderId)] : []));
+  const [place] = places;
+  // The first folder drives the query: its index is in order of time.
+  const drives = places.length > 0 && place !== null && place !== undefined;
+  const rest = drives ? withoutFirst(parts, (part) => part.kind === 'in') : parts;
+  const conditions = rest.map((part) => compile(sql, part));
+  const all = drives ? [{ sql: 'f.folder = ?', values: [place.folder] }, ...conditions] : conditions;
+  const keys = sort.map((each, at) => `, ${toKey(each)} AS key${at}`).join('');
+  return {
+    from: drives ? 'message_folder AS f CROSS JOIN message AS m ON m.position = f.position' : 'message AS m',
+    where: join(all, 'AND', '1'),
+    position: drives ? 'f.position' : 'm.position',
+    keys,
+    folder: drives && rest.length === 0 ? place.folder : null,
+  };
+}
+
+function withoutFirst<T>(list: readonly T[], test: (item: T) => boolean): T[] {
+  const at = list.findIndex(test);
+  return list.filter((_, index) => index !== at);
+}
+
+const join = (conditions: readonly Condition[], operator: 'AND' | 'OR', empty: string): Condition => ({
+  sql: conditions.length === 0 ? empty : conditions.map((each) => `(${each.sql})`).join(` ${operator} `),
+  values: conditions.flatMap((each) => each.values),
+});
+
+function compile(sql: SqlStorage, filter: EmailFilter): Condition {
+  switch (filter.kind) {
+    case 'and':
+      return join(
+        filter.of.map((part) => compile(sql, part)),
+        'AND',
+        '1',
+      );
+    case 'or':
+      return join(
+        filter.of.map((part) => compile(sql, part)),
+        'OR',
+        '0',
+      );
+    case 'none': {
+      const any = join(
+        filter.of.map((part) => compile(sql, part)),
+        'OR',
+        '0',
+      );
+      return { sql: `NOT (${any.sql})`, values: any.values };
+    }
+    case 'in': {
+      const folder = findFolder(sql, filter.folderId);
+      if (!folder) return NEVER;
+      const test = 'EXISTS (SELECT 1 FROM message_folder AS p WHERE p.folder = ? AND p.position = m.position)';
+      return { sql: test, values: [folder.folder] };
+    }
+    case 'in_other_than': {
+      const folders = filter.folderIds.flatMap((id) => findFolder(sql, id)?.folder ?? []);
+      const others = '(SELECT value FROM json_each(?))';
+      return {
+        sql: `m.folder NOT IN ${others} OR EXISTS (SELECT 1 FROM json_each(m.also_in) AS a WHERE a.value NOT IN ${others})`,
+        values: [JSON.stringify(folders), JSON.stringify(folders)],
+      };
+    }
+    case 'before':
+      return { sql: 'm.received_at < ?', values: [filter.time] };
+    case 'after':
+      // A position is never before the time of arrival, so the range ends the walk.
+      return { sql: 'm.position >= ? AND m.received_at >= ?', values: [filter.time * 1_000, filter.time] };
+    case 'min_size':
+      return { sql: 'm.size_bytes >= ?', values: [filter.bytes] };
+    case 'max_size':
+      return { sql: 'm.size_bytes < ?', values: [filter.bytes] };
+    case 'has_attachment':
+      return { sql: `m.has_attachment = ${Number(filter.value)}`, values: [] };
+    case 'keyword':
+      return compileKeyword(filter.test, filter.scope);
+    case 'header':
+      return compileHeader(filter.name, filter.text);
+    case 'text':
+      return compileText(filter.place, filter.text);
+  }
+}
+
+const FLAG_COLUMNS = {
+  isRead: 'is_read = 1',
+  isFlagged: 'is_flagged = 1',
+  isAnswered: 'is_answered = 1',
+  isForwarded: 'is_forwarded = 1',
+} as const;
+
+const hasLabel = (message: string): string =>
+  `EXISTS (SELECT 1 FROM message_label AS l WHERE l.label = ? AND l.position = ${message}.position)`;
+
+function compileMark(test: KeywordTest, message: string): Condition {
+  if (test.kind === 'label') return { sql: hasLabel(message), values: [test.label] };
+  // A draft of the app has its origin, one of another client the keyword.
+  if (test.flag === 'isDraft')
+    return { sql: `${message}.origin = 'draft' OR ${hasLabel(message)}`, values: ['$draft'] };
+  return { sql: `${message}.${FLAG_COLUMNS[test.flag]}`, values: [] };
+}
+
+function compileKeyword(test: KeywordTest, scope: 'message' | 'all' | 'some' | 'none'): Condition {
+  if (scope === 'message') return compileMark(test, 'm');
+  const mark = compileMark(test, 't');
+  const wanted = scope === 'all' ? `NOT (${mark.sql})` : `(${mark.sql})`;
+  const exists = `EXISTS (SELECT 1 FROM message AS t WHERE t.thread = m.thread AND ${wanted})`;
+  return { sql: scope === 'some' ? exists : `NOT ${exists}`, values: mark.values };
+}
+
+const compileHeader = (name: string, text: string | null): Condition => ({
+  sql: `EXISTS (SELECT 1 FROM message_content AS c, json_each(c.headers) AS h WHERE c.position = m.position
+    AND lower(json_extract(h.value, '$.name')) = ?${text === null ? '' : ` AND instr(lower(json_extract(h.value, '$.value')), ?) > 0`})`,
+  values: text === null ? [name.toLowerCase()] : [name.toLowerCase(), text.toLowerCase()],
+});
+
+/** The columns of the full-text index. `copies` has Cc and Bcc. */
+const COLUMNS: Readonly<Record<Exclude<TextPlace, 'any'>, string>> = {
+  from: 'sender',
+  to: 'recipients',
+  cc: 'copies',
+  bcc: 'copies',
+  subject: 'subject',
+  body: 'body',
+};
+
+function compileText(place: TextPlace, text: string): Condition {
+  const phrases = splitPhrases(text);
+  const expressions = phrases.flatMap((phrase) => {
+    const parts = toPhrase(phrase);
+    if (parts.length === 0) return [];
+    const quoted = `"${parts.map((part) => part.term).join(' ')}"${parts.at(-1)?.isPrefix ? '*' : ''}`;
+    return [place === 'any' ? quoted : `{${COLUMNS[place]}} : ${quoted}`];
+  });
+  if (expressions.length === 0) return NEVER;
+  const match = 'm.position IN (SELECT rowid FROM message_search WHERE message_search MATCH ?)';
+  const found = { sql: match, values: [expressions.join(' AND ')] };
+  if (place !== 'cc' && place !== 'bcc') return found;
+  const column = place === 'cc' ? 'm.cc_list' : 'm.bcc_list';
+  const inList = phrases.map((phrase) => ({ sql: `instr(lower(${column}), ?) > 0`, values: [phrase.toLowerCase()] }));
+  return join([found, ...inList], 'AND', '1');
+}
+
+/** The value that a message is sorted by. Texts are compared in JavaScript, as SQLite folds only ASCII. */
+function toKey({ by, keyword }: EmailSort): string {
+  switch (by) {
+    case 'receivedAt':
+      return 'm.position';
+    case 'sentAt':
+      return 'ifnull(m.sent_at, m.received_at)';
+    case 'size':
+      return 'm.size_bytes';
+    case 'from':
+      return 'm.sender';
+    case 'to':
+      return `ifnull(json_extract(m.to_list, '$[0]'), 'null')`;
+    case 'subject':
+      return 'm.subject';
+    case 'keyword':
+      return keyword ? toKeywordKey(keyword) : '0';
+  }
+}
+
+/** A sort has no bound values, so a label is written as a literal. */
+function toKeywordKey({ test, scope }: NonNullable<EmailSort['keyword']>): string {
+  const { sql, values } = compileKeyword(test, scope);
+  let at = 0;
+  return `(${sql.replace(/\?/g, () => `'${String(values[at++]).replaceAll("'", "''")}'`)})`;
+}

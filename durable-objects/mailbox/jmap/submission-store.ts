@@ -1,0 +1,122 @@
+/** Submissions of messages that the mailbox has already (RFC 8621 §7), and what became of them. */
+import type { RecipientState } from '../../../workers/mail/outbound/domain/recipient-state.ts';
+import type { SendLimits } from '../../../workers/mail/outbound/domain/send-limit.ts';
+import { err, ok, type Result } from '../../../workers/shared/result.ts';
+import { execute, type RowOf, statement } from '../../../workers/shared/statement.ts';
+import { recordChange } from '../database/change-store.ts';
+import { findMessage } from '../messages/message-store.ts';
+import { formatThreadId } from '../messages/thread-store.ts';
+import { insertOutbox, listRecipientStates, type NewOutboxMessage } from '../outbox/outbox-store.ts';
+import { changeShare, countSend, type DomainHour, readSendWait, readShare } from '../rules/send-limit-store.ts';
+import type { emailSubmission } from './schema.ts';
+
+export interface StoredSubmission {
+  /** Owns its bytes: the message may be changed or erased while it waits. */
+  readonly outbox: NewOutboxMessage;
+  readonly emailId: string;
+  readonly identityId: string;
+  readonly limits: SendLimits;
+  readonly domainHour: DomainHour;
+}
+
+export interface SubmissionRecord {
+  readonly id: string;
+  readonly identityId: string;
+  readonly emailId: string;
+  readonly threadId: string;
+  readonly envelope: { readonly from: string; readonly to: readonly string[] };
+  readonly sendAt: number;
+  /** Empty once the outbox has forgotten it. */
+  readonly recipients: readonly {
+    readonly email: string;
+    readonly state: RecipientState;
+    readonly lastCode: number | null;
+    readonly lastReply: string | null;
+  }[];
+}
+
+export type SubmitStoredError =
+  | { readonly kind: 'no_email' }
+  | { readonly kind: 'rate_limited'; readonly retryAfterMs: number }
+  | { readonly kind: 'share_taken' };
+
+type SubmissionRow = RowOf<typeof emailSubmission>;
+
+const insert = statement<{
+  id: string;
+  messageId: string;
+  thread: number;
+  identityId: string;
+  envelope: string;
+  sendAt: number;
+  now: number;
+}>(
+  `INSERT INTO email_submission (submission_id, message_id, thread, identity_id, envelope, send_at, created_at)
+   VALUES (:id, :messageId, :thread, :identityId, :envelope, :sendAt, :now)`,
+);
+
+export function submitStored(
+  sql: SqlStorage,
+  { outbox, emailId, identityId, limits, domainHour }: StoredSubmission,
+  now: number,
+): Result<SubmissionRecord, SubmitStoredError> {
+  const message = findMessage(sql, emailId);
+  if (!message) return err({ kind: 'no_email' });
+  const recipients = outbox.recipients.length;
+  const retryAfterMs = readSendWait(sql, limits, recipients, now);
+  if (retryAfterMs > 0) return err({ kind: 'rate_limited', retryAfterMs });
+  if (readShare(sql, domainHour) < recipients) return err({ kind: 'share_taken' });
+  changeShare(sql, domainHour, -recipients);
+  countSend(sql, recipients, now);
+  insertOutbox(sql, outbox, emailId, now);
+  const { outboxId: id } = outbox;
+  const envelope = { from: outbox.envelopeFrom, to: outbox.recipients.map(({ email }) => email) };
+  execute(sql, insert, {
+    id,
+    messageId: emailId,
+    thread: message.thread,
+    identityId,
+    envelope: JSON.stringify(envelope),
+    sendAt: Math.max(now, outbox.holdUntil),
+    now,
+  });
+  recordChange(sql, { type: 'submission_created', submission_id: id }, now);
+  const [record] = readSubmissions(sql, [id]);
+  return record ? ok(record) : err({ kind: 'no_email' });
+}
+
+const readOne = statement<{ id: string }, SubmissionRow>(
+  `SELECT submission_id, message_id, thread, identity_id, envelope, send_at, created_at FROM email_submission
+   WHERE submission_id = :id`,
+);
+
+/** @returns those of the submissions that exist, in the order of the ids. */
+export const readSubmissions = (sql: SqlStorage, ids: readonly string[]): SubmissionRecord[] =>
+  ids.flatMap((id) => [...execute(sql, readOne, { id })].map((row) => toRecord(sql, row)));
+
+const toRecord = (sql: SqlStorage, row: SubmissionRow): SubmissionRecord => ({
+  id: row.submission_id,
+  identityId: row.identity_id,
+  emailId: row.message_id,
+  threadId: formatThreadId(row.thread),
+  envelope: JSON.parse(row.envelope) as SubmissionRecord['envelope'],
+  sendAt: row.send_at,
+  recipients: listRecipientStates(sql, row.submission_id),
+});
+
+const listNewest = statement<{ limit: number }, { submission_id: string }>(
+  'SELECT submission_id FROM email_submission ORDER BY created_at DESC LIMIT :limit',
+);
+
+export const listSubmissionIds = (sql: SqlStorage, limit: number): string[] =>
+  [...execute(sql, listNewest, { limit })].map((row) => row.submission_id);
+
+const remove = statement<{ id: string }>('DELETE FROM email_submission WHERE submission_id = :id');
+
+/** Forgets a submission. What is queued is sent nevertheless. @returns false if it does not exist. */
+export function forgetSubmission(sql: SqlStorage, id: string, now: number): boolean {
+  if (readSubmissions(sql, [id]).length === 0) return false;
+  execute(sql, remove, { id });
+  recordChange(sql, { type: 'submission_deleted', submission_id: id }, now);
+  return true;
+}

@@ -1,0 +1,100 @@
+/** A new user: first steps, the first message with its recipients, and the security page. */
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { awaitMessage, registerUser } from '../support/mail.ts';
+import { startServer, type TestServer } from '../support/server.ts';
+import { eventually, expectAccessible, hasChromium, launchChromium } from './chromium.ts';
+import { row, signIn } from './mail-page.ts';
+
+describe.skipIf(!hasChromium)('a new user of mail', () => {
+  let server: TestServer;
+  let browser: Browser;
+  beforeAll(async () => {
+    const vars = { MAIL_HOLD_SECONDS: '0', REGISTRATION: 'open' };
+    [server, browser] = await Promise.all([startServer({ vars }), launchChromium()]);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await server?.[Symbol.asyncDispose]();
+  });
+
+  const steps = (page: Page) => page.getByRole('region', { name: /^Welcome/ });
+
+  it('is shown three things to try, sees the first one ticked after sending, and ends it for good', async () => {
+    const user = await registerUser(server, 'nora');
+    const { page, troubles } = await signIn(server, browser, user);
+    await steps(page).getByText(user.email).waitFor();
+    await expectAccessible(page);
+    expect(await steps(page).getByRole('listitem').count()).toBe(3);
+    await steps(page).getByRole('button', { name: 'Write' }).click();
+    await page.getByRole('list', { name: 'To: recipients' }).getByText(user.email).waitFor();
+    await page.getByRole('textbox', { name: 'Message' }).waitFor();
+    await page.keyboard.press('Control+Enter');
+    await row(page, 'Hello from my new mailbox').waitFor();
+    await steps(page).getByRole('heading', { name: 'Send yourself a message (done)' }).waitFor();
+    await steps(page).getByRole('button', { name: 'Do not show this again' }).click();
+    await page.getByText('Select a conversation.').waitFor();
+    await page.reload();
+    await row(page, 'Hello from my new mailbox').waitFor();
+    await page.getByText('Select a conversation.').waitFor();
+    expect(await steps(page).count()).toBe(0);
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
+  it('sees recipients as chips: completed from contacts, marked if invalid, edited and removed by keyboard', async () => {
+    const user = await registerUser(server, 'chipper');
+    const contact = { email: 'zoe@outside.test', name: 'Zoe Lake' };
+    const added = await server.call('POST', '/v1/contacts', contact, user.token);
+    expect([added.status, added.body.code]).toEqual([201, undefined]);
+    const { page, troubles } = await signIn(server, browser, user);
+    await page.keyboard.press('c');
+    const field = page.getByLabel('To', { exact: true });
+    await field.waitFor();
+    const chips = page.getByRole('list', { name: 'To: recipients' });
+    const names = () => chips.locator('.chip-name').allInnerTexts();
+    await page.keyboard.type('zo');
+    await page.getByRole('option', { name: /Zoe Lake/ }).waitFor();
+    await page.keyboard.press('Enter');
+    await eventually(names).toEqual(['Zoe Lake']);
+    await page.keyboard.type('nonsense, "Bond, James" <bond@outside.test>;');
+    await eventually(names).toEqual(['Zoe Lake', expect.stringContaining('nonsense'), 'Bond, James']);
+    expect(await field.inputValue()).toBe('');
+    await expectAccessible(page);
+    expect(await chips.getByText('(Invalid address)').count()).toBe(1);
+    // Backspace turns the last recipient into text again.
+    await page.keyboard.press('Backspace');
+    expect(await field.inputValue()).toBe('"Bond, James" <bond@outside.test>');
+    await page.keyboard.press('Enter');
+    await chips.getByRole('button', { name: 'Remove nonsense' }).click();
+    await eventually(names).toEqual(['Zoe Lake', 'Bond, James']);
+    await page.getByLabel('Subject').fill('Two chips');
+    await page.keyboard.press('Control+Enter');
+    const sent = await awaitMessage(server, user, 'sent', 'Two chips');
+    expect(sent.to.map((one: { email: string }) => one.email)).toEqual(['zoe@outside.test', 'bond@outside.test']);
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
+  it('has one security page: how to sign in, what helps if locked out, and who has access', async () => {
+    const user = await registerUser(server, 'careful');
+    const { page, troubles } = await signIn(server, browser, user);
+    await page.goto(`${server.url}/_/mail#/settings/security`);
+    await page.getByRole('heading', { name: 'Who has access' }).waitFor();
+    await page.getByText('This device').waitFor();
+    await expectAccessible(page);
+    const topics = page.locator('.setting').evaluateAll((all) => all.map((one) => one.getAttribute('aria-label')));
+    expect(await topics).toEqual([
+      'Password',
+      'Passkeys',
+      'Two-factor authentication',
+      'Recovery address',
+      'Devices',
+      'App passwords',
+    ]);
+    await page.getByRole('button', { name: 'Change password' }).click();
+    await eventually(() => page.evaluate(() => document.activeElement?.getAttribute('name'))).toBe('new');
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+});

@@ -1,0 +1,710 @@
+/** JMAP as a mail client uses it. The conformance suite that `docs/jmap.md` names tests the methods one by one; these tests are about what it leaves out. */
+import {
+  createDecipheriv,
+  createECDH,
+  createHash,
+  createPublicKey,
+  type ECDH,
+  hkdfSync,
+  randomBytes,
+  verify,
+} from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { basic, JmapClient, type Json, readEvents, USING } from '../support/jmap.ts';
+import { confirmSession, listFolder, type MailUser, registerUser, until } from '../support/mail.ts';
+import { startServer, type TestServer } from '../support/server.ts';
+
+let server: TestServer;
+let ann: MailUser;
+let bob: MailUser;
+let client: JmapClient;
+let other: JmapClient;
+let appToken = '';
+let roles: Record<string, string>;
+
+beforeAll(async () => {
+  server = await startServer({ vars: { MAIL_HOLD_SECONDS: '0' } });
+  ann = await registerUser(server, 'ann');
+  bob = await registerUser(server, 'bob');
+  await confirmSession(server, ann.token);
+  appToken = (await server.call('POST', '/v1/me/tokens', { name: 'client' }, ann.token)).body.token;
+  client = new JmapClient(server, ann.userId, basic(ann.email, appToken));
+  other = new JmapClient(server, bob.userId, `Bearer ${bob.token}`);
+  roles = await client.roles();
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+const importRaw = async (raw: string, more: Record<string, unknown> = {}): Promise<Json> => {
+  const { blobId } = await client.upload(raw, 'message/rfc822');
+  const email = { blobId, mailboxIds: { [roles.inbox ?? '']: true }, ...more };
+  return (await client.call('Email/import', { emails: { m: email } })).created.m;
+};
+let count = 0;
+const message = (subject: string, ...fields: string[]): string => {
+  count += 1;
+  return [
+    'From: Zoe <zoe@elsewhere.test>',
+    'To: ann@example.test',
+    `Subject: ${subject}`,
+    `Message-ID: <m${count}@elsewhere.test>`,
+    'Date: Mon, 05 Jan 2026 10:00:00 +0100',
+    ...fields,
+    '',
+    `text ${count}`,
+    '',
+  ].join('\r\n');
+};
+
+describe('a client connects', () => {
+  it('by the well-known address, with an app token as the password or as Bearer', async () => {
+    for (const authorization of [
+      basic(ann.email, appToken),
+      basic(ann.email.toUpperCase(), appToken),
+      `Bearer ${appToken}`,
+    ]) {
+      const response = await fetch(`${server.url}/.well-known/jmap`, { headers: { authorization } });
+      const session: Json = await response.json();
+      expect([response.status, session.username, Object.keys(session.accounts)]).toEqual([
+        200,
+        ann.email,
+        [ann.userId],
+      ]);
+      expect(session.apiUrl).toBe(`${server.url}/v1/jmap/api`);
+      expect(session.primaryAccounts['urn:ietf:params:jmap:mail']).toBe(ann.userId);
+    }
+  });
+
+  it('but not with a password, a token of another user, a cookie, or nothing', async () => {
+    const wrong: Record<string, string>[] = [
+      {},
+      { authorization: basic(ann.email, 'correct horse battery') },
+      { authorization: basic(bob.email, appToken) },
+      { authorization: 'Basic ???' },
+      { cookie: `session=${ann.token}` },
+    ];
+    for (const headers of wrong) {
+      const response = await fetch(`${server.url}/v1/jmap/session`, { headers });
+      expect([response.status, response.headers.get('www-authenticate')]).toEqual([
+        401,
+        'Bearer, Basic realm="JMAP", charset="UTF-8"',
+      ]);
+    }
+    const root = await fetch(`${server.url}/v1/jmap/session`, {
+      headers: { authorization: `Bearer ${server.rootToken}` },
+    });
+    expect(root.status).toBe(403);
+  });
+
+  it('from any page, with Authorization and never with cookies', async () => {
+    const preflight = await fetch(`${server.url}/v1/jmap/api`, {
+      method: 'OPTIONS',
+      headers: { origin: 'https://mail.example', 'access-control-request-method': 'POST' },
+    });
+    const allowed = (response: Response) => [
+      response.headers.get('access-control-allow-origin'),
+      response.headers.get('access-control-allow-credentials'),
+    ];
+    expect([preflight.status, ...allowed(preflight)]).toEqual([204, '*', null]);
+    expect(preflight.headers.get('access-control-allow-headers')).toContain('Authorization');
+    const origin = { origin: 'https://mail.example' };
+    for (const path of ['/v1/jmap/session', '/v1/jmap/api', '/.well-known/jmap'])
+      expect(allowed(await fetch(`${server.url}${path}`, { headers: origin, redirect: 'manual' }))).toEqual([
+        '*',
+        null,
+      ]);
+    expect(allowed(await fetch(`${server.url}/v1/me`, { headers: origin }))).toEqual([null, null]);
+  });
+
+  it('and reaches nothing of another user', async () => {
+    const { id, blobId } = await importRaw(message('private'));
+    expect((await other.call('Email/get', { ids: [id] })).notFound).toEqual([id]);
+    expect((await other.download(blobId)).status).toBe(404);
+    expect((await other.fetch(`/v1/jmap/download/${ann.userId}/${blobId}/x`)).status).toBe(404);
+    expect((await other.fetch(`/v1/jmap/upload/${ann.userId}`, { method: 'POST', body: 'x' })).status).toBe(404);
+    expect(await other.call('Email/get', { accountId: ann.userId, ids: [id] })).toEqual({ type: 'accountNotFound' });
+    expect(
+      (await other.call('Email/import', { emails: { m: { blobId, mailboxIds: { x: true } } } })).notCreated.m.type,
+    ).toBe('invalidProperties');
+    await client.call('Email/set', { destroy: [id] });
+  });
+});
+
+describe('limits and errors', () => {
+  it('of a request are problems of JMAP', async () => {
+    const post = async (body: string) => {
+      const response = await client.fetch('/v1/jmap/api', {
+        method: 'POST',
+        body,
+        headers: { 'content-type': 'application/json' },
+      });
+      const problem: Json = await response.json();
+      return [response.status, response.headers.get('content-type'), problem.type, problem.limit];
+    };
+    const type = 'application/problem+json';
+    const name = (error: string) => `urn:ietf:params:jmap:error:${error}`;
+    expect(await post('{')).toEqual([400, type, name('notJSON'), undefined]);
+    expect(await post('{}')).toEqual([400, type, name('notRequest'), undefined]);
+    expect(await post('{"using":["x"],"methodCalls":[]}')).toEqual([400, type, name('unknownCapability'), undefined]);
+    const calls = Array.from({ length: 33 }, () => ['Core/echo', {}, 'c']);
+    expect(await post(JSON.stringify({ using: USING, methodCalls: calls }))).toEqual([
+      400,
+      type,
+      name('limit'),
+      'maxCallsInRequest',
+    ]);
+    expect(await post(`"${'x'.repeat(8 * 1024 * 1024)}"`)).toEqual([400, type, name('limit'), 'maxSizeRequest']);
+  });
+
+  it('of a call do not stop the calls after it', async () => {
+    const ids = Array.from({ length: 501 }, (_, at) => `x${at}`);
+    const answers = await client.request(
+      ['Email/get', { ids }],
+      ['Email/set', { destroy: ids }],
+      ['Email/get', { ids: [], properties: ['header:From:asDate'] }],
+      ['Email/get', { ids: [], bodyProperties: ['no'] }],
+      ['Email/query', { filter: { nothing: 1 } }],
+      ['Email/query', { sort: [{ property: 'nothing' }] }],
+      ['Email/query', { anchor: 'nobody' }],
+      ['Email/changes', { sinceState: '999999' }],
+      ['Email/set', { ifInState: 'old', destroy: [] }],
+      ['Core/nothing'],
+      ['Email/get', { '#ids': { resultOf: 'c9', name: 'Core/nothing', path: '/x' } }],
+      ['Core/echo', { accountId: undefined, a: 1 }],
+    );
+    expect(answers.map(([, args]) => args.type ?? args)).toEqual([
+      'requestTooLarge',
+      'requestTooLarge',
+      'invalidArguments',
+      'invalidArguments',
+      'unsupportedFilter',
+      'unsupportedSort',
+      'anchorNotFound',
+      'cannotCalculateChanges',
+      'stateMismatch',
+      'unknownMethod',
+      'invalidResultReference',
+      { a: 1 },
+    ]);
+  });
+});
+
+describe('messages', () => {
+  it('have the same marks, folders and labels in JMAP and in the JSON API', async () => {
+    const { id } = await importRaw(message('marks'), { keywords: { $seen: true, work: true } });
+    const { body: folder } = await server.call('POST', '/v1/folders', { name: 'Projects/Alpha' }, ann.token);
+    await client.call('Email/set', {
+      update: {
+        [id]: {
+          [`mailboxIds/${folder.id}`]: true,
+          'keywords/$flagged': true,
+          'keywords/$answered': true,
+          'keywords/$seen': null,
+        },
+      },
+    });
+    const { body: seen } = await server.call('GET', `/v1/messages/${id}`, undefined, ann.token);
+    expect(seen).toMatchObject({ is_read: false, is_flagged: true, labels: ['work'] });
+    await server.call('PATCH', `/v1/messages/${id}`, { is_read: true, labels: ['Zu erledigen', 'work'] }, ann.token);
+    const [email] = (await client.call('Email/get', { ids: [id], properties: ['keywords', 'mailboxIds'] })).list;
+    const encoded = `label-${Buffer.from('Zu erledigen').toString('hex')}`;
+    expect(email.keywords).toEqual({ $seen: true, $flagged: true, $answered: true, work: true, [encoded]: true });
+    expect(email.mailboxIds).toEqual({ [roles.inbox ?? '']: true, [folder.id]: true });
+    const query = async (filter: object) => (await client.call('Email/query', { filter })).ids;
+    expect(await query({ hasKeyword: encoded })).toEqual([id]);
+    expect(await query({ inMailbox: folder.id })).toEqual([id]);
+    // Leaving one folder keeps it in the other; leaving the last is refused.
+    const moved = await client.call('Email/set', { update: { [id]: { mailboxIds: { [folder.id]: true } } } });
+    expect(moved.updated).toEqual({ [id]: null });
+    const stuck = await client.call('Email/set', { update: { [id]: { [`mailboxIds/${folder.id}`]: null } } });
+    expect(stuck.notUpdated[id]).toMatchObject({ type: 'invalidProperties', properties: ['mailboxIds'] });
+    const { list } = await client.call('Mailbox/get', { ids: [folder.id] });
+    expect(list[0]).toMatchObject({
+      name: 'Alpha',
+      totalEmails: 1,
+      unreadEmails: 0,
+      totalThreads: 1,
+      unreadThreads: 0,
+    });
+    await client.call('Email/set', { destroy: [id] });
+    expect((await server.call('GET', `/v1/messages/${id}`, undefined, ann.token)).status).toBe(404);
+  });
+
+  it('are downloaded byte for byte, and so are their parts', async () => {
+    const file = Buffer.alloc(300_000, 'attached ');
+    const raw = [
+      'From: zoe@elsewhere.test',
+      'Subject: parts',
+      'Message-ID: <parts@elsewhere.test>',
+      'Content-Type: multipart/mixed; boundary=b',
+      '',
+      '--b',
+      '',
+      'text',
+      '--b',
+      'Content-Type: application/zip; name=a.zip',
+      'Content-Transfer-Encoding: base64',
+      '',
+      file.toString('base64').replace(/.{76}/g, '$&\r\n'),
+      '--b',
+      'Content-Type: message/rfc822',
+      '',
+      'Subject: inner',
+      'Content-Type: multipart/mixed; boundary=c',
+      '',
+      '--c',
+      'Content-Type: text/plain',
+      'Content-Disposition: attachment; filename=in.txt',
+      '',
+      'inside',
+      '--c--',
+      '--b--',
+      '',
+    ].join('\r\n');
+    const { id, blobId } = await importRaw(raw);
+    expect(await (await client.download(blobId)).text()).toBe(raw);
+    const [email] = (await client.call('Email/get', { ids: [id], properties: ['attachments', 'hasAttachment'] })).list;
+    expect(email.attachments.map((part: Json) => [part.type, part.name, part.size])).toEqual([
+      ['application/zip', 'a.zip', 300_000],
+      ['message/rfc822', null, expect.any(Number)],
+    ]);
+    const download = await client.download(email.attachments[0].blobId, 'application/zip', 'ä.zip');
+    expect(download.headers.get('content-type')).toBe('application/zip');
+    expect(download.headers.get('content-security-policy')).toContain('sandbox');
+    const hash = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
+    expect(hash(Buffer.from(await download.arrayBuffer()))).toBe(hash(file));
+    const inner = email.attachments[1].blobId;
+    expect((await (await client.download(inner)).text()).length).toBe(email.attachments[1].size);
+    const { parsed } = await client.call('Email/parse', { blobIds: [inner], properties: ['subject', 'attachments'] });
+    expect(parsed[inner].subject).toBe('inner');
+    expect(await (await client.download(parsed[inner].attachments[0].blobId)).text()).toBe('inside');
+    await client.call('Email/set', { destroy: [id] });
+  });
+
+  it('that the app keeps as drafts can be read', async () => {
+    const draft = { subject: 'half', to: [{ email: 'bob@example.test' }], body: 'written in the app' };
+    const { body } = await server.call('POST', '/v1/drafts', draft, ann.token);
+    const properties = ['subject', 'keywords', 'textBody', 'bodyValues', 'to'];
+    const { list } = await client.call('Email/get', { ids: [body.id], properties, fetchTextBodyValues: true });
+    expect(list[0]).toMatchObject({ subject: 'half', keywords: { $draft: true }, to: [{ email: 'bob@example.test' }] });
+    expect(list[0].bodyValues[list[0].textBody[0].partId].value).toContain('written in the app');
+    await server.call('DELETE', `/v1/drafts/${body.id}`, undefined, ann.token);
+  });
+});
+
+describe('sending', () => {
+  const draft = (more: Record<string, unknown> = {}) => ({
+    mailboxIds: { [roles.drafts ?? '']: true },
+    keywords: { $draft: true, $seen: true },
+    from: [{ name: 'Ann', email: ann.email }],
+    to: [{ name: 'Bob', email: bob.email }],
+    bcc: [{ email: 'hidden@example.test' }],
+    textBody: [{ partId: 't', type: 'text/plain' }],
+    bodyValues: { t: { value: 'Grüße' } },
+    ...more,
+  });
+  const identity = async () => (await client.call('Identity/get')).list[0];
+
+  it('delivers the draft with its attachment, without Bcc, and moves it to Sent', async () => {
+    const { blobId } = await client.upload('the file', 'text/csv');
+    const attachments = [{ blobId, type: 'text/csv', name: 'Tabelle ä.csv' }];
+    const answers = await client.request(
+      ['Email/set', { create: { d: draft({ subject: 'with a file', attachments }) } }],
+      [
+        'EmailSubmission/set',
+        {
+          create: {
+            s: {
+              emailId: '#d',
+              identityId: (await identity()).id,
+              envelope: {
+                mailFrom: { email: ann.email, parameters: null },
+                rcptTo: [{ email: bob.email, parameters: null }],
+              },
+            },
+          },
+          onSuccessUpdateEmail: {
+            '#s': { [`mailboxIds/${roles.drafts}`]: null, [`mailboxIds/${roles.sent}`]: true, 'keywords/$draft': null },
+          },
+        },
+      ],
+    );
+    expect(answers.map(([name]) => name)).toEqual(['Email/set', 'EmailSubmission/set', 'Email/set']);
+    const emailId = answers[0][1].created.d.id;
+    expect(answers[2][1].updated).toEqual({ [emailId]: null });
+    const [arrived] = await until('the message to arrive', async () => {
+      const found = (await listFolder(server, bob, 'inbox')).filter(({ subject }) => subject === 'with a file');
+      return found.length > 0 ? found : undefined;
+    });
+    const { body } = await server.call('GET', `/v1/messages/${arrived.id}`, undefined, bob.token);
+    expect(body).toMatchObject({ body: 'Grüße\n', from: { name: 'Ann', email: ann.email } });
+    expect(body.attachments).toMatchObject([{ file_name: 'Tabelle ä.csv', size: 8 }]);
+    const raw = await fetch(`${server.url}/v1/messages/${arrived.id}/raw`, {
+      headers: { authorization: `Bearer ${bob.token}` },
+    });
+    expect(await raw.text()).not.toMatch(/^bcc:|hidden@/im);
+    const submissionId = answers[1][1].created.s.id;
+    const submission = await until('the delivery status', async () => {
+      const { list } = await client.call('EmailSubmission/get', { ids: [submissionId] });
+      return list[0].deliveryStatus[bob.email].delivered === 'yes' ? list[0] : undefined;
+    });
+    expect(submission).toMatchObject({ emailId, undoStatus: 'final' });
+    const { list } = await client.call('Email/get', { ids: [emailId], properties: ['mailboxIds', 'keywords', 'bcc'] });
+    expect(list[0]).toMatchObject({
+      mailboxIds: { [roles.sent ?? '']: true },
+      keywords: { $seen: true },
+      bcc: [{ email: 'hidden@example.test' }],
+    });
+  });
+
+  it('can be undone while it is held', async () => {
+    const { id: identityId } = await identity();
+    const held = {
+      mailFrom: { email: ann.email, parameters: { HOLDFOR: '3600' } },
+      rcptTo: [{ email: bob.email, parameters: null }],
+    };
+    const [[, made], [, sent]] = (await client.request(
+      ['Email/set', { create: { d: draft({ subject: 'never' }) } }],
+      ['EmailSubmission/set', { create: { s: { emailId: '#d', identityId, envelope: held } } }],
+    )) as [Json, Json];
+    const { id, undoStatus, sendAt } = sent.created.s;
+    expect(undoStatus).toBe('pending');
+    expect(Date.parse(sendAt)).toBeGreaterThan(Date.now() + 3_000_000);
+    const undone = await client.call('EmailSubmission/set', {
+      update: { [id]: { undoStatus: 'canceled' } },
+      onSuccessDestroyEmail: [id],
+    });
+    expect(undone.updated).toEqual({ [id]: null });
+    expect((await client.call('EmailSubmission/get', { ids: [id] })).list[0].undoStatus).toBe('canceled');
+    expect((await client.call('Email/get', { ids: [made.created.d.id] })).notFound).toEqual([made.created.d.id]);
+    const again = await client.call('EmailSubmission/set', { update: { [id]: { undoStatus: 'canceled' } } });
+    expect(again.notUpdated[id].type).toBe('cannotUnsend');
+    const gone = await client.call('EmailSubmission/set', { destroy: [id] });
+    expect(gone.destroyed).toEqual([id]);
+  });
+
+  it('is refused for a foreign sender, without recipients, and for programs', async () => {
+    const { id: identityId } = await identity();
+    const { blobId } = await client.upload('MZ', 'application/octet-stream');
+    const wrong: [Json, string][] = [
+      [draft({ from: [{ email: 'bob@example.test' }] }), 'forbiddenFrom'],
+      [draft({ to: null, bcc: null }), 'noRecipients'],
+      [draft({ to: [{ email: 'not an address' }] }), 'invalidRecipients'],
+      [draft({ attachments: [{ blobId, name: 'run.exe' }] }), 'invalidEmail'],
+    ];
+    for (const [object, type] of wrong) {
+      const [[, made], [, sent]] = (await client.request(
+        ['Email/set', { create: { d: object } }],
+        ['EmailSubmission/set', { create: { s: { emailId: '#d', identityId } } }],
+      )) as [Json, Json];
+      expect(sent.notCreated?.s.type).toBe(type);
+      await client.call('Email/set', { destroy: [made.created.d.id] });
+    }
+  });
+});
+
+describe('a client that follows changes', () => {
+  /** Applies `changes` and `queryChanges` to what it knows, as RFC 8620 §5 says. */
+  class Follower {
+    state = '';
+    emails = new Map<string, Json>();
+    threads = new Map<string, readonly string[]>();
+    mailboxes = new Map<string, Json>();
+    queryState = '';
+    inbox: string[] = [];
+    readonly #query = {
+      filter: { inMailbox: roles.inbox },
+      sort: [{ property: 'receivedAt', isAscending: false }],
+      collapseThreads: true,
+    };
+
+    async start(): Promise<void> {
+      const { ids } = await client.call('Email/query', {});
+      const { list, state } = await client.call('Email/get', {
+        ids,
+        properties: ['keywords', 'mailboxIds', 'threadId'],
+      });
+      for (const email of list) this.emails.set(email.id, email);
+      const threads = await client.call('Thread/get', {
+        ids: [...new Set(list.map(({ threadId }: Json) => threadId))],
+      });
+      for (const { id, emailIds } of threads.list) this.threads.set(id, emailIds);
+      for (const mailbox of (await client.call('Mailbox/get')).list) this.mailboxes.set(mailbox.id, mailbox);
+      this.state = state;
+      const query = await client.call('Email/query', this.#query);
+      this.inbox = query.ids;
+      this.queryState = query.queryState;
+    }
+
+    async catchUp(): Promise<void> {
+      const from = this.state;
+      await this.#follow('Email', from, this.emails, ['keywords', 'mailboxIds', 'threadId'], (email) => email);
+      await this.#follow('Thread', from, this.threads, null, (thread) => thread.emailIds);
+      await this.#follow('Mailbox', from, this.mailboxes, null, (mailbox) => mailbox);
+      const { removed, added, newQueryState } = await client.call('Email/queryChanges', {
+        ...this.#query,
+        sinceQueryState: this.queryState,
+      });
+      this.inbox = this.inbox.filter((id) => !removed.includes(id));
+      for (const { id, index } of added) this.inbox.splice(index, 0, id);
+      this.queryState = newQueryState;
+    }
+
+    async #follow(
+      type: string,
+      from: string,
+      known: Map<string, Json>,
+      properties: string[] | null,
+      pick: (object: Json) => Json,
+    ) {
+      for (let state = from, hasMore = true; hasMore; ) {
+        const changes = await client.call(`${type}/changes`, { sinceState: state, maxChanges: 2 });
+        for (const id of changes.destroyed) known.delete(id);
+        const { list } = await client.call(`${type}/get`, {
+          ids: [...changes.created, ...changes.updated],
+          properties,
+        });
+        for (const object of list) known.set(object.id, pick(object));
+        state = changes.newState;
+        hasMore = changes.hasMoreChanges;
+        this.state = state;
+      }
+    }
+  }
+
+  it('knows what the mailbox has, after any changes', async () => {
+    const follower = new Follower();
+    await follower.start();
+    const one = await importRaw(message('one'));
+    const reply = await importRaw(message('Re: one', `In-Reply-To: <m${count}@elsewhere.test>`));
+    const two = await importRaw(message('two'));
+    expect(reply.threadId).toBe(one.threadId);
+    const made = await client.call('Mailbox/set', {
+      create: { f: { name: 'Followed', sortOrder: 3 }, g: { name: 'Gone' } },
+    });
+    const { f, g } = made.created;
+    await client.call('Email/set', {
+      update: { [one.id]: { 'keywords/$seen': true }, [two.id]: { mailboxIds: { [f.id]: true } } },
+    });
+    await follower.catchUp();
+    const steps: [string, Record<string, unknown>][] = [
+      ['Email/set', { destroy: [reply.id] }],
+      ['Email/set', { update: { [two.id]: { mailboxIds: { [roles.inbox ?? '']: true, [g.id]: true } } } }],
+      [
+        'Mailbox/set',
+        { update: { [f.id]: { name: 'Renamed', isSubscribed: false } }, destroy: [g.id], onDestroyRemoveEmails: true },
+      ],
+      ['Email/set', { destroy: [one.id] }],
+    ];
+    for (const [name, args] of steps) {
+      await client.call(name, args);
+      await follower.catchUp();
+      const fresh = new Follower();
+      await fresh.start();
+      const sorted = (map: Map<string, unknown>) => [...map].sort(([a], [b]) => (a < b ? -1 : 1));
+      expect(sorted(follower.emails)).toEqual(sorted(fresh.emails));
+      expect(sorted(follower.threads)).toEqual(sorted(fresh.threads));
+      expect(sorted(follower.mailboxes)).toEqual(sorted(fresh.mailboxes));
+      expect(follower.inbox).toEqual(fresh.inbox);
+    }
+    expect(follower.mailboxes.get(f.id)).toMatchObject({
+      name: 'Renamed',
+      isSubscribed: false,
+      sortOrder: 3,
+      totalEmails: 0,
+    });
+    await client.call('Email/set', { destroy: [two.id] });
+  });
+
+  it('receives an event for each change of the types it asked for, until its token is revoked', async () => {
+    const { body } = await server.call('POST', '/v1/me/tokens', { name: 'watcher' }, ann.token);
+    const watcher = new JmapClient(server, ann.userId, `Bearer ${body.token}`);
+    const response = await watcher.fetch('/v1/jmap/event-source?types=Email,Mailbox&closeafter=no&ping=0');
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/event-stream']);
+    const events = readEvents(response);
+    await client.call('VacationResponse/set', { update: { singleton: { subject: 'not of interest' } } });
+    const { id } = await importRaw(message('event'));
+    const { value } = await events.next();
+    const { state } = await client.call('Email/get', { ids: [] });
+    expect(value).toMatchObject({ event: 'state', data: { '@type': 'StateChange' } });
+    expect(Object.keys(value?.data.changed[ann.userId])).toEqual(['Mailbox', 'Email']);
+    expect(value?.data.changed[ann.userId].Email).toBe(state);
+    await server.call('DELETE', `/v1/me/tokens/${body.token_id}`, undefined, ann.token);
+    for await (const event of events) expect(event.event).toBe('state');
+    await client.call('Email/set', { destroy: [id] });
+  });
+
+  it('may ask for one event only, and resumes from the last one it had', async () => {
+    const { state } = await client.call('Email/get', { ids: [] });
+    const { id } = await importRaw(message('missed'));
+    const response = await client.fetch('/v1/jmap/event-source?types=*&closeafter=state&ping=0', {
+      headers: { 'last-event-id': state },
+    });
+    const seen: Json[] = [];
+    for await (const event of readEvents(response)) seen.push(event);
+    expect(seen).toHaveLength(1);
+    expect(seen[0].data.changed[ann.userId].Email).toBe(seen[0].id);
+    await client.call('Email/set', { destroy: [id] });
+  });
+});
+
+describe('a push subscription', () => {
+  /** A push service: collects what it receives. */
+  async function startPushService() {
+    const received: { headers: Json; body: Buffer }[] = [];
+    const service = createServer(async (request, response) => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of request) chunks.push(chunk as Buffer);
+      received.push({ headers: request.headers, body: Buffer.concat(chunks) });
+      response.writeHead(201).end();
+    });
+    await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(service.address() as AddressInfo).port}/push`;
+    const next = (what: string) => until(what, async () => received.shift());
+    return { url, received, next, [Symbol.asyncDispose]: async () => void service.close() };
+  }
+
+  /** The receiver's side of RFC 8291. */
+  function decrypt(body: Buffer, device: ECDH, auth: Buffer): string {
+    const [salt, senderKey, sealed] = [body.subarray(0, 16), body.subarray(21, 86), body.subarray(86)];
+    const about = Buffer.concat([Buffer.from('WebPush: info\0'), device.getPublicKey(), senderKey]);
+    const derive = (from: Uint8Array, secret: Uint8Array, info: Uint8Array, bytes: number) =>
+      Buffer.from(hkdfSync('sha256', secret, from, info, bytes));
+    const secret = derive(auth, device.computeSecret(senderKey), about, 32);
+    const key = derive(salt, secret, Buffer.from('Content-Encoding: aes128gcm\0'), 16);
+    const nonce = derive(salt, secret, Buffer.from('Content-Encoding: nonce\0'), 12);
+    const decipher = createDecipheriv('aes-128-gcm', key, nonce).setAuthTag(sealed.subarray(-16));
+    const plain = Buffer.concat([decipher.update(sealed.subarray(0, -16)), decipher.final()]);
+    expect(plain.at(-1)).toBe(2);
+    return plain.subarray(0, -1).toString();
+  }
+
+  it('is used once it is verified, encrypted for its device, and ends with its token', async () => {
+    await using service = await startPushService();
+    const { body: made } = await server.call('POST', '/v1/me/tokens', { name: 'phone' }, ann.token);
+    const phone = new JmapClient(server, ann.userId, `Bearer ${made.token}`);
+    const set = async (args: Record<string, unknown>): Promise<Json> =>
+      (await phone.request(['PushSubscription/set', { accountId: undefined, ...args }]))[0]?.[1];
+    const device = createECDH('prime256v1');
+    device.generateKeys();
+    const auth = randomBytes(16);
+    const keys = { p256dh: device.getPublicKey('base64url'), auth: auth.toString('base64url') };
+    const { created, notCreated } = await set({
+      create: {
+        good: { deviceClientId: 'phone', url: service.url, keys, types: ['Email'] },
+        plain: { deviceClientId: 'phone', url: 'http://push.example/x' },
+        inside: { deviceClientId: 'phone', url: 'https://10.0.0.1/x' },
+        host: { deviceClientId: 'phone', url: 'https://localhost/x' },
+        keys: { deviceClientId: 'phone', url: service.url, keys: { p256dh: 'AA', auth: 'AA' } },
+      },
+    });
+    expect(Object.keys(notCreated)).toEqual(['plain', 'inside', 'host', 'keys']);
+    const { id } = created.good;
+    const verification = await service.next('the verification');
+    expect(verification.headers['content-encoding']).toBe('aes128gcm');
+    const {
+      '@type': type,
+      pushSubscriptionId,
+      verificationCode,
+    } = JSON.parse(decrypt(verification.body, device, auth));
+    expect([type, pushSubscriptionId]).toEqual(['PushVerification', id]);
+    const [, token = '', key = ''] = /^vapid t=(\S+), k=(\S+)$/.exec(verification.headers.authorization) ?? [];
+    const session: Json = await (await phone.fetch('/v1/jmap/session')).json();
+    expect(session.capabilities['urn:ietf:params:jmap:webpush-vapid'].applicationServerKey).toBe(key);
+    const point = Buffer.from(key, 'base64url');
+    const jwk = {
+      kty: 'EC',
+      crv: 'P-256',
+      x: point.subarray(1, 33).toString('base64url'),
+      y: point.subarray(33).toString('base64url'),
+    };
+    const [head, claims, signature = ''] = token.split('.');
+    const publicKey = createPublicKey({ key: jwk, format: 'jwk' });
+    const isSigned = verify(
+      'sha256',
+      Buffer.from(`${head}.${claims}`),
+      { key: publicKey, dsaEncoding: 'ieee-p1363' },
+      Buffer.from(signature, 'base64url'),
+    );
+    expect([isSigned, JSON.parse(Buffer.from(claims ?? '', 'base64url').toString()).aud]).toEqual([
+      true,
+      new URL(service.url).origin,
+    ]);
+
+    expect((await set({ update: { [id]: { verificationCode: 'wrong' } } })).notUpdated[id].type).toBe(
+      'invalidProperties',
+    );
+    expect((await set({ update: { [id]: { verificationCode } } })).updated).toEqual({ [id]: null });
+    const [[, seen]] = (await phone.request(['PushSubscription/get', { accountId: undefined }])) as [Json];
+    expect(seen.list).toMatchObject([{ id, deviceClientId: 'phone', types: ['Email'], verificationCode }]);
+    expect(seen.list[0]).not.toHaveProperty('url');
+    const [[, others]] = (await client.request(['PushSubscription/get', { accountId: undefined }])) as [Json];
+    expect(others.list).toEqual([]);
+
+    const { id: emailId } = await importRaw(message('pushed'));
+    const pushed = JSON.parse(decrypt((await service.next('the push')).body, device, auth));
+    expect(Object.keys(pushed.changed[ann.userId])).toEqual(['Email']);
+    await server.call('DELETE', `/v1/me/tokens/${made.token_id}`, undefined, ann.token);
+    await using after = await startPushService();
+    const rest = { deviceClientId: 'laptop', url: after.url };
+    const [[, again]] = (await client.request([
+      'PushSubscription/set',
+      { accountId: undefined, create: { rest } },
+    ])) as [Json];
+    const plain = JSON.parse((await after.next('the verification')).body.toString());
+    await client.request([
+      'PushSubscription/set',
+      { accountId: undefined, update: { [again.created.rest.id]: { verificationCode: plain.verificationCode } } },
+    ]);
+    await client.call('Email/set', { destroy: [emailId] });
+    // The laptop is told of the change, so the phone would have been told by now.
+    expect(JSON.parse((await after.next('the push')).body.toString())['@type']).toBe('StateChange');
+    expect(service.received).toEqual([]);
+    await client.request(['PushSubscription/set', { accountId: undefined, destroy: [again.created.rest.id] }]);
+  });
+});
+
+describe('blobs and quota', () => {
+  it('are made of pieces, read in ranges and looked up (RFC 9404)', async () => {
+    const { created } = await client.call('Blob/upload', {
+      create: {
+        a: {
+          data: [{ 'data:asText': 'The quick ' }, { 'data:asBase64': Buffer.from('brown fox').toString('base64') }],
+          type: 'text/plain',
+        },
+        b: { data: [{ blobId: '#a', offset: 4, length: 5 }, { 'data:asText': '!' }] },
+      },
+    });
+    expect(created.a).toMatchObject({ type: 'text/plain', size: 19 });
+    const get = async (args: object) => (await client.call('Blob/get', { ids: [created.a.id], ...args })).list[0];
+    expect(await get({})).toEqual({ id: created.a.id, 'data:asText': 'The quick brown fox', size: 19 });
+    expect(await get({ offset: 4, length: 5, properties: ['data:asText', 'digest:sha-256'] })).toEqual({
+      id: created.a.id,
+      'data:asText': 'quick',
+      'digest:sha-256': createHash('sha256').update('quick').digest('base64'),
+    });
+    expect(await get({ offset: 16, length: 50, properties: ['data:asBase64'] })).toMatchObject({ isTruncated: true });
+    expect(await (await client.download(created.b.id)).text()).toBe('quick!');
+    const email = await importRaw(message('lookup'));
+    const looked = await client.call('Blob/lookup', { typeNames: ['Email'], ids: [email.blobId, created.a.id, 'x'] });
+    expect(looked).toMatchObject({
+      list: [{ matchedIds: { Email: [email.id] } }, { matchedIds: { Email: [] } }],
+      notFound: ['x'],
+    });
+    await client.call('Email/set', { destroy: [email.id] });
+  });
+
+  it('the quota is what the mailbox says (RFC 9425)', async () => {
+    const { list, state } = await client.call('Quota/get');
+    const { body } = await server.call('GET', '/v1/me', undefined, ann.token);
+    expect(list).toMatchObject([
+      { id: 'storage', resourceType: 'octets', used: body.quota.used_bytes, hardLimit: body.quota.limit_bytes },
+    ]);
+    const { id } = await importRaw(message('size'));
+    const changes = await client.call('Quota/changes', { sinceState: state });
+    expect([changes.updated, changes.updatedProperties]).toEqual([['storage'], ['used']]);
+    expect((await client.call('Quota/query', { filter: { scope: 'account' } })).ids).toEqual(['storage']);
+    await client.call('Email/set', { destroy: [id] });
+  });
+});

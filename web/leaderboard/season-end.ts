@@ -1,0 +1,25 @@
+/** When a season ends, and how long that is. Pure. */
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+/** @param season a month of UTC, `YYYY-MM`. */
+export function endOfSeason(season: string): number {
+  const [year = 0, month = 0] = season.split('-').map(Number);
+  return Date.UTC(year, month, 1);
+}
+
+/**
+ * The two largest parts of the time that is left, such as 3 days and 4 hours.
+ * @returns null if the season is over, or if this device's clock says that it has not begun.
+ */
+export function timeLeft(season: string, now: number): { days: number; hours: number; minutes: number } | null {
+  const leftMs = endOfSeason(season) - now;
+  if (leftMs <= 0 || leftMs > 31 * DAY_MS) return null;
+  return {
+    days: Math.floor(leftMs / DAY_MS),
+    hours: Math.floor((leftMs % DAY_MS) / HOUR_MS),
+    minutes: Math.floor((leftMs % HOUR_MS) / MINUTE_MS),
+  };
+}

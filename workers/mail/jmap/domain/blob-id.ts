@@ -1,0 +1,23 @@
+/**
+ * Ids of blobs. `m` and the id of a message are its raw bytes, `u` and the id of an upload its bytes. `-p` and a number are a part of the
+ * message that the blob before it is. The same id always has the same bytes. Pure.
+ */
+
+export interface BlobId {
+  readonly kind: 'message' | 'upload';
+  readonly id: string;
+  /** Index of a part in the message, of a part in that part, and so on. */
+  readonly parts: readonly number[];
+}
+
+const BLOB_ID = /^([mu])([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})((?:-p\d{1,4}){0,10})$/;
+
+export function parseBlobId(text: string): BlobId | null {
+  const [, kind, id = '', parts = ''] = BLOB_ID.exec(text) ?? [];
+  if (kind === undefined) return null;
+  return { kind: kind === 'm' ? 'message' : 'upload', id, parts: parts.split('-p').slice(1).map(Number) };
+}
+
+export const toMessageBlobId = (messageId: string): string => `m${messageId}`;
+export const toUploadBlobId = (uploadId: string): string => `u${uploadId}`;
+export const toPartBlobId = (blobId: string, part: number): string => `${blobId}-p${part}`;

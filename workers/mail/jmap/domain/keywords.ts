@@ -1,0 +1,71 @@
+/**
+ * Keywords of messages (RFC 8621 §4.1.1): five stand for flags of the mailbox, the others are labels. A label that cannot be a keyword, for
+ * example because it has a space, is written as `label-` and the hexadecimal digits of its UTF-8. Pure.
+ */
+
+export interface Marks {
+  readonly isDraft: boolean;
+  readonly isRead: boolean;
+  readonly isFlagged: boolean;
+  readonly isAnswered: boolean;
+  readonly isForwarded: boolean;
+  readonly labels: readonly string[];
+}
+
+/** Flags by keyword. */
+export const FLAG_KEYWORDS = {
+  $seen: 'isRead',
+  $flagged: 'isFlagged',
+  $answered: 'isAnswered',
+  $forwarded: 'isForwarded',
+} as const;
+export const DRAFT_KEYWORD = '$draft';
+const ENCODED = /^label-((?:[0-9a-f]{2})+)$/;
+const LABEL_LENGTH_MAX = 100;
+
+export function toKeywords(marks: Marks): Record<string, true> {
+  const flags = Object.entries(FLAG_KEYWORDS).flatMap(([keyword, flag]) => (marks[flag] ? [keyword] : []));
+  const draft = marks.isDraft ? [DRAFT_KEYWORD] : [];
+  return Object.fromEntries([...flags, ...draft, ...marks.labels.map(toKeyword)].map((keyword) => [keyword, true]));
+}
+
+const toKeyword = (label: string): string =>
+  isKeyword(label) && label === label.toLowerCase() && !ENCODED.test(label)
+    ? label
+    : `label-${Buffer.from(label).toString('hex')}`;
+
+/** RFC 8621 §4.1.1: the characters of an IMAP flag. */
+export const isKeyword = (keyword: string): boolean => /^[!#$&'+-[\]^-z|}~]{1,255}$/.test(keyword);
+
+/** @returns the label of a keyword that is no flag; null if it can be none. */
+export function toLabel(keyword: string): string | null {
+  const lower = keyword.toLowerCase();
+  const hex = ENCODED.exec(lower)?.[1];
+  const label = hex === undefined ? lower : Buffer.from(hex, 'hex').toString('utf8');
+  return isKeyword(keyword) && label.length <= LABEL_LENGTH_MAX ? label : null;
+}
+
+export interface MarksResult {
+  readonly marks: Marks;
+  /** Keywords that cannot be stored. */
+  readonly bad: readonly string[];
+}
+
+/** The marks of a whole set of keywords. */
+export function toMarks(keywords: readonly string[]): MarksResult {
+  const set = new Set(keywords.map((keyword) => keyword.toLowerCase()));
+  const flags: readonly string[] = Object.keys(FLAG_KEYWORDS);
+  const others = keywords.filter((keyword) => !flags.includes(keyword.toLowerCase()));
+  const labels = others.map(toLabel);
+  return {
+    marks: {
+      isDraft: set.has(DRAFT_KEYWORD),
+      isRead: set.has('$seen'),
+      isFlagged: set.has('$flagged'),
+      isAnswered: set.has('$answered'),
+      isForwarded: set.has('$forwarded'),
+      labels: labels.filter((label) => label !== null),
+    },
+    bad: others.filter((_, at) => labels[at] === null),
+  };
+}

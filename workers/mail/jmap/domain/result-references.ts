@@ -1,0 +1,62 @@
+/** References to results of earlier calls (RFC 8620 §3.7). Pure. */
+import { err, ok, type Result } from '../../../shared/result.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+export interface EarlierAnswer {
+  readonly name: string;
+  readonly args: Json;
+  readonly callId: string;
+}
+
+export interface ReferenceError {
+  readonly type: 'invalidArguments' | 'invalidResultReference';
+  readonly description: string;
+}
+
+/** Replaces each argument `#name` by the value that it refers to. */
+export function resolveReferences(args: Json, answers: readonly EarlierAnswer[]): Result<Json, ReferenceError> {
+  const resolved: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(args)) {
+    if (!key.startsWith('#')) {
+      resolved[key] = value;
+      continue;
+    }
+    const name = key.slice(1);
+    if (name in args)
+      return err({ type: 'invalidArguments', description: `${name} is given both as a value and by reference.` });
+    const found = resolveReference(value, answers);
+    if (!found.ok) return found;
+    resolved[name] = found.value;
+  }
+  return ok(resolved);
+}
+
+function resolveReference(value: unknown, answers: readonly EarlierAnswer[]): Result<unknown, ReferenceError> {
+  const { resultOf, name, path } = (value ?? {}) as Json;
+  if (typeof resultOf !== 'string' || typeof name !== 'string' || typeof path !== 'string')
+    return fail('A result reference has resultOf, name and path.');
+  const answer = answers.find((each) => each.callId === resultOf);
+  if (!answer || answer.name !== name) return fail(`No earlier call ${resultOf} was answered with ${name}.`);
+  if (path !== '' && !path.startsWith('/')) return fail(`${path} is not a JSON pointer.`);
+  const keys = path
+    .split('/')
+    .slice(1)
+    .map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'));
+  const found = walk(answer.args, keys);
+  return found === undefined ? fail(`The result of ${resultOf} has no ${path}.`) : ok(found);
+}
+
+const fail = (description: string) => err({ type: 'invalidResultReference', description } as const);
+
+/** RFC 6901, and `*` for every item of an array. @returns undefined if the path leads nowhere. */
+function walk(value: unknown, keys: readonly string[]): unknown {
+  const [key, ...rest] = keys;
+  if (key === undefined) return value;
+  if (Array.isArray(value)) {
+    if (key !== '*') return /^(?:0|[1-9]\d*)$/.test(key) ? walk(value[Number(key)], rest) : undefined;
+    const items = value.map((item) => walk(item, rest));
+    return items.includes(undefined) ? undefined : items.flat(1);
+  }
+  if (value === null || typeof value !== 'object' || !Object.hasOwn(value, key)) return undefined;
+  return walk((value as Json)[key], rest);
+}

@@ -1,0 +1,123 @@
+/**
+ * JMAP (RFC 8620, RFC 8621, and RFC 9404 and 9425): the mailbox for mail clients.
+ *
+ * `protocol/` reads a request and runs its method calls in order. `methods/` has one file per method, named after it: arguments → one
+ * decision → one effect → answer. `objects/` turns what the mailbox stores into JMAP's objects and back. `domain/` is pure.
+ *
+ * Clients send `Authorization` with a token: as Bearer, or as the password of Basic. Cookies are never read, so any page may be a client
+ * (CORS `*`) without being able to use somebody's session.
+ *
+ * Gaps: no shared accounts, so `Email/copy` and `Blob/copy` have no account to copy from; no sieve, no MDN.
+ */
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import type { MiddlewareHandler } from 'hono';
+import { requireMailClient } from '../../identity/index.ts';
+import { type JsonApiEnv, jsonContent, problemResponses, sendProblem, unchecked } from '../../shared/json-api.ts';
+import { methods } from './methods/index.ts';
+import { dispatch } from './protocol/dispatch.ts';
+import { REQUEST_BYTES_MAX } from './protocol/limits.ts';
+import { parseRequest, toRequestErrorResponse } from './protocol/request.ts';
+import { toSession } from './protocol/session.ts';
+import { addBlobRoutes } from './routes/blob-routes.ts';
+import { addEventSource } from './routes/event-source.ts';
+import { JMAP_ROUTE } from './routes/jmap-route.ts';
+
+/** RFC 8620 §2.2. The Worker sends this path of the app's host here. */
+export const WELL_KNOWN_PATH = '/.well-known/jmap';
+const PREFLIGHT_AGE_SECONDS = 86_400;
+
+/** Lets every page call JMAP, with `Authorization` only. */
+const allowEveryOrigin: MiddlewareHandler<JsonApiEnv> = async (c, next) => {
+  if (c.req.method === 'OPTIONS') {
+    return c.body(null, 204, {
+      'access-control-allow-origin': '*',
+      'access-control-allow-methods': 'GET, POST, OPTIONS',
+      'access-control-allow-headers': 'Authorization, Content-Type, Last-Event-ID',
+      'access-control-max-age': String(PREFLIGHT_AGE_SECONDS),
+    });
+  }
+  await next();
+  c.res.headers.set('access-control-allow-origin', '*');
+  c.res.headers.set('access-control-expose-headers', 'Content-Disposition, Content-Length, X-Request-Id, Retry-After');
+  if (c.res.status === 401) c.res.headers.set('www-authenticate', 'Bearer, Basic realm="JMAP", charset="UTF-8"');
+  return undefined;
+};
+
+const sessionSchema = z
+  .looseObject({
+    capabilities: z.record(z.string(), z.unknown()),
+    accounts: z.record(z.string(), z.unknown()),
+    primaryAccounts: z.record(z.string(), z.string()),
+    username: z.string(),
+    apiUrl: z.string(),
+    downloadUrl: z.string(),
+    uploadUrl: z.string(),
+    eventSourceUrl: z.string(),
+    state: z.string(),
+  })
+  .openapi('JmapSession');
+const responseSchema = z
+  .looseObject({ methodResponses: z.array(z.unknown()), sessionState: z.string() })
+  .openapi('JmapResponse');
+
+export function addJmap(api: OpenAPIHono<JsonApiEnv>): void {
+  api.use('/v1/jmap/*', allowEveryOrigin);
+  api.use(WELL_KNOWN_PATH, allowEveryOrigin);
+  api.get(WELL_KNOWN_PATH, (c) => c.redirect('/v1/jmap/session', 307));
+  api.openapi(
+    createRoute({
+      ...JMAP_ROUTE,
+      method: 'get',
+      path: '/v1/jmap/session',
+      operationId: 'getJmapSession',
+      summary: 'JMAP: the session (RFC 8620 §2)',
+      responses: { 200: jsonContent(sessionSchema, 'The session'), ...problemResponses(401, 403, 404) },
+    }),
+    async (c) => {
+      const caller = await requireMailClient(c);
+      if (!caller.ok) return sendProblem(c, caller.error);
+      c.header('cache-control', 'no-cache, no-store, must-revalidate');
+      return unchecked(c.json(await toSession(c.env, caller.value, c.req.url), 200));
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...JMAP_ROUTE,
+      method: 'post',
+      path: '/v1/jmap/api',
+      operationId: 'callJmap',
+      summary: 'JMAP: run method calls (RFC 8620 §3)',
+      request: {
+        body: {
+          required: true,
+          content: { 'application/json': { schema: { type: 'object' as const, required: ['using', 'methodCalls'] } } },
+        },
+      },
+      responses: { 200: jsonContent(responseSchema, 'The answers'), ...problemResponses(400, 401, 403, 404) },
+    }),
+    async (c) => {
+      const caller = await requireMailClient(c);
+      if (!caller.ok) return sendProblem(c, caller.error);
+      const bytes = await readBody(c.req.raw, REQUEST_BYTES_MAX);
+      const request = parseRequest(c.req.header('content-type') ?? '', bytes);
+      if (!request.ok) return unchecked(toRequestErrorResponse(request.error));
+      const answer = await dispatch(c.env, caller.value, request.value, methods);
+      const { state } = await toSession(c.env, caller.value, c.req.url);
+      return unchecked(c.json({ ...answer, sessionState: state }, 200));
+    },
+  );
+  addBlobRoutes(api);
+  addEventSource(api);
+}
+
+/** Reads one byte more than the limit at most. */
+async function readBody(request: Request, bytesMax: number): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let sizeBytes = 0;
+  for await (const chunk of request.body ?? []) {
+    chunks.push(chunk);
+    sizeBytes += chunk.length;
+    if (sizeBytes > bytesMax) break;
+  }
+  return Buffer.concat(chunks);
+}

@@ -1,0 +1,10 @@
+/** `Core/echo` (RFC 8620 §4). */
+import { z } from '@hono/zod-openapi';
+import { ok } from '../../../shared/result.ts';
+import { method } from '../protocol/method.ts';
+
+export const coreEcho = method({
+  capability: 'core',
+  schema: z.record(z.string(), z.unknown()),
+  run: (_, args) => ok(args),
+});

@@ -1,0 +1,34 @@
+/** `Email/get` (RFC 8621 §4.2). */
+import { z } from '@hono/zod-openapi';
+import { err, ok } from '../../../shared/result.ts';
+import { isBodyPartProperty } from '../objects/body-parts.ts';
+import { DEFAULT_EMAIL_PROPERTIES, isEmailProperty } from '../objects/email.ts';
+import { toEmails } from '../objects/read-emails.ts';
+import { bodyArguments, getArguments } from '../protocol/arguments.ts';
+import { OBJECTS_PER_GET_MAX } from '../protocol/limits.ts';
+import { invalidArguments, method, toMethodError } from '../protocol/method.ts';
+import { findGetError, resolveId } from '../protocol/standard.ts';
+
+export const emailGet = method({
+  capability: 'mail',
+  schema: z.strictObject({ ...getArguments, ...bodyArguments }),
+  run: async (call, args) => {
+    const refusal = findGetError(args, isEmailProperty);
+    if (refusal) return err(refusal);
+    const badPart = args.bodyProperties?.find((name) => !isBodyPartProperty(name));
+    if (badPart !== undefined) return err(invalidArguments(`Unknown property: ${badPart.slice(0, 200)}`));
+    const ids = args.ids && [...new Set(args.ids.map((id) => resolveId(call, id)))];
+    const read = await call.ask((mailbox) => mailbox.readEmails(ids, OBJECTS_PER_GET_MAX));
+    if (!read.ok) return err(toMethodError(read.error));
+    const { state, emails, hasMore } = read.value;
+    // RFC 8621 §4.2: all messages may be too many.
+    if (hasMore) return err({ type: 'requestTooLarge', description: `At most ${OBJECTS_PER_GET_MAX} messages.` });
+    const found = new Set(emails.map(({ id }) => id));
+    return ok({
+      accountId: call.accountId,
+      state,
+      list: await toEmails(call, emails, args.properties ?? DEFAULT_EMAIL_PROPERTIES, args),
+      notFound: (ids ?? []).filter((id) => !found.has(id)),
+    });
+  },
+});

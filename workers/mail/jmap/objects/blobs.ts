@@ -1,0 +1,122 @@
+/** Opens blobs: raw messages, their parts, and uploads. */
+import type { DraftContent } from '../../../../durable-objects/mailbox/drafts/draft-store.ts';
+import { getBlob, inLargePieces } from '../../bindings/blobs.ts';
+import { openMailbox } from '../../bindings/mailbox.ts';
+import { type OpenedMessage, openBytes, openStored } from '../../checks/opened-message.ts';
+import { streamPieces } from '../../inbound/delivery.ts';
+import { memoryBudget } from '../../mime/memory-budget.ts';
+import { toPieces } from '../../mime/parse.ts';
+import { composeMessage, streamMessage } from '../../outbound/compose-message.ts';
+import { type BlobId, parseBlobId } from '../domain/blob-id.ts';
+
+export interface OpenBlob {
+  readonly sizeBytes: number;
+  /** As uploaded, or as the part says. */
+  readonly type: string;
+  readonly read: () => Promise<AsyncIterable<Uint8Array> | Iterable<Uint8Array>>;
+}
+
+/** Where the bytes of a blob are. */
+export interface BlobSource {
+  readonly id: BlobId;
+  readonly sizeBytes: number;
+  readonly type: string;
+  /** Null for a draft that was written in the app: its raw message is composed when it is read. */
+  readonly r2Key: string | null;
+}
+
+/** @returns null if the caller has no such blob. */
+export async function findBlobSource(env: Env, userId: string, blobId: string): Promise<BlobSource | null> {
+  const id = parseBlobId(blobId);
+  if (!id) return null;
+  const mailbox = openMailbox(env, userId);
+  if (id.kind === 'upload') {
+    const found = await mailbox.readUploads([id.id]);
+    const [upload] = found.ok ? found.value : [];
+    return upload ? { id, sizeBytes: upload.sizeBytes, type: upload.contentType, r2Key: upload.r2Key } : null;
+  }
+  const found = await mailbox.readEmails([id.id]);
+  const [email] = found.ok ? found.value.emails : [];
+  return email ? { id, sizeBytes: email.sizeBytes, type: 'message/rfc822', r2Key: email.rawKey } : null;
+}
+
+export async function openBlob(env: Env, userId: string, blobId: string): Promise<OpenBlob | null> {
+  const source = await findBlobSource(env, userId, blobId);
+  if (!source) return null;
+  if (source.id.parts.length > 0) return openPart(env, userId, source);
+  const { r2Key, type, sizeBytes } = source;
+  if (r2Key === null) {
+    const draft = await composeDraft(env, userId, source.id.id);
+    return draft && { sizeBytes: draft.byteLength, type, read: async () => [draft] };
+  }
+  return { sizeBytes, type, read: () => readStored(env, r2Key) };
+}
+
+async function readStored(env: Env, key: string): Promise<AsyncIterable<Uint8Array>> {
+  const stored = await getBlob(env, key);
+  if (!stored) throw new Error(`bytes are missing in every location: ${key}`);
+  return inLargePieces(stored.body);
+}
+
+/** Opens the message that a blob is. @returns null if its bytes do not exist. */
+export async function openMessageBlob(env: Env, userId: string, source: BlobSource): Promise<OpenedMessage | null> {
+  const whole = { ...source, id: { ...source.id, parts: [] } };
+  let message = await memoryBudget.use(source.sizeBytes, () => openWhole(env, userId, whole));
+  for (const index of source.id.parts) {
+    const part = message?.tree.parts[index];
+    if (!message || !part) return null;
+    message = openBytes(await readAll(streamPieces(message, toPieces(part, message.cuts))));
+  }
+  return message;
+}
+
+async function openWhole(env: Env, userId: string, { r2Key, id }: BlobSource): Promise<OpenedMessage | null> {
+  if (r2Key !== null) return openStored(env, r2Key);
+  const draft = await composeDraft(env, userId, id.id);
+  return draft && openBytes(draft);
+}
+
+async function openPart(env: Env, userId: string, source: BlobSource): Promise<OpenBlob | null> {
+  const parts = source.id.parts.slice(0, -1);
+  const message = await openMessageBlob(env, userId, { ...source, id: { ...source.id, parts } });
+  const part = message?.tree.parts[source.id.parts.at(-1) ?? 0];
+  if (!message || !part) return null;
+  const pieces = toPieces(part, message.cuts);
+  const sizeBytes = pieces.reduce((sum, piece) => sum + ('cut' in piece ? piece.sizeBytes : piece.byteLength), 0);
+  return { sizeBytes, type: part.type, read: async () => streamPieces(message, pieces) };
+}
+
+export async function readAll(pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  for await (const piece of pieces) chunks.push(piece);
+  return Buffer.concat(chunks);
+}
+
+/** The raw message of a draft that was written in the app. */
+async function composeDraft(env: Env, userId: string, messageId: string): Promise<Uint8Array | null> {
+  const found = await openMailbox(env, userId).readDraft(messageId);
+  if (!found.ok) return null;
+  const { content, attachments, updatedAt, revision } = found.value;
+  const composed = await composeMessage(
+    {
+      ...toComposition(content),
+      attachments: attachments.map((upload) => ({ ...upload, contentId: null })),
+      messageId: `<${messageId}.${revision}@draft.invalid>`,
+      date: new Date(updatedAt),
+      headers: content.bcc.length > 0 ? { Bcc: content.bcc.map(({ email }) => email).join(', ') } : {},
+    },
+    crypto.getRandomValues(new Uint8Array(16)),
+  );
+  return readAll(streamMessage(composed, (n) => readStored(env, attachments[n]?.r2Key ?? '')));
+}
+
+const toComposition = ({ from, to, cc, subject, body, html, inReplyTo, references }: DraftContent) => ({
+  from: from ?? { name: '', email: '' },
+  to,
+  cc,
+  subject,
+  text: body,
+  html,
+  inReplyTo,
+  references,
+});

@@ -1,0 +1,219 @@
+/** A message as a JMAP Email (RFC 8621 §4.1). */
+
+import type { MailAddress } from '../../../../durable-objects/mailbox/contract/delivered-message.ts';
+import type { EmailRecord } from '../../../../durable-objects/mailbox/jmap/email-read-store.ts';
+import type { OpenedMessage } from '../../checks/opened-message.ts';
+import { type HeaderField, readHeaders } from '../../mime/mime-tree.ts';
+import { toMessageBlobId } from '../domain/blob-id.ts';
+import { toKeywords } from '../domain/keywords.ts';
+import { BODY_VALUES_LENGTH_MAX } from '../protocol/limits.ts';
+import type { Arguments } from '../protocol/method.ts';
+import {
+  type BodyPart,
+  type BodyValue,
+  DEFAULT_BODY_PROPERTIES,
+  listHeaders,
+  type MessageBody,
+  readBody,
+  readBodyValue,
+  toBodyPartJson,
+} from './body-parts.ts';
+import { type HeaderForm, parseHeaderProperty, readHeaderProperty } from './header-forms.ts';
+
+const METADATA = [
+  'id',
+  'blobId',
+  'threadId',
+  'mailboxIds',
+  'keywords',
+  'size',
+  'receivedAt',
+  'hasAttachment',
+  'preview',
+] as const;
+/** Header fields with a property of their own (RFC 8621 §4.1.3). */
+const FIELDS: Readonly<Record<string, readonly [name: string, form: HeaderForm]>> = {
+  messageId: ['message-id', 'MessageIds'],
+  inReplyTo: ['in-reply-to', 'MessageIds'],
+  references: ['references', 'MessageIds'],
+  sender: ['sender', 'Addresses'],
+  from: ['from', 'Addresses'],
+  to: ['to', 'Addresses'],
+  cc: ['cc', 'Addresses'],
+  bcc: ['bcc', 'Addresses'],
+  replyTo: ['reply-to', 'Addresses'],
+  subject: ['subject', 'Text'],
+  sentAt: ['date', 'Date'],
+};
+const BODY = ['bodyStructure', 'bodyValues', 'textBody', 'htmlBody', 'attachments'] as const;
+const KNOWN: readonly string[] = [...METADATA, ...Object.keys(FIELDS), 'headers', ...BODY];
+export const isEmailProperty = (name: string): boolean => KNOWN.includes(name) || parseHeaderProperty(name) !== null;
+
+/** RFC 8621 §4.2. */
+export const DEFAULT_EMAIL_PROPERTIES: readonly string[] = KNOWN.filter(
+  (name) => name !== 'headers' && name !== 'bodyStructure',
+);
+/** RFC 8621 §4.9. */
+export const DEFAULT_PARSE_PROPERTIES: readonly string[] = [
+  ...Object.keys(FIELDS),
+  'hasAttachment',
+  'preview',
+  'bodyValues',
+  'textBody',
+  'htmlBody',
+  'attachments',
+];
+
+export interface BodyOptions {
+  readonly bodyProperties: readonly string[] | null;
+  readonly fetchTextBodyValues: boolean;
+  readonly fetchHTMLBodyValues: boolean;
+  readonly fetchAllBodyValues: boolean;
+  readonly maxBodyValueBytes: number;
+}
+
+/** What a message's properties are read from: the mailbox's record, the header fields, or the whole message. */
+export type Need = 'record' | 'headers' | 'message';
+
+/** @returns the least that the properties can be read from. */
+export function decideNeed(properties: readonly string[]): Need {
+  if (properties.some((name) => (BODY as readonly string[]).includes(name))) return 'message';
+  const isFromHeaders = (name: string) => name === 'headers' || name === 'sender' || name.startsWith('header:');
+  return properties.some(isFromHeaders) ? 'headers' : 'record';
+}
+
+/** The properties of a stored message. @param read null if only the record is needed. */
+export function toEmail(
+  record: EmailRecord,
+  read: { readonly headers: readonly HeaderField[]; readonly message: OpenedMessage | null } | null,
+  properties: readonly string[],
+  options: BodyOptions,
+): Arguments {
+  const content = read ? readContent(read, toMessageBlobId(record.id), properties, options) : null;
+  return Object.fromEntries([
+    ['id', record.id],
+    ...properties.map((name) => [name, readMetadata(record, name) ?? content?.(name) ?? readField(record, name)]),
+  ]);
+}
+
+/** The properties of a message that is not stored: those of its content. */
+export function toParsedEmail(
+  message: OpenedMessage,
+  known: { readonly preview: string; readonly hasAttachment: boolean },
+  blobId: string,
+  properties: readonly string[],
+  options: BodyOptions,
+): Arguments {
+  const { headers } = readHeaders(message.bytes);
+  const content = readContent({ headers, message }, blobId, properties, options);
+  const metadata: Arguments = { ...known, blobId, size: message.sizeBytes };
+  return Object.fromEntries(
+    properties.map((name) => [name, Object.hasOwn(metadata, name) ? metadata[name] : (content(name) ?? null)]),
+  );
+}
+
+function readMetadata(record: EmailRecord, name: string): unknown {
+  switch (name) {
+    case 'id':
+      return record.id;
+    case 'blobId':
+      return toMessageBlobId(record.id);
+    case 'threadId':
+      return record.threadId;
+    case 'mailboxIds':
+      return Object.fromEntries(record.folderIds.map((id) => [id, true]));
+    case 'keywords':
+      return toKeywords(record);
+    case 'size':
+      return record.sizeBytes;
+    case 'receivedAt':
+      return toUtcDate(record.receivedAt);
+    case 'hasAttachment':
+      return record.hasAttachment;
+    case 'preview':
+      return record.preview;
+    default:
+      return undefined;
+  }
+}
+
+/** Without a fraction that says nothing. */
+export const toUtcDate = (time: number): string => new Date(time).toISOString().replace('.000Z', 'Z');
+
+/** A header property as the mailbox stores it. */
+function readField(record: EmailRecord, name: string): unknown {
+  switch (name) {
+    case 'messageId':
+      return toIds(record.messageId === null ? [] : [record.messageId]);
+    case 'inReplyTo':
+      return toIds(record.inReplyTo === null ? [] : [record.inReplyTo]);
+    case 'references':
+      return toIds(record.references);
+    case 'from':
+      return toPeople(record.from ? [record.from] : []);
+    case 'to':
+      return toPeople(record.to);
+    case 'cc':
+      return toPeople(record.cc);
+    case 'bcc':
+      return toPeople(record.bcc);
+    case 'replyTo':
+      return toPeople(record.replyTo);
+    case 'subject':
+      return record.subject;
+    case 'sentAt':
+      return record.sentAt === null ? null : toUtcDate(record.sentAt);
+    default:
+      return null;
+  }
+}
+
+const toIds = (ids: readonly string[]) => (ids.length > 0 ? ids.map((id) => id.replace(/^<|>$/g, '')) : null);
+const toPeople = (people: readonly MailAddress[]) =>
+  people.length > 0 ? people.map(({ name, email }) => ({ name: name === '' ? null : name, email })) : null;
+
+/** @returns a reader of the properties of a message's content; undefined for any other property. */
+function readContent(
+  { headers, message }: { readonly headers: readonly HeaderField[]; readonly message: OpenedMessage | null },
+  blobId: string,
+  properties: readonly string[],
+  options: BodyOptions,
+): (name: string) => unknown {
+  const body = message && decideNeed(properties) === 'message' ? readBody(message, blobId) : null;
+  const partProperties = options.bodyProperties ?? DEFAULT_BODY_PROPERTIES;
+  const toJson = (part: BodyPart) => toBodyPartJson(part, partProperties);
+  return (name) => {
+    if (name === 'headers') return listHeaders({ headers });
+    const field = Object.hasOwn(FIELDS, name) ? FIELDS[name] : undefined;
+    if (field) return readHeaderProperty(headers, { name: field[0], form: field[1], isAll: false });
+    if (name.startsWith('header:')) {
+      const property = parseHeaderProperty(name);
+      return property && readHeaderProperty(headers, property);
+    }
+    if (!body) return undefined;
+    if (name === 'bodyStructure') return toBodyPartJson(body.structure, [...new Set([...partProperties, 'subParts'])]);
+    if (name === 'bodyValues') return readBodyValues(body, options);
+    if (name === 'textBody' || name === 'htmlBody' || name === 'attachments') return body[name].map(toJson);
+    return undefined;
+  };
+}
+
+function readBodyValues(body: MessageBody, options: BodyOptions): Record<string, BodyValue> {
+  const wanted = new Set([
+    ...(options.fetchTextBodyValues || options.fetchAllBodyValues ? body.textBody : []),
+    ...(options.fetchHTMLBodyValues || options.fetchAllBodyValues ? body.htmlBody : []),
+    ...(options.fetchAllBodyValues ? listLeaves(body.structure) : []),
+  ]);
+  const values: Record<string, BodyValue> = {};
+  let left = BODY_VALUES_LENGTH_MAX;
+  for (const each of wanted) {
+    // A large attachment is not in memory. It is downloaded as a blob.
+    if (each.partId === null || each.part.cut || !each.part.type.startsWith('text/')) continue;
+    const max = options.maxBodyValueBytes === 0 ? left : Math.min(left, options.maxBodyValueBytes);
+    values[each.partId] = readBodyValue(each, Math.max(1, max));
+    left -= values[each.partId]?.value.length ?? 0;
+  }
+  return values;
+}
+
+const listLeaves = (part: BodyPart): BodyPart[] => (part.subParts ? part.subParts.flatMap(listLeaves) : [part]);

@@ -1,0 +1,181 @@
+/** Sends a stored message (RFC 8621 §7.5): checks sender and recipients, copies the bytes without Bcc, then queues them in one transaction. */
+import { randomUUID } from 'node:crypto';
+import type { SubmissionRecord } from '../../../../durable-objects/mailbox/jmap/submission-store.ts';
+import { err, ok, type Result } from '../../../shared/result.ts';
+import { readLimits } from '../../accounts/account-limits.ts';
+import { deleteBlobs, getBlob, inLargePieces, userPrefix } from '../../bindings/blobs.ts';
+import { hintOutbound } from '../../bindings/hints.ts';
+import { openMailbox } from '../../bindings/mailbox.ts';
+import { readTransportSettings } from '../../bindings/transport-settings.ts';
+import type { OpenedMessage } from '../../checks/opened-message.ts';
+import { storeRaw } from '../../inbound/store-raw.ts';
+import { chooseBodyParts } from '../../mime/body-parts.ts';
+import { decodeContent } from '../../mime/content-decoding.ts';
+import { readHeaders } from '../../mime/mime-tree.ts';
+import { createLineEnder } from '../../outbound/compose-message.ts';
+import { createBodyHasher } from '../../outbound/dkim/body-hash.ts';
+import { type SubmissionFault, validateSubmission } from '../../outbound/domain/submission-policy.ts';
+import { decideRecipientsMax, reserveRoom } from '../../outbound/submission/send-room.ts';
+import { toMessageBlobId } from '../domain/blob-id.ts';
+import type { Call, SetError } from '../protocol/method.ts';
+import { invalidProperties } from '../protocol/standard.ts';
+import { findBlobSource, openMessageBlob } from './blobs.ts';
+import { toAddresses, toMessageIds } from './header-forms.ts';
+import { isOwn } from './identity.ts';
+
+export interface Sending {
+  readonly emailId: string;
+  readonly identityId: string;
+  /** The user's addresses. */
+  readonly addresses: readonly string[];
+  readonly accountType: string;
+  /** Null for the addresses that the message names. */
+  readonly envelope: { readonly from: string; readonly to: readonly string[] } | null;
+  /** Not before this time; null for as soon as it cannot be undone. */
+  readonly sendAt: number | null;
+}
+
+export async function sendEmail(call: Call, sending: Sending): Promise<Result<SubmissionRecord, SetError>> {
+  const { env, user } = call;
+  const source = await findBlobSource(env, user.userId, toMessageBlobId(sending.emailId));
+  const message = source && (await openMessageBlob(env, user.userId, source));
+  if (!source || !message) return err(invalidProperties(['emailId'], 'Email not found.'));
+  const checked = check(call, sending, message);
+  if (!checked.ok) return checked;
+  const { from, recipients, headerMessageId } = checked.value;
+  const room = await reserveRoom(env, user.userId, from, recipients.length);
+  if (!room.ok) return err({ type: 'rateLimit', description: 'The sending limit is reached. Retry later.' });
+  const settings = readTransportSettings(env);
+  const outboxId = randomUUID();
+  const rawKey = `${userPrefix(user.userId)}out/${outboxId}`;
+  const raw = await storeOutgoing(env, rawKey, source.r2Key, message);
+  const holdUntil = Math.max(call.now + settings.holdMs, sending.sendAt ?? 0);
+  const submitted = await openMailbox(env, user.userId).submitStored({
+    outbox: {
+      outboxId,
+      kind: 'message',
+      headerMessageId,
+      rawKey,
+      ownsRaw: true,
+      ...raw,
+      envelopeFrom: from,
+      recipients,
+      holdUntil,
+    },
+    emailId: sending.emailId,
+    identityId: sending.identityId,
+    limits: settings.sendLimits,
+    domainHour: room.value,
+  });
+  if (!submitted.ok) {
+    await deleteBlobs(env, [rawKey]);
+    const { kind } = submitted.error;
+    if (kind === 'no_email') return err(invalidProperties(['emailId'], 'Email not found.'));
+    return err(kind === 'no_mailbox' ? { type: 'serverFail' } : { type: 'rateLimit' });
+  }
+  await hintOutbound(env, user.userId, Math.max(0, holdUntil - call.now));
+  return ok(submitted.value);
+}
+
+interface Checked {
+  readonly from: string;
+  readonly recipients: readonly { readonly email: string; readonly domain: string }[];
+  readonly headerMessageId: string | null;
+}
+
+function check({ env }: Call, sending: Sending, message: OpenedMessage): Result<Checked, SetError> {
+  const { headers } = readHeaders(message.bytes);
+  const people = (name: string) =>
+    headers.filter((field) => field.name === name).flatMap(({ value }) => toAddresses(value));
+  const authors = people('from');
+  if (authors.length === 0) return err({ type: 'invalidEmail', properties: ['from'], description: 'From is missing.' });
+  if (!authors.every(({ email }) => isOwn(sending.addresses, email)))
+    return err({ type: 'forbiddenFrom', description: 'From is not one of your addresses.' });
+  const from = (sending.envelope?.from ?? authors[0]?.email ?? '').toLowerCase();
+  if (!isOwn(sending.addresses, from))
+    return err({ type: 'forbiddenMailFrom', description: 'The sender of the envelope is not one of your addresses.' });
+  const named = (name: string) => people(name).map(({ email }) => ({ name: '', email }));
+  const to = sending.envelope?.to.map((email) => ({ name: '', email })) ?? named('to');
+  const [cc, bcc] = sending.envelope ? [[], []] : [named('cc'), named('bcc')];
+  const files = chooseBodyParts(message.tree.parts).attachments.map((part) => ({
+    fileName: part.fileName,
+    sizeBytes: part.cut?.inspection.length ?? (part.message ?? decodeContent(part)).length,
+  }));
+  const { attachmentBytes } = readLimits(env, sending.accountType);
+  const recipientsMax = decideRecipientsMax(readTransportSettings(env));
+  const { faults, recipients } = validateSubmission(
+    { to, cc, bcc, files },
+    { recipientsMax, attachmentBytesMax: attachmentBytes },
+  );
+  const [fault] = faults;
+  if (fault)
+    return err(
+      toSetError(
+        fault,
+        [...to, ...cc, ...bcc].map(({ email }) => email),
+        { recipientsMax, attachmentBytes },
+      ),
+    );
+  const messageId = toMessageIds(headers.find(({ name }) => name === 'message-id')?.value ?? '')?.[0];
+  return ok({
+    from,
+    recipients: recipients.paths.map(({ email, domain }) => ({ email, domain })),
+    headerMessageId: messageId === undefined ? null : `<${messageId}>`,
+  });
+}
+
+function toSetError(
+  { code, path, message }: SubmissionFault,
+  emails: readonly string[],
+  { recipientsMax, attachmentBytes }: { recipientsMax: number; attachmentBytes: number },
+): SetError {
+  switch (code) {
+    case 'no_recipient':
+      return { type: 'noRecipients' };
+    case 'bad_address':
+      return {
+        type: 'invalidRecipients',
+        invalidRecipients: [emails[Number(path.split('.')[1])] ?? ''],
+        description: message,
+      };
+    case 'too_many_recipients':
+      return { type: 'tooManyRecipients', maxRecipients: recipientsMax };
+    case 'too_large':
+      return { type: 'tooLarge', maxSize: attachmentBytes, description: message };
+    case 'blocked_attachment':
+      return { type: 'invalidEmail', properties: ['attachments'], description: message };
+  }
+}
+
+/** Copies the message with CRLF line ends and without Bcc, which the recipients must not see (RFC 5322 §3.6.3). */
+async function storeOutgoing(env: Env, rawKey: string, sourceKey: string | null, message: OpenedMessage) {
+  const open = async () => {
+    if (sourceKey === null) return [message.bytes];
+    const stored = await getBlob(env, sourceKey);
+    if (!stored) throw new Error('the message to send is missing in every location');
+    return inLargePieces(stored.body);
+  };
+  const { headers, bodyStart } = readHeaders(message.bytes);
+  const head = Buffer.from(
+    `${headers
+      .filter(({ name }) => name !== 'bcc')
+      .map(({ source }) => `${source}\r\n`)
+      .join('')}\r\n`,
+    'latin1',
+  );
+  const source = async function* () {
+    const toLines = createLineEnder();
+    yield head;
+    let skipped = 0;
+    for await (const piece of await open()) {
+      const rest = piece.subarray(Math.max(0, bodyStart - skipped));
+      skipped += piece.length;
+      if (rest.length > 0) yield toLines(rest);
+    }
+  };
+  let sizeBytes = 0;
+  for await (const piece of source()) sizeBytes += piece.length;
+  const hasher = createBodyHasher();
+  await storeRaw(env, rawKey, source(), sizeBytes, (chunk) => hasher.push(chunk));
+  return { sizeBytes, bodyHash: hasher.digest(), isEightBit: hasher.isEightBit() };
+}

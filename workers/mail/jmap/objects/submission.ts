@@ -1,0 +1,81 @@
+/** Submissions (RFC 8621 §7). The app sends in another way: what it sends is no submission. */
+import type { SubmissionRecord } from '../../../../durable-objects/mailbox/jmap/submission-store.ts';
+import { err, ok, type Result } from '../../../shared/result.ts';
+import { QUERY_LIMIT_MAX } from '../protocol/limits.ts';
+import { type Arguments, type Call, type MethodError, toMethodError } from '../protocol/method.ts';
+import { toUtcDate } from './email.ts';
+
+export const SUBMISSION_PROPERTIES = [
+  'id',
+  'identityId',
+  'emailId',
+  'threadId',
+  'envelope',
+  'sendAt',
+  'undoStatus',
+  'deliveryStatus',
+  'dsnBlobIds',
+  'mdnBlobIds',
+] as const;
+
+export interface Submission extends Arguments {
+  readonly id: string;
+  readonly identityId: string;
+  readonly emailId: string;
+  readonly threadId: string;
+  readonly sendAt: string;
+  readonly undoStatus: 'pending' | 'final' | 'canceled';
+}
+
+export async function readSubmissions(
+  call: Call,
+  ids: readonly string[] | null,
+): Promise<Result<{ state: string; submissions: Submission[] }, MethodError>> {
+  const read = await call.ask((mailbox) => mailbox.readSubmissions(ids, QUERY_LIMIT_MAX));
+  if (!read.ok) return err(toMethodError(read.error));
+  return ok({ state: read.value.state, submissions: read.value.submissions.map((record) => toSubmission(record)) });
+}
+
+export function toSubmission(record: SubmissionRecord): Submission {
+  const { id, identityId, emailId, threadId, envelope, sendAt, recipients } = record;
+  return {
+    id,
+    identityId,
+    emailId,
+    threadId,
+    envelope: {
+      mailFrom: { email: envelope.from, parameters: null },
+      rcptTo: envelope.to.map((email) => ({ email, parameters: null })),
+    },
+    sendAt: toUtcDate(sendAt),
+    undoStatus: decideUndoStatus(recipients.map(({ state }) => state)),
+    deliveryStatus: Object.fromEntries(
+      recipients.map(({ email, state, lastCode, lastReply }) => [
+        email,
+        {
+          smtpReply: lastReply === null ? '250 2.0.0 Queued' : `${lastCode ?? 250} ${lastReply}`.replace(/\s+/g, ' '),
+          delivered: DELIVERED[state] ?? 'unknown',
+          displayed: 'unknown',
+        },
+      ]),
+    ),
+    dsnBlobIds: [],
+    mdnBlobIds: [],
+  };
+}
+
+/** `sent`: another server accepted it, and its answer is the last that is known. */
+const DELIVERED: Readonly<Record<string, string>> = {
+  queued: 'queued',
+  held: 'queued',
+  deferred: 'queued',
+  sent: 'unknown',
+  delivered: 'yes',
+  failed: 'no',
+  canceled: 'no',
+};
+
+function decideUndoStatus(states: readonly string[]): Submission['undoStatus'] {
+  if (states.some((state) => state === 'held')) return 'pending';
+  return states.length > 0 && states.every((state) => state === 'canceled') ? 'canceled' : 'final';
+}

@@ -1,0 +1,69 @@
+/** Schemas of the arguments that methods share (RFC 8620 §5). */
+import { z } from '@hono/zod-openapi';
+import { CHANGES_LIMIT_MAX } from './limits.ts';
+
+/** RFC 8620 §1.2, and `#` before a creation id. Longer or other ids are not found rather than refused. */
+export const idSchema = z.string().min(1).max(1_000);
+const UINT_MAX = Number.MAX_SAFE_INTEGER;
+export const uintSchema = z.int().min(0).max(UINT_MAX);
+export const intSchema = z.int().min(-UINT_MAX).max(UINT_MAX);
+/** RFC 8620 §1.4: a time in UTC. */
+export const utcDateSchema = z
+  .string()
+  .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z$/)
+  .refine((text) => Number.isFinite(Date.parse(text)), 'Not a time.');
+export const accountArguments = { accountId: z.string() };
+
+export const getArguments = {
+  ...accountArguments,
+  ids: z.array(idSchema).nullable().default(null),
+  properties: z.array(z.string()).nullable().default(null),
+};
+export const changesArguments = {
+  ...accountArguments,
+  sinceState: z.string(),
+  maxChanges: z.int().min(1).max(UINT_MAX).nullable().default(null),
+};
+const objectSchema = z.record(z.string(), z.unknown());
+export const setArguments = {
+  ...accountArguments,
+  ifInState: z.string().nullable().default(null),
+  create: z.record(z.string(), objectSchema).nullable().default(null),
+  update: z.record(z.string(), objectSchema).nullable().default(null),
+  destroy: z.array(idSchema).nullable().default(null),
+};
+export const comparatorArguments = {
+  property: z.string(),
+  isAscending: z.boolean().default(true),
+  collation: z.string().optional(),
+};
+export const queryArguments = {
+  ...accountArguments,
+  filter: objectSchema.nullable().default(null),
+  sort: z.array(z.looseObject(comparatorArguments)).nullable().default(null),
+  position: intSchema.default(0),
+  anchor: idSchema.nullable().default(null),
+  anchorOffset: intSchema.default(0),
+  limit: uintSchema.nullable().default(null),
+  calculateTotal: z.boolean().default(false),
+};
+export const queryChangesArguments = {
+  ...accountArguments,
+  filter: objectSchema.nullable().default(null),
+  sort: z.array(z.looseObject(comparatorArguments)).nullable().default(null),
+  sinceQueryState: z.string(),
+  maxChanges: z.int().min(1).max(UINT_MAX).nullable().default(null),
+  upToId: idSchema.nullable().default(null),
+  calculateTotal: z.boolean().default(false),
+};
+
+export const toChangesLimit = (asked: number | null): number => Math.min(asked ?? CHANGES_LIMIT_MAX, CHANGES_LIMIT_MAX);
+
+/** Of Email/get and Email/parse (RFC 8621 §4.2). */
+export const bodyArguments = {
+  bodyProperties: z.array(z.string()).nullable().default(null),
+  fetchTextBodyValues: z.boolean().default(false),
+  fetchHTMLBodyValues: z.boolean().default(false),
+  fetchAllBodyValues: z.boolean().default(false),
+  maxBodyValueBytes: uintSchema.default(0),
+};

@@ -1,0 +1,104 @@
+/** Runs the method calls of a request in order (RFC 8620 §3.4). */
+import type { UserPrincipal } from '../../../identity/index.ts';
+import { createClock } from '../../../shared/clock.ts';
+import { logError } from '../../../shared/log.ts';
+import { err } from '../../../shared/result.ts';
+import { callMailbox } from '../../routes/route.ts';
+import { type EarlierAnswer, resolveReferences } from '../domain/result-references.ts';
+import {
+  type Answer,
+  type Arguments,
+  CAPABILITIES,
+  type Call,
+  type Invocation,
+  invalidArguments,
+  type Method,
+  type MethodError,
+} from './method.ts';
+import type { JmapRequest } from './request.ts';
+
+export interface JmapResponse {
+  readonly methodResponses: readonly Invocation[];
+  readonly createdIds?: Readonly<Record<string, string>>;
+}
+
+type MethodTable = Readonly<Record<string, Method>>;
+
+export async function dispatch(
+  env: Env,
+  user: UserPrincipal,
+  request: JmapRequest,
+  methods: MethodTable,
+): Promise<JmapResponse> {
+  const run = new RequestRun(env, user, request, methods);
+  for (const call of request.methodCalls) await run.call(...call);
+  return {
+    methodResponses: run.answers.map(({ name, args, callId }) => [name, args, callId]),
+    ...(request.createdIds === null ? {} : { createdIds: Object.fromEntries(run.created) }),
+  };
+}
+
+class RequestRun {
+  readonly answers: EarlierAnswer[] = [];
+  readonly created: Map<string, string>;
+  readonly #env: Env;
+  readonly #user: UserPrincipal;
+  readonly #using: ReadonlySet<string>;
+  readonly #methods: MethodTable;
+
+  constructor(env: Env, user: UserPrincipal, request: JmapRequest, methods: MethodTable) {
+    this.#env = env;
+    this.#user = user;
+    this.#using = new Set(request.using);
+    this.#methods = methods;
+    this.created = new Map(Object.entries(request.createdIds ?? {}));
+  }
+
+  async call(name: string, args: Arguments, callId: string): Promise<void> {
+    // A method adds its own answer before those of calls that it makes.
+    const followers: [string, Arguments][] = [];
+    const answer = await this.#answer(name, args, async (...follower) => {
+      followers.push(follower);
+    });
+    this.answers.push(
+      answer.ok ? { name, args: answer.value, callId } : { name: 'error', args: { ...answer.error }, callId },
+    );
+    for (const follower of followers) await this.call(...follower, callId);
+  }
+
+  async #answer(name: string, args: Arguments, alsoRun: Call['alsoRun']): Promise<Answer> {
+    const method = Object.hasOwn(this.#methods, name) ? this.#methods[name] : undefined;
+    if (!method || !this.#using.has(CAPABILITIES[method.capability])) return err({ type: 'unknownMethod' });
+    const resolved = resolveReferences(args, this.answers);
+    if (!resolved.ok) return resolved;
+    const parsed = method.schema.safeParse(resolved.value);
+    if (!parsed.success) {
+      const [issue] = parsed.error.issues;
+      return err(invalidArguments(`${issue?.path.join('.') || 'arguments'}: ${issue?.message ?? ''}`));
+    }
+    const refusal = this.#findAccountError(parsed.data as Arguments);
+    if (refusal) return err(refusal);
+    const call: Call = {
+      env: this.#env,
+      user: this.#user,
+      accountId: this.#user.userId,
+      now: createClock(this.#env)(),
+      created: this.created,
+      ask: (question) => callMailbox(this.#env, this.#user.userId, question),
+      alsoRun,
+    };
+    try {
+      return await method.run(call, parsed.data);
+    } catch (error) {
+      logError('jmap_method_failed', error, { method: name });
+      return err({ type: 'serverFail' });
+    }
+  }
+
+  #findAccountError({ accountId, fromAccountId }: Arguments): MethodError | null {
+    if (fromAccountId !== undefined && fromAccountId === accountId)
+      return invalidArguments('fromAccountId and accountId are the same account.');
+    if (fromAccountId !== undefined && fromAccountId !== this.#user.userId) return { type: 'fromAccountNotFound' };
+    return accountId === undefined || accountId === this.#user.userId ? null : { type: 'accountNotFound' };
+  }
+}

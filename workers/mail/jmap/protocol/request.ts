@@ -1,0 +1,81 @@
+/** Reads the request object (RFC 8620 §3.3). A request that is not one is refused as a whole (§3.6.1). */
+import { z } from '@hono/zod-openapi';
+import { addApiHeaders } from '../../../shared/api-headers.ts';
+import { err, ok, type Result } from '../../../shared/result.ts';
+import { CALLS_PER_REQUEST_MAX, REQUEST_BYTES_MAX } from './limits.ts';
+import { type Arguments, CAPABILITIES, type Invocation } from './method.ts';
+
+const requestSchema = z.object({
+  using: z.array(z.string()),
+  methodCalls: z.array(z.tuple([z.string(), z.record(z.string(), z.unknown()), z.string()])),
+  createdIds: z.record(z.string(), z.string()).nullish(),
+});
+
+export interface JmapRequest {
+  readonly using: readonly string[];
+  readonly methodCalls: readonly Invocation[];
+  /** Null if the request had none; the answer then has none. */
+  readonly createdIds: Readonly<Record<string, string>> | null;
+}
+
+export interface RequestError {
+  readonly type: 'unknownCapability' | 'notJSON' | 'notRequest' | 'limit';
+  readonly status: number;
+  readonly detail: string;
+  /** The limit that was exceeded. */
+  readonly limit?: string;
+}
+
+export function parseRequest(contentType: string, bytes: Uint8Array): Result<JmapRequest, RequestError> {
+  if (!/^application\/json(?:\s*;|\s*$)/i.test(contentType))
+    return err({ type: 'notJSON', status: 400, detail: 'The media type of a request must be application/json.' });
+  if (bytes.byteLength > REQUEST_BYTES_MAX)
+    return err({
+      type: 'limit',
+      status: 400,
+      limit: 'maxSizeRequest',
+      detail: `A request has at most ${REQUEST_BYTES_MAX} bytes.`,
+    });
+  const json = parseJson(bytes);
+  if (json === undefined) return err({ type: 'notJSON', status: 400, detail: 'The request is not JSON in UTF-8.' });
+  const parsed = requestSchema.safeParse(json);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    const detail = `The request is not a JMAP request: ${issue?.path.join('.') || 'it'}: ${issue?.message ?? ''}`;
+    return err({ type: 'notRequest', status: 400, detail });
+  }
+  const { using, methodCalls, createdIds } = parsed.data;
+  const known: readonly string[] = Object.values(CAPABILITIES);
+  const unknown = using.find((capability) => !known.includes(capability));
+  if (unknown !== undefined)
+    return err({ type: 'unknownCapability', status: 400, detail: `Unknown capability: ${unknown.slice(0, 200)}` });
+  if (methodCalls.length > CALLS_PER_REQUEST_MAX)
+    return err({
+      type: 'limit',
+      status: 400,
+      limit: 'maxCallsInRequest',
+      detail: `A request has at most ${CALLS_PER_REQUEST_MAX} method calls.`,
+    });
+  return ok({ using, methodCalls, createdIds: createdIds ?? null });
+}
+
+function parseJson(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes));
+  } catch {
+    return undefined;
+  }
+}
+
+/** RFC 7807 with the types of RFC 8620 §3.6.1. */
+export function toRequestErrorResponse({ type, status, detail, limit }: RequestError): Response {
+  const body: Arguments = {
+    type: `urn:ietf:params:jmap:error:${type}`,
+    status,
+    detail,
+    ...(limit === undefined ? {} : { limit }),
+  };
+  const headers = new Headers({ 'content-type': 'application/problem+json' });
+  addApiHeaders(headers);
+  return Response.json(body, { status, headers });
+}

@@ -1,0 +1,123 @@
+/** Uploading and downloading (RFC 8620 §6.1, §6.2). */
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { requireMailClient } from '../../../identity/index.ts';
+import {
+  type JsonApiEnv,
+  jsonContent,
+  problemResponses,
+  rawBody,
+  sendProblem,
+  unchecked,
+} from '../../../shared/json-api.ts';
+import { problem } from '../../../shared/problem.ts';
+import { NOT_FOUND } from '../../schemas/errors.ts';
+import { toUploadBlobId } from '../domain/blob-id.ts';
+import { openBlob } from '../objects/blobs.ts';
+import { storeUpload, toMediaType } from '../objects/uploads.ts';
+import { UPLOAD_BYTES_MAX } from '../protocol/limits.ts';
+import { toRequestErrorResponse } from '../protocol/request.ts';
+import { JMAP_ROUTE } from './jmap-route.ts';
+
+const uploadAnswerSchema = z
+  .object({ accountId: z.string(), blobId: z.string(), type: z.string(), size: z.int() })
+  .openapi('JmapUpload');
+/** The URL contains the whole identity of the bytes, which never change. */
+const CACHE_CONTROL = 'private, immutable, max-age=31536000';
+
+export function addBlobRoutes(api: OpenAPIHono<JsonApiEnv>): void {
+  api.openapi(
+    createRoute({
+      ...JMAP_ROUTE,
+      method: 'post',
+      path: '/v1/jmap/upload/{account_id}',
+      operationId: 'uploadJmapBlob',
+      summary: 'JMAP: upload a file; the body is its raw bytes',
+      request: { ...rawBody('*/*'), params: z.object({ account_id: z.string().max(255) }) },
+      responses: {
+        201: jsonContent(uploadAnswerSchema, 'The blob'),
+        ...problemResponses(400, 401, 403, 404, 409, 413, 503),
+      },
+    }),
+    async (c) => {
+      const caller = await requireMailClient(c);
+      if (!caller.ok) return sendProblem(c, caller.error);
+      if (c.req.valid('param').account_id !== caller.value.userId) return sendProblem(c, NOT_FOUND);
+      const sizeBytes = Number(c.req.header('content-length') ?? Number.NaN);
+      if (!Number.isSafeInteger(sizeBytes))
+        return sendProblem(c, problem(400, 'length_required', 'Content-Length is required.'));
+      if (sizeBytes > UPLOAD_BYTES_MAX) {
+        const detail = `An upload has at most ${UPLOAD_BYTES_MAX} bytes.`;
+        return unchecked(toRequestErrorResponse({ type: 'limit', status: 413, limit: 'maxSizeUpload', detail }));
+      }
+      const contentType = toMediaType(c.req.header('content-type') ?? '');
+      const source = (c.req.raw.body ?? new Blob([]).stream()) as ReadableStream<Uint8Array>;
+      const stored = await storeUpload(c.env, caller.value.userId, { contentType, sizeBytes, source });
+      if (!stored.ok) return sendProblem(c, stored.error);
+      const blobId = toUploadBlobId(stored.value.attachmentId);
+      return c.json({ accountId: caller.value.userId, blobId, type: contentType, size: sizeBytes }, 201);
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...JMAP_ROUTE,
+      method: 'get',
+      path: '/v1/jmap/download/{account_id}/{blob_id}/{name}',
+      operationId: 'downloadJmapBlob',
+      summary: 'JMAP: download a blob',
+      request: {
+        params: z.object({
+          account_id: z.string().max(255),
+          blob_id: z.string().max(255),
+          name: z.string().max(2_000),
+        }),
+        query: z.strictObject({ type: z.string().max(200).optional() }),
+      },
+      responses: {
+        200: {
+          description: 'The bytes, with the type that was asked for',
+          content: { '*/*': { schema: { type: 'string' as const, format: 'binary' } } },
+        },
+        ...problemResponses(401, 403, 404, 503),
+      },
+    }),
+    async (c) => {
+      const caller = await requireMailClient(c);
+      if (!caller.ok) return sendProblem(c, caller.error);
+      const { account_id, blob_id, name } = c.req.valid('param');
+      if (account_id !== caller.value.userId) return sendProblem(c, NOT_FOUND);
+      const blob = await openBlob(c.env, account_id, blob_id);
+      if (!blob) return sendProblem(c, NOT_FOUND);
+      const headers = {
+        'content-type': toMediaType(c.req.valid('query').type ?? blob.type),
+        'content-length': String(blob.sizeBytes),
+        'content-disposition': `attachment; filename*=UTF-8''${encodeName(name)}`,
+        'content-security-policy': "sandbox; default-src 'none'",
+        'x-content-type-options': 'nosniff',
+        'cache-control': CACHE_CONTROL,
+      };
+      const { readable, writable } = new FixedLengthStream(blob.sizeBytes);
+      c.executionCtx.waitUntil(pump(await blob.read(), writable.getWriter()));
+      return unchecked(new Response(readable, { status: 200, headers, encodeBody: 'manual' }));
+    },
+  );
+}
+
+/** Ends early if the client does. */
+async function pump(
+  source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  writer: WritableStreamDefaultWriter<Uint8Array>,
+): Promise<void> {
+  try {
+    for await (const piece of source) await writer.write(piece);
+    await writer.close();
+  } catch (error) {
+    await writer.abort(error).catch(() => {});
+  }
+}
+
+/** RFC 8187. */
+const encodeName = (name: string): string =>
+  encodeURIComponent(name.toWellFormed()).replace(
+    /['()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  );

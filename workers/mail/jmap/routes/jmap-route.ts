@@ -1,0 +1,8 @@
+/** Declaration of JMAP's routes: a token as Bearer, or as the password of Basic. */
+import { authorizeFirst, requireMailClient } from '../../../identity/index.ts';
+
+export const JMAP_ROUTE = {
+  tags: ['mail'],
+  security: [{ bearer: [] }, { basic: [] }],
+  middleware: authorizeFirst(requireMailClient),
+};

@@ -1,0 +1,71 @@
+/** Sends push messages to the addresses that clients gave (RFC 8620 §7.2, RFC 8030). */
+import type { DuePush, PushOutcome } from '../../../durable-objects/mailbox/jmap/push-store.ts';
+import { deriveSecret } from '../../identity/index.ts';
+import { createClock } from '../../shared/clock.ts';
+import { settingsOf } from '../../shared/settings.ts';
+import { openMailbox } from '../bindings/mailbox.ts';
+import { encryptPush, signVapid, toVapidKey, type VapidKey } from './web-push.ts';
+
+const TIMEOUT_MS = 10_000;
+/** How long a push service keeps a message for a device that is off. The next state replaces it. */
+const TTL_SECONDS = 24 * 3_600;
+
+/** Derived from MASTER_KEY. When that is rotated, browsers subscribe again with the new one (RFC 9749 §3). */
+export async function readVapidKey(env: Env): Promise<VapidKey> {
+  const seed = deriveSecret('web-push vapid', settingsOf(env));
+  const name = seed.toString('hex');
+  if (known?.name === name) return known.key;
+  known = { name, key: await toVapidKey(seed) };
+  return known.key;
+}
+
+/** Of this isolate. */
+let known: { readonly name: string; readonly key: VapidKey } | null = null;
+
+/** Pushes what is due. One at a time: a user has few devices, and an invocation few connections. */
+export async function sendPushes(env: Env, userId: string): Promise<void> {
+  const mailbox = openMailbox(env, userId);
+  const due = await mailbox.listDuePushes();
+  if (!due.ok || due.value.length === 0) return;
+  const vapid = await readVapidKey(env);
+  const outcomes: PushOutcome[] = [];
+  for (const push of due.value) outcomes.push({ id: push.id, result: await sendPush(env, push, vapid) });
+  await mailbox.recordPushes(due.value, outcomes);
+}
+
+async function sendPush(env: Env, { url, keys, body }: DuePush, vapid: VapidKey): Promise<PushOutcome['result']> {
+  try {
+    if (!isPushUrl(env, url)) return 'gone';
+    const contact = `mailto:postmaster@${settingsOf(env).MAIL_DOMAINS[0] ?? 'localhost'}`;
+    const response = await fetch(url, {
+      method: 'POST',
+      redirect: 'manual',
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+      headers: {
+        'content-type': 'application/json',
+        ttl: String(TTL_SECONDS),
+        urgency: 'normal',
+        authorization: await signVapid(url, vapid, contact, createClock(env)()),
+        ...(keys ? { 'content-encoding': 'aes128gcm' } : {}),
+      },
+      body: keys ? await encryptPush(body, keys) : body,
+    });
+    await response.body?.cancel();
+    if (response.ok) return 'done';
+    return response.status === 404 || response.status === 410 ? 'gone' : 'failed';
+  } catch {
+    return 'failed';
+  }
+}
+
+/** Only HTTPS to a public name: a client must not make the service call addresses inside a network. */
+export function isPushUrl(env: Env, url: string): boolean {
+  if (!URL.canParse(url) || url.length > 2_000) return false;
+  const { protocol, hostname, username, password } = new URL(url);
+  if (username !== '' || password !== '') return false;
+  if (settingsOf(env).LOCAL === '1' && protocol === 'http:' && hostname === '127.0.0.1') return true;
+  const isName = /^(?:[a-z0-9-]+\.)+[a-z][a-z0-9-]*$/.test(hostname);
+  return (
+    protocol === 'https:' && isName && !/(?:^|\.)(?:localhost|local|internal|home\.arpa|onion|invalid)$/.test(hostname)
+  );
+}
