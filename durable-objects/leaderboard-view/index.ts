@@ -80,6 +80,10 @@ export class LeaderboardView extends DurableObject<Env> {
     this.#viewers.closeAll();
   }
 
+  async inTrace(traceId: string, method: string, args: unknown[]): Promise<unknown> {
+    return callInTrace(this, this.env, traceId, method, args);
+  }
+
   /** Ignores messages of viewers. `ping` is answered without waking the object. */
   override webSocketMessage(): void {}
 
