@@ -4,10 +4,10 @@ import { defineConfig } from 'drizzle-kit';
 export const DATABASES: Record<string, { schema: string[]; driver?: 'durable-sqlite'; withoutRowid?: string[] }> = {
   directory: {
     schema: [
-      'workers/identity/schema.ts',
-      'workers/identity/recovery-schema.ts',
-      'workers/identity/passkey-schema.ts',
-      'workers/identity/operator-schema.ts',
+      'workers/identity/store/schema.ts',
+      'workers/identity/store/recovery-schema.ts',
+      'workers/identity/store/passkey-schema.ts',
+      'workers/identity/store/operator-schema.ts',
       'workers/object-storage/engine/store/directory-schema.ts',
       'workers/leaderboard/records/schema.ts',
       'workers/mail/store/account-schema.ts',

@@ -9,10 +9,10 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import { version } from '../package.json';
 import { collectorsApi } from './collectors/routes.ts';
-import { createAuditApi } from './identity/audit-routes.ts';
 import { createIdentityApi } from './identity/iam/index.ts';
 import { operatorSecrets } from './identity/index.ts';
-import { createOperatorApi } from './identity/operator-routes.ts';
+import { createAuditApi } from './identity/operators/audit-routes.ts';
+import { createOperatorApi } from './identity/operators/operator-routes.ts';
 import { runIdentitySchedule } from './identity/schedule.ts';
 import { findSilentObjects, leaderboardApi, runLeaderboardSchedule } from './leaderboard/index.ts';
 import {

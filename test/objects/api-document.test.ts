@@ -2,9 +2,9 @@
 import { createExecutionContext, env } from 'cloudflare:test';
 import { z } from '@hono/zod-openapi';
 import { expect, it } from 'vitest';
-import { createAuditApi } from '../../workers/identity/audit-routes.ts';
 import { createIdentityApi } from '../../workers/identity/iam/index.ts';
-import { createOperatorApi } from '../../workers/identity/operator-routes.ts';
+import { createAuditApi } from '../../workers/identity/operators/audit-routes.ts';
+import { createOperatorApi } from '../../workers/identity/operators/operator-routes.ts';
 import worker from '../../workers/index.ts';
 import { leaderboardApi } from '../../workers/leaderboard/index.ts';
 import { mailApi } from '../../workers/mail/index.ts';

@@ -1,7 +1,7 @@
 /** Operators as people: logins with a second factor, sessions, and what each role may call. */
 import { createExecutionContext, env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { toCode } from '../../workers/identity/totp.ts';
+import { toCode } from '../../workers/identity/secrets/totp.ts';
 import worker from '../../workers/index.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: answers of many routes; each test asserts the members it needs

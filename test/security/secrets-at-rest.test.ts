@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { CreateBucketCommand, GetObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { toCode } from '../../workers/identity/totp.ts';
+import { toCode } from '../../workers/identity/secrets/totp.ts';
 import { awaitSunk, type MailUser, registerUser, until } from '../support/mail.ts';
 import { createSdkClient } from '../support/s3-client.ts';
 import { type ScriptedSmtp, startScriptedSmtp } from '../support/scripted-smtp.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { toCode } from '../../workers/identity/totp.ts';
+import { toCode } from '../../workers/identity/secrets/totp.ts';
 import { confirmSession } from '../support/mail.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 

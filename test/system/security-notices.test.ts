@@ -1,6 +1,6 @@
 /** The owner of an account gets mail about security events. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { toCode } from '../../workers/identity/totp.ts';
+import { toCode } from '../../workers/identity/secrets/totp.ts';
 import { awaitMessage, awaitSunk, confirmSession, listFolder, registerUser } from '../support/mail.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 

@@ -122,6 +122,7 @@ const LAYERED = [
   'workers/object-storage/',
   'workers/object-storage/engine/',
   'workers/object-storage/s3/',
+  'workers/identity/',
   'web/mail/',
 ];
 const roomOf = (layered: string, file: string): string => layered + file.slice(layered.length).replace(/\/.*$/, '/');
@@ -197,11 +198,11 @@ describe('the architecture', () => {
   it('rejects a Durable Object that imports a route and the tables of another product, and runs SQL', () => {
     const file = 'durable-objects/mailbox/probe.ts';
     const text = `
-      import { createIdentityStore } from '../../workers/identity/store.ts';
+      import { createIdentityStore } from '../../workers/identity/store/store.ts';
       import type { addMe } from '../../workers/mail/routes/me.ts';
       export const probe = (sql: SqlStorage): unknown => sql.exec('SELECT user_id FROM mailbox').toArray();`;
     expect(badImportsOf(file, text)).toEqual([
-      `${file} -> workers/identity/store.ts`,
+      `${file} -> workers/identity/store/store.ts`,
       `${file} -> workers/mail/routes/me.ts`,
     ]);
     const lines = (...paths: string[]) => paths.map((path) => `import '${path}';`).join('\n');

@@ -5,10 +5,10 @@
  * By design: root and operators are neither users nor S3 identities.
  */
 
-export { authenticateBearer, authenticateMailRequest, sessionCookieName } from './authenticate.ts';
-export { admitRegistration, type ChallengeSolution, createLoginCode } from './challenges.ts';
-export { readClient, UNKNOWN_CLIENT } from './client.ts';
-export { recordUse } from './credential-use.ts';
+export { authenticateBearer, authenticateMailRequest, sessionCookieName } from './callers/authenticate.ts';
+export { readClient, UNKNOWN_CLIENT } from './callers/client.ts';
+export { recordUse } from './callers/credential-use.ts';
+export { authorizeFirst, requireMailClient, requireMailUser, requireOperator, requireScope } from './callers/guards.ts';
 export {
   type ConditionContext,
   evaluatePolicies,
@@ -21,24 +21,38 @@ export type { S3AuthFailure } from './domain/s3-auth-failure.ts';
 export { S3_SUBRESOURCES, type S3Subresource } from './domain/s3-subresources.ts';
 export { isSigV2Query } from './domain/sigv2.ts';
 export { parseAmzDate } from './domain/sigv4-credentials.ts';
-export { authorizeFirst, requireMailClient, requireMailUser, requireOperator, requireScope } from './guards.ts';
-export { createLoginStore } from './login-store.ts';
-export type { SecretKeeper } from './master-key.ts';
-export { operatorSecrets } from './operators.ts';
-export { createPasskeyStore } from './passkey-store.ts';
-export { addPasskey, beginPasskey, beginPasskeyLogin, verifyPasskey } from './passkeys.ts';
-export { createPasswordReset, RESET_AGE_MS, resetPassword } from './password-reset.ts';
-export { hashPassword, verifyPassword } from './passwords.ts';
-export type { PolicyDocument, Principal, RootPrincipal, Scope, ServicePrincipal, UserPrincipal } from './principal.ts';
-export { isOperator } from './principal.ts';
+export { admitRegistration, type ChallengeSolution, createLoginCode } from './login/challenges.ts';
+export { addPasskey, beginPasskey, beginPasskeyLogin, verifyPasskey } from './login/passkeys.ts';
+export { createPasswordReset, RESET_AGE_MS, resetPassword } from './login/password-reset.ts';
 export {
   beginRecoveryAddress,
   confirmRecoveryAddress,
   findRecoveryEmail,
   readRecoveryAddress,
   removeRecoveryAddress,
-} from './recovery-address.ts';
-export { createRecoveryStore } from './recovery-store.ts';
+} from './login/recovery-address.ts';
+export {
+  beginSecondFactor,
+  checkSecondFactor,
+  confirmSecondFactor,
+  removeSecondFactor,
+  replaceRecoveryCodes,
+  type SecondFactorError,
+  totpSecrets,
+} from './login/second-factor.ts';
+export {
+  admitAction,
+  admitClient,
+  admitGuess,
+  createSession,
+  forgiveGuesses,
+  type Guesser,
+  KNOWN_PLACE_AGE_MS,
+  SESSION_AGE_MAX_MS,
+} from './login/sessions.ts';
+export { operatorSecrets } from './operators/operators.ts';
+export type { PolicyDocument, Principal, RootPrincipal, Scope, ServicePrincipal, UserPrincipal } from './principal.ts';
+export { isOperator } from './principal.ts';
 export {
   publishRevocations,
   type RevocationWitness,
@@ -50,44 +64,30 @@ export {
   type S3Caller,
   type S3Credentials,
   type SignatureVersion,
-} from './s3-authentication.ts';
+} from './s3/s3-authentication.ts';
 export {
   createS3Credentials,
   type DatedS3Credentials,
   findS3User,
   findS3UsersByEmail,
   type S3User,
-} from './s3-credentials.ts';
-export { authenticateS3Form } from './s3-form-authentication.ts';
-export type { PayloadMode } from './s3-payload-mode.ts';
-export {
-  beginSecondFactor,
-  checkSecondFactor,
-  confirmSecondFactor,
-  removeSecondFactor,
-  replaceRecoveryCodes,
-  type SecondFactorError,
-  totpSecrets,
-} from './second-factor.ts';
-export { deriveSecret, openSecret, sealSecret } from './secrets.ts';
-export {
-  admitAction,
-  admitClient,
-  admitGuess,
-  createSession,
-  forgiveGuesses,
-  type Guesser,
-  KNOWN_PLACE_AGE_MS,
-  SESSION_AGE_MAX_MS,
-} from './sessions.ts';
-export { toOtpAuthUrl } from './totp.ts';
+} from './s3/s3-credentials.ts';
+export { authenticateS3Form } from './s3/s3-form-authentication.ts';
+export type { PayloadMode } from './s3/s3-payload-mode.ts';
+export type { SecretKeeper } from './secrets/master-key.ts';
+export { hashPassword, verifyPassword } from './secrets/passwords.ts';
+export { deriveSecret, openSecret, sealSecret } from './secrets/secrets.ts';
+export { toOtpAuthUrl } from './secrets/totp.ts';
+export { createLoginStore } from './store/login-store.ts';
+export { createPasskeyStore } from './store/passkey-store.ts';
+export { createRecoveryStore } from './store/recovery-store.ts';
 export {
   type AccessKeyRow,
   createUserAccessKey,
   deleteUserAccessKey,
   listUserAccessKeys,
   rotateUserAccessKey,
-} from './user-access-keys.ts';
-export { eraseUser, registerUserObligation, type UserObligation } from './user-erasure.ts';
-export { createUserToken, deleteUserToken, listUserTokens } from './user-tokens.ts';
-export { findSuspended, findUserById, forgetUser, inventUserName } from './users.ts';
+} from './users/user-access-keys.ts';
+export { eraseUser, registerUserObligation, type UserObligation } from './users/user-erasure.ts';
+export { createUserToken, deleteUserToken, listUserTokens } from './users/user-tokens.ts';
+export { findSuspended, findUserById, forgetUser, inventUserName } from './users/users.ts';

@@ -6,7 +6,7 @@
 import { logError } from '../shared/log.ts';
 import { ProblemError, problem } from '../shared/problem.ts';
 import { askReplica, type Source } from '../shared/replica.ts';
-import { raiseGenerationOf, raiseGenerationTo, readGeneration } from './revocation-store.ts';
+import { raiseGenerationOf, raiseGenerationTo, readGeneration } from './store/revocation-store.ts';
 
 /** Raises the generation in every store that proves look-ups. @returns the highest that one of them has. */
 export type RevocationWitness = (generation: number, env: Env) => Promise<number>;

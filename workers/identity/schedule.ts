@@ -1,10 +1,10 @@
 /** Scheduled work of identity. */
 import { pruneAudit } from '../shared/audit.ts';
 import { createClock } from '../shared/clock.ts';
-import { createLoginStore } from './login-store.ts';
-import { createOperatorStore } from './operator-store.ts';
-import { createRecoveryStore } from './recovery-store.ts';
 import { publishRevocations } from './revocations.ts';
+import { createLoginStore } from './store/login-store.ts';
+import { createOperatorStore } from './store/operator-store.ts';
+import { createRecoveryStore } from './store/recovery-store.ts';
 
 /** Each minute: repairs a revocation that a shard did not receive. Daily: deletes expired entries of the audit log, sessions, guess counts and one-time secrets. */
 export async function runIdentitySchedule(

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { readClient } from '../../../workers/identity/client.ts';
+import { readClient } from '../../../workers/identity/callers/client.ts';
 
 it.each([
   ['203.0.113.7', '203.0.113.7'],

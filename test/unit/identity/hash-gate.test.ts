@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { HashGate } from '../../../workers/identity/hash-gate.ts';
+import { HashGate } from '../../../workers/identity/secrets/hash-gate.ts';
 
 const HASH_MS = 250;
 const never = () => new Promise<never>(() => {});

@@ -6,7 +6,7 @@ import {
   authenticateS3,
   type S3AuthenticationRequest,
   type S3Credentials,
-} from '../../../workers/identity/s3-authentication.ts';
+} from '../../../workers/identity/s3/s3-authentication.ts';
 
 /**
  * The key and the time of the examples in the Amazon S3 API Reference (sig-v4-header-based-auth,

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { isSealedByCurrentKey, openSecret, sealSecret } from '../../../workers/identity/secrets.ts';
+import { isSealedByCurrentKey, openSecret, sealSecret } from '../../../workers/identity/secrets/secrets.ts';
 
 const MASTER_KEY = randomBytes(32).toString('base64');
 const NEXT_KEY = randomBytes(32).toString('base64');

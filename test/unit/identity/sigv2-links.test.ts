@@ -5,8 +5,8 @@ import {
   authenticateS3,
   type S3AuthenticationRequest,
   type S3Credentials,
-} from '../../../workers/identity/s3-authentication.ts';
-import { authenticateS3Form } from '../../../workers/identity/s3-form-authentication.ts';
+} from '../../../workers/identity/s3/s3-authentication.ts';
+import { authenticateS3Form } from '../../../workers/identity/s3/s3-form-authentication.ts';
 import { parseQuery } from '../../../workers/object-storage/s3/protocol/request.ts';
 
 /** The key of the examples in the Amazon S3 API Reference (RESTAuthentication). */

@@ -12,11 +12,11 @@ import {
   sendProblem,
 } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
-import { type AccessKeyRow, createAccessKeyStore } from '../access-key-store.ts';
-import { mintAccessKeyId, mintSecretAccessKey } from '../credentials.ts';
 import { publishRevocations } from '../revocations.ts';
-import { sealSecret } from '../secrets.ts';
-import { createIdentityStore } from '../store.ts';
+import { mintAccessKeyId, mintSecretAccessKey } from '../secrets/credentials.ts';
+import { sealSecret } from '../secrets/secrets.ts';
+import { type AccessKeyRow, createAccessKeyStore } from '../store/access-key-store.ts';
+import { createIdentityStore } from '../store/store.ts';
 import { COMMON, NO_SUCH_USER, toTime, toTimeOrNull, userParamSchema } from './route.ts';
 
 const accessKeySchema = z

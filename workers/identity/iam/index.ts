@@ -1,8 +1,8 @@
 /** `/v1/iam`: users, access keys, policies and tokens, for root and operators with the role `admin`. */
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import { createJsonApi, type JsonApiEnv, sendProblem } from '../../shared/json-api.ts';
-import { requireIdentityAdmin } from '../guards.ts';
-import { accessKeySecrets, type SecretKeeper } from '../master-key.ts';
+import { requireIdentityAdmin } from '../callers/guards.ts';
+import { accessKeySecrets, type SecretKeeper } from '../secrets/master-key.ts';
 import { addAccessKeys } from './access-keys.ts';
 import { addPolicies } from './policies.ts';
 import { addReseal } from './reseal.ts';

@@ -14,7 +14,7 @@ import {
 import { problem } from '../../shared/problem.ts';
 import { findConditionKeyFault, parsePolicy } from '../domain/policy.ts';
 import { publishRevocations } from '../revocations.ts';
-import { createIdentityStore } from '../store.ts';
+import { createIdentityStore } from '../store/store.ts';
 import { COMMON, NO_SUCH_USER, userParamSchema } from './route.ts';
 
 /** AWS allows 2,048 characters per inline policy of a user. This limit is larger. */

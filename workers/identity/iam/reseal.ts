@@ -2,7 +2,7 @@
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { recordAudit, SERVICE } from '../../shared/audit.ts';
 import { type JsonApiEnv, jsonContent, problemResponses } from '../../shared/json-api.ts';
-import { reseal, type SecretKeeper } from '../master-key.ts';
+import { reseal, type SecretKeeper } from '../secrets/master-key.ts';
 import { COMMON } from './route.ts';
 
 const reportSchema = z

@@ -13,11 +13,11 @@ import {
   sendProblem,
 } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
-import { hashToken, mintToken } from '../credentials.ts';
 import { SCOPES } from '../principal.ts';
 import { publishRevocations } from '../revocations.ts';
-import { createIdentityStore, type TokenRow } from '../store.ts';
-import { endCredential } from '../user-erasure.ts';
+import { hashToken, mintToken } from '../secrets/credentials.ts';
+import { createIdentityStore, type TokenRow } from '../store/store.ts';
+import { endCredential } from '../users/user-erasure.ts';
 import { COMMON, NO_SUCH_USER, toTime, toTimeOrNull } from './route.ts';
 
 const scopeSchema = z.enum(SCOPES);

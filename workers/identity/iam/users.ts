@@ -13,9 +13,9 @@ import {
   sendProblem,
 } from '../../shared/json-api.ts';
 import { type Problem, problem } from '../../shared/problem.ts';
-import { createIdentityStore, type UserConflict, type UserRow } from '../store.ts';
-import { eraseUser } from '../user-erasure.ts';
-import { inventUserName } from '../users.ts';
+import { createIdentityStore, type UserConflict, type UserRow } from '../store/store.ts';
+import { eraseUser } from '../users/user-erasure.ts';
+import { inventUserName } from '../users/users.ts';
 import { COMMON, NO_SUCH_USER, toTime, userParamSchema } from './route.ts';
 
 const userSchema = z

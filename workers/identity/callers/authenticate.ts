@@ -1,0 +1,106 @@
+/**
+ * Authenticates callers of the JSON APIs: root, an operator, a scoped token, or a mail session (bearer or cookie). SigV4 of object
+ * storage is in `s3-authentication.ts`.
+ */
+import { equalInConstantTime } from '../../shared/constant-time.ts';
+import { err, ok, type Result } from '../../shared/result.ts';
+import { settingsOf } from '../../shared/settings.ts';
+import type { OperatorRole } from '../domain/operator-roles.ts';
+import type { Principal, Scope, UserPrincipal } from '../principal.ts';
+import { findInPrimary, findUnrevoked } from '../revocations.ts';
+import { hashToken } from '../secrets/credentials.ts';
+import { createOperatorStore } from '../store/operator-store.ts';
+import { type CredentialRow, createIdentityStore, findToken } from '../store/store.ts';
+import { lookUpTogether } from './shared-look-up.ts';
+
+export type AuthenticationError =
+  /** The credential has an unknown form, or is unknown, expired or revoked. The error does not say which. */
+  | { readonly kind: 'invalid_credential' }
+  /** The page that sent the cookie has another origin. */
+  | { readonly kind: 'foreign_origin' };
+
+/** @returns null without a credential. */
+export async function authenticateBearer(
+  authorization: string | null,
+  env: Env,
+  now: number,
+): Promise<Result<Principal | null, AuthenticationError>> {
+  if (authorization === null) return ok(null);
+  const secret = /^Bearer +([\x21-\x7e]+)$/i.exec(authorization)?.[1];
+  if (secret === undefined) return err({ kind: 'invalid_credential' });
+  // Hashes have equal lengths, so the comparison does not reveal the length of root's token.
+  const hash = hashToken(secret);
+  if (equalInConstantTime(hash, hashToken(settingsOf(env).ROOT_TOKEN))) return ok({ kind: 'root' });
+  if (secret.startsWith('tok_')) {
+    const find = (database: D1Database | D1DatabaseSession) => findToken(database, hash, now);
+    const known = await lookUpTogether(hash, () => findUnrevoked(env.DIRECTORY, find));
+    // An operator's rights end at once.
+    const found = known?.scopes.includes('admin') ? await findInPrimary(env.DIRECTORY, find) : known;
+    if (!found) return err({ kind: 'invalid_credential' });
+    const scopes = found.scopes as Scope[];
+    if (found.userId === null) {
+      const { credentialId: tokenId, lastUsedAt } = found;
+      return ok({ kind: 'service', tokenId, lastUsedAt, scopes });
+    }
+    return ok(toUser(found, 'token', scopes));
+  }
+  if (secret.startsWith('ops_')) {
+    const found = await createOperatorStore(env.DIRECTORY).findSession(hash, now);
+    if (!found) return err({ kind: 'invalid_credential' });
+    return ok({ kind: 'operator', ...found, role: found.role as OperatorRole });
+  }
+  return authenticateSession(secret, env, now);
+}
+
+async function authenticateSession(
+  secret: string,
+  env: Env,
+  now: number,
+): Promise<Result<UserPrincipal, AuthenticationError>> {
+  if (!secret.startsWith('ses_')) return err({ kind: 'invalid_credential' });
+  const found = await createIdentityStore(env.DIRECTORY).findSession(hashToken(secret), now);
+  return found ? ok(toUser(found, 'session', null)) : err({ kind: 'invalid_credential' });
+}
+
+/** The principal of a user's credential; also for SigV4. */
+export function toUser(row: CredentialRow, via: UserPrincipal['via'], scopes: readonly Scope[] | null): UserPrincipal {
+  return {
+    kind: 'user',
+    userId: row.userId ?? '',
+    userName: row.userName ?? '',
+    name: row.name ?? '',
+    email: row.email,
+    via,
+    credentialId: row.credentialId,
+    expiresAt: row.expiresAt,
+    lastUsedAt: row.lastUsedAt,
+    scopes,
+    policies: row.policies,
+  };
+}
+
+/** `__Host-` needs HTTPS, which loopback lacks. */
+export const sessionCookieName = (url: string): string => (url.startsWith('https:') ? '__Host-session' : 'session');
+
+/**
+ * As `authenticateBearer`, with the session cookie if there is no Authorization header. Writes and WebSocket upgrades
+ * by cookie need our own Origin. An invalid Authorization is an error, even if a valid cookie is sent too.
+ */
+export async function authenticateMailRequest(
+  request: Request,
+  env: Env,
+  now: number,
+): Promise<Result<Principal | null, AuthenticationError>> {
+  const authorization = request.headers.get('authorization');
+  if (authorization !== null) return authenticateBearer(authorization, env, now);
+  const name = sessionCookieName(request.url);
+  const cookies = (request.headers.get('cookie') ?? '').split(/; */);
+  const secret = cookies.find((cookie) => cookie.startsWith(`${name}=`))?.slice(name.length + 1);
+  if (secret === undefined) return ok(null);
+  const isRead = request.method === 'GET' || request.method === 'HEAD';
+  const isUpgrade = request.headers.has('upgrade');
+  if ((!isRead || isUpgrade) && request.headers.get('origin') !== new URL(request.url).origin) {
+    return err({ kind: 'foreign_origin' });
+  }
+  return authenticateSession(secret, env, now);
+}

@@ -1,0 +1,173 @@
+/**
+ * Guards of JSON routes: `const caller = await requireScope(c, 'scores:write')`, then `if (!caller.ok) return
+ * sendProblem(c, caller.error)`.
+ */
+import type { Context, MiddlewareHandler } from 'hono';
+import type { AuditActor } from '../../shared/audit-actor.ts';
+import { createClock } from '../../shared/clock.ts';
+import { admitToRoute, type JsonApiEnv, rateLimited, sendProblem } from '../../shared/json-api.ts';
+import { type Problem, problem } from '../../shared/problem.ts';
+import { err, ok, type Result } from '../../shared/result.ts';
+import { mayOperate } from '../domain/operator-roles.ts';
+import {
+  isOperator,
+  type OperatorPrincipal,
+  type Principal,
+  type RootPrincipal,
+  type Scope,
+  type UserPrincipal,
+} from '../principal.ts';
+import { type AuthenticationError, authenticateBearer, authenticateMailRequest } from './authenticate.ts';
+import { recordUse } from './credential-use.ts';
+
+const UNAUTHENTICATED = problem(401, 'unauthenticated', 'Send a credential: Authorization: Bearer <token>.');
+
+type CallerError = AuthenticationError | { readonly kind: 'rate_limited' };
+
+const ROLE_NOT_ALLOWED = problem(403, 'role_not_allowed', 'Your role does not allow this.');
+
+function toProblem(error: CallerError): Problem {
+  switch (error.kind) {
+    case 'foreign_origin':
+      return problem(403, 'foreign_origin', 'A session cookie is accepted only from pages of this service.');
+    case 'rate_limited':
+      return rateLimited('user');
+    case 'invalid_credential':
+      return problem(401, 'invalid_credential', 'The credential is not valid.');
+  }
+}
+
+type Found = Promise<Result<Principal | null, CallerError>>;
+
+/** Looks up and counts the caller of a request once, although both the middleware and the handler of a route need it. */
+function once(
+  authenticate: (c: Context<JsonApiEnv>) => Promise<Result<Principal | null, AuthenticationError>>,
+): (c: Context<JsonApiEnv>) => Found {
+  const found = new WeakMap<Request, Found>();
+  return (c) => {
+    const caller = found.get(c.req.raw) ?? authenticate(c).then((result) => admit(c, result));
+    found.set(c.req.raw, caller);
+    return caller;
+  };
+}
+
+/** Records the use of the credential and applies the rate of a user. Root and service tokens have none: score posts have their own. */
+async function admit(c: Context<JsonApiEnv>, caller: Awaited<Found>): Found {
+  if (!caller.ok) return caller;
+  recordUse(c.env, caller.value, createClock(c.env)(), (work) => c.executionCtx.waitUntil(work));
+  if (caller.value?.kind !== 'user') return caller;
+  return (await admitToRoute(c, 'user', caller.value.userId)) ? caller : err({ kind: 'rate_limited' });
+}
+
+const findBearer = once((c) => authenticateBearer(c.req.header('authorization') ?? null, c.env, createClock(c.env)()));
+const findClientCaller = once((c) =>
+  authenticateBearer(toBearer(c.req.header('authorization') ?? null), c.env, createClock(c.env)()),
+);
+const findMailCaller = once((c) => authenticateMailRequest(c.req.raw, c.env, createClock(c.env)()));
+
+/** The caller as the audit log names it. A token acts for itself, even if it belongs to a user. */
+function toActor(caller: Principal): AuditActor {
+  if (caller.kind === 'root') return { kind: 'root', id: 'root' };
+  if (caller.kind === 'operator') return { kind: 'operator', id: caller.operatorId };
+  return { kind: 'token', id: caller.kind === 'service' ? caller.tokenId : caller.credentialId };
+}
+
+/** @returns the caller by bearer token, or 401 without a valid credential. Ignores cookies. */
+async function requirePrincipal(c: Context<JsonApiEnv>): Promise<Result<Principal, Problem>> {
+  const caller = await findBearer(c);
+  if (!caller.ok) return err(toProblem(caller.error));
+  if (caller.value === null) return err(UNAUTHENTICATED);
+  c.set('actor', toActor(caller.value));
+  return ok(caller.value);
+}
+
+/** For users, keys and operators: root, or an operator with the role `admin`. An `admin` token is refused. */
+export async function requireIdentityAdmin(
+  c: Context<JsonApiEnv>,
+): Promise<Result<RootPrincipal | OperatorPrincipal, Problem>> {
+  const caller = await requirePrincipal(c);
+  if (!caller.ok) return caller;
+  const { value } = caller;
+  if (value.kind === 'root' || (value.kind === 'operator' && value.role === 'admin')) return ok(value);
+  return err(
+    value.kind === 'operator'
+      ? ROLE_NOT_ALLOWED
+      : problem(403, 'root_only', 'Only root or an operator with the role admin may do this.'),
+  );
+}
+
+/** Root, an `admin` token, or an operator whose role allows the route. */
+export async function requireOperator(c: Context<JsonApiEnv>): Promise<Result<Principal, Problem>> {
+  const caller = await requirePrincipal(c);
+  if (!caller.ok) return caller;
+  const { value } = caller;
+  if (!isOperator(value)) return err(problem(403, 'operator_only', 'Only an operator may do this.'));
+  const isAllowed = value.kind !== 'operator' || mayOperate(value.role, c.req.method, c.req.path);
+  return isAllowed ? caller : err(ROLE_NOT_ALLOWED);
+}
+
+/** Requires a token with this scope. Root has no scopes, so root is refused unless `rootToo`. */
+export async function requireScope(
+  c: Context<JsonApiEnv>,
+  scope: Scope,
+  { rootToo = false }: { rootToo?: boolean } = {},
+): Promise<Result<Principal, Problem>> {
+  const caller = await requirePrincipal(c);
+  if (!caller.ok) return caller;
+  const principal = caller.value;
+  if (principal.kind === 'root') return rootToo ? caller : err(missingScope(scope));
+  const hasScope = principal.kind !== 'operator' && principal.scopes?.includes(scope);
+  return hasScope ? caller : err(missingScope(scope));
+}
+
+/**
+ * For a route's `middleware`: authorizes the caller before the request is validated, so that an unknown caller gets 401
+ * for any request. The handler calls the same guard to get the caller.
+ */
+export const authorizeFirst =
+  (guard: (c: Context<JsonApiEnv>) => Promise<Result<unknown, Problem>>): MiddlewareHandler<JsonApiEnv> =>
+  async (c, next) => {
+    const caller = await guard(c);
+    return caller.ok ? next() : sendProblem(c, caller.error);
+  };
+
+const missingScope = (scope: Scope) => problem(403, 'missing_scope', `Requires a token with the scope ${scope}.`);
+
+/** The user of a mail session (bearer or cookie) or of a token with the scope `mail`. */
+export const requireMailUser = async (c: Context<JsonApiEnv>): Promise<Result<UserPrincipal, Problem>> =>
+  toMailUser(c, await findMailCaller(c));
+
+/** As `requireMailUser`, for mail clients: never by cookie, and a token may be the password of Basic authentication. */
+export async function requireMailClient(c: Context<JsonApiEnv>): Promise<Result<UserPrincipal, Problem>> {
+  const user = toMailUser(c, await findClientCaller(c));
+  const name = parseBasic(c.req.header('authorization') ?? '')?.name.toLowerCase();
+  if (!user.ok || name === undefined) return user;
+  const isOwn = name === user.value.email?.toLowerCase() || name === user.value.userName.toLowerCase();
+  return isOwn ? user : err(toProblem({ kind: 'invalid_credential' }));
+}
+
+/** RFC 7617: name and password in UTF-8. */
+function parseBasic(authorization: string): { readonly name: string; readonly password: string } | null {
+  const encoded = /^Basic +([A-Za-z0-9+/=_-]+)$/i.exec(authorization)?.[1];
+  if (encoded === undefined) return null;
+  const text = Buffer.from(encoded, 'base64').toString('utf8');
+  const colon = text.indexOf(':');
+  return colon < 0 ? null : { name: text.slice(0, colon), password: text.slice(colon + 1) };
+}
+
+/** Only tokens and sessions: the account's own password is never accepted here, as it could not ask for a second factor. */
+function toBearer(authorization: string | null): string | null {
+  const basic = authorization === null ? null : parseBasic(authorization);
+  return basic ? `Bearer ${basic.password}` : authorization;
+}
+
+function toMailUser(c: Context<JsonApiEnv>, caller: Awaited<Found>): Result<UserPrincipal, Problem> {
+  if (!caller.ok) return err(toProblem(caller.error));
+  const principal = caller.value;
+  if (principal === null) return err(UNAUTHENTICATED);
+  const isMailUser =
+    principal.kind === 'user' && (principal.via === 'session' || (principal.scopes?.includes('mail') ?? false));
+  if (!isMailUser) return err(missingScope('mail'));
+  c.set('actor', { kind: 'user', id: principal.userId });
+  return ok(principal);
+}

@@ -1,0 +1,118 @@
+/**
+ * Challenges for logins while strangers guess at the password of an address. They replace a refusal, which a stranger
+ * could keep up without end.
+ *
+ * By design: the possible challenges are listed whether or not the account exists, and a challenge is solved before the
+ * password is checked. So neither tells anything about the account, and guesses stay limited. Without Turnstile and
+ * without a recovery address, known devices and networks, and passkeys, still log in; new places wait for `Retry-After`.
+ */
+import { type Challenge, type Problem, problem } from '../../shared/problem.ts';
+import { err, ok, type Result } from '../../shared/result.ts';
+import { hashSecret, mintMailedCode, normalizeCode } from '../secrets/one-time-secrets.ts';
+import { createLoginStore } from '../store/login-store.ts';
+import { createRecoveryStore } from '../store/recovery-store.ts';
+import { isTurnstileSet, verifyTurnstile } from './turnstile.ts';
+
+const LOGIN_CODE_AGE_MS = 3_600_000;
+/** A second request with the second factor needs no second challenge. */
+const PASSED_MS = 10 * 60_000;
+
+export interface ChallengeSolution {
+  /** The token of the widget. */
+  readonly turnstile: string | undefined;
+  readonly mailedCode: string | undefined;
+  /** URL of the request, for the hostname of the widget. */
+  readonly url: string;
+}
+
+/** Earlier codes stay valid: a stranger who requests another code does not invalidate the owner's. */
+export async function createLoginCode(env: Env, user: { userId: string; email: string }, now: number): Promise<string> {
+  const code = mintMailedCode();
+  await createRecoveryStore(env.DIRECTORY).insertSecret({
+    secretSha256: hashSecret('login_code', normalizeCode(code), user.email),
+    purpose: 'login_code',
+    userId: user.userId,
+    detail: null,
+    expiresAt: now + LOGIN_CODE_AGE_MS,
+  });
+  return code;
+}
+
+const toChallengeProblem = (
+  code: 'challenge_required' | 'challenge_failed',
+  detail: string,
+  challenges: readonly Challenge[],
+  retryAfterSeconds?: number,
+): Problem =>
+  problem(403, code, detail, { challenges, ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }) });
+
+/**
+ * Decides about a login over the limit by address.
+ * @param passedKey guard that is set when this place solves a challenge for this address.
+ * @returns 403 with the possible challenges, unless one was solved.
+ */
+export async function admitByChallenge(
+  env: Env,
+  email: string,
+  solution: ChallengeSolution,
+  { passedKey, retryAfterSeconds }: { readonly passedKey: string; readonly retryAfterSeconds: number },
+  now: number,
+): Promise<Result<null, Problem>> {
+  const guards = createLoginStore(env.DIRECTORY);
+  if (await guards.isGuardSet(passedKey, now)) return ok(null);
+  const possible: readonly Challenge[] = [
+    ...(isTurnstileSet(env) ? (['turnstile'] as const) : []),
+    'recovery_code_mail',
+  ];
+  let outcome: 'passed' | 'failed' | 'unavailable' | null = null;
+  if (solution.mailedCode !== undefined) {
+    const secret = hashSecret('login_code', normalizeCode(solution.mailedCode), email);
+    outcome = (await createRecoveryStore(env.DIRECTORY).takeSecret(secret, now)) ? 'passed' : 'failed';
+  } else if (solution.turnstile !== undefined && isTurnstileSet(env)) {
+    outcome = await verifyTurnstile(env, solution.turnstile, { action: 'login', url: solution.url });
+  }
+  switch (outcome) {
+    case 'passed':
+      await guards.settleGuards([], [passedKey], now + PASSED_MS);
+      return ok(null);
+    case 'failed':
+      return err(toChallengeProblem('challenge_failed', 'The challenge was not solved. Try again.', possible));
+    case 'unavailable':
+      return err(
+        toChallengeProblem('challenge_required', 'Turnstile cannot be reached. Use a code by mail.', [
+          'recovery_code_mail',
+        ]),
+      );
+    case null:
+      return err(
+        toChallengeProblem(
+          'challenge_required',
+          'Too many wrong passwords for this address. Solve a challenge, or wait.',
+          possible,
+          retryAfterSeconds,
+        ),
+      );
+  }
+}
+
+/** Registration needs a solved Turnstile challenge if Turnstile is set. @returns 403, or 503 if it cannot be verified. */
+export async function admitRegistration(
+  env: Env,
+  solution: Pick<ChallengeSolution, 'turnstile' | 'url'>,
+): Promise<Result<null, Problem>> {
+  if (!isTurnstileSet(env)) return ok(null);
+  const { turnstile, url } = solution;
+  if (turnstile === undefined) {
+    return err(toChallengeProblem('challenge_required', 'Registration requires a challenge.', ['turnstile']));
+  }
+  switch (await verifyTurnstile(env, turnstile, { action: 'register', url })) {
+    case 'passed':
+      return ok(null);
+    case 'failed':
+      return err(toChallengeProblem('challenge_failed', 'The challenge was not solved. Try again.', ['turnstile']));
+    case 'unavailable':
+      return err(
+        problem(503, 'challenge_unavailable', 'Turnstile cannot be reached. Retry.', { retryAfterSeconds: 10 }),
+      );
+  }
+}

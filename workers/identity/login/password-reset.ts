@@ -1,0 +1,60 @@
+/** Links that set a new password without the old one. Each works once, within an hour. */
+import { type Problem, problem } from '../../shared/problem.ts';
+import { err, ok, type Result } from '../../shared/result.ts';
+import { hashSecret, mintResetToken } from '../secrets/one-time-secrets.ts';
+import { hashPassword } from '../secrets/passwords.ts';
+import { createRecoveryStore } from '../store/recovery-store.ts';
+
+/** Also the window of the limit of mailed links, so that a link is valid for as long as no other one can be requested. */
+export const RESET_AGE_MS = 3_600_000;
+
+/** Links of operators and mailed links are kept apart: a stranger who requests mail does not replace an operator's link. */
+const PURPOSES = ['operator_reset', 'mailed_reset'] as const;
+
+const INVALID_RESET_TOKEN = problem(
+  400,
+  'invalid_reset_token',
+  'The link is wrong, expired, used or replaced by a newer one. Request a new link.',
+);
+
+export interface PasswordReset {
+  /** Returned only here. */
+  readonly token: string;
+  readonly expiresAt: number;
+}
+
+/** Replaces the user's earlier link of the same purpose. */
+export async function createPasswordReset(
+  env: Env,
+  userId: string,
+  purpose: (typeof PURPOSES)[number],
+  now: number,
+): Promise<PasswordReset> {
+  const token = mintResetToken();
+  const expiresAt = now + RESET_AGE_MS;
+  const row = { secretSha256: hashSecret(purpose, token), purpose, userId, detail: null, expiresAt };
+  await createRecoveryStore(env.DIRECTORY).replaceSecret(row);
+  return { token, expiresAt };
+}
+
+/**
+ * Sets the password, and ends all sessions and app tokens of the user. The second factor stays.
+ * @returns the user id; 400 `invalid_reset_token`; or 503 while too many hashes wait. Then the link is not consumed.
+ */
+export async function resetPassword(
+  env: Env,
+  token: string,
+  password: string,
+  now: number,
+): Promise<Result<string, Problem>> {
+  const store = createRecoveryStore(env.DIRECTORY);
+  const found = await store.findSecret(
+    PURPOSES.map((purpose) => hashSecret(purpose, token)),
+    now,
+  );
+  if (found === null || found.userId === null) return err(INVALID_RESET_TOKEN);
+  const hash = await hashPassword(password);
+  if (!hash.ok) return hash;
+  const isReset = await store.resetPassword(found.secretSha256, found.userId, hash.value, now);
+  return isReset ? ok(found.userId) : err(INVALID_RESET_TOKEN);
+}

@@ -1,0 +1,62 @@
+/** The recovery address of an account. It is used only once its owner has confirmed it with a code. */
+import { hashSecret, mintMailedCode, normalizeCode } from '../secrets/one-time-secrets.ts';
+import { createRecoveryStore } from '../store/recovery-store.ts';
+
+const CODE_AGE_MS = 24 * 3_600_000;
+
+export interface RecoveryAddress {
+  /** The confirmed address. */
+  readonly email: string | null;
+  /** An address that waits for its code. */
+  readonly pendingEmail: string | null;
+}
+
+export async function readRecoveryAddress(env: Env, userId: string, now: number): Promise<RecoveryAddress> {
+  const store = createRecoveryStore(env.DIRECTORY);
+  const [confirmed, pending] = await Promise.all([
+    store.findRecoveryAddress(userId),
+    store.findSecretOf(userId, 'recovery_address', now),
+  ]);
+  return { email: confirmed?.email ?? null, pendingEmail: pending?.detail ?? null };
+}
+
+/** @returns the confirmed recovery address, or null. */
+export const findRecoveryEmail = async (env: Env, userId: string): Promise<string | null> =>
+  (await createRecoveryStore(env.DIRECTORY).findRecoveryAddress(userId))?.email ?? null;
+
+/** Starts to set an address. The confirmed one stays until then. @returns the code to mail to the new address. */
+export async function beginRecoveryAddress(env: Env, userId: string, email: string, now: number): Promise<string> {
+  const code = mintMailedCode();
+  await createRecoveryStore(env.DIRECTORY).replaceSecret({
+    secretSha256: hashSecret('recovery_address', normalizeCode(code), userId),
+    purpose: 'recovery_address',
+    userId,
+    detail: email,
+    expiresAt: now + CODE_AGE_MS,
+  });
+  return code;
+}
+
+/** @returns the new address and the one that it replaces; null if the code is wrong, used or expired. */
+export async function confirmRecoveryAddress(
+  env: Env,
+  userId: string,
+  code: string,
+  now: number,
+): Promise<{ readonly email: string; readonly formerEmail: string | null } | null> {
+  const store = createRecoveryStore(env.DIRECTORY);
+  const taken = await store.takeSecret(hashSecret('recovery_address', normalizeCode(code), userId), now);
+  if (taken === null || taken.detail === null) return null;
+  const former = await store.findRecoveryAddress(userId);
+  await store.putRecoveryAddress({ userId, email: taken.detail, confirmedAt: now });
+  return { email: taken.detail, formerEmail: former?.email ?? null };
+}
+
+/** Also cancels an address that waits for its code. @returns the address that was confirmed, or null. */
+export async function removeRecoveryAddress(env: Env, userId: string): Promise<string | null> {
+  const store = createRecoveryStore(env.DIRECTORY);
+  const former = await store.findRecoveryAddress(userId);
+  await store.deleteSecrets(userId, 'recovery_address');
+  await store.deleteRecoveryAddress(userId);
+  return former?.email ?? null;
+}

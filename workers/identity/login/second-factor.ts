@@ -1,0 +1,93 @@
+/** Second factors of users: set-up, confirmation, check and removal. Seeds are sealed with MASTER_KEY. */
+import { err, ok, type Result } from '../../shared/result.ts';
+import type { SecretKeeper } from '../secrets/master-key.ts';
+import { openSecret, sealSecret } from '../secrets/secrets.ts';
+import { findStep, hashRecoveryCode, mintRecoveryCodes, mintSeed } from '../secrets/totp.ts';
+import { createLoginStore, type SecondFactorRow } from '../store/login-store.ts';
+
+export type SecondFactorError = 'required' | 'wrong' | 'already_on' | 'not_begun';
+
+const contextOf = (userId: string) => `totp:${userId}`;
+
+function openSeed(env: Env, factor: SecondFactorRow): string {
+  const seed = openSecret(factor.seedSealed, contextOf(factor.userId), env);
+  if (!seed.ok) throw new Error(`a TOTP seed does not open: ${seed.error.kind}`);
+  return seed.value;
+}
+
+/** Checks the second factor of a login. Codes and recovery codes work once. */
+export async function checkSecondFactor(
+  env: Env,
+  userId: string,
+  given: { readonly totp?: string | undefined; readonly recovery_code?: string | undefined },
+  now: number,
+): Promise<Result<null, SecondFactorError>> {
+  const store = createLoginStore(env.DIRECTORY);
+  const factor = await store.findSecondFactor(userId);
+  if (!factor || factor.confirmedAt === null) return ok(null);
+  if (given.recovery_code !== undefined) {
+    return (await store.takeRecoveryCode(factor, hashRecoveryCode(given.recovery_code))) ? ok(null) : err('wrong');
+  }
+  if (given.totp === undefined) return err('required');
+  const step = findStep(openSeed(env, factor), given.totp, now);
+  return step !== null && (await store.takeStep(userId, step, factor.confirmedAt)) ? ok(null) : err('wrong');
+}
+
+/** Creates a seed. Logins do not need it until the user confirms it with a first code. */
+export async function beginSecondFactor(env: Env, userId: string): Promise<Result<string, SecondFactorError>> {
+  const store = createLoginStore(env.DIRECTORY);
+  const factor = await store.findSecondFactor(userId);
+  if (factor && factor.confirmedAt !== null) return err('already_on');
+  const seed = mintSeed();
+  await store.putSecondFactor({
+    userId,
+    seedSealed: sealSecret(seed, contextOf(userId), env),
+    confirmedAt: null,
+    lastStep: 0,
+    recoverySha256: [],
+  });
+  return ok(seed);
+}
+
+/** @returns the recovery codes, which are returned only here. */
+export async function confirmSecondFactor(
+  env: Env,
+  userId: string,
+  code: string,
+  now: number,
+): Promise<Result<string[], SecondFactorError>> {
+  const store = createLoginStore(env.DIRECTORY);
+  const factor = await store.findSecondFactor(userId);
+  if (!factor) return err('not_begun');
+  if (factor.confirmedAt !== null) return err('already_on');
+  const step = findStep(openSeed(env, factor), code, now);
+  if (step === null) return err('wrong');
+  const codes = mintRecoveryCodes();
+  await store.putSecondFactor({
+    ...factor,
+    confirmedAt: now,
+    lastStep: step,
+    recoverySha256: codes.map(hashRecoveryCode),
+  });
+  return ok(codes);
+}
+
+/** Invalidates the old recovery codes. @returns ten new ones, which are returned only here; `not_begun` without a factor. */
+export async function replaceRecoveryCodes(env: Env, userId: string): Promise<Result<string[], SecondFactorError>> {
+  const codes = mintRecoveryCodes();
+  const isOn = await createLoginStore(env.DIRECTORY).replaceRecoveryCodes(userId, codes.map(hashRecoveryCode));
+  return isOn ? ok(codes) : err('not_begun');
+}
+
+export const removeSecondFactor = (env: Env, userId: string): Promise<void> =>
+  createLoginStore(env.DIRECTORY).deleteSecondFactor(userId);
+
+/** For the rotation of MASTER_KEY. */
+export const totpSecrets: SecretKeeper = {
+  name: 'totp_seeds',
+  async list(env, after, limit) {
+    const rows = await createLoginStore(env.DIRECTORY).listSealedSeeds(after, limit);
+    return rows.map((row) => ({ key: row.userId, context: contextOf(row.userId), sealed: row.seedSealed }));
+  },
+  replace: (env, key, before, after) => createLoginStore(env.DIRECTORY).replaceSealedSeed(key, before, after),
+};

@@ -1,0 +1,164 @@
+/**
+ * Mail sessions, and limits for password guesses. A guess is counted before any hash is computed:
+ * - by client, for all addresses: limits spraying one password over many addresses (OWASP Authentication Cheat Sheet).
+ *   The platform counts per data centre and approximately.
+ * - by address and place together, and by address alone: exactly, in DIRECTORY.
+ *
+ * A place is a device (by its cookie), a network (by its IP address) or an open session. Places from which the account
+ * logged in before are exempt from the limit by address. Over it, a login from another place needs a challenge. Devices and sessions have their own counts, apart from their
+ * network's, and a few spare guesses when their network exceeds the limit by client. Guesses of others, from many
+ * places or from the owner's own network, therefore do not lock the owner out.
+ */
+import { createHash, randomUUID } from 'node:crypto';
+import { type Problem, problem } from '../../shared/problem.ts';
+import { err, ok, type Result } from '../../shared/result.ts';
+import { hashToken, mintSessionSecret } from '../secrets/credentials.ts';
+import { hashGate } from '../secrets/hash-gate.ts';
+import { createLoginStore } from '../store/login-store.ts';
+import { admitByChallenge, type ChallengeSolution } from './challenges.ts';
+
+export const SESSION_AGE_MAX_MS = 30 * 24 * 3_600_000;
+const GUESSES_PER_PLACE_MAX = 10;
+const PLACE_WINDOW_MS = 15 * 60_000;
+/** Guesses of a known device or a session per `PLACE_WINDOW_MS` while its client is over the limit. */
+const SPARE_GUESSES_MAX = 5;
+const GUESSES_PER_ADDRESS_MAX = 100;
+const ADDRESS_WINDOW_MS = 3_600_000;
+/** The period of `RATE_LIMIT_AUTH` in wrangler.toml. */
+const CLIENT_WINDOW_SECONDS = 60;
+/** How long a device or network that logged in is remembered; a device's cookie lasts as long. */
+export const KNOWN_PLACE_AGE_MS = 90 * 24 * 3_600_000;
+
+export interface NewSession {
+  readonly sessionId: string;
+  /** The bearer token. Returned only here. */
+  readonly secret: string;
+  readonly expiresAt: number;
+}
+
+export async function createSession(
+  env: Env,
+  userId: string,
+  userAgent: string | null,
+  now: number,
+): Promise<NewSession> {
+  const secret = mintSessionSecret();
+  const sessionId = randomUUID();
+  const expiresAt = now + SESSION_AGE_MAX_MS;
+  await createLoginStore(env.DIRECTORY).insertSession({
+    sessionId,
+    secretSha256: hashToken(secret),
+    userId,
+    userAgent: userAgent?.slice(0, 300) ?? null,
+    createdAt: now,
+    lastSeenAt: now,
+    expiresAt,
+  });
+  return { sessionId, secret, expiresAt };
+}
+
+const toGuardKey = (kind: string, ...parts: string[]) =>
+  createHash('sha256')
+    .update([kind, ...parts].join('\n'))
+    .digest('hex');
+
+/** Source of a password guess: a client, with its device cookie if it has one, or an open session. */
+export type Guesser = { readonly client: string } & (
+  | { readonly device: string | null }
+  /** A session of the account itself. */
+  | { readonly session: string }
+);
+
+interface Place {
+  readonly key: string;
+  readonly kind: 'session' | 'device' | 'known_network' | 'unknown';
+}
+
+async function findPlace(env: Env, email: string, guesser: Guesser, now: number): Promise<Place> {
+  if ('session' in guesser) return { key: toGuardKey('session', email, guesser.session), kind: 'session' };
+  const store = createLoginStore(env.DIRECTORY);
+  const [isDevice, isClient] = await Promise.all([
+    guesser.device !== null && store.isGuardSet(toGuardKey('known device', email, guesser.device), now),
+    store.isGuardSet(toGuardKey('known', email, guesser.client), now),
+  ]);
+  if (isDevice) return { key: toGuardKey('device', email, guesser.device ?? ''), kind: 'device' };
+  return { key: toGuardKey('client', email, guesser.client), kind: isClient ? 'known_network' : 'unknown' };
+}
+
+const toTooMany = (retryAfterSeconds: number): Problem =>
+  problem(429, 'too_many_guesses', 'Too many attempts. Wait, then retry.', { retryAfterSeconds });
+
+/** Counts an attempt of a client: a guess or a registration. @param client as `readClient` returns it. @returns 429 over the limit. */
+export async function admitClient(env: Env, client: string): Promise<Result<null, Problem>> {
+  const { success } = await env.RATE_LIMIT_AUTH.limit({ key: client });
+  return success ? ok(null) : err(toTooMany(CLIENT_WINDOW_SECONDS));
+}
+
+/**
+ * Counts an action of a subject, such as mail to an address that a stranger can cause. Exact, in DIRECTORY.
+ * @returns 429 when the window already has `max` of them.
+ */
+export async function admitAction(
+  env: Env,
+  action: string,
+  subject: string,
+  { max, windowMs }: { readonly max: number; readonly windowMs: number },
+  now: number,
+): Promise<Result<null, Problem>> {
+  const counted = await createLoginStore(env.DIRECTORY).countGuess(toGuardKey(action, subject), now, windowMs);
+  return counted.count > max ? err(toTooMany((counted.endsAt - now) / 1000)) : ok(null);
+}
+
+/**
+ * Counts a guess.
+ * @param solution of a challenge, for a login.
+ * @returns 429 with the time to wait when no more are accepted, 503 while too many hashes are waiting, or 403 with the
+ * challenges that admit a login from a new place while others guess at the same address.
+ */
+export async function admitGuess(
+  env: Env,
+  email: string,
+  guesser: Guesser,
+  now: number,
+  solution?: ChallengeSolution,
+): Promise<Result<null, Problem>> {
+  const admitted = await admitClient(env, guesser.client);
+  // Checked before DIRECTORY is used: a flood must not cost reads and writes either.
+  const hashing = hashGate.admit();
+  if (!hashing.ok) return admitted.ok ? hashing : admitted;
+  const place = await findPlace(env, email, guesser, now);
+  const count = async (key: string, windowMs: number, max: number): Promise<Result<null, Problem>> => {
+    const counted = await createLoginStore(env.DIRECTORY).countGuess(key, now, windowMs);
+    return counted.count > max ? err(toTooMany((counted.endsAt - now) / 1000)) : ok(null);
+  };
+  if (!admitted.ok) {
+    if (place.kind !== 'session' && place.kind !== 'device') return admitted;
+    // Unlike the count by place, a correct password does not reset this one.
+    const spare = await count(toGuardKey('spare', place.key), PLACE_WINDOW_MS, SPARE_GUESSES_MAX);
+    if (!spare.ok) return spare;
+  }
+  const byPlace = await count(place.key, PLACE_WINDOW_MS, GUESSES_PER_PLACE_MAX);
+  if (!byPlace.ok || place.kind !== 'unknown') return byPlace;
+  const byAddress = await count(toGuardKey('address', email), ADDRESS_WINDOW_MS, GUESSES_PER_ADDRESS_MAX);
+  if (byAddress.ok || solution === undefined) return byAddress;
+  const passedKey = toGuardKey('challenge passed', place.key);
+  const retryAfterSeconds = byAddress.error.retryAfterSeconds ?? ADDRESS_WINDOW_MS / 1000;
+  return admitByChallenge(env, email, solution, { passedKey, retryAfterSeconds }, now);
+}
+
+/**
+ * After a correct password: resets the place's count and remembers the place as known.
+ * @returns whether the account never logged in from this device and network before.
+ */
+export async function forgiveGuesses(env: Env, email: string, guesser: Guesser, now: number): Promise<boolean> {
+  const place = await findPlace(env, email, guesser, now);
+  const known =
+    'session' in guesser
+      ? []
+      : [
+          toGuardKey('known', email, guesser.client),
+          ...(guesser.device === null ? [] : [toGuardKey('known device', email, guesser.device)]),
+        ];
+  await createLoginStore(env.DIRECTORY).settleGuards([place.key], known, now + KNOWN_PLACE_AGE_MS);
+  return place.kind === 'unknown';
+}

@@ -1,0 +1,70 @@
+/**
+ * Cloudflare Turnstile: verifies the token of a widget (https://developers.cloudflare.com/turnstile/get-started/server-side-validation/).
+ * A token is valid once and for five minutes. Hostname and action are compared, so a token of another page or form fails.
+ */
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import { appOrigin } from '../../shared/app-origin.ts';
+import { logError } from '../../shared/log.ts';
+import { settingsOf } from '../../shared/settings.ts';
+
+const VERIFY_URL = 'https://challenges.cloudflare.com/turnstile/v0/siteverify';
+const TIMEOUT_MS = 4_000;
+const ATTEMPTS = 2;
+/** Error codes that say nothing about the token. */
+const NOT_THE_TOKEN = new Set(['internal-error', 'missing-input-secret', 'invalid-input-secret', 'bad-request']);
+
+const answerSchema = z.object({
+  success: z.boolean(),
+  hostname: z.string().optional(),
+  action: z.string().optional(),
+  'error-codes': z.array(z.string()).default([]),
+});
+
+export type TurnstileAction = 'login' | 'register';
+
+export const isTurnstileSet = (env: Env): boolean => settingsOf(env).TURNSTILE_SITE_KEY !== '';
+
+/**
+ * @param url of the request, for the expected hostname.
+ * @returns `unavailable` if the service cannot be reached in time or has a fault of its own.
+ */
+export async function verifyTurnstile(
+  env: Env,
+  token: string,
+  { action, url }: { readonly action: TurnstileAction; readonly url: string },
+): Promise<'passed' | 'failed' | 'unavailable'> {
+  // With the same key, a second attempt gets the result of a first one whose answer was lost.
+  const body = JSON.stringify({
+    secret: settingsOf(env).TURNSTILE_SECRET,
+    response: token,
+    idempotency_key: randomUUID(),
+  });
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+    const answer = await ask(env, body);
+    if (answer === null) continue;
+    const isOfThisPage = answer.hostname === new URL(appOrigin(env, url)).hostname && answer.action === action;
+    return answer.success && isOfThisPage ? 'passed' : 'failed';
+  }
+  return 'unavailable';
+}
+
+/** @returns null without an answer about the token. */
+async function ask(env: Env, body: string): Promise<z.output<typeof answerSchema> | null> {
+  const { LOCAL: local, TURNSTILE_VERIFY_URL: standIn } = settingsOf(env);
+  try {
+    const response = await fetch(local === '1' && standIn !== '' ? standIn : VERIFY_URL, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body,
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    });
+    const answer = answerSchema.parse(await response.json());
+    const fault = answer['error-codes'].find((code) => NOT_THE_TOKEN.has(code));
+    if (fault === undefined) return answer;
+    throw new Error(`Turnstile answered ${fault}`);
+  } catch (error) {
+    logError('turnstile_verify_failed', error);
+    return null;
+  }
+}

@@ -1,0 +1,82 @@
+/** `/v1/accounts/{user_id}/suspension`: stops a user or mail account at once, until the suspension is lifted. */
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { toAuditRow } from '../../shared/audit.ts';
+import { createClock } from '../../shared/clock.ts';
+import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
+import { problem } from '../../shared/problem.ts';
+import { authorizeFirst, requireOperator } from '../callers/guards.ts';
+import { publishRevocations } from '../revocations.ts';
+import { createIdentityStore } from '../store/store.ts';
+import { endEveryCredential } from '../users/user-erasure.ts';
+
+const OPERATOR = { tags: ['identity'], security: [{ bearer: [] }], middleware: authorizeFirst(requireOperator) };
+const NO_SUCH_USER = problem(404, 'no_such_user', 'User not found.');
+const params = z.object({ user_id: z.string().max(100) });
+const path = '/v1/accounts/{user_id}/suspension' as const;
+
+const suspensionSchema = z.object({ user_id: z.string(), suspended_at: z.string().nullable() }).openapi('Suspension');
+const toJson = (userId: string, suspendedAt: number | null) => ({
+  user_id: userId,
+  suspended_at: suspendedAt === null ? null : new Date(suspendedAt).toISOString(),
+});
+
+export function addSuspension(api: OpenAPIHono<JsonApiEnv>): void {
+  api.openapi(
+    createRoute({
+      ...OPERATOR,
+      method: 'get',
+      path,
+      operationId: 'getSuspension',
+      summary: 'Read whether a user is suspended',
+      request: { params },
+      responses: { 200: jsonContent(suspensionSchema, 'The state'), ...problemResponses(401, 403, 404) },
+    }),
+    async (c) => {
+      const { user_id: id } = c.req.valid('param');
+      const user = await createIdentityStore(c.env.DIRECTORY).findUser(id);
+      return user ? c.json(toJson(id, user.suspendedAt ?? null), 200) : sendProblem(c, NO_SUCH_USER);
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...OPERATOR,
+      method: 'put',
+      path,
+      operationId: 'suspendUser',
+      summary: 'Suspend a user: logins, sessions, tokens, access keys and sending stop; mail still arrives',
+      request: { params, ...jsonBody(z.strictObject({ reason: z.string().min(1).max(1_000) })) },
+      responses: { 200: jsonContent(suspensionSchema, 'The state'), ...problemResponses(400, 401, 403, 404) },
+    }),
+    async (c) => {
+      const { user_id: id } = c.req.valid('param');
+      const store = createIdentityStore(c.env.DIRECTORY);
+      const { reason } = c.req.valid('json');
+      const now = createClock(c.env)();
+      const audit = toAuditRow(c, 'account.suspend', { type: 'user', id }, { reason });
+      const isNew = await store.setSuspended(id, now, audit);
+      const user = isNew ? { suspendedAt: now } : await store.findUser(id);
+      if (!user) return sendProblem(c, NO_SUCH_USER);
+      await publishRevocations(c.env);
+      await endEveryCredential(id, c.env);
+      return c.json(toJson(id, user.suspendedAt ?? null), 200);
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...OPERATOR,
+      method: 'delete',
+      path,
+      operationId: 'resumeUser',
+      summary: 'Lift the suspension of a user; everything works as before',
+      request: { params },
+      responses: { 204: { description: 'Lifted' }, ...problemResponses(401, 403, 404) },
+    }),
+    async (c) => {
+      const { user_id: id } = c.req.valid('param');
+      const store = createIdentityStore(c.env.DIRECTORY);
+      const isLifted = await store.setSuspended(id, null, toAuditRow(c, 'account.resume', { type: 'user', id }));
+      if (!isLifted && !(await store.findUser(id))) return sendProblem(c, NO_SUCH_USER);
+      return c.body(null, 204);
+    },
+  );
+}

@@ -1,0 +1,77 @@
+/** Credentials for S3 authentication, from identity's tables. */
+
+import type { Source } from '../../shared/replica.ts';
+import { settingsOf } from '../../shared/settings.ts';
+import { toUser } from '../callers/authenticate.ts';
+import { lookUpTogether } from '../callers/shared-look-up.ts';
+import type { Scope, UserPrincipal } from '../principal.ts';
+import { findIn } from '../revocations.ts';
+import { hashToken } from '../secrets/credentials.ts';
+import { openSecret } from '../secrets/secrets.ts';
+import { createIdentityStore, type DatedCredential, findAccessKey, findToken } from '../store/store.ts';
+import type { S3Credentials } from './s3-authentication.ts';
+
+/** `ALLOW_SIGV2=false` turns Signature Version 2 off, in links and in forms. */
+const isSigV2Allowed = (env: Env): boolean => settingsOf(env).ALLOW_SIGV2;
+
+export interface DatedS3Credentials extends S3Credentials {
+  /** The lowest generation of identity of the answers so far; null before the first. */
+  readonly generation: number | null;
+}
+
+/** @param source a replica only if the caller proves the answers by their generation. */
+export function createS3Credentials(env: Env, now: number, source: Source): DatedS3Credentials {
+  let generation: number | null = null;
+  const lookUp = async <T extends DatedCredential>(
+    key: string,
+    find: (database: D1Database | D1DatabaseSession) => Promise<T | null>,
+  ): Promise<T | null> => {
+    const row = await lookUpTogether(`${source} ${key}`, () => findIn(source, env.DIRECTORY, find));
+    if (row) generation = Math.min(row.generation, generation ?? row.generation);
+    return row;
+  };
+  return {
+    allowsSigV2: isSigV2Allowed(env),
+    get generation() {
+      return generation;
+    },
+
+    async findAccessKey(accessKeyId) {
+      const row = await lookUp(`access-key ${accessKeyId}`, (database) => findAccessKey(database, accessKeyId, now));
+      if (row === null) return null;
+      const secret = openSecret(row.secretSealed, `access-key:${accessKeyId}`, env);
+      // A secret that cannot be opened is the operator's fault (a lost MASTER_KEY), never the caller's.
+      if (!secret.ok) throw new Error(`the secret of access key ${accessKeyId} does not open: ${secret.error.kind}`);
+      return { secretAccessKey: secret.value, principal: toUser(row, 'access_key', null) };
+    },
+
+    /**
+     * Accepts a user's token with an `objects:` scope. Root and service tokens are not S3 identities; mail sessions are
+     * valid for mail only.
+     */
+    async findBearer(token): Promise<UserPrincipal | null> {
+      if (!token.startsWith('tok_')) return null;
+      const hash = hashToken(token);
+      const row = await lookUp(hash, (database) => findToken(database, hash, now));
+      if (row === null || row.userId === null) return null;
+      const scopes = row.scopes as Scope[];
+      return scopes.some((scope) => scope.startsWith('objects:')) ? toUser(row, 'token', scopes) : null;
+    },
+  };
+}
+
+/** A user that an ACL can name. */
+export interface S3User {
+  readonly userId: string;
+  readonly name: string;
+}
+
+export async function findS3User(env: Env, userId: string): Promise<S3User | null> {
+  return createIdentityStore(env.DIRECTORY).findUser(userId);
+}
+
+/** @returns the user with this address, if any. Emails are unique. */
+export async function findS3UsersByEmail(env: Env, email: string): Promise<readonly S3User[]> {
+  const user = await createIdentityStore(env.DIRECTORY).findUserByEmail(email);
+  return user === null ? [] : [user];
+}

@@ -1,0 +1,47 @@
+/**
+ * Passwords of mail accounts: scrypt with N=16384, r=8, p=5 (OWASP's parameters for 16 MiB), stored as
+ * `scrypt$N$r$p$salt$hash`.
+ */
+import { randomBytes, scrypt } from 'node:crypto';
+import { equalInConstantTime } from '../../shared/constant-time.ts';
+import type { Problem } from '../../shared/problem.ts';
+import { ok, type Result } from '../../shared/result.ts';
+import { hashGate } from './hash-gate.ts';
+
+const COST = { N: 16_384, r: 8, p: 5 };
+const HASH_BYTES = 32;
+/**
+ * scrypt needs 128·N·r bytes (16 MiB) and a little more. Larger parameters fail instead of using up the isolate's
+ * memory.
+ */
+const MEMORY_BYTES_MAX = 64 * 1024 * 1024;
+
+const derive = (password: string, salt: Buffer, cost: typeof COST): Promise<Buffer> =>
+  new Promise((resolve, reject) => {
+    scrypt(password.normalize('NFKC'), salt, HASH_BYTES, { ...cost, maxmem: MEMORY_BYTES_MAX }, (error, key) =>
+      error ? reject(error) : resolve(key),
+    );
+  });
+
+/** @returns 503 while too many hashes wait. */
+export async function hashPassword(password: string): Promise<Result<string, Problem>> {
+  const salt = randomBytes(16);
+  const derived = await hashGate.run(() => derive(password, salt, COST));
+  if (!derived.ok) return derived;
+  const key = derived.value;
+  return ok(`scrypt$${COST.N}$${COST.r}$${COST.p}$${salt.toString('base64url')}$${key.toString('base64url')}`);
+}
+
+const NOBODY = `scrypt$${COST.N}$${COST.r}$${COST.p}$${'A'.repeat(22)}$${'A'.repeat(43)}`;
+
+/**
+ * @param hash null if the account does not exist. Then the same work is done and the result is false.
+ * @returns 503 while too many hashes wait.
+ */
+export async function verifyPassword(password: string, hash: string | null): Promise<Result<boolean, Problem>> {
+  const [, N, r, p, salt = '', expected = ''] = (hash ?? NOBODY).split('$');
+  const cost = { N: Number(N), r: Number(r), p: Number(p) };
+  const derived = await hashGate.run(() => derive(password, Buffer.from(salt, 'base64url'), cost));
+  if (!derived.ok) return derived;
+  return ok(equalInConstantTime(derived.value, Buffer.from(expected, 'base64url')) && hash !== null);
+}

@@ -1,0 +1,117 @@
+/** Queries for passkeys, and for the rule that an account keeps a way in. */
+import { and, asc, eq, sql } from 'drizzle-orm';
+import { drizzle } from 'drizzle-orm/d1';
+import { findUniqueConflict } from '../../shared/unique-conflict.ts';
+import { passkey } from './passkey-schema.ts';
+import { password } from './schema.ts';
+
+/** The account that a passkey opens. Operators are not users: a passkey of one kind never opens the other. */
+export interface PasskeyOwner {
+  readonly kind: 'user' | 'operator';
+  readonly id: string;
+}
+
+export type PasskeyRow = Omit<typeof passkey.$inferSelect, 'userId' | 'operatorId'>;
+
+const isOf = ({ kind, id }: PasskeyOwner) => eq(kind === 'user' ? passkey.userId : passkey.operatorId, id);
+const isOne = (owner: PasskeyOwner, passkeyId: string) => and(isOf(owner), eq(passkey.passkeyId, passkeyId));
+
+export function createPasskeyStore(database: D1Database) {
+  const db = drizzle(database);
+  const columns = {
+    passkeyId: passkey.passkeyId,
+    name: passkey.name,
+    publicKey: passkey.publicKey,
+    counter: passkey.counter,
+    transports: passkey.transports,
+    createdAt: passkey.createdAt,
+    lastUsedAt: passkey.lastUsedAt,
+  };
+  const hasPasskey = (userId: string) => sql`EXISTS (SELECT 1 FROM ${passkey} WHERE ${passkey.userId} = ${userId})`;
+  return {
+    /** @returns false if a passkey with this id exists, of any owner. */
+    async insertPasskey({ kind, id }: PasskeyOwner, row: PasskeyRow): Promise<boolean> {
+      try {
+        await db.insert(passkey).values({ ...row, ...(kind === 'user' ? { userId: id } : { operatorId: id }) });
+        return true;
+      } catch (error) {
+        if (findUniqueConflict(error) !== null) return false;
+        throw error;
+      }
+    },
+
+    /** @returns the passkey of any owner of this kind. */
+    async findPasskey(
+      kind: PasskeyOwner['kind'],
+      passkeyId: string,
+    ): Promise<{ readonly ownerId: string; readonly row: PasskeyRow } | null> {
+      const ownerColumn = kind === 'user' ? passkey.userId : passkey.operatorId;
+      const found = await db
+        .select({ ...columns, ownerId: ownerColumn })
+        .from(passkey)
+        .where(eq(passkey.passkeyId, passkeyId))
+        .get();
+      if (!found || found.ownerId === null) return null;
+      const { ownerId, ...row } = found;
+      return { ownerId, row };
+    },
+
+    /** Oldest first. */
+    async listPasskeys(owner: PasskeyOwner): Promise<PasskeyRow[]> {
+      return db
+        .select(columns)
+        .from(passkey)
+        .where(isOf(owner))
+        .orderBy(asc(passkey.createdAt), asc(passkey.passkeyId));
+    },
+
+    /** Records a use. @returns false if the passkey was used or removed meanwhile: the counter is not the one that was verified. */
+    async recordUse({ passkeyId, counter }: PasskeyRow, newCounter: number, now: number): Promise<boolean> {
+      const unchanged = and(eq(passkey.passkeyId, passkeyId), eq(passkey.counter, counter));
+      const set = { counter: newCounter, lastUsedAt: now };
+      return (await db.update(passkey).set(set).where(unchanged).run()).meta.changes === 1;
+    },
+
+    async renamePasskey(owner: PasskeyOwner, passkeyId: string, name: string): Promise<PasskeyRow | null> {
+      const renamed = db.update(passkey).set({ name }).where(isOne(owner, passkeyId));
+      return (await renamed.returning(columns).get()) ?? null;
+    },
+
+    /** Operators keep their password and TOTP, so each of their passkeys may go. @returns false if it is not there. */
+    async deleteOperatorPasskey(operatorId: string, passkeyId: string): Promise<boolean> {
+      const own = isOne({ kind: 'operator', id: operatorId }, passkeyId);
+      return (await db.delete(passkey).where(own).run()).meta.changes === 1;
+    },
+
+    /** @returns false if it is not there, or if the account could not be opened without it. */
+    async deletePasskey(userId: string, passkeyId: string): Promise<boolean> {
+      const isAnother = sql`(SELECT count(*) FROM ${passkey} WHERE ${passkey.userId} = ${userId}) > 1`;
+      const isPasswordEnough = sql`EXISTS (SELECT 1 FROM ${password}
+        WHERE ${password.userId} = ${userId} AND NOT ${password.needsPasskey})`;
+      const removable = and(isOne({ kind: 'user', id: userId }, passkeyId), sql`(${isAnother} OR ${isPasswordEnough})`);
+      return (await db.delete(passkey).where(removable).run()).meta.changes === 1;
+    },
+
+    /** How the account logs in. */
+    async readPasswordRule(userId: string): Promise<{ hasPassword: boolean; needsPasskey: boolean }> {
+      const row = await db
+        .select({ needsPasskey: password.needsPasskey })
+        .from(password)
+        .where(eq(password.userId, userId))
+        .get();
+      return { hasPassword: row !== undefined, needsPasskey: row?.needsPasskey ?? false };
+    },
+
+    /** @returns false if the user has no passkey or no password. */
+    async requirePasskey(userId: string, needsPasskey: boolean): Promise<boolean> {
+      const allowed = needsPasskey ? and(eq(password.userId, userId), hasPasskey(userId)) : eq(password.userId, userId);
+      return (await db.update(password).set({ needsPasskey }).where(allowed).run()).meta.changes === 1;
+    },
+
+    /** @returns false if the user has no passkey, which would then be the only way in, or no password. */
+    async deletePassword(userId: string): Promise<boolean> {
+      const allowed = and(eq(password.userId, userId), hasPasskey(userId));
+      return (await db.delete(password).where(allowed).run()).meta.changes === 1;
+    },
+  };
+}

@@ -1,0 +1,351 @@
+/** Queries of identity, except those of logins. */
+import { and, asc, eq, gt, isNotNull, isNull, sql } from 'drizzle-orm';
+import { drizzle } from 'drizzle-orm/d1';
+import { type AuditRow, eraseFromEntries, insertIfChanged } from '../../shared/audit-store.ts';
+import { err, ok, type Result } from '../../shared/result.ts';
+import { readFirst, statement } from '../../shared/statement.ts';
+import { findUniqueConflict } from '../../shared/unique-conflict.ts';
+import type { PolicyDocument } from '../principal.ts';
+import { raiseGeneration } from './revocation-store.ts';
+import { accessKey, policy, session, token, user } from './schema.ts';
+
+export interface UserRow {
+  readonly userId: string;
+  /** Unique and immutable. */
+  readonly userName: string;
+  /** For display. */
+  readonly name: string;
+  readonly email: string | null;
+  readonly createdAt: number;
+  /** Null or absent: not suspended. */
+  readonly suspendedAt?: number | null;
+}
+
+export interface TokenRow {
+  readonly tokenId: string;
+  readonly name: string;
+  readonly userId: string | null;
+  readonly scopes: string[];
+  readonly createdAt: number;
+  readonly expiresAt: number | null;
+  /** Null before the first use. Precise to an hour. */
+  readonly lastUsedAt: number | null;
+}
+
+/** A credential with its user and policies, read in one round trip. */
+export interface CredentialRow {
+  readonly credentialId: string;
+  readonly userId: string | null;
+  readonly userName: string | null;
+  readonly name: string | null;
+  readonly email: string | null;
+  /** Null for a credential that does not expire. */
+  readonly expiresAt: number | null;
+  /** Of an access key or a token; null before its first use, and for a session. */
+  readonly lastUsedAt: number | null;
+  readonly policies: readonly PolicyDocument[];
+}
+
+export type IdentityStore = ReturnType<typeof createIdentityStore>;
+
+/** Reasons why a user cannot be created. */
+export type UserConflict = 'user_name_taken' | 'email_taken';
+
+export function toUserConflict(error: unknown): UserConflict | null {
+  const conflict = findUniqueConflict(error);
+  if (conflict?.includes('user_user_name')) return 'user_name_taken';
+  return conflict?.includes('user.email') ? 'email_taken' : null;
+}
+
+/** The policies of the user in the same row, as one JSON array. */
+const policiesOfUser = sql`(SELECT coalesce(json_group_array(json(${policy.document})), '[]') FROM ${policy}
+  WHERE ${policy.userId} = ${user.userId})`.mapWith((json: string) => JSON.parse(json) as PolicyDocument[]);
+
+const credentialColumns = {
+  userId: user.userId,
+  userName: user.userName,
+  name: user.name,
+  email: user.email,
+  policies: policiesOfUser,
+};
+
+/** No credential of a suspended user is found. A token without a user is not affected. */
+const isActive = isNull(user.suspendedAt);
+
+const CREDENTIAL_COLUMNS = `u.user_id, u.user_name, u.name, u.email,
+  (SELECT json_group_array(json(p.document)) FROM policy p WHERE p.user_id = u.user_id) AS policies,
+  COALESCE((SELECT generation FROM identity_generation), 0) AS generation`;
+
+interface FoundCredential {
+  readonly user_id: string | null;
+  readonly user_name: string | null;
+  readonly name: string | null;
+  readonly email: string | null;
+  readonly policies: string;
+  readonly generation: number;
+  readonly credential_id: string;
+  readonly expires_at: number | null;
+  readonly last_used_at: number | null;
+}
+
+const toCredential = (row: FoundCredential): CredentialRow & { generation: number } => ({
+  userId: row.user_id,
+  userName: row.user_name,
+  name: row.name,
+  email: row.email,
+  policies: JSON.parse(row.policies) as PolicyDocument[],
+  generation: row.generation,
+  credentialId: row.credential_id,
+  expiresAt: row.expires_at,
+  lastUsedAt: row.last_used_at,
+});
+
+const selectAccessKey = statement<{ id: string; now: number }, FoundCredential & { secret_sealed: string }>(
+  `SELECT ${CREDENTIAL_COLUMNS}, k.access_key_id AS credential_id, k.expires_at, k.last_used_at, k.secret_sealed
+   FROM access_key k JOIN user u ON u.user_id = k.user_id
+   WHERE k.access_key_id = :id AND (k.expires_at IS NULL OR k.expires_at > :now) AND u.suspended_at IS NULL`,
+);
+const selectToken = statement<{ sha256: string; now: number }, FoundCredential & { scopes: string }>(
+  `SELECT ${CREDENTIAL_COLUMNS}, t.token_id AS credential_id, t.expires_at, t.last_used_at, t.scopes
+   FROM token t LEFT JOIN user u ON u.user_id = t.user_id
+   WHERE t.token_sha256 = :sha256 AND (t.expires_at IS NULL OR t.expires_at > :now) AND u.suspended_at IS NULL`,
+);
+
+type Database = D1Database | D1DatabaseSession;
+
+/** A credential, and the generation of identity in the copy of DIRECTORY that has it. */
+export type DatedCredential = CredentialRow & { readonly generation: number };
+
+/** The look-ups of every request: one statement each, whose text is built once. */
+export async function findAccessKey(
+  database: Database,
+  id: string,
+  now: number,
+): Promise<(DatedCredential & { secretSealed: string }) | null> {
+  const row = await readFirst(database, selectAccessKey, { id, now });
+  return row && { ...toCredential(row), secretSealed: row.secret_sealed };
+}
+
+export async function findToken(
+  database: Database,
+  sha256: string,
+  now: number,
+): Promise<(DatedCredential & { scopes: string[] }) | null> {
+  const row = await readFirst(database, selectToken, { sha256, now });
+  return row && { ...toCredential(row), scopes: JSON.parse(row.scopes) as string[] };
+}
+
+function prepareLookUps(database: D1Database) {
+  const db = drizzle(database);
+  const now = sql.placeholder('now');
+  return {
+    session: db
+      .select({
+        ...credentialColumns,
+        credentialId: session.sessionId,
+        expiresAt: session.expiresAt,
+        lastUsedAt: sql<null>`NULL`,
+      })
+      .from(session)
+      .innerJoin(user, eq(user.userId, session.userId))
+      .where(and(eq(session.secretSha256, sql.placeholder('secretSha256')), gt(session.expiresAt, now), isActive))
+      .prepare(),
+  };
+}
+
+const lookUps = new WeakMap<D1Database, ReturnType<typeof prepareLookUps>>();
+
+/** Prepared once per isolate: building such a query costs many times what sending it does. */
+function lookUpsOf(database: D1Database) {
+  const known = lookUps.get(database) ?? prepareLookUps(database);
+  lookUps.set(database, known);
+  return known;
+}
+
+export function createIdentityStore(database: D1Database) {
+  const db = drizzle(database);
+  const columns = {
+    userId: user.userId,
+    userName: user.userName,
+    name: user.name,
+    email: user.email,
+    createdAt: user.createdAt,
+    suspendedAt: user.suspendedAt,
+  };
+  return {
+    async findSession(secretSha256: string, now: number): Promise<CredentialRow | null> {
+      return (await lookUpsOf(database).session.get({ secretSha256, now })) ?? null;
+    },
+
+    // Users
+
+    async insertUser(row: UserRow, audit: AuditRow): Promise<Result<null, UserConflict>> {
+      try {
+        await db.batch([db.insert(user).values(row), insertIfChanged(db, audit)]);
+        return ok(null);
+      } catch (error) {
+        const conflict = toUserConflict(error);
+        if (conflict === null) throw error;
+        return err(conflict);
+      }
+    },
+
+    async findUser(userId: string): Promise<UserRow | null> {
+      return (await db.select(columns).from(user).where(eq(user.userId, userId)).get()) ?? null;
+    },
+
+    async findUserByEmail(email: string): Promise<UserRow | null> {
+      return (await db.select(columns).from(user).where(eq(user.email, email.toLowerCase())).get()) ?? null;
+    },
+
+    /** Lists users in order of user id, after `after`. */
+    async listUsers(after: string, limit: number): Promise<UserRow[]> {
+      return db.select(columns).from(user).where(gt(user.userId, after)).orderBy(asc(user.userId)).limit(limit);
+    },
+
+    /** @param suspendedAt null lifts the suspension. @returns false if nothing changed or there is no such user. */
+    async setSuspended(userId: string, suspendedAt: number | null, audit: AuditRow): Promise<boolean> {
+      const isOther = suspendedAt === null ? isNotNull(user.suspendedAt) : isNull(user.suspendedAt);
+      const change = db
+        .update(user)
+        .set({ suspendedAt })
+        .where(and(eq(user.userId, userId), isOther));
+      return (await db.batch([change, insertIfChanged(db, audit), raiseGeneration(db)]))[0].meta.changes === 1;
+    },
+
+    /** @returns those of the users that are suspended. */
+    async listSuspended(userIds: readonly string[]): Promise<string[]> {
+      const isListed = sql`${user.userId} IN (SELECT value FROM json_each(${JSON.stringify(userIds)}))`;
+      const rows = await db
+        .select({ userId: user.userId })
+        .from(user)
+        .where(and(isListed, isNotNull(user.suspendedAt)));
+      return rows.map(({ userId }) => userId);
+    },
+
+    /** Also deletes its keys, tokens, sessions and policies, by foreign keys. */
+    async deleteUser(userId: string): Promise<void> {
+      await db.batch([db.delete(user).where(eq(user.userId, userId)), raiseGeneration(db)]);
+    },
+
+    /** As `deleteUser`. Also removes the user from the audit log; the entry of this erasure keeps the id. */
+    async eraseUser(userId: string, pseudonym: string, audit: AuditRow): Promise<void> {
+      await db.batch([
+        ...eraseFromEntries(db, 'user', userId, pseudonym),
+        db.delete(user).where(eq(user.userId, userId)),
+        insertIfChanged(db, audit),
+        raiseGeneration(db),
+      ]);
+    },
+
+    // Access keys
+
+    /** @returns false if the id is taken. */
+    async insertAccessKey(row: typeof accessKey.$inferInsert, audit: AuditRow): Promise<boolean> {
+      const insert = db.insert(accessKey).values(row).onConflictDoNothing();
+      return (await db.batch([insert, insertIfChanged(db, audit)]))[0].meta.changes === 1;
+    },
+
+    async deleteAccessKey(accessKeyId: string, audit: AuditRow): Promise<boolean> {
+      const gone = db.delete(accessKey).where(eq(accessKey.accessKeyId, accessKeyId));
+      return (await db.batch([gone, insertIfChanged(db, audit), raiseGeneration(db)]))[0].meta.changes === 1;
+    },
+
+    /** Lists sealed secrets in order of key id, to seal them again with a new MASTER_KEY. */
+    async listSealedSecrets(after: string, limit: number) {
+      return db
+        .select({ accessKeyId: accessKey.accessKeyId, secretSealed: accessKey.secretSealed })
+        .from(accessKey)
+        .where(gt(accessKey.accessKeyId, after))
+        .orderBy(asc(accessKey.accessKeyId))
+        .limit(limit);
+    },
+
+    async replaceSealedSecret(accessKeyId: string, before: string, after: string): Promise<void> {
+      await db
+        .update(accessKey)
+        .set({ secretSealed: after })
+        .where(and(eq(accessKey.accessKeyId, accessKeyId), eq(accessKey.secretSealed, before)));
+    },
+
+    // Tokens
+
+    async insertToken(row: typeof token.$inferInsert, audit: AuditRow): Promise<void> {
+      await db.batch([db.insert(token).values(row), insertIfChanged(db, audit)]);
+    },
+
+    async countTokens(userId: string): Promise<number> {
+      return db.$count(token, eq(token.userId, userId));
+    },
+
+    /** Lists all tokens, or those of one user. */
+    async listTokens(userId: string | null, after: string, limit: number): Promise<TokenRow[]> {
+      return db
+        .select({
+          tokenId: token.tokenId,
+          name: token.name,
+          userId: token.userId,
+          scopes: token.scopes,
+          createdAt: token.createdAt,
+          expiresAt: token.expiresAt,
+          lastUsedAt: token.lastUsedAt,
+        })
+        .from(token)
+        .where(and(gt(token.tokenId, after), userId === null ? undefined : eq(token.userId, userId)))
+        .orderBy(asc(token.tokenId))
+        .limit(limit);
+    },
+
+    /**
+     * @param userId deletes the token only if this user owns it; null deletes it in any case. @returns its owner; null if there is no such token.
+     */
+    async deleteToken(
+      tokenId: string,
+      userId: string | null,
+      audit: AuditRow,
+    ): Promise<{ userId: string | null } | null> {
+      const owned = userId === null ? undefined : eq(token.userId, userId);
+      const gone = db.delete(token).where(and(eq(token.tokenId, tokenId), owned));
+      const [deleted] = await db.batch([
+        gone.returning({ userId: token.userId }),
+        insertIfChanged(db, audit),
+        raiseGeneration(db),
+      ]);
+      return deleted[0] ?? null;
+    },
+
+    // Policies
+
+    async putPolicy(userId: string, name: string, document: Record<string, unknown>, audit: AuditRow): Promise<void> {
+      const put = db
+        .insert(policy)
+        .values({ userId, name, document })
+        .onConflictDoUpdate({ target: [policy.userId, policy.name], set: { document } });
+      await db.batch([put, insertIfChanged(db, audit), raiseGeneration(db)]);
+    },
+
+    async findPolicy(userId: string, name: string): Promise<Record<string, unknown> | null> {
+      const found = await db
+        .select({ document: policy.document })
+        .from(policy)
+        .where(and(eq(policy.userId, userId), eq(policy.name, name)))
+        .get();
+      return found?.document ?? null;
+    },
+
+    async listPolicyNames(userId: string, after: string, limit: number): Promise<string[]> {
+      const rows = await db
+        .select({ name: policy.name })
+        .from(policy)
+        .where(and(eq(policy.userId, userId), gt(policy.name, after)))
+        .orderBy(asc(policy.name))
+        .limit(limit);
+      return rows.map((row) => row.name);
+    },
+
+    async deletePolicy(userId: string, name: string, audit: AuditRow): Promise<boolean> {
+      const gone = db.delete(policy).where(and(eq(policy.userId, userId), eq(policy.name, name)));
+      return (await db.batch([gone, insertIfChanged(db, audit), raiseGeneration(db)]))[0].meta.changes === 1;
+    },
+  };
+}

@@ -1,0 +1,72 @@
+/** Access keys that users manage themselves. */
+import type { AuditRow } from '../../shared/audit-store.ts';
+import { type Problem, problem } from '../../shared/problem.ts';
+import { err, ok, type Result } from '../../shared/result.ts';
+import { publishRevocations } from '../revocations.ts';
+import { mintAccessKeyId, mintSecretAccessKey } from '../secrets/credentials.ts';
+import { sealSecret } from '../secrets/secrets.ts';
+import { type AccessKeyRow, createAccessKeyStore } from '../store/access-key-store.ts';
+
+export type { AccessKeyRow } from '../store/access-key-store.ts';
+
+export interface NewAccessKey extends AccessKeyRow {
+  /** Returned only here. */
+  readonly secretAccessKey: string;
+}
+
+const KEYS_PER_USER_MAX = 20;
+
+function mintKey(env: Env, userId: string, expiresAt: number | null, now: number) {
+  const accessKeyId = mintAccessKeyId();
+  const secretAccessKey = mintSecretAccessKey();
+  const row: AccessKeyRow = { accessKeyId, userId, createdAt: now, expiresAt, lastUsedAt: null };
+  const stored = { ...row, secretSealed: sealSecret(secretAccessKey, `access-key:${accessKeyId}`, env) };
+  return { stored, shown: { ...row, secretAccessKey } };
+}
+
+/** @returns 409 if the user has 20 valid keys. */
+export async function createUserAccessKey(
+  env: Env,
+  userId: string,
+  expiresAt: number | null,
+  now: number,
+  toAudit: (accessKeyId: string) => AuditRow,
+): Promise<Result<NewAccessKey, Problem>> {
+  const { stored, shown } = mintKey(env, userId, expiresAt, now);
+  const audit = toAudit(stored.accessKeyId);
+  if (await createAccessKeyStore(env.DIRECTORY).insertUpTo(KEYS_PER_USER_MAX, stored, audit)) return ok(shown);
+  return err(problem(409, 'too_many', `A user has at most ${KEYS_PER_USER_MAX} access keys. Delete one first.`));
+}
+
+export const listUserAccessKeys = (env: Env, userId: string, after: string, limit: number): Promise<AccessKeyRow[]> =>
+  createAccessKeyStore(env.DIRECTORY).list(userId, after, limit);
+
+/**
+ * Creates a key that replaces another. The other key works until `endsAt`, so that programs can be changed over.
+ * @returns null if the user has no such valid key.
+ */
+export async function rotateUserAccessKey(
+  env: Env,
+  userId: string,
+  before: { readonly accessKeyId: string; readonly endsAt: number },
+  expiresAt: number | null,
+  now: number,
+  toAudit: (accessKeyId: string) => AuditRow,
+): Promise<NewAccessKey | null> {
+  const { stored, shown } = mintKey(env, userId, expiresAt, now);
+  const isDone = await createAccessKeyStore(env.DIRECTORY).replace(before, stored, toAudit(stored.accessKeyId));
+  await publishRevocations(env);
+  return isDone ? shown : null;
+}
+
+/** @returns false if the user has no such key. */
+export async function deleteUserAccessKey(
+  env: Env,
+  userId: string,
+  accessKeyId: string,
+  audit: AuditRow,
+): Promise<boolean> {
+  const isGone = await createAccessKeyStore(env.DIRECTORY).delete(userId, accessKeyId, audit);
+  await publishRevocations(env);
+  return isGone;
+}
