@@ -112,7 +112,7 @@ export default {
 
   async queue(batch, env, ctx): Promise<void> {
     if (batch.queue.startsWith('tessera-storage')) await consumeStorageTasks(batch, env, ctx);
-    else await consumeMail(batch, env, ctx);
+    else await consumeMail(batch, env);
   },
 
   async scheduled(controller, env, ctx): Promise<void> {

@@ -88,14 +88,9 @@ export const mailSecrets = [dkimSecrets, transportSecrets];
 export { mailboxObligation } from './accounts/user-obligation.ts';
 export { receiveEmail } from './inbound/receive-email.ts';
 
-/**
- * Handles hints. A failure loses nothing: mailboxes know their work and find it through their alarm. Each mailbox is processed in
- * an invocation of its own, which has its own connections and CPU time.
- */
-export async function consumeMail(batch: MessageBatch, env: Env, ctx: ExecutionContext): Promise<void> {
-  const users = readHints(batch);
-  if (batch.queue.includes('outbound')) await sendDue(env, users);
-  else await Promise.all(users.map((userId) => ctx.exports.MailboxJobs.processIncoming(userId)));
+/** Handles hints. A failure loses nothing: mailboxes know their work and find it through their alarm. */
+export async function consumeMail(batch: MessageBatch, env: Env): Promise<void> {
+  await sendDue(env, readHints(batch));
 }
 
 export async function runMailSchedule(

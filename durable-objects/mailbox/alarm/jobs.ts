@@ -17,8 +17,9 @@ export interface MailboxJobs {
   sendReports(userId: string): Promise<void>;
   /** Puts a forward, a vacation reply or a forwarding code into the outbox. */
   sendAutomatic(userId: string, send: AutomaticSend): Promise<void>;
-  /** Brings the operator's tables up to date with this mailbox. */
-  publish(userId: string, ledger: IncomingLedger, snapshots: readonly OutboxSnapshot[]): Promise<void>;
+  /** Bring the operator's tables up to date with this mailbox. */
+  publishLedger(userId: string, ledger: IncomingLedger): Promise<void>;
+  publishOutbox(userId: string, snapshots: readonly OutboxSnapshot[]): Promise<void>;
   /** Deletes R2 objects in every location. */
   deleteBlobs(keys: readonly string[]): Promise<void>;
   /** @returns the model after the lessons; null if there is none and none could be read. */
