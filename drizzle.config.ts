@@ -19,7 +19,7 @@ export const DATABASES: Record<string, { schema: string[]; driver?: 'durable-sql
   objects: {
     schema: ['workers/object-storage/engine/store/schema.ts'],
     // drizzle-kit cannot express WITHOUT ROWID, so `npm run generate` adds it to these tables.
-    withoutRowid: ['version', 'inline', 'extent', 'blob', 'reclaim', 'upload', 'part', 'change', 'receipt'],
+    withoutRowid: ['extent', 'blob', 'reclaim', 'upload', 'part', 'change', 'receipt', 'quota'],
   },
   'leaderboard-shard': { schema: ['durable-objects/leaderboard-shard/schema.ts'], driver: 'durable-sqlite' },
   'leaderboard-season': { schema: ['durable-objects/leaderboard-season/schema.ts'], driver: 'durable-sqlite' },

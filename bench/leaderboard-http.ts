@@ -1,6 +1,8 @@
 /** Measures the leaderboard over HTTP: single posts and batches against the floor, rank latency by player count, and a restart. */
+
+import { makeToken } from './leaderboard-client.ts';
 import { applyLoad, compare, type Load, median } from './load.ts';
-import { BENCH_ROOT_TOKEN, startPair } from './servers.ts';
+import { startPair } from './servers.ts';
 
 type Servers = Pick<Awaited<ReturnType<typeof startPair>>, 'ours' | 'floor'>;
 
@@ -64,15 +66,6 @@ export async function runHttp(): Promise<void> {
       await other.stop();
     }
   }
-}
-
-async function makeToken(url: string): Promise<string> {
-  const response = await fetch(`${url}/v1/iam/tokens`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${BENCH_ROOT_TOKEN}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ name: 'bench', scopes: ['scores:write'] }),
-  });
-  return ((await response.json()) as { token: string }).token;
 }
 
 const postBatch = async (url: string, token: string, updates: unknown[]) => {

@@ -6,6 +6,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { LocalServer } from '../dev/local-server.ts';
+import { NEXT_ID } from '../workers/object-storage/engine/store/version-ids.ts';
 import { compare } from './load.ts';
 import { BENCH_ROOT_TOKEN, startPair } from './servers.ts';
 
@@ -79,22 +80,21 @@ async function fillInline(client: Client, body: Uint8Array, count: number): Prom
     '{"headers":{"content-type":"application/octet-stream"},"user":{},"ownerId":"b5b5b5b5-0000-4000-8000-000000000000"}';
   for (let at = 0; at < count; at += 2048) {
     const list = JSON.stringify(ids.slice(at, at + 2048));
-    await database.batch([
-      database
-        .prepare(
-          `INSERT INTO version(bucket, name, ord, slot, live, is_null, is_marker, object_id, size, etag, sha256, metadata)
-           SELECT b.n, CAST('small/' || (a.value->>1) AS BLOB), unhex('e10d000000000000' || substr(a.value->>0, 17)), 0, 1, 1, 0, unhex(a.value->>0),
-             ?2, ?3, randomblob(32), ?4 FROM bucket b, json_each(?1) a WHERE b.name = 'bench'`,
-        )
-        .bind(list, body.length, createHash('md5').update(body).digest('hex'), metadata),
-      database
-        .prepare(
-          `INSERT INTO inline(object_id, bucket, name, ord, size, crc32, data)
-           SELECT unhex(a.value->>0), b.n, CAST('small/' || (a.value->>1) AS BLOB), unhex('e10d000000000000' || substr(a.value->>0, 17)),
-             ?2, ?3, ?4 FROM bucket b, json_each(?1) a WHERE b.name = 'bench'`,
-        )
-        .bind(list, body.length, crc32(body), Buffer.from(body).toString('base64')),
-    ]);
+    await database
+      .prepare(
+        `INSERT INTO version(id, bucket, name, ord, slot, is_null, is_marker, object_id, size, etag, sha256, metadata, crc32, data)
+         SELECT ${NEXT_ID} + a.key, b.n, CAST('small/' || (a.value->>1) AS BLOB), unhex('e10d000000000000' || substr(a.value->>0, 17)), 0, 1, 0,
+           unhex(a.value->>0), ?2, ?3, randomblob(32), ?4, ?5, ?6 FROM bucket b, json_each(?1) a WHERE b.name = 'bench'`,
+      )
+      .bind(
+        list,
+        body.length,
+        createHash('md5').update(body).digest('hex'),
+        metadata,
+        crc32(body),
+        Buffer.from(body).toString('base64'),
+      )
+      .run();
   }
 }
 
@@ -138,9 +138,9 @@ export async function fillWith(client: Client, count: number): Promise<number> {
   for (let at = 0; at < count; at += 20_000) {
     await database
       .prepare(
-        `INSERT INTO version(bucket, name, ord, slot, live, is_null, is_marker, object_id, size, etag, sha256, metadata)
+        `INSERT INTO version(bucket, name, ord, slot, is_null, is_marker, object_id, size, etag, sha256, metadata)
          SELECT b.n, CAST(printf('filled/%03d/%07d', (a.value * 100 + c.value + ?3) % 997, a.value * 100 + c.value + ?3) AS BLOB),
-           randomblob(16), 0, 1, 1, 0, randomblob(16), 0, 'd41d8cd98f00b204e9800998ecf8427e', randomblob(32),
+           randomblob(16), 0, 1, 0, randomblob(16), 0, 'd41d8cd98f00b204e9800998ecf8427e', randomblob(32),
            '{"headers":{"content-type":"application/octet-stream"},"user":{},"ownerId":"b5b5b5b5-0000-4000-8000-000000000000"}'
          FROM bucket b, json_each(?1) a, json_each(?2) c WHERE b.name = 'bench'`,
       )

@@ -55,9 +55,9 @@ async function fillVersions(client: Client, names: number): Promise<void> {
   for (let at = 0; at < names; at += 1_000) {
     await database
       .prepare(
-        `INSERT INTO version(bucket, name, ord, slot, live, is_null, is_marker, object_id, size, etag, sha256, metadata)
+        `INSERT INTO version(bucket, name, ord, slot, is_null, is_marker, object_id, size, etag, sha256, metadata)
          SELECT b.n, CAST(printf('twenty/%06d', a.value + ?3) AS BLOB), unhex(printf('e%02x%029x', c.value, a.value + ?3)), 0,
-           c.value = 0, 0, 0, randomblob(16), 0, 'd41d8cd98f00b204e9800998ecf8427e', randomblob(32),
+           0, 0, randomblob(16), 0, 'd41d8cd98f00b204e9800998ecf8427e', randomblob(32),
            '{"headers":{"content-type":"application/octet-stream"},"user":{},"ownerId":"b5b5b5b5-0000-4000-8000-000000000000"}'
          FROM bucket b, json_each(?1) a, json_each(?2) c WHERE b.name = 'bench'`,
       )

@@ -68,13 +68,19 @@ interface Envelope<T> {
 }
 
 /**
- * @param path starts with `/` and may have a query. @param body is sent as JSON.
+ * @param path starts with `/` and may have a query. @param body is sent as JSON. @param more headers.
  * @returns `result` of the response. @throws ApiError
  */
-export async function callApi<T>(access: ApiAccess, method: string, path: string, body?: unknown): Promise<T> {
+export async function callApi<T>(
+  access: ApiAccess,
+  method: string,
+  path: string,
+  body?: unknown,
+  more: Readonly<Record<string, string>> = {},
+): Promise<T> {
   const request = {
     method,
-    headers: { authorization: `Bearer ${access.token}`, 'content-type': 'application/json' },
+    headers: { authorization: `Bearer ${access.token}`, 'content-type': 'application/json', ...more },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     signal: AbortSignal.timeout(TIMEOUT_MS),
   };

@@ -18,9 +18,10 @@ export interface WorkerConfig {
   name: string;
   vars: Record<string, string>;
   d1_databases: { binding: string; database_name: string; database_id: string; migrations_dir: string }[];
-  r2_buckets: { binding: string; bucket_name: string }[];
+  r2_buckets: { binding: string; bucket_name: string; jurisdiction?: string }[];
   queues: { producers: { queue: string }[]; consumers: { queue: string; dead_letter_queue?: string }[] };
   ratelimits: { name: string; namespace_id: string; simple: { limit: number; period: number } }[];
+  analytics_engine_datasets: { binding: string; dataset: string }[];
   [section: string]: unknown;
 }
 
@@ -35,12 +36,15 @@ export interface DeployPlan {
   }[];
   readonly buckets: readonly { readonly name: string; readonly region: Region | undefined }[];
   readonly queues: readonly string[];
+  /** '' or the jurisdiction of everything that stores. A region is then no choice: Cloudflare accepts only one of them. */
+  readonly jurisdiction: string;
   /** Content of the configuration for wrangler, without the ids of databases. */
   readonly config: WorkerConfig;
 }
 
 interface PlanInput {
   readonly environment: string;
+  readonly accountId: string;
   readonly shards: number;
   readonly variables: Readonly<Record<string, string>>;
   readonly homeRegion: Region | '';
@@ -69,12 +73,17 @@ export function planDeployment(config: WorkerConfig, input: PlanInput): DeployPl
   };
   const rendered = structuredClone(config);
   rendered.name = rename(config.name);
-  rendered.vars = { ...config.vars, ...variables };
+  // A season's objects talk to each other and to DIRECTORY, so they are in the same region unless a setting says otherwise.
+  rendered.vars = { ...config.vars, LEADERBOARD_LOCATION: input.homeRegion, ...variables };
   rendered.d1_databases = addShards(config.d1_databases, input.shards).map((database) => ({
     ...database,
     database_name: rename(database.database_name),
   }));
-  for (const bucket of rendered.r2_buckets) bucket.bucket_name = rename(bucket.bucket_name);
+  const { JURISDICTION: jurisdiction = '' } = variables;
+  for (const bucket of rendered.r2_buckets) {
+    bucket.bucket_name = rename(bucket.bucket_name);
+    if (jurisdiction !== '') bucket.jurisdiction = jurisdiction;
+  }
   for (const producer of rendered.queues.producers) producer.queue = rename(producer.queue);
   for (const consumer of rendered.queues.consumers) {
     consumer.queue = rename(consumer.queue);
@@ -84,13 +93,19 @@ export function planDeployment(config: WorkerConfig, input: PlanInput): DeployPl
     limiter.namespace_id = toNamespaceId(limiter.namespace_id, environment);
     limiter.simple.limit = input.rateLimits[limiter.name] ?? limiter.simple.limit;
   }
-  const hosts = [variables.APP_HOST ?? '', variables.S3_HOST ?? ''];
+  for (const counters of rendered.analytics_engine_datasets) {
+    counters.dataset = rename(counters.dataset).replaceAll('-', '_');
+    rendered.vars.ANALYTICS_DATASET = counters.dataset;
+  }
+  rendered.vars.ANALYTICS_URL ||= `https://api.cloudflare.com/client/v4/accounts/${input.accountId}/analytics_engine/sql`;
+  const hosts = [variables.APP_HOST, variables.S3_HOST].filter((host) => host !== undefined);
   rendered.routes = hosts.map((pattern) => ({ pattern, custom_domain: true }));
-  const home = input.homeRegion || undefined;
-  const second = input.secondRegion || (home && NEAREST[home]);
+  const home = (jurisdiction === '' && input.homeRegion) || undefined;
+  const second = (jurisdiction === '' && input.secondRegion) || (home && NEAREST[home]);
   const { producers, consumers } = rendered.queues;
   return {
     worker: rendered.name,
+    jurisdiction,
     hosts,
     databases: rendered.d1_databases.map(({ binding, database_name }) => ({
       binding,

@@ -15,6 +15,8 @@ export interface Resources {
   readonly queues: Map<string, Queue>;
   /** Names of the Worker's secrets. Undefined before its first deployment. */
   readonly secrets: readonly string[] | undefined;
+  /** Jurisdiction of what exists: '' for none. Undefined if nothing exists. */
+  readonly jurisdiction: string | undefined;
 }
 
 export interface Queue {
@@ -38,12 +40,17 @@ async function listPages<T>({ access }: Account, path: string): Promise<T[]> {
   return rows;
 }
 
-async function listBuckets({ access, accountId }: Account): Promise<Set<string>> {
+/** Buckets of a jurisdiction have names of their own: without this header they are not found. */
+export const toJurisdictionHeaders = (jurisdiction: string): Record<string, string> =>
+  jurisdiction === '' ? {} : { 'cf-r2-jurisdiction': jurisdiction };
+
+async function listBuckets({ access, accountId }: Account, jurisdiction: string): Promise<Set<string>> {
   const names = new Set<string>();
   for (let cursor = ''; ; ) {
     const query = `per_page=1000${cursor && `&start_after=${cursor}`}`;
     const path = `/accounts/${accountId}/r2/buckets?${query}`;
-    const { buckets } = await callApi<{ buckets: { name: string }[] }>(access, 'GET', path);
+    const headers = toJurisdictionHeaders(jurisdiction);
+    const { buckets } = await callApi<{ buckets: { name: string }[] }>(access, 'GET', path, undefined, headers);
     for (const { name } of buckets) names.add(name);
     const last = buckets.at(-1);
     if (buckets.length < 1000 || !last) return names;
@@ -66,11 +73,11 @@ async function listSecrets({ access, accountId }: Account, worker: string): Prom
  * Lists what the account has, and so checks the permissions before anything changes.
  * @throws DeployError that names every missing permission.
  */
-export async function listResources(account: Account, worker: string): Promise<Resources> {
+export async function listResources(account: Account, worker: string, wanted: string): Promise<Resources> {
   const root = `/accounts/${account.accountId}`;
   const [databases, buckets, queues, secrets] = await settlePermissions([
     listPages<{ name: string; uuid: string }>(account, `${root}/d1/database`),
-    listBuckets(account),
+    listBuckets(account, wanted),
     listPages<Queue>(account, `${root}/queues`),
     listSecrets(account, worker),
   ] as const);
@@ -79,7 +86,23 @@ export async function listResources(account: Account, worker: string): Promise<R
     buckets,
     queues: new Map(queues.map((queue) => [queue.queue_name, queue])),
     secrets,
+    jurisdiction: secrets && (await findJurisdiction(account, worker)),
   };
+}
+
+/** @returns the jurisdiction that the deployed Worker uses. */
+async function findJurisdiction({ access, accountId }: Account, worker: string): Promise<string> {
+  const path = `/accounts/${accountId}/workers/scripts/${worker}/settings`;
+  const { bindings } = await callApi<{ bindings: { name: string; text?: string }[] }>(access, 'GET', path);
+  return bindings.find(({ name }) => name === 'JURISDICTION')?.text ?? '';
+}
+
+/** @throws DeployError if the deployment would leave its data behind: a jurisdiction has mailboxes and leaderboards of its own. */
+export function refuseOtherJurisdiction({ jurisdiction, worker }: DeployPlan, resources: Resources): void {
+  if (resources.jurisdiction === undefined || resources.jurisdiction === jurisdiction) return;
+  throw new DeployError(
+    `"${worker}" was deployed with JURISDICTION=${resources.jurisdiction}, and it cannot change: mailboxes and leaderboards would be empty. Nothing was changed. Use --env for a second deployment and move the data.`,
+  );
 }
 
 /** Waits for all, so that one run names all missing permissions. @throws DeployError, or the first other error. */
@@ -115,11 +138,17 @@ interface Step {
   readonly what: string;
   readonly path: string;
   readonly body: Record<string, unknown>;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** @returns the create requests for what is missing, in order. */
 export function listMissing(plan: DeployPlan, resources: Resources): Step[] {
-  const inRegion = (region: string | undefined): string => (region ? ` in ${region}` : '');
+  const { jurisdiction } = plan;
+  const inside = jurisdiction === '' ? {} : { jurisdiction };
+  const inRegion = (region: string | undefined): string => {
+    const place = jurisdiction.toUpperCase() || region;
+    return place ? ` in ${place}` : '';
+  };
   const databases = plan.databases.filter(({ name }) => !resources.databases.has(name));
   const buckets = plan.buckets.filter(({ name }) => !resources.buckets.has(name));
   const queues = plan.queues.filter((name) => !resources.queues.has(name));
@@ -127,14 +156,19 @@ export function listMissing(plan: DeployPlan, resources: Resources): Step[] {
     ...databases.map(({ name, region }) => ({
       what: `database ${name}${inRegion(region)}`,
       path: '/d1/database',
-      body: { name, ...(region && { primary_location_hint: region }) },
+      body: { name, ...(region && { primary_location_hint: region }), ...inside },
     })),
     ...buckets.map(({ name, region }) => ({
       what: `bucket ${name}${inRegion(region)}`,
       path: '/r2/buckets',
       body: { name, ...(region && { locationHint: region }) },
+      headers: toJurisdictionHeaders(jurisdiction),
     })),
-    ...queues.map((queue_name) => ({ what: `queue ${queue_name}`, path: '/queues', body: { queue_name } })),
+    ...queues.map((queue_name) => ({
+      what: `queue ${queue_name}${inRegion(undefined)}`,
+      path: '/queues',
+      body: { queue_name, ...inside },
+    })),
   ];
 }
 
@@ -144,12 +178,13 @@ const R2_DISABLED_CODE = 10042;
 /** Creates what is missing. @returns the ids of all databases by name. */
 export async function createMissing(account: Account, plan: DeployPlan, resources: Resources) {
   const ids = new Map(resources.databases);
-  for (const { what, path, body } of listMissing(plan, resources)) {
+  for (const { what, path, body, headers } of listMissing(plan, resources)) {
     const created = await callApi<{ name?: string; uuid?: string }>(
       account.access,
       'POST',
       `/accounts/${account.accountId}${path}`,
       body,
+      headers,
     ).catch((error: unknown) => {
       if (error instanceof ApiError && error.codes.includes(R2_DISABLED_CODE))
         throw new DeployError(

@@ -72,11 +72,15 @@ export function readDeploySettings(
     if (variablesFile[name])
       faults.push(`${name} is a secret: move it from ${basename(files.variables)} to ${basename(files.secrets)}.`);
   }
-  const missing = ['APP_HOST', 'S3_HOST'].filter((name) => !variables[name]);
+  const hosts = servesStorage(variables.PRODUCTS) ? ['APP_HOST', 'S3_HOST'] : ['APP_HOST'];
+  const missing = hosts.filter((name) => !variables[name]);
   if (missing.length > 0) faults.push(describeMissing(missing));
   for (const problem of findTypingErrors(Object.keys(process.env))) console.error(`Warning: ${toSentence(problem)}`);
   return faults.length > 0 ? faults : { variables, secrets };
 }
+
+const servesStorage = (products: string | undefined): boolean =>
+  !products || products.toLowerCase().includes('storage');
 
 const describeMissing = (names: readonly string[]): string =>
   `${names.join(' and ')} must be set, in the environment or in .deploy.vars: the web app and storage need

@@ -2,7 +2,7 @@
 import { createInterface } from 'node:readline/promises';
 import { ApiError, callApi, DeployError } from './deploy-api.ts';
 import type { DeployPlan } from './deploy-plan.ts';
-import type { Account, Resources } from './deploy-resources.ts';
+import { type Account, type Resources, toJurisdictionHeaders } from './deploy-resources.ts';
 
 /** R2's code for "The bucket you tried to delete is not empty". */
 const BUCKET_NOT_EMPTY_CODE = 10008;
@@ -82,7 +82,8 @@ export async function teardown(
   const left: string[] = [];
   for (const { what, path } of targets) {
     try {
-      await callApi(account.access, 'DELETE', `/accounts/${account.accountId}${path}`);
+      const headers = toJurisdictionHeaders(plan.jurisdiction);
+      await callApi(account.access, 'DELETE', `/accounts/${account.accountId}${path}`, undefined, headers);
       console.log(`deleted ${what}`);
     } catch (error) {
       if (!(error instanceof ApiError) || !error.codes.includes(BUCKET_NOT_EMPTY_CODE)) throw error;

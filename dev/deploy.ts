@@ -25,6 +25,7 @@ import {
   listResources,
   type Resources,
   refuseForeignConsumers,
+  refuseOtherJurisdiction,
 } from './deploy-resources.ts';
 import { listMissingSecrets, prepareSecrets, requireSecretsOfCi, withSecretsFile } from './deploy-secrets.ts';
 import { type DeploySettings, readDeploySettings, readEnvFile, settingFilesOf } from './deploy-settings.ts';
@@ -88,13 +89,6 @@ async function openAccount(): Promise<Account> {
   if (environment.CLOUDFLARE_API_TOKEN) process.env.CLOUDFLARE_API_TOKEN = access.token;
   console.log(`Account: ${accountId}`);
   return { access, accountId };
-}
-
-function refuseJurisdiction(): void {
-  if (environment.JURISDICTION !== '')
-    throw new DeployError(
-      'JURISDICTION is not supported yet: databases and buckets could be kept in the EU, but mailboxes and leaderboards are Durable Objects whose ids this version makes without a jurisdiction. Nothing was changed. HOME_REGION=weur places data in western Europe without that guarantee.',
-    );
 }
 
 /** @throws DeployError if fewer databases are asked for than exist: their objects would be unreachable. */
@@ -161,11 +155,12 @@ async function deploy(account: Account, plan: DeployPlan, resources: Resources, 
   );
   const { APP_HOST = '', S3_HOST = '', RAW_TARGET_HEADER, MAIL_DOMAINS = '' } = settings.variables;
   // Before the Worker trusts the header, so that no client can set it.
-  if (RAW_TARGET_HEADER) await keepRawTargets(account, S3_HOST, RAW_TARGET_HEADER);
+  if (RAW_TARGET_HEADER && S3_HOST) await keepRawTargets(account, S3_HOST, RAW_TARGET_HEADER);
   await withSecretsFile(`${files.secrets}.upload.json`, secrets, (args) => deployWorker(plan, args));
   const toOrigin = (host: string): string => environment.DEPLOY_CHECK_ORIGIN || `https://${host}`;
   if (environment.SKIP_HEALTH !== '1') await checkHealth(plan.hosts, toOrigin);
-  const domains = MAIL_DOMAINS.split(/[\s,]+/).filter(Boolean);
+  const isMailServed = (settings.variables.PRODUCTS ?? 'mail').includes('mail');
+  const domains = (isMailServed ? MAIL_DOMAINS : '').split(/[\s,]+/).filter(Boolean);
   const rootToken = secrets.ROOT_TOKEN ?? settings.secrets.ROOT_TOKEN;
   await setUpMail(account, { worker: plan.worker, domains, origin: toOrigin(APP_HOST), rootToken });
 }
@@ -173,23 +168,25 @@ async function deploy(account: Account, plan: DeployPlan, resources: Resources, 
 async function main(): Promise<void> {
   const config = experimental_readRawConfig({ config: join(ROOT, 'wrangler.toml') }).rawConfig as WorkerConfig;
   const settings = readSettings(config.vars);
-  refuseJurisdiction();
   const account = await openAccount();
   const input = {
     environment: options.environment,
+    accountId: account.accountId,
     variables: settings.variables,
     homeRegion: environment.HOME_REGION,
     secondRegion: environment.SECOND_REGION,
     rateLimits: readRateLimits({ ...config.vars, ...settings.variables }),
   };
   const { worker } = planDeployment(config, { ...input, shards: 1 });
-  const resources = await listResources(account, worker);
+  const { JURISDICTION: jurisdiction = '' } = settings.variables;
+  const resources = await listResources(account, worker, jurisdiction);
   const plan = planDeployment(config, { ...input, shards: chooseShards(resources) });
   if (options.mode === 'teardown') {
     const { isDryRun } = options;
     return teardown(account, plan, resources, { isDryRun, isTerminal, given: environment.TEARDOWN });
   }
   refuseForeignConsumers(plan, resources);
+  refuseOtherJurisdiction(plan, resources);
   if (isCi) requireSecretsOfCi(resources.secrets);
   await refuseTakeOver(account, plan);
   const isDeployed = resources.secrets !== undefined;

@@ -100,17 +100,13 @@ export const deploySchema = z.object({
   HOME_REGION: choice(['', ...REGIONS], {
     group: 'npm run deploy',
     fallback: '',
-    meaning: 'Region of new databases and of the first bucket. Empty: near the caller. Existing ones do not move.',
+    meaning:
+      'Region of new databases, of the first bucket and, without LEADERBOARD_LOCATION, of new seasons. Empty: near the caller. Existing ones do not move.',
   }),
   SECOND_REGION: choice(['', ...REGIONS], {
     group: 'npm run deploy',
     fallback: '',
     meaning: 'Region of the second bucket. Empty: the nearest other region.',
-  }),
-  JURISDICTION: choice(['', 'eu'], {
-    group: 'npm run deploy',
-    fallback: '',
-    meaning: 'Not supported yet: the deployment stops with an explanation if it is set.',
   }),
   TEARDOWN: text(
     {

@@ -8,6 +8,7 @@ import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from 'miniflare';
 import { unstable_getMiniflareWorkerOptions } from 'wrangler';
 import { ROOT, WORKER_BUNDLE } from './build.ts';
 import { applyMigrations } from './d1-migrations.ts';
+import { claimLocalState } from './local-state.ts';
 
 export interface LocalServerOptions {
   readonly host: string;
@@ -28,6 +29,8 @@ export interface LocalServerOptions {
   readonly withTwin?: boolean;
   /** Prints what the Workers log. Default: as it is. */
   readonly printLog?: (message: string) => void;
+  /** Port of the inspector (Chrome DevTools Protocol). Default: none. */
+  readonly inspectorPort?: number;
   /** Runs no cron of its own. The caller runs it with `runCron`. */
   readonly withoutCron?: boolean;
 }
@@ -54,8 +57,10 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
   const stateDirectory = resolve(options.stateDirectory);
   // Without this, wrangler warns that the secrets are missing; `options.vars` supplies them.
   process.env.WRANGLER_LOG ??= 'error';
-  const { assets, ...workerOptions } = unstable_getMiniflareWorkerOptions(join(ROOT, 'wrangler.toml')).workerOptions;
-  const d1Databases = { ...(workerOptions.d1Databases as Record<string, { id: string }>) };
+  const refusal = claimLocalState(stateDirectory);
+  if (refusal !== null) throw new Error(refusal);
+  const { assets, ...workerOptions } = readWorkerOptions();
+  const d1Databases = { ...(workerOptions.d1Databases as Databases) };
   for (let shard = 0; shard < (options.objectShards ?? 0); shard++) {
     d1Databases[`OBJECTS_${shard}`] = { id: `tessera-objects-${shard}` };
   }
@@ -93,6 +98,7 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
       log: new Log(LogLevel.ERROR),
       ...(options.printLog ? { handleStructuredLogs: toLogHandler(options.printLog) } : {}),
       unsafeTriggerHandlers: true,
+      ...(options.inspectorPort === undefined ? {} : { inspectorPort: options.inspectorPort }),
       resourcePersistencePath: stateDirectory,
       workers: [
         toWorker(WORKER_NAME, scriptPath, options.port),
@@ -123,6 +129,14 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
   };
 }
 
+type Databases = Record<string, { id: string }>;
+
+const readWorkerOptions = () => unstable_getMiniflareWorkerOptions(join(ROOT, 'wrangler.toml')).workerOptions;
+
+/** Applies the migrations to the databases of wrangler.toml in a folder of local state. */
+export const migrateLocalStores = (stateDirectory: string): Promise<void> =>
+  migrate(readWorkerOptions().d1Databases as Databases, stateDirectory);
+
 const toLogHandler =
   (print: (message: string) => void) =>
   ({ message }: { message: string }) =>
@@ -148,7 +162,7 @@ function readModules(scriptPath: string) {
 }
 
 /** Applies the migrations in a separate Miniflare instance before the server listens, so that every request finds its tables. */
-async function migrate(d1Databases: Record<string, { id: string }>, stateDirectory: string): Promise<void> {
+async function migrate(d1Databases: Databases, stateDirectory: string): Promise<void> {
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
       host: '127.0.0.1',

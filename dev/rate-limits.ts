@@ -5,5 +5,10 @@ import { parseSettings } from '../workers/shared/settings.ts';
 /** @param vars variables of the Worker. @returns the quota of each limiter that a setting decides. */
 export function readRateLimits(vars: Readonly<Record<string, unknown>>): Record<string, number> {
   const { settings } = parseSettings(vars);
-  return Object.fromEntries(Object.values(RATE_POLICIES).map(({ limiter, quota }) => [limiter, settings[quota]]));
+  return Object.fromEntries(
+    Object.values(RATE_POLICIES).map(({ limiter, quota, requestsPerCall }) => [
+      limiter,
+      Math.ceil(settings[quota] / requestsPerCall),
+    ]),
+  );
 }

@@ -3,11 +3,13 @@ import { createServer } from 'node:net';
 import { join, resolve } from 'node:path';
 import { unstable_readConfig } from 'wrangler';
 import { parseSettings, toSentence } from '../workers/shared/settings.ts';
+import type { ProductName } from '../workers/shared/settings-schema.ts';
 import { buildAll, ROOT } from './build.ts';
 import { readDevVars } from './dev-vars.ts';
 import { readEnvironment, startSchema } from './environment.ts';
 import { toFirstCommands } from './first-commands.ts';
 import { startLocalServer } from './local-server.ts';
+import { claimLocalState } from './local-state.ts';
 import { readRateLimits } from './rate-limits.ts';
 import { toReadableLine } from './readable-log.ts';
 import { startSmtpBridge } from './smtp-bridge.ts';
@@ -32,6 +34,12 @@ const rootToken = vars.ROOT_TOKEN ?? '';
 const given = { MAIL_TRANSPORT: `smtp://${HOST}:${sinkPort}`, ...vars, ...overridesFromEnvironment() };
 const settings = { ...unstable_readConfig({ config: join(ROOT, 'wrangler.toml') }).vars, ...given, LOCAL: '1' };
 refuseBadSettings(settings);
+// Before the build, which takes seconds. The server itself checks it too.
+const refusal = claimLocalState(stateDirectory);
+if (refusal !== null) {
+  console.error(refusal);
+  process.exit(1);
+}
 buildAll();
 const sink = await startSmtpSink({ host: HOST, port: sinkPort, directory: join(stateDirectory, 'sink') });
 const server = await startLocalServer({
@@ -74,6 +82,12 @@ function overridesFromEnvironment(): Record<string, string> {
 
 const base = `http://localhost:${port}`;
 const first = toFirstCommands(base, devVarsPath);
+const TASKS: Readonly<Record<ProductName, string>> = {
+  storage: 'makes a key, stores a file and reads it back',
+  leaderboard: 'makes a token, posts a score and reads the board',
+  mail: `registers me@example.test; then sign in at ${base}/_/mail`,
+};
+const blocks = parseSettings(settings).settings.PRODUCTS.map((name) => `# ${name}: ${TASKS[name]}\n${first[name]}`);
 console.log(`
 Tessera is running.
 
@@ -85,14 +99,7 @@ Tessera is running.
 
 First commands. Paste a block into another shell.
 
-# storage: makes a key, stores a file and reads it back
-${first.storage}
-
-# leaderboard: makes a token, posts a score and reads the board
-${first.leaderboard}
-
-# mail: registers me@example.test; then sign in at ${base}/_/mail
-${first.mail}
+${blocks.join('\n\n')}
 
 Ctrl-C ends it.
 `);

@@ -8,9 +8,9 @@
 import { createHash } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import react from '@vitejs/plugin-react';
 import { build, type Plugin } from 'vite';
 import { measurePages, printSizes } from './page-sizes.ts';
+import { PREACT_ALIAS } from './preact-alias.ts';
 
 /** One HTML file per page. Its address is the path without the extension. */
 const PAGES = [
@@ -49,7 +49,8 @@ const built = await build({
   configFile: false,
   logLevel: 'warn',
   publicDir: false,
-  plugins: [sharedHead, react()],
+  plugins: [sharedHead],
+  resolve: { alias: PREACT_ALIAS },
   build: {
     outDir,
     emptyOutDir: true,

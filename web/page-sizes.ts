@@ -5,7 +5,7 @@ import { basename, join } from 'node:path';
 import { brotliCompressSync } from 'node:zlib';
 
 /** Limit of Brotli bytes of the script that a page loads first. */
-export const FIRST_LOAD_BYTES_MAX = 100_000;
+export const FIRST_LOAD_BYTES_MAX = 90_000;
 /** Limit of Brotli bytes that the compose window adds to the mail page. */
 export const COMPOSER_BYTES_MAX = 60_000;
 

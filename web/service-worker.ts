@@ -1,8 +1,8 @@
 /**
  * Service worker of the mail page (`/_/sw.js`, scope `/_/`): opens the page offline.
  *
- * By design: the page itself is always read from the network first, so that nobody keeps an old version; the copy on the
- * device is used only if the network fails. Files under `/_/assets/` never change, so their copies are used first. One cache
+ * By design: the page is read from the network first, so a new version is used at once. If the network fails, the copy on
+ * the device is used. Files under `/_/assets/` never change, so their copies are used first. One cache
  * per build holds a page together with the files it names. The build before is kept for tabs that are still open.
  *
  * The build replaces `SHELL_VERSION` and `SHELL_FILES`.

@@ -1,46 +1,26 @@
 /**
- * The only entry of the Worker. `fetch` decides which product answers a request. Mail, queue messages and cron have
- * their own handlers.
+ * The only entry of the Worker. `fetch` decides which part answers a request. Mail, queue messages and cron have
+ * their own handlers. `products.ts` knows what belongs to which product.
  *
  * `/v1/…` are the JSON APIs, `/_/…` is the web app, everything else is object storage. In production `APP_HOST` serves
  * only the first two and every other hostname only storage, over HTTPS only. On one origin (loopback) both answer.
  */
-import { version } from '../package.json';
-import { collectorsApi } from './collectors/routes.ts';
-import { createAuditApi } from './identity/audit-routes.ts';
-import { createIdentityApi } from './identity/iam/index.ts';
-import { operatorSecrets, registerUserObligation } from './identity/index.ts';
-import { createOperatorApi } from './identity/operator-routes.ts';
-import { runIdentitySchedule } from './identity/schedule.ts';
-import { findSilentObjects, leaderboardApi, runLeaderboardSchedule } from './leaderboard/index.ts';
-import {
-  consumeMail,
-  mailApi,
-  mailboxObligation,
-  mailSecrets,
-  receiveEmail,
-  runMailSchedule,
-  totpSecrets,
-} from './mail/index.ts';
-import {
-  consumeStorageTasks,
-  refusePlainHttp,
-  runStorageSchedule,
-  serveStorage,
-  storageApi,
-} from './object-storage/index.ts';
+import { registerUserObligation } from './identity/index.ts';
+import { mailboxObligation, receiveEmail } from './mail/index.ts';
+import { refusePlainHttp, serveStorage } from './object-storage/index.ts';
 import { bucketObligation } from './object-storage/user-deletion.ts';
-import { addHealth } from './shared/health.ts';
+import { apiOf, consumeQueue, isAbsentPage, isServed, operationOf, runSchedules } from './products.ts';
+import { countOperation, toOutcome } from './shared/counters.ts';
 import { addStrictTransport, decideTransport, redirectToHttps } from './shared/https-only.ts';
-import { createJsonApi, refuseUnknownRoutes } from './shared/json-api.ts';
+import { readTraceParent, runInvocation } from './shared/invocation.ts';
 import { logError, logInfo } from './shared/log.ts';
-import { addApiDocument } from './shared/openapi.ts';
 import { misconfigured, type Problem, problem, toProblemResponse } from './shared/problem.ts';
 import { MisconfiguredError, settingProblemsOf, settingsOf } from './shared/settings.ts';
 import { serveWebApp } from './shared/web-app.ts';
 
 export { LeaderboardSeason } from '../durable-objects/leaderboard-season/index.ts';
 export { LeaderboardShard } from '../durable-objects/leaderboard-shard/index.ts';
+export { LeaderboardView } from '../durable-objects/leaderboard-view/index.ts';
 export { Mailbox } from '../durable-objects/mailbox/index.ts';
 /** Work of the mailbox objects. They reach it by `ctx.exports`. */
 export { MailboxJobs } from './mail/mailbox-jobs.ts';
@@ -48,33 +28,23 @@ export { MailboxJobs } from './mail/mailbox-jobs.ts';
 registerUserObligation(bucketObligation);
 registerUserObligation(mailboxObligation);
 
-const api = createJsonApi();
-addHealth(api, version, findSilentObjects);
-api.route('/', createIdentityApi([totpSecrets, operatorSecrets, ...mailSecrets]));
-api.route('/', createOperatorApi());
-api.route('/', createAuditApi());
-api.route('/', leaderboardApi);
-api.route('/', mailApi);
-api.route('/', storageApi);
-api.route('/', collectorsApi);
-addApiDocument(api, version);
-refuseUnknownRoutes(api);
+type Destination = 'api' | 'web' | 'storage' | 'welcome';
 
-type Product = 'api' | 'web' | 'storage' | 'welcome';
+/** Settings that every request needs. */
+const NEEDED = ['APP_HOST', 'S3_HOST', 'PRODUCTS'];
 
 /**
- * Decides which product a request is for, by its raw target and its hostname.
- * @throws MisconfiguredError if APP_HOST or S3_HOST is bad. Only health answers then.
+ * Decides which part answers a request, by its raw target and its hostname.
+ * @throws MisconfiguredError if APP_HOST, S3_HOST or PRODUCTS is bad. Only health answers then.
  */
-function decideProduct(request: Request, env: Env): Product {
+function decideDestination(request: Request, env: Env): Destination {
   const { host, path } = splitUrl(request.url);
   const hostname = host.replace(/:\d+$/, '');
-  const problems = settingProblemsOf(env);
-  const hostProblem = problems.find(({ name }) => name === 'APP_HOST' || name === 'S3_HOST');
-  if (hostProblem && path === '/v1/health') return 'api';
+  const isBroken = settingProblemsOf(env).some(({ name }) => NEEDED.includes(name));
+  if (isBroken && path === '/v1/health') return 'api';
   const { APP_HOST: appHost, S3_HOST: s3Host } = settingsOf(env);
   const isApp = appHost === '' || hostname === appHost;
-  const isStorage = appHost === '' || hostname !== appHost;
+  const isStorage = isServed(env, 'storage') && (appHost === '' || hostname !== appHost);
   const isVirtualHosted = s3Host !== '' && hostname.endsWith(`.${s3Host}`);
   if (isApp && !isVirtualHosted) {
     if (path === '/v1' || path.startsWith('/v1/')) return 'api';
@@ -97,41 +67,39 @@ function splitUrl(url: string): { host: string; path: string } {
 export default {
   async fetch(request, env, ctx): Promise<Response> {
     const startedAt = Date.now();
-    const response = await route(request, env, ctx, startedAt).catch((error: unknown) => {
-      if (!(error instanceof MisconfiguredError)) throw error;
-      logError('misconfigured', error);
-      return toProblemResponse(misconfigured(error), crypto.randomUUID());
+    return runInvocation(env, readTraceParent(request.headers.get('traceparent')), async () => {
+      const response = await route(request, env, ctx, startedAt).catch((error: unknown) => {
+        if (!(error instanceof MisconfiguredError)) throw error;
+        logError('misconfigured', error);
+        return toProblemResponse(misconfigured(error), crypto.randomUUID());
+      });
+      addStrictTransport(response, request, env);
+      return response;
     });
-    addStrictTransport(response, request, env);
-    return response;
   },
 
   async email(message, env, ctx): Promise<void> {
-    await receiveEmail(message, env, ctx);
+    // A throw is a temporary failure for the sender, so no mail is lost while PRODUCTS is being corrected.
+    if (!isServed(env, 'mail')) throw new Error('PRODUCTS does not include mail');
+    await runInvocation(env, undefined, () => receiveEmail(message, env, ctx));
   },
 
   async queue(batch, env, ctx): Promise<void> {
-    if (batch.queue.startsWith('tessera-storage')) await consumeStorageTasks(batch, env, ctx);
-    else await consumeMail(batch, env);
+    await runInvocation(env, undefined, () => consumeQueue(batch, env, ctx));
   },
 
   async scheduled(controller, env, ctx): Promise<void> {
-    const jobs = {
-      identity: runIdentitySchedule,
-      leaderboard: runLeaderboardSchedule,
-      mail: runMailSchedule,
-      storage: runStorageSchedule,
-    };
-    for (const [name, run] of Object.entries(jobs)) {
-      await run(controller, env, ctx).catch((error: unknown) => logError('schedule_failed', error, { product: name }));
-    }
+    await runInvocation(env, undefined, () => runSchedules(controller, env, ctx));
   },
 } satisfies ExportedHandler<Env>;
 
 async function route(request: Request, env: Env, ctx: ExecutionContext, startedAt: number): Promise<Response> {
-  const product = decideProduct(request, env);
+  const product = decideDestination(request, env);
   const response = screen(product, request, env) ?? (await answer(product, request, env, ctx));
   const ms = Date.now() - startedAt;
+  const counted = product === 'api' || product === 'storage' ? product : 'other';
+  const operation = operationOf(counted, request.method, splitUrl(request.url).path);
+  countOperation(env, operation, toOutcome(response.status), ms);
   if (isLogged(response.status, ms, env)) {
     const { method } = request;
     logInfo('request', {
@@ -155,7 +123,7 @@ function isLogged(status: number, ms: number, env: Env): boolean {
 }
 
 /** @returns the answer to a request that no product may handle, else null. */
-function screen(product: Product, request: Request, env: Env): Response | null {
+function screen(product: Destination, request: Request, env: Env): Response | null {
   const transport = decideTransport(request, env);
   if (transport === 'redirect') return redirectToHttps(request.url);
   const refuse = (refusal: Problem) => toProblemResponse(refusal, crypto.randomUUID());
@@ -169,12 +137,12 @@ function screen(product: Product, request: Request, env: Env): Response | null {
   return null;
 }
 
-function answer(product: Product, request: Request, env: Env, ctx: ExecutionContext): Response | Promise<Response> {
+function answer(product: Destination, request: Request, env: Env, ctx: ExecutionContext): Response | Promise<Response> {
   switch (product) {
     case 'api':
-      return api.fetch(request, env, ctx);
+      return apiOf(env).fetch(request, env, ctx);
     case 'web':
-      return serveWebApp(request, env);
+      return serveWebApp(request, env, (pathname) => isAbsentPage(env, pathname));
     case 'welcome':
       return new Response(null, { status: 302, headers: { location: '/_/', 'cache-control': 'no-store' } });
     case 'storage':

@@ -122,9 +122,12 @@ export class Globe {
     const traces = Object.entries(taken).filter(([name]) => name.startsWith('sample-'));
     const counts = [taken[BACKGROUND], after ? await this.#background(after) : undefined];
     const background = combine(counts.filter((each) => each !== undefined));
+    const requests = traces.map(([, each]) => each);
+    // A stall of the machine can only add a trip, because it separates calls that start together.
+    const trips = Math.min(...requests.map(({ long_haul_serial }) => long_haul_serial));
     return {
       ms,
-      request: combine(traces.map(([, each]) => each)),
+      request: { ...combine(requests), long_haul_serial: trips * requests.length },
       background: idle ? subtract(background, idle) : background,
     };
   }

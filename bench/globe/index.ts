@@ -1,18 +1,21 @@
 /**
  * `npm run bench -- globe`: what each operation costs a client far from the primaries, in milliseconds, serial long-haul round
  * trips, rows, requests and dollars. Writes `bench/results/globe.json`. `--check` runs fewer samples and compares the counts with
- * `bench/budget.json`; `--only=name` runs one operation; `--samples=n`.
+ * `bench/budget.json`, with `--short` only of the operations whose counts do not depend on the speed of the machine;
+ * `--only=name` runs one operation; `--samples=n`.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { CPU_MS, PRICES } from '../../workers/shared/prices.ts';
 import { type Measured, withGlobe } from './globe.ts';
 import type { Counts } from './meter.ts';
-import { OPERATIONS } from './operations.ts';
-import { CPU_MS, PRICES } from './world.ts';
+import { OPERATIONS, type Operation } from './operations.ts';
 
 const BENCH = join(import.meta.dirname, '..');
 const SAMPLES = 10;
 const SAMPLES_OF_CHECK = 3;
+/** The part of the check that the gate runs. */
+const SHORT: ReadonlySet<string> = new Set(['get-4k', 'get-1m', 'head', 'put-4k', 'mail-list', 'board-top']);
 
 /** Counts per operation. `long_haul_serial`: round trips of more than 20 ms, one after the other. */
 interface Row {
@@ -112,12 +115,15 @@ function compare(rows: readonly Row[], budget: Budget): string[] {
 export async function run(options: readonly string[]): Promise<void> {
   const optionOf = (name: string) => options.find((each) => each.startsWith(`--${name}=`))?.slice(name.length + 3);
   const isCheck = options.includes('--check');
+  const isShort = options.includes('--short');
   const samples = Number(optionOf('samples') ?? (isCheck ? SAMPLES_OF_CHECK : SAMPLES));
   const only = optionOf('only');
   const rows: Row[] = [];
   console.log(HEADER);
   await withGlobe(async (globe) => {
-    for (const operation of OPERATIONS.filter((each) => only === undefined || each.operation === only)) {
+    const isWanted = ({ operation }: Operation) =>
+      (only === undefined || operation === only) && (!isShort || SHORT.has(operation));
+    for (const operation of OPERATIONS.filter(isWanted)) {
       const about = { operation: operation.operation, from: operation.from, warm: operation.warm };
       const made = toRows(about, await operation.run(globe, samples));
       made.forEach(print);

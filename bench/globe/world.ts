@@ -1,9 +1,8 @@
 /**
- * The simulated globe: regions, distances and prices. Nothing else in the benchmark has a number of its own.
+ * The simulated globe: regions and distances. Prices are in `workers/shared/prices.ts`. Nothing else in the benchmark has a number of its own.
  *
  * Round-trip times: typical values between cloud regions as published by CloudPing (cloudping.co, AWS regions, median of a
  * year) and WonderNetwork (wondernetwork.com/pings), rounded to 5 ms; read in November 2026. `syd`–`iad` is 200 ms.
- * Prices: Cloudflare's pricing pages for Workers, D1, Durable Objects, R2, Queues and Logs, read in November 2026. US dollars.
  */
 
 export const REGIONS = ['syd', 'nrt', 'sin', 'bom', 'fra', 'iad', 'pdx', 'gru'] as const;
@@ -52,23 +51,19 @@ export const HINT_REGIONS: Readonly<Record<string, Region>> = {
   me: 'bom',
 };
 
+/** Continent of the client, as `request.cf` names it. */
+export const CONTINENTS: Readonly<Record<Region, ContinentCode>> = {
+  syd: 'OC',
+  nrt: 'AS',
+  sin: 'AS',
+  bom: 'AS',
+  fra: 'EU',
+  iad: 'NA',
+  pdx: 'NA',
+  gru: 'SA',
+};
+
 /** D1 primaries, queues and the first bucket. */
 export const HOME: Region = 'iad';
 /** Region of each bucket: `enam` and `wnam`. */
 export const BUCKET_REGIONS: Readonly<Record<string, Region>> = { BLOBS: 'iad', BLOBS_2: 'pdx' };
-
-/** US dollars per million. */
-export const PRICES = {
-  workerRequest: 0.3,
-  cpuMs: 0.02,
-  rowRead: 0.001,
-  rowWritten: 1,
-  classA: 4.5,
-  classB: 0.36,
-  objectRequest: 0.15,
-  queueOperation: 0.4,
-  logLine: 0.6,
-} as const;
-
-/** Processor time of one event, in milliseconds. An assumption; the duration of objects ($12.50 per million GB-s) is not counted. */
-export const CPU_MS = 2;

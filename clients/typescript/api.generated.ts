@@ -6,6 +6,10 @@
 export interface Health {
   status: "ok";
   version: string;
+  warnings: {
+    name: string;
+    message: string;
+  }[];
 }
 
 export interface Problem {
@@ -27,6 +31,10 @@ export interface Unavailable {
   version: string;
   unavailable: string[];
   misconfigured: {
+    name: string;
+    message: string;
+  }[];
+  warnings: {
     name: string;
     message: string;
   }[];
@@ -109,6 +117,144 @@ export interface Operator {
   created_at: string;
 }
 
+export interface PasskeyAssertion {
+  /**
+   * @minLength 1
+   * @maxLength 1400
+   * @pattern ^[\w-]*$
+   */
+  id: string;
+  /**
+   * @minLength 1
+   * @maxLength 1400
+   * @pattern ^[\w-]*$
+   */
+  rawId: string;
+  type: "public-key";
+  authenticatorAttachment?: "platform" | "cross-platform";
+  /** @default {} */
+  clientExtensionResults?: Record<string, any>;
+  response: {
+    /**
+     * @maxLength 4000
+     * @pattern ^[\w-]*$
+     */
+    clientDataJSON: string;
+    /**
+     * @maxLength 4000
+     * @pattern ^[\w-]*$
+     */
+    authenticatorData: string;
+    /**
+     * @maxLength 4000
+     * @pattern ^[\w-]*$
+     */
+    signature: string;
+    /**
+     * @maxLength 100
+     * @pattern ^[\w-]*$
+     */
+    userHandle?: string;
+  };
+}
+
+export interface PasskeyRequestOptions {
+  challenge: string;
+  rpId: string;
+  timeout: number;
+  userVerification: string;
+  [key: string]: any;
+}
+
+export interface Passkey {
+  passkey_id: string;
+  name: string;
+  created_at: string;
+  last_used_at: string | null;
+}
+
+export interface PasskeyCreationOptions {
+  rp: {
+    id: string;
+    name: string;
+  };
+  user: {
+    id: string;
+    name: string;
+    displayName: string;
+  };
+  challenge: string;
+  pubKeyCredParams: {
+    type: "public-key";
+    alg: number;
+  }[];
+  timeout: number;
+  excludeCredentials: {
+    id: string;
+    type: "public-key";
+    transports?: string[];
+  }[];
+  authenticatorSelection: {
+    residentKey: string;
+    userVerification: string;
+    [key: string]: any;
+  };
+  attestation: string;
+  [key: string]: any;
+}
+
+export interface PasskeyRegistration {
+  /**
+   * @minLength 1
+   * @maxLength 1400
+   * @pattern ^[\w-]*$
+   */
+  id: string;
+  /**
+   * @minLength 1
+   * @maxLength 1400
+   * @pattern ^[\w-]*$
+   */
+  rawId: string;
+  type: "public-key";
+  authenticatorAttachment?: "platform" | "cross-platform";
+  /** @default {} */
+  clientExtensionResults?: Record<string, any>;
+  response: {
+    /**
+     * @maxLength 4000
+     * @pattern ^[\w-]*$
+     */
+    clientDataJSON: string;
+    /**
+     * @maxLength 16000
+     * @pattern ^[\w-]*$
+     */
+    attestationObject: string;
+    /**
+     * @maxLength 8000
+     * @pattern ^[\w-]*$
+     */
+    authenticatorData?: string;
+    /** @maxItems 10 */
+    transports?: (
+      | "ble"
+      | "cable"
+      | "hybrid"
+      | "internal"
+      | "nfc"
+      | "smart-card"
+      | "usb"
+    )[];
+    publicKeyAlgorithm?: number;
+    /**
+     * @maxLength 4000
+     * @pattern ^[\w-]*$
+     */
+    publicKey?: string;
+  };
+}
+
 export type NewOperator = Operator & {
   totp: {
     secret: string;
@@ -173,6 +319,11 @@ export interface ScoredPlayer {
    * @format date-time
    */
   as_of: string;
+  /**
+   * For `min_as_of` of a read that has to count this post
+   * @format date-time
+   */
+  written_at: string;
 }
 
 export interface LeaderboardEntry {
@@ -362,47 +513,6 @@ export interface Login {
   passkey?: PasskeyAssertion;
 }
 
-export interface PasskeyAssertion {
-  /**
-   * @minLength 1
-   * @maxLength 1400
-   * @pattern ^[\w-]*$
-   */
-  id: string;
-  /**
-   * @minLength 1
-   * @maxLength 1400
-   * @pattern ^[\w-]*$
-   */
-  rawId: string;
-  type: "public-key";
-  authenticatorAttachment?: "platform" | "cross-platform";
-  /** @default {} */
-  clientExtensionResults?: Record<string, any>;
-  response: {
-    /**
-     * @maxLength 4000
-     * @pattern ^[\w-]*$
-     */
-    clientDataJSON: string;
-    /**
-     * @maxLength 4000
-     * @pattern ^[\w-]*$
-     */
-    authenticatorData: string;
-    /**
-     * @maxLength 4000
-     * @pattern ^[\w-]*$
-     */
-    signature: string;
-    /**
-     * @maxLength 100
-     * @pattern ^[\w-]*$
-     */
-    userHandle?: string;
-  };
-}
-
 export interface ProfilePatch {
   /**
    * @minLength 1
@@ -471,103 +581,6 @@ export interface MailAccount {
   email: string;
   account_type: "personal" | "business";
   created_at: string;
-}
-
-export interface PasskeyRequestOptions {
-  challenge: string;
-  rpId: string;
-  timeout: number;
-  userVerification: string;
-  [key: string]: any;
-}
-
-export interface Passkey {
-  passkey_id: string;
-  name: string;
-  created_at: string;
-  last_used_at: string | null;
-}
-
-export interface PasskeyCreationOptions {
-  rp: {
-    id: string;
-    name: string;
-  };
-  user: {
-    id: string;
-    name: string;
-    displayName: string;
-  };
-  challenge: string;
-  pubKeyCredParams: {
-    type: "public-key";
-    alg: number;
-  }[];
-  timeout: number;
-  excludeCredentials: {
-    id: string;
-    type: "public-key";
-    transports?: string[];
-  }[];
-  authenticatorSelection: {
-    residentKey: string;
-    userVerification: string;
-    [key: string]: any;
-  };
-  attestation: string;
-  [key: string]: any;
-}
-
-export interface PasskeyRegistration {
-  /**
-   * @minLength 1
-   * @maxLength 1400
-   * @pattern ^[\w-]*$
-   */
-  id: string;
-  /**
-   * @minLength 1
-   * @maxLength 1400
-   * @pattern ^[\w-]*$
-   */
-  rawId: string;
-  type: "public-key";
-  authenticatorAttachment?: "platform" | "cross-platform";
-  /** @default {} */
-  clientExtensionResults?: Record<string, any>;
-  response: {
-    /**
-     * @maxLength 4000
-     * @pattern ^[\w-]*$
-     */
-    clientDataJSON: string;
-    /**
-     * @maxLength 16000
-     * @pattern ^[\w-]*$
-     */
-    attestationObject: string;
-    /**
-     * @maxLength 8000
-     * @pattern ^[\w-]*$
-     */
-    authenticatorData?: string;
-    /** @maxItems 10 */
-    transports?: (
-      | "ble"
-      | "cable"
-      | "hybrid"
-      | "internal"
-      | "nfc"
-      | "smart-card"
-      | "usb"
-    )[];
-    publicKeyAlgorithm?: number;
-    /**
-     * @maxLength 4000
-     * @pattern ^[\w-]*$
-     */
-    publicKey?: string;
-  };
 }
 
 export interface RecoveryAddress {
@@ -1537,9 +1550,7 @@ export interface StorageFsckReport {
   blobs_checked: number;
   objects_checked: number;
   versions_incomplete: number;
-  names_misdirected: number;
   extents_dangling: number;
-  inline_dangling: number;
   extents_without_blob: number;
   blobs_unreferenced: number;
   copies_missing: number;
@@ -1985,6 +1996,7 @@ export namespace V1 {
       password: string;
       /** @pattern ^\d{6}$ */
       totp?: string;
+      passkey?: PasskeyAssertion;
     };
     export type RequestHeaders = {};
     export type ResponseBody = {
@@ -2041,12 +2053,138 @@ export namespace V1 {
       /** @maxLength 256 */
       password: string;
       /** @pattern ^\d{6}$ */
-      totp: string;
+      totp?: string;
+      passkey?: PasskeyAssertion;
       /**
        * @minLength 12
        * @maxLength 256
        */
       new_password: string;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags identity
+   * @name BeginOperatorPasskeyLogin
+   * @summary Start to use a passkey as an operator: returns options for the browser, valid once and for five minutes
+   * @request POST:/v1/operators/passkey/options
+   */
+  export namespace BeginOperatorPasskeyLogin {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = PasskeyRequestOptions;
+  }
+
+  /**
+   * No description
+   * @tags identity
+   * @name LoginOperatorWithPasskey
+   * @summary Log in as an operator with a passkey, which needs neither password nor code
+   * @request POST:/v1/operators/passkey/login
+   */
+  export namespace LoginOperatorWithPasskey {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = {
+      response: PasskeyAssertion;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      operator: Operator;
+      token: string;
+      expires_at: string;
+    };
+  }
+
+  /**
+   * No description
+   * @tags identity
+   * @name ListOperatorPasskeys
+   * @summary List your passkeys as an operator, oldest first
+   * @request GET:/v1/operators/me/passkeys
+   * @secure
+   */
+  export namespace ListOperatorPasskeys {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      data: Passkey[];
+      next_cursor: null;
+    };
+  }
+
+  /**
+   * No description
+   * @tags identity
+   * @name AddOperatorPasskey
+   * @summary Add the passkey that a device made with the options
+   * @request POST:/v1/operators/me/passkeys
+   * @secure
+   */
+  export namespace AddOperatorPasskey {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /**
+       * @minLength 1
+       * @maxLength 128
+       */
+      name: string;
+      response: PasskeyRegistration;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = Passkey;
+  }
+
+  /**
+   * No description
+   * @tags identity
+   * @name BeginOperatorPasskey
+   * @summary Start adding a passkey as an operator: returns options for the browser, valid once and for five minutes
+   * @request POST:/v1/operators/me/passkeys/options
+   * @secure
+   */
+  export namespace BeginOperatorPasskey {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /** @maxLength 256 */
+      password: string;
+      /** @pattern ^\d{6}$ */
+      totp?: string;
+      passkey?: PasskeyAssertion;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = PasskeyCreationOptions;
+  }
+
+  /**
+   * No description
+   * @tags identity
+   * @name DeleteOperatorPasskey
+   * @summary Remove a passkey as an operator. Password and TOTP still log in
+   * @request DELETE:/v1/operators/me/passkeys/{passkey_id}
+   * @secure
+   */
+  export namespace DeleteOperatorPasskey {
+    export type RequestParams = {
+      /** @maxLength 1400 */
+      passkeyId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /** @maxLength 256 */
+      password: string;
+      /** @pattern ^\d{6}$ */
+      totp?: string;
+      passkey?: PasskeyAssertion;
     };
     export type RequestHeaders = {};
     export type ResponseBody = void;
@@ -2114,7 +2252,7 @@ export namespace V1 {
    * No description
    * @tags identity
    * @name UpdateOperator
-   * @summary Change name, role, password or second factor of an operator; all but the name end its sessions
+   * @summary Change name, role, password or second factors of an operator; all but the name end its sessions
    * @request PATCH:/v1/operators/{operator_id}
    * @secure
    */
@@ -2138,6 +2276,8 @@ export namespace V1 {
       password?: string;
       /** Returns a new secret */
       reset_totp?: true;
+      /** Removes all passkeys */
+      reset_passkeys?: true;
     };
     export type RequestHeaders = {};
     export type ResponseBody = ChangedOperator;
@@ -2378,6 +2518,11 @@ export namespace V1 {
       user_ids?: string;
       /** Asks every shard: the answer is as of now, or 503 */
       exact?: "1";
+      /**
+       * `as_of` of the answer is not earlier, or it is 503. With `written_at` of a post, the answer counts that post
+       * @format date-time
+       */
+      min_as_of?: string;
     };
     export type RequestBody = never;
     export type RequestHeaders = {};
@@ -2427,6 +2572,11 @@ export namespace V1 {
       season?: string;
       /** Asks every shard: the answer is as of now, or 503 */
       exact?: "1";
+      /**
+       * `as_of` of the answer is not earlier, or it is 503. With `written_at` of a post, the answer counts that post
+       * @format date-time
+       */
+      min_as_of?: string;
     };
     export type RequestBody = never;
     export type RequestHeaders = {};
@@ -5260,6 +5410,22 @@ export namespace V1 {
     export type RequestBody = CollectorAcknowledgement;
     export type RequestHeaders = {};
     export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags service
+   * @name GetMetrics
+   * @summary Counters of this day and gauges of the stores, for Prometheus
+   * @request GET:/v1/metrics
+   * @secure
+   */
+  export namespace GetMetrics {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = string;
   }
 
   /**

@@ -1,8 +1,7 @@
 /**
- * The object of one season: merges the counts of the shards, answers top lists and pushes them to viewers, and closes
- * the month.
+ * The object of one season: merges the counts of the shards, sends the top list to the views, and closes the month.
  *
- * By design: its load depends on the number of shards and viewers, never on the rate of scores.
+ * By design: its load depends on the number of shards and views, never on the rate of scores or the number of viewers.
  */
 import { DurableObject, RpcTarget } from 'cloudflare:workers';
 import {
@@ -19,15 +18,15 @@ import {
 } from '../../workers/leaderboard/domain/distribution.ts';
 import type { CountAbove } from '../../workers/leaderboard/domain/other-counts.ts';
 import type { CountAnswer, CountReport } from '../../workers/leaderboard/domain/shard-counts.ts';
-import { toListJson } from '../../workers/leaderboard/domain/standings-json.ts';
 import { shardStub, within } from '../../workers/leaderboard/objects.ts';
 import { createClock } from '../../workers/shared/clock.ts';
-import { answerClose } from '../../workers/shared/web-socket.ts';
+import { callInTrace } from '../../workers/shared/invocation.ts';
+import { settingsOf } from '../../workers/shared/settings.ts';
 import { beginClosing, SeasonClosing } from './closing.ts';
 import { type ClosingStep, ClosingStore } from './closing-store.ts';
 import { SeasonCounts } from './season-counts.ts';
 import { SnapshotStore } from './snapshot-store.ts';
-import { type LiveList, Viewers } from './viewers.ts';
+import { ViewFeed } from './view-feed.ts';
 
 /** Time that one call spends on a closing. */
 const ADVANCE_MS = 15_000;
@@ -49,10 +48,7 @@ class ShardLine extends RpcTarget {
 
 export class LeaderboardSeason extends DurableObject<Env> {
   readonly #now: () => number;
-  #address: SeasonAddress = { season: '', shards: 0 };
-  #counts: SeasonCounts | undefined;
-  readonly #viewers: Viewers;
-
+  #opened: { readonly counts: SeasonCounts; readonly feed: ViewFeed } | undefined;
   #store: ClosingStore | undefined;
   #closing: SeasonClosing | undefined;
   #advancing: Promise<boolean> | undefined;
@@ -64,27 +60,10 @@ export class LeaderboardSeason extends DurableObject<Env> {
       this.#store = await ClosingStore.open(ctx.storage);
       this.#closing = new SeasonClosing(env, this.#store, this.#now);
     });
-    this.#viewers = new Viewers(ctx, (limit) => this.#readLive(limit));
   }
 
   /** Creates the object, so that its location is decided. */
   async prepare(): Promise<void> {}
-
-  /** Opens a viewer's connection, as a WebSocket or an event stream. Parameters: `?season=&shards=&limit=&client=&per_client=`. */
-  override async fetch(request: Request): Promise<Response> {
-    const query = new URL(request.url).searchParams;
-    this.#address = { season: query.get('season') ?? '', shards: Number(query.get('shards')) };
-    const limit = Number(query.get('limit'));
-    const viewer = { limit, client: query.get('client') ?? '', perClient: Number(query.get('per_client') ?? Infinity) };
-    return this.#viewers.open(request, viewer, this.#readLive(limit));
-  }
-
-  /** Ignores messages of viewers. `ping` is answered without waking the object. */
-  override webSocketMessage(): void {}
-
-  override webSocketClose(socket: WebSocket, code: number, reason: string): void {
-    answerClose(socket, code, reason);
-  }
 
   /** Opens a session for a shard with changes. The platform counts all exchanges of a session as one request. */
   async openLine(address: SeasonAddress): Promise<ShardLine> {
@@ -92,15 +71,24 @@ export class LeaderboardSeason extends DurableObject<Env> {
   }
 
   async #exchange(address: SeasonAddress, report: CountReport): Promise<CountAnswer> {
-    const counts = this.#open(address);
+    const { counts, feed } = this.#open(address);
     const isUsed = counts.apply(report);
-    if (isUsed && (report.buckets ?? report.top) !== null) this.#viewers.plan();
+    if (isUsed && report.top !== null) feed.plan();
     await counts.pullStale(report.shard);
     return counts.answer(report, isUsed);
   }
 
-  async top(address: SeasonAddress, limit: number): Promise<TopList> {
-    return (await this.#refresh(address)).top(limit);
+  /** Number of players, by the last counts. */
+  async players(address: SeasonAddress): Promise<number> {
+    return (await this.#refresh(address)).merged.players;
+  }
+
+  /** Registers a view for changes of the top list. @param minAsOf the list is as of this time or later, if possible. */
+  async watch(address: SeasonAddress, view: string, minAsOf: number): Promise<TopList> {
+    const { counts, feed } = this.#open(address);
+    feed.register(view);
+    await counts.pullStale(null, minAsOf);
+    return counts.top();
   }
 
   /** The shards, and whether each answers. */
@@ -110,22 +98,23 @@ export class LeaderboardSeason extends DurableObject<Env> {
 
   /** Players of some shards above each score, by their last counts, for readers of a board with a silent shard. */
   async countAbove(address: SeasonAddress, shards: readonly number[], scores: readonly number[]) {
-    const { merged } = this.#open(address);
+    const { merged } = this.#open(address).counts;
     const asOf = Math.min(...shards.map((shard) => merged.countedAt(shard)));
     return { asOf, above: scores.map((score) => merged.countAbove(score, shards).above) };
   }
 
   /** Reloads the counts of a shard after a player was erased, also in the snapshot. @throws if it does not answer. */
   async reload(address: SeasonAddress, shard: number): Promise<void> {
-    await this.#open(address).reload(shard);
-    this.#viewers.plan();
+    const { counts, feed } = this.#open(address);
+    await counts.reload(shard);
+    feed.plan();
   }
 
   /** The players in each of at most `rangesMax` ranges of scores. */
   async distribution(address: SeasonAddress, rangesMax: number): Promise<Distribution> {
     const counts = await this.#refresh(address);
     const { players, least } = counts.merged;
-    const { entries, asOf } = counts.top(1);
+    const { entries, asOf } = counts.top();
     if (players === 0) return { ranges: [], players, asOf };
     const ranges = decideRanges(least, Math.max(least, entries[0]?.score ?? least), rangesMax);
     const above = ranges.slice(0, -1).map(({ to }) => counts.merged.countAbove(to));
@@ -164,7 +153,7 @@ export class LeaderboardSeason extends DurableObject<Env> {
   async close({ season, shards }: SeasonAddress): Promise<{ step: ClosingStep; players: number }> {
     const store = this.#store as ClosingStore;
     if (store.read() === null) {
-      this.#viewers.closeAll();
+      await this.#open({ season, shards }).feed.end();
       store.write(beginClosing(season, shards, this.#now()));
     }
     await this.#advance();
@@ -172,8 +161,13 @@ export class LeaderboardSeason extends DurableObject<Env> {
     return { step: closing?.step ?? 'seal', players: closing?.progress.sealed.players ?? 0 };
   }
 
+  async inTrace(traceId: string, method: string, args: unknown[]): Promise<unknown> {
+    return callInTrace(this, this.env, traceId, method, args);
+  }
+
   override async alarm(): Promise<void> {
-    await this.#advance();
+    // Cron continues the closing once the deployment serves the leaderboard again.
+    if (settingsOf(this.env).PRODUCTS.includes('leaderboard')) await this.#advance();
   }
 
   /** Runs once at a time. Concurrent callers wait for the run. */
@@ -198,23 +192,18 @@ export class LeaderboardSeason extends DurableObject<Env> {
     return false;
   }
 
-  #open(address: SeasonAddress): SeasonCounts {
-    this.#address = address;
-    this.#counts ??= new SeasonCounts(this.env, new SnapshotStore(this.ctx.storage), address, this.#now);
-    return this.#counts;
+  #open(address: SeasonAddress) {
+    if (this.#opened === undefined) {
+      const store = new SnapshotStore(this.ctx.storage);
+      const counts = new SeasonCounts(this.env, store, address, this.#now);
+      this.#opened = { counts, feed: new ViewFeed(this.env, store, address.season, () => counts.top()) };
+    }
+    return this.#opened;
   }
 
   async #refresh(address: SeasonAddress): Promise<SeasonCounts> {
-    const counts = this.#open(address);
+    const { counts } = this.#open(address);
     await counts.pullStale();
     return counts;
-  }
-
-  async #readLive(limit: number): Promise<LiveList> {
-    const { season } = this.#address;
-    const { entries, players, asOf } = await this.top(this.#address, limit);
-    const next = players > entries.length ? (entries.at(-1) ?? null) : null;
-    const list = toListJson(season, { entries, players, asOf, next });
-    return { message: JSON.stringify(list), shown: JSON.stringify(list.data) };
   }
 }

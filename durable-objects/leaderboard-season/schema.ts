@@ -1,4 +1,4 @@
-/** Tables of a season object: the last counts of its shards, and the progress of its closing. Times are milliseconds since 1970 UTC. */
+/** Tables of a season object: the last counts of its shards, its views, and the progress of its closing. Times are milliseconds since 1970 UTC. */
 import { blob, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import type { ClosingStep } from './closing-store.ts';
 
@@ -14,6 +14,9 @@ export const snapshot = sqliteTable('snapshot', {
   /** JSON of the shard's best players. */
   top: text('top').notNull(),
 });
+
+/** Views that get each change of the top list. */
+export const view = sqliteTable('view', { name: text('name').primaryKey() });
 
 /** One row with the id 1, created when the closing begins. */
 export const closing = sqliteTable('closing', {

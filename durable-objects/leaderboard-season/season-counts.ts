@@ -91,16 +91,10 @@ export class SeasonCounts {
     return Math.min(this.#now(), this.merged.asOf);
   }
 
-  top(limit: number): TopList {
-    this.#top ??= rankRun(
-      mergeStandings(
-        this.#shards.map(({ top }) => top),
-        TOP_ENTRIES,
-      ),
-      0,
-      1,
-    );
-    return { entries: this.#top.slice(0, limit), players: this.merged.players, asOf: this.asOf };
+  top(): TopList {
+    const lists = this.#shards.map(({ top }) => top);
+    this.#top ??= rankRun(mergeStandings(lists, TOP_ENTRIES), 0, 1);
+    return { entries: this.#top, players: this.merged.players, asOf: this.asOf };
   }
 
   status(): ShardStatus[] {
@@ -112,13 +106,14 @@ export class SeasonCounts {
     }));
   }
 
-  /** Pulls the counts of shards that are older than a second. Waits a short time. */
-  async pullStale(except: number | null = null): Promise<void> {
+  /** Pulls the counts of shards that are older than a second, or than a given time. Waits a short time. */
+  async pullStale(except: number | null = null, minAsOf = 0): Promise<void> {
     const now = this.#now();
-    const stale = this.#shards.filter(
-      ({ shard, failedAt }) =>
-        shard !== except && isStale(this.merged.countedAt(shard), now) && (failedAt === 0 || isStale(failedAt, now)),
-    );
+    const stale = this.#shards.filter(({ shard, failedAt }) => {
+      const at = this.merged.countedAt(shard);
+      const isSkipped = shard === except || (failedAt !== 0 && !isStale(failedAt, now));
+      return !isSkipped && (isStale(at, now) || at < minAsOf);
+    });
     if (stale.length === 0) return;
     const late = new Promise((resolve) => setTimeout(resolve, REFRESH_MS));
     await Promise.race([Promise.all(stale.map((shard) => this.#pull(shard))), late]);

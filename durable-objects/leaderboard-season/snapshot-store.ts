@@ -1,4 +1,4 @@
-/** Snapshots of the counts of each shard. `ClosingStore.open` creates the table. */
+/** Snapshots of the counts of each shard, and the views to feed. `ClosingStore.open` creates the tables. */
 import type { ScoreBuckets } from '../../workers/leaderboard/domain/score-buckets.ts';
 import type { TopEntry } from '../../workers/leaderboard/domain/standing.ts';
 
@@ -31,6 +31,18 @@ export class SnapshotStore {
         top: JSON.parse(String(top)),
       };
     });
+  }
+
+  readViews(): string[] {
+    return [...this.#sql.exec('SELECT name FROM view').raw()].map(([name]) => String(name));
+  }
+
+  addView(name: string): void {
+    this.#sql.exec('INSERT OR IGNORE INTO view(name) VALUES (?)', name);
+  }
+
+  removeView(name: string): void {
+    this.#sql.exec('DELETE FROM view WHERE name = ?', name);
   }
 
   write({ shard, at, bits, buckets: { lows, counts }, top }: ShardSnapshot): void {

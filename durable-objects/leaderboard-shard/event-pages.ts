@@ -2,7 +2,7 @@
  * The events of a shard, in the order in which they were counted: stored pages up to the checkpoint, then pages in memory
  * that the log stores. A filter in memory says which page may have an event.
  */
-import { EventFilter } from '../../workers/leaderboard/domain/event-filter.ts';
+import { EventFilter, wordOf } from '../../workers/leaderboard/domain/event-filter.ts';
 import { EVENTS_PER_PAGE, EventPage, type PlayerEvent } from '../../workers/leaderboard/domain/event-page.ts';
 import type { ShardStore } from './store.ts';
 
@@ -28,7 +28,7 @@ export class EventPages {
   }
 
   find(slot: number, hash: Uint8Array): PlayerEvent | null {
-    for (const id of this.#load().pagesOf(slot, hash, this.#first || this.#nextId)) {
+    for (const id of this.#load().pagesOf(wordOf(slot, hash), this.#first || this.#nextId)) {
       const stored = id < this.#nextId ? this.#store.readEventPage(id)?.page : undefined;
       const page = stored === undefined ? this.#open[id - this.#nextId] : EventPage.from(stored);
       const event = page?.find(slot, hash);
@@ -45,12 +45,12 @@ export class EventPages {
       this.#open.push(page);
     }
     page.add(event);
-    this.#filter?.add(event.slot, event.hash, this.#nextId + this.#open.length - 1);
+    this.#filter?.add(wordOf(event.slot, event.hash), this.#nextId + this.#open.length - 1);
   }
 
   /** Stores the pages in memory. @param at seconds since 1970. */
   flush(at: number): void {
-    for (const page of this.#open) this.#store.writeEventPage(this.#nextId++, at, page.pack());
+    for (const page of this.#open) this.#store.writeEventPage(this.#nextId++, at, page);
     this.#open = [];
     [this.#first] = this.#store.pageRange();
   }
@@ -61,7 +61,7 @@ export class EventPages {
       const stored = this.#store.readEventPage(id);
       if (stored === null) continue;
       const page = EventPage.from(stored.page);
-      if (page.erase(slot)) this.#store.writeEventPage(id, stored.at, page.pack());
+      if (page.erase(slot)) this.#store.writeEventPage(id, stored.at, page);
     }
   }
 
@@ -77,11 +77,8 @@ export class EventPages {
     if (this.#filter !== null) return this.#filter;
     const [first, last] = this.#store.pageRange();
     const filter = new EventFilter((last - first + 1 + this.#open.length) * EVENTS_PER_PAGE);
-    const add = (page: EventPage, id: number) => {
-      for (let place = 0; place < page.size; place++) filter.add(page.slotAt(place), page.hashAt(place), id);
-    };
-    for (const [id, stored] of this.#store.readEventPages()) add(EventPage.from(stored), id);
-    for (const [i, page] of this.#open.entries()) add(page, this.#nextId + i);
+    for (const [id, words] of this.#store.readEventWords()) for (const word of words) filter.add(word, id);
+    for (const [i, page] of this.#open.entries()) for (const word of page.words()) filter.add(word, this.#nextId + i);
     this.#filter = filter;
     return filter;
   }

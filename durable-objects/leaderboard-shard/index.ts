@@ -21,6 +21,7 @@ import type { CountReport } from '../../workers/leaderboard/domain/shard-counts.
 import type { StandingKey, TopEntry } from '../../workers/leaderboard/domain/standing.ts';
 import { seasonStub, shardStub, within } from '../../workers/leaderboard/objects.ts';
 import { createClock } from '../../workers/shared/clock.ts';
+import { callInTrace } from '../../workers/shared/invocation.ts';
 import { logError } from '../../workers/shared/log.ts';
 import { err } from '../../workers/shared/result.ts';
 import { SeasonLink } from './season-link.ts';
@@ -69,18 +70,28 @@ export class LeaderboardShard extends DurableObject<Env> {
     });
   }
 
+  async inTrace(traceId: string, method: string, args: unknown[]): Promise<unknown> {
+    return callInTrace(this, this.env, traceId, method, args);
+  }
+
   /** Creates the object, so that its location is decided. */
   async prepare(): Promise<void> {}
 
   /** Writes scores in order. Each result is independent; an error changes nothing. */
   async score(address: ShardAddress, updates: readonly ScoreUpdate[]): Promise<ScoreAnswer> {
-    if (this.#isGone) return { results: updates.map(() => err({ kind: 'season_sealed' })), asOf: this.#now() };
+    if (this.#isGone) {
+      const now = this.#now();
+      return { results: updates.map(() => err({ kind: 'season_sealed' })), asOf: now, writtenAt: now };
+    }
     const shard = this.#open(address);
     this.#round ??= this.#beginRound(shard);
     const { updates: all, results } = this.#round;
     const at = all.length;
     all.push(...updates);
-    return { results: (await results).slice(at, at + updates.length), asOf: this.#asOf(shard.board) };
+    const own = (await results).slice(at, at + updates.length);
+    // A report within the same millisecond may lack these scores.
+    const writtenAt = Math.max(this.#now(), shard.board.players.reportedAt + 1);
+    return { results: own, asOf: this.#asOf(shard.board), writtenAt };
   }
 
   #beginRound(shard: OpenShard): Round {

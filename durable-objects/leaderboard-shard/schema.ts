@@ -40,6 +40,8 @@ export const eventPage = sqliteTable('event_page', {
   at: integer('at').notNull(),
   /** Of each event, four bytes each. The first blob, because an erasure reads only this column of most pages. */
   slots: blob('slots').notNull(),
+  /** Of each event, four bytes each. A restarted shard reads only this column to build its filter. */
+  words: blob('words').notNull(),
   records: blob('records').notNull(),
   /** JSON: the player's name at each event, null if it is the user id. Null if all are. */
   userNames: text('user_names'),

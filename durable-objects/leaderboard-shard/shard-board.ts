@@ -12,8 +12,12 @@ import type {
   ScoreUpdate,
   ShardAddress,
 } from '../../workers/leaderboard/domain/board.ts';
-import { hashEvent } from '../../workers/leaderboard/domain/event-hash.ts';
-import { EVENTS_PER_PAGE, EventPage, type PlayerEvent } from '../../workers/leaderboard/domain/event-page.ts';
+import {
+  EVENTS_PER_PAGE,
+  EventPage,
+  hashEvent,
+  type PlayerEvent,
+} from '../../workers/leaderboard/domain/event-page.ts';
 import { parseSeason } from '../../workers/leaderboard/domain/season-name.ts';
 import { ShardCounts } from '../../workers/leaderboard/domain/shard-counts.ts';
 import { ABSENT } from '../../workers/leaderboard/domain/slot-keys.ts';

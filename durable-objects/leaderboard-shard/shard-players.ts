@@ -16,6 +16,8 @@ export class ShardPlayers {
   readonly #hidden: Map<number, Move>;
   #newest: number;
   #nextSlot: number;
+  /** When the last report was made. Later scores are not in it. */
+  reportedAt = 0;
   /** Players of the last reported top list, by slot, so that the next list need not be read from SQL. */
   #topNames = new Map<number, PlayerRow>();
   /** The lowest score in that list. A player outside the list with at most this score changes no top list. */
@@ -102,6 +104,7 @@ export class ShardPlayers {
 
   /** @param asked the generation of a season that requests the report. */
   makeReport(now: number, asked?: string): CountReport {
+    this.reportedAt = now;
     return this.counts.report(this.index, now, () => this.#readTop(), asked);
   }
 

@@ -3,7 +3,7 @@ import { drizzle } from 'drizzle-orm/durable-sqlite';
 import { migrate } from 'drizzle-orm/durable-sqlite/migrator';
 import migrations from '../../migrations/leaderboard-shard/migrations.js';
 import type { ShardAddress } from '../../workers/leaderboard/domain/board.ts';
-import type { StoredPage } from '../../workers/leaderboard/domain/event-page.ts';
+import type { EventPage, StoredPage } from '../../workers/leaderboard/domain/event-page.ts';
 
 export interface PlayerRow {
   readonly slot: number;
@@ -153,9 +153,10 @@ export class ShardStore {
     this.#sql.exec('DELETE FROM log');
   }
 
-  *readEventPages(): Generator<[id: number, page: StoredPage]> {
-    for (const [id, slots, records] of this.#sql.exec('SELECT id, slots, records FROM event_page ORDER BY id').raw()) {
-      yield [id as number, toStoredPage(slots, records, null)];
+  /** The words of all events, by page. */
+  *readEventWords(): Generator<[id: number, words: Uint32Array]> {
+    for (const [id, words] of this.#sql.exec('SELECT id, words FROM event_page').raw()) {
+      yield [id as number, new Uint32Array(words as ArrayBuffer)];
     }
   }
 
@@ -176,9 +177,11 @@ export class ShardStore {
   }
 
   /** @param at seconds since 1970. */
-  writeEventPage(id: number, at: number, { slots, records, userNames }: StoredPage): void {
-    const query = 'INSERT OR REPLACE INTO event_page(id, at, slots, records, user_names) VALUES (?, ?, ?, ?, ?)';
-    this.#sql.exec(query, id, at, slots, records, userNames);
+  writeEventPage(id: number, at: number, page: EventPage): void {
+    const { slots, records, userNames } = page.pack();
+    const query =
+      'INSERT OR REPLACE INTO event_page(id, at, slots, words, records, user_names) VALUES (?, ?, ?, ?, ?, ?)';
+    this.#sql.exec(query, id, at, slots, new Uint8Array(page.words().buffer), records, userNames);
   }
 
   /** The first and the last stored page; 0 without pages. */

@@ -19,7 +19,9 @@
  *
  * By design: a view (All, Flagged) holds nothing, so nothing can be moved into it. All and Flagged omit Junk and Trash.
  */
+import { runInvocation } from '../../workers/shared/invocation.ts';
 import { ok, type Result } from '../../workers/shared/result.ts';
+import { settingsOf } from '../../workers/shared/settings.ts';
 import { answerClose } from '../../workers/shared/web-socket.ts';
 import { runWakes } from './alarm/wakes.ts';
 import type { EventMessage } from './calls/listeners.ts';
@@ -30,6 +32,9 @@ import { type MailboxRow, type NewMailbox, readMailbox, writeMailbox } from './d
 import { createRoleFolders } from './messages/folder-store.ts';
 
 export type { ReadError } from './calls/message-calls.ts';
+
+/** Time between two looks at PRODUCTS while it does not include mail. */
+const ABSENT_MS = 3_600_000;
 
 export interface MailboxProfile extends MailboxRow {
   readonly state: string;
@@ -109,16 +114,20 @@ export class Mailbox extends OutboxCalls {
   }
 
   override async alarm(): Promise<void> {
+    // Mail that waits stays until the deployment serves mail again.
+    if (!settingsOf(this.env).PRODUCTS.includes('mail')) return this.ctx.storage.setAlarm(Date.now() + ABSENT_MS);
     const { database, memory, now, ledgerDelayMs } = this.transactions;
     const userId = readMailbox(database.sql)?.userId;
     if (userId === undefined) return;
     const jobs = this.ctx.exports.MailboxJobs;
     const waitUntil = (work: Promise<unknown>) => this.ctx.waitUntil(work);
-    try {
-      await runWakes({ database, memory, jobs, userId, now, waitUntil, ledgerDelayMs });
-    } finally {
-      this.transactions.announce();
-      await this.transactions.armAlarm();
-    }
+    await runInvocation(this.env, undefined, async () => {
+      try {
+        await runWakes({ database, memory, jobs, userId, now, waitUntil, ledgerDelayMs });
+      } finally {
+        this.transactions.announce();
+        await this.transactions.armAlarm();
+      }
+    });
   }
 }

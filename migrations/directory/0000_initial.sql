@@ -100,17 +100,21 @@ CREATE TABLE `recovery_address` (
 --> statement-breakpoint
 CREATE TABLE `passkey` (
 	`passkey_id` text PRIMARY KEY NOT NULL,
-	`user_id` text NOT NULL,
+	`user_id` text,
+	`operator_id` text,
 	`name` text NOT NULL,
 	`public_key` text NOT NULL,
 	`counter` integer NOT NULL,
 	`transports` text NOT NULL,
 	`created_at` integer NOT NULL,
 	`last_used_at` integer,
-	FOREIGN KEY (`user_id`) REFERENCES `user`(`user_id`) ON UPDATE no action ON DELETE cascade
+	FOREIGN KEY (`user_id`) REFERENCES `user`(`user_id`) ON UPDATE no action ON DELETE cascade,
+	FOREIGN KEY (`operator_id`) REFERENCES `operator`(`operator_id`) ON UPDATE no action ON DELETE cascade,
+	CONSTRAINT "passkey_owner" CHECK(("passkey"."user_id" IS NULL) <> ("passkey"."operator_id" IS NULL))
 );
 --> statement-breakpoint
 CREATE INDEX `passkey_user` ON `passkey` (`user_id`);--> statement-breakpoint
+CREATE INDEX `passkey_operator` ON `passkey` (`operator_id`);--> statement-breakpoint
 CREATE TABLE `operator` (
 	`operator_id` text PRIMARY KEY NOT NULL,
 	`login` text NOT NULL,

@@ -23,3 +23,7 @@ CREATE TABLE `snapshot` (
 	`buckets` blob NOT NULL,
 	`top` text NOT NULL
 );
+--> statement-breakpoint
+CREATE TABLE `view` (
+	`name` text PRIMARY KEY NOT NULL
+);

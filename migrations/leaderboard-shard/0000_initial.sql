@@ -11,6 +11,7 @@ CREATE TABLE `event_page` (
 	`id` integer PRIMARY KEY NOT NULL,
 	`at` integer NOT NULL,
 	`slots` blob NOT NULL,
+	`words` blob NOT NULL,
 	`records` blob NOT NULL,
 	`user_names` text
 );

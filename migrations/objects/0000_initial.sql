@@ -19,7 +19,9 @@ CREATE TABLE `bucket` (
 	`versioning_seq` integer NOT NULL,
 	`seal` text,
 	`slots` text NOT NULL,
-	`newest` blob
+	`newest` blob,
+	`generation` integer,
+	`object_lock` text
 );
 --> statement-breakpoint
 CREATE UNIQUE INDEX `bucket_bucket_id_unique` ON `bucket` (`bucket_id`);--> statement-breakpoint
@@ -30,6 +32,18 @@ CREATE TABLE `change` (
 	`key` text NOT NULL,
 	PRIMARY KEY(`epoch`, `bucket`, `name`, `key`)
 ) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `event` (
+	`id` integer PRIMARY KEY NOT NULL,
+	`bucket` integer NOT NULL,
+	`name` blob NOT NULL,
+	`kind` text NOT NULL,
+	`sequencer` text NOT NULL,
+	`occurred_at` integer NOT NULL,
+	`facts` text NOT NULL,
+	`attempts` integer DEFAULT 0 NOT NULL,
+	`due_at` integer NOT NULL
+);
 --> statement-breakpoint
 CREATE TABLE `extent` (
 	`object_id` blob NOT NULL,
@@ -60,19 +74,25 @@ CREATE TABLE `guard` (
 	CONSTRAINT "source_gone" CHECK(reason <> 'source_gone'),
 	CONSTRAINT "parts_changed" CHECK(reason <> 'parts_changed'),
 	CONSTRAINT "still_referenced" CHECK(reason <> 'still_referenced'),
-	CONSTRAINT "not_empty" CHECK(reason <> 'not_empty')
+	CONSTRAINT "not_empty" CHECK(reason <> 'not_empty'),
+	CONSTRAINT "stale_configuration" CHECK(reason <> 'stale_configuration'),
+	CONSTRAINT "stale_identity" CHECK(reason <> 'stale_identity'),
+	CONSTRAINT "object_locked" CHECK(reason <> 'object_locked'),
+	CONSTRAINT "quota_exceeded" CHECK(reason <> 'quota_exceeded')
 );
 --> statement-breakpoint
-CREATE TABLE `inline` (
-	`object_id` blob PRIMARY KEY NOT NULL,
-	`bucket` integer NOT NULL,
-	`name` blob NOT NULL,
-	`ord` blob NOT NULL,
-	`size` integer NOT NULL,
-	`crc32` integer NOT NULL,
-	`epoch` integer DEFAULT 0 NOT NULL,
-	`data` text NOT NULL
-) WITHOUT ROWID;
+CREATE TABLE `identity` (
+	`one` integer PRIMARY KEY NOT NULL,
+	`generation` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE `lifecycle` (
+	`bucket` integer PRIMARY KEY NOT NULL,
+	`due_at` integer NOT NULL,
+	`started_at` integer,
+	`cursor` text,
+	`counts` text
+);
 --> statement-breakpoint
 CREATE TABLE `part` (
 	`upload_id` text NOT NULL,
@@ -83,6 +103,17 @@ CREATE TABLE `part` (
 	`checksums` text,
 	`modified_at` integer NOT NULL,
 	PRIMARY KEY(`upload_id`, `part_number`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `quota` (
+	`kind` text NOT NULL,
+	`subject` text NOT NULL,
+	`bytes_used` integer NOT NULL,
+	`objects_used` integer NOT NULL,
+	`bytes_share` integer,
+	`objects_share` integer,
+	`lease` integer NOT NULL,
+	PRIMARY KEY(`kind`, `subject`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE TABLE `receipt` (
@@ -111,6 +142,9 @@ CREATE TABLE `upload` (
 	`metadata` text NOT NULL,
 	`tags` text,
 	`acl` text,
+	`lock_mode` text,
+	`retain_until` integer,
+	`legal_hold` integer DEFAULT 0 NOT NULL,
 	`checksum_algorithm` text,
 	`checksum_type` text,
 	`state` text NOT NULL,
@@ -123,11 +157,11 @@ CREATE TABLE `upload` (
 --> statement-breakpoint
 CREATE INDEX `upload_due` ON `upload` (`due_at`);--> statement-breakpoint
 CREATE TABLE `version` (
+	`id` integer PRIMARY KEY NOT NULL,
 	`bucket` integer NOT NULL,
 	`name` blob NOT NULL,
 	`ord` blob NOT NULL,
 	`slot` integer NOT NULL,
-	`live` integer NOT NULL,
 	`is_null` integer NOT NULL,
 	`is_marker` integer NOT NULL,
 	`object_id` blob NOT NULL,
@@ -141,7 +175,14 @@ CREATE TABLE `version` (
 	`tags` text,
 	`acl` text,
 	`taken_down` integer,
-	PRIMARY KEY(`bucket`, `name`, `ord`)
-) WITHOUT ROWID;
+	`lock_mode` text,
+	`retain_until` integer,
+	`legal_hold` integer DEFAULT 0 NOT NULL,
+	`blob_id` blob,
+	`blob_start` integer,
+	`crc32` integer,
+	`data` text
+);
 --> statement-breakpoint
-CREATE UNIQUE INDEX `version_live` ON `version` (`bucket`,`name`) WHERE live = 1;
+CREATE UNIQUE INDEX `version_key` ON `version` (`bucket`,`name`,`ord`);--> statement-breakpoint
+CREATE INDEX `version_blob` ON `version` (`blob_id`) WHERE blob_id IS NOT NULL;

@@ -96,6 +96,35 @@ describe.skipIf(!hasChromium)('a conversation', () => {
     await page.context().close();
   });
 
+  it('sends one version of a message whose answer was lost before the send was undone', async () => {
+    const user = await registerUser(server, 'doubter');
+    const { page } = await signIn(server, browser, user);
+    await page.keyboard.press('c');
+    await page.getByLabel('To', { exact: true }).fill('friend@outside.test');
+    await page.getByLabel('Subject').fill('Only once');
+    await text(page).fill('first version');
+    // The server gets the message, and this page does not get the answer.
+    await page.route('**/v1/messages', async (route) => {
+      await route.fetch();
+      await route.abort();
+    });
+    await page.keyboard.press('Control+Enter');
+    await page.getByText('The server cannot be reached. The message is saved').waitFor();
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await eventually(() => text(page).inputValue()).toContain('first version');
+    await page.unroute('**/v1/messages');
+    await text(page).fill('second version');
+    await page.keyboard.press('Control+Enter');
+    await page.getByText('An earlier version of this message was sent.').waitFor();
+    await eventually(() => text(page).inputValue()).toContain('second version');
+    const sunk = await awaitSunk(server, 'the message', (one) => one.raw.includes('Subject: Only once'));
+    expect(sunk.raw.toString()).toContain('first version');
+    // The user sends the second version all the same.
+    await page.keyboard.press('Control+Enter');
+    await awaitSunk(server, 'the second version', (one) => one.raw.includes('second version'));
+    await page.context().close();
+  });
+
   it('forwards the HTML of a newsletter with its picture, and nothing that it did not show', async () => {
     const { user, page, troubles } = await openNewsletter('forwarder');
     await page.keyboard.press('f');

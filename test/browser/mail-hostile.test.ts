@@ -154,7 +154,7 @@ describe.skipIf(!hasChromium)('hostile HTML', () => {
     expect(asked.filter((url) => !own.some((start) => url.startsWith(start)))).toEqual([]);
     expect(new URL(page.url()).pathname).toBe('/_/mail');
     await page.keyboard.press('?');
-    await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
   }
 
   it('is harmless after the server has sanitised it', async () => {

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { awaitMessage, awaitSunk, listFolder, registerUser } from '../support/mail.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 import { eventually, hasChromium, launchChromium, TIMEOUT_MS } from './chromium.ts';
-import { importLetters, letter, messageText, openRow, row, signIn, subjects } from './mail-page.ts';
+import { importLetters, letter, messageText, openRow, row, signIn, signOut, subjects } from './mail-page.ts';
 
 describe.skipIf(!hasChromium)('mail without a network', () => {
   let server: TestServer;
@@ -134,7 +134,7 @@ describe.skipIf(!hasChromium)('mail without a network', () => {
           }),
       );
     await eventually(kept).toBeGreaterThan(2);
-    await page.getByRole('button', { name: 'Sign out' }).first().click();
+    await signOut(page);
     await page.getByLabel('Password').waitFor();
     await eventually(kept).toBe(0);
     await page.context().close();

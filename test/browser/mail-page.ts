@@ -85,9 +85,14 @@ export async function signIn(
 }
 
 export async function enter(page: Page, address: string): Promise<void> {
-  await page.getByLabel('Address', { exact: true }).fill(address);
+  await page.getByLabel(/^Address/).fill(address);
   await page.getByLabel('Password').fill(PASSWORD);
   await page.keyboard.press('Enter');
+}
+
+export async function signOut(page: Page): Promise<void> {
+  await page.getByRole('button', { name: /^Account of/ }).click();
+  await page.getByRole('button', { name: 'Sign out' }).click();
 }
 
 /** Confirms the session in the dialog that a sensitive action opens. */

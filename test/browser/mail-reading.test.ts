@@ -109,7 +109,7 @@ describe.skipIf(!hasChromium)('a message that is read', () => {
     await messageText(page, 'On paper.').waitFor();
     await page.emulateMedia({ media: 'print' });
     expect(await messageText(page, 'On paper.').isVisible()).toBe(true);
-    for (const hidden of ['.top-bar', '.folders', '.list-pane', '.reader-toolbar', '.message-actions'])
+    for (const hidden of ['.rail', '.page-bar', '.folders', '.list-pane', '.reader-toolbar', '.message-actions'])
       expect([hidden, await page.locator(hidden).isVisible()]).toEqual([hidden, false]);
     await page.context().close();
   });

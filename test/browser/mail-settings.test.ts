@@ -52,7 +52,7 @@ describe.skipIf(!hasChromium)('the mailbox and its settings', () => {
     await pollingPage.getByLabel('Address').fill(user.email);
     await pollingPage.getByLabel('Password').fill('correct horse battery');
     await pollingPage.keyboard.press('Enter');
-    await pollingPage.getByText('All done.').waitFor();
+    await pollingPage.getByText('Your inbox is empty.').waitFor();
     await eventually(() => polls.length).toBeGreaterThan(0);
     await deliver(server, user, letter(user, 'Through the wall', 'By poll.'));
     await row(pollingPage, 'Through the wall').waitFor();
@@ -274,7 +274,7 @@ describe.skipIf(!hasChromium)('the mailbox and its settings', () => {
     const isOnRow = () => page.evaluate(() => document.activeElement?.matches('.message-row .row-body') ?? false);
     await eventually(isOnRow).toBe(true);
     await page.keyboard.press('?');
-    await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
     await page.keyboard.press('Escape');
     await eventually(isOnRow).toBe(true);
     await page.keyboard.press('c');

@@ -14,6 +14,7 @@ import {
   openRow,
   row,
   signIn,
+  signOut,
   subjects,
   totp,
 } from './mail-page.ts';
@@ -113,7 +114,7 @@ describe.skipIf(!hasChromium)('the mail page', () => {
     await folder(page, 'Trash').click();
     await eventually(() => subjects(page)).toHaveLength(2);
     await press('?');
-    await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
     await expectAccessible(page);
     await press('Escape');
     await press('/');
@@ -239,7 +240,7 @@ describe.skipIf(!hasChromium)('the mail page', () => {
     // Keys still work while the focus is inside the message.
     await frame.getByText('Hello from the outside.').click();
     await page.keyboard.press('?');
-    await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
     expect(troubles.filter((trouble) => !trouble.includes('mail-frame'))).toEqual([]);
     await page.context().close();
   });
@@ -365,7 +366,7 @@ describe.skipIf(!hasChromium)('the mail page', () => {
     await factor.getByRole('button', { name: 'Turn it on' }).click();
     await factor.getByText('Keep these recovery codes').waitFor();
     await expectAccessible(page);
-    await page.getByRole('button', { name: 'Sign out' }).click();
+    await signOut(page);
     await enter(page, 'settler');
     await page.getByLabel('Code from your authenticator').fill(totp(secret, Date.now() + 30_000));
     await page.keyboard.press('Enter');

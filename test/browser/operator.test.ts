@@ -118,7 +118,7 @@ describe.skipIf(!hasChromium)('the operator page', () => {
     await folder(mail.page, 'Sent').click();
     await openRow(mail.page, 'Into the dark');
     const delivery = mail.page.getByRole('region', { name: 'Delivery' });
-    await delivery.getByText('Will be tried again').waitFor();
+    await delivery.getByText('Retrying').waitFor();
     await delivery.getByText(/^Next attempt /).waitFor();
 
     const { page, troubles } = await signIn();

@@ -1,4 +1,4 @@
-/** The bucket's owner and the operator can repair a bucket policy, even one that denies all actions. */
+/** Finding 4: the bucket's owner and the operator can repair a bucket policy, even one that denies all actions. */
 import {
   CreateBucketCommand,
   DeleteBucketCommand,

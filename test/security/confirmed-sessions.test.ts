@@ -1,4 +1,4 @@
-/** A stolen session or app token alone cannot take over an account: findings 5 and 6. */
+/** Findings 5 and 6: a stolen session or app token alone cannot take over an account. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { toCode } from '../../workers/identity/totp.ts';
 import { confirmSession, type MailUser, registerUser } from '../support/mail.ts';

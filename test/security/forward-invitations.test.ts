@@ -1,4 +1,4 @@
-/** Forwarding invitations cannot flood a stranger with mail. */
+/** Finding 3: forwarding invitations cannot flood a stranger with mail. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { awaitSunk, confirmSession, type MailUser, readSink, registerUser } from '../support/mail.ts';
 import { startServer, type TestServer } from '../support/server.ts';

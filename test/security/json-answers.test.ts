@@ -1,4 +1,4 @@
-/** Headers of the JSON APIs, the length of bodies that come without a credential, and the length of error lists. */
+/** Findings 14 and 19: headers of the JSON APIs, the length of bodies that come without a credential, and of error lists. */
 import { request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { confirmSession, registerUser } from '../support/mail.ts';

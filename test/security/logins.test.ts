@@ -1,4 +1,4 @@
-/** Logins, registrations and confirmations are limited per client, and password hashing is bounded. */
+/** Findings 2 and 21: logins, registrations and confirmations are limited per client, and password hashing is bounded. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

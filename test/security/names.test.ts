@@ -1,4 +1,4 @@
-/** Names that deceive: formulas in the season export, reordered or invisible display names, addresses of the operator. */
+/** Findings 15, 16 and 18: formulas in the season export, reordered or invisible names, addresses of the operator. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { confirmSession, registerUser } from '../support/mail.ts';
 import { startServer, type TestServer } from '../support/server.ts';

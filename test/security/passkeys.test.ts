@@ -1,19 +1,12 @@
 /** Passkeys, with a security key in software on Debian's python3-fido2, which shares no code with the server. */
-import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process';
-import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { totp } from '../browser/mail-page.ts';
 import { resetTokenIn } from '../support/account-mail.ts';
 import { type MailUser, registerUser } from '../support/mail.ts';
+import { hasFido2, SecurityKey, withSecurityKey } from '../support/security-key.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 
 const PASSWORD = 'correct horse battery';
-const DEVICE = join(import.meta.dirname, '../support/fido2-device.py');
-/** Debian's Python has the package; another Python may come first on the path. */
-const PYTHON = '/usr/bin/python3';
-const hasFido2 = spawnSync(PYTHON, ['-c', 'import fido2']).status === 0;
-if (!hasFido2 && process.env.CI === 'true') throw new Error('CI lacks python3-fido2');
 
 let server: TestServer;
 let base = '';
@@ -41,26 +34,6 @@ async function call(method: string, path: string, body?: unknown, token: string 
   return { status: response.status, body: (text === '' ? {} : JSON.parse(text)) as Json };
 }
 
-class SecurityKey {
-  readonly #process: ChildProcessWithoutNullStreams = spawn(PYTHON, [DEVICE]);
-  readonly #lines = createInterface(this.#process.stdout)[Symbol.asyncIterator]();
-
-  async ask(request: object): Promise<Json> {
-    this.#process.stdin.write(`${JSON.stringify(request)}\n`);
-    const { value } = await this.#lines.next();
-    return JSON.parse(value ?? '');
-  }
-  create(options: Json, more: object = {}) {
-    return this.ask({ do: 'create', origin: base, options, ...more });
-  }
-  get(options: Json, more: object = {}) {
-    return this.ask({ do: 'get', origin: base, options, ...more });
-  }
-  stop() {
-    this.#process.stdin.end();
-  }
-}
-
 const beginAdding = async (token: string, confirmation: object = { password: PASSWORD }) =>
   (await call('POST', '/v1/me/passkeys/options', confirmation, token)).body;
 const add = (token: string, response: Json, name = 'Key') => call('POST', '/v1/me/passkeys', { name, response }, token);
@@ -71,14 +44,7 @@ const loginByPassword = (email: string, more: object = {}) =>
 const remove = (token: string, id: string, confirmation: object = { password: PASSWORD }) =>
   call('DELETE', `/v1/me/passkeys/${id}`, confirmation, token);
 
-async function withKey<T>(work: (key: SecurityKey) => Promise<T>): Promise<T> {
-  const key = new SecurityKey();
-  try {
-    return await work(key);
-  } finally {
-    key.stop();
-  }
-}
+const withKey = <T>(work: (key: SecurityKey) => Promise<T>): Promise<T> => withSecurityKey(base, work);
 async function addKey(key: SecurityKey, user: MailUser, name = 'Key'): Promise<string> {
   const added = await add(user.token, await key.create(await beginAdding(user.token)), name);
   expect([added.status, added.body.code]).toEqual([201, undefined]);
@@ -158,7 +124,7 @@ describe.skipIf(!hasFido2)('a passkey', () => {
       const refused = await remove(body.token, id, await confirm());
       expect([refused.status, refused.body.code]).toEqual([409, 'last_way_in']);
       // With a spare, one of the two can go. Two removals at once leave one of them.
-      const spare = new SecurityKey();
+      const spare = new SecurityKey(base);
       const options = await beginAdding(body.token, await confirm());
       const spareId = (await add(body.token, await spare.create(options))).body.passkey_id;
       const [first, second] = [await confirm(), { passkey: await spare.get(await beginLogin()) }];

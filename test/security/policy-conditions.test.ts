@@ -1,4 +1,4 @@
-/** Conditions of policies: what cannot be decided never helps the caller, and misspelt keys are refused. */
+/** Finding 13: conditions that cannot be decided never help the caller, and misspelt keys are refused. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Raw, sendRaw } from '../support/s3-raw.ts';
 import { startServer, type TestServer } from '../support/server.ts';

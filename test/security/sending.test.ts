@@ -1,4 +1,4 @@
-/** Sending is limited in recipients, per account and per domain, and what is over a limit stays as one draft (finding 7). */
+/** Finding 7: sending is limited in recipients, per account and per domain, and what is over a limit stays as one draft. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { listFolder, type MailUser, registerUser, until } from '../support/mail.ts';
 import { startServer, type TestServer } from '../support/server.ts';

@@ -1,9 +1,7 @@
 /** Fsck counts of a store that lost nothing. Data that is waiting for collection may still be present. */
 export const SOUND_FSCK = {
   versions_incomplete: 0,
-  names_misdirected: 0,
   extents_dangling: 0,
-  inline_dangling: 0,
   extents_without_blob: 0,
   blobs_unreferenced: 0,
   copies_missing: 0,

@@ -37,7 +37,7 @@ export async function startCloudflare(): Promise<CloudflareStandIn> {
     const isDenied = state.denied.some((pattern) => pattern.test(line));
     const answer: ApiAnswer = isDenied
       ? { status: 403, code: 10000, message: 'Authentication error' }
-      : answerApi(state, request.method ?? 'GET', url, body);
+      : answerApi(state, request.method ?? 'GET', url, body, String(request.headers['cf-r2-jurisdiction'] ?? ''));
     send(response, answer);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -22,6 +22,8 @@ interface Call {
   readonly method: string;
   readonly url: URL;
   readonly body: string;
+  /** Put before the name of a bucket: '' or `eu/`. */
+  readonly bucketPrefix: string;
   /** Parts of the path that the pattern captures. */
   readonly parts: readonly string[];
 }
@@ -64,13 +66,11 @@ const ROUTES: readonly (readonly [RegExp, Handler])[] = [
     withDatabase(({ name }) => ({ result: { bookmark: `bookmark-of-${name}` } })),
   ],
   [/^POST \/A\/d1\/database\/([^/]+)\/(?:query|raw)$/, withDatabase(runSql)],
-  [
-    /^GET \/A\/r2\/buckets$/,
-    ({ state }) => ({ result: { buckets: [...state.buckets.keys()].map((name) => ({ name })) } }),
-  ],
+  [/^GET \/A\/r2\/buckets$/, listBuckets],
   [
     /^GET \/A\/r2\/buckets\/([^/]+)$/,
-    ({ state, parts }) => (state.buckets.has(parts[0] ?? '') ? { result: { name: parts[0] } } : NOT_FOUND),
+    ({ state, parts, bucketPrefix }) =>
+      state.buckets.has(`${bucketPrefix}${parts[0]}`) ? { result: { name: parts[0] } } : NOT_FOUND,
   ],
   [/^POST \/A\/r2\/buckets$/, createBucket],
   [/^DELETE \/A\/r2\/buckets\/([^/]+)$/, deleteBucket],
@@ -96,6 +96,10 @@ const ROUTES: readonly (readonly [RegExp, Handler])[] = [
   ],
   [/^GET \/A\/workers\/scripts\/([^/]+)\/deployments$/, listDeployments],
   [/^GET \/A\/workers\/scripts\/([^/]+)\/versions\/([^/]+)$/, showVersion],
+  [
+    /^GET \/A\/workers\/scripts\/([^/]+)\/settings$/,
+    ({ state, parts }) => ({ result: { bindings: state.scripts.get(parts[0] ?? '')?.bindings ?? [] } }),
+  ],
   [/^GET .*\/settings$/, () => ({ result: { bindings: [] } })],
   [/^POST .*\/assets-upload-session$/, () => ({ result: { jwt: 'done', buckets: [] } })],
   [/^(?:GET|PATCH) \/A\/workers\/workers\/[^/]+$/, () => ({ result: WORKER })],
@@ -106,12 +110,25 @@ const ROUTES: readonly (readonly [RegExp, Handler])[] = [
 ];
 
 /** @returns the answer of the first route that matches. */
-export function answerApi(state: CloudflareState, method: string, url: URL, body: string): ApiAnswer {
+export function answerApi(
+  state: CloudflareState,
+  method: string,
+  url: URL,
+  body: string,
+  bucketJurisdiction: string,
+): ApiAnswer {
   const line = `${method} ${url.pathname.replace(`/accounts/${ACCOUNT_ID}`, '/A')}`;
   for (const [pattern, handle] of ROUTES) {
     const match = pattern.exec(line);
     if (match)
-      return handle({ state, method, url, body, parts: match.slice(1).filter(Boolean).map(decodeURIComponent) });
+      return handle({
+        state,
+        method,
+        url,
+        body,
+        bucketPrefix: bucketJurisdiction && `${bucketJurisdiction}/`,
+        parts: match.slice(1).filter(Boolean).map(decodeURIComponent),
+      });
   }
   return { status: 404, code: 7003, message: `The stand-in does not implement ${line}` };
 }
@@ -134,9 +151,13 @@ function toDatabase({ uuid, name, replication }: StoredDatabase) {
 }
 
 function createDatabase({ state, body }: Call): ApiAnswer {
-  const { name, primary_location_hint } = parse<{ name: string; primary_location_hint?: string }>(body);
+  const { name, primary_location_hint, jurisdiction } = parse<{
+    name: string;
+    primary_location_hint?: string;
+    jurisdiction?: string;
+  }>(body);
   if (state.databases.has(name)) return { code: 7502, message: `A database with the name ${name} already exists` };
-  const database = newDatabase(name, primary_location_hint);
+  const database = newDatabase(name, primary_location_hint, jurisdiction);
   state.databases.set(name, database);
   return { result: toDatabase(database) };
 }
@@ -167,15 +188,25 @@ function runSql({ sql }: StoredDatabase, { body }: Call): ApiAnswer {
   }
 }
 
-function createBucket({ state, body }: Call): ApiAnswer {
+function listBuckets({ state, bucketPrefix }: Call): ApiAnswer {
+  const keys = [...state.buckets.keys()].filter((key) =>
+    bucketPrefix === '' ? !key.includes('/') : key.startsWith(bucketPrefix),
+  );
+  return { result: { buckets: keys.map((key) => ({ name: key.slice(bucketPrefix.length) })) } };
+}
+
+function createBucket({ state, body, bucketPrefix }: Call): ApiAnswer {
   const { name, locationHint } = parse<{ name: string; locationHint?: string }>(body);
-  if (state.buckets.has(name))
+  const key = `${bucketPrefix}${name}`;
+  if (locationHint && bucketPrefix) return { code: 10005, message: 'A bucket has a jurisdiction or a location hint' };
+  if (state.buckets.has(key))
     return { status: 409, code: 10004, message: 'The bucket you tried to create already exists' };
-  state.buckets.set(name, { region: locationHint, objects: 0 });
+  state.buckets.set(key, { region: locationHint, objects: 0 });
   return { result: { name } };
 }
 
-function deleteBucket({ state, parts: [name = ''] }: Call): ApiAnswer {
+function deleteBucket({ state, parts, bucketPrefix }: Call): ApiAnswer {
+  const name = `${bucketPrefix}${parts[0]}`;
   if ((state.buckets.get(name)?.objects ?? 0) > 0)
     return { status: 409, code: 10008, message: 'The bucket you tried to delete is not empty' };
   return state.buckets.delete(name) ? { result: {} } : NOT_FOUND;
@@ -190,9 +221,9 @@ function listQueues({ state, url }: Call): ApiAnswer {
 }
 
 function createQueue({ state, body }: Call): ApiAnswer {
-  const { queue_name } = parse<{ queue_name: string }>(body);
+  const { queue_name, jurisdiction } = parse<{ queue_name: string; jurisdiction?: string }>(body);
   if (state.queues.has(queue_name)) return { status: 409, code: 11009, message: 'Queue name is already taken' };
-  state.queues.set(queue_name, { queue_id: crypto.randomUUID(), queue_name, consumers: [] });
+  state.queues.set(queue_name, { queue_id: crypto.randomUUID(), queue_name, jurisdiction, consumers: [] });
   return { result: state.queues.get(queue_name) };
 }
 

@@ -22,6 +22,7 @@ export interface Script {
 export interface StoredQueue {
   readonly queue_id: string;
   readonly queue_name: string;
+  readonly jurisdiction?: string | undefined;
   readonly consumers: { consumer_id: string; type: string; script: string }[];
 }
 
@@ -29,6 +30,7 @@ export interface StoredDatabase {
   readonly uuid: string;
   readonly name: string;
   readonly region: string | undefined;
+  readonly jurisdiction: string | undefined;
   readonly sql: DatabaseSync;
   replication: string;
 }
@@ -40,7 +42,7 @@ export interface CloudflareState {
   readonly records: DnsRecord[];
   readonly scripts: Map<string, Script>;
   readonly databases: Map<string, StoredDatabase>;
-  /** Buckets: name → region and number of objects. */
+  /** Buckets: name → region and number of objects. Those of a jurisdiction are `eu/name`. */
   readonly buckets: Map<string, { region: string | undefined; objects: number }>;
   readonly queues: Map<string, StoredQueue>;
   /** `METHOD path` that the token may not call. */
@@ -55,8 +57,15 @@ export interface CloudflareState {
 
 export const newScript = (): Script => ({ bindings: [], secrets: new Map(), uploads: 0, tag: undefined });
 
-export function newDatabase(name: string, region?: string): StoredDatabase {
-  return { uuid: crypto.randomUUID(), name, region, sql: new DatabaseSync(':memory:'), replication: 'disabled' };
+export function newDatabase(name: string, region?: string, jurisdiction?: string): StoredDatabase {
+  return {
+    uuid: crypto.randomUUID(),
+    name,
+    region,
+    jurisdiction,
+    sql: new DatabaseSync(':memory:'),
+    replication: 'disabled',
+  };
 }
 
 export const newState = (): CloudflareState => ({

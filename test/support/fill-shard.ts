@@ -7,6 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
 import { slotOf } from '../../workers/object-storage/domain/slots.ts';
 import { toVersionOrder } from '../../workers/object-storage/domain/version-order.ts';
+import { NEXT_ID } from '../../workers/object-storage/engine/store/version-ids.ts';
 import { formatTimeuuid, toTicks } from '../../workers/shared/timeuuid.ts';
 
 export interface FilledObject {
@@ -22,11 +23,8 @@ export function fillShard(file: string, bucket: string, objects: Iterable<Filled
   const bucketNumber = Number(row.n);
   const metadata = JSON.stringify({ headers: {}, user: {}, ownerId: row.owner_id });
   const version = database.prepare(
-    `INSERT INTO version(bucket, name, ord, slot, live, is_null, is_marker, object_id, size, etag, sha256, metadata)
-     VALUES (?, ?, ?, ?, 1, 0, 0, ?, ?, ?, ?, ?)`,
-  );
-  const inline = database.prepare(
-    'INSERT INTO inline(object_id, bucket, name, ord, size, crc32, data) VALUES (?, ?, ?, ?, ?, ?, ?)',
+    `INSERT INTO version(id, bucket, name, ord, slot, is_null, is_marker, object_id, size, etag, sha256, metadata, crc32, data)
+     VALUES (${NEXT_ID}, ?, ?, ?, ?, 0, 0, ?, ?, ?, ?, ?, ?, ?)`,
   );
   const versionIds: string[] = [];
   const began = toTicks(Date.now());
@@ -38,9 +36,9 @@ export function fillShard(file: string, bucket: string, objects: Iterable<Filled
     const nameBytes = Buffer.from(name);
     const md5 = createHash('md5').update(content).digest('hex');
     const sha256 = createHash('sha256').update(content).digest();
-    version.run(bucketNumber, nameBytes, order, slotOf(name), objectId, content.length, md5, sha256, metadata);
     const data = Buffer.from(content).toString('base64');
-    inline.run(objectId, bucketNumber, nameBytes, order, content.length, crc32(content), data);
+    const key = [bucketNumber, nameBytes, order, slotOf(name)] as const;
+    version.run(...key, objectId, content.length, md5, sha256, metadata, crc32(content), data);
     versionIds.push(versionId);
   }
   database.exec('COMMIT');

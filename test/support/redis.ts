@@ -1,4 +1,4 @@
-/** Starts a private redis-server without persistence, with a minimal RESP2 client. Tests use it as an oracle. */
+/** Starts a private redis-server, by default without persistence, with a minimal RESP2 client. Tests use it as an oracle. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -18,9 +18,10 @@ export interface Redis {
 const encode = (words: readonly (string | number)[]): string =>
   `*${words.length}\r\n${words.map((word) => `$${Buffer.byteLength(String(word))}\r\n${word}\r\n`).join('')}`;
 
-export async function startRedis(): Promise<Redis> {
+/** @param persistence options of redis-server. */
+export async function startRedis(persistence: readonly string[] = ['--appendonly', 'no']): Promise<Redis> {
   const port = await freePort();
-  const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
+  const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', ...persistence];
   const child = spawn('redis-server', args, { stdio: 'ignore' });
   const socket = await connectWhenReady(child, port);
   const waiting: ((reply: Reply) => void)[] = [];

@@ -99,6 +99,7 @@ export const IMPLEMENTED: Readonly<Record<string, S3Action>> = {
   GetObjectAcl: 'GetObjectAcl',
   GetObjectAttributes: 'GetObjectAttributes',
   GetObjectLegalHold: 'GetObjectLegalHold',
+  GetObjectLockConfiguration: 'GetObjectLockConfiguration',
   GetObjectRetention: 'GetObjectRetention',
   GetObjectTagging: 'GetObjectTagging',
   GetPublicAccessBlock: 'GetPublicAccessBlock',
@@ -121,6 +122,9 @@ export const IMPLEMENTED: Readonly<Record<string, S3Action>> = {
   PutBucketVersioning: 'PutBucketVersioning',
   PutObject: 'PutObject',
   PutObjectAcl: 'PutObjectAcl',
+  PutObjectLegalHold: 'PutObjectLegalHold',
+  PutObjectLockConfiguration: 'PutObjectLockConfiguration',
+  PutObjectRetention: 'PutObjectRetention',
   PutObjectTagging: 'PutObjectTagging',
   PutPublicAccessBlock: 'PutPublicAccessBlock',
   UploadPart: 'UploadPart',
@@ -147,7 +151,6 @@ export const UNSET: Readonly<Record<string, number | string>> = {
   GetBucketReplication: 'ReplicationConfigurationNotFoundError',
   GetBucketRequestPayment: 200,
   GetBucketWebsite: 'NoSuchWebsiteConfiguration',
-  GetObjectLockConfiguration: 'ObjectLockConfigurationNotFoundError',
   ListBucketAnalyticsConfigurations: 200,
   ListBucketIntelligentTieringConfigurations: 200,
   ListBucketInventoryConfigurations: 200,
@@ -174,7 +177,6 @@ export const UNSET_WRITES: Readonly<Record<string, CommandInput>> = {
   },
   PutBucketRequestPayment: { RequestPaymentConfiguration: { Payer: 'Requester' } },
   PutBucketWebsite: { WebsiteConfiguration: { IndexDocument: { Suffix: 'index.html' } } },
-  PutObjectLockConfiguration: { ObjectLockConfiguration: { ObjectLockEnabled: 'Enabled' } },
 };
 
 /** Commands that are rejected with 501. */
@@ -196,8 +198,6 @@ export const NOT_IMPLEMENTED: readonly string[] = [
   'PutBucketInventoryConfiguration',
   'PutBucketMetricsConfiguration',
   'PutObjectAnnotation',
-  'PutObjectLegalHold',
-  'PutObjectRetention',
   'RenameObject',
   'RestoreObject',
   'SelectObjectContent',

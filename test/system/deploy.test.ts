@@ -58,6 +58,7 @@ describe('npm run deploy', () => {
     expect(Object.fromEntries(script?.secrets ?? [])).toEqual(readSecrets());
     const ids = [...databases.values()].map(({ uuid }) => uuid);
     expect(script?.bindings.filter(({ type }) => type === 'd1').map(({ id }) => id)).toEqual(ids);
+    expect(script?.bindings).toContainEqual({ name: 'LEADERBOARD_LOCATION', type: 'plain_text', text: 'weur' });
 
     const secretsBefore = readSecrets();
     cloudflare.requests.splice(0);
@@ -93,12 +94,6 @@ describe('npm run deploy', () => {
     expect(output).toContain('MAIL_HOLD_SECOND is not a setting. The closest name is MAIL_HOLD_SECONDS.');
     expect(output).toContain('RSPAMD_PASSWORD is a secret: move it from .deploy.vars to .deploy.secrets.');
     expect(output).not.toMatch(/a-password|not-to-show/);
-    expect(cloudflare.requests).toEqual([]);
-  });
-
-  it('refuses a jurisdiction with the reason, and changes nothing', async () => {
-    const { status, output } = await deploy({ JURISDICTION: 'eu' });
-    expect([status, output]).toEqual([1, expect.stringContaining('JURISDICTION is not supported yet')]);
     expect(cloudflare.requests).toEqual([]);
   });
 });

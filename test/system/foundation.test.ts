@@ -13,7 +13,10 @@ afterAll(() => server[Symbol.asyncDispose]());
 describe('the server', () => {
   it('reports its health without credentials, with a request id', async () => {
     const { status, body, headers } = await server.call('GET', '/v1/health', undefined, null);
-    expect({ status, body }).toEqual({ status: 200, body: { status: 'ok', version: expect.any(String) } });
+    expect({ status, body }).toEqual({
+      status: 200,
+      body: { status: 'ok', version: expect.any(String), warnings: [] },
+    });
     expect(headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
   });
 

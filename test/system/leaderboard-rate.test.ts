@@ -70,6 +70,8 @@ it('a token that posts too often gets 429 with Retry-After, and refused posts do
   const modest = await makeToken('modest');
   expect([taken, refused?.status]).toEqual([LIMIT * 10, 429]);
   expect(Number(refused?.headers.get('retry-after'))).toBeGreaterThan(0);
+  expect(refused?.headers.get('ratelimit')).toBe('"token";r=0;t=60');
+  expect(refused?.headers.get('ratelimit-policy')).toBe('"token";q=1000000;w=60');
   expect(refused?.headers.get('content-type')).toBe('application/problem+json');
   expect(await refused?.json()).toMatchObject({
     status: 429,
@@ -83,5 +85,9 @@ it('a token that posts too often gets 429 with Retry-After, and refused posts do
 
   // The refused event id was not recorded either, so another token can post it.
   const again = await send('/v1/scores', modest, { user_id: player, points: 7, event_id: 'late' });
+  expect([again.headers.get('ratelimit-policy'), again.headers.get('ratelimit')]).toEqual([
+    '"token";q=1000000;w=60',
+    null,
+  ]);
   expect(await again.json()).toMatchObject({ duplicate: false, user_info: { score: 7 * taken + 7 } });
 });

@@ -39,6 +39,7 @@ describe('a leaderboard of thirty players', () => {
         },
         duplicate: false,
         as_of: expect.any(String),
+        written_at: expect.any(String),
       });
       const rank = Math.floor(i / 3) * 3 + 1;
       // The counts of the other shards may be some milliseconds old.
@@ -65,6 +66,20 @@ describe('a leaderboard of thirty players', () => {
   };
 
   it('shows the top ten with shared ranks', expectBoard);
+
+  it('counts a post in each read that asks for its time, and refuses a time in the future', async () => {
+    for (let points = 1; points <= 5; points++) {
+      const { body } = await post({ user_id: 'own-write', points: 1_000 });
+      const top = await get(`/v1/scores?limit=1&min_as_of=${body.written_at}`);
+      expect(top.body.data).toMatchObject([{ user_id: 'own-write', score: points * 1_000 }]);
+      const other = await get(`/v1/scores/p1?min_as_of=${body.written_at}`);
+      expect(other.body.user_info).toMatchObject({ rank: 2, players: 31 });
+      for (const { as_of } of [top.body, other.body]) expect(as_of >= body.written_at).toBe(true);
+    }
+    expect((await get('/v1/scores?min_as_of=2999-01-01T00:00:00Z')).status).toBe(400);
+    const removed = await server.call('DELETE', '/v1/scores/own-write');
+    expect(removed.status).toBe(204);
+  });
 
   it('allows CORS requests with headers from any origin for reads only', async () => {
     const ask = (method: string) =>
@@ -263,7 +278,12 @@ describe('an event id', () => {
     await post({ user_id: 'once', points: 4, event_id: 'match-2', user_name: 'Renamed' });
     const again = await post(win);
     expect(again.status).toBe(200);
-    expect(again.body).toEqual({ ...first.body, duplicate: true, as_of: expect.any(String) });
+    expect(again.body).toEqual({
+      ...first.body,
+      duplicate: true,
+      as_of: expect.any(String),
+      written_at: expect.any(String),
+    });
     expect((await post({ ...win, points: 5 })).body.code).toBe('event_conflict');
     const { body } = await get('/v1/scores/once');
     expect([body.user_info.score, body.user_info.user_name]).toEqual([7, 'Renamed']);

@@ -52,6 +52,8 @@ const OPEN = [
   'POST /v1/auth/register',
   'POST /v1/auth/reset',
   'POST /v1/operators/login',
+  'POST /v1/operators/passkey/login',
+  'POST /v1/operators/passkey/options',
 ];
 
 async function register(name: string): Promise<{ token: string; userId: string }> {

@@ -75,6 +75,28 @@ const read = async (Key: string, more: object = {}) => {
   return Buffer.from((await answer.Body?.transformToByteArray()) ?? []);
 };
 
+it('forbids the edge to compress an object, only in answers to clients that accept a compression', async () => {
+  const plain = { Bucket, Key: 'plain.txt', Body: 'text', ContentType: 'text/plain' };
+  await s3.send(new PutObjectCommand(plain));
+  await s3.send(new PutObjectCommand({ ...plain, Key: 'cached.txt', CacheControl: 'max-age=60' }));
+  await s3.send(new PutObjectCommand({ ...plain, Key: 'zipped', Body: gzipSync('text'), ContentEncoding: 'gzip' }));
+  const read = async (Key: string, accepted: string, method = 'GET') => {
+    const headers = { authorization: `Bearer ${token}`, 'accept-encoding': accepted };
+    const response = await fetch(`${server.url}/${Bucket}/${Key}`, { method, headers });
+    await response.arrayBuffer();
+    return [response.status, response.headers.get('cache-control')];
+  };
+  expect(await read('plain.txt', 'gzip, br')).toEqual([200, 'no-transform']);
+  expect(await read('cached.txt', 'gzip')).toEqual([200, 'max-age=60, no-transform']);
+  // What S3 clients read and copy is what they stored.
+  expect(await read('plain.txt', 'identity')).toEqual([200, null]);
+  expect(await read('cached.txt', 'identity')).toEqual([200, 'max-age=60']);
+  expect(await read('cached.txt', 'gzip', 'HEAD')).toEqual([200, 'max-age=60']);
+  expect(await read('zipped', 'gzip')).toEqual([200, null]);
+  const { CacheControl } = await s3.send(new GetObjectCommand({ Bucket, Key: 'cached.txt' }));
+  expect(CacheControl).toBe('max-age=60');
+});
+
 describe('keys', () => {
   it('are stored unchanged and listed in byte order', async () => {
     const keys = [

@@ -21,10 +21,12 @@ const PURE_PACKAGES = ['node:buffer', 'node:crypto', 'node:zlib'];
  */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'workers/index.ts': ['workers/', 'durable-objects/', 'package.json'],
+  'workers/products.ts': ['workers/', 'package.json'],
   'workers/environment.d.ts': ['durable-objects/'],
-  'workers/shared/': ['package.json'],
+  'workers/shared/': ['package.json', 'migrations/directory/meta/', 'migrations/objects/meta/'],
   'workers/identity/': ['workers/shared/'],
   'workers/identity/iam/': ['workers/shared/', 'workers/identity/'],
+  'workers/metrics/': ['workers/shared/', 'workers/identity/index.ts', 'workers/collectors/store.ts'],
   'workers/collectors/': ['workers/shared/', 'workers/identity/index.ts'],
   'workers/object-storage/': ['workers/shared/', 'workers/identity/index.ts', ...COLLECTORS],
   'workers/leaderboard/': ['workers/shared/', 'workers/identity/index.ts'],
@@ -35,6 +37,11 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'workers/leaderboard/domain/',
     'workers/leaderboard/objects.ts',
     'migrations/leaderboard-shard/',
+  ],
+  'durable-objects/leaderboard-view/': [
+    'workers/shared/',
+    'workers/leaderboard/domain/',
+    'workers/leaderboard/objects.ts',
   ],
   'durable-objects/leaderboard-season/': [
     'workers/shared/',
@@ -61,6 +68,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'web/leaderboard/': [...WEB_CONTRACTS, 'workers/leaderboard/contract.ts'],
   'web/operator/': [...WEB_CONTRACTS, 'workers/identity/principal.ts'],
   'web/mail/': [
+    'workers/shared/passkey-json.ts',
     ...WEB_CONTRACTS,
     'workers/mail/schemas/',
     'workers/mail/checks/verdicts.ts',

@@ -4,7 +4,7 @@
  */
 import { useDeferredValue, useEffect, useMemo, useState } from 'react';
 import { callJson, describeError } from '../shared/api.ts';
-import { mount, TopBar } from '../shared/page.tsx';
+import { mount, Rail } from '../shared/page.tsx';
 import './docs.css';
 import {
   describeLimits,
@@ -148,7 +148,7 @@ function Docs() {
   }, [document]);
   return (
     <>
-      <TopBar current="docs" />
+      <Rail current="docs" />
       <div className="docs">
         <nav className="docs-nav" aria-label="Operations">
           <input

@@ -2,6 +2,7 @@
 import type { z } from 'zod';
 import type { distributionSchema, ListJson, playerSchema } from '../../workers/leaderboard/contract.ts';
 import { callJson, type Page } from '../shared/api.ts';
+import { localeOf } from '../shared/look.ts';
 
 export type TopList = ListJson;
 export type Standing = TopList['data'][number];
@@ -38,6 +39,6 @@ export const loadDistribution = (season: string) =>
 
 export const loadSeasons = async (): Promise<Season[]> => (await callJson<Page<Season>>('/v1/seasons?limit=200')).data;
 
-const MONTH = new Intl.DateTimeFormat(undefined, { month: 'long', year: 'numeric', timeZone: 'UTC' });
+const MONTH = new Intl.DateTimeFormat(localeOf(), { month: 'long', year: 'numeric', timeZone: 'UTC' });
 /** `2026-11` → "November 2026". */
 export const describeSeason = (season: string): string => MONTH.format(new Date(`${season}-01T00:00:00Z`));

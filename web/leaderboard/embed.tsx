@@ -26,4 +26,4 @@ function Embed() {
   );
 }
 
-mount(<Embed />);
+mount(<Embed />, false);

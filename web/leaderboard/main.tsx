@@ -3,7 +3,7 @@ import { type FormEvent, useEffect, useRef, useState } from 'react';
 import { describeError } from '../shared/api.ts';
 import { formatDateTime, formatNumber } from '../shared/format.ts';
 import { go, toHash, useRoute } from '../shared/hash-route.ts';
-import { mount, TopBar } from '../shared/page.tsx';
+import { mount, Rail } from '../shared/page.tsx';
 import { useStore } from '../shared/store.ts';
 import { showError } from '../shared/toasts.tsx';
 import { describeSeason, loadSeasons, loadTop, type Season, type TopList } from './api.ts';
@@ -148,7 +148,7 @@ function LeaderboardPage() {
   const shown = top?.season ?? season;
   return (
     <>
-      <TopBar current="leaderboard" />
+      <Rail current="leaderboard" />
       <main id="main" className="page leaderboard">
         <header className="board-head">
           <div className="grow">

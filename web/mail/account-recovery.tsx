@@ -18,12 +18,12 @@ function Problem({ error }: { error: string | null }) {
 }
 
 /** @param complete adds the domain to a name without one. */
-export function ForgotPage({ complete }: { complete: (email: string) => string }) {
+export function ForgotPage({ complete }: { complete: (email: string) => Promise<string> }) {
   const [sentTo, setSentTo] = useState<string | null>(null);
   const [error, setError] = useState<string | null>(null);
-  const submit = (event: FormEvent<HTMLFormElement>) => {
+  const submit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
-    const email = complete(text(event.currentTarget, 'email'));
+    const email = await complete(text(event.currentTarget, 'email'));
     callJson('/v1/auth/forgot', { body: { email } }).then(
       () => setSentTo(email),
       (cause: unknown) => setError(describeError(cause)),

@@ -1,21 +1,25 @@
 /** `/_/mail`: folders, list and conversation. Other parts are loaded when they are needed. */
 import { lazy, Suspense, useEffect, useLayoutEffect } from 'react';
+import { type Account, MenuItem } from '../shared/account-menu.tsx';
+import { type Command, useCommands } from '../shared/commands.ts';
 import { ConfirmationDialog } from '../shared/confirmation.tsx';
 import { formatCount, formatNumber } from '../shared/format.ts';
-import { toHash, useRoute } from '../shared/hash-route.ts';
+import { go, toHash, useRoute } from '../shared/hash-route.ts';
+import { IconButton } from '../shared/icon-button.tsx';
 import { Icon } from '../shared/icons.tsx';
-import { mount, TopBar } from '../shared/page.tsx';
+import { AccountButton, mount, Rail } from '../shared/page.tsx';
 import { useStore } from '../shared/store.ts';
+import { fill, texts } from '../shared/texts/index.ts';
 import { ResetPage } from './account-recovery.tsx';
 import { KeysDialog, LabelDialog, MoveDialog } from './actions/dialogs.tsx';
-import { listenToKeys } from './actions/keys.ts';
+import { KEYS, listenToKeys } from './actions/keys.ts';
 import { onNeededFiles, resumeWriting, startWriting } from './compose/compose-state.ts';
 import { CLOSED_COMPOSE, compose } from './compose/compose-store.ts';
 import { handleDraftChanges, retrySave } from './compose/draft-saving.ts';
 import { listenForDroppedFiles } from './compose/drop.ts';
 import { outbox, sendLetters, startOutbox, stopOutbox } from './compose/outbox.ts';
 import { SENDING } from './compose/sending.ts';
-import { AccountLinks, Folders } from './list/folders.tsx';
+import { Folders } from './list/folders.tsx';
 import { ListHead } from './list/list-head.tsx';
 import { MessageList } from './list/message-list.tsx';
 import { SearchBox } from './list/search-box.tsx';
@@ -26,7 +30,8 @@ import { forgetAnswers } from './model/kept-answers.ts';
 import { openSource, refreshAll, refreshFolders } from './model/list-reading.ts';
 import { forgetMailbox, mailbox, type Source } from './model/mailbox.ts';
 import { registerOfflinePage } from './model/offline-page.ts';
-import { resumeSession, session } from './model/session.ts';
+import { watchOwnReplies } from './model/own-replies.ts';
+import { resumeSession, session, signOut } from './model/session.ts';
 import { CLOSED, view } from './model/view.ts';
 import { Reader } from './reader/reader.tsx';
 import { SignInPage } from './sign-in.tsx';
@@ -161,6 +166,36 @@ function Panes() {
   );
 }
 
+const SETTINGS_TABS = Object.keys(texts.app.settings) as (keyof typeof texts.app.settings)[];
+
+/** Commands for the palette: the keys, the user's own folders, and the settings. */
+function listMailCommands(): Command[] {
+  const own = mailbox.get().folders.filter((folder) => folder.role === null);
+  return [
+    ...KEYS,
+    ...own.map(({ id, name }) => ({
+      title: fill(texts.app.folders.named, { name }),
+      icon: 'folder' as const,
+      run: () => go(toHash([id])),
+    })),
+    ...SETTINGS_TABS.map((tab) => ({
+      title: texts.app.settings[tab],
+      icon: 'settings' as const,
+      run: () => go(toHash(['settings', tab])),
+    })),
+  ];
+}
+
+const SETTINGS = toHash(['settings', 'profile']);
+const { menu } = texts.app;
+
+function useAccount(): Account {
+  const profile = useStore(session, (state) => state.profile);
+  const { name = '', email = '' } = profile ?? {};
+  const onSignOut = () => void signOut().then(() => go(toHash([]), { replace: true }));
+  return { name: name || email, detail: email, onSignOut };
+}
+
 function Mail() {
   const { isHelpOpen, isMoveOpen, isLabelOpen, isFoldersOpen } = useStore(view, (state) => state);
   useTitle();
@@ -192,7 +227,13 @@ function Mail() {
       retrySave();
       resend();
     };
-    const stops = [watchMailbox(onReturn), listenForDroppedFiles(), files, onMessagesChanged(handleDraftChanges)];
+    const stops = [
+      watchOwnReplies(),
+      watchMailbox(onReturn),
+      listenForDroppedFiles(),
+      files,
+      onMessagesChanged(handleDraftChanges),
+    ];
     return () => {
       removeEventListener('online', resend);
       stopChanges();
@@ -201,27 +242,31 @@ function Mail() {
       for (const stop of stops) stop();
     };
   }, []);
+  const account = useAccount();
+  useCommands(listMailCommands);
   return (
     <div className="mail">
-      <TopBar
-        current="mail"
-        menu={
-          <button
-            type="button"
-            className="quiet icon folders-button"
-            aria-label="Folders"
-            aria-expanded={isFoldersOpen}
-            onClick={() => view.set({ isFoldersOpen: !view.get().isFoldersOpen })}
-          >
-            <Icon name="menu" />
-          </button>
-        }
-      >
+      <Rail current="mail" account={account}>
+        <MenuItem icon="settings" onClick={() => go(SETTINGS)}>
+          {menu.settings}
+        </MenuItem>
+        <MenuItem icon="keys" onClick={() => view.set({ isHelpOpen: true })}>
+          <span className="grow">{menu.keys}</span> <kbd>?</kbd>
+        </MenuItem>
+      </Rail>
+      <div className="page-bar">
+        <IconButton
+          icon="menu"
+          label="Folders"
+          className="folders-button"
+          isExpanded={isFoldersOpen}
+          onClick={() => view.set({ isFoldersOpen: !view.get().isFoldersOpen })}
+        />
         <SearchBox />
-        <span className="wide-only row">
-          <AccountLinks />
+        <span className="narrow-only">
+          <AccountButton account={account} />
         </span>
-      </TopBar>
+      </div>
       <OfflineBanner />
       <Panes />
       {isWriting && (
@@ -258,7 +303,7 @@ function App() {
   if (resetToken !== null) {
     return (
       <>
-        <TopBar current="mail" />
+        <Rail current="mail" />
         <main id="main">
           <ResetPage token={resetToken} />
         </main>
@@ -268,7 +313,7 @@ function App() {
   if (status === 'in') return <Mail />;
   return (
     <>
-      <TopBar current="mail" />
+      <Rail current="mail" />
       <main id="main">
         {status === 'out' && <SignInPage />}
         {status === 'away' && (

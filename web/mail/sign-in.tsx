@@ -110,8 +110,16 @@ export function SignInPage() {
   if (waitingFor) return <SecondFactor credentials={waitingFor} onBack={() => setWaitingFor(null)} />;
 
   const domain = config?.mail_domains[0];
-  const complete = (email: string) =>
-    (domain && !email.includes('@') ? `${email}@${domain}` : email).trim().toLowerCase();
+  /** Adds the domain to a name. The form may be sent before the settings of the deployment are here. */
+  const complete = async (email: string) => {
+    const name = email.trim().toLowerCase();
+    if (name.includes('@')) return name;
+    const known = await loadConfig().then(
+      ({ mail_domains: domains }) => domains[0],
+      () => undefined,
+    );
+    return known ? `${name}@${known}` : name;
+  };
   if (route.parts[0] === 'forgot') return <ForgotPage complete={complete} />;
   const explain = (cause: unknown, credentials: SignIn) => {
     const challenges = readChallenges(cause);
@@ -126,8 +134,8 @@ export function SignInPage() {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
     const text = (name: string) => String(form.get(name) ?? '');
-    const credentials = { email: complete(text('email')), password: text('password') };
     setBusy(true);
+    const credentials = { email: await complete(text('email')), password: text('password') };
     setError(null);
     try {
       if (isRegistering) {

@@ -1,9 +1,9 @@
 /** The page for unknown addresses under `/_/`. */
-import { mount, TopBar } from '../shared/page.tsx';
+import { mount, Rail } from '../shared/page.tsx';
 
 mount(
   <>
-    <TopBar current={null} />
+    <Rail current={null} />
     <main id="main" className="page not-found stack">
       <h1>Page not found</h1>
       <p className="muted">There is no page at this address. The link may be old, or the address may have a typo.</p>

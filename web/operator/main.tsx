@@ -1,10 +1,13 @@
 /** `/_/operator`: the state of the service and maintenance jobs, with the operator's token. */
 import { type FormEvent, useState } from 'react';
 import { callJson, describeError } from '../shared/api.ts';
+import { useCommands } from '../shared/commands.ts';
+import { isServed, useConfig } from '../shared/config.ts';
 import { focusRegion } from '../shared/focus-keeper.ts';
-import { toHash, useRoute } from '../shared/hash-route.ts';
-import { mount, TopBar } from '../shared/page.tsx';
+import { go, toHash, useRoute } from '../shared/hash-route.ts';
+import { mount, Rail } from '../shared/page.tsx';
 import { useStore } from '../shared/store.ts';
+import { fill, texts } from '../shared/texts/index.ts';
 import { Domains } from './domains.tsx';
 import { Health } from './health.tsx';
 import './operator.css';
@@ -14,14 +17,15 @@ import { operator, requestJson, setToken, signOut } from './token.ts';
 import { Tokens } from './tokens.tsx';
 import { Users } from './users.tsx';
 
+/** The last member is the product that a tab needs. */
 const TABS = [
-  ['health', 'Health', Health],
-  ['outbound', 'Outbound', Outbound],
-  ['quarantine', 'Quarantine', Quarantine],
-  ['domains', 'Domains', Domains],
-  ['storage', 'Storage', Storage],
-  ['users', 'Users', Users],
-  ['tokens', 'Tokens', Tokens],
+  ['health', 'Health', Health, null],
+  ['outbound', 'Outbound', Outbound, 'mail'],
+  ['quarantine', 'Quarantine', Quarantine, 'mail'],
+  ['domains', 'Domains', Domains, 'mail'],
+  ['storage', 'Storage', Storage, 'storage'],
+  ['users', 'Users', Users, null],
+  ['tokens', 'Tokens', Tokens, null],
 ] as const;
 
 /** Logs in as a person. */
@@ -75,7 +79,7 @@ function TokenSignIn() {
     const token = String(new FormData(event.currentTarget).get('token')).trim();
     try {
       // Test the token with a request that every operator's token allows.
-      await requestJson('/v1/outbound?limit=1', { token });
+      await requestJson('/v1/collectors', { token });
       setToken(token);
       // The form is gone. Continue at the start of the content, not at one of the tabs.
       requestAnimationFrame(() => focusRegion(document.getElementById('main')));
@@ -106,16 +110,26 @@ function TokenSignIn() {
 function Operator() {
   const token = useStore(operator, (state) => state.token);
   const { parts } = useRoute();
-  const [name, , View] = TABS.find(([tab]) => tab === parts[0]) ?? TABS[0];
+  const config = useConfig();
+  const tabs = TABS.filter(([, , , product]) => product === null || isServed(config, product));
+  useCommands(() =>
+    token
+      ? tabs.map(([tab, label]) => ({
+          title: fill(texts.app.palette.open, { name: `${texts.app.pages.operator} → ${label}` }),
+          icon: 'operator' as const,
+          run: () => go(toHash([tab])),
+        }))
+      : [],
+  );
+  const [name, , View] = tabs.find(([tab]) => tab === parts[0]) ?? TABS[0];
   return (
     <>
-      <TopBar current="operator">
-        {token && (
-          <button type="button" className="quiet" onClick={signOut}>
-            Sign out
-          </button>
-        )}
-      </TopBar>
+      <Rail
+        current="operator"
+        account={
+          token ? { name: texts.app.pages.operator, detail: texts.app.operator.account, onSignOut: signOut } : null
+        }
+      />
       <main id="main">
         {!token && (
           <>
@@ -127,7 +141,7 @@ function Operator() {
           <div className="page stack-large">
             <h1 className="visually-hidden">Operator</h1>
             <nav className="tabs" aria-label="Operator">
-              {TABS.map(([tab, label]) => (
+              {tabs.map(([tab, label]) => (
                 <a key={tab} href={toHash([tab])} aria-current={tab === name ? 'page' : undefined}>
                   {label}
                 </a>

@@ -1,4 +1,7 @@
 /** Formats numbers and times for people. */
+import { localeOf } from './look.ts';
+
+const LOCALE = localeOf();
 
 const UNITS = ['bytes', 'KB', 'MB', 'GB', 'TB', 'PB'];
 
@@ -14,17 +17,17 @@ export function formatBytes(bytes: number): string {
     : `${value.toFixed(value < 10 ? 1 : 0)} ${UNITS[unit]}`;
 }
 
-const COUNT = new Intl.NumberFormat();
+const COUNT = new Intl.NumberFormat(LOCALE);
 export const formatCount = (value: number): string => COUNT.format(value);
 /** For example "1 message" or "1,200 messages". */
 export const formatNumber = (count: number, one: string, many = `${one}s`): string =>
   `${formatCount(count)} ${count === 1 ? one : many}`;
 
-const CLOCK = new Intl.DateTimeFormat(undefined, { hour: 'numeric', minute: '2-digit' });
-const DAY = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' });
-const YEAR_DAY = new Intl.DateTimeFormat(undefined, { year: 'numeric', month: 'short', day: 'numeric' });
-const FULL = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'short' });
-const SHORT = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+const CLOCK = new Intl.DateTimeFormat(LOCALE, { hour: 'numeric', minute: '2-digit' });
+const DAY = new Intl.DateTimeFormat(LOCALE, { month: 'short', day: 'numeric' });
+const YEAR_DAY = new Intl.DateTimeFormat(LOCALE, { year: 'numeric', month: 'short', day: 'numeric' });
+const FULL = new Intl.DateTimeFormat(LOCALE, { dateStyle: 'full', timeStyle: 'short' });
+const SHORT = new Intl.DateTimeFormat(LOCALE, { dateStyle: 'medium', timeStyle: 'short' });
 
 /** The time if it is today, the day if it is this year, otherwise the date. */
 export function formatWhen(iso: string, now = new Date()): string {
@@ -41,7 +44,7 @@ const formatWith = (format: Intl.DateTimeFormat) => (iso: string) => {
 export const formatFull = formatWith(FULL);
 export const formatDateTime = formatWith(SHORT);
 
-const RELATIVE = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' });
+const RELATIVE = new Intl.RelativeTimeFormat(LOCALE, { numeric: 'auto' });
 
 /** For example "in 5 minutes" or "2 hours ago". */
 export function formatRelative(iso: string, now = Date.now()): string {

@@ -1,18 +1,32 @@
-/** Parts that every page has: the top bar, the toasts, and the function that mounts the page. */
-import { type MouseEvent, type ReactNode, StrictMode } from 'react';
+/** Parts that every page has: the rail, the toasts, the tooltips, the palette, and the function that mounts the page. */
+import { lazy, type MouseEvent, type ReactNode, StrictMode, Suspense } from 'react';
 import { createRoot } from 'react-dom/client';
+import { ACCOUNT_MENU, type Account, AccountMenu } from './account-menu.tsx';
+import { Avatar } from './avatar.tsx';
+import { palette, provideCommands, togglePalette } from './commands.ts';
+import { isServed, useConfig } from './config.ts';
 import { focusRegion, keepFocus } from './focus-keeper.ts';
 import icon from './icon.svg';
+import { IconButton } from './icon-button.tsx';
+import { Icon, type IconName } from './icons.tsx';
+import { setLook, startLook, THEMES } from './look.ts';
+import { useStore } from './store.ts';
+import { fill, texts } from './texts/index.ts';
 import { Toasts } from './toasts.tsx';
+import { Tooltips } from './tooltips.tsx';
+
+const Palette = lazy(() => import('./palette.tsx').then((module) => ({ default: module.Palette })));
 
 export type PageName = 'mail' | 'storage' | 'leaderboard' | 'operator' | 'docs' | null;
 
-const LINKS: [PageName, string][] = [
-  ['mail', 'Mail'],
-  ['storage', 'Storage'],
-  ['leaderboard', 'Leaderboard'],
-  ['operator', 'Operator'],
-];
+const { pages } = texts.app;
+const LINKS = [
+  ['mail', pages.mail],
+  ['storage', pages.storage],
+  ['leaderboard', pages.leaderboard],
+  ['operator', pages.operator],
+  ['docs', pages.docs],
+] as const satisfies readonly (readonly [PageName & IconName, string])[];
 
 /** Moves the focus itself, because the hash is the route and cannot name an element. */
 function skipToContent(event: MouseEvent): void {
@@ -20,46 +34,119 @@ function skipToContent(event: MouseEvent): void {
   focusRegion(document.getElementById('main'));
 }
 
-interface TopBarProps {
+export function AccountButton({ account }: { account?: Account | null | undefined }) {
+  const label = account ? fill(texts.app.menu.of, { name: account.name }) : texts.app.menu.title;
+  return (
+    <button
+      type="button"
+      className="quiet icon account-button"
+      popoverTarget={ACCOUNT_MENU}
+      aria-label={label}
+      data-tip={label}
+    >
+      {account ? <Avatar name={account.name} id={account.detail} /> : <Icon name="account" size={22} />}
+    </button>
+  );
+}
+
+interface RailProps {
   current: PageName;
-  /** Shown before the name of the service, for example a menu button on a phone. */
-  menu?: ReactNode;
+  account?: Account | null | undefined;
+  /** Entries of the page in the account menu. */
   children?: ReactNode;
 }
 
-export function TopBar({ current, menu, children }: TopBarProps) {
+/** Navigation between the products: at the left, on a phone at the top. */
+export function Rail({ current, account, children }: RailProps) {
+  const config = useConfig();
+  const links = LINKS.filter(([name]) => name === 'operator' || name === 'docs' || isServed(config, name));
   return (
-    <header className="top-bar">
+    <header className={`rail at-${current ?? 'start'}`}>
       {/* biome-ignore lint/a11y/useValidAnchor: it navigates in the page, but the hash is the route */}
       <a className="skip-link" href="#main" onClick={skipToContent}>
-        Skip to content
+        {texts.app.skip}
       </a>
-      {menu}
-      <a className="brand" href="/_/" aria-label="Tessera, all services">
+      <a className="brand" href="/_/" aria-label={texts.app.start} data-tip={texts.app.start}>
         <img src={icon} alt="" />
-        <span>Tessera</span>
       </a>
-      <nav aria-label="Services">
-        {LINKS.map(([name, label]) => (
-          <a key={name} href={`/_/${name}`} aria-current={name === current ? 'page' : undefined}>
-            {label}
+      <nav aria-label={texts.app.products}>
+        {links.map(([name, label]) => (
+          <a
+            key={name}
+            data-product={name}
+            href={`/_/${name}`}
+            aria-current={name === current ? 'page' : undefined}
+            data-tip={label}
+          >
+            <Icon name={name} size={20} />
+            <span>{label}</span>
           </a>
         ))}
       </nav>
       <span className="grow" />
-      {children}
+      <IconButton icon="search" label={texts.app.menu.palette} keys="Ctrl+K" onClick={togglePalette} />
+      <AccountButton account={account} />
+      <AccountMenu account={account}>
+        <div className="narrow-links">
+          {links.map(([name, label]) => (
+            <a key={name} className="menu-item" href={`/_/${name}`}>
+              <Icon name={name} /> {label}
+            </a>
+          ))}
+        </div>
+        {children}
+      </AccountMenu>
     </header>
   );
 }
 
-export function mount(page: ReactNode): void {
+const pageCommands = () => [
+  ...LINKS.map(([name, label]) => ({
+    title: fill(texts.app.palette.open, { name: label }),
+    icon: name,
+    run: () => location.assign(`/_/${name}`),
+  })),
+  ...THEMES.map((theme) => ({
+    title: fill(texts.app.palette.theme, { name: texts.app.menu.themes[theme] }),
+    icon: 'settings' as const,
+    run: () => setLook({ theme }),
+  })),
+];
+
+function OpenPalette() {
+  const { isOpen } = useStore(palette, (state) => state);
+  if (!isOpen) return null;
+  return (
+    <Suspense fallback={null}>
+      <Palette />
+    </Suspense>
+  );
+}
+
+function listenForPalette(): void {
+  addEventListener('keydown', (event) => {
+    if (event.defaultPrevented || !(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== 'k') return;
+    event.preventDefault();
+    togglePalette();
+  });
+}
+
+/** @param isWhole whether the page has commands; a page in a frame has none. */
+export function mount(page: ReactNode, isWhole = true): void {
   const element = document.getElementById('app');
   if (!element) throw new Error('The page has no #app.');
+  startLook();
   keepFocus();
+  if (isWhole) {
+    listenForPalette();
+    provideCommands(pageCommands);
+  }
   createRoot(element).render(
     <StrictMode>
       {page}
       <Toasts />
+      <Tooltips />
+      <OpenPalette />
     </StrictMode>,
   );
 }

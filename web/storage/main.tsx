@@ -1,7 +1,8 @@
 /** `/_/storage`: buckets and objects, with an access key. */
 import { useRoute } from '../shared/hash-route.ts';
-import { mount, TopBar } from '../shared/page.tsx';
+import { mount, Rail } from '../shared/page.tsx';
 import { useStore } from '../shared/store.ts';
+import { texts } from '../shared/texts/index.ts';
 import { Browser } from './browser.tsx';
 import { Buckets } from './buckets.tsx';
 import { setKey, signedIn } from './key.ts';
@@ -19,13 +20,10 @@ function Storage() {
   const open = query.get('key');
   return (
     <div className="storage">
-      <TopBar current="storage">
-        {key && (
-          <button type="button" className="quiet" title={`Access key ${key.accessKeyId}`} onClick={() => setKey(null)}>
-            Sign out
-          </button>
-        )}
-      </TopBar>
+      <Rail
+        current="storage"
+        account={key && { name: texts.app.storage.account, detail: key.accessKeyId, onSignOut: () => setKey(null) }}
+      />
       <main id="main">
         {!key && !isAsking && <SignIn />}
         {key && bucket === null && <Buckets accessKey={key} />}

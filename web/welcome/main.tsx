@@ -1,9 +1,8 @@
 /** `/_/`: the services, their health, and a first command for each. */
 import { useEffect, useState } from 'react';
-import type { WebConfig } from '../../workers/shared/web-config.ts';
 import { call } from '../shared/api.ts';
-import { loadConfig } from '../shared/config.ts';
-import { mount, TopBar } from '../shared/page.tsx';
+import { isServed, useConfig } from '../shared/config.ts';
+import { mount, Rail } from '../shared/page.tsx';
 import './welcome.css';
 
 type Health = 'asking' | 'ok' | 'ill' | 'away';
@@ -28,17 +27,14 @@ const HEALTH_TEXT: Record<Health, [string, string]> = {
 
 function Welcome() {
   const health = useHealth();
-  const [config, setConfig] = useState<WebConfig | null>(null);
-  useEffect(() => {
-    loadConfig().then(setConfig, () => setConfig(null));
-  }, []);
+  const config = useConfig();
   const endpoint = config?.storage_endpoint ?? location.origin;
   const [text, badge] = HEALTH_TEXT[health];
   return (
     <>
-      <TopBar current={null} />
+      <Rail current={null} />
       <main id="main" className="page welcome">
-        <h1>Three services, one place</h1>
+        <h1>{config === null || config.products.length === 3 ? 'Three services, one place' : 'Tessera'}</h1>
         <p className="muted lead">
           Mail for people, buckets for programs, and a board that moves. Each has a page here and an API that does the
           same.
@@ -49,29 +45,39 @@ function Welcome() {
           </span>
         </p>
         <div className="tiles">
-          <a className="tile mail" href="/_/mail">
-            <h2>Mail</h2>
-            <p>Read, write, search, filter. New messages appear by themselves.</p>
-            {config && config.mail_domains.length > 0 && (
-              <p className="small muted">Addresses at {config.mail_domains.join(', ')}</p>
-            )}
-          </a>
-          <a className="tile storage" href="/_/storage">
-            <h2>Storage</h2>
-            <p>Buckets, folders and every version of every object, with an access key.</p>
-            <p className="small muted">Speaks S3: aws, rclone, s3cmd, boto3</p>
-          </a>
-          <a className="tile leaderboard" href="/_/leaderboard">
-            <h2>Leaderboard</h2>
-            <p>The month's standings as scores arrive. Find a player, look at past seasons.</p>
-            <p className="small muted">Public, and made to be embedded</p>
-          </a>
+          {isServed(config, 'mail') && (
+            <a className="tile mail" href="/_/mail">
+              <h2>Mail</h2>
+              <p>Read, write, search, filter. New messages appear by themselves.</p>
+              {config && config.mail_domains.length > 0 && (
+                <p className="small muted">Addresses at {config.mail_domains.join(', ')}</p>
+              )}
+            </a>
+          )}
+          {isServed(config, 'storage') && (
+            <a className="tile storage" href="/_/storage">
+              <h2>Storage</h2>
+              <p>Buckets, folders and every version of every object, with an access key.</p>
+              <p className="small muted">Speaks S3: aws, rclone, s3cmd, boto3</p>
+            </a>
+          )}
+          {isServed(config, 'leaderboard') && (
+            <a className="tile leaderboard" href="/_/leaderboard">
+              <h2>Leaderboard</h2>
+              <p>The month's standings as scores arrive. Find a player, look at past seasons.</p>
+              <p className="small muted">Public, and made to be embedded</p>
+            </a>
+          )}
         </div>
         <section className="first-commands" aria-labelledby="first">
           <h2 id="first">From a terminal</h2>
-          <pre>{`curl ${location.origin}/v1/health
-curl ${location.origin}/v1/scores
-aws --endpoint-url ${endpoint} s3 ls`}</pre>
+          <pre>
+            {[
+              `curl ${location.origin}/v1/health`,
+              ...(isServed(config, 'leaderboard') ? [`curl ${location.origin}/v1/scores`] : []),
+              ...(isServed(config, 'storage') ? [`aws --endpoint-url ${endpoint} s3 ls`] : []),
+            ].join('\n')}
+          </pre>
         </section>
         <p className="row wrap foot-links">
           <a href="/_/docs">API reference</a>

@@ -31,7 +31,7 @@ function toProblem(error: CallerError): Problem {
     case 'foreign_origin':
       return problem(403, 'foreign_origin', 'A session cookie is accepted only from pages of this service.');
     case 'rate_limited':
-      return rateLimited();
+      return rateLimited('user');
     case 'invalid_credential':
       return problem(401, 'invalid_credential', 'The credential is not valid.');
   }

@@ -25,7 +25,7 @@ export { authorizeFirst, requireMailUser, requireOperator, requireScope } from '
 export { createLoginStore } from './login-store.ts';
 export type { SecretKeeper } from './master-key.ts';
 export { operatorSecrets } from './operators.ts';
-export { createPasskeyStore, type PasskeyRow } from './passkey-store.ts';
+export { createPasskeyStore } from './passkey-store.ts';
 export { addPasskey, beginPasskey, beginPasskeyLogin, verifyPasskey } from './passkeys.ts';
 export { createPasswordReset, RESET_AGE_MS, resetPassword } from './password-reset.ts';
 export { hashPassword, verifyPassword } from './passwords.ts';

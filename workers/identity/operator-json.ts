@@ -1,6 +1,7 @@
 /** Schemas and JSON of operators. */
 import { z } from '@hono/zod-openapi';
 import { isCommonPassword } from '../shared/common-passwords.ts';
+import { authenticationResponseSchema } from '../shared/passkey-json.ts';
 import { OPERATOR_ROLES, type OperatorRole } from './domain/operator-roles.ts';
 import type { OperatorRow } from './operator-store.ts';
 import { toOtpAuthUrl } from './totp.ts';
@@ -17,11 +18,20 @@ export const operatorLoginSchema = z
   .string()
   .regex(/^[A-Za-z0-9+=,.@_-]{1,128}$/, '1 to 128 letters, digits or characters of + = , . @ _ -');
 export const roleSchema = z.enum(OPERATOR_ROLES);
-export const totpSchema = z.string().regex(/^\d{6}$/);
+/** Members of a request that log an operator in, or confirm an action of one: the password and one second factor. */
+export const OPERATOR_CONFIRMATION = {
+  password: z.string().max(256),
+  totp: z
+    .string()
+    .regex(/^\d{6}$/)
+    .optional(),
+  passkey: authenticationResponseSchema.optional(),
+};
 
 export const operatorSchema = z
   .object({ operator_id: z.string(), login: z.string(), name: z.string(), role: roleSchema, created_at: z.string() })
   .openapi('Operator');
+export const operatorSessionSchema = z.object({ operator: operatorSchema, token: z.string(), expires_at: z.string() });
 const seedSchema = z.object({ secret: z.string(), otpauth_url: z.string() });
 export const newOperatorSchema = operatorSchema.extend({ totp: seedSchema }).openapi('NewOperator');
 export const changedOperatorSchema = operatorSchema.extend({ totp: seedSchema.optional() }).openapi('ChangedOperator');

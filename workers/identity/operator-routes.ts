@@ -5,16 +5,14 @@ import { toAuditRow } from '../shared/audit.ts';
 import { createClock } from '../shared/clock.ts';
 import {
   createJsonApi,
-  INVALID_CURSOR,
   type JsonApiEnv,
   jsonBody,
   jsonContent,
   pageQuerySchema,
   pageSchema,
   problemResponses,
-  readCursorKey,
+  sendPage,
   sendProblem,
-  toPage,
 } from '../shared/json-api.ts';
 import { type Problem, problem } from '../shared/problem.ts';
 import { err, ok, type Result } from '../shared/result.ts';
@@ -34,6 +32,7 @@ import {
   toRole,
   toSeedJson,
 } from './operator-json.ts';
+import { addOperatorPasskeyLogin, addOperatorPasskeys } from './operator-passkey-routes.ts';
 import { addOperatorLogin, addOwnOperator } from './operator-session-routes.ts';
 import { createOperatorStore, type OperatorRow } from './operator-store.ts';
 import { createOperatorSeed } from './operators.ts';
@@ -50,6 +49,8 @@ export function createOperatorApi(): OpenAPIHono<JsonApiEnv> {
   const api = createJsonApi();
   addOperatorLogin(api);
   addOwnOperator(api);
+  addOperatorPasskeyLogin(api);
+  addOperatorPasskeys(api);
   addList(api);
   addCreate(api);
   addChanges(api);
@@ -69,12 +70,12 @@ function addList(api: OpenAPIHono<JsonApiEnv>): void {
       responses: { 200: jsonContent(pageSchema(operatorSchema), 'A page'), ...problemResponses(400, 401, 403) },
     }),
     async (c) => {
-      const { limit, cursor } = c.req.valid('query');
-      const after = readCursorKey(cursor);
-      if (after === null) return sendProblem(c, INVALID_CURSOR);
-      const found = await createOperatorStore(c.env.DIRECTORY).list(after, limit + 1);
-      const { rows, next_cursor } = toPage(found, limit, (row) => row.operatorId);
-      return c.json({ data: rows.map(toOperatorJson), next_cursor }, 200);
+      const store = createOperatorStore(c.env.DIRECTORY);
+      return sendPage(c, c.req.valid('query'), {
+        read: (after, limit) => store.list(after, limit),
+        keyOf: (row) => row.operatorId,
+        toItem: toOperatorJson,
+      });
     },
   );
 }
@@ -150,7 +151,7 @@ function addChanges(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'patch',
       path: '/v1/operators/{operator_id}',
       operationId: 'updateOperator',
-      summary: 'Change name, role, password or second factor of an operator; all but the name end its sessions',
+      summary: 'Change name, role, password or second factors of an operator; all but the name end its sessions',
       request: {
         ...operatorParam,
         ...jsonBody(
@@ -159,6 +160,7 @@ function addChanges(api: OpenAPIHono<JsonApiEnv>): void {
             role: roleSchema.optional(),
             password: operatorPasswordSchema.optional(),
             reset_totp: z.literal(true).optional().openapi({ description: 'Returns a new secret' }),
+            reset_passkeys: z.literal(true).optional().openapi({ description: 'Removes all passkeys' }),
           }),
         ),
       },
@@ -168,7 +170,7 @@ function addChanges(api: OpenAPIHono<JsonApiEnv>): void {
       },
     }),
     async (c) => {
-      const { name, role, password, reset_totp } = c.req.valid('json');
+      const { name, role, password, reset_totp, reset_passkeys } = c.req.valid('json');
       const found = await findManaged(c, c.req.valid('param').operator_id, role);
       if (!found.ok) return sendProblem(c, found.error);
       const { operatorId, login } = found.value;
@@ -181,11 +183,14 @@ function addChanges(api: OpenAPIHono<JsonApiEnv>): void {
         ...(hash === null ? {} : { passwordHash: hash.value }),
         ...(made === null ? {} : { seedSealed: made.sealed, lastStep: 0 }),
       };
-      const endsSessions = role !== undefined || hash !== null || made !== null;
-      const details = { role, password: hash === null ? undefined : true, reset_totp };
+      const endsSessions = role !== undefined || hash !== null || made !== null || reset_passkeys === true;
+      const details = { role, password: hash === null ? undefined : true, reset_totp, reset_passkeys };
       const audit = toAuditRow(c, 'operator.update', toOperatorTarget(operatorId), details);
-      if (Object.keys(change).length > 0) {
-        await createOperatorStore(c.env.DIRECTORY).update(operatorId, change, endsSessions ? null : undefined, audit);
+      if (Object.keys(change).length > 0 || reset_passkeys) {
+        // The audit row is written only if the operator's row was. Without another change, its name is written again.
+        const values = Object.keys(change).length > 0 ? change : { name: found.value.name };
+        const kept = endsSessions ? null : undefined;
+        await createOperatorStore(c.env.DIRECTORY).update(operatorId, values, kept, audit, reset_passkeys);
       }
       const json = toOperatorJson({ ...found.value, ...change });
       return c.json(made === null ? json : { ...json, totp: toSeedJson(made.seed, login) }, 200);

@@ -4,6 +4,7 @@ import { drizzle } from 'drizzle-orm/d1';
 import { type AuditRow, insertIfChanged } from '../shared/audit-store.ts';
 import { findUniqueConflict } from '../shared/unique-conflict.ts';
 import { operator, operatorSession } from './operator-schema.ts';
+import { passkey } from './passkey-schema.ts';
 
 export type OperatorRow = typeof operator.$inferSelect;
 export type OperatorChange = Partial<Pick<OperatorRow, 'name' | 'role' | 'passwordHash' | 'seedSealed' | 'lastStep'>>;
@@ -39,12 +40,14 @@ export function createOperatorStore(database: D1Database) {
     /**
      * Changes an operator.
      * @param keptSessionId the only session that stays open; null ends all of them; undefined keeps all.
+     * @param resetsPasskeys removes all passkeys of the operator.
      */
     async update(
       operatorId: string,
       change: OperatorChange,
       keptSessionId: string | null | undefined,
       audit: AuditRow,
+      resetsPasskeys = false,
     ): Promise<void> {
       const isOwn = eq(operatorSession.operatorId, operatorId);
       const others = keptSessionId ? and(isOwn, ne(operatorSession.sessionId, keptSessionId)) : isOwn;
@@ -52,6 +55,7 @@ export function createOperatorStore(database: D1Database) {
         db.update(operator).set(change).where(eq(operator.operatorId, operatorId)),
         insertIfChanged(db, audit),
         ...(keptSessionId === undefined ? [] : [db.delete(operatorSession).where(others)]),
+        ...(resetsPasskeys ? [db.delete(passkey).where(eq(passkey.operatorId, operatorId))] : []),
       ]);
     },
 

@@ -2,7 +2,7 @@
  * Operators as people: a password and a mandatory second factor, a role, and sessions of twelve hours. ROOT_TOKEN makes
  * the first operator and is the way back in.
  *
- * The second factor is TOTP. Another one (a passkey) belongs into `checkFactor`.
+ * The second factor is TOTP or a passkey. A passkey alone also logs in, because the device verifies its user.
  */
 import { randomUUID } from 'node:crypto';
 import type { AuditRow } from '../shared/audit-store.ts';
@@ -11,6 +11,7 @@ import { err, ok, type Result } from '../shared/result.ts';
 import { hashToken, mintOperatorSecret } from './credentials.ts';
 import type { SecretKeeper } from './master-key.ts';
 import { createOperatorStore, type OperatorRow } from './operator-store.ts';
+import { type PasskeyAssertion, verifyPasskey } from './passkeys.ts';
 import { verifyPassword } from './passwords.ts';
 import { openSecret, sealSecret } from './secrets.ts';
 import { admitGuess, forgiveGuesses, type Guesser } from './sessions.ts';
@@ -19,7 +20,7 @@ import { findStep, mintSeed } from './totp.ts';
 export const OPERATOR_SESSION_MS = 12 * 3_600_000;
 
 const WRONG_LOGIN = problem(401, 'wrong_login', 'Wrong login or password.');
-const FACTOR_NEEDED = problem(401, 'second_factor_required', 'A second factor is required: totp.');
+const FACTOR_NEEDED = problem(401, 'second_factor_required', 'A second factor is required: totp or passkey.');
 const WRONG_FACTOR = problem(401, 'wrong_second_factor', 'The code is wrong or was already used.');
 
 const contextOf = (operatorId: string) => `operator-totp:${operatorId}`;
@@ -30,8 +31,23 @@ export function createOperatorSeed(env: Env, operatorId: string): { readonly see
   return { seed, sealed: sealSecret(seed, contextOf(operatorId), env) };
 }
 
-/** Consumes a code. @returns false if it is wrong or was used. */
-async function checkFactor(env: Env, row: OperatorRow, totp: string, now: number): Promise<boolean> {
+export interface OperatorFactor {
+  readonly totp?: string | undefined;
+  readonly passkey?: PasskeyAssertion | undefined;
+}
+
+/** Consumes a code or the challenge of a passkey. @returns false if it is wrong or was used. */
+async function checkFactor(
+  env: Env,
+  row: OperatorRow,
+  { totp, passkey }: OperatorFactor,
+  { origin, now }: { readonly origin: string; readonly now: number },
+): Promise<boolean> {
+  if (passkey !== undefined) {
+    const verified = await verifyPasskey(env, 'operator', passkey, origin, now);
+    return verified.ok && verified.value === row.operatorId;
+  }
+  if (totp === undefined) return false;
   const seed = openSecret(row.seedSealed, contextOf(row.operatorId), env);
   if (!seed.ok) throw new Error(`the seed of an operator does not open: ${seed.error.kind}`);
   const step = findStep(seed.value, totp, now);
@@ -40,29 +56,30 @@ async function checkFactor(env: Env, row: OperatorRow, totp: string, now: number
 
 /**
  * Checks login, password and second factor. Counts guesses before the hash is computed.
+ * @param at the origin of the web app, for passkeys, and the time.
  * @param recordFailure called when the password was right and the second factor was wrong.
  */
 export async function checkOperatorLogin(
   env: Env,
-  given: { readonly login: string; readonly password: string; readonly totp?: string | undefined },
+  given: OperatorFactor & { readonly login: string; readonly password: string },
   guesser: Guesser,
-  now: number,
+  at: { readonly origin: string; readonly now: number },
   recordFailure: (operatorId: string) => Promise<void>,
 ): Promise<Result<OperatorRow, Problem>> {
   // A mail account with this name has other counts, because no address contains a space.
   const subject = `operator ${given.login.toLowerCase()}`;
-  const admitted = await admitGuess(env, subject, guesser, now);
+  const admitted = await admitGuess(env, subject, guesser, at.now);
   if (!admitted.ok) return admitted;
   const row = await createOperatorStore(env.DIRECTORY).findByLogin(given.login);
   const verified = await verifyPassword(given.password, row?.passwordHash ?? null);
   if (!verified.ok) return verified;
   if (!verified.value || !row) return err(WRONG_LOGIN);
-  if (given.totp === undefined) return err(FACTOR_NEEDED);
-  if (!(await checkFactor(env, row, given.totp, now))) {
+  if (given.totp === undefined && given.passkey === undefined) return err(FACTOR_NEEDED);
+  if (!(await checkFactor(env, row, given, at))) {
     await recordFailure(row.operatorId);
     return err(WRONG_FACTOR);
   }
-  await forgiveGuesses(env, subject, guesser, now);
+  await forgiveGuesses(env, subject, guesser, at.now);
   return ok(row);
 }
 

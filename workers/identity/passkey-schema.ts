@@ -1,16 +1,17 @@
 /** Identity's table of passkeys in DIRECTORY. Times are milliseconds since 1970 UTC. */
-import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import { sql } from 'drizzle-orm';
+import { check, index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import { operator } from './operator-schema.ts';
 import { user } from './schema.ts';
 
-/** A WebAuthn credential. Only its public key is known here. */
+/** A WebAuthn credential of a user or of an operator. Only its public key is known here. */
 export const passkey = sqliteTable(
   'passkey',
   {
     /** The credential ID, in base64url. */
     passkeyId: text('passkey_id').primaryKey(),
-    userId: text('user_id')
-      .notNull()
-      .references(() => user.userId, { onDelete: 'cascade' }),
+    userId: text('user_id').references(() => user.userId, { onDelete: 'cascade' }),
+    operatorId: text('operator_id').references(() => operator.operatorId, { onDelete: 'cascade' }),
     name: text('name').notNull(),
     /** COSE key, in base64url. */
     publicKey: text('public_key').notNull(),
@@ -20,5 +21,9 @@ export const passkey = sqliteTable(
     createdAt: integer('created_at').notNull(),
     lastUsedAt: integer('last_used_at'),
   },
-  (table) => [index('passkey_user').on(table.userId)],
+  (table) => [
+    index('passkey_user').on(table.userId),
+    index('passkey_operator').on(table.operatorId),
+    check('passkey_owner', sql`(${table.userId} IS NULL) <> (${table.operatorId} IS NULL)`),
+  ],
 );

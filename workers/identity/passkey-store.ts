@@ -5,13 +5,21 @@ import { findUniqueConflict } from '../shared/unique-conflict.ts';
 import { passkey } from './passkey-schema.ts';
 import { password } from './schema.ts';
 
-export type PasskeyRow = typeof passkey.$inferSelect;
+/** The account that a passkey opens. Operators are not users: a passkey of one kind never opens the other. */
+export interface PasskeyOwner {
+  readonly kind: 'user' | 'operator';
+  readonly id: string;
+}
+
+export type PasskeyRow = Omit<typeof passkey.$inferSelect, 'userId' | 'operatorId'>;
+
+const isOf = ({ kind, id }: PasskeyOwner) => eq(kind === 'user' ? passkey.userId : passkey.operatorId, id);
+const isOne = (owner: PasskeyOwner, passkeyId: string) => and(isOf(owner), eq(passkey.passkeyId, passkeyId));
 
 export function createPasskeyStore(database: D1Database) {
   const db = drizzle(database);
   const columns = {
     passkeyId: passkey.passkeyId,
-    userId: passkey.userId,
     name: passkey.name,
     publicKey: passkey.publicKey,
     counter: passkey.counter,
@@ -19,14 +27,12 @@ export function createPasskeyStore(database: D1Database) {
     createdAt: passkey.createdAt,
     lastUsedAt: passkey.lastUsedAt,
   };
-  const isOwn = (userId: string, passkeyId: string) =>
-    and(eq(passkey.userId, userId), eq(passkey.passkeyId, passkeyId));
   const hasPasskey = (userId: string) => sql`EXISTS (SELECT 1 FROM ${passkey} WHERE ${passkey.userId} = ${userId})`;
   return {
-    /** @returns false if a passkey with this id exists, of any user. */
-    async insertPasskey(row: PasskeyRow): Promise<boolean> {
+    /** @returns false if a passkey with this id exists, of any owner. */
+    async insertPasskey({ kind, id }: PasskeyOwner, row: PasskeyRow): Promise<boolean> {
       try {
-        await db.insert(passkey).values(row);
+        await db.insert(passkey).values({ ...row, ...(kind === 'user' ? { userId: id } : { operatorId: id }) });
         return true;
       } catch (error) {
         if (findUniqueConflict(error) !== null) return false;
@@ -34,16 +40,28 @@ export function createPasskeyStore(database: D1Database) {
       }
     },
 
-    async findPasskey(passkeyId: string): Promise<PasskeyRow | null> {
-      return (await db.select(columns).from(passkey).where(eq(passkey.passkeyId, passkeyId)).get()) ?? null;
+    /** @returns the passkey of any owner of this kind. */
+    async findPasskey(
+      kind: PasskeyOwner['kind'],
+      passkeyId: string,
+    ): Promise<{ readonly ownerId: string; readonly row: PasskeyRow } | null> {
+      const ownerColumn = kind === 'user' ? passkey.userId : passkey.operatorId;
+      const found = await db
+        .select({ ...columns, ownerId: ownerColumn })
+        .from(passkey)
+        .where(eq(passkey.passkeyId, passkeyId))
+        .get();
+      if (!found || found.ownerId === null) return null;
+      const { ownerId, ...row } = found;
+      return { ownerId, row };
     },
 
     /** Oldest first. */
-    async listPasskeys(userId: string): Promise<PasskeyRow[]> {
+    async listPasskeys(owner: PasskeyOwner): Promise<PasskeyRow[]> {
       return db
         .select(columns)
         .from(passkey)
-        .where(eq(passkey.userId, userId))
+        .where(isOf(owner))
         .orderBy(asc(passkey.createdAt), asc(passkey.passkeyId));
     },
 
@@ -54,9 +72,15 @@ export function createPasskeyStore(database: D1Database) {
       return (await db.update(passkey).set(set).where(unchanged).run()).meta.changes === 1;
     },
 
-    async renamePasskey(userId: string, passkeyId: string, name: string): Promise<PasskeyRow | null> {
-      const renamed = db.update(passkey).set({ name }).where(isOwn(userId, passkeyId));
+    async renamePasskey(owner: PasskeyOwner, passkeyId: string, name: string): Promise<PasskeyRow | null> {
+      const renamed = db.update(passkey).set({ name }).where(isOne(owner, passkeyId));
       return (await renamed.returning(columns).get()) ?? null;
+    },
+
+    /** Operators keep their password and TOTP, so each of their passkeys may go. @returns false if it is not there. */
+    async deleteOperatorPasskey(operatorId: string, passkeyId: string): Promise<boolean> {
+      const own = isOne({ kind: 'operator', id: operatorId }, passkeyId);
+      return (await db.delete(passkey).where(own).run()).meta.changes === 1;
     },
 
     /** @returns false if it is not there, or if the account could not be opened without it. */
@@ -64,7 +88,7 @@ export function createPasskeyStore(database: D1Database) {
       const isAnother = sql`(SELECT count(*) FROM ${passkey} WHERE ${passkey.userId} = ${userId}) > 1`;
       const isPasswordEnough = sql`EXISTS (SELECT 1 FROM ${password}
         WHERE ${password.userId} = ${userId} AND NOT ${password.needsPasskey})`;
-      const removable = and(isOwn(userId, passkeyId), sql`(${isAnother} OR ${isPasswordEnough})`);
+      const removable = and(isOne({ kind: 'user', id: userId }, passkeyId), sql`(${isAnother} OR ${isPasswordEnough})`);
       return (await db.delete(passkey).where(removable).run()).meta.changes === 1;
     },
 

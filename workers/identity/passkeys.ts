@@ -16,7 +16,7 @@ import { logInfo } from '../shared/log.ts';
 import { type Problem, problem } from '../shared/problem.ts';
 import { err, ok, type Result } from '../shared/result.ts';
 import { hashSecret } from './one-time-secrets.ts';
-import { createPasskeyStore, type PasskeyRow } from './passkey-store.ts';
+import { createPasskeyStore, type PasskeyOwner, type PasskeyRow } from './passkey-store.ts';
 import { createRecoveryStore } from './recovery-store.ts';
 
 const CHALLENGE_AGE_MS = 5 * 60_000;
@@ -45,7 +45,7 @@ export interface PasskeyAssertion {
 const loadLibrary = () => import('@simplewebauthn/server');
 
 export interface PasskeyUser {
-  readonly userId: string;
+  readonly owner: PasskeyOwner;
   /** Shown by the device. */
   readonly userName: string;
   readonly displayName: string;
@@ -55,7 +55,7 @@ export interface PasskeyUser {
 const toRpId = (origin: string): string => new URL(origin).hostname;
 
 /** The user handle: at most 64 bytes, without personal data. */
-const toUserHandle = (userId: string): Uint8Array<ArrayBuffer> => new Uint8Array(Buffer.from(userId));
+const toUserHandle = ({ id }: PasskeyOwner): Uint8Array<ArrayBuffer> => new Uint8Array(Buffer.from(id));
 
 /** @param origin of the web app. @returns options for `navigator.credentials.create`, valid once and for five minutes. */
 export async function beginPasskey(
@@ -64,13 +64,13 @@ export async function beginPasskey(
   origin: string,
   now: number,
 ): Promise<Result<PublicKeyCredentialCreationOptionsJSON, Problem>> {
-  const known = await createPasskeyStore(env.DIRECTORY).listPasskeys(user.userId);
+  const known = await createPasskeyStore(env.DIRECTORY).listPasskeys(user.owner);
   if (known.length >= PASSKEYS_PER_USER_MAX) return err(TOO_MANY);
   const { generateRegistrationOptions } = await loadLibrary();
   const options = await generateRegistrationOptions({
     rpName: RP_NAME,
     rpID: toRpId(origin),
-    userID: toUserHandle(user.userId),
+    userID: toUserHandle(user.owner),
     userName: user.userName,
     userDisplayName: user.displayName,
     challenge: new Uint8Array(randomBytes(32)),
@@ -79,20 +79,24 @@ export async function beginPasskey(
     excludeCredentials: known.map(({ passkeyId, transports }) => ({ id: passkeyId, transports })),
     authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
   });
-  await createRecoveryStore(env.DIRECTORY).replaceSecret({
-    secretSha256: hashSecret('passkey_registration', options.challenge, user.userId),
+  const { kind, id } = user.owner;
+  const secret = {
+    secretSha256: hashSecret('passkey_registration', options.challenge, kind, id),
     purpose: 'passkey_registration',
-    userId: user.userId,
     detail: null,
     expiresAt: now + CHALLENGE_AGE_MS,
-  });
+  };
+  const store = createRecoveryStore(env.DIRECTORY);
+  await (kind === 'user'
+    ? store.replaceSecret({ ...secret, userId: id })
+    : store.insertSecret({ ...secret, userId: null }));
   return ok(options);
 }
 
 /** Verifies the answer of a device to `beginPasskey` and stores the passkey. @returns 400 or 409 if it is not accepted. */
 export async function addPasskey(
   env: Env,
-  userId: string,
+  owner: PasskeyOwner,
   {
     name,
     response,
@@ -100,13 +104,12 @@ export async function addPasskey(
   }: { readonly name: string; readonly response: PasskeyRegistration; readonly origin: string },
   now: number,
 ): Promise<Result<PasskeyRow, Problem>> {
-  const verified = await verifyRegistration(env, userId, response, origin, now);
+  const verified = await verifyRegistration(env, owner, response, origin, now);
   if (verified === null) return err(INVALID_PASSKEY);
   const store = createPasskeyStore(env.DIRECTORY);
-  if ((await store.listPasskeys(userId)).length >= PASSKEYS_PER_USER_MAX) return err(TOO_MANY);
+  if ((await store.listPasskeys(owner)).length >= PASSKEYS_PER_USER_MAX) return err(TOO_MANY);
   const row: PasskeyRow = {
     passkeyId: verified.id,
-    userId,
     name,
     publicKey: Buffer.from(verified.publicKey).toString('base64url'),
     counter: verified.counter,
@@ -114,17 +117,17 @@ export async function addPasskey(
     createdAt: now,
     lastUsedAt: null,
   };
-  return (await store.insertPasskey(row)) ? ok(row) : err(PASSKEY_EXISTS);
+  return (await store.insertPasskey(owner, row)) ? ok(row) : err(PASSKEY_EXISTS);
 }
 
 async function verifyRegistration(
   env: Env,
-  userId: string,
+  owner: PasskeyOwner,
   response: PasskeyRegistration,
   origin: string,
   now: number,
 ) {
-  const expectedChallenge = await takeChallenge(env, 'passkey_registration', response, now, userId);
+  const expectedChallenge = await takeChallenge(env, 'passkey_registration', response, now, owner.kind, owner.id);
   if (expectedChallenge === null) return null;
   const [{ verifyRegistrationResponse }, { decodeAttestationObject }] = await Promise.all([
     loadLibrary(),
@@ -147,7 +150,7 @@ async function verifyRegistration(
   });
 }
 
-/** Consumes the challenge that a device signed. @returns null if it is unknown, used, expired or of another user. */
+/** Consumes the challenge that a device signed. @returns null if it is unknown, used, expired or of another account. */
 async function takeChallenge(
   env: Env,
   purpose: 'passkey_registration' | 'passkey_login',
@@ -207,19 +210,20 @@ export async function beginPasskeyLogin(
   return options;
 }
 
-/** Verifies the answer of a device to `beginPasskeyLogin`. @returns the user, or 401. */
+/** Verifies the answer of a device to `beginPasskeyLogin`. @returns the id of the user or operator, or 401. */
 export async function verifyPasskey(
   env: Env,
+  kind: PasskeyOwner['kind'],
   response: PasskeyAssertion,
   origin: string,
   now: number,
 ): Promise<Result<string, Problem>> {
   const store = createPasskeyStore(env.DIRECTORY);
-  const row = await store.findPasskey(response.id);
-  if (row === null) return err(WRONG_PASSKEY);
+  const found = await store.findPasskey(kind, response.id);
+  if (found === null) return err(WRONG_PASSKEY);
+  const { ownerId, row } = found;
   const { userHandle } = response.response;
-  if (userHandle !== undefined && userHandle !== Buffer.from(row.userId).toString('base64url'))
-    return err(WRONG_PASSKEY);
+  if (userHandle !== undefined && userHandle !== Buffer.from(ownerId).toString('base64url')) return err(WRONG_PASSKEY);
   const expectedChallenge = await takeChallenge(env, 'passkey_login', response, now);
   if (expectedChallenge === null) return err(WRONG_PASSKEY);
   const { verifyAuthenticationResponse } = await loadLibrary();
@@ -240,5 +244,5 @@ export async function verifyPasskey(
   );
   if (!verification?.verified) return err(WRONG_PASSKEY);
   const isUsed = await store.recordUse(row, verification.authenticationInfo.newCounter, now);
-  return isUsed ? ok(row.userId) : err(WRONG_PASSKEY);
+  return isUsed ? ok(ownerId) : err(WRONG_PASSKEY);
 }

@@ -55,6 +55,17 @@ export const batchSchema = z.strictObject({
 
 const asOfSchema = z.string().openapi({ format: 'date-time' });
 
+const minAsOfSchema = z.iso
+  .datetime()
+  .transform((time) => Date.parse(time))
+  .optional()
+  .openapi({
+    type: 'string',
+    format: 'date-time',
+    description:
+      '`as_of` of the answer is not earlier, or it is 503. With `written_at` of a post, the answer counts that post',
+  });
+
 const entrySchema = z
   .object({ user_id: z.string(), user_name: z.string(), rank: z.int(), score: z.int() })
   .openapi('LeaderboardEntry');
@@ -66,6 +77,7 @@ export const scoredSchema = z
     as_of: asOfSchema.openapi({
       description: 'The rank is exact as of this time. That of a duplicate is the first one',
     }),
+    written_at: asOfSchema.openapi({ description: 'For `min_as_of` of a read that has to count this post' }),
   })
   .openapi('ScoredPlayer');
 
@@ -87,6 +99,7 @@ export const listQuerySchema = z.strictObject({
     .optional()
     .openapi({ type: 'string', description: 'Up to 100 ids, separated by commas. Not with limit or cursor' }),
   exact: exactSchema,
+  min_as_of: minAsOfSchema,
 });
 
 export const listSchema = z
@@ -134,7 +147,11 @@ export const distributionSchema = z
   })
   .openapi('LeaderboardDistribution');
 
-export const playerQuerySchema = z.strictObject({ season: seasonSchema.optional(), exact: exactSchema });
+export const playerQuerySchema = z.strictObject({
+  season: seasonSchema.optional(),
+  exact: exactSchema,
+  min_as_of: minAsOfSchema,
+});
 
 export const exportQuerySchema = z.strictObject({
   after: userIdSchema

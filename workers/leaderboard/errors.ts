@@ -9,7 +9,6 @@ export type LeaderboardError =
   | WriteError
   | SeasonError
   | { readonly kind: 'unknown_player' }
-  | { readonly kind: 'rate_limited' }
   | { readonly kind: 'too_large'; readonly bytesMax: number }
   | { readonly kind: 'not_current'; readonly season: string }
   | { readonly kind: 'season_running'; readonly season: string }
@@ -29,8 +28,6 @@ export function toProblem(error: LeaderboardError): Problem {
       return problem(404, error.kind, 'The player has no score in this season.');
     case 'unavailable':
       return problem(503, error.kind, 'A leaderboard shard is unavailable. Retry.', { retryAfterSeconds: 1 });
-    case 'rate_limited':
-      return problem(429, error.kind, 'Too many posts with this token. Retry later.', { retryAfterSeconds: 10 });
     case 'too_large':
       return problem(413, error.kind, `The body exceeds ${error.bytesMax} bytes.`);
     case 'not_current':

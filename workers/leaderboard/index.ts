@@ -33,7 +33,7 @@ function createLeaderboardApi(): OpenAPIHono<JsonApiEnv> {
     api.use(path, async (c, next) => {
       if (isReadPreflight(c.req.raw)) return c.body(null, 204, PREFLIGHT_HEADERS);
       const isRead = c.req.method === 'GET' || c.req.method === 'HEAD';
-      if (isRead && !(await admitRead(c))) c.res = sendProblem(c, rateLimited());
+      if (isRead && !(await admitRead(c))) c.res = sendProblem(c, rateLimited('client'));
       else await next();
       if (!isRead || c.res.status === 101) return;
       c.res.headers.set('cache-control', 'no-store');
@@ -101,8 +101,7 @@ export async function recordPlayers(env: Env, season: string): Promise<void> {
   const store = createSeasonStore(env.DIRECTORY);
   const row = await store.find(season);
   if (row === null) return;
-  const { players } = await seasonStub(env, season).top({ season, shards: row.shards }, 1);
-  await store.recordPlayers(season, players);
+  await store.recordPlayers(season, await seasonStub(env, season).players({ season, shards: row.shards }));
 }
 
 /** Creates the objects of a season at the set location, instead of near the first player. */

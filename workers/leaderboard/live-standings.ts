@@ -1,14 +1,21 @@
 /**
- * Standings of a season in its objects: one shard answers for a player, the season object for the top, all shards for a
- * run. A run leaves out the players of a shard that does not answer; ranks count them by the season's last counts.
+ * Standings of a season in its objects: one shard answers for a player, a view for the top, all shards for a run. A run leaves out the players of a shard that does not answer; ranks count them by the season's last counts.
  */
 import { logError } from '../shared/log.ts';
-import { LIST_START, type ShardAddress, type Standings, type StandingsPage, toShardName } from './domain/board.ts';
+import {
+  LIST_START,
+  type ShardAddress,
+  type Standings,
+  type StandingsPage,
+  toShardName,
+  type ViewAddress,
+} from './domain/board.ts';
 import type { Distribution } from './domain/distribution.ts';
 import { RunMerger } from './domain/run-merger.ts';
 import { shardOf } from './domain/shard-map.ts';
 import { mergeStandings, type RankedEntry, rankRun, type StandingKey, type TopEntry } from './domain/standing.ts';
-import { seasonStub, shardStub, UnavailableError, within } from './objects.ts';
+import { toFirstPage } from './domain/standings-json.ts';
+import { seasonStub, shardStub, UnavailableError, viewStub, within } from './objects.ts';
 import type { Season } from './seasons.ts';
 import type { StandingsReader } from './standings-reader.ts';
 
@@ -27,30 +34,27 @@ interface Answers<T> {
   readonly missing: readonly number[];
 }
 
-export function createLiveStandings(env: Env, season: Season, now: () => number): StandingsReader {
-  return new LiveStandings(env, season, now);
-}
-
-class LiveStandings implements StandingsReader {
+export class LiveStandings implements StandingsReader {
   readonly #env: Env;
   readonly #season: Season;
+  readonly #view: ViewAddress;
   readonly #now: () => number;
 
-  constructor(env: Env, season: Season, now: () => number) {
+  /** @param region where the reader is. */
+  constructor(env: Env, season: Season, region: string, now: () => number) {
     this.#env = env;
     this.#season = season;
+    this.#view = { season: season.season, shards: season.shards, view: `${region}:0` };
     this.#now = now;
   }
 
-  async page(after: StandingKey | null, limit: number, isExact: boolean): Promise<StandingsPage> {
+  async page(after: StandingKey | null, limit: number, isExact: boolean, minAsOf = 0): Promise<StandingsPage> {
     if (after === null && !isExact) {
       try {
-        const { season } = this.#season;
-        const top = this.#stub().top(this.#season, limit);
-        const { entries, players, asOf } = await within(season, ANSWER_MS, top);
-        return { entries, players, asOf, next: players > entries.length ? (entries.at(-1) ?? null) : null };
+        const top = this.#viewStub().top(this.#view, limit, minAsOf);
+        return toFirstPage(await within(this.#view.view, ANSWER_MS, top), limit);
       } catch (error) {
-        logError('leaderboard_season_unavailable', error, { season: this.#season.season });
+        logError('leaderboard_view_unavailable', error, { season: this.#season.season, view: this.#view.view });
         // The list can also be merged from all shards.
         return this.page(null, limit, true);
       }
@@ -70,7 +74,7 @@ class LiveStandings implements StandingsReader {
     return { ...(await this.#addMissing(entries, players, missing, asOf)), next };
   }
 
-  async standings(userIds: readonly string[], isExact: boolean): Promise<Standings> {
+  async standings(userIds: readonly string[], isExact: boolean, minAsOf = 0): Promise<Standings> {
     const asOf = this.#now();
     const { season, shards } = this.#season;
     const groups = Map.groupBy(new Set(userIds), (userId) => shardOf(userId, shards));
@@ -83,9 +87,8 @@ class LiveStandings implements StandingsReader {
     const found = answers.flatMap(({ entries }) => entries.filter((entry) => entry !== null));
     const byId = new Map(found.map((entry) => [entry.userId, entry]));
     const entries = userIds.map((userId) => byId.get(userId) ?? null);
-    if (!isExact) {
-      return { entries, players: answers[0]?.players ?? 0, asOf: Math.min(...answers.map((answer) => answer.asOf)) };
-    }
+    const oldest = Math.min(...answers.map((answer) => answer.asOf));
+    if (!isExact && oldest >= minAsOf) return { entries, players: answers[0]?.players ?? 0, asOf: oldest };
     const scores = [ALL, ...new Set(found.map(({ score }) => score))];
     const counts = await this.#ask((shard, address) => shard.countAbove(address, scores), true);
     const above = new Map(scores.map((score, i) => [score, sum(counts.answers, (each) => each[i] as number)]));
@@ -123,7 +126,7 @@ class LiveStandings implements StandingsReader {
   }
 
   distribution(rangesMax: number): Promise<Distribution> {
-    return within(this.#season.season, ANSWER_MS, this.#stub().distribution(this.#season, rangesMax));
+    return within(this.#view.view, ANSWER_MS, this.#viewStub().distribution(this.#view, rangesMax));
   }
 
   async *rows(after: string | null): AsyncGenerator<readonly RankedEntry[] | null> {
@@ -152,8 +155,8 @@ class LiveStandings implements StandingsReader {
     }
   }
 
-  #stub() {
-    return seasonStub(this.#env, this.#season.season);
+  #viewStub() {
+    return viewStub(this.#env, this.#season.season, this.#view.view);
   }
 
   /** Asks every shard. @throws UnavailableError if one does not answer and the answer has to be exact. */
@@ -174,7 +177,7 @@ class LiveStandings implements StandingsReader {
     if (missing.length === 0) return { entries, players, asOf };
     if (missing.length === this.#season.shards) throw new UnavailableError(this.#season.season, 'no shard answers');
     const scores = [ALL, ...entries.map(({ score }) => score)];
-    const counts = this.#stub().countAbove(this.#season, missing, scores);
+    const counts = seasonStub(this.#env, this.#season.season).countAbove(this.#season, missing, scores);
     const { above, asOf: missingAsOf } = await within(this.#season.season, ANSWER_MS, counts);
     return {
       entries: entries.map((entry, i) => ({ ...entry, rank: entry.rank + (above[i + 1] ?? 0) })),

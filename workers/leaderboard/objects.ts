@@ -1,12 +1,25 @@
 /** The objects of a season: their names, their location, and calls that may fail. */
+import { openObject } from '../shared/object-namespace.ts';
 import { settingsOf } from '../shared/settings.ts';
 import { type ShardAddress, toShardName } from './domain/board.ts';
 
 export const shardStub = (env: Env, address: ShardAddress) =>
-  env.LEADERBOARD_SHARD.get(env.LEADERBOARD_SHARD.idFromName(toShardName(address)), locationOf(env));
+  openObject(env, env.LEADERBOARD_SHARD, toShardName(address), locationOf(env));
 
 export const seasonStub = (env: Env, season: string) =>
-  env.LEADERBOARD_SEASON.get(env.LEADERBOARD_SEASON.idFromName(season), locationOf(env));
+  openObject(env, env.LEADERBOARD_SEASON, season, locationOf(env));
+
+/** @param view `REGION:NUMBER`. */
+export const viewStub = (env: Env, season: string, view: string) =>
+  openObject(env, env.LEADERBOARD_VIEW, `${season}:${view}`, {
+    locationHint: view.slice(0, view.indexOf(':')) as DurableObjectLocationHint,
+  });
+
+/** The region of a view for readers of a continent (Cloudflare's code). Others read in eastern North America. */
+export function regionOf(continent: string | undefined): string {
+  const regions: Readonly<Record<string, string>> = { AF: 'afr', AS: 'apac', EU: 'weur', OC: 'oc', SA: 'sam' };
+  return regions[continent ?? ''] ?? 'enam';
+}
 
 /** Location of an object that does not exist yet. */
 function locationOf(env: Env): DurableObjectNamespaceGetDurableObjectOptions {

@@ -2,7 +2,9 @@
  * Rate limit per token. The platform's limiter counts for all isolates but costs a call. An isolate therefore asks it
  * for every tenth post of a token, and the limit in wrangler.toml counts tens of posts.
  */
-const POSTS_PER_QUESTION = 10;
+import { RATE_POLICIES } from '../shared/request-rates.ts';
+
+const POSTS_PER_QUESTION = RATE_POLICIES.token.requestsPerCall;
 const REFUSED_MS = 1_000;
 const TOKENS_MAX = 1_000;
 

@@ -3,10 +3,12 @@ import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
 import type { Context, Next } from 'hono';
 import { requireScope } from '../identity/index.ts';
 import {
+  admitToRoute,
   type JsonApiEnv,
   jsonBody,
   jsonContent,
   problemResponses,
+  rateLimited,
   sendProblem,
   toValidationProblem,
 } from '../shared/json-api.ts';
@@ -23,7 +25,6 @@ import {
   updateSchema,
 } from './contract.ts';
 import { type LeaderboardError, toProblem } from './errors.ts';
-import { readPlainUpdate } from './plain-update.ts';
 import { admitPost } from './score-rate.ts';
 import { type WriteResult, type WrittenScore, writeScores } from './score-writer.ts';
 
@@ -63,7 +64,7 @@ export function addScores(api: OpenAPIHono<JsonApiEnv>): void {
     },
   });
   api.openapi(batch, async (c) => {
-    const parsed = c.req.valid('json').updates.map(parseUpdate);
+    const parsed = c.req.valid('json').updates.map((update) => updateSchema.safeParse(update));
     const good = parsed.flatMap((each) => (each.success ? [toUpdate(each.data)] : []));
     const written: WriteResult[] = await writeScores(c.env, good);
     let next = 0;
@@ -77,27 +78,19 @@ export function addScores(api: OpenAPIHono<JsonApiEnv>): void {
   });
 }
 
-function parseUpdate(update: unknown): ReturnType<typeof updateSchema.safeParse> {
-  const plain = readPlainUpdate(update);
-  return plain === null ? updateSchema.safeParse(update) : { success: true, data: plain };
-}
-
 /** Checks caller, rate and length before the body is read. */
 const admit = (bytesMax: number) => async (c: Context<JsonApiEnv>, next: Next) => {
   const caller = await requireScope(c, 'scores:write');
   if (!caller.ok) return sendProblem(c, caller.error);
-  const admitted = await decideAdmission(c, nameCaller(caller.value), bytesMax);
-  if (!admitted.ok) return sendProblem(c, toProblem(admitted.error));
+  const token = nameCaller(caller.value);
+  if (!(await admitToRoute(c, 'token', token, () => admitPost(c.env.RATE_LIMIT_SCORES, token, Date.now()))))
+    return sendProblem(c, rateLimited('token'));
+  const fitting = await checkLength(c, bytesMax);
+  if (!fitting.ok) return sendProblem(c, toProblem(fitting.error));
   await next();
 };
 
-async function decideAdmission(
-  c: Context<JsonApiEnv>,
-  tokenId: string,
-  bytesMax: number,
-): Promise<Result<null, LeaderboardError>> {
-  if (!(await admitPost(c.env.RATE_LIMIT_SCORES, tokenId, Date.now())))
-    return { ok: false, error: { kind: 'rate_limited' } };
+async function checkLength(c: Context<JsonApiEnv>, bytesMax: number): Promise<Result<null, LeaderboardError>> {
   const length = c.req.header('content-length');
   const isTooLarge =
     length === undefined ? await isLonger(c.req.raw.clone().body, bytesMax) : Number(length) > bytesMax;
@@ -122,8 +115,9 @@ const toUpdate = ({ user_id, points, user_name, event_id, season }: UpdateJson) 
   season,
 });
 
-const toScoredJson = ({ userId, userName, score, rank, season, isDuplicate, asOf }: WrittenScore) => ({
+const toScoredJson = ({ userId, userName, score, rank, season, isDuplicate, asOf, writtenAt }: WrittenScore) => ({
   user_info: { user_id: userId, user_name: userName, score, rank, season },
   duplicate: isDuplicate,
   as_of: new Date(asOf).toISOString(),
+  written_at: new Date(writtenAt).toISOString(),
 });

@@ -21,6 +21,7 @@ export interface WrittenScore extends ScoreOutcome {
   readonly userId: string;
   readonly season: string;
   readonly asOf: number;
+  readonly writtenAt: number;
 }
 export type WriteResult = Result<WrittenScore, WriteError>;
 
@@ -79,6 +80,7 @@ async function writeToSeason(work: Work, season: Season, places: readonly number
     await callShards(work, before, withEvent, async (address, wanted) => ({
       results: await shardStub(env, address).findEvents(address, wanted),
       asOf: now,
+      writtenAt: now,
     }));
   }
   const fresh = before === null ? places : places.filter((place) => results[place] === undefined);
@@ -101,7 +103,7 @@ async function callShards(
   call: (
     address: ShardAddress,
     updates: readonly ScoreUpdate[],
-  ) => Promise<Pick<ScoreAnswer, 'asOf'> & { readonly results: readonly (ScoreResult | null)[] }>,
+  ) => Promise<Omit<ScoreAnswer, 'results'> & { readonly results: readonly (ScoreResult | null)[] }>,
 ): Promise<void> {
   const byShard = Map.groupBy(places, (place) => shardOf((updates[place] as ScoreUpdate).userId, shards));
   await Promise.all(
@@ -116,8 +118,8 @@ async function callShards(
           const answer = answers.results[i];
           if (!answer) continue;
           const { userId } = wanted[i] as ScoreUpdate;
-          const { asOf } = answers;
-          results[place] = answer.ok ? ok({ ...answer.value, userId, season, asOf }) : answer;
+          const { asOf, writtenAt } = answers;
+          results[place] = answer.ok ? ok({ ...answer.value, userId, season, asOf, writtenAt }) : answer;
         }
       } catch (error) {
         logError('leaderboard_shard_unavailable', error, { season, shard });

@@ -3,15 +3,13 @@ import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { recordAudit } from '../shared/audit.ts';
 import { createClock } from '../shared/clock.ts';
 import {
-  INVALID_CURSOR,
   type JsonApiEnv,
   jsonContent,
   pageQuerySchema,
   pageSchema,
   problemResponses,
-  readCursorKey,
+  sendPage,
   sendProblem,
-  toPage,
   unchecked,
 } from '../shared/json-api.ts';
 import { operatorOnly } from './callers.ts';
@@ -22,7 +20,6 @@ import {
   seasonParamsSchema,
   shardsSchema,
 } from './contract.ts';
-import { readDistribution } from './distribution-cache.ts';
 import { toCsvCell } from './domain/csv-cell.ts';
 import { seasonAt } from './domain/season-name.ts';
 import type { RankedEntry } from './domain/standing.ts';
@@ -66,7 +63,7 @@ export function addDistribution(api: OpenAPIHono<JsonApiEnv>): void {
     const opened = await openStandings(c.env, c.req.valid('param').season);
     if (!opened.ok) return sendProblem(c, toProblem(opened.error));
     const { season } = opened.value.season;
-    const { ranges, players, asOf } = await readDistribution(opened.value, limit);
+    const { ranges, players, asOf } = await opened.value.reader.distribution(limit);
     return c.json(
       { data: [...ranges], total: ranges.length, season, players, as_of: new Date(asOf).toISOString() },
       200,
@@ -85,14 +82,14 @@ export function addSeasons(api: OpenAPIHono<JsonApiEnv>): void {
     responses: { 200: jsonContent(pageSchema(seasonSchema), 'A page of seasons'), ...problemResponses(400) },
   });
   api.openapi(list, async (c) => {
-    const { limit, cursor } = c.req.valid('query');
-    const before = readCursorKey(cursor);
-    if (before === null) return sendProblem(c, INVALID_CURSOR);
     const now = createClock(c.env)();
     await findSeason(c.env, undefined, now);
-    const found = await createSeasonStore(c.env.DIRECTORY).list(before === '' ? null : before, limit + 1);
-    const { rows, next_cursor } = toPage(found, limit, (row) => row.season);
-    return c.json({ data: rows.map((row) => toSeasonJson(row, now)), next_cursor }, 200);
+    const store = createSeasonStore(c.env.DIRECTORY);
+    return sendPage(c, c.req.valid('query'), {
+      read: (before, limit) => store.list(before === '' ? null : before, limit),
+      keyOf: (row) => row.season,
+      toItem: (row) => toSeasonJson(row, now),
+    });
   });
 
   const close = createRoute({

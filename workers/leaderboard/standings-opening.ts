@@ -2,18 +2,21 @@
 import { createClock } from '../shared/clock.ts';
 import { err, ok, type Result } from '../shared/result.ts';
 import { openArchivedStandings } from './archived-standings.ts';
-import { createLiveStandings } from './live-standings.ts';
+import { LiveStandings } from './live-standings.ts';
+import { regionOf } from './objects.ts';
 import { findSeason, type Season, type SeasonError } from './seasons.ts';
 import type { StandingsReader } from './standings-reader.ts';
 
 export async function openStandings(
   env: Env,
   name: string | undefined,
+  region = regionOf(undefined),
 ): Promise<Result<{ season: Season; reader: StandingsReader }, SeasonError>> {
   const now = createClock(env);
   const season = await findSeason(env, name, now());
   if (!season.ok) return err(season.error);
   const { archive } = season.value;
-  const reader = archive === null ? createLiveStandings(env, season.value, now) : openArchivedStandings(env, archive);
+  const reader =
+    archive === null ? new LiveStandings(env, season.value, region, now) : openArchivedStandings(env, archive);
   return ok({ season: season.value, reader });
 }

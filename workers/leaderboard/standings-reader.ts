@@ -1,11 +1,14 @@
-/** Queries of standings, live or archived. `isExact` asks every shard; an archive is always exact. */
+/**
+ * Queries of standings, live or archived. `isExact` asks every shard; an archive is always exact. The answer to `minAsOf`
+ * is as of that time or later, if every shard answers.
+ */
 import type { Standings, StandingsPage } from './domain/board.ts';
 import type { Distribution } from './domain/distribution.ts';
 import type { RankedEntry, StandingKey } from './domain/standing.ts';
 
 export interface StandingsReader {
-  page(after: StandingKey | null, limit: number, isExact: boolean): Promise<StandingsPage>;
-  standings(userIds: readonly string[], isExact: boolean): Promise<Standings>;
+  page(after: StandingKey | null, limit: number, isExact: boolean, minAsOf?: number): Promise<StandingsPage>;
+  standings(userIds: readonly string[], isExact: boolean, minAsOf?: number): Promise<Standings>;
   /** The player with up to `radius` others on each side, in list order; null if the player is not listed. */
   neighbors(
     userId: string,

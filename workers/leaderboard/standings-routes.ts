@@ -2,6 +2,7 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { readClient } from '../identity/index.ts';
+import { createClock } from '../shared/clock.ts';
 import {
   INVALID_CURSOR,
   type JsonApiEnv,
@@ -25,7 +26,7 @@ import {
 import { compareStandings } from './domain/standing.ts';
 import { readCursor, toEntryJson, toListJson } from './domain/standings-json.ts';
 import { toProblem } from './errors.ts';
-import { seasonStub, within } from './objects.ts';
+import { regionOf, UnavailableError, viewStub, within } from './objects.ts';
 import type { Season } from './seasons.ts';
 import { openStandings } from './standings-opening.ts';
 
@@ -33,6 +34,11 @@ const ONLY_THE_TOP_IS_LIVE = problem(400, 'invalid_request', 'Only the top list 
 
 /** Time to open a stream. */
 const OPEN_MS = 3_000;
+/** Clocks of machines differ by less. */
+const CLOCKS_APART_MS = 1_000;
+const FUTURE_TIME = problem(400, 'invalid_request', 'min_as_of is in the future.');
+/** 10,000 viewers each. */
+const VIEWS_PER_REGION_MAX = 16;
 const NO_PAGE_OF_IDS = problem(400, 'invalid_request', 'user_ids has no pages. Omit limit and cursor.');
 const TOO_MANY_VIEWERS = problem(
   429,
@@ -53,8 +59,9 @@ export function addStandings(api: OpenAPIHono<JsonApiEnv>): void {
     responses: { 200: jsonContent(listSchema, 'A page of the list'), ...problemResponses(400, 404, 429, 503) },
   });
   api.openapi(list, async (c) => {
-    const { limit = TOP_LIMIT_DEFAULT, cursor, season: name, user_ids: userIds, exact } = c.req.valid('query');
-    if (userIds !== undefined && (cursor ?? c.req.valid('query').limit) !== undefined) {
+    const query = c.req.valid('query');
+    const { limit = TOP_LIMIT_DEFAULT, cursor, season: name, user_ids: userIds, exact, min_as_of: minAsOf } = query;
+    if (userIds !== undefined && (cursor ?? query.limit) !== undefined) {
       return sendProblem(c, NO_PAGE_OF_IDS);
     }
     const after = cursor === undefined ? null : readCursor(cursor);
@@ -62,16 +69,20 @@ export function addStandings(api: OpenAPIHono<JsonApiEnv>): void {
       return sendProblem(c, INVALID_CURSOR);
     }
     if (isLive(c) && (after ?? userIds)) return sendProblem(c, ONLY_THE_TOP_IS_LIVE);
-    const opened = await openStandings(c.env, name ?? after?.season);
+    if (!(await reachTime(c.env, minAsOf))) return sendProblem(c, FUTURE_TIME);
+    const opened = await openStandings(c.env, name ?? after?.season, readRegion(c));
     if (!opened.ok) return sendProblem(c, toProblem(opened.error));
     const { season, reader } = opened.value;
     if (isLive(c)) return unchecked(await watch(c, season, limit));
     if (userIds !== undefined) {
-      const { entries, players, asOf } = await reader.standings(userIds, exact === '1');
+      const { entries, players, asOf } = await reader.standings(userIds, exact === '1', minAsOf);
+      checkAge(season, asOf, minAsOf);
       const found = entries.filter((entry) => entry !== null).sort(compareStandings);
       return c.json(toListJson(season.season, { entries: found, players, asOf, next: null }), 200);
     }
-    return c.json(toListJson(season.season, await reader.page(after?.key ?? null, limit, exact === '1')), 200);
+    const page = await reader.page(after?.key ?? null, limit, exact === '1', minAsOf);
+    checkAge(season, page.asOf, minAsOf);
+    return c.json(toListJson(season.season, page), 200);
   });
 
   const player = createRoute({
@@ -83,11 +94,13 @@ export function addStandings(api: OpenAPIHono<JsonApiEnv>): void {
     responses: { 200: jsonContent(playerSchema, 'The player'), ...problemResponses(400, 404, 429, 503) },
   });
   api.openapi(player, async (c) => {
-    const { season: name, exact } = c.req.valid('query');
+    const { season: name, exact, min_as_of: minAsOf } = c.req.valid('query');
+    if (!(await reachTime(c.env, minAsOf))) return sendProblem(c, FUTURE_TIME);
     const opened = await openStandings(c.env, name);
     if (!opened.ok) return sendProblem(c, toProblem(opened.error));
     const { season, reader } = opened.value;
-    const { entries, players, asOf } = await reader.standings([c.req.valid('param').user_id], exact === '1');
+    const { entries, players, asOf } = await reader.standings([c.req.valid('param').user_id], exact === '1', minAsOf);
+    checkAge(season, asOf, minAsOf);
     const entry = entries[0];
     if (!entry) return sendProblem(c, toProblem({ kind: 'unknown_player' }));
     const percentile = Math.round((10_000 * (players - entry.rank + 1)) / players) / 100;
@@ -120,18 +133,46 @@ const isLive = (c: Context<JsonApiEnv>): boolean =>
   c.req.header('upgrade')?.toLowerCase() === 'websocket' ||
   (c.req.header('accept') ?? '').includes('text/event-stream');
 
-/** Forwards a viewer to the season object, which holds the connection. */
+/** The region of the client, by its continent. */
+const readRegion = (c: Context<JsonApiEnv>): string =>
+  regionOf((c.req.raw.cf as { continent?: string } | undefined)?.continent);
+
+/** Waits for a time that a clock of another machine has reached. @returns whether it is near. */
+async function reachTime(env: Env, at = 0): Promise<boolean> {
+  const aheadMs = at - createClock(env)();
+  if (aheadMs > CLOCKS_APART_MS) return false;
+  if (aheadMs > 0) await new Promise((resolve) => setTimeout(resolve, aheadMs));
+  return true;
+}
+
+/** @throws UnavailableError for live standings that are too old. */
+function checkAge({ season, archive }: Season, asOf: number, minAsOf = 0): void {
+  if (archive === null && asOf < minAsOf) throw new UnavailableError(season, `it is as of ${asOf}, not ${minAsOf}`);
+}
+
+/** Forwards a viewer to a view of its region. Its further views are for the viewers beyond what one object takes. */
 async function watch(c: Context<JsonApiEnv>, { season, shards, state }: Season, limit: number): Promise<Response> {
   if (state === 'historical') return sendProblem(c, toProblem({ kind: 'not_current', season }));
-  const viewer = new URLSearchParams({
-    client: readClient(c.req.raw.headers),
-    per_client: String(settingsOf(c.env).LIVE_VIEWERS_PER_CLIENT),
-  });
-  const url = `https://season/live?season=${season}&shards=${shards}&limit=${limit}&${viewer}`;
   const upgrade = c.req.header('upgrade');
-  const opened = seasonStub(c.env, season).fetch(url, upgrade ? { headers: { upgrade } } : {});
-  const response = await within(season, OPEN_MS, opened);
-  if (response.status === 429) return sendProblem(c, TOO_MANY_VIEWERS);
-  // Response headers from an object are immutable; those of a copy are not.
-  return response.status === 101 ? response : new Response(response.body, response);
+  for (let number = 0; number < VIEWS_PER_REGION_MAX; number++) {
+    const view = `${readRegion(c)}:${number}`;
+    const query = new URLSearchParams({
+      season,
+      shards: String(shards),
+      view,
+      limit: String(limit),
+      client: readClient(c.req.raw.headers),
+      per_client: String(settingsOf(c.env).LIVE_VIEWERS_PER_CLIENT),
+    });
+    const opened = viewStub(c.env, season, view).fetch(
+      `https://view/live?${query}`,
+      upgrade ? { headers: { upgrade } } : {},
+    );
+    const response = await within(view, OPEN_MS, opened);
+    if (response.status === 429) return sendProblem(c, TOO_MANY_VIEWERS);
+    if (response.status === 503) continue;
+    // Response headers from an object are immutable; those of a copy are not.
+    return response.status === 101 ? response : new Response(response.body, response);
+  }
+  throw new UnavailableError(season, 'all views of the region are full');
 }

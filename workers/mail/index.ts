@@ -4,8 +4,8 @@
  * Each user's mailbox is one Durable Object (`durable-objects/mailbox`). A route only calls the caller's own mailbox, so ids of
  * other users are not found.
  */
-import { createLoginStore, createRecoveryStore } from '../identity/index.ts';
 import { createClock } from '../shared/clock.ts';
+import { runInvocation } from '../shared/invocation.ts';
 import { allowJson, createJsonApi } from '../shared/json-api.ts';
 import { readHints } from './bindings/hints.ts';
 import { dkimSecrets, transportSecrets } from './domains/sealed-secrets.ts';
@@ -86,11 +86,18 @@ export { totpSecrets } from '../identity/index.ts';
 export const mailSecrets = [dkimSecrets, transportSecrets];
 
 export { mailboxObligation } from './accounts/user-obligation.ts';
+export { findSilentMailboxes } from './bindings/namespace-owner.ts';
 export { receiveEmail } from './inbound/receive-email.ts';
+export { readMailGauges } from './outbound/queue-metrics.ts';
 
-/** Handles hints. A failure loses nothing: mailboxes know their work and find it through their alarm. */
+/**
+ * Handles hints. A failure loses nothing: mailboxes know their work and find it through their alarm. One session of a relay may carry
+ * messages of several users: they share the trace of the first hint.
+ */
 export async function consumeMail(batch: MessageBatch, env: Env): Promise<void> {
-  await sendDue(env, readHints(batch));
+  const hints = [...readHints(batch)];
+  const users = hints.map(([userId]) => userId);
+  await runInvocation(env, hints[0]?.[1], () => sendDue(env, users));
 }
 
 export async function runMailSchedule(
@@ -99,14 +106,8 @@ export async function runMailSchedule(
   _ctx: ExecutionContext,
 ): Promise<void> {
   const now = createClock(env)();
-  if (controller.cron !== '* * * * *') return pruneExpired(env, now);
+  // Daily.
+  if (controller.cron !== '* * * * *') return createForwardInvitationStore(env.DIRECTORY).pruneInvitations(now);
   await logQueue(env);
   await collectOrphans(env, now);
-}
-
-/** Daily: deletes expired guess counts, sessions, one-time secrets and forwarding invitations from DIRECTORY. */
-async function pruneExpired(env: Env, now: number): Promise<void> {
-  await createLoginStore(env.DIRECTORY).pruneGuards(now);
-  await createRecoveryStore(env.DIRECTORY).pruneSecrets(now);
-  await createForwardInvitationStore(env.DIRECTORY).pruneInvitations(now);
 }

@@ -18,7 +18,12 @@ import { createStorageApi } from './operator-routes.ts';
 import { answerS3 } from './s3/pipeline.ts';
 import { failureAnswer, misconfiguredFailure } from './s3/protocol/answer.ts';
 
-export { consumeStorageTasks, runStorageSchedule } from './maintenance/schedule.ts';
+export {
+  consumeStorageTasks,
+  isDirectoryTask,
+  runDirectorySchedule,
+  runStorageSchedule,
+} from './maintenance/schedule.ts';
 
 /** `/v1/storage/…`, for operators. */
 export const storageApi = createStorageApi();
@@ -28,7 +33,13 @@ export async function serveStorage(request: Request, env: Env, ctx: ExecutionCon
   try {
     const clock = createClock(env);
     const waitUntil = (work: Promise<unknown>) => ctx.waitUntil(work);
-    const wire = { env, engine: createEngine(env, clock, ctx), now: clock(), requestId, waitUntil };
+    const wire = {
+      env,
+      engine: createEngine(env, clock, ctx, { cache: caches.default }),
+      now: clock(),
+      requestId,
+      waitUntil,
+    };
     return await answerS3(request, wire);
   } catch (error) {
     if (!(error instanceof MisconfiguredError)) throw error;

@@ -1,24 +1,27 @@
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { bindingProblemOf, listStores } from './bindings.ts';
 import { type JsonApiEnv, jsonContent } from './json-api.ts';
-import { probeDatabase } from './probe-store.ts';
+import { type DatabaseState, judgeDatabase, readDatabaseState } from './probe-store.ts';
 import { settingProblemsOf } from './settings.ts';
 
-const okSchema = z.object({ status: z.literal('ok'), version: z.string() }).openapi('Health');
-const problemSchema = z.object({ name: z.string(), message: z.string() });
+const findingSchema = z.object({ name: z.string(), message: z.string() });
+/** What will need an operator soon. */
+const warnings = z.array(findingSchema);
+const okSchema = z.object({ status: z.literal('ok'), version: z.string(), warnings }).openapi('Health');
 const unavailableSchema = z
   .object({
     status: z.enum(['unavailable', 'misconfigured']),
     version: z.string(),
     unavailable: z.array(z.string()),
-    misconfigured: z.array(problemSchema),
+    misconfigured: z.array(findingSchema),
+    warnings,
   })
   .openapi('Unavailable');
 
 /** The names of a product's parts that do not answer. */
 export type FindSilent = (env: Env) => Promise<string[]>;
 
-/** `GET /v1/health`: whether every store answers and every setting is valid. */
+/** `GET /v1/health`: whether every store answers with the expected schema, and every setting is valid. */
 export function addHealth(api: OpenAPIHono<JsonApiEnv>, version: string, findSilent: FindSilent): void {
   api.openapi(
     createRoute({
@@ -30,7 +33,10 @@ export function addHealth(api: OpenAPIHono<JsonApiEnv>, version: string, findSil
       summary: 'Whether every store answers and every setting is valid',
       responses: {
         200: jsonContent(okSchema, 'All is well'),
-        503: jsonContent(unavailableSchema, 'The stores that do not answer, and the settings that are not valid'),
+        503: jsonContent(
+          unavailableSchema,
+          'The stores that do not answer, and the settings, secrets and schemas that are missing or not valid',
+        ),
       },
     }),
     async (c) => {
@@ -42,7 +48,7 @@ export function addHealth(api: OpenAPIHono<JsonApiEnv>, version: string, findSil
 
 type HealthReport = z.output<typeof okSchema> | z.output<typeof unavailableSchema>;
 
-/** Probes each store with the smallest request, and lists settings with bad values and unknown names, never the values. */
+/** Probes each store with small requests. Lists settings with bad values and unknown names, never the values. */
 async function checkHealth(
   env: Env,
   version: string,
@@ -50,8 +56,10 @@ async function checkHealth(
   timeoutMs = 3_000,
 ): Promise<HealthReport> {
   const { databases, buckets } = listStores(env);
+  const states = new Map<string, DatabaseState>();
   const probes = new Map<string, () => Promise<unknown>>();
-  for (const [name, database] of databases) probes.set(name, () => probeDatabase(database));
+  for (const [name, database] of databases)
+    probes.set(name, async () => states.set(name, await readDatabaseState(database)));
   for (const [name, bucket] of buckets) probes.set(name, () => bucket.head('health'));
   const outcomes = await Promise.all(
     [...probes].map(async ([name, probe]) => ((await answersInTime(probe, timeoutMs)) ? null : name)),
@@ -59,13 +67,21 @@ async function checkHealth(
   // It reads DIRECTORY, whose own probe has a name.
   const silent = outcomes.includes('DIRECTORY') ? [] : await findSilent(env).catch(() => []);
   const unavailable = [...outcomes.filter((name) => name !== null), ...silent];
-  const misconfigured = [...settingProblemsOf(env), bindingProblemOf(env)].filter((problem) => problem !== null);
-  if (unavailable.length + misconfigured.length === 0) return { status: 'ok', version };
+  const findings = [...states].flatMap(([name, state]) =>
+    judgeDatabase(name, state).map((finding) => ({ name, ...finding })),
+  );
+  const listed = (isWanted: boolean) =>
+    findings.filter(({ isSick }) => isSick === isWanted).map(({ name, message }) => ({ name, message }));
+  const settings = [...settingProblemsOf(env), bindingProblemOf(env)].filter((problem) => problem !== null);
+  const misconfigured = [...settings, ...listed(true)];
+  const warnings = listed(false);
+  if (unavailable.length + misconfigured.length === 0) return { status: 'ok', version, warnings };
   const status = unavailable.length === 0 ? 'misconfigured' : 'unavailable';
-  return { status, version, unavailable, misconfigured };
+  return { status, version, unavailable, misconfigured, warnings };
 }
 
-async function answersInTime(probe: () => Promise<unknown>, timeoutMs: number): Promise<boolean> {
+/** @returns false if the probe fails or takes too long. */
+export async function answersInTime(probe: () => Promise<unknown>, timeoutMs: number): Promise<boolean> {
   const late = new Promise<false>((resolve) => setTimeout(() => resolve(false), timeoutMs));
   return Promise.race([
     probe().then(

@@ -14,7 +14,8 @@ import type { AuditActor } from './audit-actor.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
 import { logError } from './log.ts';
 import { misconfigured, type Problem, problem, titleOf, toProblemResponse } from './problem.ts';
-import { admitRequest, RATE_PERIOD_SECONDS, RATE_POLICIES, toRateHeaders } from './request-rates.ts';
+import { admitRequest, RATE_POLICIES, type RatePolicy, toRateHeaders } from './request-rates.ts';
+import type { Result } from './result.ts';
 import { MisconfiguredError, settingsOf } from './settings.ts';
 
 export { decodeCursor, encodeCursor } from './cursor.ts';
@@ -90,16 +91,27 @@ export function createJsonApi(toOwnProblem: (error: Error) => Problem | null = (
   return app;
 }
 
-/** Counts a request of a user or a client. @returns false if it must be answered with `rateLimited()`. */
-export async function admitToRoute(c: Context<JsonApiEnv>, policy: 'user' | 'client', key: string): Promise<boolean> {
-  const isAdmitted = await admitRequest(c.env, policy, key);
+/**
+ * Counts a request and sets its `RateLimit` fields.
+ * @param admit asks the limiter, if the policy does not ask it for each request.
+ * @returns false if the request must be answered with `rateLimited(policy)`.
+ */
+export async function admitToRoute(
+  c: Context<JsonApiEnv>,
+  policy: 'user' | 'client' | 'token',
+  key: string,
+  admit = (): Promise<boolean> => admitRequest(c.env, policy, key),
+): Promise<boolean> {
+  const isAdmitted = await admit();
   const quota = settingsOf(c.env)[RATE_POLICIES[policy].quota];
   c.set('rateHeaders', toRateHeaders(policy, quota, !isAdmitted));
   return isAdmitted;
 }
 
-export const rateLimited = (): Problem =>
-  problem(429, 'rate_limited', 'Too many requests. Wait, then retry.', { retryAfterSeconds: RATE_PERIOD_SECONDS });
+export const rateLimited = (policy: RatePolicy): Problem =>
+  problem(429, 'rate_limited', 'Too many requests. Wait, then retry.', {
+    retryAfterSeconds: RATE_POLICIES[policy].periodSeconds,
+  });
 
 type DeclareRoute = (route: RouteConfig, ...rest: never[]) => OpenAPIHono<JsonApiEnv>;
 
@@ -214,26 +226,30 @@ export const pageQuerySchema = z.strictObject({
 export const pageSchema = <T extends z.ZodType>(item: T) =>
   z.object({ data: z.array(item), next_cursor: z.string().nullable() });
 
-/** Cuts a page from rows that were read with `limit + 1`, in order of the cursor's key. */
-export function toPage<T>(
-  rows: readonly T[],
-  limit: number,
-  keyOf: (row: T) => string | number,
-): { rows: T[]; next_cursor: string | null } {
-  const page = rows.slice(0, limit);
-  const last = page.at(-1);
-  return { rows: page, next_cursor: rows.length > limit && last !== undefined ? encodeCursor([keyOf(last)]) : null };
-}
-
 export const INVALID_CURSOR = problem(400, 'invalid_cursor', 'The cursor is not valid for this collection.');
 
-/**
- * For collections whose cursor is one text key. @returns the key to continue after; '' at the start, null if invalid.
- */
-export function readCursorKey(cursor: string | undefined): string | null {
-  if (cursor === undefined) return '';
-  const [key] = decodeCursor(cursor) ?? [];
-  return typeof key === 'string' ? key : null;
+interface KeyedCollection<Row, Item> {
+  /** Reads rows in the order of their keys, from the first one after `after`, which is '' at the start. */
+  readonly read: (after: string, limit: number) => Promise<readonly Row[] | Result<readonly Row[], Problem>>;
+  readonly keyOf: (row: Row) => string;
+  readonly toItem: (row: Row) => Item | Promise<Item>;
+}
+
+/** Answers with a page of a collection whose cursor is one text key. */
+export async function sendPage<Row, Item>(
+  c: Context<JsonApiEnv>,
+  { limit, cursor }: { readonly limit: number; readonly cursor?: string | undefined },
+  { read, keyOf, toItem }: KeyedCollection<Row, Item>,
+) {
+  const [after] = cursor === undefined ? [''] : (decodeCursor(cursor) ?? []);
+  if (typeof after !== 'string') return sendProblem(c, INVALID_CURSOR);
+  const found = await read(after, limit + 1);
+  if ('ok' in found && !found.ok) return sendProblem(c, found.error);
+  const all = 'ok' in found ? found.value : found;
+  const rows = all.slice(0, limit);
+  const last = all.length > limit ? rows.at(-1) : undefined;
+  const next_cursor = last === undefined ? null : encodeCursor([keyOf(last)]);
+  return c.json({ data: await Promise.all(rows.map(toItem)), next_cursor }, 200);
 }
 
 /** For `createRoute`: a JSON response, and a required JSON request body. */

@@ -2,10 +2,13 @@
  * Structured logs: one JSON object per line. Never pass query strings, bodies, mail addresses, tokens or keys: logs may
  * be kept for long and read by many.
  */
+import { countError } from './counters.ts';
+import { currentInvocation } from './invocation.ts';
+
 export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
 export function logInfo(event: string, fields: LogFields = {}): void {
-  console.log(JSON.stringify({ level: 'info', event, ...fields }));
+  console.log(JSON.stringify({ level: 'info', event, ...traceFields(), ...fields }));
 }
 
 /** @param error the thrown value. Its message and stack are logged without the values of a query. */
@@ -14,7 +17,14 @@ export function logError(event: string, error: unknown, fields: LogFields = {}):
     error instanceof Error
       ? { message: redact(error.message), stack: redact(error.stack) }
       : { message: redact(String(error)) };
-  console.error(JSON.stringify({ level: 'error', event, ...fields, ...cause }));
+  console.error(JSON.stringify({ level: 'error', event, ...traceFields(), ...fields, ...cause }));
+  countError(event);
+}
+
+/** The trace of the running event. */
+function traceFields(): LogFields {
+  const invocation = currentInvocation();
+  return invocation === undefined ? {} : { trace_id: invocation.traceId };
 }
 
 /** Errors of a database repeat the values of the query, such as mail addresses and names. */

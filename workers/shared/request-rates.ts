@@ -8,18 +8,26 @@
 import { logError } from './log.ts';
 import type { Settings } from './settings-schema.ts';
 
-/** The limiter of each policy, and the setting with its quota. */
+interface RatePolicyRule {
+  readonly limiter: keyof Env;
+  /** The setting with the quota. */
+  readonly quota: keyof Settings;
+  /** `period` of the limiter in wrangler.toml. After it, a refused client can try again. */
+  readonly periodSeconds: number;
+  /** Requests that one call to the limiter stands for. */
+  readonly requestsPerCall: number;
+}
+
+const PER_10_SECONDS = { periodSeconds: 10, requestsPerCall: 1 };
 export const RATE_POLICIES = {
-  access_key: { limiter: 'RATE_LIMIT_ACCESS_KEY', quota: 'REQUESTS_PER_ACCESS_KEY' },
-  bucket: { limiter: 'RATE_LIMIT_BUCKET', quota: 'REQUESTS_PER_BUCKET' },
-  client: { limiter: 'RATE_LIMIT_CLIENT', quota: 'REQUESTS_PER_CLIENT' },
-  user: { limiter: 'RATE_LIMIT_USER', quota: 'REQUESTS_PER_USER' },
-} as const satisfies Record<string, { limiter: keyof Env; quota: keyof Settings }>;
+  access_key: { limiter: 'RATE_LIMIT_ACCESS_KEY', quota: 'REQUESTS_PER_ACCESS_KEY', ...PER_10_SECONDS },
+  bucket: { limiter: 'RATE_LIMIT_BUCKET', quota: 'REQUESTS_PER_BUCKET', ...PER_10_SECONDS },
+  client: { limiter: 'RATE_LIMIT_CLIENT', quota: 'REQUESTS_PER_CLIENT', ...PER_10_SECONDS },
+  user: { limiter: 'RATE_LIMIT_USER', quota: 'REQUESTS_PER_USER', ...PER_10_SECONDS },
+  token: { limiter: 'RATE_LIMIT_SCORES', quota: 'SCORE_POSTS_PER_TOKEN', periodSeconds: 60, requestsPerCall: 10 },
+} as const satisfies Record<string, RatePolicyRule>;
 
 export type RatePolicy = keyof typeof RATE_POLICIES;
-
-/** `period` of these limiters in wrangler.toml. Within it, a refused client can try again. */
-export const RATE_PERIOD_SECONDS = 10;
 
 /** Counts a request. @returns false if the key used up its quota. A limiter that fails admits the request. */
 export async function admitRequest(env: Env, policy: RatePolicy, key: string): Promise<boolean> {
@@ -37,6 +45,7 @@ export async function admitRequest(env: Env, policy: RatePolicy, key: string): P
  */
 export function toRateHeaders(policy: RatePolicy, quota: number, isRefused: boolean): Record<string, string> {
   const name = policy.replace('_', '-');
-  const known = { 'ratelimit-policy': `"${name}";q=${quota};w=${RATE_PERIOD_SECONDS}` };
-  return isRefused ? { ...known, ratelimit: `"${name}";r=0;t=${RATE_PERIOD_SECONDS}` } : known;
+  const { periodSeconds } = RATE_POLICIES[policy];
+  const known = { 'ratelimit-policy': `"${name}";q=${quota};w=${periodSeconds}` };
+  return isRefused ? { ...known, ratelimit: `"${name}";r=0;t=${periodSeconds}` } : known;
 }

@@ -72,6 +72,19 @@ export function choice<const T extends readonly string[]>(
   return declare(schema, about, allowed, about.fallback);
 }
 
+/** Some of several words, separated by commas, in their usual order. All when it is absent. */
+export function subset<const T extends readonly string[]>(words: T, about: About) {
+  const allowed = `some of ${words.join(', ')}, separated by commas`;
+  const isWord = (word: string): word is T[number] => words.includes(word);
+  const schema = z
+    .string()
+    .transform((value) => value.split(',').map((word) => word.trim().toLowerCase()))
+    .refine((given) => given.every(isWord), `must be ${allowed}`)
+    .transform((given): readonly T[number][] => words.filter((word) => given.includes(word)))
+    .default([...words]);
+  return declare(schema, about, allowed, words.join(', '));
+}
+
 /** `true` or `false`. */
 export function flag(about: About & { readonly fallback: boolean }) {
   const schema = z

@@ -14,8 +14,12 @@ import {
   isPort,
   number,
   optionalNumber,
+  subset,
   text,
 } from './setting-types.ts';
+
+export const PRODUCT_NAMES = ['storage', 'leaderboard', 'mail'] as const;
+export type ProductName = (typeof PRODUCT_NAMES)[number];
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -58,6 +62,37 @@ export const settingsSchema = z.object({
     meaning:
       'Share of the requests that are logged. Failed and slow requests always are, and every request of a local server is.',
   }),
+  ANALYTICS_TOKEN: text(
+    {
+      group: 'Service',
+      isSecret: true,
+      meaning:
+        'API token with Account Analytics > Read. `GET /v1/metrics` and the estimate of costs read the counters with it.',
+    },
+    'printable ASCII characters without spaces',
+    isToken,
+  ),
+  ANALYTICS_URL: httpUrl({
+    group: 'Service',
+    meaning: 'SQL API of Analytics Engine. `npm run deploy` sets it.',
+  }),
+  ANALYTICS_DATASET: text(
+    {
+      group: 'Service',
+      fallback: 'tessera_counters',
+      meaning: 'Dataset of the counters, as it is bound in wrangler.toml. `npm run deploy` sets it.',
+    },
+    'letters, digits and underscores',
+    (value) => /^[A-Za-z_]\w{0,95}$/.test(value),
+  ),
+  COST_ALARM_DOLLARS: number({
+    group: 'Service',
+    unit: 'US dollars',
+    min: 0,
+    max: 1_000_000,
+    fallback: 0,
+    meaning: 'Estimated cost of a day over which `cost_alarm` is logged as an error. 0 never logs it.',
+  }),
   CLOCK_OFFSET_SECONDS: number({
     group: 'Service',
     unit: 'seconds',
@@ -67,10 +102,21 @@ export const settingsSchema = z.object({
     meaning: 'Moves the clock for tests.',
     isLocal: true,
   }),
+  PRODUCTS: subset(PRODUCT_NAMES, {
+    group: 'Service',
+    meaning:
+      'Products that this deployment serves. The others have no routes, pages and background work; what they stored is kept.',
+  }),
   APP_HOST: hostname({
     group: 'Service',
     meaning:
       'Host of the web app and of `/v1`. Other hosts then serve storage only, and every host HTTPS only. If it is empty, every host serves all.',
+  }),
+  JURISDICTION: choice(['', 'eu'], {
+    group: 'Service',
+    fallback: '',
+    meaning:
+      'Keeps mailboxes, leaderboards, databases, buckets and queues in the EU. Decided by the first deployment; it cannot change later.',
   }),
   S3_HOST: hostname({
     group: 'Service',
@@ -150,13 +196,20 @@ export const settingsSchema = z.object({
     fallback: 100_000,
     meaning: 'S3 requests to one bucket, per 10 seconds.',
   }),
+  SCORE_POSTS_PER_TOKEN: number({
+    group: 'Request rates',
+    ...REQUESTS_PER_PERIOD,
+    fallback: 1_000_000,
+    meaning: 'Score posts of one token, per minute. Counted in tens; a batch is one post.',
+  }),
   LIVE_VIEWERS_PER_CLIENT: number({
     group: 'Request rates',
     unit: 'connections',
     min: 1,
     max: 30_000,
     fallback: 200,
-    meaning: 'Live connections (WebSockets and event streams) of one client to the leaderboard at the same time.',
+    meaning:
+      'Live connections (WebSockets and event streams) of one client to a view of the leaderboard at the same time.',
   }),
 
   RAW_TARGET_HEADER: text(
@@ -188,6 +241,15 @@ export const settingsSchema = z.object({
     max: 365,
     fallback: 30,
     meaning: 'Time within which every stored copy is read again and checked.',
+  }),
+  EDGE_CACHE_SECONDS: number({
+    group: 'Storage',
+    unit: 'seconds',
+    min: 0,
+    max: 86_400,
+    fallback: 86_400,
+    meaning:
+      'How long the caches of data centres may keep stored bytes, deleted ones included. 0: no bytes are cached.',
   }),
   ALLOW_SIGV2: flag({
     group: 'Storage',

@@ -91,6 +91,7 @@ function toConfig(url: URL, env: Env): WebConfig {
   const settings = settingsOf(env);
   return {
     version,
+    products: [...settings.PRODUCTS],
     storage_endpoint: settings.S3_HOST ? `${url.protocol}//${storageAuthority(url, env)}` : null,
     mail_domains: settings.MAIL_DOMAINS,
     registration: settings.REGISTRATION,
@@ -132,7 +133,12 @@ function compressLocally(request: Request, response: Response, env: Env): void {
   if (/\bgzip\b/.test(request.headers.get('accept-encoding') ?? '')) headers.set('content-encoding', 'gzip');
 }
 
-export async function serveWebApp(request: Request, env: Env): Promise<Response> {
+/** @param isAbsent whether a path is a page of a product that is not served. It is answered as an unknown page. */
+export async function serveWebApp(
+  request: Request,
+  env: Env,
+  isAbsent: (pathname: string) => boolean,
+): Promise<Response> {
   const url = new URL(request.url);
   if (url.pathname === '/_') return new Response(null, { status: 301, headers: { location: '/_/' } });
   if (request.method !== 'GET' && request.method !== 'HEAD') {
@@ -143,7 +149,7 @@ export async function serveWebApp(request: Request, env: Env): Promise<Response>
   const asset = isConfig
     ? Response.json(toConfig(url, env))
     : await env.ASSETS.fetch(new Request(new URL(toPage(url.pathname), url), { method, headers }));
-  const isUnused = url.pathname === CHALLENGE_PAGE && !isChallengePage(url, env);
+  const isUnused = isAbsent(url.pathname) || (url.pathname === CHALLENGE_PAGE && !isChallengePage(url, env));
   const isMissing = isUnused || (asset.status === 404 && !url.pathname.startsWith('/_/assets/'));
   const response = isMissing
     ? toNotFound(await env.ASSETS.fetch(new Request(new URL(NOT_FOUND_PAGE, url), { method })))

@@ -1,6 +1,8 @@
 /** Configuration of the web app, at `/_/config.json`. Contains only what any visitor may know. */
 export interface WebConfig {
   version: string;
+  /** Products that this deployment serves. */
+  products: ('storage' | 'leaderboard' | 'mail')[];
   /** Endpoint of signed storage requests; null for the page's own origin. */
   storage_endpoint: string | null;
   mail_domains: string[];

@@ -10,7 +10,7 @@ import type { AutomaticSend } from '../rules/automatic-store.ts';
 
 export interface MailboxJobs {
   /** Checks and delivers accepted mail until none is due. */
-  processIncoming(userId: string): Promise<void>;
+  processIncoming(userId: string, traceId?: string): Promise<void>;
   /** Attempts every recipient of the outbox that is due. */
   sendOutbox(userId: string): Promise<void>;
   /** Delivers the reports that are due to their senders. */

@@ -58,7 +58,7 @@ const exists = (sql: SqlStorage, table: string): boolean =>
 const WAKES: Readonly<Record<string, Wake>> = {
   incoming: {
     dueAt: ({ memory }, sql) => nextIncomingAt(sql, memory.leases),
-    run: (context) => transport(context, context.jobs.processIncoming(context.userId)),
+    run: (context) => transport(context, context.jobs.processIncoming(context.userId, context.memory.incomingTrace)),
   },
   outbox: {
     dueAt: (_, sql) => later(nextOutboxAt(sql), LOST_HINT_MS),

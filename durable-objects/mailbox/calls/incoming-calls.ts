@@ -1,4 +1,5 @@
 /** Calls about incoming mail, from acceptance to delivery. Each write is one transaction. */
+import { currentInvocation } from '../../../workers/shared/invocation.ts';
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
 import type { StoredMessage, StoreMessageError, StoreMessageInput } from '../contract/delivered-message.ts';
 import { storeMessage } from '../incoming/arrival-store.ts';
@@ -13,6 +14,7 @@ export class IncomingCalls extends RuleCalls {
   async acceptIncoming(
     message: incoming.IncomingMessage,
   ): Promise<Result<{ duplicate: boolean }, { readonly kind: 'over_quota' } | NoMailbox>> {
+    this.transactions.memory.incomingTrace = currentInvocation()?.traceId;
     return this.transactions.write((sql, mailbox, now) => incoming.acceptIncoming(sql, mailbox, message, now));
   }
 

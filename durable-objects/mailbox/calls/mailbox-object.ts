@@ -1,4 +1,5 @@
 import { DurableObject } from 'cloudflare:workers';
+import { callInTrace } from '../../../workers/shared/invocation.ts';
 import { Transactions } from './transactions.ts';
 
 /**
@@ -16,5 +17,9 @@ export class MailboxObject extends DurableObject<Env> {
     super(ctx, env);
     this.transactions = new Transactions(ctx, env);
     ctx.blockConcurrencyWhile(() => this.transactions.open());
+  }
+
+  async inTrace(traceId: string, method: string, args: unknown[]): Promise<unknown> {
+    return callInTrace(this, this.env, traceId, method, args);
   }
 }

@@ -6,6 +6,8 @@ export interface Memory {
   readonly leases: Leases;
   /** Wakes that are not run before a time, after how many runs that left them due. */
   readonly delays: Map<string, { readonly until: number; readonly tries: number }>;
+  /** The trace of the message that was accepted last, for the logs of its processing. */
+  incomingTrace: string | undefined;
   /** Since when the operator's totals are behind; null if they are not, as far as is known. */
   ledgerBehindSince: number | null;
 }
@@ -13,4 +15,9 @@ export interface Memory {
 /** Who works on which incoming message until when. A message is stored once, so a lost lease only costs a repeated check. */
 export type Leases = Map<string, { readonly until: number; readonly attempts: number }>;
 
-export const createMemory = (): Memory => ({ leases: new Map(), delays: new Map(), ledgerBehindSince: null });
+export const createMemory = (): Memory => ({
+  leases: new Map(),
+  delays: new Map(),
+  ledgerBehindSince: null,
+  incomingTrace: undefined,
+});

@@ -13,7 +13,7 @@ import { ShardStore } from '../../../durable-objects/leaderboard-shard/store.ts'
 import { shardOf } from '../../../workers/leaderboard/domain/shard-map.ts';
 import type { StandingKey } from '../../../workers/leaderboard/domain/standing.ts';
 import { leaderboardApi, runLeaderboardSchedule } from '../../../workers/leaderboard/index.ts';
-import { seasonStub, shardStub } from '../../../workers/leaderboard/objects.ts';
+import { seasonStub, shardStub, viewStub } from '../../../workers/leaderboard/objects.ts';
 import { createSeasonStore } from '../../../workers/leaderboard/records/season-store.ts';
 import { writeScores } from '../../../workers/leaderboard/score-writer.ts';
 import { openStandings } from '../../../workers/leaderboard/standings-opening.ts';
@@ -137,9 +137,15 @@ describe('a board with more different scores than buckets', () => {
     letCountsAge();
     const reader = await open('2041-01', false);
     const chosen = Array.from({ length: 100 }, () => Math.floor(random() * players));
-    const { entries, players: counted } = await reader.standings(chosen.map((i) => `p${i}`));
-    expect(counted).toBe(players);
-    expect(entries.map((entry) => entry?.rank)).toEqual(chosen.map((i) => players - i));
+    // On a busy machine a shard may answer too late. Its last counts are used then.
+    await vi.waitFor(
+      async () => {
+        const { entries, players: counted } = await reader.standings(chosen.map((i) => `p${i}`));
+        expect(counted).toBe(players);
+        expect(entries.map((entry) => entry?.rank)).toEqual(chosen.map((i) => players - i));
+      },
+      { timeout: 60_000 },
+    );
     const around = await reader.neighbors('p40000', 3);
     expect(around?.entries.map(({ userId, rank }) => [userId, rank])).toEqual(
       [3, 2, 1, 0, -1, -2, -3].map((step) => [`p${40_000 + step}`, players - 40_000 - step]),
@@ -164,14 +170,14 @@ describe('a board with more different scores than buckets', () => {
     for (const [i, repeated] of (await writeScores(env, many)).entries()) {
       const answer = answers[i];
       expect(answer?.ok && answer.value.rank).toBeGreaterThan(1);
-      const asOf = expect.any(Number);
-      expect(repeated).toEqual(answer?.ok && { ok: true, value: { ...answer.value, isDuplicate: true, asOf } });
+      const times = { asOf: expect.any(Number), writtenAt: expect.any(Number) };
+      expect(repeated).toEqual(answer?.ok && { ok: true, value: { ...answer.value, isDuplicate: true, ...times } });
     }
   });
 });
 
 describe('viewers', () => {
-  it('keep their WebSocket while the season object hibernates, and receive changes made after that', async () => {
+  it('keep their WebSocket while season and view hibernate, and receive changes made after that', async () => {
     await writeScores(env, [win('ada', 5)]);
     const current = await open(new Date().toISOString().slice(0, 7), false);
     await vi.waitFor(async () => expect((await current.page(null, 1)).players).toBe(1));
@@ -180,11 +186,10 @@ describe('viewers', () => {
     if (!socket) throw new Error(`no socket: ${response.status}`);
     const messages: string[][] = [];
     socket.addEventListener('message', ({ data }) => {
-      messages.push(
-        JSON.parse(String(data)).data.map(
-          (entry: { user_id: string; score: number }) => `${entry.user_id}:${entry.score}`,
-        ),
-      );
+      const list = JSON.parse(String(data)).data as { user_id: string; score: number }[];
+      const shown = list.map((entry) => `${entry.user_id}:${entry.score}`);
+      // A view that hibernated may send a list again.
+      if (String(shown) !== String(messages.at(-1))) messages.push(shown);
     });
     socket.accept();
     const until = async (count: number) => {
@@ -196,6 +201,7 @@ describe('viewers', () => {
       // Pushes have to finish before the object may hibernate.
       await new Promise((resolve) => setTimeout(resolve, 300));
       await evictDurableObject(seasonStub(env, season));
+      await evictDurableObject(viewStub(env, season, 'enam:0'));
       await writeScores(env, [win('bea', 10)]);
       await until(1 + sleep);
     }

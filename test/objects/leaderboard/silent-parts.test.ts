@@ -173,7 +173,7 @@ describe('a season object that does not answer', () => {
     const season = '2046-04';
     await fill(season);
     const { body: before } = await get('/v1/scores?limit=100');
-    for (const name of ['openLine', 'top', 'distribution', 'status', 'countAbove'] as const) {
+    for (const name of ['openLine', 'watch', 'distribution', 'status', 'countAbove'] as const) {
       vi.spyOn(LeaderboardSeason.prototype, name).mockRejectedValue(new Error('the storage is gone') as never);
     }
     for (const restart of [false, true]) {

@@ -15,6 +15,7 @@ import {
 import type {
   ObjectMetadata,
   StoredVersion,
+  VersionAttributes,
   VersionFacts,
 } from '../../../workers/object-storage/engine/model/contract.ts';
 import { checkLocations, checkShard } from '../../../workers/object-storage/maintenance/fsck.ts';
@@ -37,6 +38,8 @@ export interface TestEngineOptions {
   readonly now?: () => number;
   /** Bindings that replace the real ones. */
   readonly bindings?: Readonly<Record<string, unknown>>;
+  /** The cache of the data centre. Default: none. */
+  readonly cache?: Cache;
 }
 
 export function makeEngine(options: TestEngineOptions = {}): TestEngine {
@@ -47,7 +50,11 @@ export function makeEngine(options: TestEngineOptions = {}): TestEngine {
     bindings as unknown as Env,
     options.now ?? Date.now,
     { waitUntil: (work) => void pending.push(work) },
-    { memory: createIsolateMemory(), limits: { bucketSpread: options.shards ?? 1, ...options.limits } },
+    {
+      memory: createIsolateMemory(),
+      limits: { bucketSpread: options.shards ?? 1, ...options.limits },
+      ...(options.cache ? { cache: options.cache } : {}),
+    },
   );
   return {
     engine: engineOf(context),
@@ -108,9 +115,10 @@ export async function put(
   bucket: Bucket,
   name: string,
   content: string | Uint8Array,
+  attributes: Partial<VersionAttributes> = {},
 ): Promise<VersionFacts> {
   const body = typeof content === 'string' ? bytesOf(content) : content;
-  return value(await engine.putObject({ bucket, name, body, size: body.length, metadata: METADATA }));
+  return value(await engine.putObject({ bucket, name, body, size: body.length, metadata: METADATA, ...attributes }));
 }
 
 export async function readAll(
@@ -144,7 +152,6 @@ export async function countRows(context: EngineContext, table: string): Promise<
 
 const SHARD_TABLES = [
   'version',
-  'inline',
   'extent',
   'blob',
   'reclaim',
@@ -154,6 +161,10 @@ const SHARD_TABLES = [
   'change',
   'receipt',
   'bucket',
+  'quota',
+  'event',
+  'lifecycle',
+  'identity',
 ];
 
 /** Resets a shard's database to an empty one. */

@@ -63,13 +63,15 @@ const listNames = (): string[] => Array.from({ length: NAMES_OF_A_BUCKET }, (_, 
 async function changeName(scene: Scene, bucket: Bucket, name: string, kind: Change): Promise<void> {
   const { engine } = scene;
   const newBytes = (size: number) => patternOf(size, ++scene.serial);
+  const retainUntilMs = scene.random(1000);
+  const lock = { mode: retainUntilMs % 2 === 0 ? 'GOVERNANCE' : 'COMPLIANCE', retainUntilMs, isHeld: true } as const;
   switch (kind) {
     case 'none':
       return;
     case 'inline':
-      return void (await put(engine, bucket, name, newBytes(500)));
+      return void (await put(engine, bucket, name, newBytes(500), { lock }));
     case 'blob':
-      return void (await put(engine, bucket, name, newBytes(17_000)));
+      return void (await put(engine, bucket, name, newBytes(17_000), { lock }));
     case 'empty':
       return void (await put(engine, bucket, name, ''));
     case 'delete':
@@ -107,8 +109,9 @@ async function changeAll(scene: Scene, isSecond = false): Promise<void> {
 async function listVersionRows(context: EngineContext): Promise<Map<string, string>> {
   const { results } = await (context.shards[0] as D1Database)
     .prepare(
-      `SELECT b.name AS bucket, CAST(v.name AS TEXT) AS name, hex(v.ord) AS ord, v.live, v.is_null, v.is_marker,
-         hex(v.object_id) AS object_id, v.size, v.etag, v.tags FROM version v JOIN bucket b ON b.n = v.bucket
+      `SELECT b.name AS bucket, CAST(v.name AS TEXT) AS name, hex(v.ord) AS ord, v.is_null, v.is_marker,
+         hex(v.object_id) AS object_id, v.size, v.etag, v.tags,
+         v.lock_mode, v.retain_until, v.legal_hold FROM version v JOIN bucket b ON b.n = v.bucket
        ORDER BY b.name, v.name, v.ord`,
     )
     .all<Record<string, unknown>>();

@@ -32,6 +32,8 @@ import {
 beforeEach(wipe);
 
 /** Lists what a client sees of a bucket: versions in order with bytes and tags, and uploads with parts. */
+const HELD = { mode: 'COMPLIANCE', retainUntilMs: 1995359379360, isHeld: true } as const;
+
 async function listContents(engine: Engine, bucket: Bucket, prefix = ''): Promise<string[]> {
   const { entries } = value(await engine.listVersions({ bucket, prefix, delimiter: '', from: '', limit: 1000 }));
   const seen: string[] = [];
@@ -51,6 +53,7 @@ async function listContents(engine: Engine, bucket: Bucket, prefix = ''): Promis
         version.etag,
         version.tags,
         version.acl,
+        version.lock,
         bytes,
       ]),
     );
@@ -91,8 +94,11 @@ test('a rebuild restores changes since the snapshot: inline bytes, deletes, mark
   await put(engine, plain, 'made since', 'inline');
   for (const bucket of [plain, versioned, suspended]) {
     for (const name of ['old0', 'old1', 'old2']) value(await engine.deleteObject(bucket, { name }));
-    await put(engine, bucket, 'old3', 'replaced');
-    await put(engine, bucket, 'old4', patternOf(50_000, 9));
+    await put(engine, bucket, 'old3', 'replaced', {
+      lock: { mode: 'GOVERNANCE', retainUntilMs: 1795359379360, isHeld: false },
+    });
+    await put(engine, bucket, 'old4', patternOf(50_000, 9), { lock: HELD });
+    await put(engine, bucket, 'old9', patternOf(70, 9), { lock: HELD });
     const source = value(await engine.getVersion(bucket, 'old5'));
     value(await engine.copyObject({ bucket, name: 'copy', source, metadata: METADATA, tags: { a: 'b' }, acl: 'mine' }));
     value(await engine.setTags(value(await engine.getVersion(bucket, 'old6')), { colour: 'blue' }));
@@ -238,8 +244,8 @@ test('a delete during a paged snapshot leaves the previous version', async () =>
   await context.shards[0]
     ?.prepare(
       `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1998)
-       INSERT INTO version(bucket, name, ord, slot, live, is_null, is_marker, object_id, size, etag, metadata)
-       SELECT bucket, CAST('a' || i AS BLOB), ord, slot, 1, 0, 0, object_id, 0, etag, metadata FROM version, n`,
+       INSERT INTO version(bucket, name, ord, slot, is_null, is_marker, object_id, size, etag, metadata)
+       SELECT bucket, CAST('a' || i AS BLOB), ord, slot, 0, 0, object_id, 0, etag, metadata FROM version, n`,
     )
     .run();
   await put(engine, bucket, 'x', 'older');

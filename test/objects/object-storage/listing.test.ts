@@ -152,9 +152,9 @@ test('a page reads rows in proportion to its size, not to the size of the bucket
   await put(engine, bucket, 'folder-000/000', 'x');
   await database
     .prepare(
-      `INSERT INTO version(bucket, name, ord, slot, live, is_null, is_marker, object_id, size, etag)
-       SELECT (SELECT n FROM bucket WHERE bucket_id = ?1), CAST(printf('folder-%03d/%03d', a.value, b.value) AS BLOB), v.v, 0, v.l, 0, 0, zeroblob(16), 0, ''
-       FROM json_each(?2) a, json_each(?2) b, (SELECT x'01' AS v, 1 AS l UNION ALL SELECT x'02', 0 UNION ALL SELECT x'03', 0) v WHERE a.value > 0`,
+      `INSERT INTO version(bucket, name, ord, slot, is_null, is_marker, object_id, size, etag)
+       SELECT (SELECT n FROM bucket WHERE bucket_id = ?1), CAST(printf('folder-%03d/%03d', a.value, b.value) AS BLOB), v.v, 0, 0, 0, zeroblob(16), 0, ''
+       FROM json_each(?2) a, json_each(?2) b, (SELECT x'01' AS v UNION ALL SELECT x'02' UNION ALL SELECT x'03') v WHERE a.value > 0`,
     )
     .bind(bucket.bucketId, JSON.stringify(Array.from({ length: 100 }, (_, i) => i)))
     .run();

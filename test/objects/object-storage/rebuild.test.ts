@@ -113,9 +113,7 @@ test('a shard whose database is lost is rebuilt with every version', async () =>
   await checkLocations(context, report);
   expect(report).toMatchObject({
     versions_incomplete: 0,
-    names_misdirected: 0,
     extents_dangling: 0,
-    inline_dangling: 0,
     extents_without_blob: 0,
     copies_missing: 0,
   });

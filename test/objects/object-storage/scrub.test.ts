@@ -164,9 +164,9 @@ describe.each([1, 3])('on %i shards', (shards) => {
       const { engine, context, scrub, fsck } = made;
       const bucket = await makeBucket(engine);
       const damages = {
-        flipped: "UPDATE inline SET data = 'QRECIOUS' WHERE",
-        cut: "UPDATE inline SET data = 'PREC' WHERE",
-        gone: 'DELETE FROM inline WHERE',
+        flipped: "UPDATE version SET data = 'QRECIOUS' WHERE",
+        cut: "UPDATE version SET data = 'PREC' WHERE",
+        gone: 'UPDATE version SET data = NULL WHERE',
       };
       for (const [name, sql] of Object.entries(damages)) {
         await put(engine, bucket, name, Buffer.from('PRECIOUS', 'base64'));

@@ -1,4 +1,4 @@
-/** What an attack is, and how one sends requests: raw, so that nothing normalizes the path or adds headers. */
+/** The type of an attack, and how attacks send requests. Requests are raw: no client normalizes the path or adds headers. */
 import type { Credentials } from '../../support/s3-client.ts';
 import { sendRaw } from '../../support/s3-raw.ts';
 import { signLink, signRequest } from '../../support/sigv4-signer.ts';

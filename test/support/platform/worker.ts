@@ -12,6 +12,7 @@ wrapGlobals(entry.intercept);
 
 export const LeaderboardSeason = entry.wrapClass('LeaderboardSeason', real.LeaderboardSeason, true);
 export const LeaderboardShard = entry.wrapClass('LeaderboardShard', real.LeaderboardShard, true);
+export const LeaderboardView = entry.wrapClass('LeaderboardView', real.LeaderboardView, true);
 export const Mailbox = entry.wrapClass('Mailbox', real.Mailbox, true);
 export const MailboxJobs = entry.wrapClass('MailboxJobs', real.MailboxJobs, false);
 export default entry.wrapHandlers(real.default);

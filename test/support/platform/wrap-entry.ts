@@ -99,6 +99,7 @@ export class Entry<T extends Invocation> {
       return this.#run({ event, isObject, isDone: false, args, ...object }, work);
     };
     for (const method of methodsOf(Base)) {
+      if (method === 'inTrace') continue;
       const original = Reflect.get(Base.prototype, method) as AnyMethod;
       Object.defineProperty(Wrapped.prototype, method, {
         configurable: true,
@@ -108,6 +109,16 @@ export class Entry<T extends Invocation> {
         },
       });
     }
+    // `inTrace` calls another method, which is the invocation. What a wrapper added to its arguments belongs to that call.
+    const inTrace: unknown = Reflect.get(Base.prototype, 'inTrace');
+    if (typeof inTrace === 'function')
+      Object.defineProperty(Wrapped.prototype, 'inTrace', {
+        configurable: true,
+        writable: true,
+        value(this: object, traceId: string, method: string, args: unknown[], ...added: unknown[]) {
+          return Reflect.apply(inTrace, this, [traceId, method, [...args, ...added]]);
+        },
+      });
     return Wrapped;
   }
 }

@@ -4,25 +4,35 @@ import { expect, it } from 'vitest';
 import { experimental_readRawConfig, unstable_readConfig } from 'wrangler';
 import { planDeployment, type WorkerConfig } from '../../../dev/deploy-plan.ts';
 import { readRateLimits } from '../../../dev/rate-limits.ts';
-import { RATE_PERIOD_SECONDS, RATE_POLICIES } from '../../../workers/shared/request-rates.ts';
+import { RATE_POLICIES } from '../../../workers/shared/request-rates.ts';
 
 const CONFIG = join(import.meta.dirname, '../../../wrangler.toml');
 
 it('wrangler.toml has a limiter with the default quota and the period of each policy', () => {
   const { ratelimits, vars } = unstable_readConfig({ config: CONFIG });
   const defaults = readRateLimits(vars);
-  for (const { limiter } of Object.values(RATE_POLICIES)) {
+  for (const { limiter, periodSeconds } of Object.values(RATE_POLICIES)) {
     const found = ratelimits?.find((binding: { name: string }) => binding.name === limiter);
-    expect(found?.simple, limiter).toEqual({ limit: defaults[limiter], period: RATE_PERIOD_SECONDS });
+    expect(found?.simple, limiter).toEqual({ limit: defaults[limiter], period: periodSeconds });
   }
 });
 
 it('a deployment writes the quotas of its settings into the limiters, and no others', () => {
   const config = experimental_readRawConfig({ config: CONFIG }).rawConfig as WorkerConfig;
-  const rateLimits = readRateLimits({ REQUESTS_PER_BUCKET: '7', REQUESTS_PER_USER: '8' });
-  const input = { environment: '', shards: 1, variables: {}, homeRegion: '', secondRegion: '', rateLimits } as const;
+  const rateLimits = readRateLimits({ REQUESTS_PER_BUCKET: '7', REQUESTS_PER_USER: '8', SCORE_POSTS_PER_TOKEN: '95' });
+  const input = {
+    environment: '',
+    accountId: 'a'.repeat(32),
+    shards: 1,
+    variables: {},
+    homeRegion: '',
+    secondRegion: '',
+    rateLimits,
+  } as const;
   const { ratelimits } = planDeployment(config, input).config;
   const limitOf = (name: string) => ratelimits.find((limiter) => limiter.name === name)?.simple.limit;
   expect([limitOf('RATE_LIMIT_BUCKET'), limitOf('RATE_LIMIT_USER')]).toEqual([7, 8]);
+  // The limiter of score posts counts tens.
+  expect(limitOf('RATE_LIMIT_SCORES')).toBe(10);
   expect([limitOf('RATE_LIMIT_AUTH'), limitOf('RATE_LIMIT_CLIENT')]).toEqual([30, 5000]);
 });

@@ -141,18 +141,4 @@ describe('the ordered index', () => {
     loaded.set(7, 2 ** 53 - 1, 1);
     expect([loaded.range(0, 1), loaded.countAbove(2 ** 53 - 2), loaded.countAbove(2 ** 53 - 1)]).toEqual([[7], 1, 0]);
   });
-
-  it('uses at most 40 bytes per player, for any order of insertion', () => {
-    const random = createRandom(announceSeed());
-    for (const shape of ['wins', 'wide', 'rising'] as const) {
-      const index = new OrderedIndex();
-      const players = 20_000;
-      for (let step = 0; step < players * 3; step++) {
-        const slot = shape === 'rising' ? step % players : Math.floor(random() * players);
-        const old = Math.max(0, index.scoreOf(slot));
-        index.set(slot, shape === 'wins' ? old + 1 : shape === 'wide' ? Math.floor(random() * 1e15) : step, step);
-      }
-      expect(index.byteLength / index.size, shape).toBeLessThan(40);
-    }
-  });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { EVENT_RETENTION_MS, isStale, toShardName } from '../../../workers/leaderboard/domain/board.ts';
-import { EventPage, type PlayerEvent } from '../../../workers/leaderboard/domain/event-page.ts';
+import { EventPage, hashEvent, type PlayerEvent } from '../../../workers/leaderboard/domain/event-page.ts';
 import { RunMerger } from '../../../workers/leaderboard/domain/run-merger.ts';
 import { parseSeason, previousSeason, seasonAt } from '../../../workers/leaderboard/domain/season-name.ts';
 import { shardOf } from '../../../workers/leaderboard/domain/shard-map.ts';
@@ -108,6 +108,10 @@ describe('a page of events', () => {
     score: 2 ** 40 + n,
     rank: n * 3,
     userName,
+  });
+  it('has the first half of the SHA-256 of an event id', () => {
+    // FIPS 180-2, B.1
+    expect(Buffer.from(hashEvent('abc')).toString('hex')).toBe('ba7816bf8f01cfea414140de5dae2223');
   });
   it('returns its events after it was stored, by player and the whole hash', () => {
     const events = Array.from({ length: 40 }, (_, i) => event(i + 1, i % 3 === 0 ? `Name ${i}` : null));

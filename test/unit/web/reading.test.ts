@@ -279,7 +279,7 @@ describe('the description of check results', () => {
       dkim: [{ result: 'pass', aligned: true, domain: 'x.test' }],
       spf: { result: 'pass', domain: 'x.test' },
     });
-    expect(good.join(' ')).toMatch(/Really from x\.test.*Signed by x\.test.*Sent by a server of x\.test/);
+    expect(good.join(' ')).toMatch(/Sender verified: x\.test.*Signed by x\.test.*Sent by a server of x\.test/);
     const bad = describeAuthentication({
       dmarc: { result: 'fail', domain: 'x.test' },
       dkim: [{ result: 'fail' }],

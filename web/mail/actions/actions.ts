@@ -30,7 +30,7 @@ function activate(row: Row | undefined, isOpening: boolean): void {
 let selectionStart: string | null = null;
 
 /** A narrow page shows one pane at a time: an open conversation covers the list. */
-const isNarrow = (): boolean => matchMedia('(max-width: 820px)').matches;
+export const isNarrow = (): boolean => matchMedia('(max-width: 820px)').matches;
 
 /** Focuses the row after the next render, unless the user is typing. */
 function focusRow(threadId: string | null): void {
@@ -90,6 +90,16 @@ export const act = {
     if (!next) return;
     activate(next, !isNarrow() || view.get().threadId !== null);
     focusRow(next.threadId);
+  },
+
+  /** Moves the focus between the messages of the open conversation. */
+  stepMessage(by: 1 | -1): void {
+    const heads = [...document.querySelectorAll<HTMLElement>('#reader .message-toggle')];
+    const at = heads.findIndex((head) => head.closest('.message')?.contains(document.activeElement));
+    const next =
+      heads[at === -1 ? (by === 1 ? 0 : heads.length - 1) : Math.min(Math.max(at + by, 0), heads.length - 1)];
+    next?.focus();
+    next?.scrollIntoView({ block: 'nearest' });
   },
 
   toggleSelected(row?: Row): void {

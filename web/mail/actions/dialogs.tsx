@@ -3,35 +3,33 @@ import { useState } from 'react';
 import { Dialog } from '../../shared/dialog.tsx';
 import { focusOnAppearing } from '../../shared/focus.ts';
 import { useStore } from '../../shared/store.ts';
+import { texts } from '../../shared/texts/index.ts';
 import { mailbox, sortFolders } from '../model/mailbox.ts';
 import { view } from '../model/view.ts';
 import { act } from './actions.ts';
 import { KEYS } from './keys.ts';
 
+const { keys: t } = texts.app;
+const WRITING_KEYS = [
+  { keys: 'Ctrl+Enter', title: t.send },
+  { keys: 'Esc', title: t.close },
+  { keys: 'Ctrl+K', title: t.palette },
+];
+
 export function KeysDialog() {
   return (
-    <Dialog title="Keys" onClose={() => view.set({ isHelpOpen: false })}>
+    <Dialog title={texts.app.menu.keys} onClose={() => view.set({ isHelpOpen: false })}>
       <dl className="keys">
-        {KEYS.map((key) => (
-          <div key={key.keys}>
+        {[...KEYS, ...WRITING_KEYS].map(({ keys, title }) => (
+          <div key={keys}>
             <dt>
-              <kbd>{key.keys}</kbd>
+              {keys.split(' ').map((key) => (
+                <kbd key={key}>{key}</kbd>
+              ))}
             </dt>
-            <dd>{key.does}</dd>
+            <dd>{title}</dd>
           </div>
         ))}
-        <div>
-          <dt>
-            <kbd>Ctrl Enter</kbd>
-          </dt>
-          <dd>Send what you write</dd>
-        </div>
-        <div>
-          <dt>
-            <kbd>Esc</kbd>
-          </dt>
-          <dd>Close what you write, keeping it in Drafts</dd>
-        </div>
       </dl>
     </Dialog>
   );

@@ -1,44 +1,86 @@
-/** Keyboard shortcuts of the mail page, the same as in Gmail and Fastmail. They do nothing while the user types. */
+/**
+ * Keyboard shortcuts of the mail page, the same as in Gmail and Fastmail. `g i` means g and then i. They do nothing while
+ * the user types. The command palette offers them too.
+ */
+import type { Command } from '../../shared/commands.ts';
+import { go, toHash } from '../../shared/hash-route.ts';
+import { texts } from '../../shared/texts/index.ts';
 import { startReply, startWriting } from '../compose/compose-state.ts';
 import { compose } from '../compose/compose-store.ts';
+import type { FolderRole } from '../model/api.ts';
 import { undoLast } from '../model/changes.ts';
 import { view } from '../model/view.ts';
 import { act } from './actions.ts';
 
-export const KEYS: { keys: string; does: string; run: () => void }[] = [
-  { keys: 'j', does: 'Next conversation', run: () => act.step(1) },
-  { keys: 'k', does: 'Previous conversation', run: () => act.step(-1) },
-  { keys: 'Enter', does: 'Open the conversation', run: () => act.openActive() },
-  { keys: 'u', does: 'Back to the list', run: () => act.close() },
-  { keys: 'e', does: 'Archive', run: () => act.archive() },
-  { keys: '#', does: 'Move to Trash', run: () => act.trash() },
-  { keys: '!', does: 'Junk', run: () => act.junk() },
-  { keys: 'v', does: 'Move to a folder', run: () => view.set({ isMoveOpen: true }) },
-  { keys: 'l', does: 'Label', run: () => view.set({ isLabelOpen: true }) },
-  { keys: 's', does: 'Flag, or take the flag away', run: () => act.toggleFlag() },
-  { keys: 'x', does: 'Select', run: () => act.toggleSelected() },
-  { keys: 'U', does: 'Mark as read or unread', run: () => act.toggleRead() },
-  { keys: 'z', does: 'Undo', run: () => undoLast() },
-  { keys: 'r', does: 'Reply', run: () => void startReply('reply') },
-  { keys: 'a', does: 'Reply to all', run: () => void startReply('all') },
-  { keys: 'f', does: 'Forward', run: () => void startReply('forward') },
-  { keys: 'c', does: 'Write a message', run: () => startWriting() },
-  { keys: '/', does: 'Search', run: () => document.querySelector<HTMLInputElement>('#search')?.focus() },
-  { keys: '?', does: 'Show these keys', run: () => view.set({ isHelpOpen: true }) },
+const { keys: t, folders } = texts.app;
+
+type Key = Command & { keys: string };
+
+const toFolder = (keys: string, role: NonNullable<FolderRole>): Key => ({
+  keys,
+  icon: role,
+  title: folders[role],
+  run: () => go(toHash([role])),
+});
+
+export const KEYS: readonly Key[] = [
+  { keys: 'j', icon: 'down', title: t.next, run: () => act.step(1) },
+  { keys: 'k', icon: 'up', title: t.previous, run: () => act.step(-1) },
+  { keys: 'Enter', icon: 'read', title: t.open, run: () => act.openActive() },
+  { keys: 'u', icon: 'back', title: t.back, run: () => act.close() },
+  { keys: 'n', icon: 'down', title: t.nextMessage, run: () => act.stepMessage(1) },
+  { keys: 'p', icon: 'up', title: t.previousMessage, run: () => act.stepMessage(-1) },
+  { keys: 'e', icon: 'archive', title: t.archive, run: () => act.archive() },
+  { keys: '#', icon: 'trash', title: t.trash, run: () => act.trash() },
+  { keys: '!', icon: 'junk', title: t.junk, run: () => act.junk() },
+  { keys: 'v', icon: 'move', title: t.move, run: () => view.set({ isMoveOpen: true }) },
+  { keys: 'l', icon: 'label', title: t.label, run: () => view.set({ isLabelOpen: true }) },
+  { keys: 's', icon: 'flagged', title: t.flag, run: () => act.toggleFlag() },
+  { keys: 'x', icon: 'check', title: t.select, run: () => act.toggleSelected() },
+  { keys: '* a', icon: 'check', title: t.selectAll, run: () => act.selectAll() },
+  { keys: 'U', icon: 'unread', title: t.read, run: () => act.toggleRead() },
+  { keys: 'z', icon: 'undo', title: t.undo, run: () => undoLast() },
+  { keys: 'r', icon: 'reply', title: t.reply, run: () => void startReply('reply') },
+  { keys: 'a', icon: 'replyAll', title: t.replyAll, run: () => void startReply('all') },
+  { keys: 'f', icon: 'forward', title: t.forward, run: () => void startReply('forward') },
+  { keys: 'c', icon: 'write', title: t.write, run: () => startWriting() },
+  { keys: '/', icon: 'search', title: t.search, run: () => document.getElementById('search')?.focus() },
+  toFolder('g i', 'inbox'),
+  toFolder('g s', 'flagged'),
+  toFolder('g d', 'drafts'),
+  toFolder('g t', 'sent'),
+  toFolder('g e', 'archive'),
+  toFolder('g a', 'all'),
+  toFolder('g j', 'junk'),
+  toFolder('g k', 'trash'),
+  { keys: '?', icon: 'keys', title: t.help, run: () => view.set({ isHelpOpen: true }) },
 ];
 
 const isTyping = (target: EventTarget | null) =>
   target instanceof Element &&
-  target.closest('input:not([type="checkbox"]), textarea, select, dialog, [contenteditable]') !== null;
+  target.closest('input:not([type="checkbox"], [type="radio"]), textarea, select, dialog, [contenteditable]') !== null;
+
+/** The first key of a pair such as `g i`, until the second one is pressed. */
+let first = '';
+
+function findKey(pressed: string): Key | undefined {
+  const pair = first === '' ? undefined : KEYS.find(({ keys }) => keys === `${first} ${pressed}`);
+  const isPair = KEYS.some(({ keys }) => keys.startsWith(`${pressed} `));
+  first = pair === undefined && isPair ? pressed : '';
+  return pair ?? (isPair ? undefined : KEYS.find(({ keys }) => keys === pressed));
+}
+
+const MODIFIERS: readonly string[] = ['Shift', 'Control', 'Alt', 'Meta', 'AltGraph'];
 
 /** Also called with events from the frame of a message. */
 export function handleKey(event: KeyboardEvent): void {
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+  if (MODIFIERS.includes(event.key)) return;
   // Keys that are typed while the compose window opens are text for it.
   if (compose.get().writing && !document.querySelector('.compose')) return;
   // A focused button or link handles Enter itself.
   if (event.key === 'Enter' && event.target instanceof Element && event.target.closest('button, a')) return;
-  const key = KEYS.find((one) => one.keys === event.key);
+  const key = findKey(event.key);
   if (!key) return;
   event.preventDefault();
   key.run();

@@ -18,6 +18,8 @@ export interface ComposeState {
   isSending: boolean;
   /** Why the server refused to send the message. */
   error: string | null;
+  /** A reply is written in a window of its own instead of at the end of its conversation. */
+  isPoppedOut: boolean;
 }
 
 export const CLOSED_COMPOSE: ComposeState = {
@@ -27,6 +29,7 @@ export const CLOSED_COMPOSE: ComposeState = {
   theirs: null,
   isSending: false,
   error: null,
+  isPoppedOut: false,
 };
 
 export const compose = createStore<ComposeState>(CLOSED_COMPOSE);

@@ -1,7 +1,12 @@
 /** The window in which a message is written. */
 import { type DragEvent, type KeyboardEvent, useLayoutEffect, useRef, useState } from 'react';
+import { createPortal } from 'react-dom';
+import { IconButton } from '../../shared/icon-button.tsx';
+import { Icon } from '../../shared/icons.tsx';
 import { useStore } from '../../shared/store.ts';
+import { texts } from '../../shared/texts/index.ts';
 import { session } from '../model/session.ts';
+import { view } from '../model/view.ts';
 import { change, closeWriting, discard, makePlain } from './compose-state.ts';
 import { type ComposeState, compose } from './compose-store.ts';
 import { DraftChoice } from './draft-choice-panel.tsx';
@@ -13,6 +18,8 @@ import { findSendQuestion } from './send-questions.ts';
 import { findSendProblem, send } from './sending.ts';
 import { attach } from './uploads.ts';
 import type { Writing } from './writing.ts';
+
+const { compose: t } = texts.app;
 
 const SAVED: Record<ComposeState['saved'], string> = {
   no: '',
@@ -93,6 +100,7 @@ export function Compose() {
   const [isOver, setOver] = useState(false);
   const body = useRef<HTMLTextAreaElement>(null);
   const key = writing?.key;
+  const slot = useStore(view, (state) => state.replySlot);
   // On closing, the focus returns to the element that had it. It is read while rendering, before a field takes the
   // focus.
   const [before] = useState(() => document.activeElement);
@@ -107,12 +115,18 @@ export function Compose() {
     setProblem(null);
     setAsked(null);
     setScheduling(false);
-    if (compose.get().writing?.to) {
-      body.current?.focus();
-      body.current?.setSelectionRange(0, 0);
-      body.current?.scrollTo(0, 0);
-    }
   }, [key]);
+  const focused = useRef<string | undefined>(undefined);
+  useLayoutEffect(() => {
+    // A reply that leaves its conversation for a window takes the focus from nobody.
+    const isSeen = focused.current === key && slot === null;
+    focused.current = key;
+    if (isSeen || !compose.get().writing?.to) return;
+    body.current?.focus();
+    body.current?.setSelectionRange(0, 0);
+    body.current?.scrollTo(0, 0);
+    slot?.scrollIntoView({ block: 'nearest' });
+  }, [key, slot]);
   // When the choice between two versions closes, its button is gone: focus the text.
   const hadChoice = useRef(false);
   useLayoutEffect(() => {
@@ -153,9 +167,10 @@ export function Compose() {
     setOver(false);
     attach(event.dataTransfer.files);
   };
-  return (
+  const classes = ['compose', isOver ? 'over' : '', slot ? 'inline' : ''];
+  const window = (
     <section
-      className={isOver ? 'compose over' : 'compose'}
+      className={classes.filter(Boolean).join(' ')}
       hidden={isSending}
       aria-label="New message"
       onKeyDown={onKeyDown}
@@ -172,14 +187,8 @@ export function Compose() {
           {SAVED[saved]}
           {saved === 'failed' && trouble ? `; ${trouble}` : ''}
         </span>
-        <button
-          type="button"
-          className="quiet icon"
-          aria-label="Close and keep in Drafts"
-          onClick={() => void closeWriting()}
-        >
-          ✕
-        </button>
+        {slot && <IconButton icon="popOut" label={t.popOut} onClick={() => compose.set({ isPoppedOut: true })} />}
+        <IconButton icon="close" label={t.close} keys="Esc" onClick={() => void closeWriting()} />
       </header>
       {theirs && <DraftChoice writing={writing} theirs={theirs} />}
       <Head key={writing.key} writing={writing} />
@@ -215,15 +224,20 @@ export function Compose() {
           className="primary"
           disabled={isSending}
           onClick={() => void sendAt(null)}
-          title="Ctrl+Enter"
+          data-tip={t.send}
+          data-keys="Ctrl+Enter"
         >
-          Send
+          <Icon name="send" /> {t.send}
         </button>
-        <button type="button" aria-expanded={isScheduling} onClick={() => setScheduling(!isScheduling)}>
-          Later
-        </button>
-        <label className="button attach">
-          Attach
+        <IconButton
+          icon="clock"
+          label={t.later}
+          isExpanded={isScheduling}
+          onClick={() => setScheduling(!isScheduling)}
+        />
+        <label className="button quiet icon attach" data-tip={t.attach}>
+          <Icon name="clip" />
+          <span className="visually-hidden">{t.attach}</span>
           <input
             type="file"
             multiple
@@ -235,10 +249,9 @@ export function Compose() {
           />
         </label>
         <span className="grow" />
-        <button type="button" className="quiet" onClick={() => void discard()}>
-          Discard
-        </button>
+        <IconButton icon="trash" label={t.discard} onClick={() => void discard()} />
       </footer>
     </section>
   );
+  return slot ? createPortal(window, slot) : window;
 }

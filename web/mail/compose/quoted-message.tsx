@@ -32,6 +32,7 @@ export function QuotedMessage({ writing, html }: { writing: Writing; html: strin
     return fillFrame(frame.current, html, {
       withRemoteImages: false,
       isFullSize: false,
+      isQuoteFolded: false,
       loadPicture: (contentId) => loadPicture(current.current, contentId),
       onFilled: () => undefined,
     });

@@ -61,7 +61,7 @@ export async function send(sendAt: Date | null): Promise<string | null> {
     return CHANGED_ELSEWHERE;
   }
   const { letter, isDurable } = await postLetter({
-    idempotencyKey: `${writing.key}.${sendAt ? sendAt.getTime() : 'now'}`,
+    idempotencyKey: writing.doubtfulKey ?? `${writing.key}.${sendAt ? sendAt.getTime() : 'now'}`,
     body: toOutgoing(writing, sendAt),
     writing,
   });
@@ -92,7 +92,9 @@ export const SENDING: OutboxEvents = {
   onRefused(letter, error) {
     const { writing } = compose.get();
     if (!writing || isEmptyWriting(writing)) {
-      startWriting(letter.writing);
+      // If an earlier version has left, the user decides whether this one is still needed. It then has a key of its own.
+      const { doubtfulKey: _doubtfulKey, ...refused } = letter.writing;
+      startWriting(refused);
       compose.set({ error: describeError(error) });
       void saveDraft();
       return;
@@ -133,7 +135,7 @@ const untilAnswered = (id: string): Promise<void> =>
 async function reopen(letter: Letter): Promise<void> {
   await untilAnswered(letter.id);
   if (await takeBack(letter.id)) {
-    startWriting({ ...letter.writing, key: crypto.randomUUID() });
+    startWriting({ ...letter.writing, key: crypto.randomUUID(), doubtfulKey: letter.idempotencyKey });
     const { writing } = compose.get();
     if (writing) keepWriting(writing);
     return;

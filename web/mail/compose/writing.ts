@@ -19,6 +19,11 @@ export interface Upload {
 export interface Writing {
   /** Id of the message in this browser. The idempotency key of a send contains it, so a repeated send is harmless. */
   key: string;
+  /**
+   * Idempotency key of an earlier version that the user took back before the server answered. The server may have that
+   * version: under the same key it refuses this one then, so that only one of them leaves.
+   */
+  doubtfulKey?: string;
   draftId: string | null;
   /** Revision of the draft that this text is based on; null before the first save. */
   revision: number | null;

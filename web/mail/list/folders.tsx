@@ -3,15 +3,17 @@ import { useState } from 'react';
 import { callJson } from '../../shared/api.ts';
 import { focusOnAppearing } from '../../shared/focus.ts';
 import { formatBytes, formatCount } from '../../shared/format.ts';
-import { go, toHash, useRoute } from '../../shared/hash-route.ts';
+import { toHash, useRoute } from '../../shared/hash-route.ts';
 import { Icon } from '../../shared/icons.tsx';
 import { useStore } from '../../shared/store.ts';
+import { texts } from '../../shared/texts/index.ts';
 import { showError } from '../../shared/toasts.tsx';
 import { startWriting } from '../compose/compose-state.ts';
 import type { Folder } from '../model/api.ts';
 import { refreshFolders } from '../model/list-reading.ts';
 import { mailbox, sortFolders } from '../model/mailbox.ts';
-import { session, signOut } from '../model/session.ts';
+import { session } from '../model/session.ts';
+import { view } from '../model/view.ts';
 
 export const folderHash = (folder: Folder) => toHash([folder.role ?? folder.id]);
 
@@ -65,25 +67,6 @@ function NewFolder() {
   );
 }
 
-/** Settings and sign-out. On a phone, the top bar has no room, so they are below the folders. */
-export function AccountLinks() {
-  const email = useStore(session, (state) => state.profile?.email);
-  return (
-    <>
-      <a className="button quiet-link" href="#/settings/profile" title={email}>
-        Settings
-      </a>
-      <button
-        type="button"
-        className="quiet"
-        onClick={() => void signOut().then(() => go(toHash([]), { replace: true }))}
-      >
-        Sign out
-      </button>
-    </>
-  );
-}
-
 export function Folders() {
   const folders = useStore(mailbox, (state) => state.folders);
   const source = useStore(mailbox, (state) => state.source);
@@ -92,8 +75,8 @@ export function Folders() {
   const quota = profile?.quota;
   return (
     <nav className="folders" aria-label="Folders">
-      <button type="button" className="primary write" onClick={() => startWriting()}>
-        Write
+      <button type="button" className="primary write" data-tip="Write" data-keys="c" onClick={() => startWriting()}>
+        <Icon name="write" /> Write
       </button>
       {sortFolders(folders).map((folder) => (
         <FolderLink
@@ -104,9 +87,17 @@ export function Folders() {
       ))}
       <NewFolder />
       <span className="grow" />
-      <span className="narrow-only row account-links">
-        <AccountLinks />
-      </span>
+      <a
+        href={toHash(['settings', 'profile'])}
+        className="folder"
+        aria-current={isSettings ? 'page' : undefined}
+        onClick={() => view.set({ isFoldersOpen: false })}
+      >
+        <span className="sign" aria-hidden="true">
+          <Icon name="settings" />
+        </span>
+        {texts.app.menu.settings}
+      </a>
       <p className="small muted ellipsis account" title={profile?.email}>
         {profile?.email}
       </p>

@@ -11,13 +11,21 @@ export const FRAME_SANDBOX = 'allow-same-origin allow-popups allow-popups-to-esc
 /** Wide mail is scaled down to the frame, but not below this factor. */
 const ZOOM_MIN = 0.3;
 
+export interface FrameFacts {
+  hasRemoteImages: boolean;
+  isScaled: boolean;
+  hasQuote: boolean;
+}
+
 export interface FrameOptions {
   withRemoteImages: boolean;
   /** Shows wide mail at its own size, with a scroll bar, instead of scaling it. */
   isFullSize: boolean;
   /** Loads an attached image; null if there is none. */
   loadPicture: (contentId: string) => Promise<Blob | null>;
-  onFilled: (facts: { hasRemoteImages: boolean; isScaled: boolean }) => void;
+  /** Hides the quote at the end. */
+  isQuoteFolded: boolean;
+  onFilled: (facts: FrameFacts) => void;
   onKeyDown?: (event: KeyboardEvent) => void;
   onClick?: (event: MouseEvent) => void;
 }
@@ -30,13 +38,14 @@ export function fillFrame(frame: HTMLIFrameElement, html: string, options: Frame
   let inside: Document | null = null;
   let hasRemoteImages = false;
   let isScaled = false;
+  let hasQuote = false;
 
   const fitFrame = () => {
     if (!inside?.body) return;
     const wasScaled = isScaled;
     isScaled = fitWidth(inside, options.isFullSize);
     frame.style.height = `${Math.ceil(inside.documentElement.getBoundingClientRect().height) + 4}px`;
-    if (wasScaled !== isScaled) options.onFilled({ hasRemoteImages, isScaled });
+    if (wasScaled !== isScaled) options.onFilled({ hasRemoteImages, isScaled, hasQuote });
   };
   const fill = () => {
     inside = frame.contentDocument;
@@ -59,8 +68,11 @@ export function fillFrame(frame: HTMLIFrameElement, html: string, options: Frame
     observer.observe(frame);
     if (options.onKeyDown) document.addEventListener('keydown', options.onKeyDown);
     if (options.onClick) document.addEventListener('click', options.onClick);
+    const quote = findQuote(document.body);
+    hasQuote = quote !== null;
+    if (quote) quote.hidden = options.isQuoteFolded;
     fitFrame();
-    options.onFilled({ hasRemoteImages, isScaled });
+    options.onFilled({ hasRemoteImages, isScaled, hasQuote });
   };
   /** Fetches attached images in this page, because the frame cannot open connections. */
   const showPictures = async () => {
@@ -81,6 +93,28 @@ export function fillFrame(frame: HTMLIFrameElement, html: string, options: Frame
     observer.disconnect();
     for (const url of urls) URL.revokeObjectURL(url);
   };
+}
+
+/**
+ * The quoted message at the end of a reply: the last outermost blockquote, with a line such as "On … wrote:" before it or
+ * at its start, text before it and none after it. Other quotations stay visible.
+ */
+export function findQuote(body: HTMLElement): HTMLElement | null {
+  const quote = [...body.querySelectorAll<HTMLElement>('blockquote')].findLast(
+    (one) => one.parentElement?.closest('blockquote') === null,
+  );
+  if (!quote) return null;
+  const range = body.ownerDocument.createRange();
+  range.setStartBefore(body.firstChild ?? body);
+  range.setEndBefore(quote);
+  const before = range.toString().trim();
+  range.setStartAfter(quote);
+  range.setEndAfter(body.lastChild ?? body);
+  if (before === '' || range.toString().trim() !== '') return null;
+  const firstLine = (quote.textContent ?? '').trim().split('\n')[0] ?? '';
+  const isIntroduced =
+    before.endsWith(':') || /:\s*$/.test(quote.firstElementChild?.textContent ?? '') || /:$/.test(firstLine);
+  return isIntroduced ? quote : null;
 }
 
 /** Scales mail that is wider than the frame. @returns whether it is wider. */

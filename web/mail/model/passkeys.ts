@@ -1,5 +1,5 @@
 /** Passkeys of the account: signs in with one, and makes one. */
-import type { Passkey } from '../../../workers/mail/schemas/passkey.ts';
+import type { Passkey } from '../../../workers/shared/passkey-json.ts';
 import { callJson } from '../../shared/api.ts';
 import { askForPasskey, explainPasskeyError, toPasskeyJson } from '../../shared/passkeys.ts';
 import { resumeSession } from './session.ts';

@@ -10,6 +10,8 @@ export interface ViewState {
   isLabelOpen: boolean;
   /** On a phone: the folders are shown. */
   isFoldersOpen: boolean;
+  /** The end of the open conversation, where a reply to it is written; null if it has no room there. */
+  replySlot: HTMLElement | null;
 }
 
 export const CLOSED: ViewState = {
@@ -19,6 +21,7 @@ export const CLOSED: ViewState = {
   isMoveOpen: false,
   isLabelOpen: false,
   isFoldersOpen: false,
+  replySlot: null,
 };
 
 export const view = createStore<ViewState>(CLOSED);

@@ -4,8 +4,9 @@ import { call } from '../../shared/api.ts';
 import { handleKey } from '../actions/keys.ts';
 import { startWriting } from '../compose/compose-state.ts';
 import { type Attachment, attachmentPath } from '../model/api.ts';
-import { FRAME_SANDBOX, fillFrame } from '../model/html-frame.ts';
+import { FRAME_SANDBOX, type FrameFacts, fillFrame } from '../model/html-frame.ts';
 import { toContentId } from '../model/message-html.ts';
+import { QuoteToggle } from './plain-text.tsx';
 
 async function loadPicture(messageId: string, attachments: Attachment[], wanted: string): Promise<Blob | null> {
   const attachment = attachments.find((one) => one.content_id !== null && toContentId(one.content_id) === wanted);
@@ -40,7 +41,8 @@ export function MessageFrame({ messageId, html, attachments }: Props) {
   const frame = useRef<HTMLIFrameElement>(null);
   const [withImages, setWithImages] = useState(false);
   const [isFullSize, setFullSize] = useState(false);
-  const [facts, setFacts] = useState({ hasRemoteImages: false, isScaled: false });
+  const [isQuoteOpen, setQuoteOpen] = useState(false);
+  const [facts, setFacts] = useState<FrameFacts>({ hasRemoteImages: false, isScaled: false, hasQuote: false });
   // After each read the attachments are new objects for the same files. The ref keeps the message from being drawn
   // again.
   const files = useRef(attachments);
@@ -50,12 +52,13 @@ export function MessageFrame({ messageId, html, attachments }: Props) {
     return fillFrame(frame.current, html, {
       withRemoteImages: withImages,
       isFullSize,
+      isQuoteFolded: !isQuoteOpen,
       loadPicture: (contentId) => loadPicture(messageId, files.current, contentId),
       onFilled: setFacts,
       onKeyDown: handleKey,
       onClick: onClickInside,
     });
-  }, [html, messageId, withImages, isFullSize]);
+  }, [html, messageId, withImages, isFullSize, isQuoteOpen]);
   return (
     <>
       {facts.hasRemoteImages && !withImages && (
@@ -82,6 +85,7 @@ export function MessageFrame({ messageId, html, attachments }: Props) {
         referrerPolicy="no-referrer"
         src={withImages ? '/_/mail-frame?images=1' : '/_/mail-frame'}
       />
+      {facts.hasQuote && <QuoteToggle isOpen={isQuoteOpen} onToggle={() => setQuoteOpen(!isQuoteOpen)} />}
     </>
   );
 }

@@ -1,21 +1,27 @@
 /** One message of a conversation: sender, date, text, attachments and delivery status. */
 import { useState } from 'react';
 import type { Authentication, SpamVerdict } from '../../../workers/mail/checks/verdicts.ts';
+import { Avatar } from '../../shared/avatar.tsx';
 import { formatDateTime, formatFull, formatRelative, formatWhen } from '../../shared/format.ts';
+import { IconButton } from '../../shared/icon-button.tsx';
+import { fill, texts } from '../../shared/texts/index.ts';
 import { showError } from '../../shared/toasts.tsx';
 import { continueDraft, startReply } from '../compose/compose-state.ts';
 import { cancelAndEdit } from '../compose/sending.ts';
 import { describeAddress, formatAddresses } from '../model/addresses.ts';
-import { type Delivery, type Message, rawPath } from '../model/api.ts';
+import type { Delivery, Message } from '../model/api.ts';
 import { Attachments } from './attachments.tsx';
 import { MessageFrame } from './message-frame.tsx';
+import { Original } from './original.tsx';
 import { PlainText } from './plain-text.tsx';
 import { describeAuthentication, describeSpam } from './verdicts.ts';
+
+const { reader: t } = texts.app;
 
 const STATES: Record<Delivery['state'], [string, string]> = {
   queued: ['Sending…', 'badge'],
   held: ['Sending…', 'badge'],
-  deferred: ['Will be tried again', 'badge warn'],
+  deferred: ['Retrying', 'badge warn'],
   sent: ['Sent', 'badge good'],
   delivered: ['Delivered', 'badge good'],
   failed: ['Failed', 'badge bad'],
@@ -104,8 +110,8 @@ function Verdicts({ message }: { message: Message }) {
           <p>
             <strong>{spam.title}.</strong>
           </p>
-          <Reasons title="Signs of junk" reasons={spam.against} />
-          <Reasons title="Signs of good mail" reasons={spam.inFavour} />
+          <Reasons title={t.signsOfJunk} reasons={spam.against} />
+          <Reasons title={t.signsOfGood} reasons={spam.inFavour} />
         </>
       )}
     </section>
@@ -113,14 +119,15 @@ function Verdicts({ message }: { message: Message }) {
 }
 
 function Details({ message }: { message: Message }) {
+  const [isOriginalShown, setOriginalShown] = useState(false);
   const rows: [string, string][] = [
-    ['From', formatAddresses(message.from ? [message.from] : [])],
-    ['To', formatAddresses(message.to)],
-    ['Cc', formatAddresses(message.cc)],
-    ['Bcc', formatAddresses(message.bcc)],
-    ['Reply to', formatAddresses(message.reply_to ?? [])],
-    ['Date', formatFull(message.date)],
-    ['Received', formatFull(message.received_at)],
+    [t.fields.from, formatAddresses(message.from ? [message.from] : [])],
+    [t.fields.to, formatAddresses(message.to)],
+    [t.fields.cc, formatAddresses(message.cc)],
+    [t.fields.bcc, formatAddresses(message.bcc)],
+    [t.fields.replyToAddress, formatAddresses(message.reply_to ?? [])],
+    [t.fields.date, formatFull(message.date)],
+    [t.fields.received, formatFull(message.received_at)],
   ];
   return (
     <div className="details small">
@@ -135,9 +142,10 @@ function Details({ message }: { message: Message }) {
           ))}
       </dl>
       <Verdicts message={message} />
-      <a href={rawPath(message.id)} target="_blank" rel="noopener">
-        Show original
-      </a>
+      <button type="button" className="link" onClick={() => setOriginalShown(true)}>
+        {t.original}
+      </button>
+      {isOriginalShown && <Original messageId={message.id} onClose={() => setOriginalShown(false)} />}
     </div>
   );
 }
@@ -186,40 +194,40 @@ export function MessageView({ message, isOpen, isDraft, onToggle }: Props) {
     <article className={isOpen ? 'message open' : 'message'} aria-label={isDraft ? 'Draft' : `Message from ${who}`}>
       <header className="message-head">
         <button type="button" className="quiet message-toggle" aria-expanded={isOpen} onClick={onToggle}>
-          <span className="avatar" aria-hidden="true">
-            {isDraft ? '✎' : who.slice(0, 1).toUpperCase()}
-          </span>
+          <Avatar name={who} id={message.from?.email ?? who} />
           <span className="grow who">
             <strong dir="auto" className={isDraft ? 'ellipsis danger-text' : 'ellipsis'}>
               {who}
             </strong>
             <span className="muted small ellipsis" dir="auto">
               {isOpen
-                ? `to ${recipients || (isDraft ? 'nobody yet' : 'undisclosed recipients')}`
+                ? `to ${recipients || (isDraft ? 'no recipients' : 'undisclosed recipients')}`
                 : message.preview || message.body.slice(0, 140)}
             </span>
           </span>
           <When message={message} isOpen={isOpen} />
         </button>
         {isOpen && (
-          <button
-            type="button"
-            className="quiet small"
-            aria-expanded={areDetailsOpen}
-            onClick={() => setDetailsOpen(!areDetailsOpen)}
-          >
-            Details
-          </button>
+          <span className="head-actions">
+            {!isDraft && (
+              <IconButton
+                icon="reply"
+                label={fill(t.replyTo, { name: who })}
+                onClick={() => void startReply('reply', message)}
+              />
+            )}
+            <IconButton
+              icon="info"
+              label={t.details}
+              isExpanded={areDetailsOpen}
+              onClick={() => setDetailsOpen(!areDetailsOpen)}
+            />
+          </span>
         )}
       </header>
       {isOpen && (
         <div className="message-body">
-          {isForged && (
-            <p className="error-box small">
-              This message says it is from {message.from?.email}, but that domain does not vouch for it. Do not trust
-              its links.
-            </p>
-          )}
+          {isForged && <p className="error-box small">{fill(t.forged, { email: message.from?.email ?? '' })}</p>}
           {areDetailsOpen && <Details message={message} />}
           <DeliveryList message={message} />
           {message.html ? (
@@ -228,25 +236,13 @@ export function MessageView({ message, isOpen, isDraft, onToggle }: Props) {
             <PlainText body={message.body} />
           )}
           <Attachments messageId={message.id} attachments={message.attachments} />
-          <div className="row wrap message-actions">
-            {isDraft ? (
+          {isDraft && (
+            <div className="message-actions">
               <button type="button" className="primary" onClick={() => void continueDraft(message.id)}>
                 Go on writing
               </button>
-            ) : (
-              <>
-                <button type="button" onClick={() => startReply('reply', message)}>
-                  Reply
-                </button>
-                <button type="button" onClick={() => startReply('all', message)}>
-                  Reply to all
-                </button>
-                <button type="button" onClick={() => startReply('forward', message)}>
-                  Forward
-                </button>
-              </>
-            )}
-          </div>
+            </div>
+          )}
         </div>
       )}
     </article>

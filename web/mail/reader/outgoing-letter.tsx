@@ -1,9 +1,11 @@
 /** A message of the outbox in its conversation, until the server's copy takes its place. */
 import { useState } from 'react';
+import { Avatar } from '../../shared/avatar.tsx';
 import { showError } from '../../shared/toasts.tsx';
 import type { OutgoingLetter } from '../compose/outbox.ts';
 import { undoLetter } from '../compose/sending.ts';
 import { describeAddress } from '../model/addresses.ts';
+import { session } from '../model/session.ts';
 import { PlainText } from './plain-text.tsx';
 
 const STATES: Record<OutgoingLetter['state'], [text: string, style: string]> = {
@@ -13,6 +15,7 @@ const STATES: Record<OutgoingLetter['state'], [text: string, style: string]> = {
 };
 
 export function OutgoingLetterView({ letter }: { letter: OutgoingLetter }) {
+  const { name = '', email = '' } = session.get().profile ?? {};
   const [isBusy, setBusy] = useState(false);
   const [text, style] = STATES[letter.state];
   const recipients = [...letter.body.to, ...letter.body.cc, ...letter.body.bcc].map(describeAddress).join(', ');
@@ -30,9 +33,7 @@ export function OutgoingLetterView({ letter }: { letter: OutgoingLetter }) {
     <article className="message open outgoing" aria-label="Message from me">
       <header className="message-head">
         <div className="message-toggle row">
-          <span className="avatar" aria-hidden="true">
-            M
-          </span>
+          <Avatar name={name || 'M'} id={email} />
           <span className="grow who">
             <strong>Me</strong>
             <span className="muted small ellipsis" dir="auto">

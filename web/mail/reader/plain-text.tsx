@@ -1,5 +1,7 @@
 /** A plain text body: addresses become links, quoted text is folded. */
 import { type ReactNode, useState } from 'react';
+import { Icon } from '../../shared/icons.tsx';
+import { texts } from '../../shared/texts/index.ts';
 
 const LINK = /\bhttps?:\/\/[^\s<>"']+[^\s<>"'.,;:!?)\]}]/g;
 
@@ -33,6 +35,22 @@ export function splitQuote(body: string): [string, string] {
   return [lines.slice(0, start).join('\n').trimEnd(), lines.slice(start).join('\n')];
 }
 
+export function QuoteToggle({ isOpen, onToggle }: { isOpen: boolean; onToggle: () => void }) {
+  const { quoted } = texts.app.reader;
+  return (
+    <button
+      type="button"
+      className="quote-toggle"
+      aria-expanded={isOpen}
+      aria-label={quoted}
+      data-tip={quoted}
+      onClick={onToggle}
+    >
+      <Icon name="more" size={16} />
+    </button>
+  );
+}
+
 export function PlainText({ body }: { body: string }) {
   const [isQuoteOpen, setQuoteOpen] = useState(false);
   const [own, quoted] = splitQuote(body);
@@ -41,15 +59,7 @@ export function PlainText({ body }: { body: string }) {
       {linkify(own)}
       {quoted && (
         <div>
-          <button
-            type="button"
-            className="quote-toggle"
-            aria-expanded={isQuoteOpen}
-            aria-label="Quoted text"
-            onClick={() => setQuoteOpen(!isQuoteOpen)}
-          >
-            •••
-          </button>
+          <QuoteToggle isOpen={isQuoteOpen} onToggle={() => setQuoteOpen(!isQuoteOpen)} />
           {isQuoteOpen && (
             <div className="quoted" dir="auto">
               {linkify(quoted)}

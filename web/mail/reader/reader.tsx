@@ -1,17 +1,27 @@
 /** The open conversation, oldest message first. Read messages are folded. */
-import { useEffect, useRef, useState } from 'react';
+import { useCallback, useEffect, useRef, useState } from 'react';
 import { describeError } from '../../shared/api.ts';
+import { formatCount } from '../../shared/format.ts';
+import { IconButton } from '../../shared/icon-button.tsx';
+import { Icon } from '../../shared/icons.tsx';
 import { useStore } from '../../shared/store.ts';
-import { act } from '../actions/actions.ts';
+import { fill, texts } from '../../shared/texts/index.ts';
+import { act, isNarrow } from '../actions/actions.ts';
+import { startReply } from '../compose/compose-state.ts';
+import { compose } from '../compose/compose-store.ts';
 import { type OutgoingLetter, outbox } from '../compose/outbox.ts';
 import { toMessageId } from '../compose/reply.ts';
+import { replyRecipients } from '../model/addresses.ts';
 import { loadThread, type Message } from '../model/api.ts';
 import { changeMessages } from '../model/changes.ts';
 import { onMessagesChanged } from '../model/events.ts';
 import { folderByRole, mailbox } from '../model/mailbox.ts';
+import { session } from '../model/session.ts';
 import { view } from '../model/view.ts';
 import { MessageView } from './message-view.tsx';
 import { OutgoingLetterView } from './outgoing-letter.tsx';
+
+const { reader: t } = texts.app;
 
 /** An opened message is marked as read after this time. */
 const READ_AFTER_MS = 600;
@@ -83,15 +93,17 @@ function useThread(threadId: string) {
   return { messages, error };
 }
 
-/** Unfolded messages: the last one and the unread ones, until the user folds or unfolds them. */
+/** Unfolded messages: the last one, drafts and unread ones, until the user folds or unfolds them. */
 function useOpen(messages: Message[] | null) {
   const [choice, setChoice] = useState<Record<string, boolean>>({});
   const [initial, setInitial] = useState<ReadonlySet<string>>(new Set());
   useEffect(() => {
     if (!messages) return;
     setInitial((before) => {
-      const last = messages.at(-1)?.id;
-      const open = messages.flatMap((message) => (message.id === last || !message.is_read ? message.id : []));
+      const last = messages.findLast((message) => !message.is_draft)?.id;
+      const open = messages.flatMap((message) =>
+        message.id === last || !message.is_read || message.is_draft ? message.id : [],
+      );
       return new Set([...before, ...open]);
     });
   }, [messages]);
@@ -101,41 +113,83 @@ function useOpen(messages: Message[] | null) {
   };
 }
 
-function Toolbar() {
+function Toolbar({ answered }: { answered: Message | undefined }) {
   const inJunk = useStore(mailbox, (state) => state.folders.find((folder) => folder.role === 'junk')?.id);
   const source = useStore(mailbox, (state) => state.source);
   const isJunk = source?.kind === 'folder' && source.folderId === inJunk;
   return (
-    <div className="reader-toolbar" role="toolbar" aria-label="Conversation">
-      <button type="button" className="quiet back" onClick={() => act.close()}>
-        ← Back
-      </button>
-      <button type="button" className="quiet" onClick={() => act.archive()} title="Archive (e)">
-        Archive
-      </button>
-      <button type="button" className="quiet" onClick={() => act.trash()} title="Move to Trash (#)">
-        Delete
-      </button>
+    <div className="reader-toolbar" role="toolbar" aria-label={t.toolbar}>
+      <IconButton icon="archive" label={t.archive} keys="e" onClick={() => act.archive()} />
+      <IconButton icon="trash" label={t.delete} keys="#" onClick={() => act.trash()} />
       {isJunk ? (
-        <button type="button" className="quiet" onClick={() => act.toInbox()}>
-          Not junk
-        </button>
+        <IconButton icon="inbox" label={t.notJunk} onClick={() => act.toInbox()} />
       ) : (
-        <button type="button" className="quiet" onClick={() => act.junk()} title="Junk (!)">
-          Junk
+        <IconButton icon="junk" label={t.junk} keys="!" onClick={() => act.junk()} />
+      )}
+      <span className="toolbar-line" />
+      <IconButton icon="move" label={t.move} keys="v" onClick={() => view.set({ isMoveOpen: true })} />
+      <IconButton icon="label" label={t.label} keys="l" onClick={() => view.set({ isLabelOpen: true })} />
+      <IconButton icon="unread" label={t.unread} keys="U" onClick={() => act.toggleRead()} />
+      <span className="grow wide-only" />
+      <IconButton icon="print" label={t.print} className="wide-only" onClick={() => print()} />
+      {answered && (
+        <IconButton
+          icon="reply"
+          label={t.reply}
+          className="narrow-only"
+          onClick={() => void startReply('reply', answered)}
+        />
+      )}
+    </div>
+  );
+}
+
+/** The end of the conversation: buttons that answer it, or the reply that is being written. */
+function ReplyEnd({ answered, isWritten }: { answered: Message; isWritten: boolean }) {
+  const own = useStore(session, (state) => state.profile?.addresses);
+  const hasRoom = isWritten && !isNarrow();
+  const slot = useCallback((element: HTMLElement | null) => view.set({ replySlot: element }), []);
+  // With keys, the two are different elements, so that the ref is cleared.
+  if (hasRoom) return <div key="slot" className="reply-slot" ref={slot} />;
+  const { to, cc } = replyRecipients(answered, own ?? [], true);
+  return (
+    <div key="buttons" className="row wrap message-actions reply-end">
+      <button type="button" onClick={() => void startReply('reply', answered)}>
+        <Icon name="reply" /> {t.reply}
+      </button>
+      {to.length + cc.length > 1 && (
+        <button type="button" onClick={() => void startReply('all', answered)}>
+          <Icon name="replyAll" /> {t.replyAll}
         </button>
       )}
-      <button type="button" className="quiet" onClick={() => view.set({ isMoveOpen: true })} title="Move (v)">
-        Move
-      </button>
-      <button type="button" className="quiet" onClick={() => view.set({ isLabelOpen: true })} title="Label (l)">
-        Label
-      </button>
-      <button type="button" className="quiet" onClick={() => act.toggleRead()} title="Read or unread (U)">
-        Unread
+      <button type="button" onClick={() => void startReply('forward', answered)}>
+        <Icon name="forward" /> {t.forward}
       </button>
     </div>
   );
+}
+
+/** So many read messages in a row are folded into one line. */
+const FOLDED_MIN = 3;
+
+/** The messages to show, with runs of folded ones between the first and the last as lists. */
+function foldRuns(messages: readonly Message[], isOpen: (id: string) => boolean): (Message | Message[])[] {
+  const parts: (Message | Message[])[] = [];
+  let run: Message[] = [];
+  const flush = () => {
+    if (run.length >= FOLDED_MIN) parts.push(run);
+    else parts.push(...run);
+    run = [];
+  };
+  for (const [at, message] of messages.entries()) {
+    if (at > 0 && at < messages.length - 1 && !isOpen(message.id)) run.push(message);
+    else {
+      flush();
+      parts.push(message);
+    }
+  }
+  flush();
+  return parts;
 }
 
 function Labels({ threadId }: { threadId: string }) {
@@ -166,6 +220,7 @@ export function Reader({ threadId }: { threadId: string }) {
   // The draft of a message in the outbox disappears once the server has the message.
   const sentDrafts = new Set(outgoing.map((letter) => letter.body.draft_id));
   const { isOpen, toggle } = useOpen(messages);
+  const [areAllShown, setAllShown] = useState(false);
   const draftsId = folderByRole('drafts')?.id;
   // Mark each message only once. If the user marks it as unread later, it stays unread.
   const seen = useRef(new Set<string>());
@@ -185,34 +240,62 @@ export function Reader({ threadId }: { threadId: string }) {
   useEffect(() => {
     if (answered) view.set({ messageId: answered.id });
   }, [answered]);
+  const writing = useStore(compose, (state) => (state.isPoppedOut ? null : state.writing));
+  const isWritten =
+    writing?.inReplyTo != null &&
+    (messages ?? []).some((message) => toMessageId(message.headers.message_id) === writing.inReplyTo);
+  const shown = (messages ?? []).filter(
+    ({ id }) => !sentDrafts.has(id) && !(isWritten && !isNarrow() && id === writing.draftId),
+  );
+  const parts = areAllShown ? shown : foldRuns(shown, isOpen);
+  const toView = (message: Message) => (
+    <MessageView
+      key={message.id}
+      message={message}
+      isOpen={isOpen(message.id)}
+      isDraft={message.folder_id === draftsId}
+      onToggle={() => toggle(message.id)}
+    />
+  );
   return (
     <div className="reader-inner">
-      <Toolbar />
+      <Toolbar answered={answered} />
       <div className="reader-scroll">
-        {error && <p className="error-box">{error}</p>}
-        {!messages && !error && <p className="muted loading">Loading…</p>}
-        {messages && (
-          <>
-            <h1 className="thread-subject" dir="auto">
-              {messages[0]?.subject || '(no subject)'}
-            </h1>
-            <Labels threadId={threadId} />
-            {messages
-              .filter((message) => !sentDrafts.has(message.id))
-              .map((message) => (
-                <MessageView
-                  key={message.id}
-                  message={message}
-                  isOpen={isOpen(message.id)}
-                  isDraft={message.folder_id === draftsId}
-                  onToggle={() => toggle(message.id)}
-                />
+        <div className="reader-width">
+          <div className="row reader-head">
+            <IconButton icon="back" label={t.back} keys="u" className="back" onClick={() => act.close()} />
+            {messages && (
+              <h1 className="thread-subject" dir="auto">
+                {messages[0]?.subject || texts.app.list.noSubject}
+              </h1>
+            )}
+          </div>
+          {error && <p className="error-box">{error}</p>}
+          {!messages && !error && <p className="muted loading">{texts.app.list.loading}</p>}
+          {messages && (
+            <>
+              <Labels threadId={threadId} />
+              {parts.map((part) =>
+                Array.isArray(part) ? (
+                  <button
+                    key={`before ${part.at(-1)?.id}`}
+                    type="button"
+                    className="quiet earlier"
+                    onClick={() => setAllShown(true)}
+                  >
+                    {fill(t.earlier, { count: formatCount(part.length) })}
+                  </button>
+                ) : (
+                  toView(part)
+                ),
+              )}
+              {outgoing.map((letter) => (
+                <OutgoingLetterView key={letter.id} letter={letter} />
               ))}
-            {outgoing.map((letter) => (
-              <OutgoingLetterView key={letter.id} letter={letter} />
-            ))}
-          </>
-        )}
+              {answered && answered.folder_id !== draftsId && <ReplyEnd answered={answered} isWritten={isWritten} />}
+            </>
+          )}
+        </div>
       </div>
     </div>
   );

@@ -1,5 +1,8 @@
 /** Describes the results of the mail checks in plain words. Pure. */
 import type { Authentication, SpamVerdict } from '../../../workers/mail/checks/verdicts.ts';
+import { fill, texts } from '../../shared/texts/index.ts';
+
+const { verdicts: t } = texts.app;
 
 export interface Finding {
   tone: 'good' | 'warn' | 'bad';
@@ -12,27 +15,27 @@ export function describeAuthentication(authentication: Authentication | null | u
   const findings: Finding[] = [];
   const signed = dkim?.find((one) => one.result === 'pass' && one.aligned);
   if (dmarc?.result === 'pass') {
-    findings.push({ tone: 'good', text: `Really from ${dmarc.domain}: its domain vouches for this message.` });
+    findings.push({ tone: 'good', text: fill(t.verified, { domain: dmarc.domain }) });
   } else if (dmarc?.result === 'fail') {
     findings.push({
       tone: 'bad',
-      text: `Probably not from ${dmarc.domain}: the domain does not vouch for this message.`,
+      text: fill(t.unverified, { domain: dmarc.domain }),
     });
   } else
     findings.push({
       tone: 'warn',
-      text: 'Nobody can tell whether the sender is who they say: their domain publishes no policy.',
+      text: t.unknown,
     });
-  if (signed) findings.push({ tone: 'good', text: `Signed by ${signed.domain} and unchanged on its way.` });
+  if (signed) findings.push({ tone: 'good', text: fill(t.signed, { domain: signed.domain }) });
   else if (dkim?.some((one) => one.result === 'fail')) {
     findings.push({
       tone: 'warn',
-      text: 'It carries a signature that does not fit: it was changed on its way, or forged.',
+      text: t.badSignature,
     });
   }
-  if (spf?.result === 'pass') findings.push({ tone: 'good', text: `Sent by a server of ${spf.domain}.` });
+  if (spf?.result === 'pass') findings.push({ tone: 'good', text: fill(t.server, { domain: spf.domain }) });
   else if (spf?.result === 'fail' || spf?.result === 'softfail') {
-    findings.push({ tone: 'warn', text: `Sent by a server that ${spf.domain} does not list as its own.` });
+    findings.push({ tone: 'warn', text: fill(t.foreignServer, { domain: spf.domain }) });
   }
   return findings;
 }
@@ -55,7 +58,7 @@ export function describeSpam(spam: SpamVerdict | null | undefined): SpamReasons 
       .slice(0, REASONS_MAX)
       .map((reason) => reason.text);
   return {
-    title: spam.verdict === 'ham' ? 'Not junk' : 'Looks like junk',
+    title: spam.verdict === 'ham' ? t.ham : t.spam,
     against: texts(true),
     inFavour: texts(false),
   };

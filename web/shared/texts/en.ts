@@ -1,9 +1,14 @@
 /**
- * Texts for errors, in English. A second language is a file beside this one, with the same type.
+ * Texts in English. A second language is a file beside this one, with the same type.
  *
- * `{wait}` is replaced by the time after which a retry may succeed, `{detail}` by the sentence of the server.
+ * Words in braces are replaced. In errors, `{wait}` is the time after which a retry may succeed, `{detail}` the sentence of
+ * the server.
  */
+import { app } from './en-app.ts';
+
 export interface Texts {
+  /** Everything but errors. */
+  readonly app: typeof app;
   /** By `code` of a problem (`docs/errors.md`). */
   readonly problems: Readonly<Record<string, string>>;
   /** By the last member of a path in `errors`, for codes that name a field. */
@@ -19,6 +24,7 @@ export interface Texts {
 }
 
 export const en: Texts = {
+  app,
   unreachable: 'The server cannot be reached.',
   unknown: 'Something went wrong (status {status}). Try again.',
   soon: 'in a moment',
@@ -131,7 +137,8 @@ export const en: Texts = {
     draft_changed: 'The draft was changed in another tab or on another device. Nothing was sent.',
     folder_exists: 'A folder of this name exists. Choose another name.',
     folder_fixed: 'This folder cannot be changed.',
-    idempotency_conflict: 'This message was sent before with other content. Close it and write a new one.',
+    idempotency_conflict:
+      'An earlier version of this message was sent. Look in Sent, and send this one if it is still needed.',
     nothing_to_retry: 'There is nothing to retry.',
     too_late: 'The message was already sent.',
     too_many_folders: 'You have reached the limit of folders. Delete one first.',

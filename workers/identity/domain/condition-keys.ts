@@ -2,12 +2,12 @@
  * Condition keys that AWS documents for S3 policies, in lower case. Policies with any other key are refused when they are
  * put, because a misspelt key would silently never match.
  *
- * Sources: IAM User Guide, "AWS global condition context keys"; Service Authorization Reference, "Actions, resources, and
+ * Sources, compared on 2026-11-22 (the list is in docs/object-storage.md): IAM User Guide, "AWS global condition context keys"; Service Authorization Reference, "Actions, resources, and
  * condition keys for Amazon S3" (list_amazons3). Keys that end in `/` are followed by the key of a tag.
  */
 
 /** Keys that requests have values for. */
-const WITH_VALUES = [
+export const WITH_VALUES = [
   'aws:currenttime',
   'aws:epochtime',
   'aws:principalaccount',
@@ -28,6 +28,10 @@ const WITH_VALUES = [
   's3:if-match',
   's3:if-none-match',
   's3:max-keys',
+  's3:object-lock-legal-hold',
+  's3:object-lock-mode',
+  's3:object-lock-remaining-retention-days',
+  's3:object-lock-retain-until-date',
   's3:objectcreationoperation',
   's3:prefix',
   's3:requestobjecttag/',
@@ -56,11 +60,13 @@ const WITH_VALUES = [
 
 /**
  * Keys that AWS omits from such requests too: this service has no organizations, roles, sessions, VPCs, tagged users,
- * access points, access grants, jobs or calls by other services.
+ * access points, access grants, jobs or calls by other services. Keys of other AWS services are on the global list, because they
+ * are for sessions that these services made.
  */
-const ALWAYS_ABSENT = [
+export const ALWAYS_ABSENT = [
   'aws:assumedroot',
   'aws:calledvia',
+  'aws:calledviaawsmcp',
   'aws:calledviafirst',
   'aws:calledvialast',
   'aws:chatbotsourcearn',
@@ -76,6 +82,7 @@ const ALWAYS_ABSENT = [
   'aws:principaltag/',
   'aws:resourceorgid',
   'aws:resourceorgpaths',
+  'aws:signinsessionarn',
   'aws:sourceaccount',
   'aws:sourcearn',
   'aws:sourceidentity',
@@ -89,6 +96,14 @@ const ALWAYS_ABSENT = [
   'aws:vpceorgid',
   'aws:vpceorgpaths',
   'aws:vpcsourceip',
+  'codebuild:buildarn',
+  'codebuild:projectarn',
+  'ec2:roledelivery',
+  'ec2:sourceinstancearn',
+  'glue:credentialissuingservice',
+  'glue:roleassumedby',
+  'identitystore:userid',
+  'lambda:sourcefunctionarn',
   's3:accessgrantscope',
   's3:accessgrantsinstancearn',
   's3:accessgrantslocationscope',
@@ -102,14 +117,17 @@ const ALWAYS_ABSENT = [
   's3:jobsuspendedcause',
   's3:requestjoboperation',
   's3:requestjobpriority',
+  'ssm:sourceinstancearn',
 ];
 
 /** Keys that AWS may have a value for and that this service does not read. A condition on them never helps the caller. */
-const NOT_READ = [
+export const NOT_READ = [
+  'aws:ismcpserviceaction',
   'aws:requestedregion',
   'aws:requesttag/',
   'aws:resourcetag/',
   'aws:tagkeys',
+  'aws:viaawsmcpservice',
   's3:annotation-prefix',
   's3:buckettag/',
   's3:deliverysourcearn',
@@ -120,10 +138,6 @@ const NOT_READ = [
   's3:max-annotation-results',
   's3:object-lock-event-hold',
   's3:object-lock-event-hold-duration-days',
-  's3:object-lock-legal-hold',
-  's3:object-lock-mode',
-  's3:object-lock-remaining-retention-days',
-  's3:object-lock-retain-until-date',
   's3:resourcearnbeingauthorized',
   's3:x-amz-bucket-namespace',
   's3:x-amz-object-annotation-directive',
@@ -133,8 +147,8 @@ const NOT_READ = [
 const READ: ReadonlySet<string> = new Set([...WITH_VALUES, ...ALWAYS_ABSENT]);
 const DOCUMENTED: ReadonlySet<string> = new Set([...READ, ...NOT_READ]);
 
-/** The key without the name of a tag, which must not be empty. */
-const familyOf = (key: string): string => /^([^/]+\/)./s.exec(key)?.[1] ?? key.replace(/\/$/, '');
+/** The key without the name of a tag. A key that ends in `/` names no tag and has no family. */
+const familyOf = (key: string): string => /^([^/]+\/)./s.exec(key)?.[1] ?? (key.endsWith('/') ? '' : key);
 
 /** @param key in lower case. @returns whether the absence of the key means that the request does not have it. */
 export const isReadKey = (key: string): boolean => READ.has(familyOf(key));

@@ -3,15 +3,13 @@ import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { toAuditRow } from '../../shared/audit.ts';
 import { createClock } from '../../shared/clock.ts';
 import {
-  INVALID_CURSOR,
   type JsonApiEnv,
   jsonContent,
   pageQuerySchema,
   pageSchema,
   problemResponses,
-  readCursorKey,
+  sendPage,
   sendProblem,
-  toPage,
 } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
 import { type AccessKeyRow, createAccessKeyStore } from '../access-key-store.ts';
@@ -107,18 +105,14 @@ export function addAccessKeys(api: OpenAPIHono<JsonApiEnv>): void {
       },
     }),
     async (c) => {
-      const { limit, cursor } = c.req.valid('query');
       const { user_id } = c.req.valid('param');
-      const after = readCursorKey(cursor);
-      if (after === null) return sendProblem(c, INVALID_CURSOR);
       const store = createIdentityStore(c.env.DIRECTORY);
       if (!(await store.findUser(user_id))) return sendProblem(c, NO_SUCH_USER);
-      const { rows, next_cursor } = toPage(
-        await createAccessKeyStore(c.env.DIRECTORY).list(user_id, after, limit + 1),
-        limit,
-        (row) => row.accessKeyId,
-      );
-      return c.json({ data: rows.map(toAccessKeyJson), next_cursor }, 200);
+      return sendPage(c, c.req.valid('query'), {
+        read: (after, limit) => createAccessKeyStore(c.env.DIRECTORY).list(user_id, after, limit),
+        keyOf: (row) => row.accessKeyId,
+        toItem: toAccessKeyJson,
+      });
     },
   );
   api.openapi(

@@ -2,16 +2,14 @@
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { toAuditRow } from '../../shared/audit.ts';
 import {
-  INVALID_CURSOR,
   type JsonApiEnv,
   jsonBody,
   jsonContent,
   pageQuerySchema,
   pageSchema,
   problemResponses,
-  readCursorKey,
+  sendPage,
   sendProblem,
-  toPage,
 } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
 import { findConditionKeyFault, parsePolicy } from '../domain/policy.ts';
@@ -112,18 +110,14 @@ export function addPolicies(api: OpenAPIHono<JsonApiEnv>): void {
       },
     }),
     async (c) => {
-      const { limit, cursor } = c.req.valid('query');
       const { user_id } = c.req.valid('param');
-      const after = readCursorKey(cursor);
-      if (after === null) return sendProblem(c, INVALID_CURSOR);
       const store = createIdentityStore(c.env.DIRECTORY);
       if (!(await store.findUser(user_id))) return sendProblem(c, NO_SUCH_USER);
-      const { rows, next_cursor } = toPage(
-        await store.listPolicyNames(user_id, after, limit + 1),
-        limit,
-        (name) => name,
-      );
-      return c.json({ data: rows.map((name) => ({ name })), next_cursor }, 200);
+      return sendPage(c, c.req.valid('query'), {
+        read: (after, limit) => store.listPolicyNames(user_id, after, limit),
+        keyOf: (name) => name,
+        toItem: (name) => ({ name }),
+      });
     },
   );
   api.openapi(

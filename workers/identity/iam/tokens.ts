@@ -3,16 +3,14 @@ import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { toAuditRow } from '../../shared/audit.ts';
 import { createClock } from '../../shared/clock.ts';
 import {
-  INVALID_CURSOR,
   type JsonApiEnv,
   jsonBody,
   jsonContent,
   pageQuerySchema,
   pageSchema,
   problemResponses,
-  readCursorKey,
+  sendPage,
   sendProblem,
-  toPage,
 } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
 import { hashToken, mintToken } from '../credentials.ts';
@@ -102,12 +100,12 @@ export function addTokens(api: OpenAPIHono<JsonApiEnv>): void {
       responses: { 200: jsonContent(pageSchema(tokenSchema), 'A page of tokens'), ...problemResponses(400, 401, 403) },
     }),
     async (c) => {
-      const { limit, cursor, user_id } = c.req.valid('query');
-      const after = readCursorKey(cursor);
-      if (after === null) return sendProblem(c, INVALID_CURSOR);
-      const found = await createIdentityStore(c.env.DIRECTORY).listTokens(user_id ?? null, after, limit + 1);
-      const { rows, next_cursor } = toPage(found, limit, (row) => row.tokenId);
-      return c.json({ data: rows.map(toTokenJson), next_cursor }, 200);
+      const { user_id = null, ...page } = c.req.valid('query');
+      return sendPage(c, page, {
+        read: (after, limit) => createIdentityStore(c.env.DIRECTORY).listTokens(user_id, after, limit),
+        keyOf: (row) => row.tokenId,
+        toItem: toTokenJson,
+      });
     },
   );
   api.openapi(

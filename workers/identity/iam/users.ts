@@ -3,16 +3,14 @@ import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { toAuditRow } from '../../shared/audit.ts';
 import { createClock } from '../../shared/clock.ts';
 import {
-  INVALID_CURSOR,
   type JsonApiEnv,
   jsonBody,
   jsonContent,
   pageQuerySchema,
   pageSchema,
   problemResponses,
-  readCursorKey,
+  sendPage,
   sendProblem,
-  toPage,
 } from '../../shared/json-api.ts';
 import { type Problem, problem } from '../../shared/problem.ts';
 import { createIdentityStore, type UserConflict, type UserRow } from '../store.ts';
@@ -88,12 +86,12 @@ export function addUsers(api: OpenAPIHono<JsonApiEnv>): void {
       responses: { 200: jsonContent(pageSchema(userSchema), 'A page of users'), ...problemResponses(400, 401, 403) },
     }),
     async (c) => {
-      const { limit, cursor } = c.req.valid('query');
-      const after = readCursorKey(cursor);
-      if (after === null) return sendProblem(c, INVALID_CURSOR);
-      const found = await createIdentityStore(c.env.DIRECTORY).listUsers(after, limit + 1);
-      const { rows, next_cursor } = toPage(found, limit, (row) => row.userId);
-      return c.json({ data: rows.map(toUserJson), next_cursor }, 200);
+      const store = createIdentityStore(c.env.DIRECTORY);
+      return sendPage(c, c.req.valid('query'), {
+        read: (after, limit) => store.listUsers(after, limit),
+        keyOf: (row) => row.userId,
+        toItem: toUserJson,
+      });
     },
   );
   api.openapi(

@@ -15,6 +15,11 @@ export interface SeasonAddress {
   readonly shards: number;
 }
 
+/** Names a view of a season: `REGION:NUMBER`. */
+export interface ViewAddress extends SeasonAddress {
+  readonly view: string;
+}
+
 export const toShardName = ({ season, shard }: ShardAddress): string => `${season}:${shard}`;
 
 export interface ScoreUpdate {
@@ -46,6 +51,8 @@ export interface ScoreAnswer {
   readonly results: readonly ScoreResult[];
   /** Milliseconds since 1970. The ranks are exact as of this time. */
   readonly asOf: number;
+  /** When the scores were written. A list as of a later time counts them. */
+  readonly writtenAt: number;
 }
 
 /** A part of a board that may not answer. */
@@ -71,10 +78,7 @@ export interface TopList {
   readonly asOf: number;
 }
 
-export interface StandingsPage {
-  readonly entries: readonly RankedEntry[];
-  readonly players: number;
-  readonly asOf: number;
+export interface StandingsPage extends TopList {
   /** The key to continue after; null at the end. */
   readonly next: StandingKey | null;
 }
@@ -117,7 +121,7 @@ const STALE_AFTER_MS = 1_000;
  * times in milliseconds since 1970.
  */
 export const isStale = (at: number, now: number): boolean => Math.abs(now - at) > STALE_AFTER_MS;
-/** Shortest interval between messages to viewers. A shard whose push failed tries again after this time. */
+/** Shortest interval between pushes: from a shard to the season, and from the season to a view. */
 export const PUSH_INTERVAL_MS = 100;
 /** A part of the board that did not answer is skipped for this time. */
 export const SKIP_MS = 1_000;

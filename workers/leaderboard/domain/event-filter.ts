@@ -1,6 +1,6 @@
 /**
  * Finds the page of an event: a hash table of typed arrays with 4 bytes per place, 5 to 5.5 bytes per event. The number
- * of the table and the key of the place are 28 bits of the event's hash, and the page has 16 bits. Callers verify each
+ * of the table and the key of the place are 28 bits of the event's word, and the page has 16 bits. Callers verify each
  * page that it returns. Of three million events, about one in a hundred new ones is looked up in vain.
  */
 const TABLES = 4_096;
@@ -27,23 +27,12 @@ export class EventFilter {
     this.#tables = Array.from({ length: TABLES }, () => makeTable(places));
   }
 
-  get size(): number {
-    return this.#tables.reduce((sum, { size }) => sum + size, 0);
-  }
-
-  get byteLength(): number {
-    return this.#tables.reduce((sum, { keys }) => sum + keys.byteLength * 2, 0);
-  }
-
-  /** @param hash at least 4 evenly distributed bytes. */
-  add(slot: number, hash: Uint8Array, page: number): void {
-    const word = mix(slot, hash);
+  add(word: number, page: number): void {
     insert(this.#tables[word % TABLES] as Table, word >>> 16, (page % PAGES_MAX) + 1);
   }
 
-  /** The pages that may contain the event. @param first the first stored page. */
-  pagesOf(slot: number, hash: Uint8Array, first: number): Set<number> {
-    const word = mix(slot, hash);
+  /** The pages that may contain an event with this word. @param first the first stored page. */
+  pagesOf(word: number, first: number): Set<number> {
     const { keys, marks } = this.#tables[word % TABLES] as Table;
     const found = new Set<number>();
     for (let at = firstPlace(word >>> 16, keys.length); marks[at] !== 0; at = at + 1 === keys.length ? 0 : at + 1) {
@@ -68,7 +57,8 @@ const makeTable = (places: number): Table => ({
   size: 0,
 });
 
-function mix(slot: number, hash: Uint8Array): number {
+/** The word of an event: 32 bits. @param hash at least 4 evenly distributed bytes. */
+export function wordOf(slot: number, hash: Uint8Array): number {
   const word =
     ((hash[0] as number) << 24) | ((hash[1] as number) << 16) | ((hash[2] as number) << 8) | (hash[3] as number);
   return (word ^ Math.imul(slot, 0x9e3779b1)) >>> 0;

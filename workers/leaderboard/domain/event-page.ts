@@ -2,8 +2,10 @@
  * A page of events: the player's slot, the event's record and the player's name of each. A record has 32 bytes: 16 of
  * the event id's SHA-256, then the points, and the resulting score and rank.
  */
-import { HASH_BYTES } from './event-hash.ts';
+import { createHash } from 'node:crypto';
+import { wordOf } from './event-filter.ts';
 
+const HASH_BYTES = 16;
 const RECORD_BYTES = 32;
 /** With names of 64 characters of four bytes each, a page has 1.2 MB. The platform stores 2 MB per row. */
 export const EVENTS_PER_PAGE = 4_096;
@@ -29,6 +31,9 @@ export interface StoredPage {
   /** JSON; null if every name is null. */
   readonly userNames: string | null;
 }
+
+export const hashEvent = (eventId: string): Uint8Array =>
+  createHash('sha256').update(eventId).digest().subarray(0, HASH_BYTES);
 
 export class EventPage {
   #slots: Uint32Array;
@@ -72,25 +77,25 @@ export class EventPage {
   find(slot: number, hash: Uint8Array): PlayerEvent | null {
     for (let place = this.#slots.indexOf(slot); place >= 0; place = this.#slots.indexOf(slot, place + 1)) {
       if (place >= this.#size) return null;
-      if (this.hashAt(place).every((byte, i) => byte === hash[i])) return this.read(place);
+      if (this.#hashAt(place).every((byte, i) => byte === hash[i])) return this.read(place);
     }
     return null;
   }
 
-  slotAt(place: number): number {
+  #slotAt(place: number): number {
     return this.#slots[place] as number;
   }
 
   /** The event's hash, as a view. */
-  hashAt(place: number): Uint8Array {
+  #hashAt(place: number): Uint8Array {
     return this.#records.subarray(place * RECORD_BYTES, place * RECORD_BYTES + HASH_BYTES);
   }
 
   read(place: number): PlayerEvent {
     const view = this.#view(place);
     return {
-      slot: this.slotAt(place),
-      hash: this.hashAt(place),
+      slot: this.#slotAt(place),
+      hash: this.#hashAt(place),
       points: view.getUint32(16),
       score: view.getFloat64(20),
       rank: view.getUint32(28),
@@ -107,6 +112,11 @@ export class EventPage {
       this.#userNames[place] = null;
     }
     return places.length > 0;
+  }
+
+  /** The word of each event, for the filter. */
+  words(): Uint32Array {
+    return Uint32Array.from({ length: this.#size }, (_, place) => wordOf(this.#slotAt(place), this.#hashAt(place)));
   }
 
   pack(): StoredPage {

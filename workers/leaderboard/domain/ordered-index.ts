@@ -1,17 +1,15 @@
 /**
  * The ordered index of one shard: every listed player by `(score descending, reached ascending, slot ascending)`, with
- * counts. A rank, the n-th entry and the position of a key take a binary search and the sum of some counts.
+ * counts. A rank, the n-th entry and the position of a key take a binary search and a sum of counts.
  *
- * Entries are in chunks of at most 512, in typed arrays. The number of entries per chunk is also summed per group of 64
- * chunks. An entry costs 12 bytes in its chunk and 16 bytes for its slot. Players are slots, small integers that the
- * caller assigns; user ids stay in SQL.
+ * Entries are in chunks of at most 512, in typed arrays. An entry costs 12 bytes in its chunk and 16 bytes for its slot.
+ * Players are slots, small integers that the caller assigns; user ids stay in SQL.
  *
  * By design: scores and times are integers up to 2^53 − 1. Two entries never share a slot.
  */
 import { ABSENT, SlotKeys } from './slot-keys.ts';
 
 const CHUNK_ENTRIES_MAX = 512;
-const GROUP_BITS = 6;
 
 interface Chunk {
   readonly scores: Float64Array;
@@ -25,8 +23,8 @@ export class OrderedIndex {
   #chunks: Chunk[] = [];
   /** The first score of each chunk, for a binary search in one array. */
   #firstScores = new Float64Array(64);
-  /** Entries in each group of chunks. */
-  #groups = new Int32Array(1);
+  /** Entries in each chunk, for a sum over one array. */
+  #counts = new Int32Array(64);
   #size = 0;
   // Result of the last #locate(). Fields, because an object per search would be the largest cost of a move.
   #at = 0;
@@ -40,11 +38,6 @@ export class OrderedIndex {
   /** How many players are listed. */
   get size(): number {
     return this.#size;
-  }
-
-  /** Bytes of the typed arrays. */
-  get byteLength(): number {
-    return this.#chunks.length * (this.#chunkMax * 12 + 8) + this.keys.byteLength;
   }
 
   /** @returns the slot's score, or −1 if it is not listed. */
@@ -95,14 +88,12 @@ export class OrderedIndex {
     const slots: number[] = [];
     let skip = Math.max(0, start);
     let at = 0;
-    for (; skip >= (this.#groups[at >>> GROUP_BITS] ?? Infinity); at += 1 << GROUP_BITS) {
-      skip -= this.#groups[at >>> GROUP_BITS] as number;
-    }
+    for (; at < this.#chunks.length && skip >= (this.#counts[at] as number); at++) skip -= this.#counts[at] as number;
     for (; at < this.#chunks.length && slots.length < limit; at++) {
       const { slots: own, count } = this.#chunks[at] as Chunk;
       const end = Math.min(count, skip + limit - slots.length);
       for (let i = skip; i < end; i++) slots.push(own[i] as number);
-      skip = Math.max(0, skip - count);
+      skip = 0;
     }
     return slots;
   }
@@ -146,26 +137,23 @@ export class OrderedIndex {
 
   /** Entries in the chunks before this one. */
   #countChunks(at: number): number {
-    const group = at >>> GROUP_BITS;
     let sum = 0;
-    for (let i = 0; i < group; i++) sum += this.#groups[i] as number;
-    for (let i = group << GROUP_BITS; i < at; i++) sum += (this.#chunks[i] as Chunk).count;
+    for (let i = 0; i < at; i++) sum += this.#counts[i] as number;
     return sum;
   }
 
-  /** Updates the first scores and the groups after chunks were added or removed from this one on. */
+  /** Updates the first scores and the counts after chunks were added or removed from this one on. */
   #index(from: number): void {
     const chunks = this.#chunks;
-    if (chunks.length > this.#firstScores.length) {
-      const grown = new Float64Array(chunks.length * 2);
-      grown.set(this.#firstScores);
-      this.#firstScores = grown;
+    const isTooSmall = chunks.length > this.#counts.length;
+    if (isTooSmall) {
+      this.#firstScores = new Float64Array(chunks.length * 2);
+      this.#counts = new Int32Array(chunks.length * 2);
     }
-    for (let at = from; at < chunks.length; at++) this.#firstScores[at] = chunks[at]?.scores[0] as number;
-    this.#groups = new Int32Array((chunks.length >>> GROUP_BITS) + 1);
-    for (let at = 0; at < chunks.length; at++) {
-      const group = at >>> GROUP_BITS;
-      this.#groups[group] = (this.#groups[group] as number) + (chunks[at] as Chunk).count;
+    for (let at = isTooSmall ? 0 : from; at < chunks.length; at++) {
+      const { scores, count } = chunks[at] as Chunk;
+      this.#firstScores[at] = scores[0] as number;
+      this.#counts[at] = count;
     }
   }
 
@@ -240,8 +228,7 @@ export class OrderedIndex {
   #add(chunk: Chunk, entries: number): void {
     chunk.count += entries;
     this.#size += entries;
-    const group = this.#at >>> GROUP_BITS;
-    this.#groups[group] = (this.#groups[group] as number) + entries;
+    this.#counts[this.#at] = chunk.count;
     if (this.#position === 0) this.#firstScores[this.#at] = chunk.scores[0] as number;
   }
 

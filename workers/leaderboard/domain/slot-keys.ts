@@ -64,10 +64,6 @@ export class SlotKeys {
     return newest;
   }
 
-  get byteLength(): number {
-    return this.#pages.length * PAGE_SLOTS * 16;
-  }
-
   #grow(number: number): void {
     while (this.#pages.length <= number) this.#pages.push(new Float64Array(PAGE_SLOTS * 2).fill(ABSENT));
   }

@@ -1,7 +1,13 @@
 /** Standings as JSON, in responses and in messages to viewers. */
 import { decodeCursor, encodeCursor } from '../../shared/cursor.ts';
-import type { StandingsPage } from './board.ts';
+import type { StandingsPage, TopList } from './board.ts';
 import type { RankedEntry, StandingKey } from './standing.ts';
+
+/** The first page of the whole list. */
+export function toFirstPage({ entries: all, players, asOf }: TopList, limit: number): StandingsPage {
+  const entries = all.slice(0, limit);
+  return { entries, players, asOf, next: players > entries.length ? (entries.at(-1) ?? null) : null };
+}
 
 export function toListJson(season: string, { entries, players, asOf, next }: StandingsPage) {
   return {

@@ -20,7 +20,7 @@ import { appOrigin } from '../../shared/app-origin.ts';
 import { type Problem, problem } from '../../shared/problem.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
 import { settingsOf } from '../../shared/settings.ts';
-import { openMailbox } from '../bindings/mailbox.ts';
+import { placeMailbox } from '../bindings/mailbox.ts';
 import { claimNamespace } from '../bindings/namespace-owner.ts';
 import { parseOwnAddress } from '../domain/email-address.ts';
 import { isHostedDomain } from '../domains/hosted-domains.ts';
@@ -40,14 +40,20 @@ const FACTOR_NEEDED = problem(
 const SUSPENDED = problem(403, 'account_suspended', 'The operator suspended this account.');
 const WRONG_FACTOR = problem(401, 'wrong_second_factor', 'The code is wrong or was already used.');
 
+interface RegistrationSource {
+  readonly client: string;
+  readonly url: string;
+  readonly continent?: ContinentCode | null;
+}
+
 /**
- * @param source of the request: the client whose attempts are limited, as `readClient` returns it, and the URL.
+ * @param source of the request: the client whose attempts are limited, as `readClient` returns it, the URL, and the continent.
  * @returns 400, 403 or 409 for a bad address or invitation; 429 or 503 before a hash is computed.
  */
 export async function registerAccount(
   env: Env,
   request: Register,
-  { client, url }: { readonly client: string; readonly url: string },
+  { client, url, continent = null }: RegistrationSource,
   now: number,
 ): Promise<Result<AccountRow, Problem>> {
   const { REGISTRATION: registration } = settingsOf(env);
@@ -82,17 +88,24 @@ export async function registerAccount(
     await forgetUser(env, userId);
     return err(ADDRESS_TAKEN);
   }
-  await ensureMailbox(env, account);
+  await ensureMailbox(env, account, continent);
   return ok(account);
 }
 
 export const hashInvite = (invite: string): string => createHash('sha256').update(invite).digest('hex');
 
-/** Creates the mailbox, or updates its limits. Also repairs a registration that a crash cut short. */
-export async function ensureMailbox(env: Env, account: AccountRow): Promise<void> {
+/**
+ * Creates the mailbox, or updates its limits. Also repairs a registration that a crash cut short.
+ * @param continent of the owner, where a new mailbox is placed; null if the caller is not the owner.
+ */
+export async function ensureMailbox(
+  env: Env,
+  account: AccountRow,
+  continent: ContinentCode | null = null,
+): Promise<void> {
   await claimNamespace(env);
   const { quotaBytes } = readLimits(env, account.accountType);
-  await openMailbox(env, account.userId).createMailbox({
+  await placeMailbox(env, account.userId, continent).createMailbox({
     userId: account.userId,
     accountType: account.accountType,
     limitBytes: quotaBytes,
@@ -146,7 +159,7 @@ async function checkFactor(
   now: number,
 ): Promise<Result<null, Problem>> {
   if (request.passkey !== undefined) {
-    const verified = await verifyPasskey(env, request.passkey, appOrigin(env, url), now);
+    const verified = await verifyPasskey(env, 'user', request.passkey, appOrigin(env, url), now);
     return verified.ok && verified.value === userId ? ok(null) : err(WRONG_FACTOR);
   }
   const factor = await checkSecondFactor(env, userId, request, now);

@@ -3,11 +3,14 @@
  * recorded in the mailbox object, whose alarm also finds it, so a hint may be lost, repeated, late or out of order. Incoming mail needs
  * no hint: its acceptance sets the alarm.
  */
+import { currentInvocation } from '../../shared/invocation.ts';
 import { logError } from '../../shared/log.ts';
 import { settingsOf } from '../../shared/settings.ts';
 
 export interface MailHint {
   readonly user_id: string;
+  /** Of the event that sent it. */
+  readonly trace_id?: string | undefined;
 }
 
 /** Cloudflare Queues delay a message by at most 12 hours. The mailbox alarm handles later work. */
@@ -26,7 +29,7 @@ async function send(env: Env, userId: string, delayMs: number): Promise<void> {
   const settings = settingsOf(env);
   const mode = settings.LOCAL === '1' ? settings.MAIL_HINTS : '';
   if (mode === 'lost') return;
-  const hint: MailHint = { user_id: userId };
+  const hint: MailHint = { user_id: userId, trace_id: currentInvocation()?.traceId };
   const lateMs = mode === 'late' ? Math.random() * 4_000 : 0;
   const options = { delaySeconds: Math.ceil((delayMs + lateMs) / 1000) };
   try {
@@ -36,8 +39,10 @@ async function send(env: Env, userId: string, delayMs: number): Promise<void> {
   }
 }
 
-/** @returns the mailboxes of a batch, each once. Ignores malformed messages. */
-export function readHints(batch: MessageBatch): string[] {
-  const users = batch.messages.map((message) => (message.body as Partial<MailHint> | null)?.user_id);
-  return [...new Set(users.filter((user): user is string => typeof user === 'string' && user !== ''))];
+/** @returns the mailboxes of a batch, each once, with the trace of the last hint. Ignores malformed messages. */
+export function readHints(batch: MessageBatch): Map<string, string | undefined> {
+  const hints = batch.messages.map((message) => message.body as Partial<MailHint> | null);
+  return new Map(
+    hints.flatMap((hint) => (typeof hint?.user_id === 'string' && hint.user_id ? [[hint.user_id, hint.trace_id]] : [])),
+  );
 }

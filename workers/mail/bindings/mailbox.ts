@@ -1,4 +1,5 @@
 /** Access to a user's mailbox object. */
+import { openObject } from '../../shared/object-namespace.ts';
 
 /**
  * @param userId names the object: one user always has the same mailbox.
@@ -6,7 +7,30 @@
  * object cannot be reached. The stub needs no disposal.
  */
 export function openMailbox(env: Env, userId: string) {
-  return env.MAILBOX.get(env.MAILBOX.idFromName(userId));
+  return openObject(env, env.MAILBOX, userId);
+}
+
+const HINTS: Readonly<Record<ContinentCode, DurableObjectLocationHint | null>> = {
+  AF: 'afr',
+  AN: null,
+  AS: 'apac',
+  EU: 'weur',
+  NA: 'enam',
+  OC: 'oc',
+  SA: 'sam',
+};
+
+/** @returns null on a local server, which knows no places. */
+export const continentOf = (request: Request): ContinentCode | null =>
+  (request.cf?.continent as ContinentCode | undefined) ?? null;
+
+/**
+ * As `openMailbox`, for the call that creates the mailbox: places a new object on its owner's continent. The hint does not
+ * change which object it is, and an existing object does not move.
+ */
+export function placeMailbox(env: Env, userId: string, continent: ContinentCode | null) {
+  const locationHint = continent === null ? null : HINTS[continent];
+  return openObject(env, env.MAILBOX, userId, locationHint === null ? {} : { locationHint });
 }
 
 export type MailboxRpc = ReturnType<typeof openMailbox>;

@@ -7,6 +7,7 @@
  * object. If a location has a higher counter, the objects are an older copy.
  */
 import type { NamespaceOwner } from '../../../durable-objects/mailbox/index.ts';
+import { answersInTime } from '../../shared/health.ts';
 import { listLocations } from './blobs.ts';
 import { openMailbox } from './mailbox.ts';
 
@@ -14,6 +15,9 @@ export const OWNER_KEY = 'owners/mail';
 const MAIL_PREFIX = 'mail/';
 /** Cannot be the id of a user, which is a UUID. */
 const OWNER_OBJECT = 'owner of the namespace';
+
+/** Health gives up on its stores after 3 seconds. */
+const PROBE_MS = 2_000;
 
 const openOwner = (env: Env) => openMailbox(env, OWNER_OBJECT);
 
@@ -27,6 +31,11 @@ const holdsMail = async (bucket: R2Bucket): Promise<boolean> =>
 
 const write = (bucket: R2Bucket, owner: NamespaceOwner, options: R2PutOptions = {}) =>
   bucket.put(OWNER_KEY, JSON.stringify(owner), options);
+
+/** For health: whether the mailbox objects answer, by the one that records the owner. */
+export async function findSilentMailboxes(env: Env): Promise<string[]> {
+  return (await answersInTime(() => openOwner(env).readOwner(), PROBE_MS)) ? [] : ['MAILBOX'];
+}
 
 /**
  * Gives the namespace its id before the first mailbox is created. Changes nothing if there are bytes without an id, or the id

@@ -115,13 +115,11 @@ export async function createDkimKeys(
   return ok(keys);
 }
 
-/** Gives a hosted domain its first keys. Does nothing if it has some. Domains of the configuration get theirs when they are first read. */
-async function ensureDkimKeys(env: Env, domain: string): Promise<DkimKeyRow[]> {
+/** Gives a hosted domain its first keys. Does nothing if it has some. Domains of the configuration get theirs by `createDkimKeys`. */
+async function ensureDkimKeys(env: Env, domain: string): Promise<void> {
   const store = createDomainStore(env.DIRECTORY);
-  const known = await store.listDkimKeys(domain);
-  if (known.length > 0) return known;
+  if ((await store.listDkimKeys(domain)).length > 0) return;
   await store.insertFirstDkimKeys(domain, await generateDkimKeys(env, domain));
-  return store.listDkimKeys(domain);
 }
 
 async function generateDkimKeys(env: Env, domain: string): Promise<DkimKeyRow[]> {
@@ -144,7 +142,7 @@ async function generateDkimKeys(env: Env, domain: string): Promise<DkimKeyRow[]>
 
 /** The DNS records of a hosted domain to publish, and whether DNS has them. */
 export async function listDnsRecords(env: Env, row: DomainRow): Promise<DnsRecord[]> {
-  const keys = await ensureDkimKeys(env, row.domain);
+  const keys = await createDomainStore(env.DIRECTORY).listDkimKeys(row.domain);
   const { resolveDns } = createCheckDependencies(env);
   const wanted: Omit<DnsRecord, 'seen'>[] = [
     { type: 'MX', name: row.domain, value: null, purpose: 'MX: where mail is delivered' },

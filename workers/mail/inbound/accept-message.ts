@@ -7,6 +7,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from '../../../durable-objects/mailbox/incoming/incoming-store.ts';
+import { countOperation } from '../../shared/counters.ts';
 import { logError, logInfo } from '../../shared/log.ts';
 import type { Result } from '../../shared/result.ts';
 import { settingsOf } from '../../shared/settings.ts';
@@ -107,6 +108,8 @@ export async function acceptMessage(
   }
   const ordered = envelope.to.map((to, at) => replies.get(at) ?? refuse(to, 451, OUR_FAULT));
   await recordRefusals(env.DIRECTORY, ordered).catch((error: unknown) => logError('refusals_record_failed', error));
+  for (const { smtp_code: code } of ordered)
+    countOperation(env, 'mail_in', code === 250 ? 'ok' : code < 500 ? 'failed' : 'refused', 0);
   logInfo('mail_accepted', {
     recipients: ordered.length,
     accepted: ordered.filter((reply) => reply.smtp_code === 250).length,

@@ -47,6 +47,30 @@ export async function readQueue(env: Env): Promise<{ summary: QueueSummary; grou
   return { summary: summarize(groups, now), groups, now };
 }
 
+/** Gauges of the queue, for Prometheus. */
+export async function readMailGauges(env: Env) {
+  const { held, queued, deferred, oldestAgeMs, dueLagMs } = (await readQueue(env)).summary;
+  const toGauge = (name: string, help: string, samples: { labels: Record<string, string>; value: number }[]) => ({
+    name,
+    type: 'gauge' as const,
+    help,
+    samples,
+  });
+  return [
+    toGauge(
+      'tessera_mail_recipients_waiting',
+      'Recipients of outgoing mail that wait, by state.',
+      Object.entries({ held, queued, deferred }).map(([state, value]) => ({ labels: { state }, value })),
+    ),
+    toGauge('tessera_mail_oldest_age_seconds', 'Age of the oldest waiting recipient.', [
+      { labels: {}, value: oldestAgeMs / 1000 },
+    ]),
+    toGauge('tessera_mail_due_lag_seconds', 'How long the oldest due recipient has waited for its attempt.', [
+      { labels: {}, value: dueLagMs / 1000 },
+    ]),
+  ];
+}
+
 export async function logQueue(env: Env): Promise<void> {
   const { summary, groups, now } = await readQueue(env);
   if (summary.messages === 0) return;

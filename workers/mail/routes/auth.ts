@@ -25,7 +25,7 @@ import {
 } from '../../shared/json-api.ts';
 import { checkLogin, ensureMailbox, registerAccount } from '../accounts/accounts.ts';
 import { noticeOwner } from '../accounts/security-notices.ts';
-import { openMailbox } from '../bindings/mailbox.ts';
+import { continentOf, openMailbox } from '../bindings/mailbox.ts';
 import { loginSchema, registerSchema, sessionAnswerSchema } from '../schemas/account.ts';
 import type { AccountRow } from '../store/account-store.ts';
 import { readProfile } from './profile.ts';
@@ -85,7 +85,7 @@ export function addAuth(api: OpenAPIHono<JsonApiEnv>): void {
       const account = await registerAccount(
         c.env,
         c.req.valid('json'),
-        { client: guesser.client, url: c.req.url },
+        { client: guesser.client, url: c.req.url, continent: continentOf(c.req.raw) },
         now,
       );
       if (!account.ok) return sendProblem(c, account.error);
@@ -111,7 +111,7 @@ export function addAuth(api: OpenAPIHono<JsonApiEnv>): void {
         if (event === 'login.new_place') noticeOwner(c, id, 'login');
       });
       if (!account.ok) return sendProblem(c, account.error);
-      await ensureMailbox(c.env, account.value);
+      await ensureMailbox(c.env, account.value, continentOf(c.req.raw));
       return unchecked(await openSession(c, account.value, guesser, 200));
     },
   );

@@ -22,9 +22,9 @@ import { appOrigin } from '../../shared/app-origin.ts';
 import { recordAudit } from '../../shared/audit.ts';
 import { createClock } from '../../shared/clock.ts';
 import { type JsonApiEnv, jsonBody, problemResponses, sendProblem } from '../../shared/json-api.ts';
+import { authenticationResponseSchema } from '../../shared/passkey-json.ts';
 import { type Problem, problem } from '../../shared/problem.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
-import { authenticationResponseSchema } from '../schemas/passkey.ts';
 import { USER_ROUTE } from './route.ts';
 
 const CONFIRMED_MS = 10 * 60_000;
@@ -85,7 +85,7 @@ export async function requireConfirmed(
   if (!caller.ok) return caller;
   const { password, passkey } = given;
   if (passkey !== undefined) {
-    const verified = await verifyPasskey(c.env, passkey, appOrigin(c.env, c.req.url), createClock(c.env)());
+    const verified = await verifyPasskey(c.env, 'user', passkey, appOrigin(c.env, c.req.url), createClock(c.env)());
     return verified.ok && verified.value === caller.value.userId ? caller : err(WRONG_PASSKEY);
   }
   if (password !== undefined) return checkConfirmation(c, caller.value, { ...given, password });

@@ -3,16 +3,14 @@ import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { requireOperator } from '../../identity/index.ts';
 import { toAuditRow } from '../../shared/audit.ts';
 import {
-  INVALID_CURSOR,
   type JsonApiEnv,
   jsonBody,
   jsonContent,
   pageQuerySchema,
   pageSchema,
   problemResponses,
-  readCursorKey,
+  sendPage,
   sendProblem,
-  toPage,
 } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
 import {
@@ -104,12 +102,11 @@ export function addDomains(api: OpenAPIHono<JsonApiEnv>): void {
     async (c) => {
       const caller = await requireOperator(c);
       if (!caller.ok) return sendProblem(c, caller.error);
-      const { limit, cursor } = c.req.valid('query');
-      const after = readCursorKey(cursor);
-      if (after === null) return sendProblem(c, INVALID_CURSOR);
-      const page = toPage(await listDomains(c.env, after, limit + 1), limit, (row) => row.domain);
-      const data = await Promise.all(page.rows.map((row) => toJson(c.env, row)));
-      return c.json({ data, next_cursor: page.next_cursor }, 200);
+      return sendPage(c, c.req.valid('query'), {
+        read: (after, limit) => listDomains(c.env, after, limit),
+        keyOf: (row) => row.domain,
+        toItem: (row) => toJson(c.env, row),
+      });
     },
   );
   api.openapi(

@@ -3,6 +3,7 @@ import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { requireMailUser } from '../../identity/index.ts';
 import { type JsonApiEnv, jsonContent, problemResponses, sendProblem, unchecked } from '../../shared/json-api.ts';
 import { logError } from '../../shared/log.ts';
+import { openMailbox } from '../bindings/mailbox.ts';
 import { MAILBOX_UNAVAILABLE } from '../schemas/errors.ts';
 import { openOwnMailbox, USER_ROUTE } from './route.ts';
 
@@ -59,8 +60,7 @@ export function addEvents(api: OpenAPIHono<JsonApiEnv>): void {
         if (expiresAt !== null) target.searchParams.set('expires', String(expiresAt));
         if (since !== undefined) target.searchParams.set('since', since);
         try {
-          const mailbox = c.env.MAILBOX.get(c.env.MAILBOX.idFromName(userId));
-          return unchecked(await mailbox.fetch(target, { headers: { upgrade: 'websocket' } }));
+          return unchecked(await openMailbox(c.env, userId).fetch(target, { headers: { upgrade: 'websocket' } }));
         } catch (error) {
           logError('mailbox_call_failed', error);
           return sendProblem(c, MAILBOX_UNAVAILABLE);

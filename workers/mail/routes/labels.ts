@@ -1,15 +1,13 @@
 /** `GET /v1/labels`: labels that a client shows beside the folders. A label exists while a message has it. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import {
-  INVALID_CURSOR,
   type JsonApiEnv,
   jsonContent,
   pageQuerySchema,
   pageSchema,
   problemResponses,
-  readCursorKey,
+  sendPage,
   sendProblem,
-  toPage,
 } from '../../shared/json-api.ts';
 import { openOwnMailbox, USER_ROUTE } from './route.ts';
 
@@ -34,13 +32,11 @@ export function addLabels(api: OpenAPIHono<JsonApiEnv>): void {
     async (c) => {
       const own = await openOwnMailbox(c);
       if (!own.ok) return sendProblem(c, own.error);
-      const { limit, cursor } = c.req.valid('query');
-      const after = readCursorKey(cursor);
-      if (after === null) return sendProblem(c, INVALID_CURSOR);
-      const found = await own.value.ask((mailbox) => mailbox.countLabels(after, limit + 1));
-      if (!found.ok) return sendProblem(c, found.error);
-      const { rows, next_cursor } = toPage(found.value, limit, (row) => row.label);
-      return c.json({ data: rows, next_cursor }, 200);
+      return sendPage(c, c.req.valid('query'), {
+        read: (after, limit) => own.value.ask((mailbox) => mailbox.countLabels(after, limit)),
+        keyOf: (row) => row.label,
+        toItem: (row) => row,
+      });
     },
   );
 }

@@ -10,16 +10,14 @@ import {
 import { toAuditRow } from '../../shared/audit.ts';
 import { createClock } from '../../shared/clock.ts';
 import {
-  INVALID_CURSOR,
   type JsonApiEnv,
   jsonBody,
   jsonContent,
   pageQuerySchema,
   pageSchema,
   problemResponses,
-  readCursorKey,
+  sendPage,
   sendProblem,
-  toPage,
 } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
 import { settingsOf } from '../../shared/settings.ts';
@@ -73,12 +71,11 @@ function addReading(api: OpenAPIHono<JsonApiEnv>): void {
     async (c) => {
       const caller = await requireSession(c);
       if (!caller.ok) return sendProblem(c, caller.error);
-      const { limit, cursor } = c.req.valid('query');
-      const after = readCursorKey(cursor);
-      if (after === null) return sendProblem(c, INVALID_CURSOR);
-      const found = await listUserAccessKeys(c.env, caller.value.userId, after, limit + 1);
-      const { rows, next_cursor } = toPage(found, limit, (row) => row.accessKeyId);
-      return c.json({ data: rows.map(toKeyJson), next_cursor }, 200);
+      return sendPage(c, c.req.valid('query'), {
+        read: (after, limit) => listUserAccessKeys(c.env, caller.value.userId, after, limit),
+        keyOf: (row) => row.accessKeyId,
+        toItem: toKeyJson,
+      });
     },
   );
   api.openapi(
@@ -120,7 +117,8 @@ function addCreation(api: OpenAPIHono<JsonApiEnv>): void {
       const { expires_at, ...given } = c.req.valid('json');
       const caller = await requireConfirmed(c, given);
       if (!caller.ok) return sendProblem(c, caller.error);
-      if (!settingsOf(c.env).OWN_ACCESS_KEYS) return sendProblem(c, KEYS_ARE_ASSIGNED);
+      const { OWN_ACCESS_KEYS: isAllowed, PRODUCTS: products } = settingsOf(c.env);
+      if (!isAllowed || !products.includes('storage')) return sendProblem(c, KEYS_ARE_ASSIGNED);
       const now = createClock(c.env)();
       const expiresAt = toExpiry(expires_at);
       if (expiresAt !== null && expiresAt <= now) return sendProblem(c, IN_THE_PAST);

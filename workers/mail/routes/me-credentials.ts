@@ -4,16 +4,14 @@ import { createUserToken, deleteUserToken, listUserTokens } from '../../identity
 import { recordAudit, toAuditRow } from '../../shared/audit.ts';
 import { createClock } from '../../shared/clock.ts';
 import {
-  INVALID_CURSOR,
   type JsonApiEnv,
   jsonBody,
   jsonContent,
   pageQuerySchema,
   pageSchema,
   problemResponses,
-  readCursorKey,
+  sendPage,
   sendProblem,
-  toPage,
 } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
 import { settingsOf } from '../../shared/settings.ts';
@@ -78,12 +76,11 @@ export function addAppTokens(api: OpenAPIHono<JsonApiEnv>): void {
     async (c) => {
       const caller = await requireSession(c);
       if (!caller.ok) return sendProblem(c, caller.error);
-      const { limit, cursor } = c.req.valid('query');
-      const after = readCursorKey(cursor);
-      if (after === null) return sendProblem(c, INVALID_CURSOR);
-      const found = await listUserTokens(c.env, caller.value.userId, after, limit + 1);
-      const { rows, next_cursor } = toPage(found, limit, (row) => row.tokenId);
-      return c.json({ data: rows.map(toTokenJson), next_cursor }, 200);
+      return sendPage(c, c.req.valid('query'), {
+        read: (after, limit) => listUserTokens(c.env, caller.value.userId, after, limit),
+        keyOf: (row) => row.tokenId,
+        toItem: toTokenJson,
+      });
     },
   );
   api.openapi(

@@ -1,6 +1,6 @@
 /** Under `/v1/me`: passkeys, and what the password may do beside them. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import { addPasskey, beginPasskey, createPasskeyStore, type PasskeyRow } from '../../identity/index.ts';
+import { addPasskey, beginPasskey, createPasskeyStore } from '../../identity/index.ts';
 import { appOrigin } from '../../shared/app-origin.ts';
 import { recordAudit } from '../../shared/audit.ts';
 import { createClock } from '../../shared/clock.ts';
@@ -12,11 +12,17 @@ import {
   sendProblem,
   unchecked,
 } from '../../shared/json-api.ts';
+import {
+  creationOptionsSchema,
+  passkeyParams,
+  passkeySchema,
+  registrationResponseSchema,
+  toPasskeyJson,
+} from '../../shared/passkey-json.ts';
 import { problem } from '../../shared/problem.ts';
 import { noticeOwner } from '../accounts/security-notices.ts';
 import { nameSchema } from '../schemas/account.ts';
 import { NOT_FOUND } from '../schemas/errors.ts';
-import { creationOptionsSchema, passkeySchema, registrationResponseSchema } from '../schemas/passkey.ts';
 import {
   CONFIRMATION,
   confirmationBody,
@@ -25,18 +31,10 @@ import {
   requireSession,
   SESSION_ROUTE,
 } from './confirmed.ts';
-import { toTime } from './route.ts';
 
 const LAST_WAY_IN = problem(409, 'last_way_in', 'The account could not be opened without this passkey.');
 const NO_PASSKEY = problem(409, 'no_passkey', 'The account has no passkey, or no password.');
-const passkeyParams = z.object({ passkey_id: z.string().max(1400) });
-
-const toJson = ({ passkeyId, name, createdAt, lastUsedAt }: PasskeyRow) => ({
-  passkey_id: passkeyId,
-  name,
-  created_at: toTime(createdAt),
-  last_used_at: lastUsedAt === null ? null : toTime(lastUsedAt),
-});
+const ownerOf = (userId: string) => ({ kind: 'user', id: userId }) as const;
 
 export function addPasskeys(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
@@ -54,8 +52,8 @@ export function addPasskeys(api: OpenAPIHono<JsonApiEnv>): void {
     async (c) => {
       const caller = await requireSession(c);
       if (!caller.ok) return sendProblem(c, caller.error);
-      const rows = await createPasskeyStore(c.env.DIRECTORY).listPasskeys(caller.value.userId);
-      return c.json({ data: rows.map(toJson), next_cursor: null }, 200);
+      const rows = await createPasskeyStore(c.env.DIRECTORY).listPasskeys(ownerOf(caller.value.userId));
+      return c.json({ data: rows.map(toPasskeyJson), next_cursor: null }, 200);
     },
   );
   api.openapi(
@@ -78,7 +76,7 @@ export function addPasskeys(api: OpenAPIHono<JsonApiEnv>): void {
       );
       if (!caller.ok) return sendProblem(c, caller.error);
       const { userId, email, name } = caller.value;
-      const user = { userId, userName: email ?? userId, displayName: name };
+      const user = { owner: ownerOf(userId), userName: email ?? userId, displayName: name };
       const options = await beginPasskey(c.env, user, appOrigin(c.env, c.req.url), createClock(c.env)());
       return options.ok ? unchecked(c.json(options.value, 200)) : sendProblem(c, options.error);
     },
@@ -96,15 +94,16 @@ export function addPasskeys(api: OpenAPIHono<JsonApiEnv>): void {
     async (c) => {
       const caller = await requireSession(c);
       if (!caller.ok) return sendProblem(c, caller.error);
+      const { userId } = caller.value;
       const { name, response } = c.req.valid('json');
       const origin = appOrigin(c.env, c.req.url);
       // Only a confirmed session gets the options whose challenge this must answer.
-      const added = await addPasskey(c.env, caller.value.userId, { name, response, origin }, createClock(c.env)());
+      const added = await addPasskey(c.env, ownerOf(userId), { name, response, origin }, createClock(c.env)());
       if (!added.ok) return sendProblem(c, added.error);
-      const { passkeyId, userId } = added.value;
+      const { passkeyId } = added.value;
       await recordAudit(c, 'passkey.create', { type: 'user', id: userId }, { passkey_id: passkeyId });
       noticeOwner(c, userId, 'passkey_added');
-      return c.json(toJson(added.value), 201);
+      return c.json(toPasskeyJson(added.value), 201);
     },
   );
   addPasskeyChanges(api);
@@ -127,8 +126,8 @@ function addPasskeyChanges(api: OpenAPIHono<JsonApiEnv>): void {
       if (!caller.ok) return sendProblem(c, caller.error);
       const store = createPasskeyStore(c.env.DIRECTORY);
       const { passkey_id } = c.req.valid('param');
-      const renamed = await store.renamePasskey(caller.value.userId, passkey_id, c.req.valid('json').name);
-      return renamed ? c.json(toJson(renamed), 200) : sendProblem(c, NOT_FOUND);
+      const renamed = await store.renamePasskey(ownerOf(caller.value.userId), passkey_id, c.req.valid('json').name);
+      return renamed ? c.json(toPasskeyJson(renamed), 200) : sendProblem(c, NOT_FOUND);
     },
   );
   api.openapi(
@@ -155,8 +154,8 @@ function addPasskeyChanges(api: OpenAPIHono<JsonApiEnv>): void {
         noticeOwner(c, userId, 'passkey_removed');
         return c.body(null, 204);
       }
-      const found = await store.findPasskey(passkey_id);
-      return sendProblem(c, found?.userId === userId ? LAST_WAY_IN : NOT_FOUND);
+      const found = await store.findPasskey('user', passkey_id);
+      return sendProblem(c, found?.ownerId === userId ? LAST_WAY_IN : NOT_FOUND);
     },
   );
 }

@@ -12,11 +12,12 @@ import {
   sendProblem,
   unchecked,
 } from '../../shared/json-api.ts';
+import { authenticationResponseSchema, requestOptionsSchema } from '../../shared/passkey-json.ts';
 import { problem } from '../../shared/problem.ts';
 import { ensureMailbox } from '../accounts/accounts.ts';
 import { noticeOwner } from '../accounts/security-notices.ts';
+import { continentOf } from '../bindings/mailbox.ts';
 import { sessionAnswerSchema } from '../schemas/account.ts';
-import { authenticationResponseSchema, requestOptionsSchema } from '../schemas/passkey.ts';
 import { createAccountStore } from '../store/account-store.ts';
 import { openSession, readGuesser } from './auth.ts';
 import { OPEN_ROUTE } from './route.ts';
@@ -60,11 +61,11 @@ export function addPasskeyLogin(api: OpenAPIHono<JsonApiEnv>): void {
       if (!admitted.ok) return sendProblem(c, admitted.error);
       const now = createClock(c.env)();
       const { response } = c.req.valid('json');
-      const user = await verifyPasskey(c.env, response, appOrigin(c.env, c.req.url), now);
+      const user = await verifyPasskey(c.env, 'user', response, appOrigin(c.env, c.req.url), now);
       if (!user.ok) return sendProblem(c, user.error);
       const account = await createAccountStore(c.env.DIRECTORY).findAccount(user.value);
       if (!account) return sendProblem(c, problem(404, 'no_mailbox', 'This user has no mailbox.'));
-      await ensureMailbox(c.env, account);
+      await ensureMailbox(c.env, account, continentOf(c.req.raw));
       const id = account.userId;
       if (await forgiveGuesses(c.env, account.email, guesser, now)) {
         await recordAudit(c, 'login.new_place', { type: 'user', id }, {}, { kind: 'user', id });

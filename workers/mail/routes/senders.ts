@@ -2,16 +2,14 @@
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Sender } from '../../../durable-objects/mailbox/messages/sender-store.ts';
 import {
-  INVALID_CURSOR,
   type JsonApiEnv,
   jsonBody,
   jsonContent,
   pageQuerySchema,
   pageSchema,
   problemResponses,
-  readCursorKey,
+  sendPage,
   sendProblem,
-  toPage,
 } from '../../shared/json-api.ts';
 import { openOwnMailbox, toTime, USER_ROUTE } from './route.ts';
 
@@ -74,13 +72,12 @@ export function addSenders(api: OpenAPIHono<JsonApiEnv>): void {
     async (c) => {
       const own = await openOwnMailbox(c);
       if (!own.ok) return sendProblem(c, own.error);
-      const { limit, cursor, status } = c.req.valid('query');
-      const after = readCursorKey(cursor);
-      if (after === null) return sendProblem(c, INVALID_CURSOR);
-      const found = await own.value.ask((mailbox) => mailbox.listSenders(status ?? null, after, limit + 1));
-      if (!found.ok) return sendProblem(c, found.error);
-      const { rows, next_cursor } = toPage(found.value, limit, (row) => row.sender);
-      return c.json({ data: rows.map(toSenderJson), next_cursor }, 200);
+      const { status = null, ...page } = c.req.valid('query');
+      return sendPage(c, page, {
+        read: (after, limit) => own.value.ask((mailbox) => mailbox.listSenders(status, after, limit)),
+        keyOf: (row) => row.sender,
+        toItem: toSenderJson,
+      });
     },
   );
   api.openapi(

@@ -2,7 +2,7 @@
 import { z } from '@hono/zod-openapi';
 import { isCommonPassword } from '../../shared/common-passwords.ts';
 import { displayNameSchema } from '../../shared/display-name.ts';
-import { authenticationResponseSchema } from './passkey.ts';
+import { authenticationResponseSchema } from '../../shared/passkey-json.ts';
 
 /** Characters of a password. NIST SP 800-63B requires a minimum of at least 8 and a maximum of at least 64. */
 const PASSWORD_LENGTH_MIN = 8;

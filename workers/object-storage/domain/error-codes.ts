@@ -61,6 +61,7 @@ export const S3_ERRORS = {
   ],
   InvalidRange: [416, 'The requested range is not satisfiable'],
   InvalidRequest: [400, 'Invalid Request'],
+  InvalidRetentionPeriod: [400, 'The retention period must be a positive integer value.'],
   InvalidStorageClass: [400, 'The storage class you specified is not valid'],
   InvalidTag: [400, 'The tag provided was not a valid tag.'],
   InvalidToken: [400, 'The provided token is malformed or otherwise invalid.'],
@@ -88,6 +89,7 @@ export const S3_ERRORS = {
   NoSuchCORSConfiguration: [404, 'The CORS configuration does not exist'],
   NoSuchKey: [404, 'The specified key does not exist.'],
   NoSuchLifecycleConfiguration: [404, 'The lifecycle configuration does not exist'],
+  NoSuchObjectLockConfiguration: [404, 'The specified object does not have a ObjectLock configuration'],
   NoSuchPublicAccessBlockConfiguration: [404, 'The public access block configuration was not found'],
   NoSuchTagSet: [404, 'The TagSet does not exist'],
   NoSuchUpload: [

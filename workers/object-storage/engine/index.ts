@@ -17,6 +17,7 @@ import {
   getBucketRecord,
   listBuckets,
   setConfiguration,
+  setObjectLock,
   setVersioning,
 } from './actions/buckets.ts';
 import { deleteObjects } from './actions/deleting.ts';
@@ -25,7 +26,8 @@ import { beginRead, findPart, getVersion, listObjectParts, readVersion } from '.
 import { completeUpload } from './actions/upload-completion.ts';
 import { copyPart, putPart } from './actions/upload-parts.ts';
 import { abortUpload, createUpload, getUpload, listParts } from './actions/uploads.ts';
-import { copyObject, putObject, setAttribute } from './actions/writing.ts';
+import { copyObject, putObject, setAttribute, setLock } from './actions/writing.ts';
+import { createEdgeBytes } from './blobs/edge-bytes.ts';
 import {
   createIsolateMemory,
   DEFAULT_LIMITS,
@@ -47,6 +49,8 @@ export interface EngineOptions {
   readonly limits?: Partial<EngineLimits>;
   /** Tests that simulate several isolates give each its own. */
   readonly memory?: IsolateMemory;
+  /** Where reads of objects look for bytes first, and store them. */
+  readonly cache?: Cache;
 }
 
 /**
@@ -62,12 +66,15 @@ export function createEngineContext(
   const settings = settingsOf(env);
   const bucketsPerUserMax = settings.MAX_BUCKETS_PER_USER;
   const scrubCycleMs = settings.SCRUB_DAYS * DAY_MS;
+  const maxAgeSeconds = settings.EDGE_CACHE_SECONDS;
+  const waitUntil = (work: Promise<unknown>) => ctx.waitUntil(work);
   return {
     ...findBindings(env),
     now,
     limits: { ...DEFAULT_LIMITS, bucketsPerUserMax, scrubCycleMs, ...options.limits },
     memory: options.memory ?? isolateMemory,
-    waitUntil: (work) => ctx.waitUntil(work),
+    edge: options.cache && maxAgeSeconds > 0 ? createEdgeBytes(options.cache, maxAgeSeconds, waitUntil) : null,
+    waitUntil,
   };
 }
 
@@ -87,6 +94,7 @@ export function engineOf(context: EngineContext): Engine {
     listBuckets: (request) => listBuckets(context, request),
     deleteBucket: (bucket) => deleteBucket(context, bucket),
     setVersioning: (bucket, versioning) => setVersioning(context, bucket, versioning),
+    setObjectLock: (bucket, document) => setObjectLock(context, bucket, document),
     setConfiguration: (bucket, kind, document) => setConfiguration(context, bucket, kind, document),
     beginRead: (bucketName, name, choice) => beginRead(context, bucketName, name, choice),
     getVersion: (bucket, name, choice) => getVersion(context, bucket, name, choice),
@@ -103,6 +111,7 @@ export function engineOf(context: EngineContext): Engine {
     deleteObjects: (bucket, items) => deleteObjects(context, bucket, items),
     setTags: (version, tags) => setAttribute(context, version, 'tags', tags === null ? null : JSON.stringify(tags)),
     setAcl: (version, acl) => setAttribute(context, version, 'acl', acl),
+    setLock: (version, change) => setLock(context, version, change),
     setTakenDown: (version, isTakenDown) => setAttribute(context, version, 'taken_down', isTakenDown ? '1' : null),
     createUpload: (request) => createUpload(context, request),
     getUpload: (bucket, name, uploadId) => getUpload(context, bucket, name, uploadId),

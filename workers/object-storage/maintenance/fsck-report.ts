@@ -6,10 +6,7 @@ export interface FsckReport {
   objects_checked: number;
   /** Versions with missing data, judged by the databases alone. */
   versions_incomplete: number;
-  /** Names whose newest version is not the one marked as current. */
-  names_misdirected: number;
   extents_dangling: number;
-  inline_dangling: number;
   extents_without_blob: number;
   blobs_unreferenced: number;
   copies_missing: number;
@@ -27,9 +24,7 @@ export const emptyFsckReport = (isDryRun: boolean): FsckReport => ({
   blobs_checked: 0,
   objects_checked: 0,
   versions_incomplete: 0,
-  names_misdirected: 0,
   extents_dangling: 0,
-  inline_dangling: 0,
   extents_without_blob: 0,
   blobs_unreferenced: 0,
   copies_missing: 0,

@@ -14,8 +14,6 @@ import {
   findPage,
   type Page,
   repairBlobs,
-  repairInline,
-  repairVersions,
   selectIncomplete,
   selectObjectIds,
   sumPage,
@@ -51,16 +49,15 @@ export function shardSteps(context: EngineContext, shard: number): WalkStep<Shar
   return [
     async (after, report) => {
       const page = await pageOf('version', after);
-      const columns = `count(*) AS count, ${FAULTS.misdirected} AS misdirected, ${FAULTS.named} AS named`;
-      const { count = 0, misdirected = 0, named = 0 } = await sumPage(context, shard, page, columns);
+      const columns = `count(*) AS count, ${FAULTS.named} AS named, ${FAULTS.withoutBlob} AS without`;
+      const { count = 0, named = 0, without = 0 } = await sumPage(context, shard, page, columns);
       const incomplete = await selectIncomplete(context, shard, page);
       report.versions_checked += count;
       report.objects += count;
       report.extents_named += named;
       report.versions_incomplete += incomplete.length;
-      report.names_misdirected += misdirected;
+      report.extents_without_blob += without;
       for (const row of incomplete) addExample(report, `incomplete: ${row.bucket}/${row.name}`);
-      await repair(report, misdirected, () => repairVersions(context, shard, page));
       return page.end;
     },
     async (after, report) => {
@@ -73,13 +70,6 @@ export function shardSteps(context: EngineContext, shard: number): WalkStep<Shar
       );
       report.objects += count;
       report.extents_named += named;
-      return page.end;
-    },
-    async (after, report) => {
-      const page = await pageOf('inline', after);
-      const { dangling = 0 } = await sumPage(context, shard, page, `${FAULTS.inlineDangling} AS dangling`);
-      report.inline_dangling += dangling;
-      await repair(report, dangling, () => repairInline(context, shard, page));
       return page.end;
     },
     async (after, report) => {

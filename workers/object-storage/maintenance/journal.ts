@@ -3,10 +3,10 @@
  * needs it for what blobs do not describe: inline bytes, deletes, markers, tags, copies, uploads and completions.
  * Changes since the last write are lost with the database: about a minute, plus any delay of the queue.
  *
- * A commit adds a change record in its own batch (`change`), or an inline row, which is its own change record. Writing
- * starts a new epoch, so that later commits record their changes under it. It then reads the rows of the older change
- * records in their present state, puts them into R2 as `journal/<shard>/<epoch>/<n>.json.gz`, and removes the records.
- * A page states the present rows of some versions, so pages can be replayed in the order of their epochs any number of
+ * A new version is its own change record, because its id begins with the epoch. Other commits add a change record in their
+ * own batch (`change`). Writing starts a new epoch, so that later commits belong to it. It then reads the rows of the
+ * older change records in their present state, puts them into R2 as `journal/<shard>/<epoch>/<n>.json.gz`, and removes
+ * the records. A page states the present rows of some versions, so pages can be replayed in the order of their epochs any number of
  * times, including those of an interrupted write.
  *
  * By design: packing and compaction add no change records, because volumes describe themselves.
@@ -24,7 +24,7 @@ import {
   removeChanges,
   replayRows,
   selectChanges,
-  selectInlineChanges,
+  selectNewVersions,
 } from '../engine/store/journal-store.ts';
 import { recordEpoch } from '../engine/store/shard-owner.ts';
 import { readTask, writeTask } from '../engine/store/task-store.ts';
@@ -66,20 +66,26 @@ export async function writeJournal(context: EngineContext, shard: number): Promi
     report.objects++;
     report.changes += changes.length;
   };
-  // Inline rows first: one that is removed before its page is read leaves a change record, and change records are read
-  // until none is left.
-  for (let after = ''; ; ) {
-    const { changes, last } = await selectInlineChanges(context, shard, flushed, epoch, after, PAGE_BYTES_MAX);
+  const writeChanges = async (kinds: 'all' | 'emptied slots') => {
+    for (;;) {
+      const changes = await selectChanges(context, shard, epoch, CHANGES_PER_PAGE, PAGE_ROWS_MAX, kinds);
+      if (changes.length === 0) return;
+      await writePage(changes);
+      await removeChanges(context, shard, changes);
+    }
+  };
+  // The versions of a slot were added after it was emptied.
+  await writeChanges('emptied slots');
+  // Versions next: one that is removed before its page is read leaves a change record, and change records are read until
+  // none is left.
+  for (let after = 0; ; ) {
+    const range = { from: flushed, until: epoch, after };
+    const { changes, last } = await selectNewVersions(context, shard, range, PAGE_BYTES_MAX, PAGE_ROWS_MAX);
     if (last === null) break;
     await writePage(changes);
     after = last;
   }
-  for (;;) {
-    const changes = await selectChanges(context, shard, epoch, CHANGES_PER_PAGE, PAGE_ROWS_MAX);
-    if (changes.length === 0) break;
-    await writePage(changes);
-    await removeChanges(context, shard, changes);
-  }
+  await writeChanges('all');
   await writeTask(context, shard, 'journal flushed', epoch);
   return report;
 }

@@ -1,17 +1,17 @@
 /**
  * Packs small objects from D1 into volumes, and compacts volumes that are mostly dead. Both write a new volume to every
- * location first. One batch then changes each extent that is still as it was read. An object that was deleted or
+ * location first. One batch then changes each object that is still as it was read. An object that was deleted or
  * replaced in the meantime leaves only dead space.
  */
 import { at } from '../../shared/at.ts';
 import { logError } from '../../shared/log.ts';
 import { epochMsOf, fromVersionOrder } from '../domain/version-order.ts';
-import { readVolumeIndex, type VolumeEntry } from '../domain/volume.ts';
+import type { VolumeEntry } from '../domain/volume.ts';
 import { createFaultReport } from '../engine/actions/reading.ts';
-import { fetchExtents, readBlob, writeVolume } from '../engine/blobs/volumes.ts';
+import { fetchExtents, writeVolume } from '../engine/blobs/volumes.ts';
 import { allLocations, databaseOf, type EngineContext } from '../engine/model/context.ts';
 import { selectBlobs } from '../engine/store/blob-store.ts';
-import { runRepeatable, toHex } from '../engine/store/database.ts';
+import { runRepeatable } from '../engine/store/database.ts';
 import {
   compactStatements,
   measureInline,
@@ -47,8 +47,9 @@ export async function isPackingDue(context: EngineContext, shard: number): Promi
 export async function packVolume(context: EngineContext, shard: number, report: PackReport): Promise<boolean> {
   const data: Uint8Array[] = [];
   const entries: VolumeEntry[] = [];
+  const places: { readonly id: number; readonly objectId: string; readonly start: number }[] = [];
   let at = 0;
-  let after = '';
+  let after = 0;
   const { volumeBytesMax } = context.limits;
   while (at < volumeBytesMax && entries.length < VOLUME_ENTRIES_MAX) {
     const rows = await selectInline(context, shard, after, INLINE_PAGE);
@@ -60,10 +61,11 @@ export async function packVolume(context: EngineContext, shard: number, report: 
       const bytes = Buffer.from(row.data, 'base64');
       data.push(bytes);
       entries.push({ objectId: row.objectId, start: at, length: row.size, crc32: row.crc32, version: row.version });
+      places.push({ id: row.id, objectId: row.objectId, start: at });
       at += row.size;
     }
     if (rows.length < INLINE_PAGE) break;
-    after = toHex(rows.at(-1)?.objectId ?? '');
+    after = rows.at(-1)?.id ?? 0;
   }
   if (entries.length === 0) return false;
   const volume = await writeVolume(context, shard, data, entries);
@@ -74,7 +76,7 @@ export async function packVolume(context: EngineContext, shard: number, report: 
   const packed = await runRepeatable(
     context,
     database,
-    packStatements(database, volume.value, entries, allLocations(context), context.now()),
+    packStatements(database, volume.value, places, allLocations(context), context.now()),
   );
   if (!packed.ok) throw new Error(packed.error.reason);
   const bytes = entries.reduce((sum, entry) => sum + entry.length, 0);
@@ -135,7 +137,6 @@ async function gatherVolume(
 ): Promise<boolean> {
   const [blob] = await selectBlobs(context, shard, [blobId]);
   if (!blob || extents.length === 0) return false;
-  const index = await readIndex(context, shard, blob);
   // Copies by reference share an extent of the volume.
   const places = [...new Map(extents.map((extent) => [`${extent.blobStart} ${extent.length}`, extent])).values()];
   const fetched = await fetchExtents(
@@ -169,27 +170,11 @@ async function gatherVolume(
       start: to,
       length: extent.length,
       crc32: extent.crc32,
-      version: index.get(extent.objectId) ?? null,
+      version: extent.version,
     });
   }
   batch.oldBytes += blob.size;
   return true;
-}
-
-async function readIndex(
-  context: EngineContext,
-  shard: number,
-  blob: Parameters<typeof readBlob>[1],
-): Promise<Map<string, VolumeEntry['version']>> {
-  try {
-    const chunks: Uint8Array[] = [];
-    for await (const chunk of readBlob(context, blob, createFaultReport(context, shard))) chunks.push(chunk);
-    const index = readVolumeIndex(Buffer.concat(chunks));
-    return new Map(index.ok ? index.value.map((entry) => [entry.objectId, entry.version]) : []);
-  } catch {
-    // A volume can be compacted without its index: the extents give the place of every object.
-    return new Map();
-  }
 }
 
 async function writeCompacted(context: EngineContext, shard: number, batch: VolumeBatch): Promise<void> {

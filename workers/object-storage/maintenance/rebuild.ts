@@ -20,7 +20,6 @@ import {
   alignBuckets,
   claimRebuilt,
   clearShard,
-  dropPacked,
   dropUnreferenced,
   forgetRemoved,
   isInUse,
@@ -148,7 +147,6 @@ function stepsOf(context: EngineContext, shard: number): Step[] {
       await forgetRemoved(context, shard);
       return null;
     },
-    overPages(context, shard, 'inline', dropPacked),
     ...shardSteps(context, shard).map(
       (step): Step =>
         (after, rebuild) =>

@@ -11,8 +11,10 @@ import { readVolumeIndex } from '../domain/volume.ts';
 import { BlobHasher } from '../engine/blobs/digests.ts';
 import { BLOB_PREFIX, isBlobKey, toBlobKey } from '../engine/blobs/locations.ts';
 import { type EngineContext, locationOf } from '../engine/model/context.ts';
+import { NO_LOCK } from '../engine/model/versions.ts';
 import { selectBlobs } from '../engine/store/blob-store.ts';
 import type { BucketRecord } from '../engine/store/bucket-store.ts';
+import type { Row } from '../engine/store/database.ts';
 import {
   type FoundBlob,
   findBuckets,
@@ -25,6 +27,7 @@ import {
   selectFoundObject,
   selectFoundVolume,
 } from '../engine/store/recover-store.ts';
+import { toLock } from '../engine/store/version-sql.ts';
 
 export interface RecoveryReport {
   blobs_scanned: number;
@@ -170,6 +173,7 @@ async function recoverObject(
     metadata: described.metadata ? Buffer.from(described.metadata, 'base64url').toString() : noMetadata,
     tags: null,
     acl: null,
+    lock: described.lock ? toLock(JSON.parse(described.lock)) : NO_LOCK,
     describedAt: first.uploaded.getTime(),
     extents,
   };
@@ -220,6 +224,7 @@ async function recoverVolume(
       metadata: jsonOf(version.metadata) ?? '{}',
       tags: jsonOf(version.tags),
       acl: textOf(version.acl),
+      lock: toLock(version as Row),
       describedAt: object.uploaded.getTime(),
       extents: [{ start: 0, length: entry.length, blobId, blobStart: entry.start, crc32: entry.crc32 }],
     });

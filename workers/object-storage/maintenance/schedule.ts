@@ -4,6 +4,7 @@
  * repeated or late messages change nothing but the time.
  */
 import { createClock } from '../../shared/clock.ts';
+import { currentInvocation, runInvocation } from '../../shared/invocation.ts';
 import { logError, logInfo } from '../../shared/log.ts';
 import { createEngineContext } from '../engine/index.ts';
 import type { EngineContext } from '../engine/model/context.ts';
@@ -22,12 +23,19 @@ import { isShardTrusted, openStorageCollector } from './shard-trust.ts';
 import { snapshotStep } from './snapshot.ts';
 import { SnapshotRefused } from './snapshot-refused.ts';
 
-export type StorageTask =
-  | { readonly kind: 'maintain'; readonly shard: number }
-  | { readonly kind: 'scrub'; readonly shard: number }
-  | { readonly kind: 'repair'; readonly shard: number; readonly blob_id: string }
-  | { readonly kind: 'snapshot'; readonly shard: number }
-  | { readonly kind: 'directory'; readonly shard: 0 };
+/** Tasks carry the trace of the event that sent them. */
+interface Traced {
+  readonly trace_id?: string | undefined;
+}
+
+export type StorageTask = Traced &
+  (
+    | { readonly kind: 'maintain'; readonly shard: number }
+    | { readonly kind: 'scrub'; readonly shard: number }
+    | { readonly kind: 'repair'; readonly shard: number; readonly blob_id: string }
+    | { readonly kind: 'snapshot'; readonly shard: number }
+    | { readonly kind: 'directory'; readonly shard: 0 }
+  );
 
 /** Limits of one run. */
 const COLLECT_ROUNDS_PER_RUN_MAX = 10;
@@ -121,12 +129,29 @@ export async function runStorageSchedule(
   const kind = controller.cron === DAILY ? 'snapshot' : 'maintain';
   const tasks = context.shards.map((_, shard): StorageTask => ({ kind, shard }));
   if (kind === 'maintain') tasks.push(...context.shards.map((_, shard): StorageTask => ({ kind: 'scrub', shard })));
-  if (new Date(controller.scheduledTime).getUTCMinutes() === DIRECTORY_SNAPSHOT_MINUTE && kind === 'maintain') {
-    tasks.push({ kind: 'directory', shard: 0 });
-  }
+  await start(context, tasks);
+}
+
+/** Each hour: a snapshot of DIRECTORY. */
+export async function runDirectorySchedule(
+  controller: ScheduledController,
+  env: Env,
+  ctx: ExecutionContext,
+): Promise<void> {
+  const minute = new Date(controller.scheduledTime).getUTCMinutes();
+  if (minute !== DIRECTORY_SNAPSHOT_MINUTE || controller.cron === DAILY) return;
+  await start(createEngineContext(env, createClock(env), ctx), [{ kind: 'directory', shard: 0 }]);
+}
+
+/** True for a task that does not belong to storage alone: DIRECTORY holds what every product needs. */
+export const isDirectoryTask = ({ body }: Message): boolean => (body as Partial<StorageTask>).kind === 'directory';
+
+async function start(context: EngineContext, tasks: readonly StorageTask[]): Promise<void> {
   if (context.tasks) {
     for (let at = 0; at < tasks.length; at += 100) {
-      await context.tasks.sendBatch(tasks.slice(at, at + 100).map((body) => ({ body })));
+      await context.tasks.sendBatch(
+        tasks.slice(at, at + 100).map((task) => ({ body: { ...task, trace_id: currentInvocation()?.traceId } })),
+      );
     }
     return;
   }
@@ -160,7 +185,8 @@ export async function consumeStorageTasks(batch: MessageBatch, env: Env, ctx: Ex
   const context = createEngineContext(env, createClock(env), ctx);
   for (const message of batch.messages) {
     try {
-      await runTask(context, message.body as StorageTask);
+      const task = message.body as StorageTask;
+      await runInvocation(env, task.trace_id, () => runTask(context, task));
       message.ack();
     } catch (error) {
       logError('storage_task_failed', error, { kind: (message.body as StorageTask).kind });

@@ -190,7 +190,8 @@ export interface ScrubState {
   readonly startedAt: number;
   /** Last id checked; '' at the start, null when the cycle is complete. */
   readonly after: string | null;
-  readonly inlineAfter: string | null;
+  /** Id of the last version checked. */
+  readonly inlineAfter: number | null;
   readonly finishedAt: number | null;
 }
 
@@ -230,7 +231,7 @@ export async function scrubStep(
   let state = await readScrubState(context, shard);
   const isOver = !state || (state.after === null && state.inlineAfter === null);
   if (restart || !state || (isOver && now - state.startedAt >= context.limits.scrubCycleMs)) {
-    state = { startedAt: now, after: '', inlineAfter: '', finishedAt: null };
+    state = { startedAt: now, after: '', inlineAfter: 0, finishedAt: null };
   } else if (isOver) return false;
   let left = bytesMax;
   if (state.inlineAfter !== null) {
@@ -257,9 +258,9 @@ export async function scrubStep(
 async function scrubInline(
   context: EngineContext,
   shard: number,
-  after: string,
+  after: number,
   report: ScrubReport,
-): Promise<string | null> {
+): Promise<number | null> {
   const limit = 500;
   const rows = await selectInlineAfter(context, shard, after, limit);
   for (const row of rows) {
@@ -270,5 +271,5 @@ async function scrubInline(
     report.lost_versions.push({ bucket: String(row.bucket), name: row.name, object_id: row.object_id });
     logError('inline_damaged', 'inline bytes do not match their checksum', { object_id: row.object_id, shard });
   }
-  return rows.length < limit ? null : (rows.at(-1)?.object_id ?? '');
+  return rows.length < limit ? null : (rows.at(-1)?.id ?? null);
 }

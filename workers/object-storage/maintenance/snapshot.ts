@@ -16,7 +16,7 @@ import { claimShard } from '../engine/store/claims.ts';
 import type { Row } from '../engine/store/database.ts';
 import { advanceEpoch, isClaimed } from '../engine/store/journal-store.ts';
 import { findShardDoubt, recordEpoch } from '../engine/store/shard-owner.ts';
-import { pageStatement, TABLE_NAMES, type Table } from '../engine/store/table-rows.ts';
+import { fittingStatement, pageStatement, TABLE_NAMES, type Table } from '../engine/store/table-rows.ts';
 import { readTask, writeTask } from '../engine/store/task-store.ts';
 import { removeEpochs } from './journal.ts';
 import { SnapshotRefused } from './snapshot-refused.ts';
@@ -50,8 +50,16 @@ const folderOf = (shard: number, startedAt: number): string =>
 const pageKey = (folder: string, table: string, page: number) =>
   `${folder}${table}/${String(page).padStart(6, '0')}.json.gz`;
 
-/** Rows per page, for a few megabytes at most: inline rows carry 16 KiB each, blobs up to 32 KiB of checksums. */
-const pageRows = (table: Table): number => (table === 'inline' || table === 'blob' ? 200 : 2000);
+/** A page has a few megabytes at most: blobs carry up to 32 KiB of checksums, versions up to 16 KiB of inline bytes. */
+const PAGE_ROWS_MAX: Partial<Record<Table, number>> = { blob: 200 };
+const INLINE_BYTES_PER_PAGE = 3_000_000;
+
+async function measurePage(context: EngineContext, shard: number, table: Table, after: Row | null): Promise<number> {
+  const limit = PAGE_ROWS_MAX[table] ?? 2000;
+  if (table !== 'version') return limit;
+  const fitting = fittingStatement(databaseOf(context, shard), after, limit, INLINE_BYTES_PER_PAGE);
+  return Math.max(1, (await fitting.first<number>('n')) ?? 0);
+}
 
 /** Writes a number of pages. @returns the manifest when the snapshot is finished. */
 export async function snapshotStep(
@@ -93,7 +101,7 @@ async function writePage(
   state: SnapshotState,
   table: Table,
 ): Promise<SnapshotState> {
-  const limit = pageRows(table);
+  const limit = await measurePage(context, shard, table, state.after);
   const database = databaseOf(context, shard);
   const { results } = await pageStatement(database, table, state.after, limit).all<Row>();
   const last = results.at(-1);

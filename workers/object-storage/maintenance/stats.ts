@@ -4,6 +4,7 @@ import { findPage, type Page, sumPage } from '../engine/store/check-store.ts';
 import { measureDatabaseBytes } from '../engine/store/database.ts';
 import type { Table } from '../engine/store/table-rows.ts';
 import { readTask, writeTask } from '../engine/store/task-store.ts';
+import { isCurrent, isReferenced } from '../engine/store/version-sql.ts';
 import { readScrubState } from './scrub.ts';
 import { type WalkStep, walkTables } from './table-walk.ts';
 
@@ -49,23 +50,26 @@ export interface ShardStats extends Counts {
 const iso = (ms: number | null | undefined): string | null => (ms ? new Date(ms).toISOString() : null);
 const sumOf = (expression: string): string => `COALESCE(sum(${expression}), 0)`;
 
+/** Only objects and extents in volumes have both. */
+const IS_PACKED = 'blob_id IS NOT NULL AND crc32 IS NOT NULL';
+const PACKED = `${sumOf(IS_PACKED)} AS packed_objects`;
+
 /** Sums per table. Their names are the counts that they are added to. */
 const SUMS: readonly { readonly table: Table; readonly columns: string; readonly join?: string }[] = [
   {
     table: 'version',
-    columns: `${sumOf('live')} AS objects, ${sumOf('1 - is_marker')} AS versions, ${sumOf('is_marker')} AS deletion_markers,
-      ${sumOf('size')} AS bytes_live`,
+    columns: `${sumOf(isCurrent('t'))} AS objects, ${sumOf('1 - is_marker')} AS versions, ${sumOf('is_marker')} AS deletion_markers,
+      ${sumOf('size')} AS bytes_live, ${sumOf('data IS NOT NULL')} AS inline_objects,
+      ${sumOf('CASE WHEN data IS NOT NULL THEN size END')} AS bytes_inline, ${PACKED}, ${sumOf(`CASE WHEN ${IS_PACKED} THEN size END`)} AS bytes_packed`,
   },
-  { table: 'inline', columns: `count(*) AS inline_objects, ${sumOf('size')} AS bytes_inline` },
-  // Only extents in volumes have a checksum of their own.
   {
     table: 'extent',
-    columns: `${sumOf('crc32 IS NOT NULL')} AS packed_objects, ${sumOf('CASE WHEN crc32 IS NOT NULL THEN length END')} AS bytes_packed`,
+    columns: `${PACKED}, ${sumOf(`CASE WHEN ${IS_PACKED} THEN length END`)} AS bytes_packed`,
   },
   {
     table: 'reclaim',
     columns: `${sumOf('l.blob_id IS NOT NULL')} AS blobs_garbage, ${sumOf('l.size')} AS bytes_garbage`,
-    join: `LEFT JOIN blob l ON l.blob_id = t.blob_id AND NOT EXISTS (SELECT 1 FROM extent e WHERE e.blob_id = t.blob_id)`,
+    join: `LEFT JOIN blob l ON l.blob_id = t.blob_id AND NOT ${isReferenced('t.blob_id')}`,
   },
   { table: 'upload', columns: `${sumOf("state = 'open'")} AS uploads_open` },
   { table: 'part', columns: 'count(*) AS parts' },

@@ -23,6 +23,7 @@ import {
   toBucketRecord,
   unsealShardBucket,
   updateConfiguration,
+  updateObjectLock,
   updateVersioning,
 } from '../store/bucket-store.ts';
 import { introduceBucket } from '../store/claims.ts';
@@ -84,7 +85,7 @@ export async function createBucket(
     ownerId: request.ownerId,
     createdAt: context.now(),
     region: request.region ?? null,
-    versioning: 'never',
+    versioning: request.versioning ?? 'never',
     versioningSeq: 0,
     sealEpoch: 0,
     configuration: request.configuration ?? {},
@@ -118,11 +119,30 @@ export async function setVersioning(
   bucket: Bucket,
   versioning: 'enabled' | 'suspended',
 ): Promise<Result<null, CommonError>> {
-  const switched = await updateVersioning(context, bucket.bucketId, versioning);
-  if (!switched.ok) return err(toUnavailable(switched.error));
-  const row = switched.value[1]?.results[0];
-  if (!row) return err(NO_SUCH_BUCKET);
-  const record = toBucketRecord(row);
+  const record = toRecord(await updateVersioning(context, bucket.bucketId, versioning));
+  if (!record.ok) return record;
+  if (record.value.versioning !== versioning) return err({ kind: 'unavailable', reason: 'the bucket has Object Lock' });
+  return introduceEverywhere(context, record.value);
+}
+
+export async function setObjectLock(
+  context: EngineContext,
+  bucket: Bucket,
+  document: string,
+): Promise<Result<null, CommonError>> {
+  const record = toRecord(await updateObjectLock(context, bucket.bucketId, document));
+  if (!record.ok) return record;
+  if (record.value.versioning !== 'enabled') return err({ kind: 'unavailable', reason: 'versioning was suspended' });
+  return introduceEverywhere(context, record.value);
+}
+
+function toRecord(answer: Awaited<ReturnType<typeof updateVersioning>>): Result<BucketRecord, CommonError> {
+  if (!answer.ok) return err(toUnavailable(answer.error));
+  const row = answer.value[1]?.results[0];
+  return row ? ok(toBucketRecord(row)) : err(NO_SUCH_BUCKET);
+}
+
+async function introduceEverywhere(context: EngineContext, record: BucketRecord): Promise<Result<null, CommonError>> {
   const outcomes = await Promise.all(
     shardsOf(record.placement.shards).map((shard) => introduceBucket(context, shard, record)),
   );

@@ -9,7 +9,17 @@ import { err, ok, type Result } from '../../../shared/result.ts';
 import { slotOf } from '../../domain/slots.ts';
 import { epochMsOf } from '../../domain/version-order.ts';
 import { allLocations, type EngineContext, pause } from '../model/context.ts';
-import type { Bucket, CommonError, Condition, ConditionError, VersionFacts, Versioning } from '../model/contract.ts';
+import type {
+  AuthorizationProof,
+  Bucket,
+  CommonError,
+  Condition,
+  ConditionError,
+  VersionAttributes,
+  VersionFacts,
+  Versioning,
+} from '../model/contract.ts';
+import { NO_LOCK } from '../model/versions.ts';
 import type { BucketRecord } from '../store/bucket-store.ts';
 import { introduceBucket } from '../store/claims.ts';
 import { type CommitData, type CommitRequest, commitStatements } from '../store/commit-store.ts';
@@ -22,9 +32,11 @@ const ATTEMPTS_MAX = 24;
 const UNKNOWN_MAX = 3;
 
 /** Errors of a commit. The loop below handles the other guard reasons itself. */
-export type CommitError =
+export type CommitError<E = never> =
   | CommonError
   | ConditionError
+  /** The write is not authorised any more. */
+  | { readonly kind: 'refused'; readonly error: E }
   | { readonly kind: 'source_gone' }
   | { readonly kind: 'lost'; readonly reason: GuardReason };
 
@@ -89,7 +101,7 @@ export class BucketWaiter {
   }
 }
 
-export interface CommitOrder {
+export interface CommitOrder<E> {
   readonly bucket: Bucket;
   readonly name: string;
   /** Everything except what depends on the bucket's versioning and the clock. */
@@ -98,13 +110,15 @@ export interface CommitOrder {
   /** First version id to try, if the blobs already carry it. */
   readonly versionId?: string;
   readonly condition?: Condition | undefined;
+  readonly proof?: AuthorizationProof<E> | undefined;
   readonly furtherGuards?: CommitRequest['furtherGuards'];
 }
 
-export async function commitVersion(
+export async function commitVersion<E = never>(
   context: EngineContext,
-  order: CommitOrder,
-): Promise<Result<VersionFacts, CommitError>> {
+  firstOrder: CommitOrder<E>,
+): Promise<Result<VersionFacts, CommitError<E>>> {
+  let order = firstOrder;
   const slot = slotOf(order.name);
   const waiter = new BucketWaiter(context);
   let bucket = order.bucket;
@@ -124,6 +138,7 @@ export async function commitVersion(
       condition: order.condition,
       allLocations: allLocations(context),
       nowMs: context.now(),
+      proof: order.proof ?? null,
       ...(order.furtherGuards ? { furtherGuards: order.furtherGuards } : {}),
     };
     const answer = await runBatch(context, database, commitStatements(database, request));
@@ -143,6 +158,12 @@ export async function commitVersion(
       versionId = context.memory.mint.mint(context.now(), newest.value);
       continue;
     }
+    if (order.proof && (failure.reason === 'stale_configuration' || failure.reason === 'stale_identity')) {
+      const renewed = await order.proof.renew();
+      if (!renewed.ok) return err({ kind: 'refused', error: renewed.error });
+      order = { ...order, facts: { ...order.facts, ...toAttributeFacts(renewed.value) }, proof: undefined };
+      continue;
+    }
     const step = await waiter.settle(bucket, shard, failure.reason);
     if (step === null) return err(toCommitError(failure.reason));
     if (step.kind === 'end') return err(step.error);
@@ -150,6 +171,13 @@ export async function commitVersion(
   }
   return err({ kind: 'unavailable', reason: 'too many writers of one name' });
 }
+
+export const toAttributeFacts = ({ metadata, tags, acl, lock }: VersionAttributes) => ({
+  metadata,
+  tags: tags ?? null,
+  acl: acl ?? null,
+  lock: lock ?? NO_LOCK,
+});
 
 function toCommitError(reason: GuardReason): CommitError {
   switch (reason) {
@@ -162,7 +190,7 @@ function toCommitError(reason: GuardReason): CommitError {
   }
 }
 
-function toFacts(order: CommitOrder, versionId: string, versioning: Versioning): VersionFacts {
+function toFacts(order: CommitOrder<unknown>, versionId: string, versioning: Versioning): VersionFacts {
   return {
     ...order.facts,
     name: order.name,

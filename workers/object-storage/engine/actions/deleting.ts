@@ -16,6 +16,7 @@ import { runBatch } from '../store/database.ts';
 import {
   type Deletion,
   deleteStatements,
+  findLocked,
   findReceipt,
   makeReceiptId,
   type RemovedVersion,
@@ -80,18 +81,15 @@ async function deleteTogether(
     const database = databaseOf(context, shard);
     deletions ??= items.map((item) => toDeletion(context, bucket, item, above));
     const isByName = items.some((item) => item.versionId === undefined);
-    const answer = await runBatch(
-      context,
-      database,
-      deleteStatements(database, {
-        bucketId: bucket.bucketId,
-        receiptId,
-        versioning: isByName ? bucket.versioning : null,
-        deletions,
-        condition: items.length === 1 ? items[0]?.condition : undefined,
-        nowMs: context.now(),
-      }),
-    );
+    const batch = {
+      bucketId: bucket.bucketId,
+      receiptId,
+      versioning: isByName ? bucket.versioning : null,
+      deletions,
+      condition: items.length === 1 ? items[0]?.condition : undefined,
+      nowMs: context.now(),
+    };
+    const answer = await runBatch(context, database, deleteStatements(database, batch));
     if (answer.ok) return toOutcomes(items, deletions, toRemoved(answer.value));
     const failure = answer.error;
     if (failure.kind === 'unknown' && ++unknowns <= UNKNOWN_MAX) {
@@ -106,6 +104,11 @@ async function deleteTogether(
     }
     const { reason } = failure;
     if (reason === 'precondition_failed' || reason === 'no_such_key') return all({ kind: reason });
+    if (reason === 'object_locked') {
+      const locked = await findLocked(context, database, batch);
+      if (!locked.ok) return all(locked.error);
+      return deleteUnlocked(context, bucket, items, new Set(locked.value));
+    }
     if (reason === 'order_lost') {
       for (const item of items) {
         const newest = await findNewest(context, database, bucket.bucketId, item.name);
@@ -123,6 +126,20 @@ async function deleteTogether(
   return all({ kind: 'unavailable', reason: 'too many writers of one name' });
 }
 
+/** Deletes the items that are not locked. Others may be locked by now, so it is the same call again. */
+async function deleteUnlocked(
+  context: EngineContext,
+  bucket: Bucket,
+  items: readonly DeleteItem[],
+  locked: ReadonlySet<number>,
+): Promise<readonly Outcome[]> {
+  const others = items.filter((_, index) => !locked.has(index));
+  const outcomes = others.length === 0 ? [] : [...(await deleteTogether(context, bucket, others))];
+  return items.map((_, index) =>
+    locked.has(index) ? err({ kind: 'object_locked' }) : (outcomes.shift() ?? ok(NOTHING)),
+  );
+}
+
 const isAbove = (a: string, b: string): boolean => epochOf(a) > epochOf(b);
 const epochOf = (versionId: string): string => versionId.slice(15, 18) + versionId.slice(9, 13) + versionId.slice(0, 8);
 
@@ -136,6 +153,7 @@ function toDeletion(context: EngineContext, bucket: Bucket, item: DeleteItem, ab
     removesNull: item.versionId === 'null' || (isByName && bucket.versioning !== 'enabled'),
     markerId: writesMarker ? context.memory.mint.mint(context.now(), above) : null,
     isNullMarker: bucket.versioning === 'suspended',
+    bypassesGovernance: item.bypassesGovernance ?? false,
   };
 }
 

@@ -2,7 +2,7 @@
 import { ok, type Result } from '../../../shared/result.ts';
 import type { EngineContext } from '../model/context.ts';
 import type { ByteRange, ReadError, StoredVersion } from '../model/contract.ts';
-import { type ExtentPlace, listPlaces } from '../store/read-store.ts';
+import { type ExtentPlace, FIRST_EXTENTS, listPlaces } from '../store/read-store.ts';
 
 /**
  * @returns extents that begin at 0, or null when there are more than `max`, or when one that has its own checksum would
@@ -14,13 +14,15 @@ export async function collectExtents(
   range: ByteRange,
   max: number,
 ): Promise<Result<ExtentPlace[] | null, ReadError>> {
-  const page = await listPlaces(context, source.handle.shard, source.objectId, range, max + 1);
+  const { shard, extents } = source.handle;
+  const isAll = extents.length < FIRST_EXTENTS;
+  const page = isAll ? ok(extents) : await listPlaces(context, shard, source.objectId, range, max + 1);
   if (!page.ok) return page;
   const cuts: ExtentPlace[] = [];
   for (const extent of page.value) {
     const from = Math.max(extent.start, range.start);
     const to = Math.min(extent.start + extent.length, range.end + 1);
-    if (from >= to) break;
+    if (from >= to) continue;
     const isCut = to - from !== extent.length;
     // A packed object's checksum covers all of it, and its segments also contain other objects.
     if (isCut && extent.crc32 !== null) return ok(null);

@@ -4,7 +4,8 @@ import { logError } from '../../../shared/log.ts';
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { slotOf } from '../../domain/slots.ts';
 import { isTimeuuid } from '../../domain/version-order.ts';
-import { planPieces, ReadFailure, type ReportFault, readPieces } from '../blobs/read-extents.ts';
+import { planPieces } from '../blobs/pieces.ts';
+import { ReadFailure, type ReportFault, readPieces } from '../blobs/read-extents.ts';
 import { type EngineContext, pause } from '../model/context.ts';
 import type {
   Bucket,

@@ -93,6 +93,7 @@ export async function completeUpload(
     const outcome = await commitUpload(context, request, upload.value.facts, judged.value, requestSha256);
     if (outcome.ok) return outcome;
     // Another request completed or aborted the upload, or replaced a part. Reload it and decide again.
+    if (outcome.error.kind === 'refused') return outcome.error.error;
     if (outcome.error.kind !== 'lost') {
       return err(outcome.error.kind === 'source_gone' ? NO_SUCH_UPLOAD : outcome.error);
     }
@@ -125,6 +126,7 @@ function commitUpload(
       metadata: upload.metadata,
       tags: upload.tags,
       acl: upload.acl,
+      lock: upload.lock,
     },
     data: {
       kind: 'upload',

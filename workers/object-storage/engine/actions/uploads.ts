@@ -7,6 +7,7 @@ import { err, ok, type Result } from '../../../shared/result.ts';
 import { slotOf } from '../../domain/slots.ts';
 import { databaseOf, type EngineContext, pause } from '../model/context.ts';
 import type { Bucket, CommonError, CreateUploadRequest, Engine, UploadError, UploadFacts } from '../model/contract.ts';
+import { NO_LOCK } from '../model/versions.ts';
 import { type DatabaseFailure, runBatch, toHex } from '../store/database.ts';
 import type { GuardReason } from '../store/schema.ts';
 import { selectParts, selectUpload, type UploadRow } from '../store/upload-query-store.ts';
@@ -60,6 +61,7 @@ export async function createUpload(
     metadata: request.metadata,
     tags: request.tags ?? null,
     acl: request.acl ?? null,
+    lock: request.lock ?? NO_LOCK,
     checksumAlgorithm: request.checksumAlgorithm ?? null,
     checksumType: request.checksumType ?? null,
   };

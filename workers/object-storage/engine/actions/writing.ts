@@ -7,10 +7,10 @@ import { removeBlobs } from '../blobs/locations.ts';
 import { type WrittenBody, writeBody } from '../blobs/write-body.ts';
 import { databaseOf, type EngineContext } from '../model/context.ts';
 import type {
-  Bucket,
   Checksums,
   CopyRequest,
-  ObjectMetadata,
+  LockChange,
+  LockError,
   PutError,
   PutRequest,
   ReadError,
@@ -18,10 +18,12 @@ import type {
   Verdict,
   VersionFacts,
 } from '../model/contract.ts';
+import { NO_LOCK } from '../model/versions.ts';
 import type { CommitData } from '../store/commit-store.ts';
 import { runRepeatable } from '../store/database.ts';
-import { attributeStatements } from '../store/version-store.ts';
-import { type CommitError, commitVersion } from './commit.ts';
+import { toLockRow } from '../store/version-sql.ts';
+import { attributeStatements, lockStatements } from '../store/version-store.ts';
+import { type CommitError, commitVersion, toAttributeFacts } from './commit.ts';
 import { readVersion } from './reading.ts';
 
 /** R2 allows 8,192 bytes of custom metadata per object. */
@@ -29,7 +31,7 @@ const DESCRIPTION_BYTES_MAX = 7_000;
 
 /** Custom metadata of a blob, from which it is recovered if the databases are lost. */
 export function describeObject(
-  request: { readonly bucket: Bucket; readonly name: string; readonly metadata: ObjectMetadata },
+  request: Pick<PutRequest<unknown>, 'bucket' | 'name' | 'metadata' | 'lock'>,
   objectId: string,
   versionId: string,
   index: number,
@@ -46,6 +48,7 @@ export function describeObject(
     version_id: versionId,
     is_null: request.bucket.versioning === 'enabled' ? '0' : '1',
     index: String(index),
+    ...(request.lock ? { lock: JSON.stringify(toLockRow(request.lock)) } : {}),
     ...(metadata.length * 1.4 < DESCRIPTION_BYTES_MAX - 2_000
       ? { metadata: Buffer.from(metadata).toString('base64url') }
       : {}),
@@ -84,14 +87,13 @@ export async function putObject<E>(
       checksums: verdict.value.checksums ?? {},
       checksumType: verdict.value.checksums ? 'FULL_OBJECT' : null,
       partCount: null,
-      metadata: request.metadata,
-      tags: request.tags ?? null,
-      acl: request.acl ?? null,
+      ...toAttributeFacts(request),
     },
     // An inline object has no blob with a version id, so its version gets the time of the commit.
     ...(written.value.blobs.length > 0 ? { versionId } : {}),
     data: toCommitData(written.value),
     condition: request.condition,
+    proof: request.proof,
   });
   if (committed.ok) return committed;
   // If the outcome is unknown, the blobs stay. The orphan walk decides once the database answers again.
@@ -99,7 +101,7 @@ export async function putObject<E>(
   return err(toPutError(committed.error));
 }
 
-function toPutError(error: CommitError): Exclude<PutError<never>, { kind: 'refused' }> {
+function toPutError<E>(error: CommitError<E>): PutError<E> {
   if (error.kind === 'source_gone' || error.kind === 'lost') {
     return {
       kind: 'unavailable',
@@ -133,8 +135,16 @@ export async function copyObject(
   context: EngineContext,
   request: CopyRequest,
 ): Promise<Result<VersionFacts, PutError<never> | ReadError>> {
-  const { bucket, name, source, checksum, metadata, tags, acl } = request;
-  const target = { bucket, name, metadata, tags, acl, ...(request.condition ? { condition: request.condition } : {}) };
+  const { bucket, name, source, checksum, metadata, tags, acl, lock = NO_LOCK } = request;
+  const target = {
+    bucket,
+    name,
+    metadata,
+    tags,
+    acl,
+    lock,
+    ...(request.condition ? { condition: request.condition } : {}),
+  };
   const shard = bucket.placement.shards[slotOf(name)];
   if (shard !== source.handle.shard) return await copyBytes(context, request, target);
   const described = await describeWhole(context, source, checksum);
@@ -151,6 +161,7 @@ export async function copyObject(
       metadata,
       tags,
       acl,
+      lock,
     },
     data: { kind: 'reference', source },
     condition: request.condition,
@@ -163,7 +174,7 @@ export async function copyObject(
 async function copyBytes(
   context: EngineContext,
   { source, checksum }: CopyRequest,
-  target: Pick<PutRequest<never>, 'bucket' | 'name' | 'metadata' | 'tags' | 'acl' | 'condition'>,
+  target: Pick<PutRequest<never>, 'bucket' | 'name' | 'metadata' | 'tags' | 'acl' | 'lock' | 'condition'>,
 ): Promise<Result<VersionFacts, PutError<never> | ReadError>> {
   const body = await readVersion(context, source);
   if (!body.ok) return body;
@@ -242,4 +253,17 @@ export async function setAttribute(
   const answer = await runRepeatable(context, database, statements);
   if (!answer.ok) return err({ kind: 'unavailable', reason: 'the slot is being moved' });
   return answer.value.at(-1)?.meta.changes === 0 ? err({ kind: 'no_such_version' }) : ok(null);
+}
+
+/** Changes retention or legal hold of a version. */
+export async function setLock(
+  context: EngineContext,
+  version: StoredVersion,
+  change: LockChange,
+): Promise<Result<null, ReadError | LockError>> {
+  const database = databaseOf(context, version.handle.shard);
+  const answer = await runRepeatable(context, database, lockStatements(database, version, change, context.now()));
+  if (answer.ok) return answer.value.at(-1)?.meta.changes === 0 ? err({ kind: 'no_such_version' }) : ok(null);
+  if (answer.error.reason === 'object_locked') return err({ kind: 'object_locked' });
+  return err({ kind: 'unavailable', reason: 'the slot is being moved' });
 }

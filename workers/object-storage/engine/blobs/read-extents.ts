@@ -2,14 +2,15 @@
  * Reads an object's extents without ever returning a wrong byte. Every segment (or small extent) is fetched whole,
  * compared with its CRC-32, and only then passed on. If a location fails, hangs or returns wrong bytes, the read
  * continues at the same segment from the next location, and the fault is reported for repair. While one extent is read,
- * the next one is opened.
+ * the next one is opened. Bytes that the cache of the data centre has are read from there first.
  */
 import { crc32 } from 'node:zlib';
 import { at } from '../../../shared/at.ts';
 import { type EngineContext, inTime, locationOf, SEGMENT_BYTES } from '../model/context.ts';
-import type { Extent } from '../model/contract.ts';
 import { type ByteSource, createByteSource } from './byte-source.ts';
+import { type Cached, divide, EntryCollector } from './edge-pieces.ts';
 import { askLocation, toBlobKey } from './locations.ts';
+import { type Piece, rangeOf } from './pieces.ts';
 
 /**
  * No location returned these bytes intact. If `isGone`, every location answered. Otherwise one did not answer and may
@@ -28,71 +29,40 @@ export class ReadFailure extends Error {
 /** A location was found without a good copy of a blob. */
 export type ReportFault = (blobId: string, location: number) => void;
 
-/** Bytes of a blob that are checked together. */
-interface Unit {
-  readonly blobStart: number;
-  readonly length: number;
-  readonly crc32: number;
-}
-
-/** The wanted part of one extent: the units to fetch, and how much to cut from the first and the last. */
-interface Piece {
-  readonly extent: Extent;
-  readonly units: readonly Unit[];
-  readonly skip: number;
-  readonly take: number;
-}
-
-/** @param range inclusive, in the object. */
-export function planPieces(extents: readonly Extent[], range: { start: number; end: number }): Piece[] {
-  const pieces: Piece[] = [];
-  for (const extent of extents) {
-    const from = Math.max(range.start, extent.start);
-    const to = Math.min(range.end + 1, extent.start + extent.length);
-    if (from >= to) continue;
-    pieces.push(planPiece(extent, extent.blobStart + from - extent.start, to - from));
-  }
-  return pieces;
-}
-
-function planPiece(extent: Extent, blobFrom: number, take: number): Piece {
-  if (extent.crc32 !== null) {
-    const unit = { blobStart: extent.blobStart, length: extent.length, crc32: extent.crc32 };
-    return { extent, units: [unit], skip: blobFrom - extent.blobStart, take };
-  }
-  const units: Unit[] = [];
-  const first = Math.floor(blobFrom / SEGMENT_BYTES);
-  for (let i = first; i * SEGMENT_BYTES < blobFrom + take; i++) {
-    const blobStart = i * SEGMENT_BYTES;
-    units.push({
-      blobStart,
-      length: Math.min(SEGMENT_BYTES, extent.blobSize - blobStart),
-      crc32: Number.parseInt(extent.segments.slice(i * 8, i * 8 + 8), 16),
-    });
-  }
-  return { extent, units, skip: blobFrom - first * SEGMENT_BYTES, take };
-}
-
 /** Yields checked bytes of the pieces, in order. @throws ReadFailure */
 export async function* readPieces(
   context: EngineContext,
   pieces: readonly Piece[],
   report: ReportFault,
 ): AsyncGenerator<Uint8Array> {
-  let opened = pieces[0] ? new PieceReader(context, pieces[0], report) : null;
-  opened?.openAhead();
-  let following: PieceReader | null = null;
+  const readers = openPieces(context, pieces, report);
+  let opened = await readers.next();
+  let following: typeof opened | Promise<typeof opened> | null = null;
   try {
-    for (let i = 0; opened; i++) {
-      const next = pieces[i + 1];
-      following = next ? new PieceReader(context, next, report) : null;
-      following?.openAhead();
-      yield* opened.read();
-      opened = following;
+    while (!opened.done) {
+      following = readers.next();
+      yield* opened.value.read();
+      opened = await following;
     }
   } finally {
-    opened?.close();
-    following?.close();
+    if (!opened.done) opened.value.close();
+    const unread = await following;
+    if (unread && !unread.done) unread.value.close();
+  }
+}
+
+/** Opens one piece after the other. A piece is divided where the cache begins or ceases to have its bytes. */
+async function* openPieces(
+  context: EngineContext,
+  pieces: readonly Piece[],
+  report: ReportFault,
+): AsyncGenerator<PieceReader, undefined> {
+  for (const piece of pieces) {
+    for await (const { piece: part, cached } of divide(context.edge, piece)) {
+      const reader = new PieceReader(context, part, report, cached);
+      reader.openAhead();
+      yield reader;
+    }
   }
 }
 
@@ -109,11 +79,16 @@ class PieceReader {
   #source: ByteSource | null = null;
   #opening: Promise<boolean> | null = null;
   #rest: Uint8Array = new Uint8Array(0);
+  /** Read before any location, until its bytes are wrong. */
+  #cached: Cached | null;
+  readonly #collector: EntryCollector | null;
 
-  constructor(context: EngineContext, piece: Piece, report: ReportFault) {
+  constructor(context: EngineContext, piece: Piece, report: ReportFault, cached: Cached | null) {
     this.#context = context;
     this.#piece = piece;
     this.#report = report;
+    this.#cached = cached;
+    this.#collector = context.edge && !cached ? new EntryCollector(context.edge, piece) : null;
     // Locations in the record come first. Another location may have a copy from a repair that died before it updated
     // the record.
     this.#order = context.locations.map((_, location) => location);
@@ -122,13 +97,20 @@ class PieceReader {
   }
 
   openAhead(): void {
-    this.#opening ??= this.#open(0);
+    if (this.#cached) this.#openCached(this.#cached);
+    else this.#opening ??= this.#open(0);
+  }
+
+  #openCached({ body }: Cached): void {
+    const { length } = rangeOf(this.#piece);
+    this.#source = createByteSource(body, { atLeastBytes: Math.min(SEGMENT_BYTES, length), expectedBytes: length });
   }
 
   async *read(): AsyncGenerator<Uint8Array> {
     let { skip, take } = this.#piece;
     for (let i = 0; i < this.#piece.units.length && take > 0; i++) {
       const bytes = await this.#readUnit(i);
+      this.#collector?.add(at(this.#piece.units, i), bytes);
       const wanted = bytes.subarray(skip, skip + take);
       skip = 0;
       take -= wanted.length;
@@ -139,6 +121,11 @@ class PieceReader {
 
   async #readUnit(index: number): Promise<Uint8Array> {
     const unit = at(this.#piece.units, index);
+    if (this.#cached) {
+      const bytes = await this.#fill(unit.length);
+      if (bytes !== null && crc32(bytes) === unit.crc32) return bytes;
+      this.#leaveCache(this.#cached);
+    }
     for (let asked = 0; asked < this.#order.length; asked++) {
       this.#opening ??= this.#open(index);
       if (await this.#opening) {
@@ -148,6 +135,14 @@ class PieceReader {
       this.#leaveLocation();
     }
     throw new ReadFailure(this.#piece.extent.blobId, this.#isEveryAnswerIn);
+  }
+
+  #leaveCache({ entry }: Cached): void {
+    this.#context.edge?.remove(entry);
+    this.close();
+    this.#cached = null;
+    this.#rest = new Uint8Array(0);
+    this.#isEveryAnswerIn = true;
   }
 
   #leaveLocation(): void {
@@ -160,6 +155,7 @@ class PieceReader {
   }
 
   close(): void {
+    this.#collector?.end(false);
     void this.#source?.cancel('left').catch(() => {});
     this.#source = null;
   }
@@ -207,7 +203,9 @@ class PieceReader {
 
   async #readInTime(): Promise<Uint8Array | null> {
     if (!this.#source) return null;
-    const chunk = await inTime(this.#source.read(), this.#context.limits.locationTimeoutMs, 'late' as const);
+    const { edgeTimeoutMs, locationTimeoutMs } = this.#context.limits;
+    const timeoutMs = this.#cached ? edgeTimeoutMs : locationTimeoutMs;
+    const chunk = await inTime(this.#source.read(), timeoutMs, 'late' as const);
     if (chunk !== 'late') return chunk;
     this.#isEveryAnswerIn = false;
     return null;

@@ -5,7 +5,8 @@ import type { EngineContext } from '../model/context.ts';
 import type { Extent, Unavailable } from '../model/contract.ts';
 import { BlobHasher } from './digests.ts';
 import { putBytes, removeBlobs } from './locations.ts';
-import { planPieces, ReadFailure, type ReportFault, readPieces } from './read-extents.ts';
+import { planPieces } from './pieces.ts';
+import { ReadFailure, type ReportFault, readPieces } from './read-extents.ts';
 
 export interface WrittenVolume {
   readonly blobId: string;

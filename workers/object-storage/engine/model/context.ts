@@ -34,6 +34,8 @@ export interface EngineLimits {
   readonly checkPageRows: number;
   readonly databaseTimeoutMs: number;
   readonly locationTimeoutMs: number;
+  /** Wait for bytes of the data centre's cache. */
+  readonly edgeTimeoutMs: number;
   /** Time that a write waits for a bucket that is being deleted or a slot that is being moved. */
   readonly sealWaitMs: number;
   /** A seal older than this belongs to a delete that died. */
@@ -58,6 +60,7 @@ export const DEFAULT_LIMITS: EngineLimits = {
   checkPageRows: 20_000,
   databaseTimeoutMs: 15_000,
   locationTimeoutMs: 20_000,
+  edgeTimeoutMs: 1_000,
   sealWaitMs: 20_000,
   sealAgeMaxMs: 10_000,
 };
@@ -78,6 +81,28 @@ export const createIsolateMemory = (): IsolateMemory => ({
   placements: new Map(),
 });
 
+/** Bytes of a blob. */
+export interface BlobRange {
+  readonly blobId: string;
+  readonly start: number;
+  readonly length: number;
+}
+
+export interface EdgeBytes {
+  /** @returns null if the cache does not have these bytes, fails, or takes too long. */
+  match(entry: BlobRange, wanted: BlobRange): Promise<ReadableStream<Uint8Array> | null>;
+  /** Stores the bytes of an entry as they are written. @returns null if the isolate is storing enough already. */
+  store(entry: BlobRange): EntryWriter | null;
+  /** Removes an entry whose bytes are wrong. */
+  remove(entry: BlobRange): void;
+}
+
+export interface EntryWriter {
+  write(bytes: Uint8Array): void;
+  /** Ends the entry. Without all its bytes it is not stored. */
+  end(isWhole: boolean): void;
+}
+
 export interface EngineContext {
   readonly directory: D1Database;
   /** `OBJECTS_0`, `OBJECTS_1`, … */
@@ -85,6 +110,8 @@ export interface EngineContext {
   /** `BLOBS`, `BLOBS_2`, …; bit n of `locations` is the n-th. */
   readonly locations: readonly R2Bucket[];
   readonly tasks: Queue | null;
+  /** The cache of the data centre. Null for work that must read the locations, and on a server without a cache. */
+  readonly edge: EdgeBytes | null;
   readonly now: Clock;
   readonly limits: EngineLimits;
   readonly memory: IsolateMemory;

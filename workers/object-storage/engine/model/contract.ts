@@ -31,6 +31,8 @@ import type {
   ListUploadsRequest,
   ListVersionsPage,
   ListVersionsRequest,
+  LockChange,
+  LockError,
   PartFacts,
   PartRange,
   PutError,
@@ -43,6 +45,7 @@ import type {
   UploadFacts,
   VersionChoice,
   VersionFacts,
+  Versioning,
 } from './versions.ts';
 
 export type * from './versions.ts';
@@ -53,6 +56,7 @@ export interface Engine {
     readonly name: string;
     readonly ownerId: string;
     readonly region?: string | null;
+    readonly versioning?: Versioning;
     readonly configuration?: Readonly<Record<string, string>>;
   }): Promise<Result<Bucket, CreateBucketError>>;
   /** Always reads DIRECTORY, so owner and configuration are never stale. */
@@ -66,6 +70,8 @@ export interface Engine {
   }): Promise<Result<{ readonly buckets: readonly Bucket[]; readonly isTruncated: boolean }, CommonError>>;
   deleteBucket(bucket: Bucket): Promise<Result<null, DeleteBucketError>>;
   setVersioning(bucket: Bucket, versioning: 'enabled' | 'suspended'): Promise<Result<null, CommonError>>;
+  /** Replaces the Object Lock configuration of a bucket whose versioning is enabled, which then stays so. */
+  setObjectLock(bucket: Bucket, document: string): Promise<Result<null, CommonError>>;
   /** @param document null removes it. */
   setConfiguration(bucket: Bucket, kind: string, document: string | null): Promise<Result<null, CommonError>>;
 
@@ -105,6 +111,8 @@ export interface Engine {
   deleteObjects(bucket: Bucket, items: readonly DeleteItem[]): Promise<readonly Result<DeleteOutcome, DeleteError>[]>;
   setTags(version: StoredVersion, tags: Readonly<Record<string, string>> | null): Promise<Result<null, ReadError>>;
   setAcl(version: StoredVersion, acl: string | null): Promise<Result<null, ReadError>>;
+  /** Changes retention or legal hold. Nobody shortens or removes a retention in the mode COMPLIANCE. */
+  setLock(version: StoredVersion, change: LockChange): Promise<Result<null, ReadError | LockError>>;
   setTakenDown(version: StoredVersion, isTakenDown: boolean): Promise<Result<null, ReadError>>;
 
   // ── multipart

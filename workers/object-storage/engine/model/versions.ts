@@ -38,6 +38,16 @@ export interface ObjectMetadata {
 
 export type Checksums = Readonly<Partial<Record<ChecksumAlgorithm, string>>>;
 
+/** S3 Object Lock of one version. */
+export interface ObjectLock {
+  readonly mode: 'GOVERNANCE' | 'COMPLIANCE' | null;
+  readonly retainUntilMs: number | null;
+  /** Legal hold. */
+  readonly isHeld: boolean;
+}
+
+export const NO_LOCK: ObjectLock = { mode: null, retainUntilMs: null, isHeld: false };
+
 export interface VersionFacts {
   readonly name: string;
   /** TIMEUUID. Always set; S3 shows `null` when `isNull`. */
@@ -63,6 +73,7 @@ export interface VersionFacts {
   readonly tags: Readonly<Record<string, string>> | null;
   /** The ACL document of the S3 API, unread. */
   readonly acl: string | null;
+  readonly lock: ObjectLock;
 }
 
 /** A version with what is needed to read it without another query. */
@@ -128,16 +139,35 @@ export interface Verdict {
   readonly checksums?: Checksums;
 }
 
-export interface PutRequest<E> {
+/** The attributes of a new version that depend on the caller and on the bucket's configuration. */
+export interface VersionAttributes {
+  readonly metadata: ObjectMetadata;
+  readonly tags?: Readonly<Record<string, string>> | null;
+  readonly acl?: string | null;
+  readonly lock?: ObjectLock;
+}
+
+/**
+ * States which copies of DIRECTORY a write was authorised with. Its commit fails if the shard knows of a later change of the
+ * bucket or a later revocation, so a write needs no look-up in DIRECTORY's primary.
+ */
+export interface AuthorizationProof<E> {
+  readonly generation: number;
+  /** Null if no credential was needed. */
+  readonly identityGeneration: number | null;
+  /** Authorises the write again with DIRECTORY's primary. The engine calls it at most once. */
+  renew(): Promise<Result<VersionAttributes, E>>;
+}
+
+export interface PutRequest<E> extends VersionAttributes {
   readonly bucket: Bucket;
   readonly name: string;
   readonly body: ReadableStream<Uint8Array> | Uint8Array;
   /** Bytes of the decoded body; null if unknown. */
   readonly size: number | null;
-  readonly metadata: ObjectMetadata;
-  readonly tags?: Readonly<Record<string, string>> | null;
-  readonly acl?: string | null;
   readonly condition?: Condition;
+  /** Absent if DIRECTORY's primary authorised the write. */
+  readonly proof?: AuthorizationProof<E>;
   /** Further checksums to compute while the body streams. */
   readonly checksums?: readonly ChecksumAlgorithm[];
   /**
@@ -173,6 +203,8 @@ export interface DeleteItem {
   /** A TIMEUUID, or `null` for S3's null version. Absent: deletes by name, which may write a marker. */
   readonly versionId?: string;
   readonly condition?: Condition;
+  /** Removes a version that is retained in the mode GOVERNANCE too. */
+  readonly bypassesGovernance?: boolean;
 }
 
 export interface DeleteOutcome {
@@ -186,7 +218,14 @@ export interface DeleteOutcome {
   readonly existed: boolean;
 }
 
-export type DeleteError = CommonError | ConditionError;
+export type DeleteError = CommonError | ConditionError | LockError;
+
+/** Object Lock keeps the version, or its retention. */
+export type LockError = { readonly kind: 'object_locked' };
+
+export type LockChange =
+  | (Omit<ObjectLock, 'isHeld'> & { readonly bypassesGovernance: boolean })
+  | Pick<ObjectLock, 'isHeld'>;
 
 export interface CopyRequest {
   readonly bucket: Bucket;
@@ -195,6 +234,7 @@ export interface CopyRequest {
   readonly metadata: ObjectMetadata;
   readonly tags: Readonly<Record<string, string>> | null;
   readonly acl: string | null;
+  readonly lock?: ObjectLock;
   readonly condition?: Condition;
   /** A checksum that the copy must have. If the source lacks it, the bytes are read once. */
   readonly checksum?: ChecksumAlgorithm;
@@ -226,6 +266,7 @@ export interface UploadFacts {
   readonly metadata: ObjectMetadata;
   readonly tags: Readonly<Record<string, string>> | null;
   readonly acl: string | null;
+  readonly lock: ObjectLock;
   readonly checksumAlgorithm: ChecksumAlgorithm | null;
   readonly checksumType: 'FULL_OBJECT' | 'COMPOSITE' | null;
 }
@@ -236,6 +277,7 @@ export interface CreateUploadRequest {
   readonly metadata: ObjectMetadata;
   readonly tags?: Readonly<Record<string, string>> | null;
   readonly acl?: string | null;
+  readonly lock?: ObjectLock;
   readonly checksumAlgorithm?: ChecksumAlgorithm | null;
   readonly checksumType?: 'FULL_OBJECT' | 'COMPOSITE' | null;
 }

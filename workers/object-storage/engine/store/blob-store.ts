@@ -4,6 +4,7 @@ import { databaseOf, type EngineContext } from '../model/context.ts';
 import { claimShard } from './claims.ts';
 import { fromHex, type Row, toHex } from './database.ts';
 import { IS_CLAIMED } from './journal-store.ts';
+import { isReferenced } from './version-sql.ts';
 
 export interface BlobRow {
   readonly blobId: string;
@@ -102,8 +103,9 @@ export async function selectReclaimable(
   const { results } = await databaseOf(context, shard)
     .prepare(
       `SELECT hex(r.blob_id) AS blob_id, r.since, l.kind, l.size,
-         (SELECT COALESCE(sum(length), 0) FROM (SELECT DISTINCT blob_start, length FROM extent WHERE blob_id = r.blob_id)) AS live,
-         EXISTS (SELECT 1 FROM extent WHERE blob_id = r.blob_id) AS is_used
+         (SELECT COALESCE(sum(length), 0) FROM (SELECT blob_start, size AS length FROM version WHERE blob_id = r.blob_id
+            UNION SELECT blob_start, length FROM extent WHERE blob_id = r.blob_id)) AS live,
+         ${isReferenced('r.blob_id')} AS is_used
        FROM reclaim r LEFT JOIN blob l ON l.blob_id = r.blob_id WHERE r.since <= ?1 ORDER BY r.since LIMIT ?2`,
     )
     .bind(before, limit)
@@ -137,7 +139,7 @@ export async function removeUnreferenced(
 ): Promise<{ readonly blobId: string; readonly size: number; readonly isShared: boolean }[]> {
   const database = databaseOf(context, shard);
   const unused = `l.blob_id IN (SELECT unhex(value) FROM json_each(?1))
-    AND NOT EXISTS (SELECT 1 FROM extent e WHERE e.blob_id = l.blob_id)
+    AND NOT ${isReferenced('l.blob_id')}
     AND EXISTS (SELECT 1 FROM reclaim r WHERE r.blob_id = l.blob_id AND r.since <= ?2)`;
   const [removed] = await database.batch<Row>([
     database
@@ -170,7 +172,7 @@ export async function setLocations(
     .run();
 }
 
-/** Versions that use a blob. Scans the table, so only for lost data. */
+/** Versions that use a blob. Scans the table for objects of several pieces, so only for lost data. */
 export async function findVersionsOfBlob(
   context: EngineContext,
   shard: number,
@@ -180,7 +182,7 @@ export async function findVersionsOfBlob(
     .prepare(
       `SELECT b.name AS bucket, CAST(v.name AS TEXT) AS name, hex(v.ord) AS ord, hex(v.object_id) AS object_id
        FROM version v JOIN bucket b ON b.n = v.bucket
-       WHERE v.object_id IN (SELECT object_id FROM extent WHERE blob_id = unhex(?1)) LIMIT 1000`,
+       WHERE v.blob_id = unhex(?1) OR v.object_id IN (SELECT object_id FROM extent WHERE blob_id = unhex(?1)) LIMIT 1000`,
     )
     .bind(toHex(blobId))
     .all<Row>();

@@ -97,7 +97,7 @@ export function insertBucket(context: EngineContext, bucket: BucketRecord, limit
   ]);
 }
 
-type ShardRow = Omit<RowOf<typeof shardBucket>, 'n' | 'seal' | 'newest'>;
+type ShardRow = Omit<RowOf<typeof shardBucket>, 'n' | 'seal' | 'newest' | 'generation'>;
 
 const toShardRow = (record: BucketRecord, shard: number): ShardRow => ({
   bucket_id: record.bucketId,
@@ -106,10 +106,11 @@ const toShardRow = (record: BucketRecord, shard: number): ShardRow => ({
   versioning_seq: record.versioningSeq,
   slots: initialSlotStates(record.placement.shards, shard),
   owner_id: record.ownerId,
+  object_lock: record.configuration.objectLock ?? null,
 });
 
-const SHARD_COLUMNS = 'bucket_id, name, versioning, versioning_seq, slots, owner_id';
-const SHARD_VALUES = ':bucket_id, :name, :versioning, :versioning_seq, :slots, :owner_id';
+const SHARD_COLUMNS = 'bucket_id, name, versioning, versioning_seq, slots, owner_id, object_lock';
+const SHARD_VALUES = ':bucket_id, :name, :versioning, :versioning_seq, :slots, :owner_id, :object_lock';
 
 const insertIfClaimed = statement<ShardRow>(
   `INSERT INTO bucket(${SHARD_COLUMNS}) SELECT ${SHARD_VALUES} WHERE ${IS_CLAIMED} ON CONFLICT(bucket_id) DO NOTHING`,
@@ -122,11 +123,15 @@ const insertIfClaimed = statement<ShardRow>(
 export function insertShardBucket(context: EngineContext, shard: number, bucket: BucketRecord) {
   const database = databaseOf(context, shard);
   const { bucketId, versioning, versioningSeq } = bucket;
+  const objectLock = bucket.configuration.objectLock ?? null;
   // An older state never replaces a newer one.
   const isOlder = and(eq(shardBucket.bucketId, bucketId), lt(shardBucket.versioningSeq, versioningSeq));
   return runRepeatable(context, database, [
     prepare(database, insertIfClaimed, toShardRow(bucket, shard)),
-    toStatement(database, drizzle(database).update(shardBucket).set({ versioning, versioningSeq }).where(isOlder)),
+    toStatement(
+      database,
+      drizzle(database).update(shardBucket).set({ versioning, versioningSeq, objectLock }).where(isOlder),
+    ),
     database.prepare(`SELECT ${IS_CLAIMED} AS is_claimed`),
   ]);
 }
@@ -135,7 +140,19 @@ export function updateVersioning(context: EngineContext, bucketId: string, versi
   const update = drizzle(context.directory)
     .update(bucket)
     .set({ versioning, versioningSeq: sql`${bucket.versioningSeq} + 1` })
-    .where(and(eq(bucket.bucketId, bucketId), ne(bucket.versioning, versioning)));
+    .where(and(eq(bucket.bucketId, bucketId), ne(bucket.versioning, versioning), HAS_NO_LOCK));
+  return runAndFind(context, bucketId, update);
+}
+
+const HAS_NO_LOCK = sql`json_extract(${bucket.configuration}, '$.objectLock') IS NULL`;
+
+/** The sequence orders this among switches of versioning, so that the shards take over the latest of both. */
+export function updateObjectLock(context: EngineContext, bucketId: string, document: string) {
+  const configuration = sql`json_set(${bucket.configuration}, '$.objectLock', ${document})`;
+  const update = drizzle(context.directory)
+    .update(bucket)
+    .set({ configuration, versioningSeq: sql`${bucket.versioningSeq} + 1` })
+    .where(and(eq(bucket.bucketId, bucketId), eq(bucket.versioning, 'enabled')));
   return runAndFind(context, bucketId, update);
 }
 

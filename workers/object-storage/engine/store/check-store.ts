@@ -3,6 +3,8 @@ import { readAll, statement } from '../../../shared/statement.ts';
 import { databaseOf, type EngineContext } from '../model/context.ts';
 import { type Row, toHex } from './database.ts';
 import { TABLES, type Table, toParameters } from './table-rows.ts';
+import { WAITING } from './version-ids.ts';
+import { isReferenced } from './version-sql.ts';
 
 /** A range of a table in the order of its key: after `after` (null: from the start) up to `end` (null: to the end). */
 export interface Page {
@@ -80,14 +82,10 @@ export async function sumPage(
   return Object.fromEntries(Object.entries(row ?? {}).map(([name, value]) => [name, value ?? 0]));
 }
 
-const HELD = `COALESCE((SELECT sum(length) FROM extent e WHERE e.object_id = t.object_id), 0)
-  + COALESCE((SELECT i.size FROM inline i WHERE i.object_id = t.object_id), 0)`;
-const MISDIRECTED = `t.live <> (t.is_marker = 0 AND t.ord =
-  (SELECT x.ord FROM version x WHERE x.bucket = t.bucket AND x.name = t.name ORDER BY x.ord LIMIT 1))`;
-const UNREFERENCED = `NOT EXISTS (SELECT 1 FROM extent e WHERE e.blob_id = t.blob_id)
-  AND NOT EXISTS (SELECT 1 FROM reclaim r WHERE r.blob_id = t.blob_id)`;
-const INLINE_DANGLING =
-  'NOT EXISTS (SELECT 1 FROM version v WHERE v.bucket = t.bucket AND v.name = t.name AND v.ord = t.ord AND v.object_id = t.object_id)';
+/** A version with one place for its data has all of it, if its blob has a record. */
+const INCOMPLETE = `t.is_marker = 0 AND t.data IS NULL AND t.blob_id IS NULL
+  AND t.size <> COALESCE((SELECT sum(length) FROM extent e WHERE e.object_id = t.object_id), 0)`;
+const UNREFERENCED = `NOT ${isReferenced('t.blob_id')} AND NOT EXISTS (SELECT 1 FROM reclaim r WHERE r.blob_id = t.blob_id)`;
 
 /** Versions with missing data. */
 export async function selectIncomplete(context: EngineContext, shard: number, page: Page): Promise<Row[]> {
@@ -98,38 +96,20 @@ export async function selectIncomplete(context: EngineContext, shard: number, pa
     (
       within,
     ) => `SELECT b.name AS bucket, CAST(t.name AS TEXT) AS name FROM version t LEFT JOIN bucket b ON b.n = t.bucket
-      WHERE ${within} AND t.is_marker = 0 AND t.size <> ${HELD}`,
+      WHERE ${within} AND ${INCOMPLETE}`,
   ).all<Row>();
   return results;
 }
 
 /** SQL that counts each kind of fault. */
 export const FAULTS = {
-  misdirected: `COALESCE(sum(${MISDIRECTED}), 0)`,
   unreferenced: `COALESCE(sum(${UNREFERENCED}), 0)`,
-  inlineDangling: `COALESCE(sum(${INLINE_DANGLING}), 0)`,
-  withoutBlob: 'COALESCE(sum(NOT EXISTS (SELECT 1 FROM blob l WHERE l.blob_id = t.blob_id)), 0)',
+  /** Versions or extents whose blob has no record. */
+  withoutBlob:
+    'COALESCE(sum(t.blob_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM blob l WHERE l.blob_id = t.blob_id)), 0)',
   /** Extents that the rows of the page refer to. */
   named: 'COALESCE(sum((SELECT count(*) FROM extent e WHERE e.object_id = t.object_id)), 0)',
 } as const;
-
-export async function repairVersions(context: EngineContext, shard: number, page: Page): Promise<void> {
-  // Updates all rows of the page's names, also beyond the page's end. `live` is cleared first, because the unique index
-  // allows one live row per name.
-  const set = (live: 0 | 1) =>
-    ask(
-      context,
-      shard,
-      page,
-      (within) => `UPDATE version AS t SET live = ${live} WHERE t.live = ${1 - live} AND ${MISDIRECTED}
-        AND (t.bucket, t.name) IN (SELECT t.bucket, t.name FROM version t WHERE ${within})`,
-    );
-  await databaseOf(context, shard).batch([set(0), set(1)]);
-}
-
-export async function repairInline(context: EngineContext, shard: number, page: Page): Promise<void> {
-  await ask(context, shard, page, (within) => `DELETE FROM inline AS t WHERE ${within} AND ${INLINE_DANGLING}`).run();
-}
 
 export async function repairBlobs(context: EngineContext, shard: number, page: Page): Promise<void> {
   await ask(
@@ -194,6 +174,8 @@ export async function countDangling(
 
 /** Inline bytes with their checksum. `object_id` is hex, `data` Base64. */
 export interface InlineCopy {
+  /** Of the version. */
+  readonly id: number;
   readonly object_id: string;
   readonly crc32: number;
   readonly size: number;
@@ -203,11 +185,11 @@ export interface InlineCopy {
   readonly name: string;
 }
 
-const listInline = statement<{ after: string; limit: number }, InlineCopy>(
-  `SELECT hex(i.object_id) AS object_id, i.crc32, i.size, i.data, b.name AS bucket, CAST(i.name AS TEXT) AS name
-   FROM inline i LEFT JOIN bucket b ON b.n = i.bucket WHERE i.object_id > unhex(:after) ORDER BY i.object_id LIMIT :limit`,
+const listInline = statement<{ after: number; limit: number }, InlineCopy>(
+  `SELECT v.id, hex(v.object_id) AS object_id, v.crc32, v.size, v.data, b.name AS bucket, CAST(v.name AS TEXT) AS name
+   FROM (SELECT * FROM ${WAITING} AND v.id > :after ORDER BY v.id LIMIT :limit) v LEFT JOIN bucket b ON b.n = v.bucket ORDER BY v.id`,
 );
 
-/** Inline objects in the order of their ids. @param after hex; '' from the start. */
-export const selectInlineAfter = (context: EngineContext, shard: number, after: string, limit: number) =>
-  readAll(databaseOf(context, shard), listInline, { after: toHex(after), limit });
+/** Inline objects in the order of their versions' ids. @param after 0 from the start. */
+export const selectInlineAfter = (context: EngineContext, shard: number, after: number, limit: number) =>
+  readAll(databaseOf(context, shard), listInline, { after, limit });

@@ -8,9 +8,11 @@
 
 import { orderBoundsOfSecond, toVersionOrder } from '../../domain/version-order.ts';
 import type { WrittenBlob } from '../blobs/write-body.ts';
-import type { Condition, StoredVersion, VersionFacts, Versioning } from '../model/contract.ts';
+import type { AuthorizationProof, Condition, StoredVersion, VersionFacts, Versioning } from '../model/contract.ts';
 import { IS_BEING_REBUILT, toHex } from './database.ts';
-import { changeSql, EPOCH, inlineRemovedSql } from './journal-store.ts';
+import { removedSql } from './journal-store.ts';
+import { NEXT_ID } from './version-ids.ts';
+import { isCurrent } from './version-sql.ts';
 
 /** Source of the new version's data. */
 export type CommitData =
@@ -29,6 +31,7 @@ export interface CommitRequest {
   readonly condition: Condition | undefined;
   readonly allLocations: number;
   readonly nowMs: number;
+  readonly proof: Pick<AuthorizationProof<unknown>, 'generation' | 'identityGeneration'> | null;
   /** Further reasons to refuse, as SQL arms of a CASE. */
   readonly furtherGuards?: { readonly sql: string; readonly parameters: readonly unknown[] };
 }
@@ -68,7 +71,7 @@ export const guardSql = (arms: string): string => `INSERT INTO guard(reason) SEL
 export function conditionGuards(
   condition: Condition | undefined,
   next: number,
-  which = 'c.live = 1',
+  which = isCurrent('c'),
 ): { readonly sql: string; readonly parameters: readonly unknown[] } {
   if (!condition) return { sql: '', parameters: [] };
   const parameters: unknown[] = [];
@@ -100,28 +103,16 @@ export function conditionGuards(
 }
 
 export function commitStatements(database: D1Database, request: CommitRequest): D1PreparedStatement[] {
-  const { facts } = request;
+  const { facts, data } = request;
   const head = [request.bucketId, facts.name, toVersionOrder(facts.versionId), request.slot];
   const prepare: Prepare = (sql, ...further) => bindNamed(database, sql, [...head, ...further]);
-  const statements = [guardStatement(prepare, request), ...dataStatements(prepare, request)];
-  if (request.data.kind !== 'inline') {
-    const kind = facts.isNull ? 'n' : 'v';
-    statements.push(
-      prepare(changeSql(`SELECT n, ${NAME}, '${kind}' || hex(unhex(?3)) FROM bucket WHERE bucket_id = ?1`)),
-    );
-  }
-  if (facts.isNull) statements.push(...forgetNullDataStatements(prepare, request.nowMs));
-  if (request.versioning === 'never') {
-    // A name has one row here, which is null and live, so one statement replaces it.
-    statements.push(insertVersion(prepare, facts, REPLACE_LIVE));
-    return statements;
-  }
-  if (facts.isNull) statements.push(prepare(`DELETE FROM version WHERE ${NULL_VERSION}`));
-  statements.push(
-    prepare(`UPDATE version SET live = 0 WHERE bucket = ${BUCKET_N} AND name = ${NAME} AND live = 1`),
-    insertVersion(prepare, facts),
-  );
-  return statements;
+  return [
+    guardStatement(prepare, request),
+    insertVersion(prepare, facts, data),
+    ...dataStatements(prepare, request),
+    // A `null` version replaces the one before. It comes last, because it may be the source of a copy.
+    ...(facts.isNull ? removeNullStatements(prepare, request.nowMs) : []),
+  ];
 }
 
 /** The greatest parameter number of each statement. There are few texts, because every value is a parameter. */
@@ -139,12 +130,30 @@ export function bindNamed(database: D1Database, sql: string, parameters: readonl
   return database.prepare(sql).bind(...parameters.slice(0, greatest));
 }
 
+/**
+ * CASE arms of a write that copies of DIRECTORY authorised. An unknown generation proves nothing. @param next the number of
+ * the first free parameter.
+ */
+function proofGuards({ proof }: CommitRequest, next: number) {
+  if (proof === null) return { sql: '', parameters: [] };
+  const isIdentityStale = `COALESCE((SELECT generation > ?${next + 1} FROM identity), 1)`;
+  return {
+    sql: `WHEN b.generation IS NULL OR b.generation > ?${next} THEN 'stale_configuration'
+      WHEN ?${next + 1} IS NOT NULL AND ${isIdentityStale} THEN 'stale_identity'`,
+    parameters: [proof.generation, proof.identityGeneration],
+  };
+}
+
 function guardStatement(prepare: Prepare, request: CommitRequest): D1PreparedStatement {
   const further = request.furtherGuards ?? { sql: '', parameters: [] };
-  const condition = conditionGuards(request.condition, 6 + further.parameters.length);
+  const proof = proofGuards(request, 6 + further.parameters.length);
+  const condition = conditionGuards(request.condition, 6 + further.parameters.length + proof.parameters.length);
   const same = `c.bucket = b.n AND c.name = ${NAME}`;
   const source = request.data.kind === 'reference' ? request.data.source : null;
-  const parameters: unknown[] = [request.versioning, ...further.parameters, ...condition.parameters];
+  const parameters: unknown[] = [
+    ...[request.versioning, ...further.parameters],
+    ...[...proof.parameters, ...condition.parameters],
+  ];
   let sourceArm = '';
   if (source) {
     const at = 4 + parameters.push(source.handle.bucketId, source.name, toVersionOrder(source.versionId)) - 2;
@@ -155,6 +164,7 @@ function guardStatement(prepare: Prepare, request: CommitRequest): D1PreparedSta
     guardSql(`
       WHEN EXISTS (SELECT 1 FROM version c WHERE ${same} AND c.ord = unhex(?3)) THEN 'already_committed'
       ${bucketGuards('?4', '?5')}
+      ${proof.sql}
       ${further.sql}
       ${condition.sql}
       ${sourceArm}
@@ -164,27 +174,20 @@ function guardStatement(prepare: Prepare, request: CommitRequest): D1PreparedSta
   );
 }
 
+/** Records of blobs and extents. The version's own row has the data of a small object and the place in a single blob. */
 function dataStatements(prepare: Prepare, request: CommitRequest): D1PreparedStatement[] {
   const objectId = toHex(request.facts.objectId);
   const { data } = request;
   switch (data.kind) {
     case 'none':
-      return [];
     case 'inline':
-      return [
-        prepare(
-          `INSERT INTO inline(object_id, bucket, name, ord, size, crc32, epoch, data)
-           SELECT unhex(?5), n, ${NAME}, unhex(?3), ?6, ?7, ${EPOCH}, ?8 FROM bucket WHERE bucket_id = ?1`,
-          objectId,
-          request.facts.size,
-          data.crc32,
-          data.data,
-        ),
-      ];
+      return [];
     case 'blobs': {
       const blobs = JSON.stringify(toBlobRows(data.blobs));
+      const inserted = prepare(insertBlobsSql('?5', '?6', '?7', 'object'), blobs, request.allLocations, request.nowMs);
+      if (data.blobs.length === 1) return [inserted];
       return [
-        prepare(insertBlobsSql('?5', '?6', '?7', 'object'), blobs, request.allLocations, request.nowMs),
+        inserted,
         prepare(
           `INSERT INTO extent(object_id, start, length, blob_id, blob_start)
            SELECT unhex(?5), a.value->>'start', a.value->>'size', unhex(a.value->>'id'), 0 FROM json_each(?6) a`,
@@ -194,7 +197,14 @@ function dataStatements(prepare: Prepare, request: CommitRequest): D1PreparedSta
       ];
     }
     case 'reference':
-      return referenceStatements(prepare, objectId, toHex(data.source.objectId));
+      return [
+        prepare(
+          `INSERT INTO extent(object_id, start, length, blob_id, blob_start, crc32)
+           SELECT unhex(?5), start, length, blob_id, blob_start, crc32 FROM extent WHERE object_id = unhex(?6)`,
+          objectId,
+          toHex(data.source.objectId),
+        ),
+      ];
     case 'upload':
       return data.statements(prepare);
   }
@@ -214,58 +224,35 @@ export const insertBlobsSql = (rows: string, locations: string, now: string, kin
    SELECT unhex(a.value->>'id'), '${kind}', a.value->>'size', unhex(a.value->>'sha256'), unhex(a.value->>'segments'), ${locations}, ${now}
    FROM json_each(${rows}) a`;
 
-/** Gives a second object the same extents, without their parts. No bytes are copied. */
-function referenceStatements(prepare: Prepare, objectId: string, sourceId: string): D1PreparedStatement[] {
+/** Removes the name's earlier `null` version with its data and marks its blobs for reclamation. */
+function removeNullStatements(prepare: Prepare, nowMs: number): D1PreparedStatement[] {
+  const removed = `version v WHERE v.bucket = ${BUCKET_N} AND v.name = ${NAME} AND v.is_null = 1 AND v.ord > unhex(?3)`;
+  const objects = `SELECT v.object_id FROM ${removed}`;
   return [
     prepare(
-      `INSERT INTO inline(object_id, bucket, name, ord, size, crc32, epoch, data)
-       SELECT unhex(?5), b.n, ${NAME}, unhex(?3), i.size, i.crc32, ${EPOCH}, i.data
-       FROM inline i, bucket b WHERE i.object_id = unhex(?6) AND b.bucket_id = ?1`,
-      objectId,
-      sourceId,
-    ),
-    prepare(
-      `INSERT INTO extent(object_id, start, length, blob_id, blob_start, crc32)
-       SELECT unhex(?5), start, length, blob_id, blob_start, crc32 FROM extent WHERE object_id = unhex(?6)`,
-      objectId,
-      sourceId,
-    ),
-  ];
-}
-
-const NULL_VERSION = `bucket = ${BUCKET_N} AND name = ${NAME} AND is_null = 1`;
-
-/** Removes the data of the name's `null` version and marks its blobs for reclamation. */
-function forgetNullDataStatements(prepare: Prepare, nowMs: number): D1PreparedStatement[] {
-  const doomed = `SELECT object_id FROM version WHERE ${NULL_VERSION}`;
-  return [
-    prepare(
-      `INSERT INTO reclaim(blob_id, since) SELECT blob_id, ?5 FROM extent WHERE object_id IN (${doomed})
+      `INSERT INTO reclaim(blob_id, since) SELECT v.blob_id, ?5 FROM ${removed} AND v.blob_id IS NOT NULL
+       UNION SELECT blob_id, ?5 FROM extent WHERE object_id IN (${objects})
        ON CONFLICT(blob_id) DO UPDATE SET since = excluded.since`,
       Math.trunc(nowMs),
     ),
-    prepare(`DELETE FROM extent WHERE object_id IN (${doomed})`),
-    prepare(inlineRemovedSql(doomed)),
-    prepare(`DELETE FROM inline WHERE object_id IN (${doomed})`),
+    prepare(`DELETE FROM extent WHERE object_id IN (${objects})`),
+    prepare(removedSql(removed)),
+    prepare(`DELETE FROM version WHERE id IN (SELECT v.id FROM ${removed})`),
   ];
 }
 
-const VERSION_COLUMNS = [
-  'bucket, name, ord, slot, live, is_null, is_marker, object_id, size, etag, sha256, checksums',
-  'checksum_type, part_count, metadata, tags, acl',
+const FACT_COLUMNS = [
+  'id, bucket, name, ord, slot, is_null, is_marker, object_id, size, etag, sha256, checksums, checksum_type, part_count',
+  'metadata, tags, acl, lock_mode, retain_until, legal_hold',
 ].join(', ');
+const FACTS = `${NEXT_ID}, b.n, ${NAME}, unhex(?3), ?4, ?5, ?6, unhex(?7), ?8, ?9, unhex(?10), ?11, ?12, ?13, ?14, ?15, ?16,
+  ?17, ?18, ?19`;
 
-const REPLACE_LIVE = `ON CONFLICT(bucket, name) WHERE live = 1 DO UPDATE SET ${VERSION_COLUMNS.split(', ')
-  .filter((column) => column !== 'bucket' && column !== 'name')
-  .map((column) => `${column} = excluded.${column}`)
-  .join(', ')}`;
-
-function insertVersion(prepare: Prepare, facts: VersionFacts, onConflict = ''): D1PreparedStatement {
+function insertVersion(prepare: Prepare, facts: VersionFacts, data: CommitData): D1PreparedStatement {
+  const place = placeOf(data);
   return prepare(
-    `INSERT INTO version(${VERSION_COLUMNS})
-     SELECT n, ${NAME}, unhex(?3), ?4, ?5, ?6, ?7, unhex(?8), ?9, ?10, unhex(?11), ?12, ?13, ?14, ?15, ?16, ?17
-     FROM bucket WHERE bucket_id = ?1 ${onConflict}`,
-    facts.isMarker ? 0 : 1,
+    `INSERT INTO version(${FACT_COLUMNS}, blob_id, blob_start, crc32, data)
+     SELECT ${FACTS}, ${place.sql} FROM bucket b ${place.from ?? ''} WHERE b.bucket_id = ?1`,
     facts.isNull ? 1 : 0,
     facts.isMarker ? 1 : 0,
     toHex(facts.objectId),
@@ -278,5 +265,31 @@ function insertVersion(prepare: Prepare, facts: VersionFacts, onConflict = ''): 
     JSON.stringify(facts.metadata),
     facts.tags === null ? null : JSON.stringify(facts.tags),
     facts.acl,
+    facts.lock.mode,
+    facts.lock.retainUntilMs,
+    facts.lock.isHeld ? 1 : 0,
+    ...place.parameters,
   );
+}
+
+interface Place {
+  readonly sql: string;
+  readonly from?: string;
+  readonly parameters: readonly unknown[];
+}
+
+/** Values of `blob_id, blob_start, crc32, data`. */
+function placeOf(data: CommitData): Place {
+  if (data.kind === 'inline') return { sql: 'NULL, NULL, ?20, ?21', parameters: [data.crc32, data.data] };
+  const only = data.kind === 'blobs' && data.blobs.length === 1 ? data.blobs[0] : undefined;
+  if (only) return { sql: 'unhex(?20), 0, NULL, NULL', parameters: [toHex(only.blobId)] };
+  if (data.kind !== 'reference') return { sql: 'NULL, NULL, NULL, NULL', parameters: [] };
+  // Of the source as it is now: it may have been packed since it was read. No bytes are copied.
+  const { handle, name, versionId } = data.source;
+  return {
+    sql: 's.blob_id, s.blob_start, s.crc32, s.data',
+    from: `JOIN version s ON s.bucket = (SELECT n FROM bucket WHERE bucket_id = ?20)
+      AND s.name = CAST(?21 AS BLOB) AND s.ord = unhex(?22)`,
+    parameters: [handle.bucketId, name, toVersionOrder(versionId)],
+  };
 }

@@ -12,7 +12,10 @@ import { databaseOf, type EngineContext } from '../model/context.ts';
 import type { Condition, Unavailable, Versioning } from '../model/contract.ts';
 import { bindNamed, bucketGuards, conditionGuards, guardSql, OLDEST_ORDER } from './commit-store.ts';
 import { nameHex, type Row, readRows, toHex } from './database.ts';
-import { changeSql, inlineRemovedSql } from './journal-store.ts';
+import { changeSql, removedSql } from './journal-store.ts';
+import { isLocked } from './lock-sql.ts';
+import { NEXT_ID } from './version-ids.ts';
+import { isCurrent } from './version-sql.ts';
 
 export interface Deletion {
   readonly name: string;
@@ -22,6 +25,8 @@ export interface Deletion {
   readonly removesNull: boolean;
   readonly markerId: string | null;
   readonly isNullMarker: boolean;
+  /** Removes what is retained in the mode GOVERNANCE too. */
+  readonly bypassesGovernance: boolean;
 }
 
 export interface DeleteBatch {
@@ -46,7 +51,7 @@ export interface RemovedVersion {
 }
 
 /** Index of the statement that returns the receipt. */
-const RECEIPT_AT = 6;
+const RECEIPT_AT = 7;
 
 const MILLISECOND_DIGITS = 12;
 
@@ -105,17 +110,36 @@ const DOOMED = `${ITEM}
   AND v.ord >= COALESCE(unhex(a.value->>'o'), x'00') AND v.ord <= COALESCE(unhex(a.value->>'o'), x'ffffffffffffffffffffffffffffffffff')
   AND (a.value->>'o' IS NOT NULL OR v.is_null = 1)`;
 
-export function deleteStatements(database: D1Database, batch: DeleteBatch): D1PreparedStatement[] {
-  const items = JSON.stringify(
-    batch.deletions.map(({ name, versionId, removesNull, markerId, isNullMarker, slot }) => ({
+const toItems = (batch: DeleteBatch): string =>
+  JSON.stringify(
+    batch.deletions.map(({ name, versionId, removesNull, markerId, isNullMarker, slot, bypassesGovernance }) => ({
       n: nameHex(name),
       s: slot,
       o: versionId === null ? null : toVersionOrder(versionId),
       r: removesNull ? 1 : 0,
       m: markerId === null ? null : toVersionOrder(markerId),
       mn: isNullMarker ? 1 : 0,
+      b: bypassesGovernance ? 1 : 0,
     })),
   );
+
+/** Of these, the versions that Object Lock keeps. */
+const LOCKED = `${DOOMED} AND ${isLocked('v', '?3', "a.value->>'b'")}`;
+
+/** @returns the indexes of the deletions that Object Lock refuses. */
+export async function findLocked(
+  context: EngineContext,
+  database: D1Database,
+  batch: DeleteBatch,
+): Promise<Result<number[], Unavailable>> {
+  const sql = `SELECT DISTINCT a.key AS item FROM ${LOCKED}`;
+  const query = bindNamed(database, sql, [batch.bucketId, toItems(batch), Math.trunc(batch.nowMs)]);
+  const rows = await readRows<{ item: number }>(context, query);
+  return rows.ok ? ok(rows.value.map(({ item }) => item)) : rows;
+}
+
+export function deleteStatements(database: D1Database, batch: DeleteBatch): D1PreparedStatement[] {
+  const items = toItems(batch);
   const both = (sql: string) =>
     bindNamed(database, sql, [batch.bucketId, items, Math.trunc(batch.nowMs), batch.receiptId]);
   const bucketN = '(SELECT n FROM bucket WHERE bucket_id = ?1)';
@@ -125,10 +149,11 @@ export function deleteStatements(database: D1Database, batch: DeleteBatch): D1Pr
     both(`INSERT INTO guard(reason) SELECT CASE substr(b.slots, a.value->>'s' + 1, 1) WHEN 's' THEN 'slot_sealed' ELSE 'slot_moved' END
       FROM json_each(?2) a CROSS JOIN bucket b WHERE b.bucket_id = ?1 AND substr(b.slots, a.value->>'s' + 1, 1) <> 'o'`),
     both(`INSERT INTO guard(reason) SELECT 'order_lost' FROM ${ITEM} AND v.ord <= unhex(a.value->>'m')`),
+    both(`INSERT INTO guard(reason) SELECT 'object_locked' FROM ${LOCKED}`),
     both(`INSERT INTO guard(reason) SELECT 'order_lost' FROM json_each(?2) a CROSS JOIN bucket b WHERE b.bucket_id = ?1
       AND a.value->>'m' IS NOT NULL AND (b.newest <= unhex(a.value->>'m') OR unhex(a.value->>'m') > ${OLDEST_ORDER})`),
-    both(`INSERT INTO reclaim(blob_id, since) SELECT e.blob_id, ?3 FROM extent e
-      WHERE e.object_id IN (SELECT v.object_id FROM ${DOOMED})
+    both(`INSERT INTO reclaim(blob_id, since) SELECT v.blob_id, ?3 FROM ${DOOMED} AND v.blob_id IS NOT NULL
+      UNION SELECT e.blob_id, ?3 FROM extent e WHERE e.object_id IN (SELECT v.object_id FROM ${DOOMED})
       ON CONFLICT(blob_id) DO UPDATE SET since = excluded.since`),
     both(`DELETE FROM extent WHERE object_id IN (SELECT v.object_id FROM ${DOOMED})`),
     both(`INSERT INTO receipt(receipt_id, removed)
@@ -138,25 +163,14 @@ export function deleteStatements(database: D1Database, batch: DeleteBatch): D1Pr
       changeSql(`SELECT v.bucket, v.name, CASE v.is_null WHEN 1 THEN 'n' || hex(v.ord)
         ELSE 'v' || hex(v.ord) || ' ' || hex(v.object_id) END FROM ${DOOMED}`),
     ),
-    both(inlineRemovedSql(`SELECT v.object_id FROM ${DOOMED} AND v.is_null = 1`)),
-    both(
-      changeSql(`SELECT ${bucketN}, unhex(a.value->>'n'), CASE a.value->>'mn' WHEN 1 THEN 'n' ELSE 'v' END || hex(unhex(a.value->>'m')) FROM json_each(?2) a
-        WHERE a.value->>'m' IS NOT NULL`),
-    ),
+    both(removedSql(`${DOOMED} AND v.is_null = 1`)),
     both(`UPDATE bucket SET newest = d.ord FROM (SELECT min(v.ord) AS ord FROM ${DOOMED} AND a.value->>'m' IS NULL
         AND v.ord < ${OLDEST_ORDER} AND NOT EXISTS (SELECT 1 FROM version x WHERE x.bucket = v.bucket AND x.name = v.name AND x.ord < v.ord)) d
       WHERE bucket_id = ?1 AND d.ord IS NOT NULL AND (newest IS NULL OR newest > d.ord)`),
-    both(`DELETE FROM inline WHERE object_id IN (SELECT v.object_id FROM ${DOOMED})`),
-    both(`DELETE FROM version WHERE bucket = ${bucketN} AND (name, ord) IN (SELECT v.name, v.ord FROM ${DOOMED})`),
-    both(`UPDATE version SET live = 0 WHERE bucket = ${bucketN} AND live = 1 AND name IN
-      (SELECT unhex(a.value->>'n') FROM json_each(?2) a WHERE a.value->>'m' IS NOT NULL)`),
-    both(`INSERT INTO version(bucket, name, ord, slot, live, is_null, is_marker, object_id, size, etag)
-      SELECT ${bucketN}, unhex(a.value->>'n'), unhex(a.value->>'m'), a.value->>'s', 0, a.value->>'mn', 1, zeroblob(16), 0, ''
-      FROM json_each(?2) a WHERE a.value->>'m' IS NOT NULL`),
-    // Makes the newest version of each name current unless it is a marker.
-    both(`UPDATE version SET live = 1 WHERE bucket = ${bucketN} AND live = 0 AND is_marker = 0 AND (name, ord) IN
-      (SELECT unhex(a.value->>'n'), (SELECT x.ord FROM version x WHERE x.bucket = ${bucketN} AND x.name = unhex(a.value->>'n')
-         ORDER BY x.ord LIMIT 1) FROM json_each(?2) a WHERE a.value->>'m' IS NULL)`),
+    both(`DELETE FROM version WHERE id IN (SELECT v.id FROM ${DOOMED})`),
+    both(`INSERT INTO version(id, bucket, name, ord, slot, is_null, is_marker, object_id, size, etag)
+      SELECT ${NEXT_ID} + a.key, ${bucketN}, unhex(a.value->>'n'), unhex(a.value->>'m'), a.value->>'s', a.value->>'mn', 1,
+        zeroblob(16), 0, '' FROM json_each(?2) a WHERE a.value->>'m' IS NOT NULL`),
   ];
 }
 
@@ -186,5 +200,5 @@ function conditionStatement(database: D1Database, batch: DeleteBatch): D1Prepare
 function whichVersion(deletion: Deletion | undefined): string {
   if (deletion?.versionId) return 'c.ord = unhex(?5) AND c.is_marker = 0';
   if (deletion?.removesNull && deletion.markerId === null) return 'c.is_null = 1 AND c.is_marker = 0';
-  return 'c.live = 1';
+  return isCurrent('c');
 }

@@ -2,12 +2,7 @@
 import { databaseOf, type EngineContext } from '../model/context.ts';
 import { type Row, runRepeatable } from './database.ts';
 import { columnsOf, insertRows, type Table, toParameters } from './table-rows.ts';
-
-/** The epoch under which commits record their changes; 0 until the journal is first written. */
-export const EPOCH = "COALESCE((SELECT CAST(state AS INTEGER) FROM task WHERE name = 'journal'), 0)";
-
-/** Inline rows of this epoch and later are not in the journal yet. */
-const FLUSHED = "COALESCE((SELECT CAST(state AS INTEGER) FROM task WHERE name = 'journal flushed'), 0)";
+import { EPOCH, FLUSHED, firstIdOf } from './version-ids.ts';
 
 /** @param source selects bucket number, name and key. A repeated change adds no row. */
 export const changeSql = (source: string): string =>
@@ -21,13 +16,14 @@ export const versionKeySql = (isNull: string, order: string): string =>
   `CASE ${isNull} WHEN 1 THEN 'n' ELSE 'v' END || hex(${order})`;
 
 /**
- * An inline row is its own change record. If it is removed while that journal is being written, a separate record is
- * added; otherwise the name would revert to its state before this version. No row is written at any other time.
- * @param objects selects the ids of the `null` versions to remove.
+ * A new version is its own change record. If a `null` version is removed while the journal that covers it is being
+ * written, a separate record is added; otherwise the name would revert to its state before this version. No row is
+ * written at any other time.
+ * @param removed the `null` versions `v` to remove.
  */
-export const inlineRemovedSql = (objects: string): string =>
-  `INSERT OR IGNORE INTO change(epoch, bucket, name, key) SELECT i.epoch, i.bucket, i.name, 'n' || hex(i.ord) FROM inline i
-   WHERE i.object_id IN (${objects}) AND i.epoch < ${EPOCH} AND i.epoch >= ${FLUSHED}`;
+export const removedSql = (removed: string): string =>
+  `INSERT OR IGNORE INTO change(epoch, bucket, name, key) SELECT ${EPOCH} - 1, v.bucket, v.name, 'n' || hex(v.ord) FROM ${removed}
+   AND v.id < ${firstIdOf(EPOCH)} AND v.id >= ${firstIdOf(FLUSHED)}`;
 
 /** Whether the shard's database is claimed (`claims.ts`). */
 export const IS_CLAIMED = "EXISTS (SELECT 1 FROM task WHERE name = 'journal')";
@@ -77,7 +73,9 @@ export function epochStatement(database: D1Database, nowMs: number, above: numbe
 /** Whether there are changes to write since the epoch `flushed`. */
 export async function hasChanges(context: EngineContext, shard: number, flushed: number): Promise<boolean> {
   const found = await databaseOf(context, shard)
-    .prepare('SELECT EXISTS (SELECT 1 FROM change) OR EXISTS (SELECT 1 FROM inline WHERE epoch >= ?1) AS found')
+    .prepare(
+      `SELECT EXISTS (SELECT 1 FROM change) OR EXISTS (SELECT 1 FROM version WHERE id >= ${firstIdOf('?1')}) AS found`,
+    )
     .bind(flushed)
     .first<number>('found');
   return found === 1;
@@ -90,6 +88,7 @@ export async function selectChanges(
   epoch: number,
   limit: number,
   rowsMax: number,
+  kinds: 'all' | 'emptied slots' = 'all',
 ): Promise<ChangeRecord[]> {
   const { results } = await databaseOf(context, shard)
     .prepare(
@@ -99,7 +98,8 @@ export async function selectChanges(
            (SELECT v.object_id FROM version v WHERE v.bucket = c.bucket AND v.name = c.name AND v.is_null = 1))
          ELSE (SELECT count(*) FROM extent e WHERE e.object_id =
            (SELECT v.object_id FROM version v WHERE v.bucket = c.bucket AND v.name = c.name AND v.ord = unhex(substr(c.key, 2, 32)))) END AS rows
-       FROM change c LEFT JOIN bucket b ON b.n = c.bucket WHERE c.epoch < ?1 ORDER BY c.epoch, c.bucket, c.name, c.key LIMIT ?2`,
+       FROM change c LEFT JOIN bucket b ON b.n = c.bucket WHERE c.epoch < ?1
+         ${kinds === 'all' ? '' : 'AND c.name = zeroblob(0)'} ORDER BY c.epoch, c.bucket, c.name, c.key LIMIT ?2`,
     )
     .bind(epoch, limit)
     .all<Row>();
@@ -108,51 +108,50 @@ export async function selectChanges(
   for (const row of results) {
     rows += 1 + Number(row.rows ?? 0);
     if (rows > rowsMax && changes.length > 0) break;
-    changes.push({
-      epoch: Number(row.epoch),
-      bucket: Number(row.bucket),
-      bucketId: row.bucket_id === null ? null : String(row.bucket_id),
-      name: String(row.name),
-      key: String(row.key),
-    });
+    changes.push(toChange(row));
   }
   return changes;
 }
 
+const toChange = (row: Row): ChangeRecord => ({
+  epoch: Number(row.epoch),
+  bucket: Number(row.bucket),
+  bucketId: row.bucket_id === null ? null : String(row.bucket_id),
+  name: String(row.name),
+  key: String(row.key),
+});
+
 /**
- * Change records of the inline objects since the epoch `from`; at most a few MiB of them. @param after object id (hex).
+ * Change records of the versions that were added from the epoch `from` on and before `until`: a page of at most a few MiB of
+ * inline bytes and about `rowsMax` extents.
+ * @param after the id of the last version of the page before. @returns the last id of the page; null at the end.
  */
-export async function selectInlineChanges(
+export async function selectNewVersions(
   context: EngineContext,
   shard: number,
-  from: number,
-  until: number,
-  after: string,
+  { from, until, after }: { readonly from: number; readonly until: number; readonly after: number },
   bytesMax: number,
-): Promise<{ readonly changes: ChangeRecord[]; readonly last: string | null }> {
+  rowsMax: number,
+): Promise<{ readonly changes: ChangeRecord[]; readonly last: number | null }> {
   const { results } = await databaseOf(context, shard)
     .prepare(
-      `SELECT hex(i.object_id) AS object_id, i.epoch, i.bucket, b.bucket_id, hex(i.name) AS name, i.size,
-         ${versionKeySql('COALESCE(v.is_null, 0)', 'i.ord')} AS key
-       FROM inline i LEFT JOIN bucket b ON b.n = i.bucket
-       LEFT JOIN version v ON v.bucket = i.bucket AND v.name = i.name AND v.ord = i.ord
-       WHERE i.object_id > unhex(?1) AND i.epoch >= ?2 AND i.epoch < ?3 ORDER BY i.object_id LIMIT 4000`,
+      `SELECT v.id, 0 AS epoch, v.bucket, b.bucket_id, hex(v.name) AS name, ${versionKeySql('v.is_null', 'v.ord')} AS key,
+         CASE WHEN v.data IS NULL THEN 0 ELSE v.size END AS bytes,
+         CASE WHEN v.part_count IS NULL THEN 0 ELSE (SELECT count(*) FROM extent e WHERE e.object_id = v.object_id) END AS rows
+       FROM version v LEFT JOIN bucket b ON b.n = v.bucket
+       WHERE v.id > ?1 AND v.id >= ${firstIdOf('?2')} AND v.id < ${firstIdOf('?3')} ORDER BY v.id LIMIT 4000`,
     )
     .bind(after, from, until)
     .all<Row>();
   const changes: ChangeRecord[] = [];
-  let last: string | null = null;
-  let bytes = 0;
+  let last: number | null = null;
+  let [bytes, rows] = [0, 0];
   for (const row of results) {
-    changes.push({
-      epoch: Number(row.epoch),
-      bucket: Number(row.bucket),
-      bucketId: row.bucket_id === null ? null : String(row.bucket_id),
-      name: String(row.name),
-      key: String(row.key),
-    });
-    last = String(row.object_id);
-    bytes += Number(row.size);
+    rows += 1 + Number(row.rows);
+    if (rows > rowsMax && changes.length > 0) break;
+    changes.push(toChange(row));
+    last = Number(row.id);
+    bytes += Number(row.bytes);
     if (bytes > bytesMax) break;
   }
   return { changes, last };
@@ -185,21 +184,17 @@ export async function readChanged(
   const bound = [JSON.stringify([...keyed.values()]), JSON.stringify(uploadIds)];
   // D1 rejects parameters that the statement does not use.
   const of = (sql: string) => database.prepare(sql).bind(...(sql.includes('?2') ? bound : bound.slice(0, 1)));
-  const [version, inline, extent, blob, upload, part] = await database.batch<Row>([
+  const [version, extent, blob, upload, part] = await database.batch<Row>([
     of(`SELECT ${columnsOf('version', 'v', true)} FROM ${versions}`),
-    of(
-      `SELECT ${columnsOf('inline', 'i', true)} FROM inline i WHERE i.object_id IN (SELECT v.object_id FROM ${versions})`,
-    ),
     of(`SELECT ${columnsOf('extent', 'e', true)} FROM extent e WHERE e.object_id IN (${objects})`),
     of(`SELECT ${columnsOf('blob', 'l', true)} FROM blob l WHERE l.blob_id IN
-      (SELECT e.blob_id FROM extent e WHERE e.object_id IN (${objects}))`),
+      (SELECT e.blob_id FROM extent e WHERE e.object_id IN (${objects}) UNION SELECT v.blob_id FROM ${versions})`),
     of(`SELECT ${columnsOf('upload', 'u', true)} FROM ${uploads} AND ?1 IS NOT NULL`),
     of(`SELECT ${columnsOf('part', 'p', true)} FROM ${parts} AND ?1 IS NOT NULL`),
   ]);
   const rows = (answer: D1Result<Row> | undefined) => answer?.results ?? [];
   return {
     version: rows(version),
-    inline: rows(inline),
     extent: rows(extent),
     blob: rows(blob),
     upload: rows(upload),
@@ -276,7 +271,6 @@ async function keepKnown(
       version,
       upload,
       part,
-      inline: rows.inline.filter((row) => objectIds.has(row.object_id ?? '')),
       extent: rows.extent.filter((row) => objectIds.has(row.object_id ?? '')),
       blob: rows.blob,
     },
@@ -304,7 +298,6 @@ export async function replayRows(
     AND v.upload_id = substr(a.value->>2, 2)`;
   const removeVersions = (which: string) => [
     `DELETE FROM extent WHERE object_id IN (SELECT v.object_id FROM ${which})`,
-    `DELETE FROM inline WHERE object_id IN (SELECT v.object_id FROM ${which})`,
     `DELETE FROM version WHERE (bucket, name, ord) IN (SELECT v.bucket, v.name, v.ord FROM ${which})`,
   ];
   const removeUploads = (which: string) => [
@@ -316,30 +309,17 @@ export async function replayRows(
   const replaced = `json_each(?1) a CROSS JOIN version v WHERE v.bucket = ${N} AND v.name = unhex(a.value->>1) AND v.is_null = 1
     AND substr(a.value->>2, 1, 1) = 'n'
     AND EXISTS (SELECT 1 FROM version x WHERE x.bucket = v.bucket AND x.name = v.name AND x.is_null = 1 AND x.ord < v.ord)`;
-  const names = `SELECT ${N}, unhex(a.value->>1) FROM json_each(?1) a`;
   const objectIds = toParameters([...rows.version, ...rows.part].map((row) => row.object_id));
   await database.batch([
     ...run(list('s'), [...removeVersions(slot), ...removeUploads(slotUpload)]),
     ...run(list('vn'), removeVersions(REMOVED)),
     ...run(list('u'), removeUploads(upload)),
-    ...run(
-      objectIds,
-      ['extent', 'inline'].map(
-        (table) => `DELETE FROM ${table} WHERE object_id IN (SELECT unhex(value) FROM json_each(?1))`,
-      ),
-    ),
+    ...run(objectIds, ['DELETE FROM extent WHERE object_id IN (SELECT unhex(value) FROM json_each(?1))']),
     ...insertRows(database, 'blob', rows.blob),
-    // The current versions are determined once the whole page is inserted.
-    ...insertRows(database, 'version', rows.version, { changed: { live: '0' } }),
-    ...insertRows(database, 'inline', rows.inline, { changed: { epoch: '0' } }),
+    ...insertRows(database, 'version', rows.version),
     ...insertRows(database, 'extent', rows.extent),
     ...insertRows(database, 'upload', rows.upload),
     ...insertRows(database, 'part', rows.part),
     ...run(list('vn'), removeVersions(replaced)),
-    ...run(list('vn'), [
-      `UPDATE version SET live = 0 WHERE live = 1 AND (bucket, name) IN (${names})`,
-      `UPDATE version AS v SET live = 1 WHERE (v.bucket, v.name) IN (${names}) AND v.is_marker = 0
-         AND v.ord = (SELECT x.ord FROM version x WHERE x.bucket = v.bucket AND x.name = v.name ORDER BY x.ord LIMIT 1)`,
-    ]),
   ]);
 }

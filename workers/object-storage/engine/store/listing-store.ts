@@ -1,18 +1,18 @@
 /**
- * Listings: one query per page and shard, and one index seek per result.
+ * Listings: one query per page and shard, and two seeks per name, however many versions it has.
  *
- * With a delimiter, a recursive query hops from a name below a common prefix straight to the first name after that
- * prefix. The recursive table occurs once, directly in FROM. Names are BLOBs, so results of `||` and `substr` are cast
- * back (TEXT functions stop at NUL). Parameters: ?1 bucket id, ?2 prefix, ?3 from, ?4 end (null: none), ?5 delimiter,
- * ?6 its successor, ?7 limit, ?8 slots.
+ * A recursive query hops from the newest row of a name to that of the next, and with a delimiter from a name below a
+ * common prefix straight to the first name after that prefix. The recursive table occurs once, directly in FROM. Names are BLOBs, so results of `||` and `substr` are cast
+ * back (TEXT functions stop at NUL). Parameters: ?1 bucket id, ?2 prefix, ?3 from, ?4 end (null: none), ?5 delimiter
+ * (null: none), ?6 its successor, ?7 limit, ?8 slots.
  */
 import { err, ok, type Result } from '../../../shared/result.ts';
-import { nameAfterPrefix } from '../../domain/name-order.ts';
+import { nameAfter, nameAfterPrefix } from '../../domain/name-order.ts';
 import { databaseOf, type EngineContext } from '../model/context.ts';
 import type { Unavailable } from '../model/contract.ts';
 import { bindNamed } from './commit-store.ts';
 import { IS_BEING_REBUILT, type Row, readRows, runRepeatable, toUnavailable } from './database.ts';
-import { LISTED_COLUMNS } from './version-sql.ts';
+import { LISTED, listedColumns } from './version-sql.ts';
 
 export interface ListQuery {
   readonly bucketId: string;
@@ -50,56 +50,80 @@ const END = "COALESCE(CAST(?4 AS BLOB), x'ff')";
 
 /** The rest of a name after the prefix. */
 const rest = (name: string) => `substr(${name}, length(CAST(?2 AS BLOB)) + 1)`;
-const at = (name: string) => `instr(${rest(name)}, CAST(?5 AS BLOB))`;
+const at = (name: string) => `COALESCE(instr(${rest(name)}, CAST(?5 AS BLOB)), 0)`;
 /** The name up to its first delimiter after the prefix, without it. */
 const stem = (name: string) => `substr(${name}, 1, length(CAST(?2 AS BLOB)) + ${at(name)} - 1)`;
 
-/** Without `only`, the column is not mentioned, because the index of current objects lacks it. */
+/** Without `only`, the column is not mentioned, because the key lacks it. */
 const inSlots = (row: string, only: string | null, parameter: string) =>
   only === null ? '' : `AND substr(${parameter}, ${row}.slot + 1, 1) = 'o'`;
 
-/** @param live lists current objects only, by their index. */
-// One name more than the page, because no version of the first name may be left to list.
-const hop = (live: boolean, slots: string | null) => {
-  const only = `${live ? 'AND h.live = 1' : ''} ${inSlots('h', slots, '?8')}`;
-  return `WITH RECURSIVE hop(name) AS (
-    SELECT (SELECT h.name FROM version h WHERE h.bucket = ${BUCKET} ${only} AND h.name >= CAST(?3 AS BLOB) AND h.name < ${END}
-            ORDER BY h.bucket, h.name LIMIT 1)
+/** SQL of the newest row of the first name that meets `bound`. */
+const firstRow = (bound: string, slots: string | null): string => `(SELECT h.id FROM version h
+  WHERE h.bucket = ${BUCKET} ${inSlots('h', slots, '?8')} AND h.name ${bound} AND h.name < ${END}
+  ORDER BY h.bucket, h.name, h.ord LIMIT 1)`;
+const FIRST = '>= CAST(?3 AS BLOB)';
+const NEXT = '> hop.name';
+/** @param passes whether the names below the row's common prefix are skipped, as SQL of `hop`. */
+const nextAfter = (passes: string) => `>= CASE WHEN ${passes} AND ${at('hop.name')} > 0
+  THEN CAST(${stem('hop.name')} || CAST(?6 AS BLOB) AS BLOB) ELSE CAST(hop.name || x'00' AS BLOB) END`;
+
+const ROW = LISTED.map((name) => `v.${name}`).join(', ');
+/** Hops from name to name, so the versions of a name cost one seek. ?7 names at most. */
+const hop = (next: string, slots: string | null) => `WITH RECURSIVE hop(name, ${LISTED.join(', ')}) AS (
+    SELECT v.name, ${ROW} FROM version v WHERE v.id = ${firstRow(FIRST, slots)}
     UNION ALL
-    SELECT (SELECT h.name FROM version h WHERE h.bucket = ${BUCKET} ${only}
-              AND h.name >= CASE WHEN ${at('hop.name')} > 0
-                THEN CAST(${stem('hop.name')} || CAST(?6 AS BLOB) AS BLOB)
-                ELSE CAST(hop.name || x'00' AS BLOB) END
-              AND h.name < ${END} ORDER BY h.bucket, h.name LIMIT 1)
-    FROM hop WHERE hop.name IS NOT NULL LIMIT ?7 + 1
+    SELECT v.name, ${ROW} FROM hop CROSS JOIN version v ON v.id = ${firstRow(next, slots)}
+    LIMIT ?7
   )`;
-};
 
 const COMMON_PREFIX = `CASE WHEN ${at('hop.name')} > 0
   THEN CAST(${stem('hop.name')} || CAST(?5 AS BLOB) AS TEXT) END AS common_prefix`;
 
-export function selectObjects(context: EngineContext, shard: number, query: ListQuery): Page {
-  const { bucketId, prefix, delimiter, from, limit, only } = query;
-  const end = nameAfterPrefix(prefix);
-  if (delimiter === '') {
-    return readPage(
-      context,
-      shard,
-      `SELECT NULL AS common_prefix, CAST(v.name AS TEXT) AS name, ${LISTED_COLUMNS} FROM version v
-       WHERE v.bucket = ${BUCKET} AND v.live = 1 AND v.name >= CAST(?2 AS BLOB) AND v.name < COALESCE(CAST(?3 AS BLOB), x'ff')
-         ${inSlots('v', only, '?5')} ORDER BY v.bucket, v.name LIMIT ?4`,
-      [bucketId, from, end, limit, only],
-    );
+/** Names that one query examines, at most: with deletion markers, more than it returns. */
+const HOPS_MAX = 10_000;
+
+const HOPPED = `CAST(hop.name AS TEXT) AS name, ${listedColumns('hop')} FROM hop`;
+
+/** A bucket that was never versioned has one row per name, so its listing is a walk over the key. */
+const flatSql = (slots: string | null): string => {
+  const isPlain = "(SELECT b.versioning = 'never' FROM bucket b WHERE b.bucket_id = ?1)";
+  return `${hop(NEXT, slots).replaceAll(BUCKET, `CASE WHEN NOT ${isPlain} THEN ${BUCKET} END`)}
+    SELECT * FROM (SELECT NULL AS common_prefix, CAST(v.name AS TEXT) AS name, ${listedColumns('v')} FROM version v
+      WHERE v.bucket = CASE WHEN ${isPlain} THEN ${BUCKET} END AND v.name ${FIRST} AND v.name < ${END} ${inSlots('v', slots, '?8')}
+      ORDER BY v.bucket, v.name, v.ord LIMIT ?7)
+    UNION ALL SELECT NULL, ${HOPPED}`;
+};
+
+/** Current objects. A deleted name below a common prefix does not show the prefix, so the hop goes on to the next name. */
+export async function selectObjects(context: EngineContext, shard: number, query: ListQuery): Page {
+  const { bucketId, prefix, delimiter, limit, only } = query;
+  const sql =
+    delimiter === ''
+      ? flatSql(only)
+      : `${hop(nextAfter('hop.is_marker = 0'), only)} SELECT ${COMMON_PREFIX}, ${HOPPED}`;
+  const successor = delimiter === '' ? null : nameAfterPrefix(delimiter);
+  const rows: Row[] = [];
+  let [from, hops, slots]: [string, number, string | null | undefined] = [query.from, limit, undefined];
+  for (;;) {
+    const parameters = [bucketId, prefix, from, nameAfterPrefix(prefix), delimiter || null, successor, hops, only];
+    const page = await readPage(context, shard, sql, parameters);
+    if (!page.ok) return page;
+    if (slots !== undefined && slots !== page.value.slots) return await selectObjects(context, shard, query);
+    slots = page.value.slots;
+    for (const row of page.value.rows) if (row.is_marker === 0) rows.push(row);
+    const last = page.value.rows.at(-1);
+    if (rows.length >= limit || page.value.rows.length < hops || !last) {
+      return ok({ rows: rows.slice(0, limit), slots });
+    }
+    const next =
+      last.common_prefix === null || last.is_marker === 1
+        ? nameAfter(String(last.name))
+        : nameAfterPrefix(String(last.common_prefix));
+    if (next === null) return ok({ rows, slots });
+    from = next;
+    hops = Math.min(HOPS_MAX, hops * 4);
   }
-  return readPage(
-    context,
-    shard,
-    `${hop(true, only)}
-     SELECT ${COMMON_PREFIX}, CAST(hop.name AS TEXT) AS name, ${LISTED_COLUMNS}
-     FROM hop LEFT JOIN version v ON ${at('hop.name')} = 0 AND v.bucket = ${BUCKET} AND v.name = hop.name AND v.live = 1
-     WHERE hop.name IS NOT NULL LIMIT ?7`,
-    [bucketId, prefix, from, end, delimiter, nameAfterPrefix(delimiter), limit, only],
-  );
 }
 
 /** @param olderThan order of a version of the name `from`: of that name, only later rows are listed. */
@@ -117,7 +141,7 @@ export function selectVersions(
     return readPage(
       context,
       shard,
-      `SELECT NULL AS common_prefix, CAST(v.name AS TEXT) AS name, ${isLatest('v.name')}, ${LISTED_COLUMNS} FROM version v
+      `SELECT NULL AS common_prefix, CAST(v.name AS TEXT) AS name, ${isLatest('v.name')}, ${listedColumns('v')} FROM version v
        WHERE v.bucket = ${BUCKET} AND v.name < COALESCE(CAST(?3 AS BLOB), x'ff')
          AND (v.name, v.ord) > (CAST(?2 AS BLOB), COALESCE(unhex(?5), x'')) ${inSlots('v', only, '?6')}
        ORDER BY v.bucket, v.name, v.ord LIMIT ?4`,
@@ -127,11 +151,11 @@ export function selectVersions(
   return readPage(
     context,
     shard,
-    `${hop(false, only)}
-     SELECT ${COMMON_PREFIX}, CAST(hop.name AS TEXT) AS name, ${isLatest('hop.name')}, ${LISTED_COLUMNS}
+    `${hop(nextAfter('true'), only).replace('?7', '?7 + 1')}
+     SELECT ${COMMON_PREFIX}, CAST(hop.name AS TEXT) AS name, ${isLatest('hop.name')}, ${listedColumns('v')}
      FROM hop LEFT JOIN version v ON ${at('hop.name')} = 0 AND v.bucket = ${BUCKET} AND v.name = hop.name
        AND v.ord > CASE WHEN hop.name = CAST(?3 AS BLOB) THEN COALESCE(unhex(?9), x'') ELSE x'' END
-     WHERE hop.name IS NOT NULL AND (${at('hop.name')} > 0 OR v.ord IS NOT NULL) LIMIT ?7`,
+     WHERE ${at('hop.name')} > 0 OR v.ord IS NOT NULL LIMIT ?7`,
     [bucketId, prefix, from, end, delimiter, nameAfterPrefix(delimiter), limit, only, olderThan],
   );
 }

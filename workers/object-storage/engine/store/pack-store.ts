@@ -2,57 +2,72 @@
 import { databaseOf, type EngineContext } from '../model/context.ts';
 import { insertBlobsSql } from './commit-store.ts';
 import { fromHex, type Row, toHex } from './database.ts';
+import { NEXT_PACKED, WAITING } from './version-ids.ts';
 
 /** D1 accepts at most 2 MB per parameter, so long lists are split. */
 const ENTRIES_PER_STATEMENT = 8_000;
 
 export interface InlineRow {
+  /** Of the version. */
+  readonly id: number;
   readonly objectId: string;
   readonly size: number;
   readonly crc32: number;
   readonly data: string;
-  readonly version: Readonly<Record<string, unknown>> | null;
+  readonly version: Readonly<Record<string, unknown>>;
 }
 
 /** Number and bytes of waiting objects, up to a limit, and the order of the oldest of them. */
 export async function measureInline(context: EngineContext, shard: number, rowsMax: number) {
-  const row = await databaseOf(context, shard)
-    .prepare(
-      `SELECT count(*) AS count, COALESCE(sum(size), 0) AS bytes, hex(max(ord)) AS oldest
-       FROM (SELECT size, ord FROM inline LIMIT ?1)`,
-    )
-    .bind(rowsMax)
-    .first<{ count: number; bytes: number; oldest: string }>();
+  const database = databaseOf(context, shard);
+  const [, measured] = await database.batch<{ count: number; bytes: number; oldest: string }>([
+    database
+      .prepare(
+        `INSERT INTO task(name, state, updated_at)
+         SELECT 'packed', ${NEXT_PACKED}, ?1
+         WHERE true ON CONFLICT(name) DO UPDATE SET state = excluded.state, updated_at = excluded.updated_at
+         WHERE CAST(state AS INTEGER) < CAST(excluded.state AS INTEGER)`,
+      )
+      .bind(context.now()),
+    database
+      .prepare(
+        `SELECT count(*) AS count, COALESCE(sum(size), 0) AS bytes, hex(max(ord)) AS oldest
+         FROM (SELECT v.size, v.ord FROM ${WAITING} ORDER BY v.id LIMIT ?1)`,
+      )
+      .bind(rowsMax),
+  ]);
+  const row = measured?.results[0];
   return { count: row?.count ?? 0, bytes: row?.bytes ?? 0, oldest: row?.oldest ?? '' };
 }
 
 /** All facts of a version, as the index of a volume stores them. */
 export const VERSION_JSON = `json_object('bucket_id', b.bucket_id, 'bucket', b.name, 'name', hex(v.name), 'ord', hex(v.ord),
   'is_null', v.is_null, 'size', v.size, 'etag', v.etag, 'sha256', hex(v.sha256), 'checksums', json(v.checksums),
-  'checksum_type', v.checksum_type, 'part_count', v.part_count, 'metadata', json(v.metadata), 'tags', json(v.tags), 'acl', v.acl)`;
+  'checksum_type', v.checksum_type, 'part_count', v.part_count, 'metadata', json(v.metadata), 'tags', json(v.tags), 'acl', v.acl,
+  'lock_mode', v.lock_mode, 'retain_until', v.retain_until, 'legal_hold', v.legal_hold)`;
 
-/** @param after the last id read (hex). */
+/** @param after the id of the last version read. */
 export async function selectInline(
   context: EngineContext,
   shard: number,
-  after: string,
+  after: number,
   limit: number,
 ): Promise<InlineRow[]> {
   const { results } = await databaseOf(context, shard)
     .prepare(
-      `SELECT hex(i.object_id) AS object_id, i.size, i.crc32, i.data, CASE WHEN v.ord IS NULL THEN NULL ELSE ${VERSION_JSON} END AS version
-       FROM inline i LEFT JOIN version v ON v.bucket = i.bucket AND v.name = i.name AND v.ord = i.ord
-       LEFT JOIN bucket b ON b.n = i.bucket
-       WHERE i.object_id > unhex(?1) ORDER BY i.object_id LIMIT ?2`,
+      `SELECT v.id, hex(v.object_id) AS object_id, v.size, v.crc32, v.data, ${VERSION_JSON} AS version
+       FROM (SELECT * FROM ${WAITING} AND v.id > ?1 ORDER BY v.id LIMIT ?2) v LEFT JOIN bucket b ON b.n = v.bucket
+       ORDER BY v.id`,
     )
     .bind(after, limit)
     .all<Row>();
   return results.map((row) => ({
+    id: Number(row.id),
     objectId: fromHex(String(row.object_id)),
     size: Number(row.size),
     crc32: Number(row.crc32),
     data: String(row.data),
-    version: row.version === null ? null : JSON.parse(String(row.version)),
+    version: JSON.parse(String(row.version)),
   }));
 }
 
@@ -63,16 +78,11 @@ export interface VolumeRecord {
   readonly segments: string;
 }
 
-/** Inserts the record of the volume and its extents, and removes the inline rows. Idempotent. */
+/** Inserts the record of the volume and moves the objects into it. Idempotent. */
 export function packStatements(
   database: D1Database,
   volume: VolumeRecord,
-  entries: readonly {
-    readonly objectId: string;
-    readonly start: number;
-    readonly length: number;
-    readonly crc32: number;
-  }[],
+  entries: readonly { readonly id: number; readonly objectId: string; readonly start: number }[],
   allLocations: number,
   nowMs: number,
 ): D1PreparedStatement[] {
@@ -80,25 +90,23 @@ export function packStatements(
   const statements = [insertVolume(database, volume, allLocations, nowMs)];
   for (let at = 0; at < entries.length; at += ENTRIES_PER_STATEMENT) {
     const rows = JSON.stringify(
-      entries.slice(at, at + ENTRIES_PER_STATEMENT).map((e) => [toHex(e.objectId), e.start, e.length, e.crc32]),
+      entries.slice(at, at + ENTRIES_PER_STATEMENT).map((e) => [e.id, toHex(e.objectId), e.start]),
     );
     statements.push(
-      // An object that was deleted in the meantime has no inline row and gets no extent.
+      // An object that was deleted in the meantime has no row.
       database
         .prepare(
-          `INSERT INTO extent(object_id, start, length, blob_id, blob_start, crc32)
-           SELECT i.object_id, 0, a.value->>2, unhex(?2), a.value->>1, a.value->>3
-           FROM json_each(?1) a CROSS JOIN inline i WHERE i.object_id = unhex(a.value->>0)`,
+          `UPDATE version AS v SET data = NULL, blob_id = unhex(?2), blob_start = a.value->>2 FROM json_each(?1) a
+           WHERE v.id = a.value->>0 AND v.object_id = unhex(a.value->>1) AND v.data IS NOT NULL`,
         )
         .bind(rows, id),
-      database.prepare('DELETE FROM inline WHERE object_id IN (SELECT unhex(value->>0) FROM json_each(?1))').bind(rows),
     );
   }
   statements.push(
     database
       .prepare(
         `INSERT INTO reclaim(blob_id, since) SELECT unhex(?1), ?2
-         WHERE (SELECT count(*) FROM extent WHERE blob_id = unhex(?1)) < ?3
+         WHERE (SELECT count(*) FROM version WHERE blob_id = unhex(?1)) < ?3
          ON CONFLICT(blob_id) DO UPDATE SET since = excluded.since`,
       )
       .bind(id, nowMs, entries.length),
@@ -113,7 +121,11 @@ function insertVolume(database: D1Database, volume: VolumeRecord, allLocations: 
     .bind(JSON.stringify([{ id: toHex(volume.blobId), size, sha256, segments }]), allLocations, nowMs);
 }
 
+/** A whole object in a volume, or a piece of a part that was copied from one. */
 export interface VolumeExtent {
+  /** Of the version, with its facts; null for a piece of a part. */
+  readonly id: number | null;
+  readonly version: Readonly<Record<string, unknown>> | null;
   readonly objectId: string;
   readonly start: number;
   readonly length: number;
@@ -129,12 +141,17 @@ export async function selectVolumeExtents(
 ): Promise<VolumeExtent[]> {
   const { results } = await databaseOf(context, shard)
     .prepare(
-      `SELECT hex(object_id) AS object_id, start, length, blob_start, crc32 FROM extent WHERE blob_id = unhex(?1)
+      `SELECT v.id, hex(v.object_id) AS object_id, 0 AS start, v.size AS length, v.blob_start, v.crc32, ${VERSION_JSON} AS version
+       FROM version v LEFT JOIN bucket b ON b.n = v.bucket WHERE v.blob_id = unhex(?1)
+       UNION ALL
+       SELECT NULL, hex(object_id), start, length, blob_start, crc32, NULL FROM extent WHERE blob_id = unhex(?1)
        ORDER BY blob_start`,
     )
     .bind(toHex(blobId))
     .all<Row>();
   return results.map((row) => ({
+    id: row.id as number | null,
+    version: row.version === null ? null : JSON.parse(String(row.version)),
     objectId: fromHex(String(row.object_id)),
     start: Number(row.start),
     length: Number(row.length),
@@ -144,7 +161,7 @@ export async function selectVolumeExtents(
   }));
 }
 
-/** Points extents at the new volume, each only if it is unchanged, and marks the old volumes for reclamation. */
+/** Points objects and extents at the new volume, each only if it is unchanged, and marks the old volumes for reclamation. */
 export function compactStatements(
   database: D1Database,
   volume: VolumeRecord,
@@ -155,20 +172,29 @@ export function compactStatements(
   const id = toHex(volume.blobId);
   const statements = [insertVolume(database, volume, allLocations, nowMs)];
   for (let at = 0; at < moves.length; at += ENTRIES_PER_STATEMENT) {
-    const rows = moves
-      .slice(at, at + ENTRIES_PER_STATEMENT)
-      .map(({ from, to }) => [toHex(from.objectId), from.start, toHex(from.blobId), from.blobStart, to]);
+    const rows = JSON.stringify(
+      moves
+        .slice(at, at + ENTRIES_PER_STATEMENT)
+        .map(({ from, to }) => [toHex(from.objectId), from.start, toHex(from.blobId), from.blobStart, to, from.id]),
+    );
     statements.push(
+      database
+        .prepare(
+          `UPDATE version AS v SET blob_id = unhex(?2), blob_start = m.value->>4 FROM json_each(?1) m
+           WHERE v.id = m.value->>5 AND v.object_id = unhex(m.value->>0) AND v.blob_id = unhex(m.value->>2)
+             AND v.blob_start = m.value->>3`,
+        )
+        .bind(rows, id),
       database
         .prepare(
           // An upsert instead of UPDATE … FROM, because only a SELECT can fix the order of the join.
           `INSERT INTO extent(object_id, start, length, blob_id, blob_start, crc32, part, part_facts)
            SELECT e.object_id, e.start, e.length, unhex(?2), m.value->>4, e.crc32, e.part, e.part_facts
            FROM json_each(?1) m CROSS JOIN extent e WHERE e.object_id = unhex(m.value->>0) AND e.start = m.value->>1
-             AND e.blob_id = unhex(m.value->>2) AND e.blob_start = m.value->>3
+             AND e.blob_id = unhex(m.value->>2) AND e.blob_start = m.value->>3 AND m.value->>5 IS NULL
            ON CONFLICT(object_id, start) DO UPDATE SET blob_id = excluded.blob_id, blob_start = excluded.blob_start`,
         )
-        .bind(JSON.stringify(rows), id),
+        .bind(rows, id),
     );
   }
   const old = JSON.stringify([...new Set(moves.map(({ from }) => toHex(from.blobId)))]);

@@ -4,7 +4,7 @@ import { toVersionOrder } from '../../domain/version-order.ts';
 import { databaseOf, type EngineContext } from '../model/context.ts';
 import type { Extent, ReadHandle, StoredVersion, Unavailable, VersionChoice } from '../model/contract.ts';
 import { fromHex, IS_BEING_REBUILT, type Row, readRows, toHex } from './database.ts';
-import { EXTENT_JSON, type ExtentRow, toExtent, toVersionFacts, VERSION_COLUMNS } from './version-sql.ts';
+import { type ExtentRow, extentsJson, toExtent, toVersionFacts, VERSION_COLUMNS } from './version-sql.ts';
 
 /** Number of extents loaded with the version. The others of a longer object are loaded when a read begins. */
 export const FIRST_EXTENTS = 32;
@@ -40,11 +40,8 @@ export async function findVersion(
     database
       .prepare(
         `SELECT substr(b.slots, ?2 + 1, 1) AS slot_state, ${isLatest} AS is_latest, ${VERSION_COLUMNS},
-           i.data, i.crc32 AS inline_crc32,
-           (SELECT json_group_array(j) FROM (SELECT ${EXTENT_JSON} AS j FROM extent e LEFT JOIN blob l ON l.blob_id = e.blob_id
-              WHERE e.object_id = v.object_id ORDER BY e.start LIMIT ${FIRST_EXTENTS})) AS extents
+           v.data, v.crc32, ${extentsJson(FIRST_EXTENTS)} AS extents
          FROM bucket b LEFT JOIN version v ON v.bucket = b.n AND v.name = CAST(?3 AS BLOB) AND ${which}
-         LEFT JOIN inline i ON i.object_id = v.object_id
          WHERE b.bucket_id = ?1 AND NOT ${IS_BEING_REBUILT}`,
       )
       .bind(...parameters),
@@ -60,17 +57,15 @@ export async function findVersion(
 }
 
 function toHandle(row: Row, shard: number, bucketId: string): ReadHandle {
-  const extents = (JSON.parse(String(row.extents)) as (string | ExtentRow)[]).map((extent) =>
-    toExtent(typeof extent === 'string' ? (JSON.parse(extent) as ExtentRow) : extent),
-  );
-  const inline = row.data === null ? null : { data: String(row.data), crc32: Number(row.inline_crc32) };
+  const extents = (JSON.parse(String(row.extents)) as ExtentRow[]).map(toExtent);
+  const inline = row.data === null ? null : { data: String(row.data), crc32: Number(row.crc32) };
   return { shard, bucketId, inline, extents };
 }
 
 /** The place of a piece of an object. `openPlaces` adds the facts of its blob. */
 export type ExtentPlace = Pick<Extent, 'start' | 'length' | 'blobId' | 'blobStart' | 'crc32'>;
 
-/** The extents that hold these bytes of the object (inclusive), at most `limit`. */
+/** The rows of `extent` that hold these bytes of the object (inclusive), at most `limit`. */
 export async function listPlaces(
   context: EngineContext,
   shard: number,

@@ -7,6 +7,8 @@ import { ask, type Page } from './check-store.ts';
 import { IS_BEING_REBUILT, REBUILD_SEAL, type Row } from './database.ts';
 import { epochStatement, IS_CLAIMED } from './journal-store.ts';
 import { insertRows, TABLE_NAMES, type Table } from './table-rows.ts';
+import { EPOCH } from './version-ids.ts';
+import { isReferenced } from './version-sql.ts';
 
 /** Whether a rebuild would destroy data. An interrupted rebuild may be started again. */
 export async function isInUse(context: EngineContext, shard: number): Promise<boolean> {
@@ -20,7 +22,9 @@ export async function isInUse(context: EngineContext, shard: number): Promise<bo
 export async function clearShard(context: EngineContext, shard: number): Promise<void> {
   const database = databaseOf(context, shard);
   await database.batch([
-    ...[...TABLE_NAMES, 'change'].map((table) => database.prepare(`DELETE FROM ${table}`)),
+    ...[...TABLE_NAMES, 'change', 'quota', 'event', 'lifecycle', 'identity'].map((table) =>
+      database.prepare(`DELETE FROM ${table}`),
+    ),
     database.prepare("DELETE FROM task WHERE name <> 'lease rebuild'"),
   ]);
 }
@@ -30,29 +34,18 @@ export async function forgetRemoved(context: EngineContext, shard: number): Prom
   await databaseOf(context, shard).prepare('DELETE FROM change').run();
 }
 
-/** Removes inline rows of a page that are also packed: bytes are stored in one of the two places. */
-export async function dropPacked(context: EngineContext, shard: number, page: Page): Promise<void> {
-  await ask(
-    context,
-    shard,
-    page,
-    (within) =>
-      `DELETE FROM inline AS t WHERE ${within} AND EXISTS (SELECT 1 FROM extent e WHERE e.object_id = t.object_id)`,
-  ).run();
-}
-
 /**
  * Removes unreferenced blob records of a page. The snapshot had them, and the blobs may be gone since. Of a page of
  * `reclaim`, removes the rows without a blob record.
  */
 export async function dropUnreferenced(context: EngineContext, shard: number, page: Page): Promise<void> {
-  const needed = page.table === 'blob' ? 'extent' : 'blob';
+  const isNeeded =
+    page.table === 'blob' ? isReferenced('t.blob_id') : 'EXISTS (SELECT 1 FROM blob l WHERE l.blob_id = t.blob_id)';
   await ask(
     context,
     shard,
     page,
-    (within) =>
-      `DELETE FROM ${page.table} AS t WHERE ${within} AND NOT EXISTS (SELECT 1 FROM ${needed} x WHERE x.blob_id = t.blob_id)`,
+    (within) => `DELETE FROM ${page.table} AS t WHERE ${within} AND NOT ${isNeeded}`,
   ).run();
 }
 
@@ -61,6 +54,10 @@ export async function claimRebuilt(context: EngineContext, shard: number, above:
   const database = databaseOf(context, shard);
   await database.batch([
     epochStatement(database, context.now(), above),
+    // The restored versions are in the snapshot and the journal that they came from.
+    database
+      .prepare(`INSERT OR REPLACE INTO task(name, state, updated_at) SELECT 'journal flushed', ${EPOCH}, ?1`)
+      .bind(context.now()),
     database.prepare(
       `UPDATE bucket AS b SET seal = NULLIF(substr(b.seal, ${REBUILD_SEAL.length + 1}), '') WHERE ${IS_BEING_REBUILT}`,
     ),
@@ -69,16 +66,10 @@ export async function claimRebuilt(context: EngineContext, shard: number, above:
 }
 
 /**
- * A name may have changed between two pages of a snapshot, so both pages may have a version that was current. The
- * current one is determined when all rows are restored.
+ * Sealed until the rebuild ends. The generation is not known: a change after the snapshot may have raised it.
  */
 const CHANGED: Partial<Record<Table, Readonly<Record<string, string>>>> = {
-  bucket: { seal: `'${REBUILD_SEAL}' || COALESCE(a.value->>'seal', '')` },
-  inline: { epoch: '0' },
-  version: {
-    live: `(a.value->>'live' = 1 AND NOT EXISTS (SELECT 1 FROM version x WHERE x.live = 1 AND x.bucket = a.value->>'bucket'
-      AND x.name = unhex(a.value->>'name')))`,
-  },
+  bucket: { seal: `'${REBUILD_SEAL}' || COALESCE(a.value->>'seal', '')`, generation: 'NULL' },
 };
 
 /** Restores rows of a snapshot page, except those of slots that are no longer here. @returns how many. */
@@ -116,14 +107,15 @@ export async function alignBuckets(
   for (const bucket of buckets) {
     const slots = initialSlotStates(bucket.placement.shards, shard);
     const { bucketId, name, versioning, versioningSeq, ownerId } = bucket;
+    const objectLock = bucket.configuration.objectLock ?? null;
     // If a bucket has no slots here, the shard only needs to know that its former ones have moved away.
     const sql = slots.includes('o')
-      ? `INSERT INTO bucket(bucket_id, name, versioning, versioning_seq, slots, owner_id, seal)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, '${REBUILD_SEAL}') ON CONFLICT(bucket_id) DO UPDATE
-         SET versioning = excluded.versioning, versioning_seq = excluded.versioning_seq, slots = excluded.slots, seal = excluded.seal`
-      : `UPDATE bucket SET name = ?2, versioning = ?3, versioning_seq = ?4, slots = ?5, owner_id = ?6, seal = '${REBUILD_SEAL}'
+      ? `INSERT INTO bucket(bucket_id, name, versioning, versioning_seq, slots, owner_id, object_lock, seal)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, '${REBUILD_SEAL}') ON CONFLICT(bucket_id) DO UPDATE
+         SET versioning = excluded.versioning, versioning_seq = excluded.versioning_seq, object_lock = excluded.object_lock, slots = excluded.slots, seal = excluded.seal`
+      : `UPDATE bucket SET name = ?2, versioning = ?3, versioning_seq = ?4, slots = ?5, owner_id = ?6, object_lock = ?7, seal = '${REBUILD_SEAL}'
          WHERE bucket_id = ?1`;
-    statements.push(database.prepare(sql).bind(bucketId, name, versioning, versioningSeq, slots, ownerId));
+    statements.push(database.prepare(sql).bind(bucketId, name, versioning, versioningSeq, slots, ownerId, objectLock));
   }
   if (statements.length > 0) await database.batch(statements);
 }

@@ -4,9 +4,11 @@ import { slotOf } from '../../domain/slots.ts';
 import { toVersionOrder } from '../../domain/version-order.ts';
 import type { VolumeEntry } from '../../domain/volume.ts';
 import { databaseOf, type EngineContext } from '../model/context.ts';
+import type { ObjectLock } from '../model/contract.ts';
 import { type BucketRecord, findByIds, toBucketRecord } from './bucket-store.ts';
 import { nameHex, toHex } from './database.ts';
 import { toParameters } from './table-rows.ts';
+import { NEXT_ID } from './version-ids.ts';
 
 /**
  * A blob that may describe versions of the shard. `order`: object id and number of the piece, or the time at which a
@@ -74,7 +76,9 @@ export async function findBuckets(
   return new Map(rows.map(toBucketRecord).map((bucket) => [bucket.bucketId, bucket]));
 }
 
-/** Points existing objects at their place in a volume that was written since. @returns how many. */
+/**
+ * Points existing objects, and pieces of parts, at their place in a volume that was written since. @returns how many.
+ */
 export async function moveIntoVolume(
   context: EngineContext,
   shard: number,
@@ -82,18 +86,22 @@ export async function moveIntoVolume(
   entries: readonly VolumeEntry[],
 ): Promise<number> {
   const database = databaseOf(context, shard);
-  const rows = entries.map((entry) => [toHex(entry.objectId), entry.at ?? 0, entry.start, entry.length, entry.crc32]);
-  const statements = toParameters(rows).map((parameter) =>
-    database
-      .prepare(
-        `INSERT INTO extent(object_id, start, length, blob_id, blob_start, crc32)
-         SELECT unhex(a.value->>0), a.value->>1, a.value->>3, unhex(?2), a.value->>2, a.value->>4 FROM json_each(?1) a
-         WHERE EXISTS (SELECT 1 FROM inline i WHERE i.object_id = unhex(a.value->>0))
-           OR EXISTS (SELECT 1 FROM extent e WHERE e.object_id = unhex(a.value->>0) AND e.start = a.value->>1)
-         ON CONFLICT(object_id, start) DO UPDATE SET blob_id = excluded.blob_id, blob_start = excluded.blob_start
-           WHERE length = excluded.length`,
-      )
-      .bind(parameter, toHex(blobId)),
+  const rows = entries.map(({ objectId, at = 0, start, length, crc32, version }) => [
+    ...[toHex(objectId), at, start, length, crc32],
+    ...(version && at === 0 ? [version.bucket_id, version.name, version.ord] : []),
+  ]);
+  const statements = toParameters(rows).flatMap((parameter) =>
+    [
+      `UPDATE version AS v SET data = NULL, blob_id = unhex(?2), blob_start = a.value->>2, crc32 = a.value->>4 FROM json_each(?1) a
+       WHERE v.bucket = (SELECT n FROM bucket WHERE bucket_id = a.value->>5) AND v.name = unhex(a.value->>6)
+         AND v.ord = unhex(a.value->>7) AND v.object_id = unhex(a.value->>0) AND v.size = a.value->>3
+         AND (v.data IS NOT NULL OR v.blob_id IS NOT NULL)`,
+      `INSERT INTO extent(object_id, start, length, blob_id, blob_start, crc32)
+       SELECT e.object_id, e.start, e.length, unhex(?2), a.value->>2, a.value->>4
+       FROM json_each(?1) a CROSS JOIN extent e WHERE e.object_id = unhex(a.value->>0) AND e.start = a.value->>1
+         AND e.length = a.value->>3
+       ON CONFLICT(object_id, start) DO UPDATE SET blob_id = excluded.blob_id, blob_start = excluded.blob_start`,
+    ].map((sql) => database.prepare(sql).bind(parameter, toHex(blobId))),
   );
   if (statements.length === 0) return 0;
   const outcomes = await database.batch(statements);
@@ -116,6 +124,7 @@ export interface RecoveredVersion {
   readonly metadata: string;
   readonly tags: string | null;
   readonly acl: string | null;
+  readonly lock: ObjectLock;
   /** Upload time of the blob that describes it. */
   readonly describedAt: number;
   readonly extents: readonly {
@@ -155,6 +164,9 @@ export async function insertRecovered(
   return added;
 }
 
+const HAS_DATA = `(v.data IS NOT NULL OR v.blob_id IS NOT NULL
+  OR EXISTS (SELECT 1 FROM extent e WHERE e.object_id = v.object_id))`;
+
 /** Object ids (hex) of versions that exist with their data, and without an older `null` version beside them. */
 async function findSettled(database: D1Database, versions: readonly RecoveredVersion[]): Promise<Set<string>> {
   const rows = versions.map((version) => [
@@ -170,7 +182,7 @@ async function findSettled(database: D1Database, versions: readonly RecoveredVer
         `SELECT a.value->>3 AS object_id FROM json_each(?1) a CROSS JOIN version v
          WHERE v.bucket = (SELECT n FROM bucket WHERE bucket_id = a.value->>0) AND v.name = unhex(a.value->>1)
            AND v.ord = unhex(a.value->>2) AND v.object_id = unhex(a.value->>3)
-           AND (EXISTS (SELECT 1 FROM inline i WHERE i.object_id = v.object_id) OR EXISTS (SELECT 1 FROM extent e WHERE e.object_id = v.object_id))
+           AND ${HAS_DATA}
            AND NOT (v.is_null = 1 AND EXISTS (SELECT 1 FROM version x WHERE x.bucket = v.bucket AND x.name = v.name AND x.is_null = 1 AND x.ord > v.ord))`,
       )
       .bind(parameter)
@@ -187,13 +199,15 @@ function recoverStatements(database: D1Database, version: RecoveredVersion): D1P
   const isOlder = `bucket = ${bucket} AND name = unhex(?2) AND is_null = 1 AND ord > unhex(?3)
     AND EXISTS (SELECT 1 FROM version x WHERE x.bucket = ${bucket} AND x.name = unhex(?2) AND x.is_null = 1 AND x.ord <= unhex(?3))`;
   const older = `SELECT object_id FROM version WHERE ${isOlder}`;
-  const isAdded = `EXISTS (SELECT 1 FROM version WHERE bucket = ${bucket} AND name = unhex(?2) AND ord = unhex(?3) AND object_id = unhex(?4))`;
+  const isAdded = `v.bucket = ${bucket} AND v.name = unhex(?2) AND v.ord = unhex(?3) AND v.object_id = unhex(?4)`;
+  const extents = version.extents.map((extent) => ({ ...extent, blobId: toHex(extent.blobId) }));
   const statements = [
     database
       .prepare(
-        `INSERT INTO version(bucket, name, ord, slot, live, is_null, is_marker, object_id, size, etag, sha256, checksums,
-           checksum_type, part_count, metadata, tags, acl)
-         SELECT ${bucket}, unhex(?2), unhex(?3), ?5, 0, ?6, 0, unhex(?4), ?7, ?8, unhex(?9), ?10, ?11, ?12, ?13, ?14, ?15
+        `INSERT INTO version(id, bucket, name, ord, slot, is_null, is_marker, object_id, size, etag, sha256, checksums,
+           checksum_type, part_count, metadata, tags, acl, lock_mode, retain_until, legal_hold)
+         SELECT ${NEXT_ID}, ${bucket}, unhex(?2), unhex(?3), ?5, ?6, 0, unhex(?4), ?7, ?8, unhex(?9), ?10, ?11, ?12, ?13, ?14,
+           ?15, ?17, ?18, ?19
          WHERE NOT EXISTS (SELECT 1 FROM version WHERE bucket = ${bucket} AND name = unhex(?2) AND (ord = unhex(?3) OR object_id = unhex(?4)))
            AND NOT (?6 = 1 AND EXISTS (SELECT 1 FROM version WHERE bucket = ${bucket} AND name = unhex(?2) AND is_null = 1 AND ord < unhex(?3)))
            AND NOT EXISTS (SELECT 1 FROM change c WHERE c.epoch = 0 AND c.bucket = ${bucket} AND c.name = unhex(?2)
@@ -216,21 +230,31 @@ function recoverStatements(database: D1Database, version: RecoveredVersion): D1P
         version.tags,
         version.acl,
         version.describedAt,
+        version.lock.mode,
+        version.lock.retainUntilMs,
+        version.lock.isHeld ? 1 : 0,
       ),
-    database
-      .prepare(
-        `INSERT INTO extent(object_id, start, length, blob_id, blob_start, crc32)
-         SELECT unhex(?4), a.value->>'start', a.value->>'length', unhex(a.value->>'blobId'), a.value->>'blobStart', a.value->>'crc32'
-         FROM json_each(?5) a WHERE ${isAdded} AND NOT EXISTS (SELECT 1 FROM inline WHERE object_id = unhex(?4))
-         ON CONFLICT DO NOTHING`,
-      )
-      .bind(...head, JSON.stringify(version.extents.map((extent) => ({ ...extent, blobId: toHex(extent.blobId) })))),
+    // Also for a version that the snapshot has without its data.
+    extents.length === 1
+      ? database
+          .prepare(
+            `UPDATE version AS v SET blob_id = unhex(?5->>'blobId'), blob_start = ?5->>'blobStart', crc32 = ?5->>'crc32'
+             WHERE ${isAdded} AND NOT ${HAS_DATA}`,
+          )
+          .bind(...head, JSON.stringify(extents[0]))
+      : database
+          .prepare(
+            `INSERT INTO extent(object_id, start, length, blob_id, blob_start, crc32)
+             SELECT v.object_id, a.value->>'start', a.value->>'length', unhex(a.value->>'blobId'), a.value->>'blobStart', a.value->>'crc32'
+             FROM json_each(?5) a CROSS JOIN version v WHERE ${isAdded} AND v.data IS NULL AND v.blob_id IS NULL
+             ON CONFLICT DO NOTHING`,
+          )
+          .bind(...head, JSON.stringify(extents)),
   ];
   if (version.isNull) {
     const bound = head.slice(0, 3);
     statements.push(
       database.prepare(`DELETE FROM extent WHERE object_id IN (${older})`).bind(...bound),
-      database.prepare(`DELETE FROM inline WHERE object_id IN (${older})`).bind(...bound),
       database.prepare(`DELETE FROM version WHERE ${isOlder}`).bind(...bound),
     );
   }

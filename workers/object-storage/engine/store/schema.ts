@@ -2,8 +2,7 @@
  * The tables of an object shard (`OBJECTS_n`). Ids are 16-byte BLOBs (UUIDs without their dashes), names are BLOBs of
  * UTF-8 (SQLite's text functions stop at NUL), times are milliseconds since 1970 UTC.
  *
- * Tables listed in drizzle.config.ts as `withoutRowid` are stored in the order of their primary key. A version costs
- * one row and one index row, and its name is stored twice instead of three times.
+ * Tables listed in drizzle.config.ts as `withoutRowid` are stored in the order of their primary key.
  */
 import { sql } from 'drizzle-orm';
 import { check, customType, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
@@ -29,18 +28,41 @@ export const bucket = sqliteTable('bucket', {
   slots: text('slots').notNull(),
   /** The order of the newest version that was removed while it was young. Later versions must be above it. */
   newest: bytes('newest'),
+  /**
+   * Raised before a change of the bucket's configuration is acknowledged. A configuration of this generation or a later
+   * one is current. Null: unknown, after a rebuild; the configuration must come from DIRECTORY's primary.
+   */
+  generation: integer('generation'),
+  /** Object lock: null if it is not enabled, else the default retention, `{}` or `{"mode": "GOVERNANCE", "days": 30}`. */
+  objectLock: text('object_lock'),
 });
 
+/** Object lock of a version, or of the version that an upload will become. */
+const lockColumns = {
+  lockMode: text('lock_mode').$type<'GOVERNANCE' | 'COMPLIANCE'>(),
+  retainUntil: integer('retain_until'),
+  /** 1 while a legal hold is on. */
+  legalHold: integer('legal_hold').notNull().default(0),
+};
+
+/**
+ * One version of one name, or a deletion marker, with its data. The newest version of a name is the first in the order
+ * of the key, so no column marks it. Data has one place: `data` until the object is packed, `blob_id` and `blob_start`
+ * if it is a range of one blob, else rows of `extent` with its `object_id`.
+ *
+ * A row costs two written rows, itself and its key. It is stored in the order of `id`, because SQLite compares a key
+ * with a whole row of a table WITHOUT ROWID, inline bytes included.
+ */
 export const version = sqliteTable(
   'version',
   {
+    /** Ascending, 1,000 for each millisecond of the epoch of the journal (`version-ids.ts`). Stays in this shard. */
+    id: integer('id').primaryKey(),
     bucket: integer('bucket').notNull(),
     name: bytes('name').notNull(),
     /** The TIMEUUID, time first, inverted: the newest version of a name comes first. */
     ord: bytes('ord').notNull(),
     slot: integer('slot').notNull(),
-    /** 1 for the newest version of a name unless it is a deletion marker. */
-    live: integer('live').notNull(),
     /** S3's `null` version. */
     isNull: integer('is_null').notNull(),
     isMarker: integer('is_marker').notNull(),
@@ -57,28 +79,23 @@ export const version = sqliteTable(
     acl: text('acl'),
     /** 1 while the operator keeps it from being read. */
     takenDown: integer('taken_down'),
+    ...lockColumns,
+    /** The blob that holds all of the object, and where. */
+    blobId: bytes('blob_id'),
+    blobStart: integer('blob_start'),
+    /** CRC-32 of the whole object if it is inline or packed; null if the segments of its blobs are checked instead. */
+    crc32: integer('crc32'),
+    /** Bytes of a small object until it is packed. Base64, because text passes the binding faster than a BLOB. */
+    data: text('data'),
   },
   (table) => [
-    primaryKey({ columns: [table.bucket, table.name, table.ord] }),
-    uniqueIndex('version_live').on(table.bucket, table.name).where(sql`live = 1`),
+    uniqueIndex('version_key').on(table.bucket, table.name, table.ord),
+    // For reclamation and compaction.
+    index('version_blob').on(table.blobId).where(sql`blob_id IS NOT NULL`),
   ],
 );
 
-/** Bytes of a small object until they are packed, with the key of its version. */
-export const inline = sqliteTable('inline', {
-  objectId: bytes('object_id').primaryKey(),
-  bucket: integer('bucket').notNull(),
-  name: bytes('name').notNull(),
-  ord: bytes('ord').notNull(),
-  size: integer('size').notNull(),
-  crc32: integer('crc32').notNull(),
-  /** As in `change`: this row is its own change record. */
-  epoch: integer('epoch').notNull().default(0),
-  /** Base64, because text passes the binding faster than a BLOB. */
-  data: text('data').notNull(),
-});
-
-/** A piece of an object (or of a part that is not yet an object): which bytes of which blob. */
+/** A piece of an object that was uploaded in parts or has several blobs, or of a part that is not yet an object. */
 export const extent = sqliteTable(
   'extent',
   {
@@ -137,6 +154,7 @@ export const upload = sqliteTable(
     metadata: text('metadata').notNull(),
     tags: text('tags'),
     acl: text('acl'),
+    ...lockColumns,
     checksumAlgorithm: text('checksum_algorithm'),
     checksumType: text('checksum_type'),
     /**
@@ -171,8 +189,8 @@ export const part = sqliteTable(
 
 /**
  * Changes since the journal was last written (`maintenance/journal.ts`): a version (`v<order>`), a removed null version
- * (`n<order>`), an upload (`u<id>`), or a slot that was emptied and refilled (`s<slot>`). New inline objects need no
- * change record: their own row has the epoch.
+ * (`n<order>`), an upload (`u<id>`), or a slot that was emptied and refilled (`s<slot>`). New versions need no change
+ * record: their `id` has the epoch.
  */
 export const change = sqliteTable(
   'change',
@@ -195,6 +213,65 @@ export const receipt = sqliteTable('receipt', {
   receiptId: bytes('receipt_id').primaryKey(),
   /** `[[item of the batch, order of the version (hex), is_marker, is_null], …]` */
   removed: text('removed').notNull(),
+});
+
+/**
+ * What a bucket or a user may store in this shard, and stores. A row exists only where a quota does. The limits are in
+ * DIRECTORY, which leases shares of them to the shards.
+ */
+export const quota = sqliteTable(
+  'quota',
+  {
+    kind: text('kind').notNull().$type<'bucket' | 'user'>(),
+    /** The bucket's id or the user's. */
+    subject: text('subject').notNull(),
+    bytesUsed: integer('bytes_used').notNull(),
+    objectsUsed: integer('objects_used').notNull(),
+    /** The share leased to this shard; null: not limited. Never less than what is used. */
+    bytesShare: integer('bytes_share'),
+    objectsShare: integer('objects_share'),
+    /** Number of the lease. DIRECTORY increases it with every change of the share, so that a late change has no effect. */
+    lease: integer('lease').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.kind, table.subject] })],
+);
+
+/** Event notifications to send, written with the change that they report. Sent in the order of `id` and then deleted. */
+export const event = sqliteTable('event', {
+  id: integer('id').primaryKey(),
+  bucket: integer('bucket').notNull(),
+  name: bytes('name').notNull(),
+  /** AWS's name, without `s3:`: `ObjectCreated:Put`. */
+  kind: text('kind').notNull(),
+  /** Hex digits that order the events of a name. */
+  sequencer: text('sequencer').notNull(),
+  occurredAt: integer('occurred_at').notNull(),
+  /** What the message states beside the columns: version id, size, ETag, caller, source address, rule. */
+  facts: text('facts').notNull(),
+  attempts: integer('attempts').notNull().default(0),
+  dueAt: integer('due_at').notNull(),
+});
+
+/** Progress of the lifecycle rules in a bucket's part of this shard. */
+export const lifecycle = sqliteTable('lifecycle', {
+  bucket: integer('bucket').primaryKey(),
+  /** When the next run is due. */
+  dueAt: integer('due_at').notNull(),
+  startedAt: integer('started_at'),
+  /** The last key examined, `[name, order]` in hex; null: none yet. */
+  cursor: text('cursor'),
+  /** Counts of the run, for its audit row. */
+  counts: text('counts'),
+});
+
+/**
+ * One row. `generation` is that of the latest revocation of a key, token, user or policy that this shard knows. A
+ * look-up of credentials in a replica counts only if DIRECTORY's generation in the replica is at least this. No row:
+ * unknown, after a rebuild; credentials must come from DIRECTORY's primary.
+ */
+export const identity = sqliteTable('identity', {
+  one: integer('one').primaryKey(),
+  generation: integer('generation').notNull(),
 });
 
 /** Progress of background work, and its leases. */
@@ -221,6 +298,10 @@ const reasons = [
   'parts_changed',
   'still_referenced',
   'not_empty',
+  'stale_configuration',
+  'stale_identity',
+  'object_locked',
+  'quota_exceeded',
 ] as const;
 export type GuardReason = (typeof reasons)[number];
 

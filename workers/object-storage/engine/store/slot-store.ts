@@ -44,11 +44,14 @@ export async function prepareTarget(
 ): Promise<boolean> {
   await databaseOf(context, to)
     .prepare(
-      `INSERT INTO bucket(bucket_id, name, versioning, versioning_seq, slots, owner_id) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-       ON CONFLICT(bucket_id) DO UPDATE SET versioning = excluded.versioning, versioning_seq = excluded.versioning_seq
+      `INSERT INTO bucket(bucket_id, name, versioning, versioning_seq, slots, owner_id, object_lock) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+       ON CONFLICT(bucket_id) DO UPDATE SET versioning = excluded.versioning, versioning_seq = excluded.versioning_seq, object_lock = excluded.object_lock
          WHERE versioning_seq < excluded.versioning_seq`,
     )
-    .bind(bucket.bucketId, bucket.name, bucket.versioning, bucket.versioningSeq, '-'.repeat(256), bucket.ownerId)
+    .bind(
+      ...[bucket.bucketId, bucket.name, bucket.versioning, bucket.versioningSeq, '-'.repeat(256), bucket.ownerId],
+      bucket.configuration.objectLock ?? null,
+    )
     .run();
   return (
     (await unsealed(context, to, bucket.bucketId)) &&
@@ -99,27 +102,23 @@ export async function copyNames(
   const parts = `part p WHERE p.upload_id IN (SELECT u.upload_id FROM ${uploads})`;
   const objects = `SELECT v.object_id FROM ${versions} UNION ALL SELECT p.object_id FROM ${parts}`;
   const extents = `extent e WHERE e.object_id IN (${objects})`;
-  // One transaction: an object that is being packed is either still inline or already an extent, never both or neither.
+  const blobs = `SELECT e.blob_id FROM ${extents} UNION SELECT v.blob_id FROM ${versions}`;
   const pages = await source.batch<Row>([
     of(`SELECT hex(name) AS name FROM (${NAMES})`),
     of(`SELECT ${columnsOf('version', 'v', true)} FROM ${versions}`),
     of(`SELECT ${columnsOf('upload', 'u', true)} FROM ${uploads}`),
     of(`SELECT ${columnsOf('part', 'p', true)} FROM ${parts}`),
-    of(`SELECT ${columnsOf('inline', 'i', true)} FROM inline i WHERE i.object_id IN (${objects})`),
     of(`SELECT ${columnsOf('extent', 'e', true)} FROM ${extents}`),
-    of(`SELECT ${columnsOf('blob', 'l', true)} FROM blob l WHERE l.blob_id IN (SELECT e.blob_id FROM ${extents})`),
-    of(`UPDATE blob SET is_shared = 1 WHERE is_shared = 0 AND blob_id IN (SELECT e.blob_id FROM ${extents})`),
+    of(`SELECT ${columnsOf('blob', 'l', true)} FROM blob l WHERE l.blob_id IN (${blobs})`),
+    of(`UPDATE blob SET is_shared = 1 WHERE is_shared = 0 AND blob_id IN (${blobs})`),
   ]);
   const names = pages[0]?.results ?? [];
   if (names.length === 0) return null;
   const target = databaseOf(context, to);
   const rows = (at: number) => pages[at]?.results ?? [];
   const insert = (table: Table, at: number) => insertRows(target, table, rows(at));
-  // The target's journal must include the copied rows. [name, key]
-  const changes = [
-    ...rows(1).map((row) => [row.name, `${row.is_null === 1 ? 'n' : 'v'}${row.ord}`]),
-    ...rows(2).map((row) => [row.name, `u${row.upload_id}`]),
-  ];
+  // The target's journal must include the copied rows. Versions are their own change records. [name, key]
+  const changes = rows(2).map((row) => [row.name, `u${row.upload_id}`]);
   await target.batch([
     // A late copy must not reach a slot that is in use.
     target
@@ -127,12 +126,11 @@ export async function copyNames(
         `INSERT INTO guard(reason) SELECT 'slot_moved' FROM bucket WHERE bucket_id = ?1 AND substr(slots, ?2 + 1, 1) <> 'i'`,
       )
       .bind(bucketId, slot),
-    ...insertRows(target, 'blob', rows(6), { changed: { is_shared: '1' }, onConflict: 'UPDATE SET is_shared = 1' }),
+    ...insertRows(target, 'blob', rows(5), { changed: { is_shared: '1' }, onConflict: 'UPDATE SET is_shared = 1' }),
     ...insert('version', 1),
-    ...insertRows(target, 'inline', rows(4), { changed: { epoch: '0' } }),
     ...insert('upload', 2),
     ...insert('part', 3),
-    ...insert('extent', 5),
+    ...insert('extent', 4),
     ...toParameters(changes).map((parameter) =>
       target
         .prepare(changeSql(`SELECT ${BUCKET}, unhex(a.value->>0), a.value->>1 FROM json_each(?2) a`))
@@ -164,9 +162,10 @@ export async function countSlot(
   for (;;) {
     const { results } = await database
       .prepare(
-        `SELECT hex(v.name) AS name, hex(v.ord) AS ord, hex(v.object_id) AS object_id, v.live, v.is_null, v.is_marker, v.size, v.etag,
-           v.metadata, v.tags, v.acl, COALESCE((SELECT sum(length) FROM extent e WHERE e.object_id = v.object_id), 0)
-             + COALESCE((SELECT i.size FROM inline i WHERE i.object_id = v.object_id), 0) AS held
+        `SELECT hex(v.name) AS name, hex(v.ord) AS ord, hex(v.object_id) AS object_id, v.is_null, v.is_marker, v.size, v.etag,
+           v.metadata, v.tags, v.acl, v.lock_mode, v.retain_until, v.legal_hold,
+           CASE WHEN v.data IS NOT NULL OR v.blob_id IS NOT NULL THEN v.size
+             ELSE (SELECT sum(length) FROM extent e WHERE e.object_id = v.object_id) END AS held
          FROM version v WHERE v.bucket = ${BUCKET} AND v.slot = ?2 AND (v.name, v.ord) > (unhex(?3), unhex(?4))
          ORDER BY v.bucket, v.name, v.ord LIMIT 1000`,
       )
@@ -215,12 +214,13 @@ export async function removeSlotNames(
   const of = (sql: string) => database.prepare(sql).bind(bucketId, slot, names);
   const which = `bucket = ${BUCKET} AND slot = ?2 AND name IN (SELECT unhex(value) FROM json_each(?3)) AND ${isInState}`;
   const ids = `SELECT upload_id FROM upload WHERE ${which}`;
+  const now = Math.trunc(context.now());
   const objects = `SELECT object_id FROM version WHERE ${which} UNION ALL SELECT object_id FROM part WHERE upload_id IN (${ids})`;
   await database.batch([
-    of(`INSERT INTO reclaim(blob_id, since) SELECT blob_id, ${Math.trunc(context.now())} FROM extent WHERE object_id IN (${objects})
+    of(`INSERT INTO reclaim(blob_id, since) SELECT blob_id, ${now} FROM version WHERE blob_id IS NOT NULL AND ${which}
+      UNION SELECT blob_id, ${now} FROM extent WHERE object_id IN (${objects})
       ON CONFLICT(blob_id) DO UPDATE SET since = excluded.since`),
     of(`DELETE FROM extent WHERE object_id IN (${objects})`),
-    of(`DELETE FROM inline WHERE object_id IN (${objects})`),
     of(`DELETE FROM part WHERE upload_id IN (${ids})`),
     of(`DELETE FROM version WHERE ${which}`),
     of(`DELETE FROM upload WHERE ${which}`),

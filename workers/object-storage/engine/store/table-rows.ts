@@ -4,6 +4,7 @@
  * that leaves it by `bucket_id`.
  */
 import type { Row } from './database.ts';
+import { NEXT_ID } from './version-ids.ts';
 
 interface TableShape {
   readonly columns: readonly string[];
@@ -13,7 +14,21 @@ interface TableShape {
 
 export const TABLES = {
   bucket: {
-    columns: ['n', 'bucket_id', 'name', 'owner_id', 'versioning', 'versioning_seq', 'seal', 'slots', 'newest'],
+    columns: [
+      ...[
+        'n',
+        'bucket_id',
+        'name',
+        'owner_id',
+        'versioning',
+        'versioning_seq',
+        'seal',
+        'slots',
+        'newest',
+        'generation',
+      ],
+      'object_lock',
+    ],
     blobs: ['newest'],
     key: ['n'],
   },
@@ -22,18 +37,15 @@ export const TABLES = {
     blobs: ['blob_id', 'sha256', 'segments'],
     key: ['blob_id'],
   },
+  // Without its id, which the shard that inserts the row assigns.
   version: {
     columns: [
-      ...['bucket', 'name', 'ord', 'slot', 'live', 'is_null', 'is_marker', 'object_id', 'size', 'etag', 'sha256'],
-      ...['checksums', 'checksum_type', 'part_count', 'metadata', 'tags', 'acl', 'taken_down'],
+      ...['bucket', 'name', 'ord', 'slot', 'is_null', 'is_marker', 'object_id', 'size', 'etag', 'sha256', 'checksums'],
+      ...['checksum_type', 'part_count', 'metadata', 'tags', 'acl', 'taken_down', 'lock_mode', 'retain_until'],
+      ...['legal_hold', 'blob_id', 'blob_start', 'crc32', 'data'],
     ],
-    blobs: ['name', 'ord', 'object_id', 'sha256'],
+    blobs: ['name', 'ord', 'object_id', 'sha256', 'blob_id'],
     key: ['bucket', 'name', 'ord'],
-  },
-  inline: {
-    columns: ['object_id', 'bucket', 'name', 'ord', 'size', 'crc32', 'epoch', 'data'],
-    blobs: ['object_id', 'name', 'ord'],
-    key: ['object_id'],
   },
   extent: {
     columns: ['object_id', 'start', 'length', 'blob_id', 'blob_start', 'crc32', 'part', 'part_facts'],
@@ -44,7 +56,8 @@ export const TABLES = {
   upload: {
     columns: [
       ...['bucket', 'name', 'upload_id', 'slot', 'initiated_at', 'metadata', 'tags', 'acl', 'checksum_algorithm'],
-      ...['checksum_type', 'state', 'request_sha256', 'ord', 'ended_at', 'due_at'],
+      ...['checksum_type', 'state', 'request_sha256', 'ord', 'ended_at', 'due_at', 'lock_mode', 'retain_until'],
+      'legal_hold',
     ],
     blobs: ['name', 'request_sha256', 'ord'],
     key: ['bucket', 'name', 'upload_id'],
@@ -71,16 +84,30 @@ export function columnsOf(table: Table, alias: string, travels: boolean): string
   return columns.join(', ');
 }
 
-/**
- * A page of a table in the order of its primary key. Binds the limit, then the key of the last row of the previous
- * page.
- */
-export function pageStatement(database: D1Database, table: Table, after: Row | null, limit: number) {
+/** SQL of the rows of `t` after a key, in the order of the key, ?1 at most; and its parameters after the limit. */
+function pageOf(table: Table, after: Row | null) {
   const { key } = TABLES[table];
   const bound = key.map((column, i) => (isBlob(table, column) ? `unhex(?${i + 2})` : `?${i + 2}`));
   const where = after === null ? '' : `WHERE (${key.join(', ')}) > (${bound.join(', ')})`;
-  const sql = `SELECT ${columnsOf(table, 't', false)} FROM ${table} t ${where} ORDER BY ${key.map((column) => `t.${column}`).join(', ')} LIMIT ?1`;
-  return database.prepare(sql).bind(limit, ...(after === null ? [] : key.map((column) => after[column] ?? null)));
+  const order = key.map((column) => `t.${column}`).join(', ');
+  return {
+    sql: `FROM ${table} t ${where} ORDER BY ${order} LIMIT ?1`,
+    parameters: after === null ? [] : key.map((column) => after[column] ?? null),
+  };
+}
+
+/** @param after the key of the last row of the page before. */
+export function pageStatement(database: D1Database, table: Table, after: Row | null, limit: number) {
+  const { sql, parameters } = pageOf(table, after);
+  return database.prepare(`SELECT ${columnsOf(table, 't', false)} ${sql}`).bind(limit, ...parameters);
+}
+
+/** `n` of the next versions, ?1 at most, have together at most this many inline bytes. */
+export function fittingStatement(database: D1Database, after: Row | null, limit: number, bytesMax: number) {
+  const { sql, parameters } = pageOf('version', after);
+  const bytes = `SELECT CASE WHEN t.data IS NULL THEN 0 ELSE t.size END AS bytes ${sql}`;
+  const sums = `SELECT sum(bytes) OVER (ROWS UNBOUNDED PRECEDING) AS held FROM (${bytes})`;
+  return database.prepare(`SELECT count(*) AS n FROM (${sums}) WHERE held <= ${bytesMax}`).bind(limit, ...parameters);
 }
 
 /** D1 accepts at most 2 MB per parameter. */
@@ -127,7 +154,8 @@ export function insertRows(
     }
     return isBlob(table, column) ? `unhex(NULLIF(a.value->>'${column}', ''))` : `a.value->>'${column}'`;
   });
-  const sql = `INSERT INTO ${table}(${columns.join(', ')}) SELECT ${values.join(', ')} FROM json_each(?1) a WHERE ${where}
+  const [id, newId] = table === 'version' ? ['id, ', `${NEXT_ID} + a.key, `] : ['', ''];
+  const sql = `INSERT INTO ${table}(${id}${columns.join(', ')}) SELECT ${newId}${values.join(', ')} FROM json_each(?1) a WHERE ${where}
     ON CONFLICT DO ${onConflict}`;
   return toParameters(rows).map((parameter) => database.prepare(sql).bind(parameter));
 }

@@ -6,9 +6,11 @@ import { databaseOf, type EngineContext } from '../model/context.ts';
 import type { Checksums, PartFacts, Unavailable, UploadFacts } from '../model/contract.ts';
 import { type Row, readRows } from './database.ts';
 import { chosenPartsSql } from './upload-store.ts';
+import { toLock } from './version-sql.ts';
 
 export const UPLOAD_COLUMNS = `CAST(u.name AS TEXT) AS name, u.upload_id, u.initiated_at, u.metadata, u.tags, u.acl,
-  u.checksum_algorithm, u.checksum_type, u.state, hex(u.request_sha256) AS request_sha256, hex(u.ord) AS ord`;
+  u.checksum_algorithm, u.checksum_type, u.state, hex(u.request_sha256) AS request_sha256, hex(u.ord) AS ord,
+  u.lock_mode, u.retain_until, u.legal_hold`;
 
 export function toUploadFacts(row: Row): UploadFacts {
   return {
@@ -18,6 +20,7 @@ export function toUploadFacts(row: Row): UploadFacts {
     metadata: JSON.parse(String(row.metadata)),
     tags: row.tags === null ? null : JSON.parse(String(row.tags)),
     acl: row.acl as string | null,
+    lock: toLock(row),
     checksumAlgorithm: row.checksum_algorithm as UploadFacts['checksumAlgorithm'],
     checksumType: row.checksum_type as UploadFacts['checksumType'],
   };

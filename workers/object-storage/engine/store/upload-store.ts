@@ -23,8 +23,9 @@ export function insertUploadStatements(
     database.prepare(guardSql(bucketGuards('?2', null))).bind(bucketId, slot),
     database
       .prepare(
-        `INSERT INTO upload(bucket, name, upload_id, slot, initiated_at, metadata, tags, acl, checksum_algorithm, checksum_type, state, due_at)
-         SELECT n, CAST(?2 AS BLOB), ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 'open', ?11 FROM bucket WHERE bucket_id = ?1
+        `INSERT INTO upload(bucket, name, upload_id, slot, initiated_at, metadata, tags, acl, checksum_algorithm, checksum_type, state, due_at,
+           lock_mode, retain_until, legal_hold)
+         SELECT n, CAST(?2 AS BLOB), ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 'open', ?11, ?12, ?13, ?14 FROM bucket WHERE bucket_id = ?1
          ON CONFLICT DO NOTHING`,
       )
       .bind(
@@ -39,6 +40,9 @@ export function insertUploadStatements(
         upload.checksumAlgorithm,
         upload.checksumType,
         dueAt,
+        upload.lock.mode,
+        upload.lock.retainUntilMs,
+        upload.lock.isHeld ? 1 : 0,
       ),
     database.prepare(uploadChangeSql('?3')).bind(bucketId, upload.name, upload.uploadId),
   ];

@@ -1,16 +1,22 @@
 /** Columns of `version` that queries select, and how rows become facts. */
 import { epochMsOf, fromVersionOrder } from '../../domain/version-order.ts';
-import type { Extent, ObjectMetadata, VersionFacts } from '../model/contract.ts';
+import type { Extent, ObjectLock, ObjectMetadata, VersionFacts } from '../model/contract.ts';
 import { fromHex, type Row } from './database.ts';
 
 /** Columns of `v`. `name` comes as text, ids as hex. */
-export const VERSION_COLUMNS = `CAST(v.name AS TEXT) AS name, hex(v.ord) AS ord, v.live, v.is_null, v.is_marker,
+export const VERSION_COLUMNS = `CAST(v.name AS TEXT) AS name, hex(v.ord) AS ord, v.is_null, v.is_marker,
   hex(v.object_id) AS object_id, v.size, v.etag, hex(v.sha256) AS sha256, v.checksums, v.checksum_type, v.part_count,
-  v.metadata, v.tags, v.acl, v.taken_down`;
+  v.metadata, v.tags, v.acl, v.taken_down, v.lock_mode, v.retain_until, v.legal_hold`;
 
-/** Columns of listings, which need no tags and ACLs, and of the metadata only the owner. */
-export const LISTED_COLUMNS = `hex(v.ord) AS ord, v.live, v.is_null, v.is_marker, hex(v.object_id) AS object_id, v.size, v.etag,
-  NULL AS sha256, v.checksums, v.checksum_type, v.part_count, v.metadata, NULL AS tags, NULL AS acl`;
+/** The columns that listings need: no tags and ACLs, and of the metadata only the owner. */
+export const LISTED = ['ord', 'is_null', 'is_marker', 'object_id', 'size', 'etag', 'checksums', 'checksum_type'].concat(
+  'part_count',
+  'metadata',
+);
+/** @param from the row that has them. */
+export const listedColumns = (from: string): string =>
+  `${LISTED.map((name) => (name === 'ord' || name === 'object_id' ? `hex(${from}.${name}) AS ${name}` : `${from}.${name}`)).join(', ')},
+  NULL AS sha256, NULL AS tags, NULL AS acl, NULL AS lock_mode, NULL AS retain_until, 0 AS legal_hold`;
 
 const NO_METADATA: ObjectMetadata = { headers: {}, user: {}, ownerId: null };
 const parseOr = <T>(text: string | number | null | undefined, otherwise: T): T =>
@@ -37,12 +43,46 @@ export function toVersionFacts(row: Row, isLatest: boolean): VersionFacts {
     metadata: parseOr(row.metadata, NO_METADATA),
     tags: parseOr<Readonly<Record<string, string>> | null>(row.tags, null),
     acl: row.acl as string | null,
+    lock: toLock(row),
   };
 }
 
-/** An extent as one JSON array, of `e` and its blob `l`. */
-export const EXTENT_JSON = `json_array(e.start, e.length, hex(e.blob_id), e.blob_start, l.size, e.crc32,
-  CASE WHEN e.crc32 IS NULL THEN hex(l.segments) ELSE '' END, l.locations, l.is_lost)`;
+/** Of a row of `version` or `upload`. */
+export const toLock = (row: Row): ObjectLock => ({
+  mode: row.lock_mode as ObjectLock['mode'],
+  retainUntilMs: row.retain_until as number | null,
+  isHeld: row.legal_hold === 1,
+});
+
+export const toLockRow = ({ mode, retainUntilMs, isHeld }: ObjectLock) => ({
+  lock_mode: mode,
+  retain_until: retainUntilMs,
+  legal_hold: isHeld ? 1 : 0,
+});
+
+/** The newest version of a name, or nothing if that is a marker. @param alias of a row of `version`. */
+export const isCurrent = (alias: string): string => `${isNewest(alias)} AND ${alias}.is_marker = 0`;
+export const isNewest = (alias: string): string =>
+  `${alias}.ord = (SELECT x.ord FROM version x WHERE x.bucket = ${alias}.bucket AND x.name = ${alias}.name ORDER BY x.ord LIMIT 1)`;
+
+/** Whether any object or part uses a blob. @param blob SQL of its id. */
+export const isReferenced = (blob: string): string => `(EXISTS (SELECT 1 FROM version v WHERE v.blob_id = ${blob})
+  OR EXISTS (SELECT 1 FROM extent e WHERE e.blob_id = ${blob}))`;
+
+/** An extent `e`, or a version `v` that is a range of one blob, as one JSON array. `l` is its blob. */
+const pieceJson = (
+  alias: string,
+  range: string,
+): string => `json_array(${range}, hex(${alias}.blob_id), ${alias}.blob_start,
+  l.size, ${alias}.crc32, CASE WHEN ${alias}.crc32 IS NULL THEN hex(l.segments) ELSE '' END, l.locations, l.is_lost)`;
+
+/** The place of the data of a version `v` as a JSON array of extents, at most `limit`. */
+export const extentsJson = (limit: number): string => `CASE
+  WHEN v.data IS NOT NULL OR v.size = 0 THEN '[]'
+  WHEN v.blob_id IS NOT NULL THEN
+    (SELECT json_array(${pieceJson('v', '0, v.size')}) FROM (SELECT 1) LEFT JOIN blob l ON l.blob_id = v.blob_id)
+  ELSE (SELECT json_group_array(json(j)) FROM (SELECT ${pieceJson('e', 'e.start, e.length')} AS j FROM extent e
+    LEFT JOIN blob l ON l.blob_id = e.blob_id WHERE e.object_id = v.object_id ORDER BY e.start LIMIT ${limit})) END`;
 
 export type ExtentRow = [number, number, string, number, number | null, number | null, string, number, number];
 

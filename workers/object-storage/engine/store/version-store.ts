@@ -4,10 +4,11 @@ import { prepare, statement } from '../../../shared/statement.ts';
 import { slotOf } from '../../domain/slots.ts';
 import { fromVersionOrder, toVersionOrder } from '../../domain/version-order.ts';
 import { databaseOf, type EngineContext } from '../model/context.ts';
-import type { StoredVersion, Unavailable } from '../model/contract.ts';
+import type { LockChange, StoredVersion, Unavailable } from '../model/contract.ts';
 import { SAFE_ORDER } from './commit-store.ts';
 import { readRows } from './database.ts';
 import { changeSql, versionKeySql } from './journal-store.ts';
+import { mayReplaceRetention } from './lock-sql.ts';
 
 type NameKey = { bucketId: string; name: string };
 
@@ -81,6 +82,38 @@ const setAttribute = (column: 'tags' | 'acl' | 'taken_down') =>
   statement<NameKey & { order: string; value: string | null }>(
     `UPDATE version SET ${column} = :value WHERE ${OF_NAME} AND ord = unhex(:order)`,
   );
+const refuseLockChange = statement<NameKey & { order: string } & Retention & { now: number }>(
+  `INSERT INTO guard(reason) SELECT 'object_locked' FROM version v WHERE v.bucket = (SELECT n FROM bucket WHERE bucket_id = :bucketId)
+   AND v.name = CAST(:name AS BLOB) AND v.ord = unhex(:order) AND NOT ${mayReplaceRetention('v', ':now')}`,
+);
+const setRetention = statement<NameKey & { order: string; mode: string | null; until: number | null }>(
+  `UPDATE version SET lock_mode = :mode, retain_until = :until WHERE ${OF_NAME} AND ord = unhex(:order)`,
+);
+const setLegalHold = statement<NameKey & { order: string; isHeld: number }>(
+  `UPDATE version SET legal_hold = :isHeld WHERE ${OF_NAME} AND ord = unhex(:order)`,
+);
+type Retention = { mode: string | null; until: number | null; bypasses: number };
+
+/** As `attributeStatements`; a guard refuses what Object Lock forbids. */
+export function lockStatements(
+  database: D1Database,
+  version: StoredVersion,
+  change: LockChange,
+  now: number,
+): D1PreparedStatement[] {
+  const { name, handle } = version;
+  const key = { bucketId: handle.bucketId, name, order: toVersionOrder(version.versionId) };
+  const first = prepare(database, refuseMovingSlot, { bucketId: handle.bucketId, slot: slotOf(name) });
+  const record = prepare(database, recordVersion, key);
+  if ('isHeld' in change) {
+    return [first, record, prepare(database, setLegalHold, { ...key, isHeld: change.isHeld ? 1 : 0 })];
+  }
+  const { mode, retainUntilMs: until } = change;
+  const bypasses = change.bypassesGovernance ? 1 : 0;
+  const guard = prepare(database, refuseLockChange, { ...key, mode, until, bypasses, now: Math.trunc(now) });
+  return [first, guard, record, prepare(database, setRetention, { ...key, mode, until })];
+}
+
 const SET_ATTRIBUTE = {
   tags: setAttribute('tags'),
   acl: setAttribute('acl'),

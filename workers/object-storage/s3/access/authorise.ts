@@ -138,6 +138,10 @@ function toConditionContext(request: S3Request, caller: Caller, now: number, res
     's3:x-amz-content-sha256': header('x-amz-content-sha256'),
   };
   for (const name of SELF_NAMED) context[`s3:${name}`] = header(name);
+  for (const name of LOCK_KEYS) context[`s3:${name}`] = header(`x-amz-${name}`);
+  const until = Date.parse(header('x-amz-object-lock-retain-until-date') ?? '');
+  if (!Number.isNaN(until))
+    context['s3:object-lock-remaining-retention-days'] = String(Math.ceil((until - now) / DAY_MS));
   if (request.method !== 'GET' && request.method !== 'HEAD') addWriteConditions(context, request);
   const tagging = headers.get('x-amz-tagging');
   if (tagging !== null) addRequestTags(context, new URLSearchParams(tagging));
@@ -173,6 +177,9 @@ function addWriteConditions(context: Context, { method, query, headers }: S3Requ
   context['s3:if-match'] = headers.get('if-match') ?? undefined;
   context['s3:if-none-match'] = headers.get('if-none-match') ?? undefined;
 }
+
+const DAY_MS = 86_400_000;
+const LOCK_KEYS = ['object-lock-legal-hold', 'object-lock-mode', 'object-lock-retain-until-date'];
 
 const SELF_NAMED = [
   'x-amz-acl',

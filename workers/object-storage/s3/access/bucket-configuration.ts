@@ -6,11 +6,13 @@ import type { CorsRule } from '../../domain/cors.ts';
 import type { Tag } from '../../domain/tagging.ts';
 import type { Bucket } from '../../engine/model/contract.ts';
 import { readAcl } from '../documents/acl-document.ts';
+import type { ObjectLockConfiguration } from '../documents/object-lock-documents.ts';
 
 export type ConfigurationKind =
   | 'acl'
   | 'cors'
   | 'encryption'
+  | 'objectLock'
   | 'ownership'
   | 'policy'
   | 'publicAccessBlock'
@@ -42,6 +44,12 @@ export function policyOf(bucket: Bucket): Policy | null {
   const policy = parsePolicy(JSON.parse(text), 'bucket');
   if (!policy.ok) throw new Error(`bucket ${bucket.bucketId} has a policy that does not parse: ${policy.error}`);
   return policy.value;
+}
+
+/** Null: the bucket has no Object Lock. */
+export function objectLockOf(bucket: Bucket): ObjectLockConfiguration | null {
+  const text = textOf(bucket, 'objectLock');
+  return text === null ? null : (JSON.parse(text) as ObjectLockConfiguration);
 }
 
 /** Read by `documents/encryption-document.ts`. */

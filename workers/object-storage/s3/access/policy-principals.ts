@@ -1,6 +1,6 @@
 /**
- * Checks the principals of a bucket policy that is to be stored. A policy that names nobody would grant or deny nothing, and
- * its owner would not notice.
+ * Checks the principals of a bucket policy before it is stored. A statement whose principals do not exist has no effect. Refusing it
+ * shows the mistake to the owner.
  *
  * Accepted are `*`, a user id, `arn:aws:iam::<user id>:root`, `arn:aws:iam::<user id>:user/<user id>` and
  * `arn:aws:iam:::user/<user id>`. There are no roles, services or federated users here.

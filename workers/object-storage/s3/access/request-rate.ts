@@ -1,12 +1,14 @@
 /** Request rates of object storage: per access key or token, per client of anonymous requests, and per bucket. */
 import { readClient, UNKNOWN_CLIENT } from '../../../identity/index.ts';
-import { admitRequest, RATE_PERIOD_SECONDS, type RatePolicy } from '../../../shared/request-rates.ts';
+import { admitRequest, RATE_POLICIES, type RatePolicy } from '../../../shared/request-rates.ts';
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { type S3Failure, s3Failure } from '../../domain/failure.ts';
 import type { Caller } from '../protocol/operation.ts';
 
 /** S3 clients retry SlowDown with a backoff. */
-const SLOW_DOWN = err(s3Failure('SlowDown', undefined, { headers: { 'retry-after': String(RATE_PERIOD_SECONDS) } }));
+const SLOW_DOWN = err(
+  s3Failure('SlowDown', undefined, { headers: { 'retry-after': String(RATE_POLICIES.access_key.periodSeconds) } }),
+);
 
 async function admit(env: Env, policy: RatePolicy, key: string): Promise<Result<null, S3Failure>> {
   return (await admitRequest(env, policy, key)) ? ok(null) : SLOW_DOWN;

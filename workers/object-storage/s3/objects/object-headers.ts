@@ -108,6 +108,20 @@ function withoutAwsChunked(value: string | null): string | null {
   return kept.length === 0 ? null : kept.join(', ');
 }
 
+const COMPRESSIONS = /\b(?:gzip|br|zstd|deflate)\b|\*/i;
+
+/**
+ * Forbids the edge to compress a body: without `no-transform`, a client that accepts gzip would get no Content-Length and a weak ETag.
+ * The stored Cache-Control stays as it is: HEAD and clients that accept no compression, such as the AWS SDKs, get exactly that value.
+ * https://developers.cloudflare.com/speed/optimization/content/compression/
+ */
+export function forbidTransformation(headers: Headers, acceptedEncodings: string): void {
+  if (!COMPRESSIONS.test(acceptedEncodings) || headers.has('content-encoding')) return;
+  const stored = headers.get('cache-control');
+  if (/\bno-transform\b/i.test(stored ?? '')) return;
+  headers.set('cache-control', stored === null ? 'no-transform' : `${stored}, no-transform`);
+}
+
 export const quoteEtag = (etag: string): string => `"${etag}"`;
 
 /**

@@ -8,6 +8,7 @@ import { PART_NUMBER_MAX, toS3Error } from '../protocol/engine-failures.ts';
 import type { VersionContext } from '../protocol/operation.ts';
 import { refuseEncryptionOfRead } from '../protocol/unsupported-headers.ts';
 import { quoteEtag, toChecksumHeaders, toObjectHeaders } from './object-headers.ts';
+import { addLockHeaders } from './object-lock.ts';
 import { requireObject } from './object-version.ts';
 
 export interface ObjectRead {
@@ -36,6 +37,7 @@ export async function prepareRead(context: VersionContext): Promise<Result<Objec
   if (refused) return err(refused);
   const { etag, modifiedAt, size } = version.value;
   const headers = toObjectHeaders(bucket, version.value);
+  addLockHeaders(context, version.value, headers);
   const decision = decideRead(readConditionsFrom(request.headers), { etag, lastModifiedMs: modifiedAt });
   if (decision === 'precondition_failed') return err(s3Failure('PreconditionFailed'));
   if (decision === 'not_modified') return err(notModified(headers));

@@ -2,18 +2,20 @@
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { type S3Failure, s3Failure } from '../../domain/failure.ts';
 import { parseTaggingHeader } from '../../domain/tagging.ts';
-import type { ObjectMetadata } from '../../engine/model/contract.ts';
+import type { ObjectLock, ObjectMetadata } from '../../engine/model/contract.ts';
 import { ownerOfUpload, readUploadAcl } from '../access/acl-request.ts';
 import { addRequestTags } from '../access/authorise.ts';
 import { toTagRecord } from '../documents/tag-document.ts';
 import type { AccessNeed, BucketContext } from '../protocol/operation.ts';
 import { parseObjectMetadata } from './object-headers.ts';
+import { readNewLock } from './object-lock.ts';
 
 export interface NewObject {
   readonly metadata: ObjectMetadata;
   readonly tags: Readonly<Record<string, string>> | null;
   /** Null: private to its owner. */
   readonly acl: string | null;
+  readonly lock?: ObjectLock;
 }
 
 export type UploadHeaders = { get(name: string): string | null; readonly names: readonly string[] };
@@ -49,7 +51,10 @@ export async function readNewObject(
     addRequestTags(requestTags, Object.entries(tagRecord));
     if (!mayAlso(context, 'PutObjectTagging', key, requestTags)) return err(s3Failure('AccessDenied'));
   }
-  return ok({ metadata: metadata.value, tags: tagRecord, acl: acl.value });
+  const lock = readNewLock(context, headers, key);
+  if (!lock.ok) return lock;
+  const locked = lock.value === null ? {} : { lock: lock.value };
+  return ok({ metadata: metadata.value, tags: tagRecord, acl: acl.value, ...locked });
 }
 
 const maySetAcl = (context: BucketContext, key: string, version: NonNullable<AccessNeed['version']>): boolean =>

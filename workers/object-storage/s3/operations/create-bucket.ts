@@ -25,9 +25,6 @@ export const createBucket: Operation = {
       return err(s3Failure('AccessDenied'));
     }
     if (!isBucketName(name)) return err(s3Failure('InvalidBucketName', undefined, { details: { BucketName: name } }));
-    if (request.headers.get('x-amz-bucket-object-lock-enabled')?.toLowerCase() === 'true') {
-      return err(s3Failure('NotImplemented', 'Object Lock is not implemented.'));
-    }
     if ((request.headers.get('x-amz-bucket-namespace') ?? 'global') !== 'global') {
       return err(s3Failure('NotImplemented', 'Bucket names are global here.'));
     }
@@ -35,14 +32,18 @@ export const createBucket: Operation = {
     if (!document.ok) return document;
     const { region, tags } = document.value;
     const owner: Owner = { id: caller.principal.userId, displayName: caller.principal.name };
+    const isLocked = request.headers.get('x-amz-bucket-object-lock-enabled')?.toLowerCase() === 'true';
     const configuration = await readConfiguration(context, owner);
     if (!configuration.ok) return configuration;
     const created = await engine.createBucket({
       name,
       ownerId: owner.id,
       region,
+      // Object Lock requires versioning and enables it (CreateBucket).
+      versioning: isLocked ? 'enabled' : 'never',
       configuration: {
         ...configuration.value,
+        ...(isLocked ? { objectLock: JSON.stringify({ defaultRetention: null }) } : {}),
         ...(tags.length === 0 ? {} : { tagging: JSON.stringify(tags) }),
       },
     });

@@ -1,5 +1,6 @@
 import { err, ok } from '../../../shared/result.ts';
 import { s3Failure } from '../../domain/failure.ts';
+import { bypassesGovernance } from '../objects/object-lock.ts';
 import { parseVersionId } from '../objects/object-version.ts';
 import { deleteUnderCondition, mayCompare, toDeleteCondition } from '../objects/write-conditions.ts';
 import { emptyAnswer } from '../protocol/answer.ts';
@@ -29,6 +30,7 @@ export const deleteObject: Operation = {
     if (!condition.ok) return condition;
     const deleted = await deleteUnderCondition(engine, bucket, {
       name: request.key,
+      bypassesGovernance: bypassesGovernance(context, request.key),
       ...(versionId.value === undefined ? {} : { versionId: versionId.value }),
       ...condition.value,
     });

@@ -4,6 +4,7 @@ import { type S3Failure, s3Failure } from '../../domain/failure.ts';
 import { checkKey } from '../../domain/naming.ts';
 import type { DeleteItem, DeleteOutcome } from '../../engine/model/contract.ts';
 import { readDocument } from '../bodies/document-body.ts';
+import { bypassesGovernance } from '../objects/object-lock.ts';
 import { parseVersionId } from '../objects/object-version.ts';
 import { mayCompare, settleMissing, toDeleteCondition } from '../objects/write-conditions.ts';
 import { xmlAnswer } from '../protocol/answer.ts';
@@ -96,6 +97,7 @@ function readEntry(context: BucketContext, object: XmlElement, key: string): Ent
     if (!condition.ok) return condition;
     return ok({
       name: key,
+      bypassesGovernance: bypassesGovernance(context, key),
       ...(versionId.value === undefined ? {} : { versionId: versionId.value }),
       ...condition.value,
     });

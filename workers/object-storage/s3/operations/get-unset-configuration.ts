@@ -36,7 +36,6 @@ const READS: Readonly<Record<Name, readonly [action: string, answer: Answer]>> =
   metadataTable: ['GetBucketMetadataTableConfiguration', 'MetadataConfigurationNotFound'],
   metrics: ['GetMetricsConfiguration', oneOfMany('ListMetricsConfigurationsResult')],
   notification: ['GetBucketNotification', () => xmlAnswer('NotificationConfiguration', '')],
-  'object-lock': ['GetBucketObjectLockConfiguration', 'ObjectLockConfigurationNotFoundError'],
   replication: ['GetReplicationConfiguration', 'ReplicationConfigurationNotFoundError'],
   requestPayment: [
     'GetBucketRequestPayment',

@@ -28,6 +28,7 @@ import { getBucketVersioning } from './get-bucket-versioning.ts';
 import { getObject } from './get-object.ts';
 import { getObjectAcl } from './get-object-acl.ts';
 import { getObjectAttributes } from './get-object-attributes.ts';
+import { getObjectLockConfiguration } from './get-object-lock-configuration.ts';
 import { getObjectLegalHold, getObjectRetention } from './get-object-retention.ts';
 import { getObjectTagging } from './get-object-tagging.ts';
 import { getPublicAccessBlock } from './get-public-access-block.ts';
@@ -51,6 +52,8 @@ import { putBucketTagging } from './put-bucket-tagging.ts';
 import { putBucketVersioning } from './put-bucket-versioning.ts';
 import { putObject } from './put-object.ts';
 import { putObjectAcl } from './put-object-acl.ts';
+import { putObjectLockConfiguration } from './put-object-lock-configuration.ts';
+import { putObjectLegalHold, putObjectRetention } from './put-object-retention.ts';
 import { putObjectTagging } from './put-object-tagging.ts';
 import { putPublicAccessBlock } from './put-public-access-block.ts';
 import { uploadPart } from './upload-part.ts';
@@ -87,6 +90,7 @@ export const OPERATIONS: Readonly<Record<S3Action, Operation>> = {
   GetObjectAcl: getObjectAcl,
   GetObjectAttributes: getObjectAttributes,
   GetObjectLegalHold: getObjectLegalHold,
+  GetObjectLockConfiguration: getObjectLockConfiguration,
   GetObjectRetention: getObjectRetention,
   GetObjectTagging: getObjectTagging,
   GetPublicAccessBlock: getPublicAccessBlock,
@@ -110,6 +114,9 @@ export const OPERATIONS: Readonly<Record<S3Action, Operation>> = {
   PutBucketVersioning: putBucketVersioning,
   PutObject: putObject,
   PutObjectAcl: putObjectAcl,
+  PutObjectLegalHold: putObjectLegalHold,
+  PutObjectLockConfiguration: putObjectLockConfiguration,
+  PutObjectRetention: putObjectRetention,
   PutObjectTagging: putObjectTagging,
   PutPublicAccessBlock: putPublicAccessBlock,
   PutUnsetConfiguration: putUnsetConfiguration,

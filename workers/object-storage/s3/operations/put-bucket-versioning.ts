@@ -1,5 +1,6 @@
 import { err, ok } from '../../../shared/result.ts';
 import { s3Failure } from '../../domain/failure.ts';
+import { objectLockOf } from '../access/bucket-configuration.ts';
 import { readDocument } from '../bodies/document-body.ts';
 import { emptyAnswer } from '../protocol/answer.ts';
 import { toS3Error } from '../protocol/engine-failures.ts';
@@ -20,6 +21,14 @@ export const putBucketVersioning: Operation = {
     }
     if (status === null) return err(s3Failure('IllegalVersioningConfigurationException'));
     if (status !== 'Enabled' && status !== 'Suspended') return err(s3Failure('MalformedXML'));
+    if (status === 'Suspended' && objectLockOf(bucket) !== null) {
+      return err(
+        s3Failure(
+          'InvalidBucketState',
+          'An Object Lock configuration is present on this bucket, so the versioning state cannot be changed.',
+        ),
+      );
+    }
     const set = await engine.setVersioning(bucket, status === 'Enabled' ? 'enabled' : 'suspended');
     return set.ok ? ok(emptyAnswer(200)) : err(toS3Error(set.error));
   },

@@ -16,7 +16,6 @@ const ACTIONS: Readonly<Record<Name, string>> = {
   logging: 'PutBucketLogging',
   metadataConfiguration: 'DeleteBucketMetadataTableConfiguration',
   notification: 'PutBucketNotification',
-  'object-lock': 'PutBucketObjectLockConfiguration',
   replication: 'PutReplicationConfiguration',
   requestPayment: 'PutBucketRequestPayment',
   website: 'PutBucketWebsite',

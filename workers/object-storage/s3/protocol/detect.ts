@@ -39,6 +39,7 @@ export type S3Action =
   | 'GetObjectAcl'
   | 'GetObjectAttributes'
   | 'GetObjectLegalHold'
+  | 'GetObjectLockConfiguration'
   | 'GetObjectRetention'
   | 'GetObjectTagging'
   | 'GetPublicAccessBlock'
@@ -62,6 +63,9 @@ export type S3Action =
   | 'PutBucketVersioning'
   | 'PutObject'
   | 'PutObjectAcl'
+  | 'PutObjectLegalHold'
+  | 'PutObjectLockConfiguration'
+  | 'PutObjectRetention'
   | 'PutObjectTagging'
   | 'PutPublicAccessBlock'
   | 'PutUnsetConfiguration'
@@ -86,6 +90,7 @@ const BUCKET_SUBRESOURCES: readonly (readonly [name: S3Subresource, methods: Met
   ['delete', { POST: 'DeleteObjects' }],
   ['encryption', { GET: 'GetBucketEncryption', PUT: 'PutBucketEncryption', DELETE: 'DeleteBucketEncryption' }],
   ['location', { GET: 'GetBucketLocation' }],
+  ['object-lock', { GET: 'GetObjectLockConfiguration', PUT: 'PutObjectLockConfiguration' }],
   [
     'ownershipControls',
     { GET: 'GetBucketOwnershipControls', PUT: 'PutBucketOwnershipControls', DELETE: 'DeleteBucketOwnershipControls' },
@@ -105,8 +110,8 @@ const BUCKET_SUBRESOURCES: readonly (readonly [name: S3Subresource, methods: Met
 const OBJECT_SUBRESOURCES: readonly (readonly [name: S3Subresource, methods: Methods])[] = [
   ['acl', { GET: 'GetObjectAcl', PUT: 'PutObjectAcl' }],
   ['attributes', { GET: 'GetObjectAttributes' }],
-  ['legal-hold', { GET: 'GetObjectLegalHold' }],
-  ['retention', { GET: 'GetObjectRetention' }],
+  ['legal-hold', { GET: 'GetObjectLegalHold', PUT: 'PutObjectLegalHold' }],
+  ['retention', { GET: 'GetObjectRetention', PUT: 'PutObjectRetention' }],
   ['tagging', { GET: 'GetObjectTagging', PUT: 'PutObjectTagging', DELETE: 'DeleteObjectTagging' }],
   ['uploads', { POST: 'CreateMultipartUpload' }],
 ];
@@ -122,7 +127,6 @@ export const UNSET_CONFIGURATIONS = [
   'logging',
   'metadataConfiguration',
   'notification',
-  'object-lock',
   'replication',
   'requestPayment',
   'website',
@@ -149,7 +153,6 @@ const UNIMPLEMENTED: readonly S3Subresource[] = [
   'annotation',
   'intelligent-tiering',
   'inventory',
-  'legal-hold',
   'metadataAnnotationTable',
   'metadataInventoryTable',
   'metadataJournalTable',
@@ -157,7 +160,6 @@ const UNIMPLEMENTED: readonly S3Subresource[] = [
   'metrics',
   'renameObject',
   'restore',
-  'retention',
   'select',
   'session',
   'torrent',
@@ -202,7 +204,7 @@ export function detectAction(request: DetectableRequest): Result<S3Action, S3Fai
 }
 
 const isRead = ({ method, key }: DetectableRequest, name: S3Subresource): boolean =>
-  method === 'GET' && (key === '' ? UNSET_READS : ['legal-hold', 'retention']).some((readable) => readable === name);
+  method === 'GET' && key === '' && UNSET_READS.some((readable) => readable === name);
 
 function detectUnset(request: DetectableRequest, name: S3Subresource): Result<S3Action, S3Failure> {
   const found = UNSET_METHODS[request.method];

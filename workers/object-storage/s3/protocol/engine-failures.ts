@@ -7,6 +7,7 @@ import type {
   ConditionError,
   CreateBucketError,
   DeleteBucketError,
+  LockError,
   ReadError,
   UploadError,
 } from '../../engine/model/contract.ts';
@@ -20,6 +21,7 @@ export type EngineError =
   | CompleteError
   | CreateBucketError
   | DeleteBucketError
+  | LockError
   | { readonly kind: 'refused'; readonly error: S3Failure };
 
 /** Thrown by the stream of an invalid body. */
@@ -39,6 +41,8 @@ export function toS3Error(error: EngineError): S3Failure {
       return s3Failure('NoSuchBucket');
     case 'precondition_failed':
       return s3Failure('PreconditionFailed');
+    case 'object_locked':
+      return s3Failure('AccessDenied', 'Access Denied because object protected by object lock.');
     case 'no_such_key':
       return s3Failure('NoSuchKey');
     case 'no_such_version':

@@ -23,6 +23,8 @@ export interface S3Request {
   readonly key: string;
   /** `/bucket/key`, for error documents. */
   readonly resource: string;
+  /** Accept-Encoding of the client. The edge shows the Worker a header of its own instead. */
+  readonly acceptedEncodings: string;
   readonly isSecure: boolean;
   /** `1.3`, or null if the server does not know it or the request came over http. */
   readonly tlsVersion: string | null;
@@ -60,6 +62,7 @@ export function parseS3Request(request: Request, options: RequestOptions): Resul
     hostBucket,
     key,
     resource: bucket === '' ? '/' : key === '' ? `/${bucket}` : `/${bucket}/${key}`,
+    acceptedEncodings: String(request.cf?.clientAcceptEncoding ?? request.headers.get('accept-encoding') ?? ''),
     isSecure: url?.[1] === 'https',
     tlsVersion: url?.[1] === 'https' ? readTlsVersion(request) : null,
     body: request.body,

@@ -31,16 +31,6 @@ export function refuseUnsupportedUpload(headers: Readable): S3Failure | null {
       details: { Header: 'x-amz-write-offset-bytes' },
     });
   }
-  const [mode, until] = [headers.get('x-amz-object-lock-mode'), headers.get('x-amz-object-lock-retain-until-date')];
-  if ((mode === null) !== (until === null)) {
-    return s3Failure(
-      'InvalidArgument',
-      'x-amz-object-lock-retain-until-date and x-amz-object-lock-mode must both be supplied',
-    );
-  }
-  if (mode !== null || headers.get('x-amz-object-lock-legal-hold') === 'ON') {
-    return s3Failure('InvalidRequest', 'Bucket is missing Object Lock Configuration');
-  }
   return refuseCustomerKey(headers);
 }
 

@@ -1,4 +1,4 @@
-/** JSON schemas of passkeys: the JSON forms of WebAuthn Level 3 §5.1.8 and §5.1.9, and the stored passkey. */
+/** JSON of passkeys: the JSON forms of WebAuthn Level 3 §5.1.8 and §5.1.9, and the stored passkey. */
 import { z } from '@hono/zod-openapi';
 
 const base64Url = (max: number) =>
@@ -79,3 +79,20 @@ export const requestOptionsSchema = z
   .openapi('PasskeyRequestOptions');
 
 export type Passkey = z.infer<typeof passkeySchema>;
+
+export const passkeyParams = z.object({ passkey_id: z.string().max(1400) });
+
+/** A stored passkey, with times in milliseconds since 1970 UTC. */
+interface StoredPasskey {
+  readonly passkeyId: string;
+  readonly name: string;
+  readonly createdAt: number;
+  readonly lastUsedAt: number | null;
+}
+
+export const toPasskeyJson = ({ passkeyId, name, createdAt, lastUsedAt }: StoredPasskey): Passkey => ({
+  passkey_id: passkeyId,
+  name,
+  created_at: new Date(createdAt).toISOString(),
+  last_used_at: lastUsedAt === null ? null : new Date(lastUsedAt).toISOString(),
+});

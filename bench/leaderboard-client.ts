@@ -1,0 +1,30 @@
+/** Shared by the benchmarks of the leaderboard: a token, figures, processor time of the server. */
+import { readFileSync } from 'node:fs';
+import { BENCH_ROOT_TOKEN } from './servers.ts';
+
+export async function makeToken(url: string): Promise<string> {
+  const response = await fetch(`${url}/v1/iam/tokens`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${BENCH_ROOT_TOKEN}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'bench', scopes: ['scores:write'] }),
+  });
+  return ((await response.json()) as { token: string }).token;
+}
+
+export function percentile(values: readonly number[], percent: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))] ?? Number.NaN;
+}
+
+/** Process ids of this process's children. */
+export function listChildren(): string[] {
+  return readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').split(' ').filter(Boolean);
+}
+
+/** Processor time of processes so far. Linux counts in hundredths of a second. */
+export function readCpuMs(pids: readonly string[]): number {
+  return pids.reduce((sum, pid) => {
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+    return sum + (Number(fields[11]) + Number(fields[12])) * 10;
+  }, 0);
+}

@@ -1,0 +1,88 @@
+/**
+ * Sends the top list to the views of a season when it changes, at most every 100 ms. Nothing waits for a view. A view that
+ * nobody reads says so and is forgotten; it registers again with its next reader.
+ */
+import { PUSH_INTERVAL_MS, type TopList } from '../../workers/leaderboard/domain/board.ts';
+import { viewStub, within } from '../../workers/leaderboard/objects.ts';
+import { logError } from '../../workers/shared/log.ts';
+import type { SnapshotStore } from './snapshot-store.ts';
+
+const NEWS_MS = 5_000;
+const RETRY_MS = 1_000;
+
+interface View {
+  readonly name: string;
+  isBusy: boolean;
+  /** The list changed while it was busy. */
+  isBehind: boolean;
+}
+
+export class ViewFeed {
+  readonly #env: Env;
+  readonly #store: SnapshotStore;
+  readonly #season: string;
+  readonly #read: () => TopList;
+  readonly #views: Map<string, View>;
+  #isPlanned = false;
+
+  constructor(env: Env, store: SnapshotStore, season: string, read: () => TopList) {
+    this.#env = env;
+    this.#store = store;
+    this.#season = season;
+    this.#read = read;
+    this.#views = new Map(store.readViews().map((name) => [name, { name, isBusy: false, isBehind: false }]));
+  }
+
+  register(name: string): void {
+    if (this.#views.has(name)) return;
+    this.#views.set(name, { name, isBusy: false, isBehind: false });
+    this.#store.addView(name);
+  }
+
+  /** Schedules a push after a change. */
+  plan(): void {
+    if (this.#isPlanned || this.#views.size === 0) return;
+    this.#isPlanned = true;
+    setTimeout(() => {
+      this.#isPlanned = false;
+      const list = this.#read();
+      for (const view of this.#views.values()) void this.#send(view, list);
+    }, PUSH_INTERVAL_MS);
+  }
+
+  /** Ends all connections of viewers. */
+  async end(): Promise<void> {
+    const names = [...this.#views.keys()];
+    await Promise.allSettled(names.map((name) => within(name, NEWS_MS, viewStub(this.#env, this.#season, name).end())));
+    for (const name of names) this.#forget(name);
+  }
+
+  async #send(view: View, list: TopList): Promise<void> {
+    if (view.isBusy) {
+      view.isBehind = true;
+      return;
+    }
+    view.isBusy = true;
+    try {
+      const isRead = await within(
+        view.name,
+        NEWS_MS,
+        viewStub(this.#env, this.#season, view.name).news(this.#season, list),
+      );
+      if (!isRead) this.#forget(view.name);
+    } catch (error) {
+      logError('leaderboard_view_unavailable', error, { season: this.#season, view: view.name });
+      view.isBehind = true;
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    }
+    view.isBusy = false;
+    if (!view.isBehind) return;
+    view.isBehind = false;
+    this.plan();
+  }
+
+  #forget(name: string): void {
+    this.#views.delete(name);
+    this.#store.removeView(name);
+  }
+}

@@ -1,0 +1,124 @@
+/**
+ * The object of one view: a season as seen from one region. Serves top lists, distributions and live viewers near their
+ * readers. The season sends it each change of the top list while somebody reads.
+ *
+ * By design: it stores nothing. A list in memory is served until it is a second old, then pulled from the season.
+ */
+import { DurableObject } from 'cloudflare:workers';
+import { isStale, type TopList, type ViewAddress } from '../../workers/leaderboard/domain/board.ts';
+import type { Distribution } from '../../workers/leaderboard/domain/distribution.ts';
+import { toFirstPage, toListJson } from '../../workers/leaderboard/domain/standings-json.ts';
+import { seasonStub } from '../../workers/leaderboard/objects.ts';
+import { createClock } from '../../workers/shared/clock.ts';
+import { callInTrace } from '../../workers/shared/invocation.ts';
+import { answerClose } from '../../workers/shared/web-socket.ts';
+import { Viewers } from './viewers.ts';
+
+/** Shortest time between two pulls for reads that want no newer list. A silent shard makes every list look old. */
+const PULL_INTERVAL_MS = 100;
+/** A view without viewers and readers for this time gets no changes. */
+const UNUSED_MS = 10_000;
+
+interface Kept<T> {
+  readonly at: number;
+  readonly value: T;
+}
+
+export class LeaderboardView extends DurableObject<Env> {
+  readonly #now: () => number;
+  readonly #viewers: Viewers;
+  #list: TopList | null = null;
+  #pull: Promise<TopList> | undefined;
+  #pulledAt = 0;
+  #usedAt = 0;
+  /** By the number of ranges. */
+  readonly #distributions = new Map<number, Kept<Distribution>>();
+
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(ctx, env);
+    this.#now = createClock(env);
+    this.#viewers = new Viewers(ctx);
+  }
+
+  /** @param minAsOf the list is as of this time or later, if the season can. 0: any. */
+  async top(address: ViewAddress, limit: number, minAsOf: number): Promise<TopList> {
+    const { entries, ...rest } = await this.#read(address, minAsOf);
+    return { ...rest, entries: entries.slice(0, limit) };
+  }
+
+  /** The players in each of at most `rangesMax` ranges of scores. */
+  async distribution(address: ViewAddress, rangesMax: number): Promise<Distribution> {
+    const known = this.#distributions.get(rangesMax);
+    const at = this.#now();
+    if (known !== undefined && !isStale(known.at, at)) return known.value;
+    const { season, shards } = address;
+    const value = await seasonStub(this.env, season).distribution({ season, shards }, rangesMax);
+    this.#distributions.set(rangesMax, { at, value });
+    return value;
+  }
+
+  /** Opens a viewer's connection. Parameters: `?season=&shards=&view=&limit=&client=&per_client=`. */
+  override async fetch(request: Request): Promise<Response> {
+    const query = new URL(request.url).searchParams;
+    const text = (name: string) => query.get(name) ?? '';
+    const address = { season: text('season'), shards: Number(text('shards')), view: text('view') };
+    const viewer = { limit: Number(text('limit')), client: text('client'), perClient: Number(text('per_client')) };
+    const list = await this.#read(address, 0);
+    return this.#viewers.open(request, viewer, toLiveList(address.season, list, viewer.limit));
+  }
+
+  /** A changed list from the season. @returns whether somebody reads this view. */
+  async news(season: string, list: TopList): Promise<boolean> {
+    this.#list = list;
+    this.#pulledAt = this.#now();
+    this.#viewers.send((limit) => toLiveList(season, list, limit));
+    return this.#viewers.count > 0 || Math.abs(this.#now() - this.#usedAt) < UNUSED_MS;
+  }
+
+  /** The season is over. */
+  async end(): Promise<void> {
+    this.#viewers.closeAll();
+  }
+
+  async inTrace(traceId: string, method: string, args: unknown[]): Promise<unknown> {
+    return callInTrace(this, this.env, traceId, method, args);
+  }
+
+  /** Ignores messages of viewers. `ping` is answered without waking the object. */
+  override webSocketMessage(): void {}
+
+  override webSocketClose(socket: WebSocket, code: number, reason: string): void {
+    this.#viewers.remove(socket);
+    answerClose(socket, code, reason);
+  }
+
+  override webSocketError(socket: WebSocket): void {
+    this.#viewers.remove(socket);
+  }
+
+  async #read(address: ViewAddress, minAsOf: number): Promise<TopList> {
+    const now = this.#now();
+    this.#usedAt = now;
+    const list = this.#list;
+    const isPulled = Math.abs(now - this.#pulledAt) < PULL_INTERVAL_MS;
+    if (list !== null && list.asOf >= minAsOf && (isPulled || !isStale(list.asOf, now))) return list;
+    // A pull under way may have begun before the time that the caller asks for.
+    if (minAsOf > 0) return this.#pullList(address, minAsOf);
+    this.#pull ??= this.#pullList(address, 0).finally(() => {
+      this.#pull = undefined;
+    });
+    return this.#pull;
+  }
+
+  async #pullList({ season, shards, view }: ViewAddress, minAsOf: number): Promise<TopList> {
+    const list = await seasonStub(this.env, season).watch({ season, shards }, view, minAsOf);
+    this.#pulledAt = this.#now();
+    if (this.#list === null || list.asOf >= this.#list.asOf) this.#list = list;
+    return list;
+  }
+}
+
+function toLiveList(season: string, list: TopList, limit: number) {
+  const json = toListJson(season, toFirstPage(list, limit));
+  return { message: JSON.stringify(json), shown: JSON.stringify(json.data) };
+}

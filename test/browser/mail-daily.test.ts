@@ -1,0 +1,241 @@
+/** What people do every day in mail: the list, a conversation with an answer at its end, keys, and the phone. */
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { awaitMessage, listFolder, type MailUser, registerUser } from '../support/mail.ts';
+import { startServer, type TestServer } from '../support/server.ts';
+import { eventually, expectAccessible, hasChromium, launchChromium, type Tab } from './chromium.ts';
+import { deliver, importLetters, letter, messageText, openRow, row, signIn, subjects } from './mail-page.ts';
+
+/** A conversation of Dennis and the user, oldest message first. */
+const conversation = (user: MailUser, count: number): string[] =>
+  Array.from({ length: count }, (_, at) =>
+    [
+      `From: Dennis Ritchie <dennis@outside.test>`,
+      `To: ${user.email}`,
+      `Subject: ${at > 0 ? 'Re: ' : ''}Pointers`,
+      `Date: Sat, 10 Jan 2026 1${at}:00:00 +0000`,
+      `Message-ID: <pointer${at}@outside.test>`,
+      ...(at > 0 ? [`In-Reply-To: <pointer${at - 1}@outside.test>`] : []),
+      '',
+      `Thought ${at}.`,
+      ...(at > 0 ? ['', 'On Saturday Dennis wrote:', `> Thought ${at - 1}.`, '> More words.'] : []),
+    ].join('\n'),
+  );
+
+describe.skipIf(!hasChromium)('mail every day', () => {
+  let server: TestServer;
+  let browser: Browser;
+  beforeAll(async () => {
+    const vars = { MAIL_HOLD_SECONDS: '0', REGISTRATION: 'open' };
+    [server, browser] = await Promise.all([startServer({ vars }), launchChromium()]);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await server?.[Symbol.asyncDispose]();
+  });
+
+  const text = (page: Page) => page.getByRole('textbox', { name: 'Message' });
+  async function open(
+    name: string,
+    letters: (user: MailUser) => string[],
+    options = {},
+  ): Promise<Tab & { user: MailUser }> {
+    const user = await registerUser(server, name);
+    await importLetters(server, user, letters(user));
+    return { ...(await signIn(server, browser, user, options)), user };
+  }
+
+  it('shows “me”, the count and the answered mark in the row as soon as a reply is sent', async () => {
+    const { page, user, troubles } = await open('replier', () => []);
+    await deliver(server, user, letter(user, 'Supper', 'Are you coming?'));
+    await row(page, 'Supper').waitFor();
+    expect(await row(page, 'Supper').locator('.people').innerText()).toBe('Carol');
+    await openRow(page, 'Supper');
+    await messageText(page, 'Are you coming?').waitFor();
+    await page.keyboard.press('r');
+    await text(page).waitFor();
+    await page.keyboard.type('Yes!');
+    await page.keyboard.press('Control+Enter');
+    await eventually(() => row(page, 'Supper').locator('.people').innerText()).toBe('Carol, me');
+    await row(page, 'Supper').getByRole('img', { name: 'You answered last' }).waitFor();
+    expect(await row(page, 'Supper').locator('.count').innerText()).toBe('2');
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
+  it('groups the list by days, and acts on a row under the pointer without opening it', async () => {
+    const { page, user, troubles } = await open('lister', (to) => [letter(to, 'Old one', 'Long ago.')]);
+    await deliver(server, user, letter(user, 'New one', 'Just now.'));
+    await row(page, 'New one').waitFor();
+    expect(await page.locator('.day-head').allInnerTexts()).toEqual(['Today', 'January 2026']);
+    await row(page, 'Old one').hover();
+    await row(page, 'Old one').getByRole('button', { name: 'Mark as read' }).click();
+    await eventually(() => row(page, 'Old one').getAttribute('class')).not.toContain('unread');
+    await row(page, 'Old one').getByRole('button', { name: 'Archive' }).click();
+    await eventually(() => subjects(page)).toEqual(['New one']);
+    expect(await page.locator('.day-head').allInnerTexts()).toEqual(['Today']);
+    expect(await page.locator('article.message').count()).toBe(0);
+    await row(page, 'New one').hover();
+    await row(page, 'New one').getByRole('button', { name: 'Delete' }).click();
+    await page.getByText('Your inbox is empty.').waitFor();
+    await eventually(async () => (await listFolder(server, user, 'archive')).length).toBe(1);
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
+  it('goes to folders with g and a letter, and through the messages with n and p', async () => {
+    const { page, troubles } = await open('keyed', (user) => conversation(user, 2));
+    await row(page, 'Pointers').waitFor();
+    await page.keyboard.press('g');
+    await page.keyboard.press('t');
+    await page.getByRole('region', { name: 'Sent' }).waitFor();
+    await page.keyboard.press('g');
+    await page.keyboard.press('i');
+    await row(page, 'Pointers').waitFor();
+    // An unknown pair does nothing, and its second key is not a key of its own.
+    await page.keyboard.press('g');
+    await page.keyboard.press('x');
+    await page.keyboard.press('*');
+    await page.keyboard.press('a');
+    await page.getByText('1 selected').waitFor();
+    await page.keyboard.press('j');
+    await messageText(page, 'Thought 1.').first().waitFor();
+    const focusedCard = () =>
+      page.evaluate(() =>
+        [...document.querySelectorAll('.message')].findIndex((one) => one.contains(document.activeElement)),
+      );
+    await page.keyboard.press('n');
+    await eventually(focusedCard).toBe(0);
+    await page.keyboard.press('n');
+    await eventually(focusedCard).toBe(1);
+    await page.keyboard.press('p');
+    await eventually(focusedCard).toBe(0);
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
+  it('folds read messages and quotes of a conversation, and unfolds them on request', async () => {
+    const { page, user, troubles } = await open('folder', (to) => conversation(to, 6));
+    const ids = (await listFolder(server, user, 'inbox')).map((message: { id: string }) => message.id);
+    await server.call('POST', '/v1/messages/batch', { message_ids: ids, is_read: true }, user.token);
+    await openRow(page, 'Pointers');
+    const earlier = page.getByRole('button', { name: '4 earlier messages' });
+    await earlier.waitFor();
+    await expectAccessible(page);
+    expect(await page.locator('article.message').count()).toBe(2);
+    const last = page.locator('article.message').last();
+    expect(await last.getByText('More words.').count()).toBe(0);
+    await last.getByRole('button', { name: 'Quoted text' }).click();
+    await last.getByText('More words.').waitFor();
+    await earlier.click();
+    await eventually(() => page.locator('article.message').count()).toBe(6);
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
+  it('folds the quote at the end of HTML mail, and no other quotation', async () => {
+    const html = 'Content-Type: text/html; charset=utf-8\n';
+    const { page, troubles } = await open('quoted', (user) => [
+      letter(
+        user,
+        'Answer',
+        '<blockquote>A poem</blockquote><p>Agreed.</p><div>On Friday Ann wrote:</div><blockquote>Shall we?</blockquote>',
+        html,
+      ),
+      letter(user, 'Poems', '<p>My favourite:</p><blockquote>Roses</blockquote><p>Good?</p>', html),
+    ]);
+    const frame = page.frameLocator('iframe.message-frame');
+    await openRow(page, 'Answer');
+    await frame.getByText('Agreed.').waitFor();
+    await frame.getByText('A poem').waitFor();
+    expect(await frame.getByText('Shall we?').isVisible()).toBe(false);
+    await page.getByRole('button', { name: 'Quoted text' }).click();
+    await frame.getByText('Shall we?').waitFor();
+    await openRow(page, 'Poems');
+    await frame.getByText('Roses').waitFor();
+    expect(await page.getByRole('button', { name: 'Quoted text' }).count()).toBe(0);
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
+  it('writes a reply at the end of its conversation, and in a window after the user leaves it', async () => {
+    const { page, user, troubles } = await open('writer', (to) => [
+      ...conversation(to, 2),
+      letter(to, 'Other', 'Else.'),
+    ]);
+    await openRow(page, 'Pointers');
+    await messageText(page, 'Thought 1.').first().waitFor();
+    await page.getByRole('button', { name: 'Reply', exact: true }).click();
+    const inline = page.locator('.reader .compose');
+    await inline.waitFor();
+    await eventually(() => page.evaluate(() => document.activeElement?.matches('.compose textarea'))).toBe(true);
+    await page.keyboard.type('My thought.');
+    await expectAccessible(page);
+    await openRow(page, 'Other');
+    await messageText(page, 'Else.').waitFor();
+    await inline.waitFor({ state: 'detached' });
+    await eventually(() => text(page).inputValue()).toContain('My thought.');
+    await openRow(page, 'Pointers');
+    await inline.waitFor();
+    await page.getByRole('button', { name: 'Write in a window' }).click();
+    await inline.waitFor({ state: 'detached' });
+    await text(page).focus();
+    await page.keyboard.press('Control+Enter');
+    const sent = await awaitMessage(server, user, 'sent', 'Re: Pointers');
+    expect(sent.body).toContain('My thought.');
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
+  it('shows the original of a message, with a download', async () => {
+    const { page, troubles } = await open('curious', (user) => conversation(user, 1));
+    await openRow(page, 'Pointers');
+    await page.getByRole('button', { name: 'Details' }).click();
+    await page.getByRole('button', { name: 'Show original' }).click();
+    const original = page.getByRole('dialog', { name: 'Original message' });
+    await original.getByText('Message-ID: <pointer0@outside.test>').waitFor();
+    await expectAccessible(page);
+    const download = page.waitForEvent('download');
+    await original.getByRole('link', { name: 'Download as .eml' }).click();
+    expect((await download).suggestedFilename()).toMatch(/\.eml$/);
+    await page.keyboard.press('Escape');
+    await original.waitFor({ state: 'detached' });
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
+  it('works with a thumb: a bar at the bottom of the conversation, and a list that is pulled down to refresh', async () => {
+    const phone = { viewport: { width: 390, height: 760 }, hasTouch: true, isMobile: true };
+    const { page, user, troubles } = await open('thumb', (to) => conversation(to, 1), phone);
+    await row(page, 'Pointers')
+      .getByRole('button', { name: /Pointers/ })
+      .tap();
+    const bar = page.getByRole('toolbar', { name: 'Conversation' });
+    await bar.waitFor();
+    const box = await bar.boundingBox();
+    expect((box?.y ?? 0) + (box?.height ?? 0)).toBeGreaterThanOrEqual(759);
+    await expectAccessible(page);
+    await bar.getByRole('button', { name: 'Reply' }).tap();
+    await text(page).waitFor();
+    await page.keyboard.press('Escape');
+    await page.locator('.compose').waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Back' }).tap();
+    // Mail that arrives while the page does not hear of it.
+    await page.routeWebSocket(/.*/, (socket) => socket.close());
+    await page.route('**/v1/events*', (route) => route.abort());
+    await page.reload();
+    await row(page, 'Pointers').waitFor();
+    await deliver(server, user, letter(user, 'Pulled', 'In sight.'));
+    await awaitMessage(server, user, 'inbox', 'Pulled');
+    const client = await page.context().newCDPSession(page);
+    const touch = (type: 'touchStart' | 'touchMove' | 'touchEnd', y: number) =>
+      client.send('Input.dispatchTouchEvent', { type, touchPoints: type === 'touchEnd' ? [] : [{ x: 200, y }] });
+    await touch('touchStart', 200);
+    for (const y of [230, 280, 340]) await touch('touchMove', y);
+    await page.getByText('Release to refresh').waitFor();
+    await touch('touchEnd', 340);
+    await row(page, 'Pulled').waitFor();
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+});

@@ -1,0 +1,104 @@
+/** Writes that copies of DIRECTORY authorised: the commit finds every change and revocation that the shard knows of. */
+import { env } from 'cloudflare:test';
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { AuthorizationProof, Bucket, Engine } from '../../../workers/object-storage/engine/model/contract.ts';
+import { err, ok } from '../../../workers/shared/result.ts';
+import { type FaultPlan, faultyBucket, faultyDatabase } from './faults.ts';
+import { expectContent, failure, METADATA, makeBucket, makeEngine, patternOf, value, wipe } from './harness.ts';
+
+beforeEach(wipe);
+
+const REFUSED = 'access was revoked';
+type Proof = AuthorizationProof<typeof REFUSED>;
+
+const know = (bucket: Bucket, generation: number | null) =>
+  env.OBJECTS_0.prepare('UPDATE bucket SET generation = ?2 WHERE bucket_id = ?1')
+    .bind(bucket.bucketId, generation)
+    .run();
+const knowIdentity = (generation: number) =>
+  env.OBJECTS_0.prepare('INSERT OR REPLACE INTO identity(one, generation) VALUES (1, ?1)').bind(generation).run();
+
+/** Puts `x` with generations 5 and 7. @returns the result, and how often the write was authorised again. */
+async function putProven(engine: Engine, bucket: Bucket, content: Uint8Array, changed: Partial<Proof> = {}) {
+  let renewals = 0;
+  const renew: Proof['renew'] = async () => {
+    renewals++;
+    return changed.renew ? await changed.renew() : ok({ metadata: METADATA, tags: { from: 'the primary' } });
+  };
+  const proof: Proof = { generation: 5, identityGeneration: 7, ...changed, renew };
+  const size = content.length;
+  const result = await engine.putObject({ bucket, name: 'x', body: content, size, metadata: METADATA, proof });
+  return { result, renewals };
+}
+
+describe.each([
+  ['inline', patternOf(500)],
+  ['in a blob', patternOf(20_000)],
+] as const)('a write of bytes that are stored %s', (_, content) => {
+  test.each([
+    ['what the shard knows', 5, 7, {}, 0],
+    ['less than the copies', 4, 6, {}, 0],
+    ['a later change of the bucket', 6, 7, {}, 1],
+    ['a later revocation', 5, 8, {}, 1],
+    ['both', 6, 8, {}, 1],
+    ['no generation of the bucket, after a rebuild', null, 7, {}, 1],
+    ['no revocations, after a rebuild', 5, null, {}, 1],
+    ['a later revocation, for an anonymous write', 5, 8, { identityGeneration: null }, 0],
+  ] as const)('is authorised again if the shard knows %s', async (_, generation, identity, changed, expected) => {
+    const { engine } = makeEngine();
+    const bucket = await makeBucket(engine);
+    await know(bucket, generation);
+    if (identity !== null) await knowIdentity(identity);
+    const { result, renewals } = await putProven(engine, bucket, content, changed);
+    expect(value(result).tags).toEqual(expected === 1 ? { from: 'the primary' } : null);
+    expect(renewals).toBe(expected);
+    await expectContent(engine, bucket, 'x', content);
+  });
+
+  test('stores nothing if it is not authorised any more', async () => {
+    const { engine, context, settle } = makeEngine();
+    const bucket = await makeBucket(engine);
+    await know(bucket, 6);
+    await knowIdentity(7);
+    const { result } = await putProven(engine, bucket, content, { renew: async () => err(REFUSED) });
+    expect(failure(result)).toEqual({ kind: 'refused', error: REFUSED });
+    expect(failure(await engine.getVersion(bucket, 'x'))).toEqual({ kind: 'no_such_key' });
+    await settle();
+    for (const location of context.locations) expect((await location.list({ prefix: 'blobs/' })).objects).toEqual([]);
+  });
+
+  test('is never stored after an acknowledged change, whichever call the change precedes', async () => {
+    let refused = 0;
+    for (let at = 0; ; at++) {
+      await wipe();
+      const plan: FaultPlan = { at, how: 'meanwhile', calls: 0, hit: null };
+      const { engine } = makeEngine();
+      const bucket = await makeBucket(engine);
+      await know(bucket, 5);
+      await knowIdentity(7);
+      let isChanged = false;
+      plan.meanwhile = async () => {
+        await (at % 2 === 0 ? know(bucket, 6) : knowIdentity(8));
+        isChanged = true;
+      };
+      const watched = makeEngine({
+        bindings: {
+          OBJECTS_0: faultyDatabase(env.OBJECTS_0, plan),
+          BLOBS: faultyBucket(env.BLOBS, plan),
+          BLOBS_2: faultyBucket(env.BLOBS_2, plan),
+        },
+      });
+      const { result } = await putProven(watched.engine, bucket, content, { renew: async () => err(REFUSED) });
+      await watched.settle();
+      if (plan.hit === null) {
+        expect(result.ok).toBe(true);
+        break;
+      }
+      expect(isChanged).toBe(true);
+      // Calls after the commit are of the removal of a refused body.
+      expect(failure(result)).toEqual({ kind: 'refused', error: REFUSED });
+      refused++;
+    }
+    expect(refused).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,11 @@
+import { expect, it } from 'vitest';
+import { judgeDatabase } from '../../../workers/shared/probe-store.ts';
+
+const migrations = ['0000_initial.sql'];
+
+it('warns of a database that is more than 70% full', () => {
+  expect(judgeDatabase('OBJECTS_3', { migrations, sizeBytes: 7_000_000_000 })).toEqual([]);
+  expect(judgeDatabase('OBJECTS_3', { migrations, sizeBytes: 7_250_000_000 })).toEqual([
+    { isSick: false, message: 'is 72% full: see "A database is getting full" in docs/operations.md' },
+  ]);
+});

@@ -1,0 +1,164 @@
+/**
+ * `GET /v1/metrics` (on APP_HOST also `GET /metrics`): counters of this day and gauges of the stores, for Prometheus. Each day, the
+ * cost of the day before is estimated.
+ */
+import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import type { Context } from 'hono';
+import { COLLECTOR_NAMES, createCollectorStore } from '../collectors/store.ts';
+import { authorizeFirst, requireOperator } from '../identity/index.ts';
+import { listStores } from '../shared/bindings.ts';
+import { createClock } from '../shared/clock.ts';
+import type { Counter } from '../shared/counters.ts';
+import { createJsonApi, type JsonApiEnv, problemResponses, unchecked } from '../shared/json-api.ts';
+import { logError, logInfo } from '../shared/log.ts';
+import { estimateDollars } from '../shared/prices.ts';
+import { readDatabaseState } from '../shared/probe-store.ts';
+import { settingsOf } from '../shared/settings.ts';
+import { readCounters } from './counter-store.ts';
+import { type Metric, OPEN_METRICS_TYPE, PROMETHEUS_TYPE, toExposition } from './exposition.ts';
+
+const DAY_MS = 86_400_000;
+
+/** Gauges of a product. */
+export type ReadGauges = (env: Env) => Promise<Metric[]>;
+
+const gauge = (name: string, help: string, samples: Metric['samples']): Metric => ({
+  name,
+  type: 'gauge',
+  help,
+  samples,
+});
+
+/** A store that does not answer has no size. */
+async function readDatabaseSizes(env: Env): Promise<Metric> {
+  const sizes = await Promise.all(
+    [...listStores(env).databases].map(async ([database, binding]) => {
+      const state = await readDatabaseState(binding).catch(() => null);
+      return state === null ? [] : [{ labels: { database }, value: state.sizeBytes }];
+    }),
+  );
+  return gauge('tessera_database_bytes', 'Size of a D1 database. It ends at 10 GB.', sizes.flat());
+}
+
+async function readCollectors(env: Env): Promise<Metric> {
+  const samples = await Promise.all(
+    COLLECTOR_NAMES.map(async (collector) => {
+      const { alarm } = await createCollectorStore(env.DIRECTORY, collector).read();
+      return { labels: { collector }, value: alarm === null ? 0 : 1 };
+    }),
+  );
+  return gauge('tessera_collector_alarm', '1 if a collector stopped and waits for an operator.', samples);
+}
+
+const sumOperations = (counters: readonly Counter[]): Record<string, number> => {
+  const counts: Record<string, number> = {};
+  for (const { name, label, count } of counters)
+    if (name === 'operations') counts[label] = (counts[label] ?? 0) + count;
+  return counts;
+};
+
+function toCounterMetrics(counters: readonly Counter[]): Metric[] {
+  const of = (wanted: Counter['name']) => counters.filter(({ name }) => name === wanted);
+  const operations = of('operations').map(({ label, outcome, count, ms }) => ({
+    operation: label,
+    outcome,
+    count,
+    ms,
+  }));
+  return [
+    {
+      name: 'tessera_operations',
+      type: 'counter',
+      help: 'Operations of this day (UTC) by outcome: ok, refused (4xx) or failed (5xx).',
+      samples: operations.map(({ count, ms: _, ...labels }) => ({ labels, value: count })),
+    },
+    {
+      name: 'tessera_operation_seconds',
+      type: 'counter',
+      help: 'Time until the answer began, of all operations of this day together.',
+      samples: operations.map(({ count: _, ms, ...labels }) => ({ labels, value: ms / 1000 })),
+    },
+    {
+      name: 'tessera_errors',
+      type: 'counter',
+      help: 'Log lines of level error of this day, by event.',
+      samples: of('errors').map(({ label, count }) => ({ labels: { event: label }, value: count })),
+    },
+    gauge('tessera_cost_estimate_dollars', 'Estimated cost of the operations of this day, without stored bytes.', [
+      { labels: {}, value: estimateDollars(sumOperations(counters)) },
+    ]),
+  ];
+}
+
+/** Without counters, the gauges are still right. */
+async function readCountersSafely(env: Env, now: number): Promise<readonly Counter[] | null> {
+  try {
+    return await readCounters(env, now - (now % DAY_MS), now);
+  } catch (error) {
+    logError('counters_read_failed', error);
+    return null;
+  }
+}
+
+/** @param readGauges of the products that are served. */
+export function createMetricsApi(readGauges: ReadGauges): OpenAPIHono<JsonApiEnv> {
+  const api = createJsonApi();
+  const guard = authorizeFirst(requireOperator);
+  const answer = async (c: Context<JsonApiEnv>) => {
+    const [counters, ...gauges] = await Promise.all([
+      readCountersSafely(c.env, createClock(c.env)()),
+      readGauges(c.env),
+      readDatabaseSizes(c.env).then((metric) => [metric]),
+      readCollectors(c.env).then((metric) => [metric]),
+    ]);
+    const metrics = [
+      gauge('tessera_counters_available', '1 if the counters can be read from Analytics Engine.', [
+        { labels: {}, value: counters === null ? 0 : 1 },
+      ]),
+      ...(counters === null ? [] : toCounterMetrics(counters)),
+      ...gauges.flat(),
+    ];
+    const isOpenMetrics = (c.req.header('accept') ?? '').includes('application/openmetrics-text');
+    const headers = {
+      'content-type': isOpenMetrics ? OPEN_METRICS_TYPE : PROMETHEUS_TYPE,
+      'cache-control': 'no-store',
+    };
+    return unchecked(c.body(toExposition(metrics, isOpenMetrics), 200, headers));
+  };
+  api.openapi(
+    createRoute({
+      method: 'get',
+      path: '/v1/metrics',
+      tags: ['service'],
+      security: [{ bearer: [] }],
+      middleware: guard,
+      operationId: 'getMetrics',
+      summary: 'Counters of this day and gauges of the stores, for Prometheus',
+      responses: {
+        200: {
+          description: 'OpenMetrics 1.0 if the client accepts it, else the Prometheus text format',
+          content: { 'text/plain': { schema: { type: 'string' as const } } },
+        },
+        ...problemResponses(401, 403),
+      },
+    }),
+    answer,
+  );
+  // Only APP_HOST sends this path here. On one origin it is a bucket.
+  api.get('/metrics', guard, answer);
+  return api;
+}
+
+/** Daily: estimates the cost of the day before. An estimate over COST_ALARM_DOLLARS is an error, for the alert on errors. */
+export async function runCostSchedule(controller: ScheduledController, env: Env): Promise<void> {
+  if (controller.cron === '* * * * *') return;
+  const now = createClock(env)();
+  const today = now - (now % DAY_MS);
+  const counters = await readCounters(env, today - DAY_MS, today);
+  if (counters === null) return;
+  const dollars = Math.round(estimateDollars(sumOperations(counters)) * 100) / 100;
+  const { COST_ALARM_DOLLARS: limit } = settingsOf(env);
+  logInfo('cost_estimated', { dollars, limit_dollars: limit });
+  if (limit > 0 && dollars > limit)
+    logError('cost_alarm', `the operations of a day cost about ${dollars} dollars`, { dollars, limit_dollars: limit });
+}

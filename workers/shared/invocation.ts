@@ -1,0 +1,66 @@
+/**
+ * The running event: a request, a batch, a cron run, a call of an object. Its trace id (W3C Trace Context) is in each of its log
+ * lines, and goes with queue messages and calls of objects.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks';
+
+interface Invocation {
+  readonly env: Env;
+  /** 32 hexadecimal digits. */
+  readonly traceId: string;
+}
+
+const invocations = new AsyncLocalStorage<Invocation>();
+
+export const currentInvocation = (): Invocation | undefined => invocations.getStore();
+
+const TRACE_ID = /^(?!0{32})[0-9a-f]{32}$/;
+const TRACE_PARENT = /^(?!ff)[0-9a-f]{2}-([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-|$)/;
+
+/** The trace id of a `traceparent` header, or a new one. https://www.w3.org/TR/trace-context/#traceparent-header */
+export function readTraceParent(header: string | null): string | undefined {
+  return TRACE_PARENT.exec(header ?? '')?.[1];
+}
+
+/** Runs an event. @param traceId of what caused it. If it is absent or malformed, the event begins a trace. */
+export function runInvocation<T>(env: Env, traceId: string | undefined, work: () => T): T {
+  const isValid = traceId !== undefined && TRACE_ID.test(traceId);
+  return invocations.run({ env, traceId: isValid ? traceId : crypto.randomUUID().replaceAll('-', '') }, work);
+}
+
+/** An object class that runs calls in the trace of their caller. */
+interface Traceable {
+  inTrace(traceId: string, method: string, args: unknown[]): Promise<unknown>;
+}
+
+/** Implements `inTrace` of an object. Calls of objects have no headers, so the trace id is an argument of this one call. */
+export async function callInTrace(
+  object: object,
+  env: Env,
+  traceId: string,
+  method: string,
+  args: unknown[],
+): Promise<unknown> {
+  const call: unknown = Reflect.get(object, method);
+  if (typeof call !== 'function') throw new TypeError(`no call is named ${method}`);
+  return runInvocation(env, traceId, () => Reflect.apply(call, object, args));
+}
+
+/** Members of a stub that are no calls of the object. */
+const OF_STUB = new Set(['id', 'name', 'fetch', 'connect', 'inTrace', 'then', 'dup']);
+
+/** A stub whose calls carry the trace id of the running event. Outside of an event, it is the stub itself. */
+export function withTrace<T extends object>(stub: T): T {
+  const invocation = currentInvocation();
+  if (invocation === undefined) return stub;
+  return new Proxy(stub, {
+    get(target, name) {
+      if (typeof name === 'symbol' || OF_STUB.has(name)) {
+        const member: unknown = Reflect.get(target, name);
+        // Not `bind`: on a method of a stub that would be a call of the object.
+        return typeof member === 'function' ? (...args: unknown[]) => Reflect.apply(member, target, args) : member;
+      }
+      return (...args: unknown[]) => (target as T & Traceable).inTrace(invocation.traceId, name, args);
+    },
+  });
+}

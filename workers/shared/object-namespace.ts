@@ -1,0 +1,30 @@
+/** The namespaces of objects, in the jurisdiction of the deployment. */
+import { withTrace } from './invocation.ts';
+import { settingsOf } from './settings.ts';
+
+/**
+ * A name has one object per jurisdiction, so every access to a namespace goes through here.
+ * https://developers.cloudflare.com/durable-objects/reference/data-location/
+ */
+export function inJurisdiction<T extends Rpc.DurableObjectBranded | undefined>(
+  env: Env,
+  namespace: DurableObjectNamespace<T>,
+): DurableObjectNamespace<T> {
+  const { JURISDICTION: jurisdiction } = settingsOf(env);
+  return jurisdiction === '' ? namespace : namespace.jurisdiction(jurisdiction);
+}
+
+/**
+ * The object with a name. Its calls carry the trace of the running event.
+ * @param options a location hint counts only without a jurisdiction.
+ */
+export function openObject<T extends Rpc.DurableObjectBranded | undefined>(
+  env: Env,
+  namespace: DurableObjectNamespace<T>,
+  name: string,
+  options: DurableObjectNamespaceGetDurableObjectOptions = {},
+): DurableObjectStub<T> {
+  const kept = inJurisdiction(env, namespace);
+  const counted = settingsOf(env).JURISDICTION === '' ? options : {};
+  return withTrace(kept.get(kept.idFromName(name), counted));
+}

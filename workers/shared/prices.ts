@@ -1,0 +1,62 @@
+/**
+ * What the platform charges, and what an operation uses. The benchmark, the daily estimate and docs/costs.md share these numbers.
+ * Prices: Cloudflare's pricing pages for Workers, D1, Durable Objects, R2, Queues and Logs, read in November 2026.
+ */
+
+/** US dollars per million. */
+export const PRICES = {
+  workerRequest: 0.3,
+  cpuMs: 0.02,
+  rowRead: 0.001,
+  rowWritten: 1,
+  classA: 4.5,
+  classB: 0.36,
+  objectRequest: 0.15,
+  queueOperation: 0.4,
+  logLine: 0.6,
+} as const;
+
+/** Processor time of one event, in milliseconds. An assumption; the duration of objects ($12.50 per million GB-s) is not counted. */
+export const CPU_MS = 2;
+
+export const OPERATIONS = [
+  'storage_read',
+  'storage_write',
+  'storage_delete',
+  'score_read',
+  'score_write',
+  'mail_read',
+  'mail_in',
+  'mail_out',
+  'other',
+] as const;
+export type Operation = (typeof OPERATIONS)[number];
+
+export type Usage = Readonly<Partial<Record<keyof typeof PRICES, number>>>;
+
+/**
+ * What one operation uses together with the background work that follows it. The counts are those of `bench/budget.json`: reads and
+ * writes of 1 MiB, single scores, mail without attachments. Each request also counts as `workerRequest` and `CPU_MS`.
+ */
+export const USAGE: Readonly<Record<Operation, Usage>> = {
+  storage_read: { classB: 1 },
+  storage_write: { rowWritten: 9, classA: 2 },
+  storage_delete: { rowWritten: 7 },
+  score_read: { objectRequest: 3 },
+  score_write: { rowWritten: 1, objectRequest: 2 },
+  mail_read: { objectRequest: 1 },
+  mail_in: { rowWritten: 57, classA: 2, objectRequest: 1, queueOperation: 3 },
+  mail_out: { rowWritten: 81, classA: 2, objectRequest: 2, queueOperation: 3 },
+  other: {},
+};
+
+/** @returns US dollars. */
+export const priceOf = (usage: Usage): number =>
+  Object.entries(usage).reduce((sum, [name, count]) => sum + (count * PRICES[name as keyof typeof PRICES]) / 1e6, 0);
+
+/** Estimates the cost of operations, without stored bytes, the duration of objects and what the plan includes. */
+export const estimateDollars = (counts: Readonly<Partial<Record<Operation, number>>>): number =>
+  OPERATIONS.reduce(
+    (sum, name) => sum + (counts[name] ?? 0) * priceOf({ workerRequest: 1, cpuMs: CPU_MS, ...USAGE[name] }),
+    0,
+  );
