@@ -71,7 +71,12 @@ it('jmap-jam writes, sends, receives, searches, flags and moves', async () => {
 
   const arrived = await until('the message in the changes', async () => {
     const [changes] = await bob.jam.api.Email.changes({ accountId: bob.accountId, sinceState: before.state });
-    return changes.created[0];
+    const [{ list }] = await bob.jam.api.Email.get({
+      accountId: bob.accountId,
+      ids: changes.created,
+      properties: ['subject'],
+    });
+    return list.find(({ subject }: Json) => subject === 'Numbers for the giraffe')?.id;
   });
   const [{ found, emails }] = await bob.jam.requestMany((t: Json) => {
     const found = t.Email.query({
