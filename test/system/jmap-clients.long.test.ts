@@ -94,7 +94,7 @@ it('jmap-jam writes, sends, receives, searches, flags and moves', async () => {
   expect(found.ids).toEqual([arrived]);
   const [email] = emails.list;
   expect(email).toMatchObject({ subject: 'Numbers for the giraffe', from: [{ name: 'Ann', email: ann.user.email }] });
-  expect(Object.values(email?.bodyValues ?? {})).toMatchObject([{ value: 'They are attached.\n' }]);
+  expect(Object.values(email?.bodyValues ?? {})).toMatchObject([{ value: 'They are attached.' }]);
   const part = email?.attachments?.[0];
   const download = await bob.jam.downloadBlob({
     accountId: bob.accountId,
