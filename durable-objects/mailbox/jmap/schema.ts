@@ -13,6 +13,7 @@ export const emailSubmission = sqliteTable(
     /** JSON: envelope sender, recipients. */
     envelope: text('envelope').notNull(),
     sendAt: integer('send_at').notNull(),
+    isCanceled: integer('is_canceled').notNull().default(0),
     createdAt: integer('created_at').notNull(),
   },
   // Finds the submissions of a message whose delivery changed.

@@ -4,10 +4,11 @@ import type { SendLimits } from '../../../workers/mail/outbound/domain/send-limi
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
 import { execute, type RowOf, statement } from '../../../workers/shared/statement.ts';
 import { recordChange } from '../database/change-store.ts';
+import { readDelivery } from '../messages/delivery-state-store.ts';
 import { findMessage } from '../messages/message-store.ts';
 import { formatThreadId } from '../messages/thread-store.ts';
-import { insertOutbox, listRecipientStates, type NewOutboxMessage } from '../outbox/outbox-store.ts';
-import { changeShare, countSend, type DomainHour, readSendWait, readShare } from '../rules/send-limit-store.ts';
+import { cancelOutboxById, insertOutbox, type NewOutboxMessage, readOutbox } from '../outbox/outbox-store.ts';
+import { countSend, type DomainHour, readSendWait, readShare } from '../rules/send-limit-store.ts';
 import type { emailSubmission } from './schema.ts';
 
 export interface StoredSubmission {
@@ -26,6 +27,7 @@ export interface SubmissionRecord {
   readonly threadId: string;
   readonly envelope: { readonly from: string; readonly to: readonly string[] };
   readonly sendAt: number;
+  readonly isCanceled: boolean;
   /** Empty once the outbox has forgotten it. */
   readonly recipients: readonly {
     readonly email: string;
@@ -66,9 +68,8 @@ export function submitStored(
   const retryAfterMs = readSendWait(sql, limits, recipients, now);
   if (retryAfterMs > 0) return err({ kind: 'rate_limited', retryAfterMs });
   if (readShare(sql, domainHour) < recipients) return err({ kind: 'share_taken' });
-  changeShare(sql, domainHour, -recipients);
-  countSend(sql, recipients, now);
-  insertOutbox(sql, outbox, emailId, now);
+  countSend(sql, recipients, domainHour, now);
+  insertOutbox(sql, outbox, message.position, now);
   const { outboxId: id } = outbox;
   const envelope = { from: outbox.envelopeFrom, to: outbox.recipients.map(({ email }) => email) };
   execute(sql, insert, {
@@ -86,7 +87,7 @@ export function submitStored(
 }
 
 const readOne = statement<{ id: string }, SubmissionRow>(
-  `SELECT submission_id, message_id, thread, identity_id, envelope, send_at, created_at FROM email_submission
+  `SELECT submission_id, message_id, thread, identity_id, envelope, send_at, is_canceled, created_at FROM email_submission
    WHERE submission_id = :id`,
 );
 
@@ -101,8 +102,24 @@ const toRecord = (sql: SqlStorage, row: SubmissionRow): SubmissionRecord => ({
   threadId: formatThreadId(row.thread),
   envelope: JSON.parse(row.envelope) as SubmissionRecord['envelope'],
   sendAt: row.send_at,
-  recipients: listRecipientStates(sql, row.submission_id),
+  isCanceled: row.is_canceled === 1,
+  recipients: readStates(sql, row),
 });
+
+/** The outbox knows mail that is under way, the message what became of it. */
+function readStates(sql: SqlStorage, row: SubmissionRow): SubmissionRecord['recipients'] {
+  const message = findMessage(sql, row.message_id);
+  return readOutbox(sql, row.submission_id)?.recipients ?? (message ? readDelivery(sql, message.position) : []);
+}
+
+const setCanceled = statement<{ id: string }>('UPDATE email_submission SET is_canceled = 1 WHERE submission_id = :id');
+
+/** @returns false if it is too late. */
+export function cancelSubmission(sql: SqlStorage, id: string, now: number): boolean {
+  if (cancelOutboxById(sql, id, now) === 0) return false;
+  execute(sql, setCanceled, { id });
+  return true;
+}
 
 const listNewest = statement<{ limit: number }, { submission_id: string }>(
   'SELECT submission_id FROM email_submission ORDER BY created_at DESC LIMIT :limit',

@@ -3,7 +3,7 @@ import { formatTimeuuid, parseTimeuuid, toTicks } from '../../../workers/shared/
 import type { ParsedMessage } from '../contract/delivered-message.ts';
 import { recordChange } from '../database/change-store.ts';
 import { indexMessage, unindexMessage } from '../database/search-index-store.ts';
-import { addGarbage, first, type Row, scheduleWake } from '../database/store.ts';
+import { addGarbage, first, type Row } from '../database/store.ts';
 import {
   addToFlaggedCounts,
   type FolderRow,
@@ -59,10 +59,14 @@ export interface MessageState extends Row {
 export const STATE_COLUMNS = `position, message_id, folder, also_in, thread, origin, is_read, is_flagged, is_answered, is_forwarded,
   is_visible, size_bytes`;
 
-function findByTime(sql: SqlStorage, messageId: string): MessageState | null {
+/** @returns the position that a message's id contains; -1 if it is no id. */
+export function toPosition(messageId: string): number {
   const ticks = parseTimeuuid(messageId);
-  if (ticks === null || ticks < UNIX_EPOCH_TICKS) return null;
-  const position = Number((ticks - UNIX_EPOCH_TICKS) / 10n);
+  return ticks === null || ticks < UNIX_EPOCH_TICKS ? -1 : Number((ticks - UNIX_EPOCH_TICKS) / 10n);
+}
+
+function findByTime(sql: SqlStorage, messageId: string): MessageState | null {
+  const position = toPosition(messageId);
   return first<MessageState>(sql, `SELECT ${STATE_COLUMNS} FROM message WHERE position = ?`, position);
 }
 
@@ -106,6 +110,8 @@ export interface NewMessage {
   /** More folders that it is in. */
   readonly alsoIn?: readonly FolderRow[];
   readonly deliveryKey: string | null;
+  /** True for accepted mail, which the operator's totals count. */
+  readonly isAccepted?: boolean;
   readonly origin: string;
   readonly isRead: boolean;
   readonly isFlagged: boolean;
@@ -162,12 +168,16 @@ export function insertMessage(sql: SqlStorage, message: NewMessage, now: number)
     message.authentication,
     message.spam,
   );
-  if (expiresAt !== null) scheduleWake(sql, 'expire', expiresAt);
   for (const each of folders) insertPlace(sql, each.folder, position);
   writeContent(sql, position, parsed);
   for (const label of message.labels) insertLabel(sql, position, label);
   const { isRead, sizeBytes } = message;
-  updateCounts(sql, null, { folders: folders.map((each) => each.folder), isUnread: !isRead, sizeBytes });
+  updateCounts(sql, null, {
+    folders: folders.map((each) => each.folder),
+    isUnread: !isRead,
+    sizeBytes,
+    isDelivered: message.isAccepted ?? false,
+  });
   if (message.isFlagged && !hidden) addToFlaggedCounts(sql, 1, Number(!message.isRead));
   recordChange(
     sql,
@@ -278,7 +288,6 @@ export function patchMessage(sql: SqlStorage, before: MessageState, patch: Messa
     const wasFlagged = before.is_flagged && before.is_visible ? 1 : 0;
     const nowFlagged = isFlagged && isVisible ? 1 : 0;
     addToFlaggedCounts(sql, nowFlagged - wasFlagged, nowFlagged * (1 - isRead) - wasFlagged * (1 - before.is_read));
-    if (isMoved && !isVisible) scheduleWake(sql, 'expire', now + HIDDEN_MAIL_AGE_MAX_MS);
   }
   recordChange(
     sql,
