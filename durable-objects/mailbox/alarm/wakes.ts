@@ -5,15 +5,15 @@
 import { logError } from '../../../workers/shared/log.ts';
 import { nextPruneAt, pruneLogs, readState } from '../database/change-store.ts';
 import type { Memory } from '../database/memory.ts';
-import { type Database, first, forgetGarbage, listGarbage, readMailbox } from '../database/store.ts';
-import { type IncomingLedger, nextIncomingAt, readLedger } from '../incoming/incoming-store.ts';
+import { type Database, forgetGarbage, listGarbage, readMailbox } from '../database/store.ts';
+import { nextIncomingAt, readLedger, readPublishedLedger, savePublishedLedger } from '../incoming/incoming-store.ts';
 import { nextPushAt } from '../jmap/push-store.ts';
 import { eraseExpired, nextExpiryAt } from '../messages/batch-store.ts';
 import { finishLessons, listLessons, readSpamModel } from '../messages/spam-lesson-store.ts';
 import { dropOldUploads, nextUploadAt } from '../messages/upload-store.ts';
 import { isReportDue, listUnpublished, markPublished, nextPublishAt } from '../outbox/outbox-report-store.ts';
 import { nextOutboxAt } from '../outbox/outbox-store.ts';
-import { listAutomatic, removeAutomatic } from '../rules/automatic-store.ts';
+import { isAutomaticWaiting, listAutomatic, removeAutomatic } from '../rules/automatic-store.ts';
 import { isTidyDue, tidySearchIndex } from '../search/search-tidy-store.ts';
 import type { MailboxJobs } from './jobs.ts';
 
@@ -53,8 +53,6 @@ interface Wake {
 
 const ifAny = (isAny: boolean): number | null => (isAny ? 0 : null);
 const later = (at: number | null, ms: number): number | null => (at === null ? null : at + ms);
-const exists = (sql: SqlStorage, table: string): boolean =>
-  first(sql, `SELECT 1 AS found FROM ${table} LIMIT 1`) !== null;
 
 const WAKES: Readonly<Record<string, Wake>> = {
   incoming: {
@@ -75,9 +73,9 @@ const WAKES: Readonly<Record<string, Wake>> = {
   },
   publish: { dueAt: (_, sql) => nextPublishAt(sql), run: publishOutbox },
   ledger: { dueAt: nextLedgerAt, run: publishLedger },
-  automatic: { dueAt: (_, sql) => ifAny(exists(sql, 'automatic_send')), run: sendAllAutomatic },
+  automatic: { dueAt: (_, sql) => ifAny(isAutomaticWaiting(sql)), run: sendAllAutomatic },
   garbage: { dueAt: (_, sql) => ifAny(listGarbage(sql, 1).length > 0), run: collectGarbage },
-  spam_lessons: { dueAt: (_, sql) => ifAny(exists(sql, 'spam_lesson')), run: learnLessons },
+  spam_lessons: { dueAt: (_, sql) => ifAny(listLessons(sql, 1).length > 0), run: learnLessons },
   uploads: { dueAt: (_, sql) => nextUploadAt(sql), run: inTransaction(dropOldUploads) },
   expire: { dueAt: (_, sql) => nextExpiryAt(sql), run: inTransaction(eraseExpired) },
   tidy: { dueAt: (_, sql) => ifAny(isTidyDue(sql, readState(sql))), run: inTransaction(tidySearchIndex) },
@@ -146,7 +144,7 @@ async function publishOutbox({ database: { sql, transaction }, jobs, userId, now
 /** Totals follow within `ledgerDelayMs`. A change in what waits for a scanner, or in quarantine, is published at once. */
 function nextLedgerAt({ memory, now, ledgerDelayMs }: DueContext, sql: SqlStorage): number | null {
   const ledger = readLedger(sql);
-  const published = readPublished(sql);
+  const published = readPublishedLedger(sql);
   if (published ? JSON.stringify(ledger) === JSON.stringify(published) : ledger.accepted === 0) {
     memory.ledgerBehindSince = null;
     return null;
@@ -159,15 +157,10 @@ function nextLedgerAt({ memory, now, ledgerDelayMs }: DueContext, sql: SqlStorag
   return memory.ledgerBehindSince + ledgerDelayMs;
 }
 
-function readPublished(sql: SqlStorage): IncomingLedger | null {
-  const row = first<{ ledger: string | null }>(sql, 'SELECT published_ledger AS ledger FROM mailbox WHERE id = 1');
-  return row?.ledger ? (JSON.parse(row.ledger) as IncomingLedger) : null;
-}
-
 async function publishLedger({ database: { sql }, jobs, userId }: WakeContext): Promise<void> {
   const ledger = readLedger(sql);
   await jobs.publishLedger(userId, ledger);
-  sql.exec('UPDATE mailbox SET published_ledger = ? WHERE id = 1', JSON.stringify(ledger));
+  savePublishedLedger(sql, ledger);
 }
 
 /** Sends row after row. A row is removed once its mail is in the outbox. A row that fails is retried later and delays no other. */

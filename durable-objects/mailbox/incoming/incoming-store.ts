@@ -229,6 +229,16 @@ export function readLedger(sql: SqlStorage): IncomingLedger {
   };
 }
 
+/** The totals that the operator's tables have; null before the first. */
+export function readPublishedLedger(sql: SqlStorage): IncomingLedger | null {
+  const row = first<{ ledger: string | null }>(sql, 'SELECT published_ledger AS ledger FROM mailbox WHERE id = 1');
+  return row?.ledger ? (JSON.parse(row.ledger) as IncomingLedger) : null;
+}
+
+export function savePublishedLedger(sql: SqlStorage, ledger: IncomingLedger): void {
+  sql.exec('UPDATE mailbox SET published_ledger = ? WHERE id = 1', JSON.stringify(ledger));
+}
+
 /** When a message is due or its lease ends; null if none waits. */
 export function nextIncomingAt(sql: SqlStorage, leases: Leases): number | null {
   const rows = sql.exec<{ incoming_id: string; at: number }>(

@@ -59,3 +59,5 @@ function findAfter(sql: SqlStorage, sendId: number): QueuedAutomatic | null {
 export const removeAutomatic = (sql: SqlStorage, sendId: number): void => {
   sql.exec('DELETE FROM automatic_send WHERE send_id = ?', sendId);
 };
+
+export const isAutomaticWaiting = (sql: SqlStorage): boolean => findAfter(sql, 0) !== null;
