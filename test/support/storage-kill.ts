@@ -128,12 +128,17 @@ class Target {
     return Date.now() + this.clockOffsetSeconds * 1000 - Number(row?.updated_at ?? 0);
   }
 
-  /** Advances the clock by two hours, and checks that collection removes all leftovers of the kills and nothing else. */
+  /**
+   * Checks that collection removes all leftovers of the kills and nothing else. An orphan is removed from the first location a
+   * day after it was found, and from the others a day later.
+   */
   async verifyNothingMissing(): Promise<void> {
-    await this.server.stop();
-    this.clockOffsetSeconds += 7_200;
-    await this.restart();
-    expect(await this.operate('gc', { max_seconds: 300 })).toMatchObject({ finished: true });
+    for (const hours of [2, 26, 26]) {
+      await this.server.stop();
+      this.clockOffsetSeconds += hours * 3_600;
+      await this.restart();
+      expect(await this.operate('gc', { max_seconds: 300 })).toMatchObject({ finished: true });
+    }
     expect(await this.operate('fsck')).toMatchObject({ dry_run: true, ...CLEAN_FSCK });
   }
 
@@ -196,8 +201,13 @@ const WORKS = {
   'slot moves': {
     isUnderLoad: true,
     async run(target) {
-      const slots = Array.from({ length: 64 }, (_, i) => i * 4);
-      for (const to_shard of [1, 0]) await target.operate('slots/move', { bucket: 'kept', to_shard, slots });
+      // An invocation may make 1,000 queries, and the move of a slot makes about 20.
+      for (const to_shard of [1, 0]) {
+        for (let at = 0; at < 64; at += 16) {
+          const slots = Array.from({ length: 16 }, (_, i) => (at + i) * 4);
+          await target.operate('slots/move', { bucket: 'kept', to_shard, slots });
+        }
+      }
     },
   },
   snapshot: { isUnderLoad: true, run: (target) => target.operate('snapshot') },
@@ -281,7 +291,8 @@ function damageCopies(directory: string): void {
   const blobs = join(directory, 'r2/tessera-blobs-2/blobs');
   for (const [i, name] of readdirSync(blobs).entries()) {
     const bytes = readFileSync(join(blobs, name));
-    if (i % 3 !== 0 || bytes.length === 0) continue;
+    // The id of the database that owns the location has no second copy: a damaged one stops the shard.
+    if (i % 3 !== 0 || bytes.length === 0 || bytes.toString('latin1', 0, 6) === '{"id":') continue;
     const at = Math.floor(bytes.length / 2);
     bytes[at] = (bytes[at] ?? 0) ^ 0xff;
     writeFileSync(join(blobs, name), bytes);

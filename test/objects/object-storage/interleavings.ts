@@ -63,8 +63,8 @@ const listNames = (): string[] => Array.from({ length: NAMES_OF_A_BUCKET }, (_, 
 async function changeName(scene: Scene, bucket: Bucket, name: string, kind: Change): Promise<void> {
   const { engine } = scene;
   const newBytes = (size: number) => patternOf(size, ++scene.serial);
+  // In the past, so that the version can be deleted.
   const retainUntilMs = scene.random(1000);
-  // Expired, so that deletes are not refused.
   const lock = { mode: retainUntilMs % 2 === 0 ? 'GOVERNANCE' : 'COMPLIANCE', retainUntilMs, isHeld: false } as const;
   switch (kind) {
     case 'none':

@@ -31,11 +31,11 @@ import {
 
 beforeEach(wipe);
 
-/** Lists what a client sees of a bucket: versions in order with bytes and tags, and uploads with parts. */
 /** Locks nothing any more, so the version can be deleted. */
 const EXPIRED = { mode: 'COMPLIANCE', retainUntilMs: 1000, isHeld: false } as const;
 const HELD = { mode: 'COMPLIANCE', retainUntilMs: 1995359379360, isHeld: true } as const;
 
+/** Lists what a client sees of a bucket: versions in order with bytes and tags, and uploads with parts. */
 async function listContents(engine: Engine, bucket: Bucket, prefix = ''): Promise<string[]> {
   const { entries } = value(await engine.listVersions({ bucket, prefix, delimiter: '', from: '', limit: 1000 }));
   const seen: string[] = [];

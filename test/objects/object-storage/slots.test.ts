@@ -1,3 +1,4 @@
+import { env } from 'cloudflare:test';
 import { beforeEach, expect, test } from 'vitest';
 import { slotOf } from '../../../workers/object-storage/domain/slots.ts';
 import type { VersionFacts } from '../../../workers/object-storage/engine/index.ts';
@@ -6,6 +7,7 @@ import { collectBlobs, emptyCollectReport } from '../../../workers/object-storag
 import { finishMoves, moveSlot } from '../../../workers/object-storage/maintenance/move-slot.ts';
 import { walkOrphans } from '../../../workers/object-storage/maintenance/orphans.ts';
 import { emptyPackReport, packVolume } from '../../../workers/object-storage/maintenance/pack.ts';
+import { type FaultPlan, faultyDatabase } from './faults.ts';
 import {
   expectContent,
   expectSound,
@@ -237,3 +239,39 @@ function interruptedMover(context: EngineContext, calls: number, callsAfterSwitc
     ),
   };
 }
+
+test('a listing shows each name once if its bucket is versioned while a slot moves, whichever call that precedes', async () => {
+  for (let at = 0; ; at++) {
+    await wipe();
+    const { engine, context } = makeEngine({ shards: 2, limits: { sealWaitMs: 50 } });
+    const bucket = await makeBucket(engine, 'never');
+    await put(engine, bucket, 'x', 'first');
+    const slot = slotOf('x');
+    const home = bucket.placement.shards[slot] ?? 0;
+    const plan: FaultPlan = { at, how: 'meanwhile', calls: 0, hit: null };
+    plan.meanwhile = async () => {
+      value(await engine.setVersioning(bucket, 'enabled'));
+      // Refused while the slot is sealed.
+      await engine.putObject({ bucket, name: 'x', body: patternOf(9), size: 9, metadata: METADATA });
+    };
+    const bindings = {
+      OBJECTS_0: faultyDatabase(env.OBJECTS_0, plan),
+      OBJECTS_1: faultyDatabase(context.shards[1] as D1Database, plan),
+    };
+    const mover = makeEngine({ shards: 2, bindings }).context;
+    expect(await moveSlot(mover, bucket.bucketId, slot, 1 - home)).toMatchObject({ ok: true });
+    const query = {
+      bucket: value(await engine.getBucket(bucket.name)),
+      prefix: '',
+      delimiter: '',
+      from: '',
+      limit: 10,
+    };
+    const { entries } = value(await makeEngine({ shards: 2 }).engine.listObjects(query));
+    expect(
+      entries.map((entry) => (entry.kind === 'item' ? entry.item.name : entry)),
+      `call ${at}: ${plan.hit}`,
+    ).toEqual(['x']);
+    if (plan.hit === null) break;
+  }
+});

@@ -110,6 +110,7 @@ export async function copyNames(
     of(`SELECT ${columnsOf('part', 'p', true)} FROM ${parts}`),
     of(`SELECT ${columnsOf('extent', 'e', true)} FROM ${extents}`),
     of(`SELECT ${columnsOf('blob', 'l', true)} FROM blob l WHERE l.blob_id IN (${blobs})`),
+    source.prepare('SELECT versioning, versioning_seq FROM bucket WHERE bucket_id = ?1').bind(bucketId),
     of(`UPDATE blob SET is_shared = 1 WHERE is_shared = 0 AND blob_id IN (${blobs})`),
   ]);
   const names = pages[0]?.results ?? [];
@@ -126,6 +127,10 @@ export async function copyNames(
         `INSERT INTO guard(reason) SELECT 'slot_moved' FROM bucket WHERE bucket_id = ?1 AND substr(slots, ?2 + 1, 1) <> 'i'`,
       )
       .bind(bucketId, slot),
+    // The bucket may have been versioned since the move read it. Listings of a bucket without versions rely on one row per name.
+    target
+      .prepare('UPDATE bucket SET versioning = ?2, versioning_seq = ?3 WHERE bucket_id = ?1 AND versioning_seq < ?3')
+      .bind(bucketId, rows(6)[0]?.versioning, rows(6)[0]?.versioning_seq),
     ...insertRows(target, 'blob', rows(5), { changed: { is_shared: '1' }, onConflict: 'UPDATE SET is_shared = 1' }),
     ...insert('version', 1),
     ...insert('upload', 2),
