@@ -298,6 +298,12 @@ test('a lost DIRECTORY is restored from its snapshot, with buckets and moves tha
     .prepare('INSERT INTO user(user_id, user_name, name, email, created_at) VALUES (?1, ?1, ?2, NULL, ?3)')
     .bind(secret.id, secret.name, 1_795_231_633_939)
     .run();
+  await directory
+    .prepare(
+      "INSERT INTO access_key(access_key_id, user_id, secret_sealed, created_at) VALUES ('AKIAONE', ?1, 'sealed', 1)",
+    )
+    .bind(secret.id)
+    .run();
   const [kept, deleted] = [await makeBucket(engine, 'enabled'), await makeBucket(engine)];
   value(await engine.setConfiguration(kept, 'policy', '{"Version":"2012-10-17"}'));
   await put(engine, kept, 'x', 'there');
@@ -313,7 +319,18 @@ test('a lost DIRECTORY is restored from its snapshot, with buckets and moves tha
   await directory.batch(tables.map((table) => directory.prepare(`DELETE FROM "${table}"`)));
   context.memory.placements.clear();
 
+  // A rebuild that stops after the users, and is repeated.
+  const pages = (await Promise.all(context.locations.map(async (each) => (await each.list()).objects))).flat();
+  const lost = pages.map(({ key }) => key).find((key) => /^snapshots\/directory\/.*\/bucket\/000000/.test(key)) ?? '';
+  const page = await (await context.locations[0]?.get(lost))?.arrayBuffer();
+  await Promise.all(context.locations.map((each) => each.delete(lost)));
+  await expect(rebuildDirectory(context)).rejects.toThrow('no location has');
+  expect(await directory.prepare('SELECT count(*) AS users FROM user').first()).toEqual({ users: 1 });
+  await expect(snapshotDirectory(context)).rejects.toThrow('another DIRECTORY');
+  await context.locations[0]?.put(lost, page ?? '');
   expect(await rebuildDirectory(context)).toMatchObject({ ok: true, report: { buckets_recovered: 1 } });
+  expect(await directory.prepare('SELECT access_key_id FROM access_key').first()).toEqual({ access_key_id: 'AKIAONE' });
+  expect(await rebuildDirectory(context)).toEqual({ ok: false, error: { kind: 'not_empty' } });
   const user = await directory.prepare('SELECT * FROM user WHERE user_id = ?1').bind(secret.id).first();
   expect(user).toMatchObject({ name: secret.name, email: null, created_at: 1_795_231_633_939 });
   const bucket = value(await engine.getBucket(kept.name));

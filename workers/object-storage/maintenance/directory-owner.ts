@@ -32,6 +32,16 @@ async function write(context: EngineContext, owner: DirectoryOwner): Promise<voi
 export const takeOverSnapshots = (context: EngineContext): Promise<void> =>
   write(context, { id: crypto.randomUUID(), folder: '' });
 
+/** The owner while a rebuild fills DIRECTORY. No location has it, so no snapshot is taken meanwhile. */
+const REBUILDING = 'rebuilding';
+
+/** Records that a rebuild fills DIRECTORY. `takeOverSnapshots` ends it. */
+export const beginRebuild = (context: EngineContext): Promise<void> => openStore(context).setOwner(REBUILDING, '');
+
+/** Whether a rebuild was interrupted, so that it may be repeated. */
+export const isRebuilding = async (context: EngineContext): Promise<boolean> =>
+  (await openStore(context).read()).owner === REBUILDING;
+
 async function findDoubt(context: EngineContext, id: string | null, newest: string): Promise<string | null> {
   const owners = await Promise.all(context.locations.map(readOwnerObject));
   if (id === null) {

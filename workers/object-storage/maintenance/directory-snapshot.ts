@@ -20,7 +20,13 @@ import {
   readDirectoryPage,
   restoreDirectoryRows,
 } from '../engine/store/directory-store.ts';
-import { beginSnapshot, DIRECTORY_SNAPSHOTS, takeOverSnapshots } from './directory-owner.ts';
+import {
+  beginRebuild,
+  beginSnapshot,
+  DIRECTORY_SNAPSHOTS,
+  isRebuilding,
+  takeOverSnapshots,
+} from './directory-owner.ts';
 import { SnapshotRefused } from './snapshot-refused.ts';
 
 /** Two days. */
@@ -73,13 +79,13 @@ export type DirectoryOutcome =
   | { readonly ok: true; readonly report: DirectoryReport }
   | { readonly ok: false; readonly error: { readonly kind: 'not_empty' } };
 
-/** Fills an empty DIRECTORY from its newest snapshot. Can be repeated until DIRECTORY is in use. */
+/** Fills an empty DIRECTORY from its newest snapshot. An interrupted rebuild can be repeated. */
 export async function rebuildDirectory(context: EngineContext): Promise<DirectoryOutcome> {
-  if (await isDirectoryInUse(context)) return { ok: false, error: { kind: 'not_empty' } };
+  if ((await isDirectoryInUse(context)) && !(await isRebuilding(context)))
+    return { ok: false, error: { kind: 'not_empty' } };
+  await beginRebuild(context);
   const report: DirectoryReport = { snapshot: null, rows_restored: 0, buckets_recovered: 0 };
   const tables = await listDirectoryTables(context);
-  // The tables that mark DIRECTORY as in use come last, so that an interrupted rebuild can be repeated.
-  tables.sort((a, b) => Number(a === 'user' || a === 'bucket') - Number(b === 'user' || b === 'bucket'));
   for (const folder of (await listMetadata(context, DIRECTORY_SNAPSHOTS, '/')).reverse()) {
     const manifest = await readMetadata<DirectoryManifest>(context, `${folder}manifest.json.gz`);
     if (!manifest) continue;
@@ -88,8 +94,10 @@ export async function rebuildDirectory(context: EngineContext): Promise<Director
       for (let page = 0; page < (manifest.pages[table] ?? 0); page++) {
         const rows = await readMetadata<Row[]>(context, pageKey(folder, table, page));
         if (rows === null) throw new Error(`no location has ${pageKey(folder, table, page)} whole`);
-        await restoreDirectoryRows(context, table, rows);
-        report.rows_restored += rows.length;
+        // The owner says that a rebuild is under way.
+        const restored = table === 'collector' ? rows.filter(({ name }) => name !== 'directory') : rows;
+        await restoreDirectoryRows(context, table, restored);
+        report.rows_restored += restored.length;
       }
     }
     break;

@@ -18,8 +18,21 @@ const listTables = statement<Record<never, never>, { name: string }>(
 );
 const listColumns = statement<{ table: string }, { name: string }>('SELECT name FROM pragma_table_info(:table)');
 
-export const listDirectoryTables = async ({ directory }: EngineContext): Promise<string[]> =>
-  (await readAll(directory, listTables, {})).map(({ name }) => name);
+const listParents = statement<{ table: string }, { parent: string }>(
+  'SELECT "table" AS parent FROM pragma_foreign_key_list(:table)',
+);
+
+/** @returns every table, after those that its foreign keys refer to. */
+export async function listDirectoryTables({ directory }: EngineContext): Promise<string[]> {
+  const ordered = new Set<string>();
+  const add = async (table: string): Promise<void> => {
+    if (ordered.has(table)) return;
+    for (const { parent } of await readAll(directory, listParents, { table })) if (parent !== table) await add(parent);
+    ordered.add(table);
+  };
+  for (const { name } of await readAll(directory, listTables, {})) await add(name);
+  return [...ordered];
+}
 
 const ROWS_PAGE = 1000;
 
