@@ -256,7 +256,7 @@ CREATE TABLE `submission` (
 --> statement-breakpoint
 CREATE TABLE `email_submission` (
 	`submission_id` text PRIMARY KEY NOT NULL,
-	`message_id` text NOT NULL,
+	`email_id` text NOT NULL,
 	`thread` integer NOT NULL,
 	`identity_id` text NOT NULL,
 	`envelope` text NOT NULL,
@@ -265,7 +265,7 @@ CREATE TABLE `email_submission` (
 	`created_at` integer NOT NULL
 );
 --> statement-breakpoint
-CREATE INDEX `email_submission_message` ON `email_submission` (`message_id`);--> statement-breakpoint
+CREATE INDEX `email_submission_email` ON `email_submission` (`email_id`);--> statement-breakpoint
 CREATE TABLE `push_subscription` (
 	`subscription_id` text PRIMARY KEY NOT NULL,
 	`credential_id` text NOT NULL,

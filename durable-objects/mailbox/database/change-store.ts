@@ -24,8 +24,14 @@ export interface Change {
     | 'submission_created'
     | 'submission_deleted';
   readonly message_id?: string;
+  /** The id of the JMAP email, if it is not `message_id`. */
+  readonly email_id?: string;
+  /** Set if a draft was saved: the id of the JMAP email that `email_id` replaces. */
+  readonly replaced_email_id?: string;
   readonly folder_id?: string;
   readonly thread_id?: string;
+  /** The thread that a saved draft left. */
+  readonly left_thread_id?: string;
   readonly identity_id?: string;
   readonly submission_id?: string;
   readonly is_read?: boolean;
@@ -35,7 +41,7 @@ export interface Change {
   readonly folder_ids?: readonly string[];
   /** Folders that the message left. */
   readonly left_folder_ids?: readonly string[];
-  /** Set if the message began its thread, or was the last one in it. */
+  /** Set if the message began its thread, or was the last one in it; of a saved draft, in the thread that it left. */
   readonly thread?: 'began' | 'ended';
 }
 

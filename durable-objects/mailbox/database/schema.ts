@@ -3,8 +3,8 @@
  * are milliseconds since 1970 UTC unless a name says otherwise.
  *
  * What clients may rely on (JMAP, RFC 8621, needs the same):
- * - **A message never changes under its id**, except folders, flags and labels. A draft that is saved gets a new id; its `position`
- *   stays, so every earlier id of a draft still finds it (`findDraft`).
+ * - **A message never changes under its id**, except folders, flags and labels. A draft keeps its id through all saves, but each save
+ *   makes it a new email for JMAP (`workers/mail/domain/email-id.ts`): a change record names the email that went and the one that came.
  * - **A message never changes its thread.** It joins the thread of its nearest parent that is known. Threads are never merged.
  * - **A message may be in several folders**: one row of `message_folder` for each. `message.folder` is the first; `also_in` has the rest.
  * - **One change log for all types.** Its number is the state of each type. A client older than `state_floor` starts anew. A record says

@@ -25,12 +25,31 @@ const toState = (each: DeliveryState): DeliveryState => ({
 
 /** @returns the state of each recipient of a copy in Sent; empty for any other message. */
 export function readDelivery(sql: SqlStorage, position: number): DeliveryState[] {
-  const states =
-    first<{ states: string }>(sql, 'SELECT recipients AS states FROM outbox WHERE position = ?', position) ??
-    first<{ states: string | null }>(sql, 'SELECT delivery AS states FROM message WHERE position = ?', position);
-  return (JSON.parse(states?.states ?? '[]') as DeliveryState[]).map(toState);
+  const waiting = sql.exec<{ states: string }>(
+    'SELECT recipients AS states FROM outbox WHERE position = ? ORDER BY queued_at',
+    position,
+  );
+  return merge([...readSaved(sql, position), ...[...waiting].flatMap(({ states }) => parse(states))]);
 }
 
+const parse = (states: string | null | undefined): DeliveryState[] => JSON.parse(states ?? '[]') as DeliveryState[];
+
+/** The states in the message's own row. */
+export const readSaved = (sql: SqlStorage, position: number): DeliveryState[] =>
+  parse(
+    first<{ states: string | null }>(sql, 'SELECT delivery AS states FROM message WHERE position = ?', position)
+      ?.states,
+  );
+
+/** JMAP may submit a message several times, each time to others. @returns the last state of each recipient. */
+const merge = (states: readonly DeliveryState[]): DeliveryState[] => [
+  ...new Map(states.map((each) => [each.email, toState(each)])).values(),
+];
+
 export function saveDelivery(sql: SqlStorage, position: number, states: readonly DeliveryState[]): void {
-  sql.exec('UPDATE message SET delivery = ? WHERE position = ?', JSON.stringify(states.map(toState)), position);
+  sql.exec(
+    'UPDATE message SET delivery = ? WHERE position = ?',
+    JSON.stringify(merge([...readSaved(sql, position), ...states])),
+    position,
+  );
 }

@@ -4,6 +4,7 @@ import type { ParsedMessage } from '../contract/delivered-message.ts';
 import { recordChange } from '../database/change-store.ts';
 import { indexMessage, unindexMessage } from '../database/search-index-store.ts';
 import { addGarbage, first, type Row } from '../database/store.ts';
+import { nameEmail } from './email-id-store.ts';
 import {
   addToFlaggedCounts,
   type FolderRow,
@@ -65,20 +66,15 @@ export function toPosition(messageId: string): number {
   return ticks === null || ticks < UNIX_EPOCH_TICKS ? -1 : Number((ticks - UNIX_EPOCH_TICKS) / 10n);
 }
 
-function findByTime(sql: SqlStorage, messageId: string): MessageState | null {
-  const position = toPosition(messageId);
-  return first<MessageState>(sql, `SELECT ${STATE_COLUMNS} FROM message WHERE position = ?`, position);
-}
-
 /** Finds a message by its public id, whose time is its row id. */
 export function findMessage(sql: SqlStorage, messageId: string): MessageState | null {
-  const found = findByTime(sql, messageId);
+  const position = toPosition(messageId);
+  const found = first<MessageState>(sql, `SELECT ${STATE_COLUMNS} FROM message WHERE position = ?`, position);
   return found?.message_id === messageId.toLowerCase() ? found : null;
 }
 
-/** Finds a draft by its id, or by one that it had before it was saved again. */
 export function findDraft(sql: SqlStorage, messageId: string): MessageState | null {
-  const found = findByTime(sql, messageId);
+  const found = findMessage(sql, messageId);
   return found?.origin === 'draft' ? found : null;
 }
 
@@ -294,6 +290,7 @@ export function patchMessage(sql: SqlStorage, before: MessageState, patch: Messa
     {
       type: 'message_updated',
       message_id: before.message_id,
+      ...nameEmail(sql, before),
       folder_id: main.folder_id,
       thread_id: formatThreadId(before.thread),
       is_read: isRead === 1,
@@ -337,6 +334,7 @@ export function eraseMessage(sql: SqlStorage, message: MessageState, now: number
     now,
     now - RETRY_AGE_MAX_MS,
   );
+  const email = nameEmail(sql, message);
   const ids = readReferences(sql, position);
   for (const table of ['message_label', 'message_content', 'draft', 'message'])
     sql.exec(`DELETE FROM ${table} WHERE position = ?`, position);
@@ -349,6 +347,7 @@ export function eraseMessage(sql: SqlStorage, message: MessageState, now: number
     {
       type: 'message_deleted',
       message_id: message.message_id,
+      ...email,
       folder_id: folders[0]?.folder_id ?? '',
       thread_id: formatThreadId(message.thread),
       left_folder_ids: folders.map(({ folder_id }) => folder_id),

@@ -6,7 +6,7 @@ import type { RecipientState } from '../../../workers/mail/outbound/domain/recip
 import { execute, type RowOf, statement } from '../../../workers/shared/statement.ts';
 import { recordChange } from '../database/change-store.ts';
 import { addGarbage, executeFirst, first } from '../database/store.ts';
-import { type DeliveryState, saveDelivery } from '../messages/delivery-state-store.ts';
+import { type DeliveryState, readSaved, saveDelivery } from '../messages/delivery-state-store.ts';
 import { countFailures } from '../rules/send-limit-store.ts';
 import type { outbox } from './schema.ts';
 
@@ -238,8 +238,8 @@ export const nextOutboxAt = (sql: SqlStorage): number | null =>
 
 /** Cancels the recipients that are still held. @returns how many are canceled; null if the message is not in the outbox. */
 export function cancelOutbox(sql: SqlStorage, position: number, now: number): number | null {
-  const row = executeFirst(sql, findByPosition, { position });
-  return row ? cancelHeld(sql, toMessage(row), now) : null;
+  const rows = [...execute(sql, findByPosition, { position })];
+  return rows.length === 0 ? null : rows.reduce((sum, row) => sum + cancelHeld(sql, toMessage(row), now), 0);
 }
 
 /** The same for one of the submissions of a message. */
@@ -247,6 +247,11 @@ export function cancelOutboxById(sql: SqlStorage, outboxId: string, now: number)
   const message = readOutbox(sql, outboxId);
   return message ? cancelHeld(sql, message, now) : 0;
 }
+
+/** Does nothing for mail that no JMAP client submitted. */
+const cancelSubmission = statement<{ id: string }>(
+  'UPDATE email_submission SET is_canceled = 1 WHERE submission_id = :id',
+);
 
 function cancelHeld(sql: SqlStorage, message: OutboxMessage, now: number): number {
   const isHeld = ({ state, lease, nextAttemptAt }: OutboxRecipient) =>
@@ -256,6 +261,7 @@ function cancelHeld(sql: SqlStorage, message: OutboxMessage, now: number): numbe
     isHeld(each) ? { ...each, state: 'canceled' as const, nextAttemptAt: null } : each,
   );
   saveOutbox(sql, { ...message, recipients }, now);
+  execute(sql, cancelSubmission, { id: message.outboxId });
   if (message.position !== null) announceDelivery(sql, message.position, now);
   return recipients.filter(({ state }) => state === 'canceled').length;
 }
@@ -325,8 +331,3 @@ const findSent = (sql: SqlStorage, headerMessageId: string): number | null =>
      WHERE r.reference = ?1 AND m.header_message_id = ?1 AND m.delivery IS NOT NULL LIMIT 1`,
     headerMessageId,
   )?.position ?? null;
-
-const readSaved = (sql: SqlStorage, position: number): DeliveryState[] =>
-  JSON.parse(
-    first<{ delivery: string }>(sql, 'SELECT delivery FROM message WHERE position = ?', position)?.delivery ?? '[]',
-  ) as DeliveryState[];
