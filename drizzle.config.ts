@@ -44,6 +44,10 @@ export const DATABASES: Record<string, { schema: string[]; driver?: 'durable-sql
       'contact',
       'sender',
       'vacation_reply',
+      'incoming',
+      'outbox',
+      'submission',
+      'kept_draft',
     ],
   },
 };

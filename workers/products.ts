@@ -90,7 +90,6 @@ const QUEUES: readonly QueueRule[] = [
     consume: consumeStorageTasks,
     productOf: (message) => (isDirectoryTask(message) ? null : 'storage'),
   },
-  { suffix: '-mail-inbound', consume: consumeMail, productOf: () => 'mail' },
   { suffix: '-mail-outbound', consume: consumeMail, productOf: () => 'mail' },
 ];
 

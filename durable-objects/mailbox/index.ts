@@ -13,8 +13,8 @@
  * `{ok: false, error}` with `no_mailbox` (never created, or erased), `over_quota` (only with `enforceQuota`), `no_folder`. A throw is
  * an outage: retry.
  *
- * **Waking.** The object has one alarm. A store that needs it calls `scheduleWake(sql, name, at)` in its transaction; `runWake(name)` in
- * `alarm/wakes.ts` runs it. The alarm is armed after every write. Work on other systems (SMTP, scanners, R2, D1) runs in the Worker, by
+ * **Waking.** The object has one alarm. `alarm/wakes.ts` reads from the rows what is due when, so nothing is scheduled and nothing can be
+ * forgotten. The alarm is set after every write. Work on other systems (SMTP, scanners, R2, D1) runs in the Worker, by
  * `ctx.exports.MailboxJobs`.
  *
  * By design: a view (All, Flagged) holds nothing, so nothing can be moved into it. All and Flagged omit Junk and Trash.
@@ -23,20 +23,12 @@ import { runInvocation } from '../../workers/shared/invocation.ts';
 import { ok, type Result } from '../../workers/shared/result.ts';
 import { settingsOf } from '../../workers/shared/settings.ts';
 import { answerClose } from '../../workers/shared/web-socket.ts';
-import { keepTransportWakes, runWake } from './alarm/wakes.ts';
+import { runWakes } from './alarm/wakes.ts';
 import { JmapCalls } from './calls/jmap-calls.ts';
 import type { EventMessage } from './calls/listeners.ts';
 import type { NoMailbox } from './calls/transactions.ts';
-import { PRUNE_INTERVAL_MS, readState } from './database/change-store.ts';
-import {
-  type MailboxRow,
-  type NewMailbox,
-  readMailbox,
-  scheduleWake,
-  settleWake,
-  takeDueWakes,
-  writeMailbox,
-} from './database/store.ts';
+import { readState } from './database/change-store.ts';
+import { type MailboxRow, type NewMailbox, readMailbox, writeMailbox } from './database/store.ts';
 import { endSubscriptions } from './jmap/push-store.ts';
 import { createRoleFolders } from './messages/folder-store.ts';
 
@@ -64,7 +56,6 @@ export class Mailbox extends JmapCalls {
     database.transaction(() => {
       writeMailbox(database.sql, mailbox, now());
       createRoleFolders(database.sql, now());
-      scheduleWake(database.sql, 'changes', now() + PRUNE_INTERVAL_MS);
     });
     await this.transactions.armAlarm();
   }
@@ -127,28 +118,14 @@ export class Mailbox extends JmapCalls {
   override async alarm(): Promise<void> {
     // Mail that waits stays until the deployment serves mail again.
     if (!settingsOf(this.env).PRODUCTS.includes('mail')) return this.ctx.storage.setAlarm(Date.now() + ABSENT_MS);
-    const { database, now } = this.transactions;
-    const due = database.transaction(() => {
-      const taken = takeDueWakes(database.sql, now());
-      keepTransportWakes(
-        database.sql,
-        taken.map((wake) => wake.name),
-        now(),
-      );
-      return taken;
-    });
+    const { database, memory, now, ledgerDelayMs } = this.transactions;
+    const userId = readMailbox(database.sql)?.userId;
+    if (userId === undefined) return;
+    const jobs = this.ctx.exports.MailboxJobs;
     const waitUntil = (work: Promise<unknown>) => this.ctx.waitUntil(work);
     await runInvocation(this.env, undefined, async () => {
       try {
-        for (const wake of due) {
-          await runWake(wake.name, {
-            database: this.transactions.database,
-            jobs: this.ctx.exports.MailboxJobs,
-            now,
-            waitUntil,
-          });
-          settleWake(database.sql, wake);
-        }
+        await runWakes({ database, memory, jobs, userId, now, waitUntil, ledgerDelayMs });
       } finally {
         this.transactions.announce();
         await this.transactions.armAlarm();

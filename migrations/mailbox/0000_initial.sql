@@ -16,13 +16,11 @@ CREATE TABLE `mailbox` (
 	`limit_bytes` integer NOT NULL,
 	`state_floor` integer DEFAULT 0 NOT NULL,
 	`settings` text DEFAULT '{}' NOT NULL,
+	`sending` text DEFAULT '{}' NOT NULL,
+	`refused` integer DEFAULT 0 NOT NULL,
+	`published_ledger` text,
+	`tidied_state` integer DEFAULT 0 NOT NULL,
 	`created_at` integer NOT NULL
-);
---> statement-breakpoint
-CREATE TABLE `wake` (
-	`name` text PRIMARY KEY NOT NULL,
-	`wake_at` integer,
-	`retry_at` integer
 );
 --> statement-breakpoint
 CREATE TABLE `draft` (
@@ -51,6 +49,7 @@ CREATE TABLE `folder` (
 	`bytes` integer DEFAULT 0 NOT NULL,
 	`sort_order` integer DEFAULT 0 NOT NULL,
 	`is_subscribed` integer DEFAULT 1 NOT NULL,
+	`delivered` integer DEFAULT 0 NOT NULL,
 	`created_at` integer NOT NULL
 );
 --> statement-breakpoint
@@ -63,9 +62,8 @@ CREATE TABLE `kept_draft` (
 	`message_id` text NOT NULL,
 	`revision` integer NOT NULL,
 	`created_at` integer NOT NULL
-);
+) WITHOUT ROWID;
 --> statement-breakpoint
-CREATE INDEX `kept_draft_age` ON `kept_draft` (`created_at`);--> statement-breakpoint
 CREATE TABLE `message` (
 	`position` integer PRIMARY KEY NOT NULL,
 	`message_id` text NOT NULL,
@@ -97,7 +95,8 @@ CREATE TABLE `message` (
 	`in_reply_to` text,
 	`reference_list` text NOT NULL,
 	`authentication` text,
-	`spam` text
+	`spam` text,
+	`delivery` text
 );
 --> statement-breakpoint
 CREATE INDEX `message_visible` ON `message` (`position`) WHERE is_visible = 1;--> statement-breakpoint
@@ -183,12 +182,6 @@ CREATE TABLE `contact` (
 	`created_at` integer NOT NULL
 ) WITHOUT ROWID;
 --> statement-breakpoint
-CREATE TABLE `domain_share` (
-	`domain` text PRIMARY KEY NOT NULL,
-	`hour` integer NOT NULL,
-	`recipients` integer NOT NULL
-);
---> statement-breakpoint
 CREATE TABLE `filter` (
 	`filter_id` text PRIMARY KEY NOT NULL,
 	`ordinal` integer NOT NULL,
@@ -210,11 +203,6 @@ CREATE TABLE `forward_target` (
 	`created_at` integer NOT NULL
 );
 --> statement-breakpoint
-CREATE TABLE `send_count` (
-	`minute` integer PRIMARY KEY NOT NULL,
-	`recipients` integer NOT NULL
-);
---> statement-breakpoint
 CREATE TABLE `vacation_reply` (
 	`email` text PRIMARY KEY NOT NULL,
 	`replied_at` integer NOT NULL
@@ -234,25 +222,13 @@ CREATE TABLE `incoming` (
 	`verdicts` text,
 	`attempts` integer DEFAULT 0 NOT NULL,
 	`next_attempt_at` integer,
-	`lease_until` integer,
-	`outcome` text,
-	`detail` text,
-	`message_id` text,
-	`finished_at` integer
-);
---> statement-breakpoint
-CREATE UNIQUE INDEX `incoming_content_key_unique` ON `incoming` (`content_key`);--> statement-breakpoint
-CREATE INDEX `incoming_pending` ON `incoming` (`next_attempt_at`) WHERE next_attempt_at IS NOT NULL;--> statement-breakpoint
-CREATE INDEX `incoming_finished` ON `incoming` (`finished_at`);--> statement-breakpoint
-CREATE TABLE `incoming_total` (
-	`outcome` text PRIMARY KEY NOT NULL,
-	`count` integer NOT NULL
-);
+	`detail` text
+) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE TABLE `outbox` (
 	`outbox_id` text PRIMARY KEY NOT NULL,
 	`kind` text NOT NULL,
-	`message_id` text,
+	`position` integer,
 	`header_message_id` text,
 	`raw_key` text NOT NULL,
 	`owns_raw` integer NOT NULL,
@@ -264,57 +240,32 @@ CREATE TABLE `outbox` (
 	`hold_until` integer NOT NULL,
 	`verdicts` text,
 	`warned_at` integer,
-	`version` integer DEFAULT 1 NOT NULL,
-	`published_version` integer DEFAULT 0 NOT NULL
-);
---> statement-breakpoint
-CREATE INDEX `outbox_message` ON `outbox` (`message_id`);--> statement-breakpoint
-CREATE INDEX `outbox_header` ON `outbox` (`header_message_id`);--> statement-breakpoint
-CREATE INDEX `outbox_queued` ON `outbox` (`queued_at`);--> statement-breakpoint
-CREATE INDEX `outbox_unpublished` ON `outbox` (`outbox_id`) WHERE published_version < version;--> statement-breakpoint
-CREATE TABLE `outbox_recipient` (
-	`outbox_id` text NOT NULL,
-	`ordinal` integer NOT NULL,
-	`email` text NOT NULL,
-	`domain` text NOT NULL,
-	`state` text NOT NULL,
-	`queued_at` integer NOT NULL,
-	`attempts` integer DEFAULT 0 NOT NULL,
+	`recipients` text NOT NULL,
 	`next_attempt_at` integer,
-	`lease_until` integer,
-	`lease_id` text,
-	`last_code` integer,
-	`last_reply` text,
-	`last_attempt_at` integer,
-	`is_uncertain` integer DEFAULT 0 NOT NULL,
-	`is_expired` integer DEFAULT 0 NOT NULL,
-	`report_due` text,
-	`report_id` text,
-	PRIMARY KEY(`outbox_id`, `ordinal`)
-);
+	`version` integer NOT NULL,
+	`published_version` integer DEFAULT 0 NOT NULL,
+	`publish_at` integer
+) WITHOUT ROWID;
 --> statement-breakpoint
-CREATE INDEX `outbox_recipient_due` ON `outbox_recipient` (`next_attempt_at`) WHERE next_attempt_at IS NOT NULL;--> statement-breakpoint
-CREATE INDEX `outbox_recipient_failed` ON `outbox_recipient` (`queued_at`) WHERE state = 'failed';--> statement-breakpoint
-CREATE INDEX `outbox_recipient_report` ON `outbox_recipient` (`outbox_id`) WHERE report_due IS NOT NULL;--> statement-breakpoint
 CREATE TABLE `submission` (
 	`idempotency_key` text PRIMARY KEY NOT NULL,
 	`request_sha256` text NOT NULL,
-	`outbox_id` text NOT NULL,
+	`message_id` text NOT NULL,
 	`created_at` integer NOT NULL
-);
+) WITHOUT ROWID;
 --> statement-breakpoint
-CREATE INDEX `submission_age` ON `submission` (`created_at`);--> statement-breakpoint
 CREATE TABLE `email_submission` (
 	`submission_id` text PRIMARY KEY NOT NULL,
-	`message_id` text NOT NULL,
+	`email_id` text NOT NULL,
 	`thread` integer NOT NULL,
 	`identity_id` text NOT NULL,
 	`envelope` text NOT NULL,
 	`send_at` integer NOT NULL,
+	`is_canceled` integer DEFAULT 0 NOT NULL,
 	`created_at` integer NOT NULL
 );
 --> statement-breakpoint
-CREATE INDEX `email_submission_message` ON `email_submission` (`message_id`);--> statement-breakpoint
+CREATE INDEX `email_submission_email` ON `email_submission` (`email_id`);--> statement-breakpoint
 CREATE TABLE `push_subscription` (
 	`subscription_id` text PRIMARY KEY NOT NULL,
 	`credential_id` text NOT NULL,

@@ -82,6 +82,7 @@ it('deletes bytes without a row after two rounds a day apart, and a day later in
   const row = {
     incomingId: 'i',
     contentKey: 'c',
+    rawSha256: 'c',
     rawKey: accepted,
     sizeBytes: raw.length,
     envelopeFrom: 'a@far.test',

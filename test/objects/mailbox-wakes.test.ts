@@ -1,57 +1,78 @@
-/** Wakes of a mailbox: work that its one alarm runs. */
+/** Wakes of a mailbox: work that its one alarm runs, found in the rows. */
 import { env, runInDurableObject } from 'cloudflare:test';
 import { expect, it } from 'vitest';
-import {
-  cancelWakeAfter,
-  nextWakeAt,
-  scheduleWake,
-  settleWake,
-  takeDueWakes,
-} from '../../durable-objects/mailbox/database/store.ts';
+import type { MailboxJobs } from '../../durable-objects/mailbox/alarm/jobs.ts';
+import { nextAlarmAt, runWakes } from '../../durable-objects/mailbox/alarm/wakes.ts';
+import { createMemory } from '../../durable-objects/mailbox/database/memory.ts';
+import { addGarbage, type Database } from '../../durable-objects/mailbox/database/store.ts';
+import { addLesson } from '../../durable-objects/mailbox/messages/spam-lesson-store.ts';
 import { openMailbox } from '../../workers/mail/bindings/mailbox.ts';
 
-const MINUTE_MS = 60_000;
-const DAY_MS = 1_440 * MINUTE_MS;
+const NOW = Date.UTC(2026, 0, 1);
+const LEDGER_DELAY_MS = 3_600_000;
 
-/** Runs `work` in the storage of a new mailbox without wakes. */
-async function withWakes(work: (sql: SqlStorage) => void): Promise<void> {
+/** Runs `work` in the storage of a new mailbox. */
+async function inMailbox(work: (database: Database, userId: string) => Promise<void> | void): Promise<void> {
   const userId = crypto.randomUUID();
   const mailbox = openMailbox(env, userId);
   await mailbox.createMailbox({ userId, accountType: 'personal', limitBytes: 1e9 });
-  await runInDurableObject(mailbox as unknown as DurableObjectStub, (_, state) => {
-    state.storage.sql.exec('DELETE FROM wake');
-    work(state.storage.sql);
-  });
+  await runInDurableObject(mailbox as unknown as DurableObjectStub, (_, { storage }) =>
+    work({ sql: storage.sql, transaction: (run) => storage.transactionSync(run) }, userId),
+  );
 }
 
-it('a wake that its own work schedules for tomorrow stays', async () => {
-  await withWakes((sql) => {
-    scheduleWake(sql, 'changes', 1_000);
-    const [wake] = takeDueWakes(sql, 2_000);
-    scheduleWake(sql, 'changes', DAY_MS);
-    // The work may still die.
-    expect(nextWakeAt(sql)).toBe(2_000 + MINUTE_MS);
-    if (wake) settleWake(sql, wake);
-    expect(nextWakeAt(sql)).toBe(DAY_MS);
+const failing = (broken: Partial<MailboxJobs>): MailboxJobs => ({
+  processIncoming: async () => {},
+  sendOutbox: async () => {},
+  sendReports: async () => {},
+  sendPushes: async () => {},
+  sendAutomatic: async () => {},
+  publishLedger: async () => {},
+  publishOutbox: async () => {},
+  deleteBlobs: async () => {},
+  trainSpamModel: async () => null,
+  ...broken,
+});
+
+const at = (now: number, memory = createMemory()) => ({ memory, now: () => now, ledgerDelayMs: LEDGER_DELAY_MS });
+
+it('a mailbox without work needs no alarm', async () => {
+  await inMailbox(({ sql }) => expect(nextAlarmAt(at(NOW), sql)).toBeNull());
+});
+
+it('work that fails is tried again later, and delays no other work', async () => {
+  await inMailbox(async (database, userId) => {
+    addGarbage(database.sql, ['mail/x/raw'], NOW);
+    addLesson(database.sql, crypto.randomUUID(), 'junk');
+    const context = at(NOW);
+    const deleteBlobs = async () => {
+      throw new Error('no location answers');
+    };
+    const run = () => runWakes({ ...context, database, userId, jobs: failing({ deleteBlobs }), waitUntil: () => {} });
+    await run();
+    expect([...database.sql.exec('SELECT * FROM spam_lesson')]).toEqual([]);
+    expect(nextAlarmAt(context, database.sql)).toBe(NOW + 30_000);
+    // An object that lost its memory tries at once.
+    expect(nextAlarmAt(at(NOW), database.sql)).toBe(0);
   });
 });
 
-it('a wake whose work died is due again, together with what it scheduled', async () => {
-  await withWakes((sql) => {
-    scheduleWake(sql, 'changes', 1_000);
-    takeDueWakes(sql, 2_000);
-    scheduleWake(sql, 'changes', DAY_MS);
-    expect(takeDueWakes(sql, 2_000 + MINUTE_MS).map(({ name }) => name)).toEqual(['changes']);
-  });
-});
-
-it('a wake that is done and not scheduled again is gone', async () => {
-  await withWakes((sql) => {
-    scheduleWake(sql, 'publish', 1_000);
-    const [wake] = takeDueWakes(sql, 1_000);
-    scheduleWake(sql, 'publish', DAY_MS);
-    cancelWakeAfter(sql, 'publish', MINUTE_MS);
-    if (wake) settleWake(sql, wake);
-    expect(nextWakeAt(sql)).toBeNull();
+it('work that leaves itself due is repeated after a pause that grows', async () => {
+  await inMailbox(async (database, userId) => {
+    addGarbage(
+      database.sql,
+      Array.from({ length: 1_200 }, (_, n) => `mail/x/${n}`),
+      NOW,
+    );
+    const pauses: number[] = [];
+    const memory = createMemory();
+    for (let now = NOW; ; ) {
+      await runWakes({ ...at(now, memory), database, userId, jobs: failing({}), waitUntil: () => {} });
+      const next = nextAlarmAt(at(now, memory), database.sql);
+      if (next === null) break;
+      pauses.push(next - now);
+      now = next;
+    }
+    expect(pauses).toEqual([50, 100]);
   });
 });

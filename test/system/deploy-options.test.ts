@@ -109,7 +109,7 @@ describe('npm run deploy -- --teardown', () => {
     for (const name of [`${prefix}-blobs`, `${prefix}-blobs-2`])
       state.buckets.set(name, { region: undefined, objects: 0 });
     const consumers = [{ consumer_id: 'c', type: 'worker', script: prefix }];
-    const queue_name = `${prefix}-mail-inbound`;
+    const queue_name = `${prefix}-mail-outbound`;
     state.queues.set(queue_name, { queue_id: crypto.randomUUID(), queue_name, consumers });
   }
   const listNames = () => {

@@ -47,8 +47,6 @@ describe('npm run deploy', () => {
       ['tessera-blobs-2', 'eeur'],
     ]);
     expect([...queues.values()].map(({ queue_name, consumers }) => [queue_name, consumers.length]).sort()).toEqual([
-      ['tessera-mail-inbound', 1],
-      ['tessera-mail-inbound-dead', 0],
       ['tessera-mail-outbound', 1],
       ['tessera-mail-outbound-dead', 0],
       ['tessera-storage-tasks', 1],
@@ -214,9 +212,9 @@ describe('npm run deploy without a terminal', () => {
 
   it('refuses queues that deliver to another Worker, and changes nothing', async () => {
     const consumers = [{ consumer_id: 'c', type: 'worker', script: 'shop' }];
-    cloudflare.state.queues.set('tessera-mail-inbound', {
+    cloudflare.state.queues.set('tessera-mail-outbound', {
       queue_id: 'q',
-      queue_name: 'tessera-mail-inbound',
+      queue_name: 'tessera-mail-outbound',
       consumers,
     });
     const { status, output } = await deploy();

@@ -291,6 +291,34 @@ describe('messages', () => {
     expect(list[0].bodyValues[list[0].textBody[0].partId].value).toContain('written in the app');
     await server.call('DELETE', `/v1/drafts/${body.id}`, undefined, ann.token);
   });
+
+  it('that the app saves again are new emails, while the app keeps one id', async () => {
+    const call = (method: string, id: string, body?: unknown) =>
+      server.call(method, `/v1/drafts/${id}`, body, ann.token);
+    const { body: made } = await server.call('POST', '/v1/drafts', { subject: 'one', body: 'first' }, ann.token);
+    const get = (ids: string[]) => client.call('Email/get', { ids, properties: ['subject', 'threadId', 'blobId'] });
+    const before = await get([made.id]);
+    expect((await call('PUT', made.id, { subject: 'two', body: 'second' })).body).toMatchObject({ id: made.id });
+    const changes = await client.call('Email/changes', { sinceState: before.state });
+    const [saved] = changes.created;
+    expect(changes).toMatchObject({ created: [saved], updated: [], destroyed: [made.id] });
+    expect(saved).not.toBe(made.id);
+    const after = await get([saved, made.id]);
+    expect(after).toMatchObject({ list: [{ id: saved, subject: 'two' }], notFound: [made.id] });
+    expect((await client.download(after.list[0].blobId)).status).toBe(200);
+    expect((await client.download(before.list[0].blobId)).status).toBe(404);
+    const [{ threadId }] = after.list;
+    expect((await client.call('Thread/get', { ids: [threadId] })).list).toEqual([{ id: threadId, emailIds: [saved] }]);
+    const threads = await client.call('Thread/changes', { sinceState: before.state });
+    expect(threads).toMatchObject({ created: [], updated: [threadId], destroyed: [] });
+    expect((await client.call('Email/query', { filter: { subject: 'two' } })).ids).toEqual([saved]);
+    const update = { update: { [saved]: { 'keywords/$flagged': true } } };
+    expect((await client.call('Email/set', update)).updated).toEqual({ [saved]: null });
+    expect((await client.call('Email/changes', { sinceState: after.state })).updated).toEqual([saved]);
+    await call('DELETE', made.id);
+    const last = await client.call('Email/changes', { sinceState: after.state });
+    expect(last).toMatchObject({ created: [], updated: [], destroyed: [saved] });
+  });
 });
 
 describe('sending', () => {

@@ -94,15 +94,13 @@ export { WELL_KNOWN_PATH as JMAP_WELL_KNOWN_PATH } from './jmap/index.ts';
 export { readMailGauges } from './outbound/queue-metrics.ts';
 
 /**
- * Handles hints. A failure loses nothing: mailboxes know their work and find it through their alarm. Each mailbox is processed in
- * an invocation of its own, which has its own connections and CPU time.
+ * Handles hints. A failure loses nothing: mailboxes know their work and find it through their alarm. One session of a relay may carry
+ * messages of several users: they share the trace of the first hint.
  */
-export async function consumeMail(batch: MessageBatch, env: Env, ctx: ExecutionContext): Promise<void> {
+export async function consumeMail(batch: MessageBatch, env: Env): Promise<void> {
   const hints = [...readHints(batch)];
   const users = hints.map(([userId]) => userId);
-  // One session of a relay may carry messages of several users: they share the trace of the first hint.
-  if (batch.queue.includes('outbound')) await runInvocation(env, hints[0]?.[1], () => sendDue(env, users));
-  else await Promise.all(hints.map(([userId, traceId]) => ctx.exports.MailboxJobs.processIncoming(userId, traceId)));
+  await runInvocation(env, hints[0]?.[1], () => sendDue(env, users));
 }
 
 export async function runMailSchedule(

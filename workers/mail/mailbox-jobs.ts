@@ -39,8 +39,11 @@ export class MailboxJobs extends WorkerEntrypoint<Env> implements Jobs {
     await sendAutomatic(this.env, userId, send);
   }
 
-  async publish(userId: string, ledger: IncomingLedger, snapshots: readonly OutboxSnapshot[]): Promise<void> {
+  async publishLedger(userId: string, ledger: IncomingLedger): Promise<void> {
     await publishLedger(this.env.DIRECTORY, userId, ledger);
+  }
+
+  async publishOutbox(_userId: string, snapshots: readonly OutboxSnapshot[]): Promise<void> {
     if (snapshots.length > 0) await publishOutbox(this.env.DIRECTORY, snapshots, createClock(this.env)());
   }
 

@@ -398,6 +398,15 @@ export const settingsSchema = z.object({
     fallback: 900,
     meaning: 'Time that a worker has for its attempts before another worker may try the same message.',
   }),
+  MAIL_LEDGER_SECONDS: number({
+    group: 'Outgoing mail',
+    unit: 'seconds',
+    min: 1,
+    max: 86_400,
+    fallback: 3600,
+    meaning:
+      "Longest time that the operator's totals of incoming mail are behind. Mail that waits for a scanner or is in quarantine shows at once.",
+  }),
   SMTP_TIMEOUT_SECONDS: optionalNumber({
     group: 'Outgoing mail',
     unit: 'seconds',

@@ -10,15 +10,16 @@ import type { AutomaticSend } from '../rules/automatic-store.ts';
 
 export interface MailboxJobs {
   /** Checks and delivers accepted mail until none is due. */
-  processIncoming(userId: string): Promise<void>;
+  processIncoming(userId: string, traceId?: string): Promise<void>;
   /** Attempts every recipient of the outbox that is due. */
   sendOutbox(userId: string): Promise<void>;
   /** Delivers the reports that are due to their senders. */
   sendReports(userId: string): Promise<void>;
   /** Puts a forward, a vacation reply or a forwarding code into the outbox. */
   sendAutomatic(userId: string, send: AutomaticSend): Promise<void>;
-  /** Brings the operator's tables up to date with this mailbox. */
-  publish(userId: string, ledger: IncomingLedger, snapshots: readonly OutboxSnapshot[]): Promise<void>;
+  /** Bring the operator's tables up to date with this mailbox. */
+  publishLedger(userId: string, ledger: IncomingLedger): Promise<void>;
+  publishOutbox(userId: string, snapshots: readonly OutboxSnapshot[]): Promise<void>;
   /** Deletes R2 objects in every location. */
   deleteBlobs(keys: readonly string[]): Promise<void>;
   /** Pushes changes to the devices of clients. */

@@ -1,31 +1,30 @@
 /**
- * Runs the wakes that are due, by name, when the mailbox's one alarm fires. Work on other systems goes to the Worker (`jobs.ts`);
- * the object records its result.
+ * The work that the mailbox's one alarm runs. Nothing schedules it: each wake reads from the rows when it is due, so a crash loses none
+ * and a wake costs no row. Work on other systems goes to the Worker (`jobs.ts`); the object records its result.
  */
 import { logError } from '../../../workers/shared/log.ts';
-import { pruneLogs } from '../database/change-store.ts';
-import {
-  cancelWakeAfter,
-  type Database,
-  forgetGarbage,
-  listGarbage,
-  readMailbox,
-  scheduleWake,
-} from '../database/store.ts';
-import { isIncomingPending, pruneIncoming, readLedger } from '../incoming/incoming-store.ts';
-import { PUSH_WAKE } from '../jmap/push-store.ts';
-import { eraseExpired } from '../messages/batch-store.ts';
-import { finishLessons, listLessons, readSpamModel, SPAM_LESSONS_WAKE } from '../messages/spam-lesson-store.ts';
-import { dropOldUploads } from '../messages/upload-store.ts';
-import { isReportDue, listUnpublished, markPublished } from '../outbox/outbox-report-store.ts';
-import { isOutboxPending } from '../outbox/outbox-store.ts';
-import { listAutomatic, removeAutomatic } from '../rules/automatic-store.ts';
-import { TIDY_WAKE, tidySearchIndex } from '../search/search-tidy-store.ts';
+import { nextPruneAt, pruneLogs, readState } from '../database/change-store.ts';
+import type { Memory } from '../database/memory.ts';
+import { type Database, forgetGarbage, listGarbage, readMailbox } from '../database/store.ts';
+import { nextIncomingAt, readLedger, readPublishedLedger, savePublishedLedger } from '../incoming/incoming-store.ts';
+import { nextPushAt } from '../jmap/push-store.ts';
+import { eraseExpired, nextExpiryAt } from '../messages/batch-store.ts';
+import { finishLessons, listLessons, readSpamModel } from '../messages/spam-lesson-store.ts';
+import { dropOldUploads, nextUploadAt } from '../messages/upload-store.ts';
+import { isReportDue, listUnpublished, markPublished, nextPublishAt } from '../outbox/outbox-report-store.ts';
+import { nextOutboxAt } from '../outbox/outbox-store.ts';
+import { isAutomaticWaiting, listAutomatic, removeAutomatic } from '../rules/automatic-store.ts';
+import { isTidyDue, tidySearchIndex } from '../search/search-tidy-store.ts';
 import type { MailboxJobs } from './jobs.ts';
 
 const GARBAGE_PER_ROUND = 500;
-/** Shorter than the delay of a wake that was taken and not settled, so that `settleWake` keeps it. */
+/** A wake whose work threw waits this long; one that is still due after its work waits from the shorter time, doubled each time. */
 const RETRY_DELAY_MS = 30_000;
+const PAUSE_MS = 50;
+/** Transport may take minutes. The alarm then ends, so that other wakes can run, and leases protect the work. */
+const TRANSPORT_WAIT_MS = 5_000;
+/** A queue message normally starts sending. The alarm finds what none announced, a second later. */
+const LOST_HINT_MS = 1_000;
 /** Five days, as long as delivery of other mail is attempted. */
 const AUTOMATIC_AGE_MAX_MS = 5 * 24 * 3_600_000;
 const PUBLISH_MAX = 100;
@@ -34,104 +33,159 @@ const LESSONS_PER_CALL = 20;
 
 export interface WakeContext {
   readonly database: Database;
+  readonly memory: Memory;
   readonly jobs: MailboxJobs;
+  readonly userId: string;
   readonly now: () => number;
   /** Keeps the object alive for work that the alarm does not wait for. */
   readonly waitUntil: (work: Promise<unknown>) => void;
+  /** Longest time that the operator's totals of incoming mail are behind. */
+  readonly ledgerDelayMs: number;
 }
 
-const IS_PENDING: Readonly<Record<string, (sql: SqlStorage) => boolean>> = {
-  incoming: isIncomingPending,
-  outbox: isOutboxPending,
-  report: isReportDue,
-  publish: () => true,
+interface Wake {
+  /** When it is due; null for never. A time in the past is now. */
+  readonly dueAt: (context: Pick<WakeContext, 'memory' | 'now' | 'ledgerDelayMs'>, sql: SqlStorage) => number | null;
+  readonly run: (context: WakeContext) => void | Promise<void>;
+  /** False if it can wait until the alarm runs for another reason. */
+  readonly setsAlarm?: false;
+}
+
+const ifAny = (isAny: boolean): number | null => (isAny ? 0 : null);
+const later = (at: number | null, ms: number): number | null => (at === null ? null : at + ms);
+
+const WAKES: Readonly<Record<string, Wake>> = {
+  incoming: {
+    dueAt: ({ memory }, sql) => nextIncomingAt(sql, memory.leases),
+    run: (context) => transport(context, context.jobs.processIncoming(context.userId, context.memory.incomingTrace)),
+  },
+  outbox: {
+    dueAt: (_, sql) => later(nextOutboxAt(sql), LOST_HINT_MS),
+    run: (context) => transport(context, context.jobs.sendOutbox(context.userId)),
+  },
+  report: {
+    dueAt: (_, sql) => ifAny(isReportDue(sql)),
+    run: (context) => transport(context, context.jobs.sendReports(context.userId)),
+  },
+  push: {
+    dueAt: (_, sql) => nextPushAt(sql),
+    run: (context) => transport(context, context.jobs.sendPushes(context.userId)),
+  },
+  publish: { dueAt: (_, sql) => nextPublishAt(sql), run: publishOutbox },
+  ledger: { dueAt: nextLedgerAt, run: publishLedger },
+  automatic: { dueAt: (_, sql) => ifAny(isAutomaticWaiting(sql)), run: sendAllAutomatic },
+  garbage: { dueAt: (_, sql) => ifAny(listGarbage(sql, 1).length > 0), run: collectGarbage },
+  spam_lessons: { dueAt: (_, sql) => ifAny(listLessons(sql, 1).length > 0), run: learnLessons },
+  uploads: { dueAt: (_, sql) => nextUploadAt(sql), run: inTransaction(dropOldUploads) },
+  expire: { dueAt: (_, sql) => nextExpiryAt(sql), run: inTransaction(eraseExpired) },
+  tidy: { dueAt: (_, sql) => ifAny(isTidyDue(sql, readState(sql))), run: inTransaction(tidySearchIndex) },
+  prune: { dueAt: (_, sql) => nextPruneAt(sql), run: inTransaction(pruneLogs), setsAlarm: false },
 };
 
-/**
- * Call it in the transaction that takes due wakes. Schedules transport wakes again, in case the work that starts now dies before
- * it schedules the next one.
- */
-export function keepTransportWakes(sql: SqlStorage, due: readonly string[], now: number): void {
-  for (const name of due) {
-    if (IS_PENDING[name]?.(sql)) scheduleWake(sql, name, now + RETRY_DELAY_MS);
-  }
+function inTransaction(work: (sql: SqlStorage, now: number) => void) {
+  return ({ database, now }: WakeContext) => database.transaction(() => work(database.sql, now()));
 }
 
-export async function runWake(name: string, context: WakeContext): Promise<void> {
-  const { database, jobs, now } = context;
-  const { sql } = database;
-  const userId = readMailbox(sql)?.userId;
-  if (userId === undefined) return;
-  // A slow destination must not delay the alarm's other duties, so the alarm does not wait for transport.
-  const start = (work: Promise<unknown>) =>
-    context.waitUntil(work.catch((error: unknown) => logError('transport_wake_failed', error, { wake: name })));
-  switch (name) {
-    case 'incoming':
-      return start(jobs.processIncoming(userId));
-    case 'outbox':
-      return start(jobs.sendOutbox(userId));
-    case 'report':
-      return start(jobs.sendReports(userId));
-    case 'publish':
-      return publish(context, userId);
-    case 'automatic':
-      return sendAllAutomatic(context, userId);
-    case 'garbage':
-      return collectGarbage(context);
-    case SPAM_LESSONS_WAKE:
-      return learnLessons(context);
-    case 'prune_incoming':
-      return database.transaction(() => pruneIncoming(sql, now()));
-    case 'changes':
-      return database.transaction(() => pruneLogs(sql, now()));
-    case 'uploads':
-      return database.transaction(() => dropOldUploads(sql, now()));
-    case 'expire':
-      return database.transaction(() => eraseExpired(sql, now()));
-    case PUSH_WAKE:
-      return start(jobs.sendPushes(userId));
-    case TIDY_WAKE:
-      return database.transaction(() => tidySearchIndex(sql, now()));
-  }
+type DueContext = Pick<WakeContext, 'memory' | 'now' | 'ledgerDelayMs'>;
+
+function dueTime(name: string, wake: Wake, context: DueContext, sql: SqlStorage): number | null {
+  const at = wake.dueAt(context, sql);
+  return at === null ? null : Math.max(at, context.memory.delays.get(name)?.until ?? 0);
 }
 
-/** Updates the operator's tables. After one complete run they match the mailbox, even if earlier runs died. */
-async function publish({ database, jobs, now }: WakeContext, userId: string): Promise<void> {
-  const { sql } = database;
+/** When the alarm must run; null for never. */
+export function nextAlarmAt(context: DueContext, sql: SqlStorage): number | null {
+  const times = Object.entries(WAKES).flatMap(([name, wake]) =>
+    wake.setsAlarm === false ? [] : (dueTime(name, wake, context, sql) ?? []),
+  );
+  return times.length === 0 ? null : Math.min(...times);
+}
+
+/** Runs all wakes that are due, at the same time: a slow one delays no other. None throws. */
+export async function runWakes(context: WakeContext): Promise<void> {
+  const { memory, database, now } = context;
+  const isDue = ([name, wake]: [string, Wake]) => {
+    const at = dueTime(name, wake, context, database.sql);
+    return at !== null && at <= now();
+  };
+  const run = async ([name, wake]: [string, Wake]) => {
+    const tries = (memory.delays.get(name)?.tries ?? 0) + 1;
+    try {
+      await wake.run(context);
+      memory.delays.delete(name);
+      if (!isDue([name, wake])) return;
+      const pauseMs = Math.min(PAUSE_MS * 2 ** Math.min(tries - 1, 20), RETRY_DELAY_MS);
+      memory.delays.set(name, { until: now() + pauseMs, tries });
+    } catch (error) {
+      logError('wake_failed', error, { wake: name });
+      memory.delays.set(name, { until: now() + RETRY_DELAY_MS, tries });
+    }
+  };
+  await Promise.all(Object.entries(WAKES).filter(isDue).map(run));
+}
+
+/** Waits for a job, but not long. A job that fails later is logged; its leases expire. */
+async function transport({ waitUntil }: WakeContext, job: Promise<void>): Promise<void> {
+  const isLate = Symbol();
+  const timeout = new Promise<typeof isLate>((resolve) => setTimeout(resolve, TRANSPORT_WAIT_MS, isLate));
+  if ((await Promise.race([job, timeout])) === isLate)
+    waitUntil(job.catch((error: unknown) => logError('transport_wake_failed', error)));
+}
+
+/** Updates the operator's table of waiting and failed mail. */
+async function publishOutbox({ database: { sql, transaction }, jobs, userId, now }: WakeContext): Promise<void> {
   const mailbox = readMailbox(sql);
   if (!mailbox) return;
-  const snapshots = listUnpublished(sql, mailbox, PUBLISH_MAX);
-  await jobs.publish(userId, readLedger(sql), snapshots);
-  database.transaction(() => {
-    cancelWakeAfter(sql, 'publish', now() + RETRY_DELAY_MS / 2);
-    markPublished(sql, snapshots, now());
-  });
+  const snapshots = listUnpublished(sql, mailbox, PUBLISH_MAX, now());
+  await jobs.publishOutbox(userId, snapshots);
+  transaction(() => markPublished(sql, snapshots));
+}
+
+/** Totals follow within `ledgerDelayMs`. A change in what waits for a scanner, or in quarantine, is published at once. */
+function nextLedgerAt({ memory, now, ledgerDelayMs }: DueContext, sql: SqlStorage): number | null {
+  const ledger = readLedger(sql);
+  const published = readPublishedLedger(sql);
+  if (published ? JSON.stringify(ledger) === JSON.stringify(published) : ledger.accepted === 0) {
+    memory.ledgerBehindSince = null;
+    return null;
+  }
+  const isUrgent =
+    ledger.deferred !== (published?.deferred ?? 0) ||
+    ledger.outcomes.quarantine !== (published?.outcomes.quarantine ?? 0);
+  if (isUrgent) return 0;
+  memory.ledgerBehindSince ??= now();
+  return memory.ledgerBehindSince + ledgerDelayMs;
+}
+
+async function publishLedger({ database: { sql }, jobs, userId }: WakeContext): Promise<void> {
+  const ledger = readLedger(sql);
+  await jobs.publishLedger(userId, ledger);
+  savePublishedLedger(sql, ledger);
 }
 
 /** Sends row after row. A row is removed once its mail is in the outbox. A row that fails is retried later and delays no other. */
-async function sendAllAutomatic({ database: { sql }, jobs, now }: WakeContext, userId: string): Promise<void> {
-  const retryAt = now() + RETRY_DELAY_MS;
+async function sendAllAutomatic({ database: { sql }, jobs, userId, now }: WakeContext): Promise<void> {
+  let failure: unknown = null;
   for (const send of listAutomatic(sql)) {
     try {
       await jobs.sendAutomatic(userId, send);
     } catch (error) {
       logError('automatic_mail_failed', error);
       if (send.createdAt > now() - AUTOMATIC_AGE_MAX_MS) {
-        scheduleWake(sql, 'automatic', retryAt);
+        failure = error;
         continue;
       }
     }
     removeAutomatic(sql, send.sendId);
   }
+  if (failure !== null) throw failure;
 }
 
 /** Deletes R2 objects that no message holds any more, in every location, then their rows. */
-async function collectGarbage({ database: { sql }, jobs, now }: WakeContext): Promise<void> {
+async function collectGarbage({ database: { sql }, jobs }: WakeContext): Promise<void> {
   const keys = listGarbage(sql, GARBAGE_PER_ROUND);
-  if (keys.length === 0) return;
   await jobs.deleteBlobs(keys);
   forgetGarbage(sql, keys);
-  if (keys.length === GARBAGE_PER_ROUND) scheduleWake(sql, 'garbage', now());
 }
 
 /** Trains the user's spam model. If a job throws (a store is down), its lessons wait for the next time. */

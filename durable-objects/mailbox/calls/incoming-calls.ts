@@ -1,4 +1,5 @@
 /** Calls about incoming mail, from acceptance to delivery. Each write is one transaction. */
+import { currentInvocation } from '../../../workers/shared/invocation.ts';
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
 import type { StoredMessage, StoreMessageError, StoreMessageInput } from '../contract/delivered-message.ts';
 import { storeMessage } from '../incoming/arrival-store.ts';
@@ -12,7 +13,8 @@ export class IncomingCalls extends RuleCalls {
   /** Once this returns, the message is durable. Its raw bytes must be in every location before the call. */
   async acceptIncoming(
     message: incoming.IncomingMessage,
-  ): Promise<Result<{ duplicate: boolean; isAlone: boolean }, { readonly kind: 'over_quota' } | NoMailbox>> {
+  ): Promise<Result<{ duplicate: boolean }, { readonly kind: 'over_quota' } | NoMailbox>> {
+    this.transactions.memory.incomingTrace = currentInvocation()?.traceId;
     return this.transactions.write((sql, mailbox, now) => incoming.acceptIncoming(sql, mailbox, message, now));
   }
 
@@ -21,8 +23,9 @@ export class IncomingCalls extends RuleCalls {
     limit: number,
     leaseMs: number,
   ): Promise<Result<{ messages: incoming.ClaimedIncoming[]; spamModel: Uint8Array | null }, NoMailbox>> {
-    return this.transactions.write((sql, mailbox, now) => {
-      const messages = incoming.claimIncoming(sql, mailbox, limit, leaseMs, now);
+    const { leases } = this.transactions.memory;
+    return this.transactions.read((sql, mailbox, now) => {
+      const messages = incoming.claimIncoming(sql, leases, mailbox, limit, leaseMs, now);
       return ok({ messages, spamModel: messages.length > 0 ? readSpamModel(sql) : null });
     });
   }
@@ -33,11 +36,9 @@ export class IncomingCalls extends RuleCalls {
     input: StoreMessageInput,
   ): Promise<Result<StoredMessage, StoreMessageError>> {
     return this.transactions.write((sql, mailbox, now) => {
-      const stored = storeMessage(sql, mailbox, input, now);
-      if (!stored.ok) return stored;
-      const { folderRole, messageId } = stored.value;
-      const outcome = folderRole === 'inbox' || folderRole === 'junk' ? folderRole : 'folder';
-      incoming.finishIncoming(sql, incomingId, { outcome, messageId, detail: null }, now);
+      const stored = storeMessage(sql, mailbox, input, now, true);
+      if (stored.ok) incoming.removeIncoming(sql, incomingId);
+      this.transactions.memory.leases.delete(incomingId);
       return stored;
     });
   }
@@ -46,9 +47,15 @@ export class IncomingCalls extends RuleCalls {
     return this.transactions.write((sql, _, now) => ok(incoming.finishIncoming(sql, incomingId, end, now)));
   }
 
-  async deferIncoming(incomingId: string, reason: string, firstDelayMs: number): Promise<Result<void, NoMailbox>> {
+  async deferIncoming(
+    incomingId: string,
+    attempts: number,
+    reason: string,
+    firstDelayMs: number,
+  ): Promise<Result<void, NoMailbox>> {
+    this.transactions.memory.leases.delete(incomingId);
     return this.transactions.write((sql, _, now) =>
-      ok(incoming.deferIncoming(sql, incomingId, reason, firstDelayMs, now)),
+      ok(incoming.deferIncoming(sql, incomingId, attempts, reason, firstDelayMs, now)),
     );
   }
 

@@ -44,6 +44,7 @@ import {
   queryEmails,
 } from '../jmap/query-store.ts';
 import {
+  cancelSubmission,
   forgetSubmission,
   listSubmissionIds,
   readSubmissions,
@@ -52,7 +53,6 @@ import {
   type SubmitStoredError,
   submitStored,
 } from '../jmap/submission-store.ts';
-import { cancelOutboxById } from '../outbox/outbox-store.ts';
 import type { ReadError } from './message-calls.ts';
 import { OutboxCalls } from './outbox-calls.ts';
 import { type NoMailbox, orNotFound } from './transactions.ts';
@@ -191,9 +191,9 @@ export class JmapCalls extends OutboxCalls {
     return this.transactions.write((sql, _, now) => orNotFound(forgetSubmission(sql, submissionId, now)));
   }
 
-  /** @returns how many recipients were canceled. */
-  async cancelOutbox(outboxId: string): Promise<Result<number, NoMailbox>> {
-    return this.transactions.write((sql, _, now) => ok(cancelOutboxById(sql, outboxId, now)));
+  /** @returns false if it is too late. */
+  async cancelEmailSubmission(outboxId: string): Promise<Result<boolean, NoMailbox>> {
+    return this.transactions.write((sql, _, now) => ok(cancelSubmission(sql, outboxId, now)));
   }
 
   /** @param credentialId a client sees only the subscriptions that its credential made. */

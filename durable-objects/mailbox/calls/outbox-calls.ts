@@ -6,7 +6,7 @@ import * as attempts from '../outbox/outbox-attempt-store.ts';
 import * as reports from '../outbox/outbox-report-store.ts';
 import * as outbox from '../outbox/outbox-store.ts';
 import * as submission from '../outbox/submission-store.ts';
-import { changeShare, type DomainHour, readSendWait, readShare } from '../rules/send-limit-store.ts';
+import { addShare, type DomainHour, readSendWait, readShare } from '../rules/send-limit-store.ts';
 import { IncomingCalls } from './incoming-calls.ts';
 import type { ReadError } from './message-calls.ts';
 import type { NoMailbox } from './transactions.ts';
@@ -40,7 +40,7 @@ export class OutboxCalls extends IncomingCalls {
 
   /** Adds recipients that DIRECTORY granted. Messages take them, also later ones, so that a refused message wastes none. */
   async addShare(domainHour: DomainHour, recipients: number): Promise<Result<void, NoMailbox>> {
-    return this.transactions.write((sql) => ok(changeShare(sql, domainHour, recipients)));
+    return this.transactions.write((sql, _, now) => ok(addShare(sql, domainHour, recipients, now)));
   }
 
   async cancelSubmission(
@@ -75,7 +75,7 @@ export class OutboxCalls extends IncomingCalls {
 
   /** @param verdicts JSON. */
   async saveVerdicts(outboxId: string, verdicts: string): Promise<Result<void, NoMailbox>> {
-    return this.transactions.write((sql) => ok(attempts.saveVerdicts(sql, outboxId, verdicts)));
+    return this.transactions.write((sql, _, now) => ok(attempts.saveVerdicts(sql, outboxId, verdicts, now)));
   }
 
   async releaseRecipients(
@@ -85,8 +85,8 @@ export class OutboxCalls extends IncomingCalls {
     until: number,
     reason: string,
   ): Promise<Result<void, NoMailbox>> {
-    return this.transactions.write((sql) =>
-      ok(attempts.releaseRecipients(sql, outboxId, leaseId, ordinals, until, reason)),
+    return this.transactions.write((sql, _, now) =>
+      ok(attempts.releaseRecipients(sql, outboxId, leaseId, ordinals, until, reason, now)),
     );
   }
 
@@ -124,13 +124,10 @@ export class OutboxCalls extends IncomingCalls {
 
   /** Writes: a report gets its id here, so that a repetition makes the same report. */
   async listDueReports(limit: number): Promise<Result<reports.DueReport[], NoMailbox>> {
-    return this.transactions.write((sql, mailbox) => ok(reports.listDueReports(sql, mailbox, limit)));
+    return this.transactions.write((sql, mailbox, now) => ok(reports.listDueReports(sql, mailbox, limit, now)));
   }
 
   async finishReport(report: reports.DueReport): Promise<Result<void, NoMailbox>> {
-    return this.transactions.write((sql, _, now) => {
-      reports.finishReport(sql, report, now);
-      return ok(outbox.releaseRaw(sql, report.outboxId, now));
-    });
+    return this.transactions.write((sql, _, now) => ok(reports.finishReport(sql, report, now)));
   }
 }

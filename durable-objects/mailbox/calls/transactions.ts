@@ -1,8 +1,11 @@
 /** Runs the calls of a mailbox against its database, sets its alarm and notifies its listeners. */
 import { createClock } from '../../../workers/shared/clock.ts';
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
+import { settingsOf } from '../../../workers/shared/settings.ts';
+import { nextAlarmAt } from '../alarm/wakes.ts';
 import { readChanges, readState } from '../database/change-store.ts';
-import { type Database, type MailboxRow, nextWakeAt, openDatabase, readMailbox } from '../database/store.ts';
+import { createMemory, type Memory } from '../database/memory.ts';
+import { type Database, type MailboxRow, openDatabase, readMailbox } from '../database/store.ts';
 import { Listeners } from './listeners.ts';
 
 export type NoMailbox = { readonly kind: 'no_mailbox' };
@@ -13,6 +16,8 @@ export const orNotFound = (isDone: boolean): Result<null, NotFound> => (isDone ?
 export class Transactions {
   readonly now: () => number;
   readonly listeners: Listeners;
+  memory: Memory = createMemory();
+  readonly #env: Env;
   readonly #storage: DurableObjectStorage;
   #database: Database | undefined;
   /** The last state that listeners received. */
@@ -20,6 +25,7 @@ export class Transactions {
 
   constructor(ctx: DurableObjectState, env: Env) {
     this.now = createClock(env);
+    this.#env = env;
     this.#storage = ctx.storage;
     this.listeners = new Listeners(ctx, (since) => readChanges(this.database.sql, since), this.now);
   }
@@ -33,6 +39,12 @@ export class Transactions {
   async open(): Promise<void> {
     this.#database = await openDatabase(this.#storage);
     this.#announced = -1;
+    this.memory = createMemory();
+  }
+
+  /** Longest time that the operator's totals of incoming mail are behind. */
+  get ledgerDelayMs(): number {
+    return settingsOf(this.#env).MAIL_LEDGER_SECONDS * 1000;
   }
 
   /** Runs work that writes nothing. */
@@ -69,10 +81,10 @@ export class Transactions {
 
   /** Sets the alarm for the earliest wake. */
   async armAlarm(): Promise<void> {
-    const wakeAt = nextWakeAt(this.database.sql);
+    const wakeAt = nextAlarmAt(this, this.database.sql);
     if (wakeAt === null) return;
     // Alarms use the machine's clock; wakes use `now`, which tests can shift. Subtract the difference.
-    const at = wakeAt - (this.now() - Date.now());
+    const at = Math.max(Date.now(), wakeAt - (this.now() - Date.now()));
     const armed = await this.#storage.getAlarm();
     if (armed === null || armed > at) await this.#storage.setAlarm(at);
   }

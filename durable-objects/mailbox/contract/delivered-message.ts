@@ -5,6 +5,9 @@ export type FolderRole = (typeof FOLDER_ROLES)[number];
 /** Roles whose folder is a view over all mail and holds no message itself. */
 export const VIEW_ROLES: readonly FolderRole[] = ['all', 'flagged'];
 
+/** The delivery key of an accepted message, from the hash of its content and envelope. */
+export const toDeliveryKey = (contentKey: string): string => `in:${contentKey}`;
+
 export interface MailAddress {
   readonly name: string;
   readonly email: string;

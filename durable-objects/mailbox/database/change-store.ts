@@ -1,5 +1,5 @@
 /** The change log. A change gets its number in the transaction that makes it. Clients replay it from the last number they received. */
-import { first, scheduleWake } from './store.ts';
+import { first } from './store.ts';
 
 /** A client that was offline for longer reloads everything. */
 const CHANGE_AGE_MAX_MS = 30 * 24 * 3_600_000;
@@ -24,8 +24,14 @@ export interface Change {
     | 'submission_created'
     | 'submission_deleted';
   readonly message_id?: string;
+  /** The id of the JMAP email, if it is not `message_id`. */
+  readonly email_id?: string;
+  /** Set if a draft was saved: the id of the JMAP email that `email_id` replaces. */
+  readonly replaced_email_id?: string;
   readonly folder_id?: string;
   readonly thread_id?: string;
+  /** The thread that a saved draft left. */
+  readonly left_thread_id?: string;
   readonly identity_id?: string;
   readonly submission_id?: string;
   readonly is_read?: boolean;
@@ -35,7 +41,7 @@ export interface Change {
   readonly folder_ids?: readonly string[];
   /** Folders that the message left. */
   readonly left_folder_ids?: readonly string[];
-  /** Set if the message began its thread, or was the last one in it. */
+  /** Set if the message began its thread, or was the last one in it; of a saved draft, in the thread that it left. */
   readonly thread?: 'began' | 'ended';
 }
 
@@ -49,12 +55,7 @@ export interface ChangePage {
   readonly more: boolean;
 }
 
-/** Collects changes that come together into one push. */
-const PUSH_DELAY_MS = 1_000;
-
 export function recordChange(sql: SqlStorage, change: Change, now: number): void {
-  // Nearly all mailboxes have no subscription; then this reads nothing.
-  if (first(sql, 'SELECT 1 AS found FROM push_subscription LIMIT 1')) scheduleWake(sql, 'push', now + PUSH_DELAY_MS);
   sql.exec('INSERT INTO change (changed_at, body) VALUES (?, ?)', now, JSON.stringify(change));
 }
 
@@ -83,16 +84,27 @@ export function readChanges(sql: SqlStorage, since: number): ChangePage {
   };
 }
 
-export const PRUNE_INTERVAL_MS = 24 * 3_600_000;
+const DAY_MS = 24 * 3_600_000;
 /** Longer than a delivery is retried. */
-const DELIVERY_AGE_MAX_MS = 60 * 24 * 3_600_000;
+const DELIVERY_AGE_MAX_MS = 60 * DAY_MS;
+/** The operator may retry failed mail for this long. */
+const FAILED_AGE_MAX_MS = 60 * DAY_MS;
 
-/** Runs once a day. Deletes changes and delivery keys that are too old to be replayed or repeated. */
+/** When the oldest change may be deleted, a day late so that it happens once a day; null if there is only one. */
+export const nextPruneAt = (sql: SqlStorage): number | null => {
+  const [oldest, next] = sql.exec<{ at: number }>('SELECT changed_at AS at FROM change ORDER BY state LIMIT 2');
+  return oldest && next ? oldest.at + CHANGE_AGE_MAX_MS + DAY_MS : null;
+};
+
+/** Deletes changes, delivery keys and failed mail that are too old to be replayed, repeated or retried. */
 export function pruneLogs(sql: SqlStorage, now: number): void {
   pruneChanges(sql, now);
+  sql.exec(
+    'DELETE FROM outbox WHERE next_attempt_at IS NULL AND publish_at IS NULL AND queued_at < ?',
+    now - FAILED_AGE_MAX_MS,
+  );
   sql.exec('DELETE FROM erased_delivery WHERE erased_at < ?', now - DELIVERY_AGE_MAX_MS);
   sql.exec('DELETE FROM email_submission WHERE created_at < ?', now - CHANGE_AGE_MAX_MS);
-  scheduleWake(sql, 'changes', now + PRUNE_INTERVAL_MS);
 }
 
 /** Deletes changes older than a month. Keeps the newest, because numbering continues from it. */

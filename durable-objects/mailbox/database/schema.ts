@@ -3,8 +3,8 @@
  * are milliseconds since 1970 UTC unless a name says otherwise.
  *
  * What clients may rely on (JMAP, RFC 8621, needs the same):
- * - **A message never changes under its id**, except folders, flags and labels. A draft that is saved gets a new id; its `position`
- *   stays, so every earlier id of a draft still finds it (`findDraft`).
+ * - **A message never changes under its id**, except folders, flags and labels. A draft keeps its id through all saves, but each save
+ *   makes it a new email for JMAP (`workers/mail/domain/email-id.ts`): a change record names the email that went and the one that came.
  * - **A message never changes its thread.** It joins the thread of its nearest parent that is known. Threads are never merged.
  * - **A message may be in several folders**: one row of `message_folder` for each. `message.folder` is the first; `also_in` has the rest.
  * - **One change log for all types.** Its number is the state of each type. A client older than `state_floor` starts anew. A record says
@@ -30,6 +30,14 @@ export const mailbox = sqliteTable('mailbox', {
   stateFloor: integer('state_floor').notNull().default(0),
   /** JSON: signature, vacation. */
   settings: text('settings').notNull().default('{}'),
+  /** JSON: what the account sent in the last hour and day, and its shares of its domains' limits (`send-limit-store.ts`). */
+  sending: text('sending').notNull().default('{}'),
+  /** Accepted messages that could not be stored. */
+  refused: integer('refused').notNull().default(0),
+  /** JSON of the totals of incoming mail that the operator's tables have. */
+  publishedLedger: text('published_ledger'),
+  /** The change at which the search index was last merged. */
+  tidiedState: integer('tidied_state').notNull().default(0),
   createdAt: integer('created_at').notNull(),
 });
 
@@ -45,12 +53,4 @@ export const change = sqliteTable('change', {
 export const garbage = sqliteTable('garbage', {
   r2Key: text('r2_key').primaryKey(),
   since: integer('since').notNull(),
-});
-
-/** Wakes by name. The object's one alarm is set to the earliest time. */
-export const wake = sqliteTable('wake', {
-  name: text('name').primaryKey(),
-  wakeAt: integer('wake_at'),
-  /** Set while the work of the wake runs: when it is due again if it dies. */
-  retryAt: integer('retry_at'),
 });

@@ -1,4 +1,4 @@
-/** The mailbox as a whole: opening its database, its one row, garbage, and wakes. */
+/** The mailbox as a whole: opening its database, its one row, and garbage. */
 import { drizzle } from 'drizzle-orm/durable-sqlite';
 import { migrate } from 'drizzle-orm/durable-sqlite/migrator';
 import migrations from '../../../migrations/mailbox/migrations.js';
@@ -124,20 +124,14 @@ export function writeSettings(sql: SqlStorage, settings: MailboxSettings): void 
 
 /** Marks R2 objects for deletion. The wake `garbage` deletes them. */
 export function addGarbage(sql: SqlStorage, keys: Iterable<string | null>, now: number): void {
-  let isAny = false;
-  for (const key of keys) {
-    if (key === null) continue;
-    isAny = true;
-    sql.exec('INSERT OR IGNORE INTO garbage (r2_key, since) VALUES (?, ?)', key, now);
-  }
-  if (isAny) scheduleWake(sql, 'garbage', now);
+  for (const key of keys)
+    if (key !== null) sql.exec('INSERT OR IGNORE INTO garbage (r2_key, since) VALUES (?, ?)', key, now);
 }
 
 export function listGarbage(sql: SqlStorage, count: number): string[] {
   // Keeps the raw bytes of a message that is still being sent, even if its copy in Sent was erased.
   const rows = sql.exec<{ r2_key: string }>(
-    `SELECT r2_key FROM garbage WHERE r2_key NOT IN (SELECT o.raw_key FROM outbox o JOIN outbox_recipient r
-       ON r.outbox_id = o.outbox_id WHERE r.next_attempt_at IS NOT NULL) LIMIT ?`,
+    `SELECT r2_key FROM garbage WHERE r2_key NOT IN (SELECT raw_key FROM outbox WHERE next_attempt_at IS NOT NULL) LIMIT ?`,
     count,
   );
   return [...rows].map((row) => row.r2_key);
@@ -145,57 +139,4 @@ export function listGarbage(sql: SqlStorage, count: number): string[] {
 
 export function forgetGarbage(sql: SqlStorage, keys: readonly string[]): void {
   sql.exec('DELETE FROM garbage WHERE r2_key IN (SELECT value FROM json_each(?))', JSON.stringify(keys));
-}
-
-/** Schedules a wake. If it is scheduled already, the earlier time counts. The alarm is set to the earliest wake. */
-export function scheduleWake(sql: SqlStorage, name: string, wakeAt: number): void {
-  sql.exec(
-    `INSERT INTO wake (name, wake_at) VALUES (?1, ?2)
-     ON CONFLICT (name) DO UPDATE SET wake_at = min(ifnull(wake_at, ?2), ?2)`,
-    name,
-    Math.trunc(wakeAt),
-  );
-}
-
-/** If the work of a wake dies, the wake is due again after this. */
-const WAKE_RETRY_MS = 60_000;
-
-export interface DueWake {
-  readonly name: string;
-  readonly retryAt: number;
-}
-
-/** Takes the wakes that are due. Each stays, due again at `retry_at`, until `settleWake`, so a crash loses none. */
-export function takeDueWakes(sql: SqlStorage, now: number): DueWake[] {
-  const retryAt = now + WAKE_RETRY_MS;
-  const due = sql.exec<{ name: string }>(
-    'UPDATE wake SET wake_at = NULL, retry_at = ?1 WHERE wake_at <= ?2 OR retry_at <= ?2 RETURNING name',
-    retryAt,
-    now,
-  );
-  return [...due].map(({ name }) => ({ name, retryAt }));
-}
-
-/** Removes a wake whose work is done. A time for which the work scheduled it again stays. */
-export function settleWake(sql: SqlStorage, { name, retryAt }: DueWake): void {
-  sql.exec('UPDATE wake SET retry_at = NULL WHERE name = ? AND retry_at = ?', name, retryAt);
-  forgetIdleWakes(sql);
-}
-
-/** Removes a wake if it is scheduled for later than `after`. */
-export function cancelWakeAfter(sql: SqlStorage, name: string, after: number): void {
-  sql.exec('UPDATE wake SET wake_at = NULL WHERE name = ? AND wake_at > ?', name, after);
-  forgetIdleWakes(sql);
-}
-
-function forgetIdleWakes(sql: SqlStorage): void {
-  sql.exec('DELETE FROM wake WHERE wake_at IS NULL AND retry_at IS NULL');
-}
-
-export function nextWakeAt(sql: SqlStorage): number | null {
-  const row = first<{ at: number | null }>(
-    sql,
-    'SELECT min(at) AS at FROM (SELECT min(wake_at) AS at FROM wake UNION ALL SELECT min(retry_at) FROM wake)',
-  );
-  return row?.at ?? null;
 }

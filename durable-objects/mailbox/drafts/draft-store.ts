@@ -1,17 +1,18 @@
 /**
- * Drafts. A draft is a message row in Drafts whose content is replaced as a whole, in one transaction. Each save gives it a new id, and
- * every earlier id still finds it. The content is kept as the author sent it (`draft.content`). The row is its summary, and search
- * finds it like any other.
+ * Drafts. A draft is a message row in Drafts whose content is replaced as a whole, under one id, in one transaction. The content is kept
+ * as the author sent it (`draft.content`). The row is its summary, and search finds it like any other.
  *
  * Sending a draft calls `takeDraft` in the transaction that inserts the outbox row, so a draft is never both sent and still a draft.
  */
 import { makeNamesUnique } from '../../../workers/mail/domain/attachment-name.ts';
+import { toEmailId } from '../../../workers/mail/domain/email-id.ts';
 import { findDraftContentId } from '../../../workers/mail/domain/inline-picture.ts';
 import { toPlainText } from '../../../workers/mail/domain/plain-text.ts';
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
 import type { MailAddress, ParsedMessage } from '../contract/delivered-message.ts';
 import { recordChange } from '../database/change-store.ts';
 import { first, type MailboxRow } from '../database/store.ts';
+import { readRevision } from '../messages/email-id-store.ts';
 import { findFolder, findFolderByNumber, updateCounts } from '../messages/folder-store.ts';
 import { listLabels } from '../messages/label-store.ts';
 import {
@@ -210,38 +211,34 @@ export function replaceDraft(
     now,
     message.position,
   );
-  const saved = recordNewId(sql, message, thread, now);
-  return ok({ messageId: saved, revision: revisionBefore + 1, updatedAt: now, content, attachments: uploads });
+  const revision = revisionBefore + 1;
+  recordSave(sql, message, thread, revision, now);
+  return ok({ messageId: message.message_id, revision, updatedAt: now, content, attachments: uploads });
 }
 
-/** A message never changes under its id, so a saved draft gets a new one. @returns it. */
-function recordNewId(sql: SqlStorage, before: MessageState, thread: number, now: number): string {
-  const messageId = mintMessageId(before.position);
-  sql.exec('UPDATE message SET message_id = ? WHERE position = ?', messageId, before.position);
-  const isThreadEnded = thread !== before.thread && !isThread(sql, before.thread);
-  const folder_ids = foldersOf(before).map((folder) => findFolderByNumber(sql, folder).folder_id);
-  const place = { folder_id: folder_ids[0] ?? '', ...(folder_ids.length > 1 ? { folder_ids } : {}) };
-  const gone = { message_id: before.message_id, thread_id: formatThreadId(before.thread) };
-  const end = isThreadEnded ? ({ thread: 'ended' } as const) : {};
-  recordChange(sql, { type: 'message_deleted', ...gone, ...place, ...end }, now);
+/** For JMAP the draft is a new email: an email never changes under its id. */
+function recordSave(sql: SqlStorage, before: MessageState, thread: number, revision: number, now: number): void {
+  const { message_id, position } = before;
+  const [folder_id = '', ...others] = foldersOf(before).map((folder) => findFolderByNumber(sql, folder).folder_id);
   recordChange(
     sql,
     {
-      type: 'message_created',
-      message_id: messageId,
-      ...place,
+      type: 'message_updated',
+      message_id,
+      email_id: toEmailId({ messageId: message_id, revision }),
+      replaced_email_id: toEmailId({ messageId: message_id, revision: revision - 1 }),
+      folder_id,
+      ...(others.length > 0 ? { folder_ids: [folder_id, ...others] } : {}),
       thread_id: formatThreadId(thread),
+      ...(thread === before.thread ? {} : { left_thread_id: formatThreadId(before.thread) }),
+      ...(isThread(sql, before.thread) ? {} : { thread: 'ended' }),
       is_read: before.is_read === 1,
       is_flagged: before.is_flagged === 1,
-      labels: listLabels(sql, before.position),
+      labels: listLabels(sql, position),
     },
     now,
   );
-  return messageId;
 }
-
-const readRevision = (sql: SqlStorage, position: number): number =>
-  first<{ revision: number }>(sql, 'SELECT revision FROM draft WHERE position = ?', position)?.revision ?? 0;
 
 function rewriteRow(sql: SqlStorage, message: MessageState, parsed: ParsedMessage, sizeBytes: number): number {
   const ids = readReferences(sql, message.position);

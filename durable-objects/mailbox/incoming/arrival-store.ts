@@ -1,7 +1,6 @@
 /** Stores an arriving message: once per delivery, within the quota, in the folder that the user's rules choose. Runs in the caller's transaction. */
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
 import type { StoredMessage, StoreMessageError, StoreMessageInput } from '../contract/delivered-message.ts';
-import { readState } from '../database/change-store.ts';
 import { addGarbage, first, type MailboxRow } from '../database/store.ts';
 import { type FolderRow, findFolder, findFolderByNumber, isView } from '../messages/folder-store.ts';
 import { findMessage, insertMessage, listStoredKeys, mintMessageId, mintPosition } from '../messages/message-store.ts';
@@ -9,7 +8,6 @@ import { type Acquaintance, judgeSender } from '../messages/sender-store.ts';
 import { formatThreadId } from '../messages/thread-store.ts';
 import { gatherContacts } from '../rules/contact-store.ts';
 import { applyMovesOnArrival, applyRulesOnArrival } from '../rules/filter-store.ts';
-import { scheduleTidying } from '../search/search-tidy-store.ts';
 
 /** What recognises a delivery that was made before. An import skips messages whose bytes the mailbox has, whatever their delivery key. */
 type Delivery = Pick<StoreMessageInput, 'origin' | 'rawSha256' | 'deliveryKey'>;
@@ -44,6 +42,7 @@ export function storeMessage(
   mailbox: MailboxRow,
   input: StoreMessageInput,
   now: number,
+  isAccepted = false,
 ): Result<StoredMessage, StoreMessageError> {
   const known = findDelivery(sql, input);
   if (known) {
@@ -66,8 +65,7 @@ export function storeMessage(
   const messageId = mintMessageId(position);
   const { folder, ...marks } = decideArrival(sql, mailbox, input, { target, messageId }, now);
   const alsoIn = (input.alsoIn ?? []).flatMap((key) => findFolder(sql, key) ?? []).filter((each) => !isView(each));
-  const thread = insertMessage(sql, { ...input, ...marks, position, messageId, folder, alsoIn }, now);
-  scheduleTidying(sql, readState(sql), now);
+  const thread = insertMessage(sql, { ...input, ...marks, position, messageId, folder, alsoIn, isAccepted }, now);
   if (input.origin === 'sent') gatherContacts(sql, [...input.parsed.to, ...input.parsed.cc, ...input.parsed.bcc], now);
   return ok({
     messageId,

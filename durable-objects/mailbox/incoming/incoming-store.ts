@@ -1,15 +1,21 @@
 /**
  * Accepted mail that has no outcome yet. The row backs the reply "250": it is written before the reply and stays until the message
- * is stored in a folder or in quarantine, or refused. Each function runs inside the caller's transaction.
+ * is stored in a folder, or refused; in quarantine it stays. Each function runs inside the caller's transaction.
  */
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
-import { addGarbage, first, type MailboxRow, type Row, scheduleWake } from '../database/store.ts';
+import { execute, type RowOf, statement } from '../../../workers/shared/statement.ts';
+import { toDeliveryKey } from '../contract/delivered-message.ts';
+import type { Leases } from '../database/memory.ts';
+import { addGarbage, executeFirst, first, type MailboxRow } from '../database/store.ts';
+import { findDelivery } from './arrival-store.ts';
+import type { incoming } from './schema.ts';
 
 export interface IncomingMessage {
   readonly incomingId: string;
   /** Identifies content and envelope: a retry has the same key. */
   readonly contentKey: string;
   readonly rawKey: string;
+  readonly rawSha256: string;
   readonly sizeBytes: number;
   readonly envelopeFrom: string;
   readonly envelopeTo: string;
@@ -20,19 +26,19 @@ export interface IncomingMessage {
   readonly verdicts: string | null;
 }
 
-export interface ClaimedIncoming extends IncomingMessage {
+export interface ClaimedIncoming extends Omit<IncomingMessage, 'rawSha256'> {
   readonly userId: string;
   readonly acceptedAt: number;
   readonly attempts: number;
 }
 
-/** `refused`: it cannot be stored, because the mailbox was erased. */
+/** `refused`: it cannot be stored, because the mailbox was erased, or an operator destroyed it. */
 export const INCOMING_OUTCOMES = ['inbox', 'junk', 'folder', 'quarantine', 'refused'] as const;
 export type IncomingOutcome = (typeof INCOMING_OUTCOMES)[number];
 
+/** An outcome other than a stored message. */
 export interface IncomingEnd {
-  readonly outcome: IncomingOutcome;
-  readonly messageId: string | null;
+  readonly outcome: 'quarantine' | 'refused';
   readonly detail: string | null;
 }
 
@@ -45,41 +51,36 @@ export interface IncomingLedger {
   readonly outcomes: Readonly<Record<IncomingOutcome, number>>;
 }
 
-/** A hint normally arrives within two seconds. Mail without a hint is processed after this delay. */
-const SWEEP_DELAY_MS = 5_000;
-/** Collects changes within a second into one update of the operator's tables. */
-const PUBLISH_DELAY_MS = 1_000;
 const RETRY_DELAY_MS_MAX = 15 * 60_000;
-/** How long a finished row is kept to recognise a sender's retry. Senders give up earlier. */
-const KEPT_MS = 30 * 24 * 3_600_000;
 
+type IncomingRow = RowOf<typeof incoming>;
+
+const findKnown = statement<{ contentKey: string }, { known: number }>(
+  'SELECT 1 AS known FROM incoming WHERE content_key = :contentKey',
+);
 /** @returns `duplicate` if the same message was accepted before: nothing is written and its raw bytes are not needed. */
 export function acceptIncoming(
   sql: SqlStorage,
   mailbox: MailboxRow,
   message: IncomingMessage,
   now: number,
-): Result<{ duplicate: boolean; isAlone: boolean }, { kind: 'over_quota' }> {
-  if (first(sql, 'SELECT 1 AS known FROM incoming WHERE content_key = ?', message.contentKey))
-    return ok({ duplicate: true, isAlone: false });
+): Result<{ duplicate: boolean }, { kind: 'over_quota' }> {
+  const { contentKey, rawSha256 } = message;
+  const known =
+    executeFirst(sql, findKnown, { contentKey }) ??
+    findDelivery(sql, { origin: 'received', rawSha256, deliveryKey: toDeliveryKey(contentKey) });
+  if (known) return ok({ duplicate: true });
   const pending = first<{ bytes: number }>(
     sql,
     'SELECT coalesce(sum(size_bytes), 0) AS bytes FROM incoming WHERE next_attempt_at IS NOT NULL',
   );
   if (mailbox.usedBytes + (pending?.bytes ?? 0) + message.sizeBytes > mailbox.limitBytes)
     return err({ kind: 'over_quota' });
-  // A worker continues until nothing is due. If another message waits for its first claim, the hint sent for it serves both.
-  const isAlone = !first(
-    sql,
-    'SELECT 1 AS due FROM incoming WHERE next_attempt_at <= ? AND lease_until IS NULL AND attempts = 0 LIMIT 1',
-    now,
-  );
   sql.exec(
-    `INSERT INTO incoming (incoming_id, content_key, accepted_at, raw_key, size_bytes, envelope_from, envelope_to,
-       client_ip, helo, origin, verdicts, next_attempt_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO incoming (incoming_id, content_key, accepted_at, raw_key, size_bytes, envelope_from, envelope_to, client_ip,
+       helo, origin, verdicts, next_attempt_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?3)`,
     message.incomingId,
-    message.contentKey,
+    contentKey,
     now,
     message.rawKey,
     message.sizeBytes,
@@ -89,21 +90,13 @@ export function acceptIncoming(
     message.helo,
     message.origin,
     message.verdicts,
-    now,
   );
-  addToTotal(sql, 'accepted');
-  scheduleWake(sql, 'incoming', now + SWEEP_DELAY_MS);
-  scheduleWake(sql, 'publish', now + PUBLISH_DELAY_MS);
-  scheduleWake(sql, 'prune_incoming', now + KEPT_MS);
-  return ok({ duplicate: false, isAlone });
+  return ok({ duplicate: false });
 }
 
-function addToTotal(sql: SqlStorage, outcome: string): void {
-  sql.exec(
-    'INSERT INTO incoming_total (outcome, count) VALUES (?, 1) ON CONFLICT (outcome) DO UPDATE SET count = count + 1',
-    outcome,
-  );
-}
+const listWaiting = statement<{ now: number }, IncomingRow>(
+  'SELECT * FROM incoming WHERE next_attempt_at <= :now ORDER BY attempts, next_attempt_at',
+);
 
 /**
  * Leases messages that are due. No other caller gets them until the lease expires. Messages with the fewest attempts come first, so
@@ -112,47 +105,22 @@ function addToTotal(sql: SqlStorage, outcome: string): void {
  */
 export function claimIncoming(
   sql: SqlStorage,
+  leases: Leases,
   mailbox: MailboxRow,
   limit: number,
   leaseMs: number,
   now: number,
 ): ClaimedIncoming[] {
-  const due = [
-    ...sql.exec<IncomingRow>(
-      `SELECT ${INCOMING_COLUMNS}
-       FROM incoming WHERE next_attempt_at <= ?1 AND (lease_until IS NULL OR lease_until <= ?1)
-       ORDER BY attempts, next_attempt_at LIMIT ?2`,
-      now,
-      limit,
-    ),
-  ];
-  for (const row of due) {
-    sql.exec(
-      'UPDATE incoming SET lease_until = ?, attempts = attempts + 1 WHERE incoming_id = ?',
-      now + leaseMs,
-      row.incoming_id,
-    );
-  }
-  scheduleSweep(sql);
-  return due.map((row) => toClaimed(row, mailbox, row.attempts + 1));
-}
-
-const INCOMING_COLUMNS = `incoming_id, content_key, raw_key, size_bytes, envelope_from, envelope_to, client_ip, helo, origin,
-  verdicts, accepted_at, attempts`;
-
-interface IncomingRow extends Row {
-  incoming_id: string;
-  content_key: string;
-  raw_key: string;
-  size_bytes: number;
-  envelope_from: string;
-  envelope_to: string;
-  client_ip: string | null;
-  helo: string | null;
-  origin: IncomingMessage['origin'];
-  verdicts: string | null;
-  accepted_at: number;
-  attempts: number;
+  const tries = (row: IncomingRow) => Math.max(row.attempts, leases.get(row.incoming_id)?.attempts ?? 0);
+  return [...execute(sql, listWaiting, { now })]
+    .filter((row) => (leases.get(row.incoming_id)?.until ?? 0) <= now)
+    .sort((a, b) => tries(a) - tries(b))
+    .slice(0, limit)
+    .map((row) => {
+      const attempts = tries(row) + 1;
+      leases.set(row.incoming_id, { until: now + leaseMs, attempts });
+      return toClaimed(row, mailbox, attempts);
+    });
 }
 
 const toClaimed = (row: IncomingRow, { userId }: MailboxRow, attempts: number): ClaimedIncoming => ({
@@ -164,108 +132,122 @@ const toClaimed = (row: IncomingRow, { userId }: MailboxRow, attempts: number): 
   envelopeTo: row.envelope_to,
   clientIp: row.client_ip,
   helo: row.helo,
-  origin: row.origin,
+  origin: row.origin as IncomingMessage['origin'],
   verdicts: row.verdicts,
   userId,
   acceptedAt: row.accepted_at,
   attempts,
 });
 
-/** Records the outcome of a message. Idempotent. */
+const remove = statement<{ incomingId: string }, { raw_key: string }>(
+  'DELETE FROM incoming WHERE incoming_id = :incomingId RETURNING raw_key',
+);
+
+/** Removes the row of a message that is stored. */
+export function removeIncoming(sql: SqlStorage, incomingId: string): void {
+  for (const _ of execute(sql, remove, { incomingId }));
+}
+
+/** Records an outcome other than a stored message. Idempotent. */
 export function finishIncoming(sql: SqlStorage, incomingId: string, end: IncomingEnd, now: number): void {
-  const row = first<{ outcome: string | null; raw_key: string }>(
-    sql,
-    'SELECT outcome, raw_key FROM incoming WHERE incoming_id = ?',
-    incomingId,
-  );
-  if (!row || (row.outcome !== null && row.outcome !== 'quarantine') || row.outcome === end.outcome) return;
-  sql.exec(
-    `UPDATE incoming SET outcome = ?, message_id = ?, detail = ?, finished_at = ?, next_attempt_at = NULL, lease_until = NULL
-     WHERE incoming_id = ?`,
-    end.outcome,
-    end.messageId,
-    end.detail,
-    now,
-    incomingId,
-  );
-  if (row.outcome === 'quarantine')
-    sql.exec(`UPDATE incoming_total SET count = count - 1 WHERE outcome = 'quarantine'`);
-  if (end.outcome === 'refused') addGarbage(sql, [row.raw_key], now);
-  addToTotal(sql, end.outcome);
-  scheduleWake(sql, 'publish', now + PUBLISH_DELAY_MS);
+  if (end.outcome === 'quarantine') {
+    sql.exec(
+      'UPDATE incoming SET next_attempt_at = NULL, detail = ? WHERE incoming_id = ? AND next_attempt_at IS NOT NULL',
+      end.detail,
+      incomingId,
+    );
+    return;
+  }
+  const removed = executeFirst(sql, remove, { incomingId });
+  if (!removed) return;
+  addGarbage(sql, [removed.raw_key], now);
+  sql.exec('UPDATE mailbox SET refused = refused + 1 WHERE id = 1');
 }
 
 /** Schedules a retry with exponential backoff. Retries never end. */
 export function deferIncoming(
   sql: SqlStorage,
   incomingId: string,
+  attempts: number,
   reason: string,
   firstDelayMs: number,
   now: number,
 ): void {
-  const attempts = first<{ attempts: number }>(sql, 'SELECT attempts FROM incoming WHERE incoming_id = ?', incomingId);
-  const delayMs = Math.min(firstDelayMs * 2 ** Math.min((attempts?.attempts ?? 1) - 1, 20), RETRY_DELAY_MS_MAX);
+  const delayMs = Math.min(firstDelayMs * 2 ** Math.min(attempts - 1, 20), RETRY_DELAY_MS_MAX);
   sql.exec(
-    `UPDATE incoming SET next_attempt_at = ?, lease_until = NULL, detail = ? WHERE incoming_id = ? AND outcome IS NULL`,
+    `UPDATE incoming SET next_attempt_at = ?, attempts = ?, detail = ? WHERE incoming_id = ? AND next_attempt_at IS NOT NULL`,
     now + delayMs,
+    attempts,
     reason.slice(0, 500),
     incomingId,
   );
-  scheduleSweep(sql);
-  scheduleWake(sql, 'publish', now + PUBLISH_DELAY_MS);
 }
 
 /** @returns null if the message is not in quarantine. */
 export function readQuarantined(sql: SqlStorage, mailbox: MailboxRow, incomingId: string): ClaimedIncoming | null {
   const row = first<IncomingRow>(
     sql,
-    `SELECT ${INCOMING_COLUMNS} FROM incoming WHERE incoming_id = ? AND outcome = 'quarantine'`,
+    'SELECT * FROM incoming WHERE incoming_id = ? AND next_attempt_at IS NULL',
     incomingId,
   );
   return row && toClaimed(row, mailbox, row.attempts);
 }
 
+/** Totals since the mailbox exists. Each folder counts the messages that were delivered to it. */
 export function readLedger(sql: SqlStorage): IncomingLedger {
-  const totals = new Map(
-    [...sql.exec<{ outcome: string; count: number }>('SELECT outcome, count FROM incoming_total')].map((row) => [
-      row.outcome,
-      row.count,
-    ]),
-  );
-  const pending = first<{ count: number; deferred: number; oldest: number | null }>(
+  const pending = first<{
+    count: number;
+    deferred: number;
+    oldest: number | null;
+    quarantine: number;
+    refused: number;
+  }>(
     sql,
-    `SELECT count(*) AS count, coalesce(sum(detail IS NOT NULL), 0) AS deferred, min(accepted_at) AS oldest
-     FROM incoming WHERE next_attempt_at IS NOT NULL`,
+    `SELECT count(next_attempt_at) AS count, count(*) - count(next_attempt_at) AS quarantine,
+       count(CASE WHEN attempts > 0 THEN next_attempt_at END) AS deferred,
+       min(CASE WHEN next_attempt_at IS NOT NULL THEN accepted_at END) AS oldest,
+       (SELECT refused FROM mailbox WHERE id = 1) AS refused FROM incoming`,
   );
+  const stored = first<{ inbox: number; junk: number; folder: number }>(
+    sql,
+    `SELECT coalesce(sum(CASE role WHEN 'inbox' THEN delivered END), 0) AS inbox,
+       coalesce(sum(CASE role WHEN 'junk' THEN delivered END), 0) AS junk,
+       coalesce(sum(CASE WHEN role IN ('inbox', 'junk') THEN 0 ELSE delivered END), 0) AS folder FROM folder`,
+  );
+  const outcomes = {
+    ...(stored ?? { inbox: 0, junk: 0, folder: 0 }),
+    quarantine: pending?.quarantine ?? 0,
+    refused: pending?.refused ?? 0,
+  };
+  const done = Object.values(outcomes).reduce((sum, count) => sum + count, 0);
   return {
-    accepted: totals.get('accepted') ?? 0,
+    accepted: done + (pending?.count ?? 0),
     pending: pending?.count ?? 0,
     oldestPendingAt: pending?.oldest ?? null,
     deferred: pending?.deferred ?? 0,
-    outcomes: Object.fromEntries(
-      INCOMING_OUTCOMES.map((outcome) => [outcome, totals.get(outcome) ?? 0]),
-    ) as IncomingLedger['outcomes'],
+    outcomes,
   };
 }
 
-/** Deletes finished rows that are too old for a sender's retry. Keeps those in quarantine. */
-export function pruneIncoming(sql: SqlStorage, now: number): void {
-  sql.exec(`DELETE FROM incoming WHERE finished_at < ? AND outcome <> 'quarantine'`, now - KEPT_MS);
-  const oldest = first<{ at: number | null }>(
-    sql,
-    `SELECT min(finished_at) AS at FROM incoming WHERE outcome <> 'quarantine'`,
-  )?.at;
-  if (oldest) scheduleWake(sql, 'prune_incoming', oldest + KEPT_MS);
+/** The totals that the operator's tables have; null before the first. */
+export function readPublishedLedger(sql: SqlStorage): IncomingLedger | null {
+  const row = first<{ ledger: string | null }>(sql, 'SELECT published_ledger AS ledger FROM mailbox WHERE id = 1');
+  return row?.ledger ? (JSON.parse(row.ledger) as IncomingLedger) : null;
 }
 
-export const isIncomingPending = (sql: SqlStorage): boolean =>
-  first(sql, 'SELECT 1 AS pending FROM incoming WHERE next_attempt_at IS NOT NULL LIMIT 1') !== null;
+export function savePublishedLedger(sql: SqlStorage, ledger: IncomingLedger): void {
+  sql.exec('UPDATE mailbox SET published_ledger = ? WHERE id = 1', JSON.stringify(ledger));
+}
 
-/** Schedules a wake for when the next row is due or its lease expires. */
-export function scheduleSweep(sql: SqlStorage): void {
-  const next = first<{ at: number | null }>(
-    sql,
-    'SELECT min(max(next_attempt_at, coalesce(lease_until, 0))) AS at FROM incoming WHERE next_attempt_at IS NOT NULL',
-  )?.at;
-  if (next) scheduleWake(sql, 'incoming', next + SWEEP_DELAY_MS / 5);
+/** When a message is due or its lease ends; null if none waits. */
+export function nextIncomingAt(sql: SqlStorage, leases: Leases): number | null {
+  const rows = sql.exec<{ incoming_id: string; at: number }>(
+    'SELECT incoming_id, next_attempt_at AS at FROM incoming WHERE next_attempt_at IS NOT NULL',
+  );
+  let next: number | null = null;
+  for (const { incoming_id, at } of rows) {
+    const dueAt = Math.max(at, leases.get(incoming_id)?.until ?? 0);
+    if (next === null || dueAt < next) next = dueAt;
+  }
+  return next;
 }

@@ -28,7 +28,12 @@ const TYPES_OF: Partial<Record<Change['type'], readonly JmapType[]>> = {
   submission_deleted: ['EmailSubmission'],
 };
 
+/** Those of a saved draft, which is a new email. */
+const SAVED: readonly JmapType[] = ['Email', 'Thread', 'Mailbox', 'Quota'];
+
 export function listChangedTypes(changes: readonly Change[]): JmapType[] {
-  const types = new Set(changes.flatMap(({ type }) => TYPES_OF[type] ?? []));
+  const types = new Set(
+    changes.flatMap((change) => (change.replaced_email_id === undefined ? TYPES_OF[change.type] : SAVED) ?? []),
+  );
   return JMAP_TYPES.filter((type) => types.has(type));
 }

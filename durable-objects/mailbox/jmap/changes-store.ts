@@ -50,7 +50,7 @@ export function readTypeChanges(sql: SqlStorage, type: JmapType, since: number, 
       if (kind === 'updated' && !known.isNew) onlyCounts = false;
       objects.set(id, known);
     }
-    if (change.thread_id !== undefined) threadIds.add(change.thread_id);
+    for (const id of [change.thread_id, change.left_thread_id]) if (id !== undefined) threadIds.add(id);
     state = row.state;
     rows += 1;
   }
@@ -93,11 +93,22 @@ const isAboutMail = (change: Change): change is Change & { type: keyof typeof MA
 
 function toEmailEvents(change: Change): Event[] {
   if (!isAboutMail(change) || change.message_id === undefined) return [];
-  return [{ kind: MAIL_KINDS[change.type], id: change.message_id }];
+  const { email_id: id = change.message_id, replaced_email_id: replaced } = change;
+  if (replaced === undefined) return [{ kind: MAIL_KINDS[change.type], id }];
+  return [
+    { kind: 'destroyed', id: replaced },
+    { kind: 'created', id },
+  ];
 }
 
 function toThreadEvents(change: Change): Event[] {
-  if (!isAboutMail(change) || change.type === 'message_updated' || change.thread_id === undefined) return [];
+  if (!isAboutMail(change) || change.thread_id === undefined) return [];
+  if (change.replaced_email_id !== undefined) {
+    const left = change.left_thread_id;
+    const kind = change.thread === 'ended' ? 'destroyed' : 'updated';
+    return [{ kind: 'updated', id: change.thread_id }, ...(left === undefined ? [] : [{ kind, id: left } as const])];
+  }
+  if (change.type === 'message_updated') return [];
   const kind = change.thread === 'began' ? 'created' : change.thread === 'ended' ? 'destroyed' : 'updated';
   return [{ kind, id: change.thread_id }];
 }
@@ -114,7 +125,8 @@ function toMailboxEvents(change: Change): Event[] {
 }
 
 const listSubmissions = statement<{ messageId: string }, { submission_id: string }>(
-  'SELECT submission_id FROM email_submission WHERE message_id = :messageId',
+  // Email ids begin with the message's id, which `-` follows in those of a draft.
+  `SELECT submission_id FROM email_submission WHERE email_id >= :messageId AND email_id < :messageId || '.'`,
 );
 
 function toSubmissionEvents(sql: SqlStorage, change: Change): Event[] {

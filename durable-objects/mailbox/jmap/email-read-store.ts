@@ -1,8 +1,16 @@
 /** Reads what JMAP tells about messages without their bytes (RFC 8621 §4.1.1), and threads (§3). */
+import { parseEmailId } from '../../../workers/mail/domain/email-id.ts';
 import { execute, statement } from '../../../workers/shared/statement.ts';
 import type { MailAddress } from '../contract/delivered-message.ts';
-import { findMessage } from '../messages/message-store.ts';
+import { EMAIL_ID, readEmailId } from '../messages/email-id-store.ts';
+import { findMessage, type MessageState } from '../messages/message-store.ts';
 import { findThread, formatThreadId } from '../messages/thread-store.ts';
+
+/** Finds a message by the id of its email. A draft that was saved again is another email. */
+export function findEmail(sql: SqlStorage, emailId: string): MessageState | null {
+  const found = findMessage(sql, parseEmailId(emailId)?.messageId ?? '');
+  return found && readEmailId(sql, found) === emailId.toLowerCase() ? found : null;
+}
 
 export interface EmailRecord {
   readonly id: string;
@@ -33,7 +41,7 @@ export interface EmailRecord {
 }
 
 interface EmailRow {
-  readonly message_id: string;
+  readonly email_id: string;
   readonly thread: number;
   readonly folder_ids: string;
   readonly origin: string;
@@ -60,7 +68,7 @@ interface EmailRow {
 }
 
 const readRow = statement<{ position: number }, EmailRow & Record<string, SqlStorageValue>>(
-  `SELECT m.message_id, m.thread, m.origin, m.is_read, m.is_flagged, m.is_answered, m.is_forwarded, m.has_attachment,
+  `SELECT ${EMAIL_ID} AS email_id, m.thread, m.origin, m.is_read, m.is_flagged, m.is_answered, m.is_forwarded, m.has_attachment,
      m.size_bytes, m.received_at, m.sent_at, m.sender, m.to_list, m.cc_list, m.bcc_list, m.reply_to_list, m.subject, m.preview,
      m.header_message_id, m.in_reply_to, m.reference_list, m.raw_key,
      (SELECT json_group_array(f.folder_id) FROM folder AS f WHERE f.folder = m.folder OR f.folder IN
@@ -72,12 +80,12 @@ const readRow = statement<{ position: number }, EmailRow & Record<string, SqlSto
 /** @returns those of the messages that exist, in the order of the ids. */
 export const readEmails = (sql: SqlStorage, ids: readonly string[]): EmailRecord[] =>
   ids.flatMap((id) => {
-    const found = findMessage(sql, id);
+    const found = findEmail(sql, id);
     return found ? [toRecord(execute(sql, readRow, { position: found.position }).one())] : [];
   });
 
 const toRecord = (row: EmailRow): EmailRecord => ({
-  id: row.message_id,
+  id: row.email_id,
   threadId: formatThreadId(row.thread),
   folderIds: JSON.parse(row.folder_ids) as string[],
   isDraft: row.origin === 'draft',
@@ -109,15 +117,15 @@ export interface ThreadRecord {
   readonly emailIds: readonly string[];
 }
 
-const listThread = statement<{ thread: number }, { message_id: string }>(
-  'SELECT message_id FROM message WHERE thread = :thread ORDER BY position',
+const listThread = statement<{ thread: number }, { email_id: string }>(
+  `SELECT ${EMAIL_ID} AS email_id FROM message AS m WHERE m.thread = :thread ORDER BY m.position`,
 );
 
 /** @returns those of the threads that exist, in the order of the ids. */
 export const readThreads = (sql: SqlStorage, ids: readonly string[]): ThreadRecord[] =>
   ids.flatMap((id) => {
     const thread = findThread(sql, id);
-    const emailIds = thread === null ? [] : [...execute(sql, listThread, { thread })].map((row) => row.message_id);
+    const emailIds = thread === null ? [] : [...execute(sql, listThread, { thread })].map((row) => row.email_id);
     return emailIds.length > 0 ? [{ id, emailIds }] : [];
   });
 
@@ -139,15 +147,15 @@ const readText = statement<{ position: number; length: number }, { subject: stri
 /** @returns those of the messages that exist. */
 export const readEmailTexts = (sql: SqlStorage, ids: readonly string[]): EmailText[] =>
   ids.flatMap((id) => {
-    const found = findMessage(sql, id);
+    const found = findEmail(sql, id);
     if (!found) return [];
     const row = execute(sql, readText, { position: found.position, length: SNIPPET_TEXT_LENGTH_MAX }).one();
     return [{ id, subject: row.subject, text: row.text ?? '' }];
   });
 
-const listNewest = statement<{ limit: number }, { message_id: string }>(
-  'SELECT message_id FROM message ORDER BY position DESC LIMIT :limit',
+const listNewest = statement<{ limit: number }, { email_id: string }>(
+  `SELECT ${EMAIL_ID} AS email_id FROM message AS m ORDER BY m.position DESC LIMIT :limit`,
 );
 
 export const listEmailIds = (sql: SqlStorage, limit: number): string[] =>
-  [...execute(sql, listNewest, { limit })].map((row) => row.message_id);
+  [...execute(sql, listNewest, { limit })].map((row) => row.email_id);

@@ -7,7 +7,7 @@ import { learnFromMove } from '../messages/batch-store.ts';
 import { type FolderRow, findFolder, findFolderByNumber, isView } from '../messages/folder-store.ts';
 import { listLabels } from '../messages/label-store.ts';
 import { eraseMessage, findMessage, foldersOf, patchMessage } from '../messages/message-store.ts';
-import { type EmailRecord, readEmails } from './email-read-store.ts';
+import { type EmailRecord, findEmail, readEmails } from './email-read-store.ts';
 
 /** What a mark becomes; undefined leaves it. */
 export interface MarkPatch {
@@ -44,7 +44,7 @@ const DRAFT_LABEL = '$draft';
 
 /** @returns null if it is done. */
 export function updateEmail(sql: SqlStorage, id: string, patch: EmailPatch, now: number): EmailSetFailure | null {
-  const message = findMessage(sql, id);
+  const message = findEmail(sql, id);
   if (!message) return { kind: 'not_found' };
   const before = foldersOf(message).map((folder) => findFolderByNumber(sql, folder));
   const folders = decideFolders(sql, before, patch);
@@ -88,7 +88,7 @@ function decideFolders(
 
 /** Erases a message, in whatever folders it is. @returns false if it does not exist. */
 export function destroyEmail(sql: SqlStorage, id: string, now: number): boolean {
-  const message = findMessage(sql, id);
+  const message = findEmail(sql, id);
   if (!message) return false;
   eraseMessage(sql, message, now);
   return true;

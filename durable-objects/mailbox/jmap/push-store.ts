@@ -5,7 +5,7 @@
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
 import { execute, type RowOf, statement } from '../../../workers/shared/statement.ts';
 import { readChanges, readState } from '../database/change-store.ts';
-import { scheduleWake } from '../database/store.ts';
+import { first } from '../database/store.ts';
 import { JMAP_TYPES, listChangedTypes } from './changed-types.ts';
 import type { pushSubscription } from './schema.ts';
 
@@ -32,8 +32,8 @@ export interface DuePush {
   readonly id: string;
   readonly url: string;
   readonly keys: PushKeys | null;
-  /** JSON. */
-  readonly body: string;
+  /** JSON; null if nothing changed that the client asked for. */
+  readonly body: string | null;
   /** The state that it tells; null for a verification. */
   readonly state: number | null;
 }
@@ -43,7 +43,8 @@ export interface PushOutcome {
   readonly result: 'done' | 'gone' | 'failed';
 }
 
-export const PUSH_WAKE = 'push';
+/** Collects changes that come together. */
+const PUSH_DELAY_MS = 1_000;
 const SUBSCRIPTIONS_MAX = 50;
 /** Failures in a row after which a subscription is dropped: about two hours. */
 const FAILURES_MAX = 8;
@@ -112,7 +113,6 @@ export function insertSubscription(
     now,
     expiresAt: subscription.expiresAt,
   });
-  scheduleWake(sql, PUSH_WAKE, now);
   return ok(null);
 }
 
@@ -177,8 +177,22 @@ export function listDuePushes(sql: SqlStorage, accountId: string, now: number): 
     );
     const states = Object.fromEntries(changed.map((type) => [type, String(state)]));
     const body = { '@type': 'StateChange', changed: { [accountId]: states } };
-    return changed.length === 0 ? [] : [{ id, url, keys, body: JSON.stringify(body), state }];
+    return [{ id, url, keys, body: changed.length === 0 ? null : JSON.stringify(body), state }];
   });
+}
+
+/** When there is something to push; null for never. */
+export function nextPushAt(sql: SqlStorage): number | null {
+  const times = [...execute(sql, listAll, {})].flatMap((row): number[] => {
+    if (row.is_verified === 0) return row.is_code_sent === 0 ? [row.next_at] : [];
+    const change = first<{ at: number }>(
+      sql,
+      'SELECT changed_at AS at FROM change WHERE state > ? ORDER BY state LIMIT 1',
+      row.pushed_state,
+    );
+    return change ? [Math.max(row.next_at, change.at + PUSH_DELAY_MS)] : [];
+  });
+  return times.length === 0 ? null : Math.min(...times);
 }
 
 const markDone = statement<{ id: string; state: number | null }>(
@@ -202,7 +216,6 @@ export function recordPushes(
     else if (result === 'failed') {
       const nextAt = now + FIRST_RETRY_MS * 2 ** failures;
       execute(sql, markFailed, { id, nextAt });
-      scheduleWake(sql, PUSH_WAKE, nextAt);
     } else execute(sql, markDone, { id, state: pushes.find((push) => push.id === id)?.state ?? null });
   }
 }

@@ -6,6 +6,7 @@ import { toBaseSubject } from '../../../workers/mail/domain/base-subject.ts';
 import type { EmailQuery, EmailSort } from '../../../workers/mail/domain/email-filter.ts';
 import type { MailAddress } from '../contract/delivered-message.ts';
 import { first, type Row } from '../database/store.ts';
+import { EMAIL_ID } from '../messages/email-id-store.ts';
 import { readThreads } from './email-read-store.ts';
 import { type CompiledQuery, compileQuery } from './query-sql-store.ts';
 
@@ -29,7 +30,7 @@ const SORTED_MAX = 50_000;
 
 interface Hit extends Row {
   position: number;
-  message_id: string;
+  email_id: string;
   thread: number;
 }
 
@@ -45,7 +46,7 @@ export function queryEmails(sql: SqlStorage, request: EmailQueryRequest): EmailQ
   const isOpenEnded = (calculateTotal && knownTotal === null) || position < 0 || anchor !== null;
   const ids: string[] = [];
   for (const hit of shown) {
-    ids.push(hit.message_id);
+    ids.push(hit.email_id);
     if (!isOpenEnded && ids.length >= position + limit) break;
   }
   const at = anchor === null ? (position < 0 ? ids.length + position : position) : ids.indexOf(anchor);
@@ -66,7 +67,7 @@ const readFolderTotal = (sql: SqlStorage, { folder }: CompiledQuery): number | n
 /** @returns null if too many messages match to be sorted. */
 function listHits(sql: SqlStorage, compiled: CompiledQuery, sort: readonly EmailSort[]): Iterable<Hit> | null {
   const { from, where, position, keys } = compiled;
-  const columns = 'm.position, m.message_id, m.thread';
+  const columns = `m.position, ${EMAIL_ID} AS email_id, m.thread`;
   const [only] = sort;
   if (only === undefined || only.by === 'receivedAt') {
     const order = only?.isAscending ? 'ASC' : 'DESC';

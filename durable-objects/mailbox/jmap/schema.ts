@@ -7,16 +7,17 @@ export const emailSubmission = sqliteTable(
   {
     /** The id in the outbox. */
     submissionId: text('submission_id').primaryKey(),
-    messageId: text('message_id').notNull(),
+    emailId: text('email_id').notNull(),
     thread: integer('thread').notNull(),
     identityId: text('identity_id').notNull(),
     /** JSON: envelope sender, recipients. */
     envelope: text('envelope').notNull(),
     sendAt: integer('send_at').notNull(),
+    isCanceled: integer('is_canceled').notNull().default(0),
     createdAt: integer('created_at').notNull(),
   },
   // Finds the submissions of a message whose delivery changed.
-  (table) => [index('email_submission_message').on(table.messageId)],
+  (table) => [index('email_submission_email').on(table.emailId)],
 );
 
 /** Where clients want to be told of changes (RFC 8620 §7.2). */

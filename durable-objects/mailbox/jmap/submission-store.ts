@@ -1,13 +1,16 @@
 /** Submissions of messages that the mailbox has already (RFC 8621 §7), and what became of them. */
+import { parseEmailId } from '../../../workers/mail/domain/email-id.ts';
 import type { RecipientState } from '../../../workers/mail/outbound/domain/recipient-state.ts';
 import type { SendLimits } from '../../../workers/mail/outbound/domain/send-limit.ts';
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
 import { execute, type RowOf, statement } from '../../../workers/shared/statement.ts';
 import { recordChange } from '../database/change-store.ts';
-import { findMessage } from '../messages/message-store.ts';
+import { readDelivery } from '../messages/delivery-state-store.ts';
+import { toPosition } from '../messages/message-store.ts';
 import { formatThreadId } from '../messages/thread-store.ts';
-import { insertOutbox, listRecipientStates, type NewOutboxMessage } from '../outbox/outbox-store.ts';
-import { changeShare, countSend, type DomainHour, readSendWait, readShare } from '../rules/send-limit-store.ts';
+import { cancelOutboxById, insertOutbox, type NewOutboxMessage, readOutbox } from '../outbox/outbox-store.ts';
+import { countSend, type DomainHour, readSendWait, readShare } from '../rules/send-limit-store.ts';
+import { findEmail } from './email-read-store.ts';
 import type { emailSubmission } from './schema.ts';
 
 export interface StoredSubmission {
@@ -26,6 +29,7 @@ export interface SubmissionRecord {
   readonly threadId: string;
   readonly envelope: { readonly from: string; readonly to: readonly string[] };
   readonly sendAt: number;
+  readonly isCanceled: boolean;
   /** Empty once the outbox has forgotten it. */
   readonly recipients: readonly {
     readonly email: string;
@@ -44,15 +48,15 @@ type SubmissionRow = RowOf<typeof emailSubmission>;
 
 const insert = statement<{
   id: string;
-  messageId: string;
+  emailId: string;
   thread: number;
   identityId: string;
   envelope: string;
   sendAt: number;
   now: number;
 }>(
-  `INSERT INTO email_submission (submission_id, message_id, thread, identity_id, envelope, send_at, created_at)
-   VALUES (:id, :messageId, :thread, :identityId, :envelope, :sendAt, :now)`,
+  `INSERT INTO email_submission (submission_id, email_id, thread, identity_id, envelope, send_at, created_at)
+   VALUES (:id, :emailId, :thread, :identityId, :envelope, :sendAt, :now)`,
 );
 
 export function submitStored(
@@ -60,20 +64,19 @@ export function submitStored(
   { outbox, emailId, identityId, limits, domainHour }: StoredSubmission,
   now: number,
 ): Result<SubmissionRecord, SubmitStoredError> {
-  const message = findMessage(sql, emailId);
+  const message = findEmail(sql, emailId);
   if (!message) return err({ kind: 'no_email' });
   const recipients = outbox.recipients.length;
   const retryAfterMs = readSendWait(sql, limits, recipients, now);
   if (retryAfterMs > 0) return err({ kind: 'rate_limited', retryAfterMs });
   if (readShare(sql, domainHour) < recipients) return err({ kind: 'share_taken' });
-  changeShare(sql, domainHour, -recipients);
-  countSend(sql, recipients, now);
-  insertOutbox(sql, outbox, emailId, now);
+  countSend(sql, recipients, domainHour, now);
+  insertOutbox(sql, outbox, message.position, now);
   const { outboxId: id } = outbox;
   const envelope = { from: outbox.envelopeFrom, to: outbox.recipients.map(({ email }) => email) };
   execute(sql, insert, {
     id,
-    messageId: emailId,
+    emailId,
     thread: message.thread,
     identityId,
     envelope: JSON.stringify(envelope),
@@ -86,7 +89,7 @@ export function submitStored(
 }
 
 const readOne = statement<{ id: string }, SubmissionRow>(
-  `SELECT submission_id, message_id, thread, identity_id, envelope, send_at, created_at FROM email_submission
+  `SELECT submission_id, email_id, thread, identity_id, envelope, send_at, is_canceled, created_at FROM email_submission
    WHERE submission_id = :id`,
 );
 
@@ -97,12 +100,26 @@ export const readSubmissions = (sql: SqlStorage, ids: readonly string[]): Submis
 const toRecord = (sql: SqlStorage, row: SubmissionRow): SubmissionRecord => ({
   id: row.submission_id,
   identityId: row.identity_id,
-  emailId: row.message_id,
+  emailId: row.email_id,
   threadId: formatThreadId(row.thread),
   envelope: JSON.parse(row.envelope) as SubmissionRecord['envelope'],
   sendAt: row.send_at,
-  recipients: listRecipientStates(sql, row.submission_id),
+  isCanceled: row.is_canceled === 1,
+  recipients: readStates(sql, row),
 });
+
+/** The outbox knows mail that is under way; the message knows what became of each recipient of its submissions. */
+function readStates(sql: SqlStorage, row: SubmissionRow): SubmissionRecord['recipients'] {
+  const waiting = readOutbox(sql, row.submission_id);
+  if (waiting) return waiting.recipients;
+  const { to } = JSON.parse(row.envelope) as SubmissionRecord['envelope'];
+  const states = readDelivery(sql, toPosition(parseEmailId(row.email_id)?.messageId ?? ''));
+  return states.filter(({ email }) => to.includes(email));
+}
+
+/** @returns false if it is too late. */
+export const cancelSubmission = (sql: SqlStorage, id: string, now: number): boolean =>
+  cancelOutboxById(sql, id, now) > 0;
 
 const listNewest = statement<{ limit: number }, { submission_id: string }>(
   'SELECT submission_id FROM email_submission ORDER BY created_at DESC LIMIT :limit',

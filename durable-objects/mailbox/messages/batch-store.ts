@@ -1,6 +1,6 @@
 /** Changes to many messages in one transaction: patch, delete, erase expired ones, empty a folder. */
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
-import { scheduleWake } from '../database/store.ts';
+import { first } from '../database/store.ts';
 import {
   type FolderError,
   type FolderRow,
@@ -74,7 +74,7 @@ function learn(sql: SqlStorage, message: MessageState, label: 'junk' | 'ham', no
   const facts = readSenderFacts(sql, message.position);
   const isLearned = learnSender(sql, label, facts, facts.proven, now);
   const undoesOwnMove = label === 'ham' && !facts.arrivedAsJunk;
-  if (!isLearned || undoesOwnMove) addLesson(sql, message.message_id, label, now);
+  if (!isLearned || undoesOwnMove) addLesson(sql, message.message_id, label);
 }
 
 /** Moves messages to Trash, and erases those that are in Trash already. A repeated id counts once. */
@@ -137,12 +137,11 @@ export function eraseExpired(sql: SqlStorage, now: number): void {
     ),
   ];
   for (const message of due) eraseMessage(sql, message, now);
-  const next = sql.exec<{ at: number | null }>(
-    'SELECT min(expires_at) AS at FROM message WHERE expires_at IS NOT NULL',
-  );
-  const at = next.one().at;
-  if (at !== null) scheduleWake(sql, 'expire', Math.max(at, now));
 }
+
+export const nextExpiryAt = (sql: SqlStorage): number | null =>
+  first<{ at: number | null }>(sql, 'SELECT min(expires_at) AS at FROM message WHERE expires_at IS NOT NULL')?.at ??
+  null;
 
 /**
  * Erases one round of messages of Junk or Trash. Those that are in another folder too only leave this one. @returns how many. Call it

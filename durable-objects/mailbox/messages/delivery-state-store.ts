@@ -1,41 +1,55 @@
-/** Reads how far the delivery of a sent message is. The outbox writes these rows. */
+/** How far the delivery of a sent message is: in the outbox while it is under way, then with its copy in Sent. */
 import type { RecipientState } from '../../../workers/mail/outbound/domain/recipient-state.ts';
-import { execute, statement } from '../../../workers/shared/statement.ts';
+import { first } from '../database/store.ts';
 
 export interface DeliveryState {
   readonly email: string;
   readonly state: RecipientState;
   readonly attempts: number;
+  /** Null once the state is final. */
   readonly nextAttemptAt: number | null;
   readonly lastCode: number | null;
   readonly lastReply: string | null;
   readonly isUncertain: boolean;
 }
 
-const list = statement<
-  { messageId: string },
-  {
-    email: string;
-    state: RecipientState;
-    attempts: number;
-    next_attempt_at: number | null;
-    last_code: number | null;
-    last_reply: string | null;
-    is_uncertain: number;
-  }
->(
-  `SELECT r.email, r.state, r.attempts, r.next_attempt_at, r.last_code, r.last_reply, r.is_uncertain
-   FROM outbox o JOIN outbox_recipient r ON r.outbox_id = o.outbox_id WHERE o.message_id = :messageId ORDER BY r.ordinal`,
-);
+const toState = (each: DeliveryState): DeliveryState => ({
+  email: each.email,
+  state: each.state,
+  attempts: each.attempts,
+  nextAttemptAt: each.nextAttemptAt,
+  lastCode: each.lastCode,
+  lastReply: each.lastReply,
+  isUncertain: each.isUncertain,
+});
 
 /** @returns the state of each recipient of a copy in Sent; empty for any other message. */
-export const readDelivery = (sql: SqlStorage, messageId: string): DeliveryState[] =>
-  [...execute(sql, list, { messageId })].map((row) => ({
-    email: row.email,
-    state: row.state,
-    attempts: row.attempts,
-    nextAttemptAt: row.next_attempt_at,
-    lastCode: row.last_code,
-    lastReply: row.last_reply,
-    isUncertain: row.is_uncertain === 1,
-  }));
+export function readDelivery(sql: SqlStorage, position: number): DeliveryState[] {
+  const waiting = sql.exec<{ states: string }>(
+    'SELECT recipients AS states FROM outbox WHERE position = ? ORDER BY queued_at',
+    position,
+  );
+  return merge([...readSaved(sql, position), ...[...waiting].flatMap(({ states }) => parse(states))]);
+}
+
+const parse = (states: string | null | undefined): DeliveryState[] => JSON.parse(states ?? '[]') as DeliveryState[];
+
+/** The states in the message's own row. */
+export const readSaved = (sql: SqlStorage, position: number): DeliveryState[] =>
+  parse(
+    first<{ states: string | null }>(sql, 'SELECT delivery AS states FROM message WHERE position = ?', position)
+      ?.states,
+  );
+
+/** JMAP may submit a message several times, each time to others. @returns the last state of each recipient. */
+const merge = (states: readonly DeliveryState[]): DeliveryState[] => [
+  ...new Map(states.map((each) => [each.email, toState(each)])).values(),
+];
+
+export function saveDelivery(sql: SqlStorage, position: number, states: readonly DeliveryState[]): void {
+  sql.exec(
+    'UPDATE message SET delivery = ? WHERE position = ?',
+    JSON.stringify(merge([...readSaved(sql, position), ...states])),
+    position,
+  );
+}

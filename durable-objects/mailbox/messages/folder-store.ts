@@ -79,7 +79,7 @@ export const findFolderByName = (sql: SqlStorage, name: string): FolderRow | nul
 
 const addCounts = statement<Counted & { folder: number }>(
   `UPDATE folder SET total = total + :total, unread = unread + :unread, total_elsewhere = total_elsewhere + :totalElsewhere,
-     unread_elsewhere = unread_elsewhere + :unreadElsewhere, bytes = bytes + :bytes WHERE folder = :folder`,
+     unread_elsewhere = unread_elsewhere + :unreadElsewhere, bytes = bytes + :bytes, delivered = delivered + :delivered WHERE folder = :folder`,
 );
 const addFlaggedCounts = statement<{ total: number; unread: number }>(
   `UPDATE folder SET total = total + :total, unread = unread + :unread WHERE role = 'flagged'`,
@@ -92,6 +92,7 @@ type Counted = {
   readonly totalElsewhere: number;
   readonly unreadElsewhere: number;
   readonly bytes: number;
+  readonly delivered: number;
 };
 
 /** Where a message is: its folders, the first one first. */
@@ -99,6 +100,8 @@ export interface Place {
   readonly folders: readonly number[];
   readonly isUnread: boolean;
   readonly sizeBytes: number;
+  /** True if it is there for the first time, after acceptance. */
+  readonly isDelivered?: boolean;
 }
 
 function countIn(folder: number, place: Place | null): Counted {
@@ -111,6 +114,7 @@ function countIn(folder: number, place: Place | null): Counted {
     totalElsewhere: elsewhere,
     unreadElsewhere: elsewhere * unread,
     bytes: at === 0 ? (place?.sizeBytes ?? 0) : 0,
+    delivered: Number(at === 0 && (place?.isDelivered ?? false)),
   };
 }
 
@@ -124,6 +128,7 @@ export function updateCounts(sql: SqlStorage, before: Place | null, after: Place
       totalElsewhere: is.totalElsewhere - was.totalElsewhere,
       unreadElsewhere: is.unreadElsewhere - was.unreadElsewhere,
       bytes: is.bytes - was.bytes,
+      delivered: is.delivered,
     };
     if (Object.values(added).some((count) => count !== 0)) execute(sql, addCounts, { folder, ...added });
   }
@@ -247,10 +252,15 @@ export function listSubtree(sql: SqlStorage, folder: FolderRow): FolderRow[] {
   return [...execute(sql, listUnder, { folder: folder.folder, from: `${key}/`, before: `${key}0` })];
 }
 
+/** The archive keeps the total of delivered messages. */
+const keepDelivered = statement<{ folder: number }>(
+  `UPDATE folder SET delivered = delivered + (SELECT delivered FROM folder WHERE folder = :folder) WHERE role = 'archive'`,
+);
 const remove = statement<{ folder: number }>('DELETE FROM folder WHERE folder = :folder');
 
 /** Removes the row of a folder whose messages were moved before. */
 export function removeFolder(sql: SqlStorage, folder: FolderRow, now: number): void {
+  execute(sql, keepDelivered, { folder: folder.folder });
   execute(sql, remove, { folder: folder.folder });
   recordChange(sql, { type: 'folder_deleted', folder_id: folder.folder_id }, now);
 }

@@ -180,6 +180,9 @@ interface DetailRow extends Row {
   html: string | null;
 }
 
+export const readMessageId = (sql: SqlStorage, position: number): string | null =>
+  first<{ id: string }>(sql, 'SELECT message_id AS id FROM message WHERE position = ?', position)?.id ?? null;
+
 export function readMessage(sql: SqlStorage, position: number): MessageDetail | null {
   const [summary] = readSummaries(sql, [position]);
   const row = first<DetailRow>(
@@ -204,6 +207,6 @@ export function readMessage(sql: SqlStorage, position: number): MessageDetail | 
     html: row.html === null && row.html_key === null ? null : { value: row.html, r2Key: row.html_key },
     attachments: JSON.parse(row.attachments) as StoredAttachment[],
     rawKey: row.raw_key,
-    delivery: summary.origin === 'sent' ? readDelivery(sql, summary.messageId) : [],
+    delivery: summary.origin === 'sent' ? readDelivery(sql, position) : [],
   };
 }

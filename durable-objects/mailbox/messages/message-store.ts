@@ -3,7 +3,8 @@ import { formatTimeuuid, parseTimeuuid, toTicks } from '../../../workers/shared/
 import type { ParsedMessage } from '../contract/delivered-message.ts';
 import { recordChange } from '../database/change-store.ts';
 import { indexMessage, unindexMessage } from '../database/search-index-store.ts';
-import { addGarbage, first, type Row, scheduleWake } from '../database/store.ts';
+import { addGarbage, first, type Row } from '../database/store.ts';
+import { nameEmail } from './email-id-store.ts';
 import {
   addToFlaggedCounts,
   type FolderRow,
@@ -59,22 +60,21 @@ export interface MessageState extends Row {
 export const STATE_COLUMNS = `position, message_id, folder, also_in, thread, origin, is_read, is_flagged, is_answered, is_forwarded,
   is_visible, size_bytes`;
 
-function findByTime(sql: SqlStorage, messageId: string): MessageState | null {
+/** @returns the position that a message's id contains; -1 if it is no id. */
+export function toPosition(messageId: string): number {
   const ticks = parseTimeuuid(messageId);
-  if (ticks === null || ticks < UNIX_EPOCH_TICKS) return null;
-  const position = Number((ticks - UNIX_EPOCH_TICKS) / 10n);
-  return first<MessageState>(sql, `SELECT ${STATE_COLUMNS} FROM message WHERE position = ?`, position);
+  return ticks === null || ticks < UNIX_EPOCH_TICKS ? -1 : Number((ticks - UNIX_EPOCH_TICKS) / 10n);
 }
 
 /** Finds a message by its public id, whose time is its row id. */
 export function findMessage(sql: SqlStorage, messageId: string): MessageState | null {
-  const found = findByTime(sql, messageId);
+  const position = toPosition(messageId);
+  const found = first<MessageState>(sql, `SELECT ${STATE_COLUMNS} FROM message WHERE position = ?`, position);
   return found?.message_id === messageId.toLowerCase() ? found : null;
 }
 
-/** Finds a draft by its id, or by one that it had before it was saved again. */
 export function findDraft(sql: SqlStorage, messageId: string): MessageState | null {
-  const found = findByTime(sql, messageId);
+  const found = findMessage(sql, messageId);
   return found?.origin === 'draft' ? found : null;
 }
 
@@ -106,6 +106,8 @@ export interface NewMessage {
   /** More folders that it is in. */
   readonly alsoIn?: readonly FolderRow[];
   readonly deliveryKey: string | null;
+  /** True for accepted mail, which the operator's totals count. */
+  readonly isAccepted?: boolean;
   readonly origin: string;
   readonly isRead: boolean;
   readonly isFlagged: boolean;
@@ -162,12 +164,16 @@ export function insertMessage(sql: SqlStorage, message: NewMessage, now: number)
     message.authentication,
     message.spam,
   );
-  if (expiresAt !== null) scheduleWake(sql, 'expire', expiresAt);
   for (const each of folders) insertPlace(sql, each.folder, position);
   writeContent(sql, position, parsed);
   for (const label of message.labels) insertLabel(sql, position, label);
   const { isRead, sizeBytes } = message;
-  updateCounts(sql, null, { folders: folders.map((each) => each.folder), isUnread: !isRead, sizeBytes });
+  updateCounts(sql, null, {
+    folders: folders.map((each) => each.folder),
+    isUnread: !isRead,
+    sizeBytes,
+    isDelivered: message.isAccepted ?? false,
+  });
   if (message.isFlagged && !hidden) addToFlaggedCounts(sql, 1, Number(!message.isRead));
   recordChange(
     sql,
@@ -278,13 +284,13 @@ export function patchMessage(sql: SqlStorage, before: MessageState, patch: Messa
     const wasFlagged = before.is_flagged && before.is_visible ? 1 : 0;
     const nowFlagged = isFlagged && isVisible ? 1 : 0;
     addToFlaggedCounts(sql, nowFlagged - wasFlagged, nowFlagged * (1 - isRead) - wasFlagged * (1 - before.is_read));
-    if (isMoved && !isVisible) scheduleWake(sql, 'expire', now + HIDDEN_MAIL_AGE_MAX_MS);
   }
   recordChange(
     sql,
     {
       type: 'message_updated',
       message_id: before.message_id,
+      ...nameEmail(sql, before),
       folder_id: main.folder_id,
       thread_id: formatThreadId(before.thread),
       is_read: isRead === 1,
@@ -328,6 +334,7 @@ export function eraseMessage(sql: SqlStorage, message: MessageState, now: number
     now,
     now - RETRY_AGE_MAX_MS,
   );
+  const email = nameEmail(sql, message);
   const ids = readReferences(sql, position);
   for (const table of ['message_label', 'message_content', 'draft', 'message'])
     sql.exec(`DELETE FROM ${table} WHERE position = ?`, position);
@@ -340,6 +347,7 @@ export function eraseMessage(sql: SqlStorage, message: MessageState, now: number
     {
       type: 'message_deleted',
       message_id: message.message_id,
+      ...email,
       folder_id: folders[0]?.folder_id ?? '',
       thread_id: formatThreadId(message.thread),
       left_folder_ids: folders.map(({ folder_id }) => folder_id),

@@ -21,6 +21,8 @@ export const folder = sqliteTable('folder', {
   /** For mail clients (RFC 8621 §2): the order of the folders, and whether to show the folder. */
   sortOrder: integer('sort_order').notNull().default(0),
   isSubscribed: integer('is_subscribed').notNull().default(1),
+  /** Accepted messages that were delivered to it, ever. */
+  delivered: integer('delivered').notNull().default(0),
   createdAt: integer('created_at').notNull(),
 });
 
@@ -65,6 +67,8 @@ export const message = sqliteTable(
     referenceList: text('reference_list').notNull(),
     authentication: text('authentication'),
     spam: text('spam'),
+    /** JSON list of `DeliveryState`, once no recipient waits; null unless it was sent. */
+    delivery: text('delivery'),
   },
   (table) => [
     // The view All, and the windows of a search.
@@ -165,15 +169,11 @@ export const sender = sqliteTable('sender', {
 });
 
 /** Idempotency keys of submissions over the sending limit, and the draft that each message was kept as. */
-export const keptDraft = sqliteTable(
-  'kept_draft',
-  {
-    idempotencyKey: text('idempotency_key').primaryKey(),
-    requestSha256: text('request_sha256').notNull(),
-    messageId: text('message_id').notNull(),
-    /** The revision that was kept. A later one is the user's own edit. */
-    revision: integer('revision').notNull(),
-    createdAt: integer('created_at').notNull(),
-  },
-  (table) => [index('kept_draft_age').on(table.createdAt)],
-);
+export const keptDraft = sqliteTable('kept_draft', {
+  idempotencyKey: text('idempotency_key').primaryKey(),
+  requestSha256: text('request_sha256').notNull(),
+  messageId: text('message_id').notNull(),
+  /** The revision that was kept. A later one is the user's own edit. */
+  revision: integer('revision').notNull(),
+  createdAt: integer('created_at').notNull(),
+});

@@ -3,10 +3,8 @@
  * for the raw message.
  */
 
-import { first, readMailbox, scheduleWake } from '../database/store.ts';
+import { first, readMailbox } from '../database/store.ts';
 import type { FolderRow } from './folder-store.ts';
-
-export const SPAM_LESSONS_WAKE = 'spam_lessons';
 
 export interface SpamLesson {
   readonly messageId: string;
@@ -23,9 +21,8 @@ export function decideLesson(from: FolderRow, to: FolderRow): 'junk' | 'ham' | n
 }
 
 /** Replaces an older lesson about the same message. */
-export function addLesson(sql: SqlStorage, messageId: string, label: 'junk' | 'ham', now: number): void {
+export function addLesson(sql: SqlStorage, messageId: string, label: 'junk' | 'ham'): void {
   sql.exec('INSERT OR REPLACE INTO spam_lesson (message_id, label) VALUES (?, ?)', messageId, label);
-  scheduleWake(sql, SPAM_LESSONS_WAKE, now);
 }
 
 /** @returns the user's model; null before the first lesson. */

@@ -1,7 +1,7 @@
 /** Files uploaded for a message that is being written. They count against the quota until they are sent or deleted. */
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
 import { execute, type RowOf, statement } from '../../../workers/shared/statement.ts';
-import { addGarbage, type MailboxRow, scheduleWake } from '../database/store.ts';
+import { addGarbage, type MailboxRow } from '../database/store.ts';
 import type { upload } from './schema.ts';
 
 /** An upload that no draft holds is deleted after a day. */
@@ -68,7 +68,6 @@ export function insertUpload(
   if (execute(sql, countAll, {}).one().count >= UPLOADS_MAX)
     return err({ kind: 'too_many', what: 'uploads that were not sent', max: UPLOADS_MAX });
   insertUploadRow(sql, upload, now);
-  scheduleWake(sql, 'uploads', now + UPLOAD_AGE_MAX_MS);
   return ok(upload);
 }
 
@@ -92,7 +91,6 @@ const hold = statement<{ position: number; ids: string }>(
 export function holdUploads(sql: SqlStorage, draftPosition: number, ids: readonly string[], now: number): void {
   execute(sql, release, { position: draftPosition, now });
   execute(sql, hold, { position: draftPosition, ids: JSON.stringify(ids) });
-  scheduleWake(sql, 'uploads', now + UPLOAD_AGE_MAX_MS);
 }
 
 /** @returns the uploads among the ids that no draft holds, without repetition. Sending the message deletes them. */
@@ -141,6 +139,10 @@ export function dropOldUploads(sql: SqlStorage, now: number): void {
     [...old].map((row) => row.attachment_id),
     now,
   );
+}
+
+/** When the oldest upload without a draft is deleted. */
+export function nextUploadAt(sql: SqlStorage): number | null {
   const oldest = execute(sql, findOldest, {}).one().at;
-  if (oldest !== null) scheduleWake(sql, 'uploads', oldest + UPLOAD_AGE_MAX_MS);
+  return oldest === null ? null : oldest + UPLOAD_AGE_MAX_MS;
 }

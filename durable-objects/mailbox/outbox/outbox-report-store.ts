@@ -2,7 +2,15 @@
  * Follow-up work of the outbox: reports to senders, and updates of the operator's tables. Both are marked in the transaction that makes
  * them due and cleared when done, so a crash in between only repeats them.
  */
-import { first, type MailboxRow, type Row, scheduleWake } from '../database/store.ts';
+import { first, type MailboxRow } from '../database/store.ts';
+import {
+  listPublishable,
+  listReporting,
+  type OutboxMessage,
+  type OutboxRecipient,
+  readOutbox,
+  saveOutbox,
+} from './outbox-store.ts';
 
 export interface DueReport {
   /** The same for every repetition of a report. */
@@ -14,6 +22,8 @@ export interface DueReport {
   readonly headerMessageId: string | null;
   readonly rawKey: string;
   readonly queuedAt: number;
+  /** The last attempt that it is about. */
+  readonly attemptedAt: number;
   readonly recipients: readonly {
     readonly email: string;
     readonly code: number | null;
@@ -27,70 +37,55 @@ export interface DueReport {
  * Assigns report ids before reports are written. Recipients that fail later belong to another report, so a repetition after a crash
  * makes the same report about the same recipients.
  */
-function beginReports(sql: SqlStorage, limit: number): void {
-  const due = sql.exec<Row>(
-    `SELECT DISTINCT outbox_id, report_due FROM outbox_recipient WHERE report_due IS NOT NULL AND report_id IS NULL LIMIT ?`,
-    limit,
+function beginReports(sql: SqlStorage, message: OutboxMessage, now: number): OutboxMessage {
+  if (!message.recipients.some(({ report }) => report?.id === null)) return message;
+  const ids = { failed: crypto.randomUUID(), delayed: crypto.randomUUID() };
+  const recipients = message.recipients.map((each) =>
+    each.report?.id === null ? { ...each, report: { due: each.report.due, id: ids[each.report.due] } } : each,
   );
-  for (const row of [...due]) {
-    sql.exec(
-      'UPDATE outbox_recipient SET report_id = ? WHERE outbox_id = ? AND report_due = ? AND report_id IS NULL',
-      crypto.randomUUID(),
-      row.outbox_id ?? null,
-      row.report_due ?? null,
-    );
-  }
+  saveOutbox(sql, { ...message, recipients }, now);
+  return { ...message, recipients };
 }
 
 export const isReportDue = (sql: SqlStorage): boolean =>
-  first(sql, 'SELECT 1 AS due FROM outbox_recipient WHERE report_due IS NOT NULL LIMIT 1') !== null;
+  first(
+    sql,
+    `SELECT 1 AS due FROM outbox, json_each(recipients) WHERE json_extract(value, '$.report') IS NOT NULL LIMIT 1`,
+  ) !== null;
 
-export function listDueReports(sql: SqlStorage, mailbox: MailboxRow, limit: number): DueReport[] {
-  beginReports(sql, limit);
-  const due = [
-    ...sql.exec<Row>(
-      `SELECT DISTINCT r.report_id, r.outbox_id, r.report_due, o.envelope_from, o.header_message_id, o.raw_key, o.queued_at
-       FROM outbox_recipient r JOIN outbox o ON o.outbox_id = r.outbox_id
-       WHERE r.report_due IS NOT NULL AND r.report_id IS NOT NULL LIMIT ?`,
-      limit,
-    ),
-  ];
-  return due.map((row) => ({
-    reportId: String(row.report_id),
-    userId: mailbox.userId,
-    outboxId: String(row.outbox_id),
-    action: row.report_due as DueReport['action'],
-    envelopeFrom: String(row.envelope_from),
-    headerMessageId: row.header_message_id as string | null,
-    rawKey: String(row.raw_key),
-    queuedAt: Number(row.queued_at),
-    recipients: [
-      ...sql.exec<Row>(
-        `SELECT email, last_code, last_reply, is_uncertain, is_expired FROM outbox_recipient
-         WHERE outbox_id = ? AND report_id = ? ORDER BY ordinal`,
-        row.outbox_id ?? null,
-        row.report_id ?? null,
-      ),
-    ].map((recipient) => ({
-      email: String(recipient.email),
-      code: recipient.last_code as number | null,
-      reply: String(recipient.last_reply ?? ''),
-      isUncertain: recipient.is_uncertain === 1,
-      isExpired: recipient.is_expired === 1,
+export function listDueReports(sql: SqlStorage, mailbox: MailboxRow, limit: number, now: number): DueReport[] {
+  const reports = listReporting(sql).flatMap((message) => toReports(beginReports(sql, message, now), mailbox.userId));
+  return reports.slice(0, limit);
+}
+
+function toReports(message: OutboxMessage, userId: string): DueReport[] {
+  const groups = new Map<string, OutboxRecipient[]>();
+  for (const each of message.recipients)
+    if (each.report?.id) groups.set(each.report.id, [...(groups.get(each.report.id) ?? []), each]);
+  return [...groups].map(([reportId, recipients]) => ({
+    reportId,
+    userId,
+    outboxId: message.outboxId,
+    action: recipients[0]?.report?.due ?? 'failed',
+    envelopeFrom: message.envelopeFrom,
+    headerMessageId: message.headerMessageId,
+    rawKey: message.rawKey,
+    queuedAt: message.queuedAt,
+    attemptedAt: Math.max(...recipients.map(({ lastAttemptAt }) => lastAttemptAt ?? 0)),
+    recipients: recipients.map(({ email, lastCode, lastReply, isUncertain, isExpired }) => ({
+      ...{ email, code: lastCode, reply: lastReply ?? '', isUncertain, isExpired },
     })),
   }));
 }
 
 /** Marks a report as delivered or not needed. Recipients that failed since then stay due. */
-export function finishReport(sql: SqlStorage, report: DueReport, now: number): void {
-  sql.exec(
-    'UPDATE outbox_recipient SET report_due = NULL, report_id = NULL WHERE outbox_id = ? AND report_id = ?',
-    report.outboxId,
-    report.reportId,
+export function finishReport(sql: SqlStorage, { outboxId, reportId, action }: DueReport, now: number): void {
+  const message = readOutbox(sql, outboxId);
+  if (!message?.recipients.some(({ report }) => report?.id === reportId)) return;
+  const recipients = message.recipients.map((each) =>
+    each.report?.id === reportId ? { ...each, report: null } : each,
   );
-  if (report.action === 'delayed') {
-    sql.exec('UPDATE outbox SET warned_at = ? WHERE outbox_id = ?', now, report.outboxId);
-  }
+  saveOutbox(sql, { ...message, recipients, warnedAt: action === 'delayed' ? now : message.warnedAt }, now);
 }
 
 /** A message of the outbox for the operator's tables: one entry per destination domain. */
@@ -115,49 +110,51 @@ export interface OutboxDestination {
   readonly lastReply: string | null;
 }
 
-export function listUnpublished(sql: SqlStorage, mailbox: MailboxRow, limit: number): OutboxSnapshot[] {
-  const rows = [
-    ...sql.exec<Row>(
-      `SELECT outbox_id, version, kind, size_bytes, queued_at FROM outbox WHERE published_version < version LIMIT ?`,
-      limit,
-    ),
-  ];
-  return rows.map((row) => ({
-    outboxId: String(row.outbox_id),
-    userId: mailbox.userId,
-    version: Number(row.version),
-    kind: String(row.kind),
-    sizeBytes: Number(row.size_bytes),
-    queuedAt: Number(row.queued_at),
-    destinations: [
-      ...sql.exec<Row>(
-        `SELECT domain, sum(state = 'held') AS held, sum(state = 'queued') AS queued, sum(state = 'deferred') AS deferred,
-           sum(state = 'failed') AS failed, min(next_attempt_at) AS next_attempt_at,
-           max(CASE WHEN state IN ('queued', 'deferred', 'failed') THEN last_reply END) AS last_reply
-         FROM outbox_recipient WHERE outbox_id = ? GROUP BY domain`,
-        row.outbox_id ?? null,
+export const nextPublishAt = (sql: SqlStorage): number | null =>
+  first<{ at: number | null }>(sql, 'SELECT min(publish_at) AS at FROM outbox')?.at ?? null;
+
+export const listUnpublished = (sql: SqlStorage, mailbox: MailboxRow, limit: number, now: number): OutboxSnapshot[] =>
+  listPublishable(sql, now, limit).map(({ outboxId, version, kind, sizeBytes, queuedAt, recipients }) => ({
+    ...{ outboxId, userId: mailbox.userId, version, kind, sizeBytes, queuedAt },
+    destinations: [...new Set(recipients.map(({ domain }) => domain))].map((domain) =>
+      toDestination(
+        domain,
+        recipients.filter((each) => each.domain === domain),
       ),
-    ].map((group) => ({
-      domain: String(group.domain),
-      held: Number(group.held),
-      queued: Number(group.queued),
-      deferred: Number(group.deferred),
-      failed: Number(group.failed),
-      nextAttemptAt: group.next_attempt_at as number | null,
-      lastReply: group.last_reply as string | null,
-    })),
+    ),
   }));
+
+function toDestination(domain: string, recipients: readonly OutboxRecipient[]): OutboxDestination {
+  const count = (state: OutboxRecipient['state']) => recipients.filter((each) => each.state === state).length;
+  const waiting = recipients.flatMap(({ nextAttemptAt }) => nextAttemptAt ?? []);
+  const replies = recipients
+    .filter(({ state }) => state === 'queued' || state === 'deferred' || state === 'failed')
+    .flatMap(({ lastReply }) => lastReply ?? []);
+  return {
+    domain,
+    held: count('held'),
+    queued: count('queued'),
+    deferred: count('deferred'),
+    failed: count('failed'),
+    nextAttemptAt: waiting.length === 0 ? null : Math.min(...waiting),
+    lastReply: replies.sort().at(-1) ?? null,
+  };
 }
 
-/** Records the versions that the operator's tables have. */
-export function markPublished(
-  sql: SqlStorage,
-  seen: readonly { outboxId: string; version: number }[],
-  now: number,
-): void {
+/** Records the versions that the operator's tables have. A message that is over and has no failures is no longer needed there. */
+export function markPublished(sql: SqlStorage, seen: readonly { outboxId: string; version: number }[]): void {
   for (const { outboxId, version } of seen) {
-    sql.exec('UPDATE outbox SET published_version = max(published_version, ?) WHERE outbox_id = ?', version, outboxId);
+    sql.exec(
+      `UPDATE outbox SET published_version = ?2, publish_at = CASE version WHEN ?2 THEN NULL ELSE publish_at END
+       WHERE outbox_id = ?1`,
+      outboxId,
+      version,
+    );
+    sql.exec(
+      `DELETE FROM outbox WHERE outbox_id = ? AND kind = 'message' AND publish_at IS NULL AND next_attempt_at IS NULL
+         AND NOT EXISTS (SELECT 1 FROM json_each(recipients)
+           WHERE json_extract(value, '$.state') = 'failed' OR json_extract(value, '$.report') IS NOT NULL)`,
+      outboxId,
+    );
   }
-  const more = [...sql.exec('SELECT 1 AS more FROM outbox WHERE published_version < version LIMIT 1')];
-  if (more.length > 0) scheduleWake(sql, 'publish', now + 1_000);
 }

@@ -1,10 +1,14 @@
 /**
- * The outbox: outgoing mail, with a state per recipient. A queue message is only a hint to look here. Each function runs inside the
- * caller's transaction. Leases and attempts are in `outbox-attempt-store.ts`.
+ * The outbox: outgoing mail, with a state per recipient. A queue message is only a hint to look here. A row is read, changed and written
+ * as a whole, inside the caller's transaction. Leases and attempts are in `outbox-attempt-store.ts`.
  */
 import type { RecipientState } from '../../../workers/mail/outbound/domain/recipient-state.ts';
+import { execute, type RowOf, statement } from '../../../workers/shared/statement.ts';
 import { recordChange } from '../database/change-store.ts';
-import { addGarbage, first, scheduleWake } from '../database/store.ts';
+import { addGarbage, executeFirst, first } from '../database/store.ts';
+import { type DeliveryState, readSaved, saveDelivery } from '../messages/delivery-state-store.ts';
+import { countFailures } from '../rules/send-limit-store.ts';
+import type { outbox } from './schema.ts';
 
 export type OutboxKind = 'message' | 'forward' | 'vacation' | 'automatic' | 'report';
 
@@ -30,21 +34,156 @@ export interface ReportedOutcome {
   readonly reply: string;
 }
 
-const HOUR_MS = 3_600_000;
-const SWEEP_DELAY_MS = 5_000;
-/** Collects changes within a second into one update of the operator's tables. */
-export const PUBLISH_DELAY_MS = 1_000;
+export interface OutboxRecipient extends DeliveryState {
+  readonly ordinal: number;
+  readonly domain: string;
+  /** When it was last made ready to send. The five days of attempts start here. */
+  readonly queuedAt: number;
+  readonly lease: { readonly id: string; readonly until: number } | null;
+  readonly lastAttemptAt: number | null;
+  readonly isExpired: boolean;
+  /** A report to the sender is due; the id is null until the report was begun. */
+  readonly report: { readonly due: 'failed' | 'delayed'; readonly id: string | null } | null;
+}
 
-/** Idempotent by `outboxId`. */
-export function insertOutbox(sql: SqlStorage, message: NewOutboxMessage, messageId: string | null, now: number): void {
-  if (first(sql, 'SELECT 1 AS known FROM outbox WHERE outbox_id = ?', message.outboxId)) return;
+export interface OutboxMessage extends Omit<NewOutboxMessage, 'recipients'> {
+  readonly position: number | null;
+  readonly queuedAt: number;
+  /** JSON. */
+  readonly verdicts: string | null;
+  readonly warnedAt: number | null;
+  readonly recipients: readonly OutboxRecipient[];
+  readonly version: number;
+  readonly publishedVersion: number;
+}
+
+const HOUR_MS = 3_600_000;
+/** A message that is sent before this has passed after its hold never appears in the operator's tables. */
+const PUBLISH_AFTER_MS = 5_000;
+const PUBLISH_SOON_MS = 1_000;
+/** A longer hold is shown to the operator meanwhile. */
+const SHORT_HOLD_MS = 60_000;
+
+type OutboxRow = RowOf<typeof outbox>;
+
+const toMessage = (row: OutboxRow): OutboxMessage => ({
+  outboxId: row.outbox_id,
+  kind: row.kind as OutboxKind,
+  position: row.position,
+  headerMessageId: row.header_message_id,
+  rawKey: row.raw_key,
+  ownsRaw: row.owns_raw === 1,
+  sizeBytes: row.size_bytes,
+  bodyHash: row.body_hash,
+  isEightBit: row.is_eight_bit === 1,
+  envelopeFrom: row.envelope_from,
+  queuedAt: row.queued_at,
+  holdUntil: row.hold_until,
+  verdicts: row.verdicts,
+  warnedAt: row.warned_at,
+  recipients: JSON.parse(row.recipients) as OutboxRecipient[],
+  version: row.version,
+  publishedVersion: row.published_version,
+});
+
+const find = statement<{ outboxId: string }, OutboxRow>('SELECT * FROM outbox WHERE outbox_id = :outboxId');
+const findByPosition = statement<{ position: number }, OutboxRow>('SELECT * FROM outbox WHERE position = :position');
+const findByHeader = statement<{ id: string }, OutboxRow>('SELECT * FROM outbox WHERE header_message_id = :id');
+const listDue = statement<{ now: number; limit: number }, OutboxRow>(
+  'SELECT * FROM outbox WHERE next_attempt_at <= :now ORDER BY next_attempt_at LIMIT :limit',
+);
+const listReports = statement<Record<never, never>, OutboxRow>(
+  `SELECT * FROM outbox WHERE EXISTS (SELECT 1 FROM json_each(recipients) WHERE json_extract(value, '$.report') IS NOT NULL)`,
+);
+const listToPublish = statement<{ now: number; limit: number }, OutboxRow>(
+  'SELECT * FROM outbox WHERE publish_at <= :now ORDER BY publish_at LIMIT :limit',
+);
+
+export function readOutbox(sql: SqlStorage, outboxId: string): OutboxMessage | null {
+  const row = executeFirst(sql, find, { outboxId });
+  return row && toMessage(row);
+}
+
+export const listDueOutbox = (sql: SqlStorage, now: number, limit: number): OutboxMessage[] =>
+  [...execute(sql, listDue, { now, limit })].map(toMessage);
+export const listReporting = (sql: SqlStorage): OutboxMessage[] => [...execute(sql, listReports, {})].map(toMessage);
+export const listPublishable = (sql: SqlStorage, now: number, limit: number): OutboxMessage[] =>
+  [...execute(sql, listToPublish, { now, limit })].map(toMessage);
+
+const save = statement<{
+  outboxId: string;
+  verdicts: string | null;
+  warnedAt: number | null;
+  recipients: string;
+  nextAttemptAt: number | null;
+  version: number;
+  publishAt: number | null;
+}>(
+  `UPDATE outbox SET verdicts = :verdicts, warned_at = :warnedAt, recipients = :recipients, next_attempt_at = :nextAttemptAt,
+     version = :version, publish_at = :publishAt WHERE outbox_id = :outboxId`,
+);
+const remove = statement<{ outboxId: string }>('DELETE FROM outbox WHERE outbox_id = :outboxId');
+
+/** When a recipient needs work next: it is due, or its lease ends. */
+const nextOf = ({ nextAttemptAt, lease }: OutboxRecipient): number | null =>
+  nextAttemptAt === null ? null : Math.max(nextAttemptAt, lease?.until ?? 0);
+
+const earliest = (recipients: readonly OutboxRecipient[]): number | null =>
+  recipients.reduce<number | null>((least, each) => {
+    const at = nextOf(each);
+    return at === null || (least !== null && least <= at) ? least : at;
+  }, null);
+
+/**
+ * Writes a changed message. Once no recipient waits and no report is due, its bytes are released and the states move to the copy in Sent;
+ * the row stays while it has failures or the operator's tables have it.
+ */
+export function saveOutbox(sql: SqlStorage, message: OutboxMessage, now: number): void {
+  const { outboxId, recipients, publishedVersion, position } = message;
+  const nextAttemptAt = earliest(recipients);
+  const isOver = nextAttemptAt === null && recipients.every(({ report }) => report === null);
+  const hasFailed = recipients.some(({ state }) => state === 'failed');
+  if (nextAttemptAt === null && position !== null) saveDelivery(sql, position, recipients);
+  // If the copy in Sent was erased meanwhile, its bytes are in the garbage and were kept until now.
+  if (isOver && message.ownsRaw) addGarbage(sql, [message.rawKey], now);
+  // Automatic mail may be enqueued again after a crash, so its row stays for a while.
+  if (isOver && !hasFailed && publishedVersion === 0 && message.kind === 'message')
+    return void execute(sql, remove, { outboxId });
+  const isShown = hasFailed || publishedVersion > 0;
+  const publishAt = isShown ? now + PUBLISH_SOON_MS : isOver ? null : toPublishAt(message);
+  execute(sql, save, {
+    outboxId,
+    verdicts: message.verdicts,
+    warnedAt: message.warnedAt,
+    recipients: JSON.stringify(recipients),
+    nextAttemptAt,
+    version: message.version + 1,
+    publishAt,
+  });
+}
+
+const toPublishAt = ({ queuedAt, holdUntil }: Pick<OutboxMessage, 'queuedAt' | 'holdUntil'>): number =>
+  PUBLISH_AFTER_MS + (holdUntil - queuedAt < SHORT_HOLD_MS ? Math.max(queuedAt, holdUntil) : queuedAt);
+
+/** Idempotent by `outboxId`. @param position the copy in Sent. */
+export function insertOutbox(sql: SqlStorage, message: NewOutboxMessage, position: number | null, now: number): void {
+  if (readOutbox(sql, message.outboxId)) return;
+  if (position === null) pruneAutomatic(sql, now);
+  const readyAt = Math.max(now, message.holdUntil);
+  const recipients = message.recipients.map(
+    ({ email, domain }, ordinal): OutboxRecipient => ({
+      ...{ ordinal, email, domain, state: message.holdUntil > now ? 'held' : 'queued', queuedAt: readyAt, attempts: 0 },
+      ...{ nextAttemptAt: readyAt, lease: null, lastCode: null, lastReply: null, lastAttemptAt: null },
+      ...{ isUncertain: false, isExpired: false, report: null },
+    }),
+  );
   sql.exec(
-    `INSERT INTO outbox (outbox_id, kind, message_id, header_message_id, raw_key, owns_raw, size_bytes, body_hash,
-       is_eight_bit, envelope_from, queued_at, hold_until)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO outbox (outbox_id, kind, position, header_message_id, raw_key, owns_raw, size_bytes, body_hash,
+       is_eight_bit, envelope_from, queued_at, hold_until, recipients, next_attempt_at, version, publish_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?)`,
     message.outboxId,
     message.kind,
-    messageId,
+    position,
     message.headerMessageId,
     message.rawKey,
     Number(message.ownsRaw),
@@ -54,23 +193,19 @@ export function insertOutbox(sql: SqlStorage, message: NewOutboxMessage, message
     message.envelopeFrom,
     now,
     message.holdUntil,
+    JSON.stringify(recipients),
+    readyAt,
+    toPublishAt({ queuedAt: now, holdUntil: message.holdUntil }),
   );
-  const isHeld = message.holdUntil > now;
-  for (const [ordinal, recipient] of message.recipients.entries()) {
-    sql.exec(
-      `INSERT INTO outbox_recipient (outbox_id, ordinal, email, domain, state, queued_at, next_attempt_at)
-       VALUES (?, ?, ?, ?, ?, ?, ?)`,
-      message.outboxId,
-      ordinal,
-      recipient.email,
-      recipient.domain,
-      isHeld ? 'held' : 'queued',
-      Math.max(now, message.holdUntil),
-      Math.max(now, message.holdUntil),
-    );
-  }
-  scheduleOutbox(sql);
-  scheduleWake(sql, 'publish', now + PUBLISH_DELAY_MS);
+}
+
+/** Deletes automatic mail that was sent more than an hour ago: neither a repetition nor the hourly limit needs it. */
+function pruneAutomatic(sql: SqlStorage, now: number): void {
+  sql.exec(
+    `DELETE FROM outbox WHERE position IS NULL AND next_attempt_at IS NULL AND publish_at IS NULL
+       AND max(queued_at, hold_until) < ? AND recipients NOT LIKE '%"failed"%'`,
+    now - HOUR_MS,
+  );
 }
 
 /**
@@ -87,91 +222,49 @@ export function readAutomaticTurn(sql: SqlStorage, limitPerHour: number): number
   return nth ? nth.at + HOUR_MS : 0;
 }
 
-/** Releases raw bytes that only the outbox needed, once no recipient waits and every report is written. */
-export function releaseRaw(sql: SqlStorage, outboxId: string, now: number): void {
-  const row = first<{ raw_key: string; owns_raw: number; waiting: number }>(
-    sql,
-    `SELECT raw_key, owns_raw, (SELECT count(*) FROM outbox_recipient r WHERE r.outbox_id = o.outbox_id
-       AND (r.next_attempt_at IS NOT NULL OR r.report_due IS NOT NULL)) AS waiting FROM outbox o WHERE outbox_id = ?`,
-    outboxId,
-  );
-  if (!row || row.waiting > 0) return;
-  // If the copy in Sent was erased while the message waited, its bytes are in the garbage and were kept until now.
-  if (row.owns_raw === 1) addGarbage(sql, [row.raw_key], now);
-  else scheduleWake(sql, 'garbage', now);
-}
-
-/** Marks the message as changed since the operator's tables were updated. */
-export function touch(sql: SqlStorage, outboxId: string): void {
-  sql.exec('UPDATE outbox SET version = version + 1 WHERE outbox_id = ?', outboxId);
-}
-
 /** Records a change of delivery for the copy in Sent. Automatic mail has no such copy. */
-export function announceDelivery(sql: SqlStorage, outboxId: string, now: number): void {
+export function announceDelivery(sql: SqlStorage, position: number | null, now: number): void {
   const copy = first<{ message_id: string; folder_id: string }>(
     sql,
-    `SELECT m.message_id, f.folder_id FROM outbox o JOIN message m ON m.message_id = o.message_id
-     JOIN folder f ON f.folder = m.folder WHERE o.outbox_id = ?`,
-    outboxId,
+    'SELECT m.message_id, f.folder_id FROM message m JOIN folder f ON f.folder = m.folder WHERE m.position = ?',
+    position,
   );
   if (copy) recordChange(sql, { type: 'delivery_updated', ...copy }, now);
 }
 
-export const isOutboxPending = (sql: SqlStorage): boolean =>
-  first(sql, 'SELECT 1 AS pending FROM outbox_recipient WHERE next_attempt_at IS NOT NULL LIMIT 1') !== null;
+/** When a recipient is due or its lease ends; null if none waits. */
+export const nextOutboxAt = (sql: SqlStorage): number | null =>
+  first<{ at: number | null }>(sql, 'SELECT min(next_attempt_at) AS at FROM outbox')?.at ?? null;
 
-/** Schedules a wake for when the next recipient is due or its lease expires. */
-export function scheduleOutbox(sql: SqlStorage): void {
-  const next = first<{ at: number | null }>(
-    sql,
-    'SELECT min(max(next_attempt_at, coalesce(lease_until, 0))) AS at FROM outbox_recipient WHERE next_attempt_at IS NOT NULL',
-  )?.at;
-  if (next) scheduleWake(sql, 'outbox', next + SWEEP_DELAY_MS / 5);
-}
-
-/** Cancels the recipients that are still held. @returns how many; null if the message is not in the outbox. */
-export function cancelOutbox(sql: SqlStorage, messageId: string, now: number): number | null {
-  const row = first<{ outbox_id: string }>(sql, 'SELECT outbox_id FROM outbox WHERE message_id = ?', messageId);
-  return row ? cancelOutboxById(sql, row.outbox_id, now) : null;
+/** Cancels the recipients that are still held. @returns how many are canceled; null if the message is not in the outbox. */
+export function cancelOutbox(sql: SqlStorage, position: number, now: number): number | null {
+  const rows = [...execute(sql, findByPosition, { position })];
+  return rows.length === 0 ? null : rows.reduce((sum, row) => sum + cancelHeld(sql, toMessage(row), now), 0);
 }
 
 /** The same for one of the submissions of a message. */
 export function cancelOutboxById(sql: SqlStorage, outboxId: string, now: number): number {
-  const { rowsWritten } = sql.exec(
-    `UPDATE outbox_recipient SET state = 'canceled', next_attempt_at = NULL WHERE outbox_id = ? AND state = 'held'
-     AND lease_until IS NULL AND next_attempt_at > ?`,
-    outboxId,
-    now,
-  );
-  if (rowsWritten === 0) return 0;
-  touch(sql, outboxId);
-  announceDelivery(sql, outboxId, now);
-  scheduleWake(sql, 'publish', now + PUBLISH_DELAY_MS);
-  releaseRaw(sql, outboxId, now);
-  return (
-    first<{ count: number }>(
-      sql,
-      `SELECT count(*) AS count FROM outbox_recipient WHERE outbox_id = ? AND state = 'canceled'`,
-      outboxId,
-    )?.count ?? 0
-  );
+  const message = readOutbox(sql, outboxId);
+  return message ? cancelHeld(sql, message, now) : 0;
 }
 
-export interface RecipientRecord {
-  readonly email: string;
-  readonly state: RecipientState;
-  readonly lastCode: number | null;
-  readonly lastReply: string | null;
-}
+/** Does nothing for mail that no JMAP client submitted. */
+const cancelSubmission = statement<{ id: string }>(
+  'UPDATE email_submission SET is_canceled = 1 WHERE submission_id = :id',
+);
 
-/** @returns the recipients of one outgoing message; empty if the outbox has forgotten it. */
-export const listRecipientStates = (sql: SqlStorage, outboxId: string): RecipientRecord[] =>
-  [
-    ...sql.exec<{ email: string; state: RecipientState; last_code: number | null; last_reply: string | null }>(
-      'SELECT email, state, last_code, last_reply FROM outbox_recipient WHERE outbox_id = ? ORDER BY ordinal',
-      outboxId,
-    ),
-  ].map(({ email, state, last_code, last_reply }) => ({ email, state, lastCode: last_code, lastReply: last_reply }));
+function cancelHeld(sql: SqlStorage, message: OutboxMessage, now: number): number {
+  const isHeld = ({ state, lease, nextAttemptAt }: OutboxRecipient) =>
+    state === 'held' && lease === null && (nextAttemptAt ?? 0) > now;
+  if (!message.recipients.some(isHeld)) return 0;
+  const recipients = message.recipients.map((each) =>
+    isHeld(each) ? { ...each, state: 'canceled' as const, nextAttemptAt: null } : each,
+  );
+  saveOutbox(sql, { ...message, recipients }, now);
+  execute(sql, cancelSubmission, { id: message.outboxId });
+  if (message.position !== null) announceDelivery(sql, message.position, now);
+  return recipients.filter(({ state }) => state === 'canceled').length;
+}
 
 /**
  * Makes recipients due now: those that wait, or only the named ones. A failed recipient must be named. It restarts with another five days.
@@ -184,67 +277,57 @@ export function retryOutbox(
   named: readonly string[] | null,
   now: number,
 ): { readonly count: number; readonly unknown: readonly string[] } | null {
-  if (!first(sql, 'SELECT 1 AS here FROM outbox WHERE outbox_id = ?', outboxId)) return null;
-  const recipients = [
-    ...sql.exec<{ ordinal: number; email: string; state: RecipientState; is_leased: number }>(
-      `SELECT ordinal, lower(email) AS email, state, lease_until IS NOT NULL AS is_leased FROM outbox_recipient WHERE outbox_id = ?`,
-      outboxId,
-    ),
-  ];
-  const unknown = (named ?? []).filter((email) => !recipients.some((each) => each.email === email));
+  const message = readOutbox(sql, outboxId);
+  if (!message) return null;
+  const emails = new Set(message.recipients.map(({ email }) => email.toLowerCase()));
+  const unknown = (named ?? []).filter((email) => !emails.has(email));
   if (unknown.length > 0) return { count: 0, unknown };
-  const chosen = recipients.filter(
-    ({ email, state, is_leased }) =>
-      is_leased === 0 &&
-      (named === null || named.includes(email)) &&
-      (state === 'deferred' || state === 'queued' || (state === 'failed' && named !== null)),
-  );
-  for (const { ordinal } of chosen) restartRecipient(sql, outboxId, ordinal, now);
-  if (chosen.length > 0) sql.exec('UPDATE outbox SET warned_at = NULL WHERE outbox_id = ?', outboxId);
-  touch(sql, outboxId);
-  announceDelivery(sql, outboxId, now);
-  scheduleOutbox(sql);
-  return { count: chosen.length, unknown };
+  const isChosen = ({ email, state, lease }: OutboxRecipient) =>
+    lease === null &&
+    (named === null || named.includes(email.toLowerCase())) &&
+    (state === 'deferred' || state === 'queued' || (state === 'failed' && named !== null));
+  const count = message.recipients.filter(isChosen).length;
+  const restart = (each: OutboxRecipient): OutboxRecipient => ({
+    ...each,
+    ...(each.state === 'failed' ? { queuedAt: now, attempts: 0 } : {}),
+    ...{ state: 'queued', nextAttemptAt: now, report: null },
+  });
+  const recipients = message.recipients.map((each) => (isChosen(each) ? restart(each) : each));
+  saveOutbox(sql, { ...message, recipients, warnedAt: count > 0 ? null : message.warnedAt }, now);
+  announceDelivery(sql, message.position, now);
+  return { count, unknown };
 }
 
-function restartRecipient(sql: SqlStorage, outboxId: string, ordinal: number, now: number): void {
-  sql.exec(
-    `UPDATE outbox_recipient SET state = 'queued', next_attempt_at = ?1, report_due = NULL, report_id = NULL,
-       queued_at = CASE state WHEN 'failed' THEN ?1 ELSE queued_at END,
-       attempts = CASE state WHEN 'failed' THEN 0 ELSE attempts END
-     WHERE outbox_id = ?2 AND ordinal = ?3`,
-    now,
-    outboxId,
-    ordinal,
-  );
-}
-
-/** Applies a delivery report from another server. @returns false if it is about a message that is not in this outbox. */
+/** Applies a delivery report from another server. @returns false if it is about a message that was not sent from here. */
 export function applyReport(
   sql: SqlStorage,
   headerMessageId: string,
   reports: readonly ReportedOutcome[],
   now: number,
 ): boolean {
-  const row = first<{ outbox_id: string }>(
-    sql,
-    'SELECT outbox_id FROM outbox WHERE header_message_id = ?',
-    headerMessageId,
-  );
-  if (!row) return false;
-  for (const report of reports) {
-    sql.exec(
-      `UPDATE outbox_recipient SET state = ?, last_reply = ?, last_attempt_at = ?
-       WHERE outbox_id = ? AND lower(email) = ? AND state IN ('sent', 'delivered')`,
-      report.state,
-      report.reply,
-      now,
-      row.outbox_id,
-      report.email,
-    );
-  }
-  touch(sql, row.outbox_id);
-  announceDelivery(sql, row.outbox_id, now);
-  scheduleWake(sql, 'publish', now + PUBLISH_DELAY_MS);
+  const row = executeFirst(sql, findByHeader, { id: headerMessageId });
+  const message = row && toMessage(row);
+  const position = message ? message.position : findSent(sql, headerMessageId);
+  if (!message && position === null) return false;
+  let failures = 0;
+  const apply = <T extends DeliveryState>(each: T): T => {
+    const report = reports.find(({ email }) => email === each.email.toLowerCase());
+    if (!report || (each.state !== 'sent' && each.state !== 'delivered')) return each;
+    if (report.state === 'failed') failures += 1;
+    return { ...each, state: report.state as RecipientState, lastReply: report.reply };
+  };
+  if (message) saveOutbox(sql, { ...message, recipients: message.recipients.map(apply) }, now);
+  else if (position !== null) saveDelivery(sql, position, readSaved(sql, position).map(apply));
+  if (failures > 0) countFailures(sql, failures, now);
+  announceDelivery(sql, position, now);
   return true;
 }
+
+/** Finds a copy in Sent by its Message-ID, whose thread is known. */
+const findSent = (sql: SqlStorage, headerMessageId: string): number | null =>
+  first<{ position: number }>(
+    sql,
+    `SELECT m.position FROM thread_reference AS r CROSS JOIN message AS m ON m.thread = r.thread
+     WHERE r.reference = ?1 AND m.header_message_id = ?1 AND m.delivery IS NOT NULL LIMIT 1`,
+    headerMessageId,
+  )?.position ?? null;

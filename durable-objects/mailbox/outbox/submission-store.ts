@@ -11,7 +11,7 @@ import { storeMessage } from '../incoming/arrival-store.ts';
 import { type DeliveryState, readDelivery } from '../messages/delivery-state-store.ts';
 import { findFolder } from '../messages/folder-store.ts';
 import { readMessage } from '../messages/message-read-store.ts';
-import { eraseMessage, findDraft, findMessage, patchMessage } from '../messages/message-store.ts';
+import { eraseMessage, findDraft, findMessage, patchMessage, toPosition } from '../messages/message-store.ts';
 import {
   countHeldBytes,
   deleteUploadRows,
@@ -19,7 +19,7 @@ import {
   readLooseUploads,
   readUploads,
 } from '../messages/upload-store.ts';
-import { changeShare, countSend, type DomainHour, readSendWait, readShare } from '../rules/send-limit-store.ts';
+import { countSend, type DomainHour, readSendWait, readShare } from '../rules/send-limit-store.ts';
 import { cancelOutbox, insertOutbox, type NewOutboxMessage } from './outbox-store.ts';
 
 export interface Submission {
@@ -67,8 +67,7 @@ export function findSubmission(
 ): Result<Submitted | null, { kind: 'idempotency_conflict' }> {
   const row = first<{ request_sha256: string; message_id: string }>(
     sql,
-    `SELECT s.request_sha256, o.message_id FROM submission s JOIN outbox o ON o.outbox_id = s.outbox_id
-     WHERE s.idempotency_key = ?`,
+    'SELECT request_sha256, message_id FROM submission WHERE idempotency_key = ?',
     key,
   );
   if (!row) return ok(null);
@@ -79,7 +78,7 @@ export function findSubmission(
 const toSubmitted = (sql: SqlStorage, messageId: string, duplicate: boolean): Submitted => ({
   messageId,
   emailId: messageId,
-  delivery: readDelivery(sql, messageId),
+  delivery: readDelivery(sql, toPosition(messageId)),
   duplicate,
 });
 
@@ -115,18 +114,17 @@ export function submitMessage(
   if (readShare(sql, submission.domainHour) < recipients) return err({ kind: 'share_taken' });
   const stored = storeMessage(sql, mailbox, submission.sentCopy, now);
   if (!stored.ok) return stored;
-  changeShare(sql, submission.domainHour, -recipients);
-  countSend(sql, recipients, now);
-  insertOutbox(sql, outbox, stored.value.messageId, now);
+  countSend(sql, recipients, submission.domainHour, now);
+  insertOutbox(sql, outbox, toPosition(stored.value.messageId), now);
   takeDraft(sql, draftId, attachmentIds, now);
   sql.exec('DELETE FROM submission WHERE created_at < ?', now - KEY_AGE_MAX_MS);
   if (idempotency) {
     dropKeptDraft(sql, idempotency, now);
     sql.exec(
-      'INSERT INTO submission (idempotency_key, request_sha256, outbox_id, created_at) VALUES (?, ?, ?, ?)',
+      'INSERT INTO submission (idempotency_key, request_sha256, message_id, created_at) VALUES (?, ?, ?, ?)',
       idempotency.key,
       idempotency.requestSha256,
-      outbox.outboxId,
+      stored.value.messageId,
       now,
     );
   }
@@ -146,10 +144,11 @@ export function cancelSubmission(
   messageId: string,
   now: number,
 ): Result<Canceled, { kind: 'not_found' } | { kind: 'too_late' }> {
-  const canceled = cancelOutbox(sql, messageId, now);
+  const position = toPosition(messageId);
+  const canceled = cancelOutbox(sql, position, now);
   if (canceled === null) return err({ kind: 'not_found' });
   if (canceled === 0) return err({ kind: 'too_late' });
-  const delivery = readDelivery(sql, messageId);
+  const delivery = readDelivery(sql, position);
   const isWhole = delivery.every((recipient) => recipient.state === 'canceled');
   return ok({ delivery, draftId: isWhole ? toDraft(sql, mailbox, messageId, now) : null });
 }

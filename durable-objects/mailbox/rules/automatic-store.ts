@@ -1,5 +1,5 @@
 /** Automatic mail that waits to be sent. A row is written with the message that caused it and removed once the mail is in the outbox. */
-import { first, scheduleWake } from '../database/store.ts';
+import { first } from '../database/store.ts';
 
 export interface AutomaticSend {
   readonly kind: 'forward' | 'vacation' | 'confirm';
@@ -23,7 +23,6 @@ export function queueAutomatic(sql: SqlStorage, send: AutomaticSend, now: number
     send.envelopeFrom,
     now,
   );
-  scheduleWake(sql, 'automatic', now);
 }
 
 /** Lists rows in order, including those added during the iteration. */
@@ -60,3 +59,5 @@ function findAfter(sql: SqlStorage, sendId: number): QueuedAutomatic | null {
 export const removeAutomatic = (sql: SqlStorage, sendId: number): void => {
   sql.exec('DELETE FROM automatic_send WHERE send_id = ?', sendId);
 };
+
+export const isAutomaticWaiting = (sql: SqlStorage): boolean => findAfter(sql, 0) !== null;

@@ -68,7 +68,7 @@ export function requestForwardTarget(
   if (!known && execute(sql, count, {}).one().count >= TARGETS_MAX)
     return { kind: 'too_many', what: 'forwarding addresses', max: TARGETS_MAX };
   execute(sql, insertInvitation, { email, now });
-  countSend(sql, 1, now);
+  countSend(sql, 1, null, now);
   const code = String(randomInt(100_000_000)).padStart(8, '0');
   execute(sql, saveTarget, { email, codeSha256: hash(email, code), now });
   queueAutomatic(sql, { kind: 'confirm', messageId: code, recipient: email, envelopeFrom: '' }, now);

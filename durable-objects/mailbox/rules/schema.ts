@@ -53,18 +53,3 @@ export const contact = sqliteTable('contact', {
   lastSentAt: integer('last_sent_at'),
   createdAt: integer('created_at').notNull(),
 });
-
-/** Recipients that the account sent to, per minute of the last hour. */
-export const sendCount = sqliteTable('send_count', {
-  /** Minutes since 1970. */
-  minute: integer('minute').primaryKey(),
-  recipients: integer('recipients').notNull(),
-});
-
-/** Recipients left of what DIRECTORY granted out of the hourly limit of a domain. */
-export const domainShare = sqliteTable('domain_share', {
-  domain: text('domain').primaryKey(),
-  /** Hours since 1970. */
-  hour: integer('hour').notNull(),
-  recipients: integer('recipients').notNull(),
-});

@@ -1,59 +1,61 @@
 /**
  * The sending limit of an account, in recipients per hour. Forwarding codes count as one recipient. Forwards and vacation replies
- * have their own limit (`readAutomaticTurn`), so that incoming mail does not keep a user from sending.
+ * have their own limit (`readAutomaticTurn`), so that incoming mail does not keep a user from sending. All counts are in one column of
+ * the mailbox, so that a message writes one row for them.
  */
 import { decideSendWait, type SendLimits } from '../../../workers/mail/outbound/domain/send-limit.ts';
-import { execute, type RowOf, statement } from '../../../workers/shared/statement.ts';
-import type { mailbox } from '../database/schema.ts';
-import { executeFirst } from '../database/store.ts';
-import type { domainShare, sendCount } from './schema.ts';
+import { first } from '../database/store.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
+const DAY_HOURS = 24;
 
-const readAge = statement<Record<never, never>, Pick<RowOf<typeof mailbox>, 'created_at'>>(
-  'SELECT created_at FROM mailbox WHERE id = 1',
-);
-const countFailures = statement<{ since: number }, { failures: number }>(
-  `SELECT count(*) AS failures FROM outbox_recipient AS r JOIN outbox AS o ON o.outbox_id = r.outbox_id
-   WHERE r.state = 'failed' AND r.queued_at > :since AND o.kind = 'message'`,
-);
-const countRecipients = statement<{ since: number }, { recipients: number }>(
-  `SELECT count(*) AS recipients FROM outbox AS o JOIN outbox_recipient AS r ON r.outbox_id = o.outbox_id
-   WHERE o.queued_at > :since AND o.kind = 'message'`,
-);
-const listMinutes = statement<{ since: number; until: number }, RowOf<typeof sendCount>>(
-  'SELECT minute, recipients FROM send_count WHERE minute BETWEEN :since AND :until ORDER BY minute',
-);
+/** JSON of `mailbox.sending`. Keys are minutes and hours since 1970. */
+interface Sending {
+  /** Recipients of the last hour. */
+  readonly minutes: Readonly<Record<string, number>>;
+  /** Recipients of the last day, and those among them that failed for good. */
+  readonly hours: Readonly<Record<string, readonly [recipients: number, failures: number]>>;
+  /** Recipients left of what DIRECTORY granted out of the hourly limit of a domain. */
+  readonly shares: Readonly<Record<string, { readonly hour: number; readonly recipients: number }>>;
+}
 
-/** @returns milliseconds until a message to this many recipients may be sent; 0 for now. */
-export function readSendWait(sql: SqlStorage, limits: SendLimits, recipients: number, now: number): number {
-  const since = now - DAY_MS;
-  const { failures } = execute(sql, countFailures, { since }).one();
-  const history = {
-    ageMs: now - (executeFirst(sql, readAge, {})?.created_at ?? now),
-    failures,
-    recipients: failures === 0 ? 0 : execute(sql, countRecipients, { since }).one().recipients,
-    minutes: [...execute(sql, listMinutes, { since: toMinute(now - HOUR_MS), until: toMinute(now) })].map((row) => ({
-      endsAt: (row.minute + 1) * MINUTE_MS,
-      recipients: row.recipients,
-    })),
+const NOTHING: Sending = { minutes: {}, hours: {}, shares: {} };
+
+function readSending(sql: SqlStorage): Sending {
+  const row = first<{ sending: string }>(sql, 'SELECT sending FROM mailbox WHERE id = 1');
+  return { ...NOTHING, ...(JSON.parse(row?.sending ?? '{}') as Partial<Sending>) };
+}
+
+function writeSending(sql: SqlStorage, { minutes, hours, shares }: Sending, now: number): void {
+  const since = <T>(counts: Readonly<Record<string, T>>, from: number) =>
+    Object.fromEntries(Object.entries(counts).filter(([at]) => Number(at) >= from));
+  const hour = Math.floor(now / HOUR_MS);
+  const kept = {
+    minutes: since(minutes, toMinute(now - HOUR_MS)),
+    hours: since(hours, hour - DAY_HOURS),
+    shares: Object.fromEntries(Object.entries(shares).filter(([, share]) => share.hour >= hour - 1)),
   };
-  return decideSendWait(limits, history, recipients, now);
+  sql.exec('UPDATE mailbox SET sending = ? WHERE id = 1', JSON.stringify(kept));
 }
 
 const toMinute = (at: number): number => Math.floor(at / MINUTE_MS);
 
-const addCount = statement<{ minute: number; recipients: number }>(
-  `INSERT INTO send_count (minute, recipients) VALUES (:minute, :recipients)
-   ON CONFLICT (minute) DO UPDATE SET recipients = recipients + excluded.recipients`,
-);
-const pruneCounts = statement<{ until: number }>('DELETE FROM send_count WHERE minute < :until');
-
-export function countSend(sql: SqlStorage, recipients: number, now: number): void {
-  execute(sql, pruneCounts, { until: toMinute(now - HOUR_MS) });
-  execute(sql, addCount, { minute: toMinute(now), recipients });
+/** @returns milliseconds until a message to this many recipients may be sent; 0 for now. */
+export function readSendWait(sql: SqlStorage, limits: SendLimits, recipients: number, now: number): number {
+  const { minutes, hours } = readSending(sql);
+  const createdAt = first<{ at: number }>(sql, 'SELECT created_at AS at FROM mailbox WHERE id = 1')?.at ?? now;
+  const day = Object.entries(hours).filter(([hour]) => Number(hour) > Math.floor(now / HOUR_MS) - DAY_HOURS);
+  const history = {
+    ageMs: now - createdAt,
+    recipients: day.reduce((sum, [, [sent]]) => sum + sent, 0),
+    failures: day.reduce((sum, [, [, failed]]) => sum + failed, 0),
+    minutes: Object.entries(minutes)
+      .map(([minute, count]) => ({ minute: Number(minute), recipients: count }))
+      .filter(({ minute }) => minute >= toMinute(now - HOUR_MS) && minute <= toMinute(now))
+      .map(({ minute, recipients: count }) => ({ endsAt: (minute + 1) * MINUTE_MS, recipients: count })),
+  };
+  return decideSendWait(limits, history, recipients, now);
 }
 
 /** An hour in which the recipients of a domain are counted. */
@@ -63,21 +65,45 @@ export interface DomainHour {
   readonly hour: number;
 }
 
-const findShare = statement<{ domain: string }, RowOf<typeof domainShare>>(
-  'SELECT domain, hour, recipients FROM domain_share WHERE domain = :domain',
-);
-const saveShare = statement<{ domain: string; hour: number; recipients: number }>(
-  `INSERT INTO domain_share (domain, hour, recipients) VALUES (:domain, :hour, :recipients)
-   ON CONFLICT (domain) DO UPDATE SET hour = excluded.hour, recipients = excluded.recipients`,
-);
-
-/** @returns the recipients that are left of what DIRECTORY granted to this mailbox for this hour. */
-export function readShare(sql: SqlStorage, { domain, hour }: DomainHour): number {
-  const share = executeFirst(sql, findShare, { domain });
-  return share?.hour === hour ? share.recipients : 0;
+/** Counts the recipients of a message, and takes them from the share of a domain. Forwarding codes have no domain. */
+export function countSend(sql: SqlStorage, recipients: number, of: DomainHour | null, now: number): void {
+  const { minutes, hours, shares } = readSending(sql);
+  const [minute, hour] = [toMinute(now), Math.floor(now / HOUR_MS)];
+  const [sent, failed] = hours[hour] ?? [0, 0];
+  writeSending(
+    sql,
+    {
+      minutes: { ...minutes, [minute]: (minutes[minute] ?? 0) + recipients },
+      hours: of === null ? hours : { ...hours, [hour]: [sent + recipients, failed] },
+      shares: of === null ? shares : { ...shares, [of.domain]: addTo(shares, of, -recipients) },
+    },
+    now,
+  );
 }
 
-/** @param recipients negative when a message takes them. Check first that enough are left. */
-export function changeShare(sql: SqlStorage, of: DomainHour, recipients: number): void {
-  execute(sql, saveShare, { ...of, recipients: readShare(sql, of) + recipients });
+export function countFailures(sql: SqlStorage, failures: number, now: number): void {
+  const sending = readSending(sql);
+  const hour = Math.floor(now / HOUR_MS);
+  const [sent, failed] = sending.hours[hour] ?? [0, 0];
+  writeSending(sql, { ...sending, hours: { ...sending.hours, [hour]: [sent, failed + failures] } }, now);
+}
+
+const leftOf = (shares: Sending['shares'], { domain, hour }: DomainHour): number =>
+  shares[domain]?.hour === hour ? shares[domain].recipients : 0;
+const addTo = (shares: Sending['shares'], of: DomainHour, recipients: number) => ({
+  hour: of.hour,
+  recipients: leftOf(shares, of) + recipients,
+});
+
+/** @returns the recipients that are left of what DIRECTORY granted to this mailbox for this hour. */
+export const readShare = (sql: SqlStorage, of: DomainHour): number => leftOf(readSending(sql).shares, of);
+
+/** Adds recipients that DIRECTORY granted. */
+export function addShare(sql: SqlStorage, of: DomainHour, recipients: number, now: number): void {
+  const sending = readSending(sql);
+  writeSending(
+    sql,
+    { ...sending, shares: { ...sending.shares, [of.domain]: addTo(sending.shares, of, recipients) } },
+    now,
+  );
 }

@@ -8,8 +8,7 @@ export const LIMIT_BYTES = 60_000;
 export type ModelThread = { readonly number: number };
 
 export interface ModelMessage {
-  /** Changes with each save of a draft. */
-  id: string;
+  readonly id: string;
   readonly origin: 'received' | 'imported' | 'sent' | 'draft';
   /** Folder id. */
   folder: string;
@@ -136,15 +135,6 @@ export class Model {
     this.messages = this.messages.filter((each) => each !== message);
     this.uploads = this.uploads.filter(({ holder }) => holder !== message.id);
     this.#forget(message.thread, message.threaded);
-  }
-
-  /** The id that each draft had before it was saved again. */
-  readonly firstIds = new Map<ModelMessage, string>();
-
-  rename(draft: ModelMessage, id: string): void {
-    if (!this.firstIds.has(draft)) this.firstIds.set(draft, draft.id);
-    for (const upload of this.uploads) if (upload.holder === draft.id) upload.holder = id;
-    draft.id = id;
   }
 
   find(id: string): ModelMessage | undefined {

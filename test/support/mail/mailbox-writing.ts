@@ -109,32 +109,31 @@ const makeDraft = writing.map(
 
 const draftsOf = (model: Model) => model.messages.filter(({ origin }) => origin === 'draft');
 
-const saveDraft = fc
-  .record({ which: small, given: writing, isLate: fc.boolean(), keepsPlace: fc.boolean(), usesFirstId: fc.boolean() })
-  .map(
-    ({ which, given, isLate, keepsPlace, usesFirstId }): Operation =>
-      async ({ mailbox, model }) => {
-        const draft = nth(draftsOf(model), which);
-        if (!draft) return;
-        const before = value(await mailbox.readDraft(draft.id)).content;
-        const { subject, references } = keepsPlace ? before : toContent(model, given);
-        const content = { ...toContent(model, given), subject, references };
-        const named = usesFirstId ? (model.firstIds.get(draft) ?? draft.id) : draft.id;
-        const saved = await mailbox.replaceDraft(named, content, null, isLate ? draft.revision - 1 : draft.revision);
-        if (isLate) return expect(saved).toMatchObject({ ok: false, error: { kind: 'draft_changed' } });
-        expect(saved.ok).toBe(maySave(model, content, draft));
-        if (!saved.ok) return;
-        expect((await mailbox.readMessage(draft.id)).ok).toBe(false);
-        model.rename(draft, saved.value.messageId);
-        draft.revision += 1;
-        draft.sizeBytes = Buffer.byteLength(JSON.stringify(content));
-        draft.words = given.text.words;
-        draft.hasFile = content.attachmentIds.length > 0;
-        hold(model, draft.id, content.attachmentIds);
-        if (subject !== before.subject || `${references}` !== `${before.references}`)
-          model.reassign(draft, toThreaded(content));
-      },
-  );
+const saveDraft = fc.record({ which: small, given: writing, isLate: fc.boolean(), keepsPlace: fc.boolean() }).map(
+  ({ which, given, isLate, keepsPlace }): Operation =>
+    async ({ mailbox, model }) => {
+      const draft = nth(draftsOf(model), which);
+      if (!draft) return;
+      const before = value(await mailbox.readDraft(draft.id)).content;
+      const { subject, references } = keepsPlace ? before : toContent(model, given);
+      const content = { ...toContent(model, given), subject, references };
+      const saved = await mailbox.replaceDraft(draft.id, content, null, isLate ? draft.revision - 1 : draft.revision);
+      if (isLate) return expect(saved).toMatchObject({ ok: false, error: { kind: 'draft_changed' } });
+      expect(saved.ok).toBe(maySave(model, content, draft));
+      if (!saved.ok) return;
+      expect(saved.value.messageId).toBe(draft.id);
+      const [last, after] = [draft.revision, draft.revision + 1].map((n) => (n === 1 ? draft.id : `${draft.id}-${n}`));
+      const { emails } = value(await mailbox.readEmails([last ?? '', after ?? '']));
+      expect(emails.map(({ id }) => id)).toEqual([after]);
+      draft.revision += 1;
+      draft.sizeBytes = Buffer.byteLength(JSON.stringify(content));
+      draft.words = given.text.words;
+      draft.hasFile = content.attachmentIds.length > 0;
+      hold(model, draft.id, content.attachmentIds);
+      if (subject !== before.subject || `${references}` !== `${before.references}`)
+        model.reassign(draft, toThreaded(content));
+    },
+);
 
 const dropDraft = small.map(
   (n): Operation =>
@@ -146,7 +145,7 @@ const dropDraft = small.map(
     },
 );
 
-const DOMAIN_HOUR = { domain: 'example.test', hour: 0 };
+const DOMAIN_HOUR = { domain: 'example.test', hour: Math.floor(Date.now() / 3_600_000) };
 
 /** Sends with a hold of one hour, so that it can be undone. Attachments may be any uploads, including repeated ones and those of other drafts. */
 const send = fc

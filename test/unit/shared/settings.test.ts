@@ -81,6 +81,7 @@ const BAD: Record<string, readonly string[]> = {
   LIVE_VIEWERS_PER_CLIENT: ['0', '99999'],
   OWN_ACCESS_KEYS: ['maybe'],
   MAIL_LEASE_SECONDS: ['-5', '0'],
+  MAIL_LEDGER_SECONDS: ['0', 'daily'],
   SMTP_TIMEOUT_SECONDS: ['0', '5s'],
   MAIL_HINTS: ['gone'],
   DNS_OVER_HTTPS_URL: ['1.1.1.1', 'ftp://dns.example', 'https://user:secret@dns.example/'],
@@ -142,7 +143,7 @@ describe('settings', () => {
   });
 
   it('ignore bindings, and accept numbers and booleans of wrangler.toml', () => {
-    const { settings, problems } = parse({ MAIL_INBOUND: { send() {} }, LEADERBOARD_SHARDS: 4, ALLOW_SIGV2: false });
+    const { settings, problems } = parse({ MAIL_OUTBOUND: { send() {} }, LEADERBOARD_SHARDS: 4, ALLOW_SIGV2: false });
     expect(problems).toEqual([]);
     expect([settings.LEADERBOARD_SHARDS, settings.ALLOW_SIGV2]).toEqual([4, false]);
   });

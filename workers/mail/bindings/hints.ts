@@ -1,6 +1,7 @@
 /**
- * Queue messages of mail. Each is only a hint to look into one mailbox. The work itself is recorded in the mailbox object,
- * whose alarm also finds it, so a hint may be lost, repeated, late or out of order.
+ * Queue messages of outgoing mail. Each is only a hint to look into one outbox; a batch of them shares connections. The work itself is
+ * recorded in the mailbox object, whose alarm also finds it, so a hint may be lost, repeated, late or out of order. Incoming mail needs
+ * no hint: its acceptance sets the alarm.
  */
 import { currentInvocation } from '../../shared/invocation.ts';
 import { logError } from '../../shared/log.ts';
@@ -15,20 +16,16 @@ export interface MailHint {
 /** Cloudflare Queues delay a message by at most 12 hours. The mailbox alarm handles later work. */
 const DELAY_SECONDS_MAX = 12 * 3600;
 
-export async function hintIncoming(env: Env, userId: string): Promise<void> {
-  await send(env, env.MAIL_INBOUND, userId, 0);
-}
-
 /** @param delayMs time until the message may be sent. */
 export async function hintOutbound(env: Env, userId: string, delayMs: number): Promise<void> {
-  if (delayMs <= DELAY_SECONDS_MAX * 1000) await send(env, env.MAIL_OUTBOUND, userId, delayMs);
+  if (delayMs <= DELAY_SECONDS_MAX * 1000) await send(env, userId, delayMs);
 }
 
 /**
  * Logs a failed send and does not throw. `MAIL_HINTS` (local only) breaks hints on purpose for tests: `lost`, `repeated` (three
  * times), or `late` (up to 4 seconds, so also out of order).
  */
-async function send(env: Env, queue: Queue, userId: string, delayMs: number): Promise<void> {
+async function send(env: Env, userId: string, delayMs: number): Promise<void> {
   const settings = settingsOf(env);
   const mode = settings.LOCAL === '1' ? settings.MAIL_HINTS : '';
   if (mode === 'lost') return;
@@ -36,9 +33,9 @@ async function send(env: Env, queue: Queue, userId: string, delayMs: number): Pr
   const lateMs = mode === 'late' ? Math.random() * 4_000 : 0;
   const options = { delaySeconds: Math.ceil((delayMs + lateMs) / 1000) };
   try {
-    for (let n = 0; n < (mode === 'repeated' ? 3 : 1); n++) await queue.send(hint, options);
+    for (let n = 0; n < (mode === 'repeated' ? 3 : 1); n++) await env.MAIL_OUTBOUND.send(hint, options);
   } catch (error) {
-    logError('hint_send_failed', error, { queue: queue === env.MAIL_INBOUND ? 'inbound' : 'outbound' });
+    logError('hint_send_failed', error);
   }
 }
 

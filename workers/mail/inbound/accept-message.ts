@@ -12,7 +12,6 @@ import { logError, logInfo } from '../../shared/log.ts';
 import type { Result } from '../../shared/result.ts';
 import { settingsOf } from '../../shared/settings.ts';
 import { deleteBlobs, getBlob, inLargePieces, userPrefix } from '../bindings/blobs.ts';
-import { hintIncoming } from '../bindings/hints.ts';
 import { openMailbox } from '../bindings/mailbox.ts';
 import { authenticateMessage, readSealedClient } from '../checks/index.ts';
 import { createCheckDependencies } from '../checks/production-dependencies.ts';
@@ -247,6 +246,7 @@ async function takeFor(
       incomingId: crypto.randomUUID(),
       contentKey: toContentKey(stored, envelope.from, target.email),
       rawKey: key,
+      rawSha256: stored.sha256,
       sizeBytes: stored.sizeBytes,
       envelopeFrom: envelope.from,
       envelopeTo: target.email,
@@ -262,7 +262,6 @@ async function takeFor(
         : refuse(target.email, 550, '5.1.1 no such mailbox');
     }
     if (outcome.value.duplicate) await removeRaw();
-    else if (outcome.value.isAlone) await hintIncoming(env, target.userId);
     return refuse(target.email, 250, '2.0.0 accepted');
   } catch (error) {
     // The row may have been written before its answer was lost. The raw bytes stay, and the retry resolves it.

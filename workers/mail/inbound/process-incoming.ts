@@ -2,6 +2,7 @@
  * Processes accepted mail: runs the checks, delivers to the mailbox, then records the outcome in the ledger. Triggered by a
  * queue hint or the mailbox's alarm. Any step may run twice or be interrupted; the next run resumes from the row.
  */
+import { toDeliveryKey } from '../../../durable-objects/mailbox/contract/delivered-message.ts';
 import type { ClaimedIncoming, IncomingOutcome } from '../../../durable-objects/mailbox/incoming/incoming-store.ts';
 import { logError, logInfo } from '../../shared/log.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
@@ -88,12 +89,14 @@ async function processOne(
   try {
     const end = await memoryBudget.use(message.sizeBytes, () => deliver(env, message, spamModel, inTurn));
     if (!end.ok) {
-      await mailbox.deferIncoming(message.incomingId, end.error, incomingRetryMs);
+      await mailbox.deferIncoming(message.incomingId, message.attempts, end.error, incomingRetryMs);
       logInfo('incoming_deferred', { incoming_id: message.incomingId, attempts: message.attempts });
       return;
     }
-    // The delivery transaction already finished the row.
-    if (end.value.messageId === null) await mailbox.finishIncoming(message.incomingId, end.value);
+    // The delivery transaction already removed the row.
+    const { outcome, detail } = end.value;
+    if (outcome === 'quarantine' || outcome === 'refused')
+      await mailbox.finishIncoming(message.incomingId, { outcome, detail });
     logInfo('incoming_finished', {
       incoming_id: message.incomingId,
       outcome: end.value.outcome,
@@ -102,7 +105,7 @@ async function processOne(
   } catch (error) {
     logError('incoming_process_failed', error, { incoming_id: message.incomingId, attempts: message.attempts });
     const reason = error instanceof Error ? error.message : String(error);
-    await mailbox.deferIncoming(message.incomingId, reason, incomingRetryMs).catch(() => {});
+    await mailbox.deferIncoming(message.incomingId, message.attempts, reason, incomingRetryMs).catch(() => {});
   }
 }
 
@@ -203,7 +206,7 @@ export async function putIntoMailbox(
     userId: message.userId,
     message: opened,
     rawKey: message.rawKey,
-    deliveryKey: `in:${message.incomingId}`,
+    deliveryKey: toDeliveryKey(message.contentKey),
     receivedAt: message.acceptedAt,
     origin: 'received',
     folder: junk === 'no' ? 'inbox' : 'junk',

@@ -46,7 +46,7 @@ export async function releaseQuarantined(env: Env, id: string): Promise<{ messag
 export async function discardQuarantined(env: Env, id: string): Promise<boolean> {
   const message = await findMessage(env, id);
   if (!message) return false;
-  const end = { outcome: 'refused', messageId: null, detail: 'destroyed by an operator' } as const;
+  const end = { outcome: 'refused', detail: 'destroyed by an operator' } as const;
   await openMailbox(env, message.userId).finishIncoming(id, end);
   await deleteQuarantined(env.DIRECTORY, id);
   return true;

@@ -3,7 +3,6 @@
  * key, so a repetition adds nothing. A sender elsewhere (of a forwarded message) gets it by mail.
  */
 import type { DueReport } from '../../../durable-objects/mailbox/outbox/outbox-report-store.ts';
-import { createClock } from '../../shared/clock.ts';
 import { logInfo } from '../../shared/log.ts';
 import { getBlob } from '../bindings/blobs.ts';
 import { openMailbox } from '../bindings/mailbox.ts';
@@ -31,10 +30,10 @@ export async function sendReports(env: Env, userId: string): Promise<void> {
 }
 
 async function sendReport(env: Env, report: DueReport): Promise<void> {
-  const now = createClock(env)();
   const { hostname, retry } = readTransportSettings(env);
   const domain = parseMailPath(report.envelopeFrom)?.domain ?? hostname;
-  const id = crypto.randomUUID();
+  // A repeated report has the same bytes, so the mailbox stores it once.
+  const { reportId: id, attemptedAt: now } = report;
   const raw = composeReport({
     action: report.action,
     reportingHost: hostname,

@@ -34,6 +34,7 @@ export async function sendPushes(env: Env, userId: string): Promise<void> {
 }
 
 async function sendPush(env: Env, { url, keys, body }: DuePush, vapid: VapidKey): Promise<PushOutcome['result']> {
+  if (body === null) return 'done';
   try {
     if (!isPushUrl(env, url)) return 'gone';
     const contact = `mailto:postmaster@${settingsOf(env).MAIL_DOMAINS[0] ?? 'localhost'}`;

@@ -1,5 +1,5 @@
 /**
- * Ids of blobs. `m` and the id of a message are its raw bytes, `u` and the id of an upload its bytes. `-p` and a number are a part of the
+ * Ids of blobs. `m` and the id of an email are its raw bytes, `u` and the id of an upload its bytes. `-p` and a number are a part of the
  * message that the blob before it is. The same id always has the same bytes. Pure.
  */
 
@@ -10,7 +10,8 @@ export interface BlobId {
   readonly parts: readonly number[];
 }
 
-const BLOB_ID = /^([mu])([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})((?:-p\d{1,4}){0,10})$/;
+const BLOB_ID =
+  /^([mu])([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?:-[1-9]\d{0,8})?)((?:-p\d{1,4}){0,10})$/;
 
 export function parseBlobId(text: string): BlobId | null {
   const [, kind, id = '', parts = ''] = BLOB_ID.exec(text) ?? [];
@@ -18,6 +19,6 @@ export function parseBlobId(text: string): BlobId | null {
   return { kind: kind === 'm' ? 'message' : 'upload', id, parts: parts.split('-p').slice(1).map(Number) };
 }
 
-export const toMessageBlobId = (messageId: string): string => `m${messageId}`;
+export const toMessageBlobId = (emailId: string): string => `m${emailId}`;
 export const toUploadBlobId = (uploadId: string): string => `u${uploadId}`;
 export const toPartBlobId = (blobId: string, part: number): string => `${blobId}-p${part}`;

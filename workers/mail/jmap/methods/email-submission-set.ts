@@ -110,7 +110,7 @@ async function update(call: Call, id: string, patch: Arguments): Promise<Result<
   const other = Object.keys(patch).find((name) => name !== 'undoStatus');
   if (other !== undefined) return err(invalidProperties([other], 'Only undoStatus can change.'));
   if (patch.undoStatus !== 'canceled') return err(invalidProperties(['undoStatus'], 'Only canceled can be set.'));
-  const canceled = await call.ask((mailbox) => mailbox.cancelOutbox(id));
+  const canceled = await call.ask((mailbox) => mailbox.cancelEmailSubmission(id));
   return canceled.ok && canceled.value ? ok(submission.emailId) : err({ type: 'cannotUnsend' });
 }
 

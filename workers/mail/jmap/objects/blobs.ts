@@ -3,6 +3,7 @@ import type { DraftContent } from '../../../../durable-objects/mailbox/drafts/dr
 import { getBlob, inLargePieces } from '../../bindings/blobs.ts';
 import { openMailbox } from '../../bindings/mailbox.ts';
 import { type OpenedMessage, openBytes, openStored } from '../../checks/opened-message.ts';
+import { parseEmailId } from '../../domain/email-id.ts';
 import { streamPieces } from '../../inbound/delivery.ts';
 import { memoryBudget } from '../../mime/memory-budget.ts';
 import { toPieces } from '../../mime/parse.ts';
@@ -93,15 +94,17 @@ export async function readAll(pieces: AsyncIterable<Uint8Array> | Iterable<Uint8
 }
 
 /** The raw message of a draft that was written in the app. */
-async function composeDraft(env: Env, userId: string, messageId: string): Promise<Uint8Array | null> {
-  const found = await openMailbox(env, userId).readDraft(messageId);
-  if (!found.ok) return null;
+async function composeDraft(env: Env, userId: string, emailId: string): Promise<Uint8Array | null> {
+  const id = parseEmailId(emailId);
+  const found = id && (await openMailbox(env, userId).readDraft(id.messageId));
+  // Another revision is another blob.
+  if (!found?.ok || found.value.revision !== id?.revision) return null;
   const { content, attachments, updatedAt, revision } = found.value;
   const composed = await composeMessage(
     {
       ...toComposition(content),
       attachments: attachments.map((upload) => ({ ...upload, contentId: null })),
-      messageId: `<${messageId}.${revision}@draft.invalid>`,
+      messageId: `<${id.messageId}.${revision}@draft.invalid>`,
       date: new Date(updatedAt),
       headers: content.bcc.length > 0 ? { Bcc: content.bcc.map(({ email }) => email).join(', ') } : {},
     },

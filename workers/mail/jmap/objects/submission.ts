@@ -48,7 +48,7 @@ export function toSubmission(record: SubmissionRecord): Submission {
       rcptTo: envelope.to.map((email) => ({ email, parameters: null })),
     },
     sendAt: toUtcDate(sendAt),
-    undoStatus: decideUndoStatus(recipients.map(({ state }) => state)),
+    undoStatus: record.isCanceled ? 'canceled' : decideUndoStatus(recipients.map(({ state }) => state)),
     deliveryStatus: Object.fromEntries(
       recipients.map(({ email, state, lastCode, lastReply }) => [
         email,

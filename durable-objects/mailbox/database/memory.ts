@@ -1,0 +1,23 @@
+/**
+ * What the object keeps in memory only. It may lose it at any time: that costs a repeated check or an early try, and nothing else.
+ * So none of it costs a row.
+ */
+export interface Memory {
+  readonly leases: Leases;
+  /** Wakes that are not run before a time, after how many runs that left them due. */
+  readonly delays: Map<string, { readonly until: number; readonly tries: number }>;
+  /** The trace of the message that was accepted last, for the logs of its processing. */
+  incomingTrace: string | undefined;
+  /** Since when the operator's totals are behind; null if they are not, as far as is known. */
+  ledgerBehindSince: number | null;
+}
+
+/** Who works on which incoming message until when. A message is stored once, so a lost lease only costs a repeated check. */
+export type Leases = Map<string, { readonly until: number; readonly attempts: number }>;
+
+export const createMemory = (): Memory => ({
+  leases: new Map(),
+  delays: new Map(),
+  ledgerBehindSince: null,
+  incomingTrace: undefined,
+});
