@@ -45,8 +45,8 @@ export const USAGE: Readonly<Record<Operation, Usage>> = {
   score_read: { objectRequest: 3 },
   score_write: { rowWritten: 1, objectRequest: 2 },
   mail_read: { objectRequest: 1 },
-  mail_in: { rowWritten: 57, classA: 2, objectRequest: 1, queueOperation: 3 },
-  mail_out: { rowWritten: 81, classA: 2, objectRequest: 2, queueOperation: 3 },
+  mail_in: { rowWritten: 16, classA: 2, objectRequest: 4 },
+  mail_out: { rowWritten: 22, classA: 2, objectRequest: 2, queueOperation: 3 },
   other: {},
 };
 
