@@ -262,6 +262,7 @@ CREATE TABLE `email_submission` (
 	`envelope` text NOT NULL,
 	`send_at` integer NOT NULL,
 	`is_canceled` integer DEFAULT 0 NOT NULL,
+	`delivery` text,
 	`created_at` integer NOT NULL
 );
 --> statement-breakpoint

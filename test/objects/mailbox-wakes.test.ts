@@ -5,6 +5,7 @@ import type { MailboxJobs } from '../../durable-objects/mailbox/alarm/jobs.ts';
 import { nextAlarmAt, runWakes } from '../../durable-objects/mailbox/alarm/wakes.ts';
 import { createMemory } from '../../durable-objects/mailbox/database/memory.ts';
 import { addGarbage, type Database } from '../../durable-objects/mailbox/database/store.ts';
+import { insertSubscription } from '../../durable-objects/mailbox/jmap/push-store.ts';
 import { addLesson } from '../../durable-objects/mailbox/messages/spam-lesson-store.ts';
 import { openMailbox } from '../../workers/mail/bindings/mailbox.ts';
 
@@ -38,6 +39,23 @@ const at = (now: number, memory = createMemory()) => ({ memory, now: () => now, 
 
 it('a mailbox without work needs no alarm', async () => {
   await inMailbox(({ sql }) => expect(nextAlarmAt(at(NOW), sql)).toBeNull());
+});
+
+it('a push subscription needs an alarm until it expires, and none while a job pushes', async () => {
+  await inMailbox(({ sql }) => {
+    const subscription = {
+      id: 's',
+      deviceClientId: 'd',
+      url: 'https://push.test/',
+      keys: null,
+      types: null,
+      code: 'c',
+    };
+    insertSubscription(sql, 'credential', { ...subscription, expiresAt: NOW + 10_000 }, NOW);
+    expect(nextAlarmAt(at(NOW), sql)).toBe(NOW);
+    expect(nextAlarmAt(at(NOW, { ...createMemory(), pushedUntil: NOW + 500 }), sql)).toBe(NOW + 500);
+    expect(nextAlarmAt(at(NOW + 10_000), sql)).toBeNull();
+  });
 });
 
 it('work that fails is tried again later, and delays no other work', async () => {

@@ -52,6 +52,7 @@ interface Wake {
 }
 
 const ifAny = (isAny: boolean): number | null => (isAny ? 0 : null);
+const notBefore = (at: number | null, earliest: number): number | null => (at === null ? null : Math.max(at, earliest));
 const later = (at: number | null, ms: number): number | null => (at === null ? null : at + ms);
 
 const WAKES: Readonly<Record<string, Wake>> = {
@@ -68,7 +69,7 @@ const WAKES: Readonly<Record<string, Wake>> = {
     run: (context) => transport(context, context.jobs.sendReports(context.userId)),
   },
   push: {
-    dueAt: (_, sql) => nextPushAt(sql),
+    dueAt: ({ memory, now }, sql) => notBefore(nextPushAt(sql, now()), memory.pushedUntil),
     run: (context) => transport(context, context.jobs.sendPushes(context.userId)),
   },
   publish: { dueAt: (_, sql) => nextPublishAt(sql), run: publishOutbox },

@@ -220,11 +220,19 @@ export class JmapCalls extends OutboxCalls {
     return this.transactions.write((sql) => orNotFound(deleteSubscription(sql, credentialId, id)));
   }
 
-  async listDuePushes(): Promise<Result<DuePush[], NoMailbox>> {
-    return this.transactions.read((sql, { userId }, now) => ok(listDuePushes(sql, userId, now)));
+  /** @returns what the caller pushes now. Other callers get nothing until it records the outcomes, or until the lease ends. */
+  async claimPushes(leaseMs: number): Promise<Result<DuePush[], NoMailbox>> {
+    const { memory } = this.transactions;
+    return this.transactions.read((sql, { userId }, now) => {
+      if (memory.pushedUntil > now) return ok([]);
+      const due = listDuePushes(sql, userId, now);
+      if (due.length > 0) memory.pushedUntil = now + due.length * leaseMs;
+      return ok(due);
+    });
   }
 
   async recordPushes(pushes: readonly DuePush[], outcomes: readonly PushOutcome[]): Promise<Result<void, NoMailbox>> {
+    this.transactions.memory.pushedUntil = 0;
     return this.transactions.write((sql, _, now) => ok(recordPushes(sql, pushes, outcomes, now)));
   }
 }

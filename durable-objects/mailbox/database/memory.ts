@@ -4,6 +4,8 @@
  */
 export interface Memory {
   readonly leases: Leases;
+  /** Until when a job pushes changes to devices. A lost lease costs a repeated push. */
+  pushedUntil: number;
   /** Wakes that are not run before a time, after how many runs that left them due. */
   readonly delays: Map<string, { readonly until: number; readonly tries: number }>;
   /** The trace of the message that was accepted last, for the logs of its processing. */
@@ -17,6 +19,7 @@ export type Leases = Map<string, { readonly until: number; readonly attempts: nu
 
 export const createMemory = (): Memory => ({
   leases: new Map(),
+  pushedUntil: 0,
   delays: new Map(),
   ledgerBehindSince: null,
   incomingTrace: undefined,

@@ -182,8 +182,9 @@ export function listDuePushes(sql: SqlStorage, accountId: string, now: number): 
 }
 
 /** When there is something to push; null for never. */
-export function nextPushAt(sql: SqlStorage): number | null {
+export function nextPushAt(sql: SqlStorage, now: number): number | null {
   const times = [...execute(sql, listAll, {})].flatMap((row): number[] => {
+    if (row.expires_at <= now) return [];
     if (row.is_verified === 0) return row.is_code_sent === 0 ? [row.next_at] : [];
     const change = first<{ at: number }>(
       sql,

@@ -14,6 +14,8 @@ export const emailSubmission = sqliteTable(
     envelope: text('envelope').notNull(),
     sendAt: integer('send_at').notNull(),
     isCanceled: integer('is_canceled').notNull().default(0),
+    /** JSON list of `DeliveryState`, once no recipient waits; null before. */
+    delivery: text('delivery'),
     createdAt: integer('created_at').notNull(),
   },
   // Finds the submissions of a message whose delivery changed.

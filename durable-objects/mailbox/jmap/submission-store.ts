@@ -5,7 +5,7 @@ import type { SendLimits } from '../../../workers/mail/outbound/domain/send-limi
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
 import { execute, type RowOf, statement } from '../../../workers/shared/statement.ts';
 import { recordChange } from '../database/change-store.ts';
-import { readDelivery } from '../messages/delivery-state-store.ts';
+import { type DeliveryState, readDelivery } from '../messages/delivery-state-store.ts';
 import { toPosition } from '../messages/message-store.ts';
 import { formatThreadId } from '../messages/thread-store.ts';
 import { cancelOutboxById, insertOutbox, type NewOutboxMessage, readOutbox } from '../outbox/outbox-store.ts';
@@ -89,7 +89,7 @@ export function submitStored(
 }
 
 const readOne = statement<{ id: string }, SubmissionRow>(
-  `SELECT submission_id, email_id, thread, identity_id, envelope, send_at, is_canceled, created_at FROM email_submission
+  `SELECT submission_id, email_id, thread, identity_id, envelope, send_at, is_canceled, delivery, created_at FROM email_submission
    WHERE submission_id = :id`,
 );
 
@@ -108,13 +108,21 @@ const toRecord = (sql: SqlStorage, row: SubmissionRow): SubmissionRecord => ({
   recipients: readStates(sql, row),
 });
 
-/** The outbox knows mail that is under way; the message knows what became of each recipient of its submissions. */
+/** True for the same attempts that ended otherwise: accepted by another server, then reported. */
+const isReported = (later: DeliveryState, state: DeliveryState): boolean =>
+  state.state === 'sent' &&
+  (later.state === 'failed' || later.state === 'delivered') &&
+  later.attempts === state.attempts;
+
 function readStates(sql: SqlStorage, row: SubmissionRow): SubmissionRecord['recipients'] {
   const waiting = readOutbox(sql, row.submission_id);
   if (waiting) return waiting.recipients;
-  const { to } = JSON.parse(row.envelope) as SubmissionRecord['envelope'];
-  const states = readDelivery(sql, toPosition(parseEmailId(row.email_id)?.messageId ?? ''));
-  return states.filter(({ email }) => to.includes(email));
+  const final = JSON.parse(row.delivery ?? '[]') as DeliveryState[];
+  const known = readDelivery(sql, toPosition(parseEmailId(row.email_id)?.messageId ?? ''));
+  // A later report of another server is with the message.
+  const reported = (state: DeliveryState) =>
+    known.find((each) => each.email === state.email && isReported(each, state));
+  return final.map((state) => reported(state) ?? state);
 }
 
 /** @returns false if it is too late. */

@@ -46,6 +46,12 @@ const merge = (states: readonly DeliveryState[]): DeliveryState[] => [
   ...new Map(states.map((each) => [each.email, toState(each)])).values(),
 ];
 
+/** Saves the states of one submission of a JMAP client. Does nothing for other mail. */
+export function saveSubmissionDelivery(sql: SqlStorage, submissionId: string, states: readonly DeliveryState[]): void {
+  const json = JSON.stringify(states.map(toState));
+  sql.exec('UPDATE email_submission SET delivery = ? WHERE submission_id = ?', json, submissionId);
+}
+
 export function saveDelivery(sql: SqlStorage, position: number, states: readonly DeliveryState[]): void {
   sql.exec(
     'UPDATE message SET delivery = ? WHERE position = ?',

@@ -6,7 +6,12 @@ import type { RecipientState } from '../../../workers/mail/outbound/domain/recip
 import { execute, type RowOf, statement } from '../../../workers/shared/statement.ts';
 import { recordChange } from '../database/change-store.ts';
 import { addGarbage, executeFirst, first } from '../database/store.ts';
-import { type DeliveryState, readSaved, saveDelivery } from '../messages/delivery-state-store.ts';
+import {
+  type DeliveryState,
+  readSaved,
+  saveDelivery,
+  saveSubmissionDelivery,
+} from '../messages/delivery-state-store.ts';
 import { countFailures } from '../rules/send-limit-store.ts';
 import type { outbox } from './schema.ts';
 
@@ -143,7 +148,10 @@ export function saveOutbox(sql: SqlStorage, message: OutboxMessage, now: number)
   const nextAttemptAt = earliest(recipients);
   const isOver = nextAttemptAt === null && recipients.every(({ report }) => report === null);
   const hasFailed = recipients.some(({ state }) => state === 'failed');
-  if (nextAttemptAt === null && position !== null) saveDelivery(sql, position, recipients);
+  if (nextAttemptAt === null && position !== null) {
+    saveDelivery(sql, position, recipients);
+    saveSubmissionDelivery(sql, outboxId, recipients);
+  }
   // If the copy in Sent was erased meanwhile, its bytes are in the garbage and were kept until now.
   if (isOver && message.ownsRaw) addGarbage(sql, [message.rawKey], now);
   // Automatic mail may be enqueued again after a crash, so its row stays for a while.

@@ -7,6 +7,8 @@ import { openMailbox } from '../bindings/mailbox.ts';
 import { encryptPush, signVapid, toVapidKey, type VapidKey } from './web-push.ts';
 
 const TIMEOUT_MS = 10_000;
+/** For the rest of the work on one push. */
+const MARGIN_MS = 5_000;
 /** How long a push service keeps a message for a device that is off. The next state replaces it. */
 const TTL_SECONDS = 24 * 3_600;
 
@@ -25,7 +27,7 @@ let known: { readonly name: string; readonly key: VapidKey } | null = null;
 /** Pushes what is due. One at a time: a user has few devices, and an invocation few connections. */
 export async function sendPushes(env: Env, userId: string): Promise<void> {
   const mailbox = openMailbox(env, userId);
-  const due = await mailbox.listDuePushes();
+  const due = await mailbox.claimPushes(TIMEOUT_MS + MARGIN_MS);
   if (!due.ok || due.value.length === 0) return;
   const vapid = await readVapidKey(env);
   const outcomes: PushOutcome[] = [];
