@@ -124,7 +124,11 @@ describe.skipIf(!hasChromium)('the operator page', () => {
     const { page, troubles } = await signIn();
     await tab(page, 'Outbound').click();
     const waiting = page.getByRole('list', { name: 'Waiting messages' });
-    await waiting.getByText('outside.test').waitFor();
+    // The operator sees a message that was not sent within five seconds.
+    await eventually(async () => {
+      await page.getByRole('button', { name: 'Ask again' }).click();
+      return waiting.getByText('outside.test').count();
+    }).toBe(1);
     await expectAccessible(page);
     const sink = await startSmtpSink({
       host: '127.0.0.1',
