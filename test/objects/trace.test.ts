@@ -9,6 +9,7 @@ import { runCostSchedule } from '../../workers/metrics/index.ts';
 import { countError, countOperation } from '../../workers/shared/counters.ts';
 import { runInvocation } from '../../workers/shared/invocation.ts';
 import { logError } from '../../workers/shared/log.ts';
+import { estimateDollars } from '../../workers/shared/prices.ts';
 
 const env = testEnv as unknown as Env;
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
@@ -80,11 +81,13 @@ it('logs an alarm if the estimate of a day is over the limit', async () => {
   });
   const at = { cron: '17 3 * * *', scheduledTime: Date.now() } as ScheduledController;
   const account = { ANALYTICS_TOKEN: 'a-token', ANALYTICS_URL: 'https://analytics.example/sql' };
-  await runCostSchedule(at, deployed({ ...account, COST_ALARM_DOLLARS: '9' }).deployment);
+  const dollars = estimateDollars({ mail_out: 100_000 });
+  const [below, above] = [Math.floor(dollars), Math.ceil(dollars)];
+  await runCostSchedule(at, deployed({ ...account, COST_ALARM_DOLLARS: String(below) }).deployment);
   expect(lines.map(({ event }) => event)).toEqual(['cost_estimated', 'cost_alarm']);
-  expect(lines[1]).toMatchObject({ dollars: 9.18, limit_dollars: 9 });
+  expect(lines[1]).toMatchObject({ dollars: Number(dollars.toFixed(2)), limit_dollars: below });
   lines.length = 0;
-  await runCostSchedule(at, deployed({ ...account, COST_ALARM_DOLLARS: '10' }).deployment);
+  await runCostSchedule(at, deployed({ ...account, COST_ALARM_DOLLARS: String(above) }).deployment);
   await runCostSchedule(at, deployed(account).deployment);
   await runCostSchedule(at, deployed().deployment);
   expect(lines.map(({ event }) => event)).toEqual(['cost_estimated', 'cost_estimated']);
