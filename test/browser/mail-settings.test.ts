@@ -121,6 +121,8 @@ describe.skipIf(!hasChromium)('the mailbox and its settings', () => {
     await page.getByLabel('Name of the new folder').fill('Lake');
     await page.keyboard.press('Enter');
     await folder(page, 'Lake').waitFor();
+    // The folder may arrive by push before the answer closes the form.
+    await page.getByLabel('Name of the new folder').waitFor({ state: 'detached' });
     await page.keyboard.press('v');
     await page.getByRole('dialog', { name: 'Move to' }).getByLabel('Folder').fill('lak');
     await page.keyboard.press('Enter');
