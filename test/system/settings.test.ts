@@ -117,6 +117,7 @@ describe('a Worker with invalid settings', () => {
         status: 'misconfigured',
         version: expect.any(String),
         unavailable: [],
+        warnings: [],
         misconfigured: [
           { name: 'LEADERBOARD_SHARDS', message: 'must be a whole number of shards from 1 to 256' },
           { name: 'SEND_LIMIT_PER_HOUR', message: 'must be a whole number of recipients from 0 to 10,000,000' },
