@@ -1,7 +1,7 @@
 /**
  * `npm run bench -- globe`: what each operation costs a client far from the primaries, in milliseconds, serial long-haul round
  * trips, rows, requests and dollars. Writes `bench/results/globe.json`. `--check` runs fewer samples and compares the counts with
- * `bench/budget.json`, with `--short` only of the operations whose counts do not depend on the speed of the machine;
+ * `bench/budget.json`, with `--short` only those of requests whose counts do not depend on the speed of the machine;
  * `--only=name` runs one operation; `--samples=n`.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -135,7 +135,9 @@ export async function run(options: readonly string[]): Promise<void> {
     writeFileSync(join(BENCH, 'results/globe.json'), `${JSON.stringify(rows, null, 2)}\n`);
     return;
   }
-  const problems = compare(rows, JSON.parse(readFileSync(join(BENCH, 'budget.json'), 'utf8')) as Budget);
+  // With few samples, cron's work for earlier operations may fall into the background of one of these.
+  const compared = rows.filter(({ phase }) => !isShort || phase === 'request');
+  const problems = compare(compared, JSON.parse(readFileSync(join(BENCH, 'budget.json'), 'utf8')) as Budget);
   for (const problem of problems) console.error(problem);
   if (problems.length > 0) process.exit(1);
 }
