@@ -113,8 +113,14 @@ print(sum(answer['ResponseMetadata']['RetryAttempts'] for answer in answers))
 
 it('public reads of the leaderboard are limited per client, with RateLimit fields that pages may read', async () => {
   await restart({ REQUESTS_PER_CLIENT: QUOTA });
-  const answers = await burst('/v1/scores', CAROL);
-  expect(statusesOf(answers)).toEqual([200, 429]);
+  let answers: Response[] = [];
+  // A burst may meet a window whose quota is used up. The next one starts within ten seconds.
+  await expect
+    .poll(async () => {
+      answers = await burst('/v1/scores', CAROL);
+      return statusesOf(answers);
+    })
+    .toEqual([200, 429]);
   const admitted = answers.find(({ status }) => status === 200);
   expect(admitted?.headers.get('ratelimit-policy')).toBe('"client";q=5;w=10');
   expect(admitted?.headers.has('ratelimit')).toBe(false);
