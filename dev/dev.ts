@@ -10,7 +10,7 @@ import { migrateLocalStores } from './local-server.ts';
 import { claimLocalState } from './local-state.ts';
 
 const STATE_DIR = resolve(ROOT, process.env.STATE_DIR || '.wrangler/dev');
-/** Where wrangler keeps its stores below `--persist-to`. */
+/** The folder of the stores in the directory that `--persist-to` names. */
 const stores = join(STATE_DIR, 'v3');
 
 const refusal = claimLocalState(stores);

@@ -1,6 +1,6 @@
 /**
  * The object of one view: a season as seen from one region. Serves top lists, distributions and live viewers near their
- * readers. The season sends it each change of the top list while somebody reads.
+ * readers. The season sends it each change of the top list while the view has readers.
  *
  * By design: it stores nothing. A list in memory is served until it is a second old, then pulled from the season.
  */
@@ -67,7 +67,7 @@ export class LeaderboardView extends DurableObject<Env> {
     return this.#viewers.open(request, viewer, toLiveList(address.season, list, viewer.limit));
   }
 
-  /** A changed list from the season. @returns whether somebody reads this view. */
+  /** A changed list from the season. @returns whether this view has readers. */
   async news(season: string, list: TopList): Promise<boolean> {
     this.#list = list;
     this.#pulledAt = this.#now();

@@ -1,5 +1,5 @@
 /**
- * What the object keeps in memory only. It may lose it at any time: that costs a repeated check or an early try, and nothing else.
+ * State that is in memory only. An eviction loses it, which costs a repeated check or an early attempt, and no mail.
  * So none of it costs a row.
  */
 export interface Memory {
@@ -14,7 +14,7 @@ export interface Memory {
   ledgerBehindSince: number | null;
 }
 
-/** Who works on which incoming message until when. A message is stored once, so a lost lease only costs a repeated check. */
+/** The lease of each incoming message that is being processed, and when it ends. A message is stored once, so a lost lease only costs a repeated check. */
 export type Leases = Map<string, { readonly until: number; readonly attempts: number }>;
 
 export const createMemory = (): Memory => ({

@@ -2,12 +2,12 @@
  * The schema of one user's mailbox. Each room has its tables in its own `schema.ts`; those here belong to the mailbox as a whole. Times
  * are milliseconds since 1970 UTC unless a name says otherwise.
  *
- * What clients may rely on (JMAP, RFC 8621, needs the same):
+ * Guarantees to clients, which JMAP (RFC 8621) requires too:
  * - **A message never changes under its id**, except folders, flags and labels. A draft keeps its id through all saves, but each save
  *   makes it a new email for JMAP (`workers/mail/domain/email-id.ts`): a change record names the email that went and the one that came.
  * - **A message never changes its thread.** It joins the thread of its nearest parent that is known. Threads are never merged.
  * - **A message may be in several folders**: one row of `message_folder` for each. `message.folder` is the first; `also_in` has the rest.
- * - **One change log for all types.** Its number is the state of each type. A client older than `state_floor` starts anew. A record says
+ * - **One change log for all types.** Its number is the state of each type. A client older than `state_floor` must reload everything. A record says
  *   which folders a message left and whether its thread began or ended, so `changes` of every type can be answered from it.
  *
  * Rows are the price of mail: an insert costs one row, and one more for each index that gets an entry. So tables with a text key are

@@ -38,7 +38,7 @@ export function executeFirst<Values extends Parameters, Result extends Row>(
 export interface MailboxSettings {
   readonly signature: string;
   readonly vacation: VacationSettings | null;
-  /** What JMAP clients set for an address, and identities that they added. */
+  /** The settings of JMAP clients for each address, and the identities that they added. */
   readonly identities: readonly StoredIdentity[];
 }
 

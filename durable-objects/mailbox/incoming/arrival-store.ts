@@ -9,7 +9,7 @@ import { formatThreadId } from '../messages/thread-store.ts';
 import { gatherContacts } from '../rules/contact-store.ts';
 import { applyMovesOnArrival, applyRulesOnArrival } from '../rules/filter-store.ts';
 
-/** What recognises a delivery that was made before. An import skips messages whose bytes the mailbox has, whatever their delivery key. */
+/** Recognises a repeated delivery by its key. An import compares bytes instead, and skips messages that the mailbox has. */
 type Delivery = Pick<StoreMessageInput, 'origin' | 'rawSha256' | 'deliveryKey'>;
 
 /** @returns the message that a delivery made, even if it was erased since; null if the delivery is new. */
