@@ -1,6 +1,6 @@
 /**
- * Sends the top list to the views of a season when it changes, at most every 100 ms. Nothing waits for a view. A view that
- * nobody reads says so and is forgotten; it registers again with its next reader.
+ * Sends the top list to the views of a season when it changes, at most every 100 ms. Nothing waits for a view. A view
+ * without readers answers that and is removed; it registers again with its next reader.
  */
 import { PUSH_INTERVAL_MS, type TopList } from '../../workers/leaderboard/domain/board.ts';
 import { viewStub, within } from '../../workers/leaderboard/objects.ts';
