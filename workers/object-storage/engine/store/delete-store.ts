@@ -14,6 +14,7 @@ import { bindNamed, bucketGuards, conditionGuards, guardSql, OLDEST_ORDER } from
 import { nameHex, type Row, readRows, toHex } from './database.ts';
 import { changeSql, removedSql } from './journal-store.ts';
 import { isLocked } from './lock-sql.ts';
+import { addToQuotas, isObjectSql } from './quota-store.ts';
 import { NEXT_ID } from './version-ids.ts';
 import { isCurrent } from './version-sql.ts';
 
@@ -138,11 +139,19 @@ export async function findLocked(
   return rows.ok ? ok(rows.value.map(({ item }) => item)) : rows;
 }
 
+const BUCKET_N = '(SELECT n FROM bucket WHERE bucket_id = ?1)';
+const ITEM_NAME = "unhex(a.value->>'n')";
+const IS_DOOMED = "c.ord IS unhex(a.value->>'o') OR (a.value->>'r' = 1 AND c.is_null = 1)";
+const IS_OBJECT_AFTER = `CASE WHEN a.value->>'m' IS NULL THEN ${isObjectSql(BUCKET_N, ITEM_NAME, IS_DOOMED)} ELSE 0 END`;
+const COUNT_DELETIONS = addToQuotas(
+  `-COALESCE((SELECT sum(v.size) FROM ${DOOMED}), 0)`,
+  `SELECT sum(${IS_OBJECT_AFTER} - ${isObjectSql(BUCKET_N, ITEM_NAME)}) FROM json_each(?2) a`,
+);
+
 export function deleteStatements(database: D1Database, batch: DeleteBatch): D1PreparedStatement[] {
   const items = toItems(batch);
   const both = (sql: string) =>
     bindNamed(database, sql, [batch.bucketId, items, Math.trunc(batch.nowMs), batch.receiptId]);
-  const bucketN = '(SELECT n FROM bucket WHERE bucket_id = ?1)';
   return [
     conditionStatement(database, batch),
     // Every slot must be open here, and every marker must be newer than the existing versions.
@@ -167,9 +176,10 @@ export function deleteStatements(database: D1Database, batch: DeleteBatch): D1Pr
     both(`UPDATE bucket SET newest = d.ord FROM (SELECT min(v.ord) AS ord FROM ${DOOMED} AND a.value->>'m' IS NULL
         AND v.ord < ${OLDEST_ORDER} AND NOT EXISTS (SELECT 1 FROM version x WHERE x.bucket = v.bucket AND x.name = v.name AND x.ord < v.ord)) d
       WHERE bucket_id = ?1 AND d.ord IS NOT NULL AND (newest IS NULL OR newest > d.ord)`),
+    both(COUNT_DELETIONS),
     both(`DELETE FROM version WHERE id IN (SELECT v.id FROM ${DOOMED})`),
     both(`INSERT INTO version(id, bucket, name, ord, slot, is_null, is_marker, object_id, size, etag)
-      SELECT ${NEXT_ID} + a.key, ${bucketN}, unhex(a.value->>'n'), unhex(a.value->>'m'), a.value->>'s', a.value->>'mn', 1,
+      SELECT ${NEXT_ID} + a.key, ${BUCKET_N}, unhex(a.value->>'n'), unhex(a.value->>'m'), a.value->>'s', a.value->>'mn', 1,
         zeroblob(16), 0, '' FROM json_each(?2) a WHERE a.value->>'m' IS NOT NULL`),
   ];
 }
