@@ -210,6 +210,35 @@ describe('viewers', () => {
   });
 });
 
+describe('a viewer who comes', () => {
+  it('just after its view answered that nobody reads it receives the next change', async () => {
+    const season = new Date().toISOString().slice(0, 7);
+    await writeScores(env, [win('first', 1_000)]);
+    const current = await open(season, false);
+    await expect.poll(async () => (await current.page(null, 1)).entries[0]?.userId).toBe('first');
+    // A view without readers, as after a restart of all objects: it has the list, and the season forgets it.
+    const view = viewStub(env, season, 'oc:0');
+    const list = { entries: (await current.page(null, 10)).entries, players: 1, asOf: Date.now() };
+    expect(await view.news(season, list)).toBe(false);
+    const query = new URLSearchParams({
+      season,
+      shards: String(SHARDS),
+      view: 'oc:0',
+      limit: '1',
+      client: '',
+      per_client: '9',
+    });
+    const socket = (await view.fetch(`https://view/live?${query}`, { headers: { upgrade: 'websocket' } })).webSocket;
+    const best: string[] = [];
+    socket?.addEventListener('message', ({ data }) => best.push(JSON.parse(String(data)).data[0].user_id));
+    socket?.accept();
+    await expect.poll(() => best).toEqual(['first']);
+    await writeScores(env, [win('second', 2_000)]);
+    await expect.poll(() => best.at(-1)).toBe('second');
+    socket?.close();
+  });
+});
+
 describe('unusual use by a game', () => {
   it('counts repeats in a batch of a thousand once, and gives each the first answer', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2041-02-10T12:00:00Z') });
