@@ -60,7 +60,7 @@ const COMPONENTS: Readonly<Record<string, unknown>> = {
     Statement: [{ Effect: 'Allow', Action: ['s3:GetObject', 's3:PutObject'], Resource: ['arn:aws:s3:::photos/*'] }],
   },
   Vacation: { enabled: true, subject: 'Away', body: 'I am back on Monday.', starts_at: null, ends_at: null },
-  Events: { state: '42', changes: [{ type: 'message_changed', message_id: ID, folder_id: 'inbox', is_read: true }] },
+  Events: { state: '42', changes: [{ type: 'message_updated', message_id: ID, folder_id: 'inbox', is_read: true }] },
 };
 
 /**

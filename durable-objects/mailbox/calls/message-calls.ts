@@ -98,7 +98,7 @@ export class MessageCalls extends MailboxObject {
   }
 
   async search(request: SearchRequest): Promise<Result<SearchAnswer, CompileError | NoMailbox>> {
-    return this.transactions.read((sql) => search(sql, request));
+    return this.transactions.read((sql, _, now) => search(sql, request, now));
   }
 
   /** One transaction. Each id has its own outcome. */

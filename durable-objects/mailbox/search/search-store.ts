@@ -45,8 +45,8 @@ export interface SearchRequest {
   readonly limit: number;
 }
 
-export function search(sql: SqlStorage, request: SearchRequest): Result<SearchAnswer, CompileError> {
-  const parsed = parseSearch(request.query);
+export function search(sql: SqlStorage, request: SearchRequest, now: number): Result<SearchAnswer, CompileError> {
+  const parsed = parseSearch(request.query, now);
   if (!parsed.ok) {
     const message = `At character ${parsed.error.at + 1}: ${parsed.error.message}`;
     return { ok: false, error: { kind: 'bad_request', path: 'q', message } };

@@ -10,6 +10,8 @@ import { messageParamSchema, openOwnMailbox, USER_ROUTE } from './route.ts';
 interface PatchBody {
   is_read?: boolean | undefined;
   is_flagged?: boolean | undefined;
+  is_answered?: boolean | undefined;
+  is_forwarded?: boolean | undefined;
   folder_id?: string | undefined;
   labels?: string[] | undefined;
   add_labels?: string[] | undefined;
@@ -19,6 +21,8 @@ interface PatchBody {
 const toPatch = (body: PatchBody): BatchPatch => ({
   isRead: body.is_read,
   isFlagged: body.is_flagged,
+  isAnswered: body.is_answered,
+  isForwarded: body.is_forwarded,
   folderKey: body.folder_id,
   labels: body.labels,
   addLabels: body.add_labels,

@@ -1,5 +1,6 @@
 /** JSON schemas of folders and messages. */
 import { z } from '@hono/zod-openapi';
+import { IMPORTANCES } from '../domain/written-fields.ts';
 
 export const roleSchema = z.enum(['inbox', 'all', 'archive', 'drafts', 'flagged', 'junk', 'sent', 'trash']);
 
@@ -31,6 +32,8 @@ const summaryMembers = {
   size: z.int(),
   is_read: z.boolean(),
   is_flagged: z.boolean(),
+  is_answered: z.boolean(),
+  is_forwarded: z.boolean(),
   is_draft: z.boolean(),
   has_attachments: z.boolean(),
   labels: z.array(z.string()),
@@ -66,6 +69,7 @@ export const messageSchema = z
     cc: z.array(addressSchema),
     bcc: z.array(addressSchema).optional(),
     reply_to: z.array(addressSchema),
+    importance: z.enum(IMPORTANCES),
     body: z.string(),
     html: z.string().nullable(),
     headers: z.object({
@@ -95,6 +99,8 @@ export const messagePatchSchema = z
   .strictObject({
     is_read: z.boolean().optional(),
     is_flagged: z.boolean().optional(),
+    is_answered: z.boolean().optional(),
+    is_forwarded: z.boolean().optional(),
     folder_id: z.string().max(100).optional(),
     labels: z.array(labelSchema).max(50).optional(),
   })
