@@ -124,11 +124,45 @@ describe('a message of others', () => {
       is_answered: true,
     });
     const batch = { message_ids: [id], is_answered: false, is_forwarded: true };
-    expect((await call('POST', '/v1/messages/batch', batch)).body).toEqual({ results: [{ id, status: 'updated' }] });
+    expect((await call('POST', '/v1/messages/batch', batch)).body).toEqual({
+      results: [{ id, status: 'updated' }],
+      progress: 1,
+      next_cursor: null,
+    });
     expect(await read(id)).toMatchObject({ is_answered: false, is_forwarded: true });
     expect((await call('GET', '/v1/messages?q=is:forwarded+subject:marks')).body.data).toMatchObject([
       { id, is_forwarded: true },
     ]);
+  });
+});
+
+describe('a batch by query', () => {
+  it('changes what the query finds, and nothing without a term or with ids', async () => {
+    const ids = [
+      await store('Subject: heron one\r\n'),
+      await store('Subject: heron two\r\n'),
+      await store('Subject: egret\r\n'),
+    ];
+    const batch = (body: object) => call('POST', '/v1/messages/batch', body);
+    const done = await batch({ query: 'subject:heron', is_read: true, add_labels: ['birds'] });
+    expect(done.body).toMatchObject({ results: [{ id: ids[1] }, { id: ids[0] }], progress: 1, next_cursor: null });
+    expect((await call('GET', '/v1/messages?q=label:birds')).body.data).toHaveLength(2);
+    expect((await batch({ query: 'label:birds', delete: true })).body.results).toHaveLength(2);
+    expect((await call('GET', '/v1/messages?q=in:trash+heron')).body.data).toHaveLength(2);
+    const refusals: [object, string][] = [
+      [{ query: '  ', is_read: true }, 'query'],
+      [{ query: 'frm:x', is_read: true }, 'query'],
+      [{ query: 'in:nowhere', is_read: true }, 'query'],
+      [{ query: 'heron', message_ids: ids, is_read: true }, 'query'],
+      [{ is_read: true }, 'query'],
+      [{ query: 'heron' }, 'delete'],
+      [{ query: 'heron', is_read: true, delete: true }, 'delete'],
+    ];
+    for (const [body, path] of refusals) {
+      const refused = await batch(body);
+      expect([refused.status, refused.body.errors?.[0]?.path], JSON.stringify(body)).toEqual([400, path]);
+    }
+    expect((await batch({ query: 'heron', is_read: true, cursor: 'x' })).status).toBe(400);
   });
 });
 

@@ -109,7 +109,12 @@ export const messagePatchSchema = z
 export const BATCH_MAX = 1_000;
 export const batchSchema = messagePatchSchema
   .extend({
-    message_ids: z.array(z.string().max(100)).min(1).max(BATCH_MAX),
+    message_ids: z.array(z.string().max(100)).min(1).max(BATCH_MAX).optional(),
+    query: z.string().min(1).max(1_000).optional().openapi({
+      description:
+        'Changes all messages that this search finds, in place of message_ids. Repeat the request with next_cursor as cursor until it is null.',
+    }),
+    cursor: z.string().max(500).optional(),
     add_labels: z.array(labelSchema).max(50).optional(),
     remove_labels: z.array(labelSchema).max(50).optional(),
     delete: z
@@ -121,6 +126,12 @@ export const batchSchema = messagePatchSchema
 export const batchAnswerSchema = z
   .object({
     results: z.array(z.object({ id: z.string(), status: z.enum(['updated', 'unchanged', 'deleted', 'not_found']) })),
+    progress: z
+      .number()
+      .min(0)
+      .max(1)
+      .openapi({ description: 'The part of the mailbox, by time, that is done.', example: 1 }),
+    next_cursor: z.string().nullable(),
   })
   .openapi('MessageBatchAnswer');
 
