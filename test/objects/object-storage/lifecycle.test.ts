@@ -1,5 +1,6 @@
 /** Runs of lifecycle rules over the stores: what they remove, what they keep, and what happens to them when they are interrupted. */
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { EngineLimits } from '../../../workers/object-storage/engine/model/context.ts';
 import type { Bucket, Engine, ObjectLock } from '../../../workers/object-storage/engine/model/contract.ts';
 import { selectRuns } from '../../../workers/object-storage/engine/store/lifecycle-store.ts';
 import { isLifecycleDue, runLifecycle } from '../../../workers/object-storage/maintenance/lifecycle.ts';
@@ -8,14 +9,15 @@ import { countRows, expectSound, METADATA, makeBucket, makeEngine, put, value, w
 
 beforeEach(wipe);
 
-const NOW = Date.UTC(2026, 10, 22, 12);
 const DAY = 86_400_000;
+/** A noon in the future: no version gets a time before that of the database's clock. */
+const NOW = (Math.floor(Date.now() / DAY) + 1.5) * DAY;
 const EXPIRE = '<Expiration><Days>1</Days></Expiration>';
 const NONCURRENT = '<NoncurrentVersionExpiration><NoncurrentDays>1</NoncurrentDays></NoncurrentVersionExpiration>';
 
-async function setUp(versioning: 'never' | 'enabled' | 'suspended', shards = 1) {
+async function setUp(versioning: 'never' | 'enabled' | 'suspended', shards = 1, more: Partial<EngineLimits> = {}) {
   let now = NOW;
-  const { engine, context } = makeEngine({ now: () => now, shards, limits: { bucketSpread: shards } });
+  const { engine, context } = makeEngine({ now: () => now, shards, limits: { bucketSpread: shards, ...more } });
   const bucket = await makeBucket(engine, versioning);
   const setRules = async (...rules: string[]) => {
     const text = `<LifecycleConfiguration>${rules
@@ -108,13 +110,14 @@ describe('a run of lifecycle rules', () => {
   });
 
   it('walks more versions of a name, and more names, than one page has', async () => {
-    const { engine, bucket, setRules, runAfter } = await setUp('enabled');
-    await setRules(NONCURRENT);
-    for (let i = 0; i < 520; i++) await put(engine, bucket, 'deep', `${i}`);
-    for (let i = 0; i < 520; i++) await put(engine, bucket, `wide/${i}`, 'x');
+    const { engine, bucket, setRules, runAfter } = await setUp('enabled', 1, { lifecyclePageRows: 3 });
+    const newer = '<NewerNoncurrentVersions>4</NewerNoncurrentVersions></NoncurrentVersionExpiration>';
+    await setRules(NONCURRENT.replace('</NoncurrentVersionExpiration>', newer));
+    for (let i = 0; i < 11; i++) await put(engine, bucket, 'deep', `${i}`);
+    for (let i = 0; i < 60; i++) await put(engine, bucket, `wide/${i}`, 'x');
     await runAfter(3);
     const found = await versionsOf(engine, bucket);
-    expect([found.deep, Object.keys(found).length]).toEqual(['v', 521]);
+    expect([found.deep, Object.keys(found).length]).toEqual(['vvvvv', 61]);
   });
 
   it('never removes a locked version, and hides it by a marker', async () => {

@@ -62,6 +62,8 @@ export type LifecycleDecision =
     };
 
 export const DAY_MS = 86_400_000;
+/** Of `NewerNoncurrentVersions`. */
+export const NEWER_VERSIONS_MAX = 100;
 
 /**
  * A number of days after a time, rounded up to the next midnight UTC, as S3 does.

@@ -28,7 +28,6 @@ import {
 import { readTask, writeTask } from '../engine/store/task-store.ts';
 import { isTakenDown, lifecycleOf } from '../s3/access/bucket-configuration.ts';
 
-const ROWS_PER_PAGE = 500;
 /** Of one invocation. A page is at most about 40 queries, and an invocation has 1,000. */
 const PAGES_MAX = 20;
 const RUNS_MAX = 20;
@@ -78,19 +77,21 @@ export async function isLifecycleDue(context: EngineContext, shard: number): Pro
   return (await selectRuns(context, shard, 1)).length > 0;
 }
 
-/** Continues the runs of a shard. @returns whether any of them has more to do. */
+/** Continues the runs of a shard. @returns whether there is more to do now; a run that failed waits for the next cron. */
 export async function runLifecycle(context: EngineContext, shard: number): Promise<boolean> {
-  let pages = 0;
-  for (const run of await selectRuns(context, shard, RUNS_MAX)) {
+  let [pages, hasFailed] = [0, false];
+  const runs = await selectRuns(context, shard, RUNS_MAX);
+  for (const run of runs) {
     try {
       let current: RunRow | null = run;
       while (current !== null && pages++ < PAGES_MAX) current = await runPage(context, shard, current);
     } catch (error) {
       logError('lifecycle_run_failed', error, { shard, bucket_id: run.bucket_id });
+      hasFailed = true;
     }
     if (pages > PAGES_MAX) return true;
   }
-  return (await selectRuns(context, shard, 1)).length > 0;
+  return runs.length === RUNS_MAX && !hasFailed;
 }
 
 /** Applies the rules to one page. @returns the run after it; null at its end. */
@@ -139,14 +140,20 @@ async function abortUploads(
 ): Promise<Cursor> {
   const versions: Cursor = { phase: 'versions', key: '', ord: '', noncurrent: 0 };
   if (!rules.some((rule) => rule.isEnabled && rule.abortAfterDays !== undefined)) return versions;
-  const uploads = await selectUploadsAfter(context, shard, bucketN, { key, uploadId }, ROWS_PER_PAGE);
+  const uploads = await selectUploadsAfter(
+    context,
+    shard,
+    bucketN,
+    { key, uploadId },
+    context.limits.lifecyclePageRows,
+  );
   for (const upload of uploads) {
     const abort = findAbort(rules, upload.name, upload.initiated_at, context.limits.lifecycleDayMs);
     if (abort === null || abort.atMs > context.now()) continue;
     if ((await abortUpload(context, bucket, upload.name, upload.upload_id)).ok) counts.uploads_aborted++;
   }
   const last = uploads.at(-1);
-  if (uploads.length < ROWS_PER_PAGE || last === undefined) return versions;
+  if (uploads.length < context.limits.lifecyclePageRows || last === undefined) return versions;
   return { phase: 'uploads', key: last.key, uploadId: last.upload_id };
 }
 
@@ -161,7 +168,7 @@ async function expireVersions(
   cursor: Extract<Cursor, { phase: 'versions' }>,
   counts: RunCounts,
 ): Promise<Cursor | null> {
-  const rows = await selectVersionsAfter(context, shard, bucketN, cursor, ROWS_PER_PAGE);
+  const rows = await selectVersionsAfter(context, shard, bucketN, cursor, context.limits.lifecyclePageRows);
   const items: DeleteItem[] = [];
   let before = cursor;
   for (const row of rows) {
@@ -180,7 +187,7 @@ async function expireVersions(
     else if (!outcome.ok && outcome.error.kind === 'unavailable') throw new Error(outcome.error.reason);
   }
   counts.versions_examined += rows.length;
-  return rows.length < ROWS_PER_PAGE ? null : before;
+  return rows.length < context.limits.lifecyclePageRows ? null : before;
 }
 
 /** @param newer the next newer version of the name; null for the newest. */

@@ -2,6 +2,7 @@
  * Deletes by lifecycle rules in SQL: whether a version is still what its rule selected. It may have been replaced, tagged or
  * deleted since it was read.
  */
+import { NEWER_VERSIONS_MAX } from '../../domain/lifecycle.ts';
 import { newestOrderAt, toVersionOrder } from '../../domain/version-order.ts';
 import type { DueVersion } from '../model/contract.ts';
 
@@ -26,4 +27,4 @@ export const isNotDue = (bucketN: string): string => `a.value->'d' IS NOT NULL A
       WHEN 'alone' THEN s.is_marker = 1 AND NOT EXISTS (${others('<> s.ord')})
       ELSE (${others('< s.ord')} ORDER BY x.ord DESC LIMIT 1) >= unhex(a.value->'d'->>'q') AND (SELECT count(*) FROM (
         ${others('< s.ord')} AND x.is_marker = 0 AND x.ord > (${others('<= s.ord')} ORDER BY x.ord LIMIT 1)
-        LIMIT a.value->'d'->>'c')) >= a.value->'d'->>'c' END)`;
+        LIMIT ${NEWER_VERSIONS_MAX})) >= a.value->'d'->>'c' END)`;

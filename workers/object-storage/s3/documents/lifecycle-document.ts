@@ -9,7 +9,7 @@
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { type S3Failure, s3Failure } from '../../domain/failure.ts';
 import type { LifecycleConfiguration, LifecycleFilter, LifecycleRule } from '../../domain/lifecycle.ts';
-import { DAY_MS } from '../../domain/lifecycle.ts';
+import { DAY_MS, NEWER_VERSIONS_MAX } from '../../domain/lifecycle.ts';
 import { element, type XmlNode } from '../protocol/xml.ts';
 import { childOf, childrenOf, parseXml, textOf, type XmlElement } from '../protocol/xml-parser.ts';
 import { readTags } from './tag-document.ts';
@@ -21,7 +21,6 @@ export const MINIMUM_SIZE_HEADER = 'x-amz-transition-default-minimum-object-size
 const RULES_MAX = 1_000;
 const ID_CHARACTERS_MAX = 255;
 const PREFIX_BYTES_MAX = 1_024;
-const NEWER_VERSIONS_MAX = 100;
 const TAGS_MAX = 10;
 
 const MALFORMED = err(s3Failure('MalformedXML'));
