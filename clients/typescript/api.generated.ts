@@ -2532,6 +2532,7 @@ export namespace V1 {
         | "address.create"
         | "address.delete"
         | "audit.prune"
+        | "bucket.lifecycle"
         | "bucket.restore"
         | "bucket.take_down"
         | "bucket_policy.delete"
