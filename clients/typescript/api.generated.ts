@@ -1633,6 +1633,29 @@ export interface CollectorAcknowledgement {
   take_over?: boolean;
 }
 
+export interface LocationRefillReport {
+  scanned: number;
+  copied: number;
+  copied_bytes: number;
+  /** Null when every location has every object */
+  next_cursor: string | null;
+}
+
+export interface LocationRefill {
+  /**
+   * `next_cursor` of the answer before
+   * @maxLength 1100
+   * @default ""
+   */
+  cursor?: string;
+  /**
+   * @min 1
+   * @max 300
+   * @default 60
+   */
+  max_seconds?: number;
+}
+
 export namespace V1 {
   /**
    * No description
@@ -2443,6 +2466,7 @@ export namespace V1 {
         | "forward_target.create"
         | "forward_target.delete"
         | "invite.create"
+        | "locations.refill"
         | "login.new_place"
         | "login.second_factor_failed"
         | "mailbox.export"
@@ -3425,7 +3449,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name RebuildMailbox
-   * @summary Operator: rebuild texts, attachments, search and threads of a mailbox from its raw mail
+   * @summary Operator: rebuild texts, attachments, search and threads of a mailbox, or the whole mailbox, from its raw mail
    * @request POST:/v1/accounts/{user_id}/rebuild
    * @secure
    */
@@ -3438,8 +3462,12 @@ export namespace V1 {
     export type RequestBody = never;
     export type RequestHeaders = {};
     export type ResponseBody = {
+      /** Messages whose derived data was made again */
       messages: number;
+      /** Messages whose raw bytes are in no location */
       missing: string[];
+      /** Messages of a lost mailbox, restored from their raw bytes */
+      recovered: number;
     };
   }
 
@@ -5571,6 +5599,22 @@ export namespace V1 {
     export type RequestBody = CollectorAcknowledgement;
     export type RequestHeaders = {};
     export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags service
+   * @name RefillLocations
+   * @summary Copy objects that a location lacks from another one, after a bucket was lost
+   * @request POST:/v1/locations/refill
+   * @secure
+   */
+  export namespace RefillLocations {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = LocationRefill;
+    export type RequestHeaders = {};
+    export type ResponseBody = LocationRefillReport;
   }
 
   /**
