@@ -1,13 +1,10 @@
 /** Each store is lost in turn. The commands of docs/operations.md bring back what its table says. */
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { CLEAN_FSCK } from '../support/clean-fsck.ts';
 import { World } from '../support/disaster/world.ts';
 import type { MailUser } from '../support/mail.ts';
 
 let world: World;
-beforeAll(async () => {
-  world = await World.open();
-});
 afterAll(() => world?.server[Symbol.asyncDispose]());
 
 const seconds = (since: number): string => `${((performance.now() - since) / 1000).toFixed(1)} s`;
@@ -30,6 +27,11 @@ async function refill() {
   }
   return sum;
 }
+
+it('the server has data in every store', async () => {
+  world = await World.open();
+  await world.expectAll();
+});
 
 it.each([0, 1])('a lost database of objects (%i of two) is rebuilt from snapshot, journal and bytes', async (shard) => {
   await world.backUp();
