@@ -728,6 +728,14 @@ export interface MessageBatchAnswer {
     id: string;
     status: "updated" | "unchanged" | "deleted" | "not_found";
   }[];
+  /**
+   * The part of the mailbox, by time, that is done.
+   * @min 0
+   * @max 1
+   * @example 1
+   */
+  progress: number;
+  next_cursor: string | null;
 }
 
 export interface MessageBatch {
@@ -743,7 +751,15 @@ export interface MessageBatch {
    * @maxItems 1000
    * @minItems 1
    */
-  message_ids: string[];
+  message_ids?: string[];
+  /**
+   * Changes all messages that this search finds, in place of message_ids. Repeat the request with next_cursor as cursor until it is null.
+   * @minLength 1
+   * @maxLength 1000
+   */
+  query?: string;
+  /** @maxLength 500 */
+  cursor?: string;
   /** @maxItems 50 */
   add_labels?: string[];
   /** @maxItems 50 */
@@ -1736,6 +1752,29 @@ export interface CollectorAcknowledgement {
   take_over?: boolean;
 }
 
+export interface LocationRefillReport {
+  scanned: number;
+  copied: number;
+  copied_bytes: number;
+  /** Null when every location has every object */
+  next_cursor: string | null;
+}
+
+export interface LocationRefill {
+  /**
+   * `next_cursor` of the answer before
+   * @maxLength 1100
+   * @default ""
+   */
+  cursor?: string;
+  /**
+   * @min 1
+   * @max 300
+   * @default 60
+   */
+  max_seconds?: number;
+}
+
 export namespace V1 {
   /**
    * No description
@@ -2547,6 +2586,7 @@ export namespace V1 {
         | "forward_target.create"
         | "forward_target.delete"
         | "invite.create"
+        | "locations.refill"
         | "login.new_place"
         | "login.second_factor_failed"
         | "mailbox.export"
@@ -3531,7 +3571,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name RebuildMailbox
-   * @summary Operator: rebuild texts, attachments, search and threads of a mailbox from its raw mail
+   * @summary Operator: rebuild texts, attachments, search and threads of a mailbox, or the whole mailbox, from its raw mail
    * @request POST:/v1/accounts/{user_id}/rebuild
    * @secure
    */
@@ -3544,8 +3584,12 @@ export namespace V1 {
     export type RequestBody = never;
     export type RequestHeaders = {};
     export type ResponseBody = {
+      /** Messages whose derived data was made again */
       messages: number;
+      /** Messages whose raw bytes are in no location */
       missing: string[];
+      /** Messages of a lost mailbox, restored from their raw bytes */
+      recovered: number;
     };
   }
 
@@ -4160,10 +4204,10 @@ export namespace V1 {
   }
 
   /**
-   * No description
+   * @description Up to 1,000 message_ids are changed in one transaction. With a query, a request changes about 1,000 of the messages that it finds, newest first, and never those that arrived after the first request. Repeat it with next_cursor.
    * @tags mail
    * @name UpdateMessages
-   * @summary Apply the same change to up to 1,000 messages, in one transaction
+   * @summary Apply the same change to many messages
    * @request POST:/v1/messages/batch
    * @secure
    */
@@ -5813,6 +5857,22 @@ export namespace V1 {
     export type RequestBody = CollectorAcknowledgement;
     export type RequestHeaders = {};
     export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags service
+   * @name RefillLocations
+   * @summary Copy objects that a location lacks from another one, after a bucket was lost
+   * @request POST:/v1/locations/refill
+   * @secure
+   */
+  export namespace RefillLocations {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = LocationRefill;
+    export type RequestHeaders = {};
+    export type ResponseBody = LocationRefillReport;
   }
 
   /**
