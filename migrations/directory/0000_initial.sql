@@ -160,6 +160,7 @@ CREATE TABLE `bucket` (
 --> statement-breakpoint
 CREATE UNIQUE INDEX `bucket_bucket_id_unique` ON `bucket` (`bucket_id`);--> statement-breakpoint
 CREATE INDEX `bucket_owner` ON `bucket` (`owner_id`,`name`);--> statement-breakpoint
+CREATE INDEX `bucket_lifecycle` ON `bucket` (`bucket_id`) WHERE json_extract(configuration, '$.lifecycle') IS NOT NULL;--> statement-breakpoint
 CREATE TABLE `slot_move` (
 	`bucket_id` text NOT NULL,
 	`slot` integer NOT NULL,

@@ -1,4 +1,5 @@
 /** Object storage's tables in DIRECTORY. Times are milliseconds since 1970 UTC. */
+import { sql } from 'drizzle-orm';
 import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
 export const bucket = sqliteTable(
@@ -25,7 +26,11 @@ export const bucket = sqliteTable(
     /** Documents of the S3 API, one text per kind: `{"acl": "…", "policy": "…"}`. */
     configuration: text('configuration').notNull(),
   },
-  (table) => [index('bucket_owner').on(table.ownerId, table.name)],
+  (table) => [
+    index('bucket_owner').on(table.ownerId, table.name),
+    // For the daily runs of lifecycle rules.
+    index('bucket_lifecycle').on(table.bucketId).where(sql`json_extract(configuration, '$.lifecycle') IS NOT NULL`),
+  ],
 );
 
 /** A slot that is moving to another shard. The row is removed when the move is complete. */
