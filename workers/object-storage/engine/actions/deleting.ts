@@ -12,6 +12,7 @@ import { slotOf } from '../../domain/slots.ts';
 import { fromVersionOrder, isTimeuuid } from '../../domain/version-order.ts';
 import { databaseOf, type EngineContext, pause } from '../model/context.ts';
 import type { Bucket, DeleteError, DeleteItem, DeleteOutcome } from '../model/contract.ts';
+import { holdProof, proofGuardOf, refuseUnproven } from '../model/proof.ts';
 import { runBatch } from '../store/database.ts';
 import {
   type Deletion,
@@ -52,6 +53,8 @@ export async function deleteObjects(
   }
   // Sequential: a name that is listed twice is deleted twice, in the order of the list.
   for (const indexes of groups.values()) {
+    const refused = bucket.proof?.state === 'refused' ? refuseUnproven(bucket) : null;
+    if (refused) return items.map(() => refused);
     const answers = await deleteTogether(
       context,
       bucket,
@@ -86,10 +89,12 @@ async function deleteTogether(
       receiptId,
       versioning: isByName ? bucket.versioning : null,
       deletions,
+      proof: proofGuardOf(bucket),
       condition: items.length === 1 ? items[0]?.condition : undefined,
       nowMs: context.now(),
     };
     const answer = await runBatch(context, database, deleteStatements(database, batch));
+    if (answer.ok) holdProof(bucket);
     if (answer.ok) return toOutcomes(items, deletions, toRemoved(answer.value));
     const failure = answer.error;
     if (failure.kind === 'unknown' && ++unknowns <= UNKNOWN_MAX) {
@@ -100,9 +105,11 @@ async function deleteTogether(
       const removed = await findReceipt(context, database, receiptId);
       if (!removed.ok) return all(removed.error);
       if (removed.value === null) return all({ kind: 'unavailable', reason: failure.reason });
+      holdProof(bucket);
       return toOutcomes(items, deletions, removed.value);
     }
     const { reason } = failure;
+    if (reason === 'precondition_failed' || reason === 'no_such_key' || reason === 'object_locked') holdProof(bucket);
     if (reason === 'precondition_failed' || reason === 'no_such_key') return all({ kind: reason });
     if (reason === 'object_locked') {
       const locked = await findLocked(context, database, batch);

@@ -14,22 +14,14 @@ import type {
   ListVersionsRequest,
   UploadFacts,
 } from '../model/contract.ts';
+import { holdProof, isCurrent, refuseUnproven, type ShardGenerations } from '../model/proof.ts';
 import { introduceBucket } from '../store/claims.ts';
 import type { Row } from '../store/database.ts';
-import { selectObjects, selectUploads, selectVersions } from '../store/listing-store.ts';
+import { type ShardPage, selectObjects, selectUploads, selectVersions } from '../store/listing-store.ts';
 import { toUploadFacts, UPLOAD_COLUMNS } from '../store/upload-query-store.ts';
 import { toVersionFacts } from '../store/version-sql.ts';
 import { findNullOrder } from '../store/version-store.ts';
 import { refreshBucket } from './buckets.ts';
-
-/**
- * A page of one shard. `slots` is the shard's state of the bucket's slots; null when the shard does not know the
- * bucket, or when it is the only shard.
- */
-export interface ShardPage {
-  readonly rows: readonly Row[];
-  readonly slots: string | null;
-}
 
 /** @param only 256 characters, `o` for each slot to include; null: all slots. */
 type Ask = (shard: number, only: string | null) => Promise<Result<ShardPage, CommonError>>;
@@ -50,17 +42,21 @@ async function mergePages(context: EngineContext, firstBucket: Bucket, ask: Ask)
       if (!page.ok) return page;
       found.push(page.value);
     }
+    const areHere = found.every(({ slots }, i) => slots !== null && holdsItsOwn(slots, map, shards[i] ?? 0));
+    if (areHere && found.every(({ generations }) => generations !== null && isProven(bucket, generations))) {
+      holdProof(bucket);
+    }
+    const refused = refuseUnproven(bucket);
+    if (refused) return refused;
     // A shard that does not know the bucket may be a new database in place of a lost one.
     for (const [i, page] of found.entries()) {
-      if (page.slots !== null || page.rows.length > 0) continue;
+      if (page.slots !== null) continue;
       const fresh = await refreshBucket(context, bucket);
       if (!fresh.ok) return fresh;
       const known = await introduceBucket(context, shards[i] ?? 0, fresh.value);
       if (!known.ok) return known;
     }
-    if (found.every(({ slots }, i) => slots === null || holdsItsOwn(slots, map, shards[i] ?? 0))) {
-      return ok(mergeRows(found));
-    }
+    if (areHere) return ok(mergeRows(found));
     if (attempt > 0) await pause(20 * 2 ** attempt);
     const fresh = await refreshBucket(context, bucket);
     if (!fresh.ok) return fresh;
@@ -68,6 +64,9 @@ async function mergePages(context: EngineContext, firstBucket: Bucket, ask: Ask)
   }
   return err({ kind: 'unavailable', reason: 'a slot is being moved' });
 }
+
+const isProven = (bucket: Bucket, generations: ShardGenerations): boolean =>
+  bucket.proof === undefined || isCurrent(generations, bucket, bucket.proof.identityGeneration);
 
 /** Rows of slots that belong to another shard are rare. Only a page that has some is requested again without them. */
 async function askOwned(ask: Ask, map: Uint8Array, shard: number): ReturnType<Ask> {

@@ -18,6 +18,7 @@ import type {
   Unavailable,
   VersionChoice,
 } from '../model/contract.ts';
+import { isCurrent } from '../model/proof.ts';
 import { introduceBucket } from '../store/claims.ts';
 import {
   FIRST_EXTENTS,
@@ -74,14 +75,6 @@ export function beginRead(
       return err({ kind: choice.versionId === undefined ? 'no_such_key' : 'no_such_version' });
     },
   };
-}
-
-/** Whether no acknowledged change of the bucket or revocation is missing in the copies that were read. */
-function isCurrent(found: FoundVersion, bucket: Bucket, identityGeneration: number | null): boolean {
-  const { generation, isSealed } = found;
-  if (isSealed || generation === null || generation > bucket.generation) return false;
-  if (identityGeneration === null) return true;
-  return found.identityGeneration !== null && found.identityGeneration <= identityGeneration;
 }
 
 export async function getVersion(
