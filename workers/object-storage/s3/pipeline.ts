@@ -73,8 +73,7 @@ async function runRequest(httpRequest: Request, wire: Wire, trace: Trace): Promi
   const cached = await findPublicAnswer(wire.cache, sent.value, wire.now);
   if (cached !== null) return ok(cached);
   const outcome = await runResolved(sent.value, () => httpRequest.bodyUsed, wire, trace);
-  if (outcome.ok) return ok(storePublicAnswer(wire.cache, sent.value, outcome.value, trace.bucket, wire));
-  return err(withDetails(outcome.error, sent.value));
+  return outcome.ok ? outcome : err(withDetails(outcome.error, sent.value));
 }
 
 /** @param sent the request as the client signed it. */
@@ -207,7 +206,10 @@ async function runProven(
   if (version !== null && !isAllowed) return err(s3Failure('AccessDenied'));
   const service = await admit(caller.value, call, credentials, wire);
   if (!service.ok) return service;
-  return runOnVersion(operation, service.value, bucket.value, proven, { isAllowed, env: wire.env });
+  const outcome = await runOnVersion(operation, service.value, bucket.value, proven, { isAllowed, env: wire.env });
+  if (!outcome.ok || version === null) return outcome;
+  const { cache } = wire;
+  return ok(await storePublicAnswer(cache, call.sent, outcome.value, bucket.value, version.size, wire));
 }
 
 async function runOnBucket(

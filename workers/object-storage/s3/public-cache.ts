@@ -77,29 +77,25 @@ export async function findPublicAnswer(cache: Cache, request: S3Request, now: nu
 }
 
 /** @param now before the look-up of the version. @returns the answer to send. */
-export function storePublicAnswer(
+export async function storePublicAnswer(
   cache: Cache,
   request: S3Request,
   response: Response,
-  bucket: Bucket | null,
+  bucket: Bucket,
+  size: number,
   { now, waitUntil }: { readonly now: number; readonly waitUntil: (work: Promise<unknown>) => void },
-): Response {
-  const seconds = bucket !== null && response.status === 200 && isPublicGet(request) ? secondsOf(bucket) : 0;
-  const size = Number(response.headers.get('content-length') ?? Number.NaN);
-  if (seconds === 0 || response.body === null || !(size <= BYTES_MAX) || response.headers.has('content-encoding')) {
-    return response;
-  }
-  const [sent, stored] = response.body.tee();
+): Promise<Response> {
+  const isStored = response.status === 200 && size <= BYTES_MAX && !response.headers.has('content-encoding');
+  const seconds = isStored && isPublicGet(request) ? secondsOf(bucket) : 0;
+  if (seconds === 0) return response;
+  const bytes = await response.arrayBuffer();
   const headers = new Headers(response.headers);
   const cacheControl = headers.get('cache-control');
   if (cacheControl !== null) headers.set(CACHE_CONTROL, cacheControl);
   headers.set('cache-control', `public, max-age=${seconds}`);
   headers.set(READ_AT, String(now));
   headers.set(UNTIL, String(now + seconds * 1000));
-  waitUntil(
-    (async () => cache.put(toUrl(request), answer(stored, 200, headers)))().catch((error: unknown) =>
-      logError('public_cache_failed', error),
-    ),
-  );
-  return answer(sent, 200, response.headers);
+  const storing = (async () => cache.put(toUrl(request), answer(bytes, 200, headers)))();
+  waitUntil(storing.catch((error: unknown) => logError('public_cache_failed', error)));
+  return answer(bytes, 200, response.headers);
 }

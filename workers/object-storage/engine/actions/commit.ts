@@ -66,10 +66,7 @@ export class BucketWaiter {
 
   /** @returns null when the reason does not concern the bucket. */
   async settle(bucket: Bucket, shard: number, reason: GuardReason): Promise<Step | null> {
-    if (!OF_BUCKET.has(reason)) {
-      holdProof(bucket);
-      return null;
-    }
+    if (!OF_BUCKET.has(reason)) holdProof(bucket);
     const refused = refuseUnproven(bucket);
     if (refused) return { kind: 'end', error: refused.error };
     switch (reason) {
