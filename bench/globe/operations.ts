@@ -85,7 +85,7 @@ function reading(
   }));
 }
 
-/** Lets everybody read, from a cache too. */
+/** Makes the bucket public, and lets a cache answer. */
 async function publish(globe: Globe, { name, key }: Bucket): Promise<void> {
   const Statement = [{ Effect: 'Allow', Principal: '*', Action: 's3:GetObject', Resource: `arn:aws:s3:::${name}/*` }];
   const policy = JSON.stringify({ Version: '2012-10-17', Statement });

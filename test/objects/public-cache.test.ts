@@ -33,7 +33,7 @@ beforeAll(async () => {
 const toTagging = (value: string) =>
   `<Tagging><TagSet><Tag><Key>tessera:public-cache-seconds</Key><Value>${value}</Value></Tag></TagSet></Tagging>`;
 
-/** A bucket that everybody may read, with the object `x`. @returns the path of the object. */
+/** A public bucket with the object `x`. @returns the path of the object. */
 async function makeObject(seconds: string | null, condition: object = {}): Promise<string> {
   const bucket = `public-${crypto.randomUUID()}`;
   const statement = { Effect: 'Allow', Principal: '*', Action: 's3:GetObject', Resource: `arn:aws:s3:::${bucket}/*` };
@@ -91,7 +91,7 @@ it.each([
   expect(await read(path, headers)).toBe('second');
 });
 
-it('a read of somebody without rights fills no cache', async () => {
+it('a signed read fills no cache', async () => {
   const path = await makeObject('60');
   await must('DELETE', `${path.slice(0, -2)}?policy`);
   expect((await send('GET', path, { as: owner })).text).toBe('first');
