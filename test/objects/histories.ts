@@ -239,10 +239,13 @@ export async function playHistory({ seed, operations, bug }: HistoryOptions): Pr
   const isLost = () => isSetUp && random() < 0.04;
   const world = await makeWorld({ seed, isLost, ...(bug ? { bug } : {}) });
   const { directory, from, root, bucket, owner, guest, reader, suspect, policy } = world;
-  for (const region of REGIONS) directory.setFault(region, pick(FAULTS));
-  isSetUp = true;
-  // Finds bugs of rights sooner: with more changes, most uses of a right would be beside one.
+  // Finds bugs of rights at once: copies that stay as they are have rights that are taken away.
   const isOfRights = bug === 'no bucket proof' || bug === 'no identity proof';
+  if (isOfRights) await must(from('iad')('PUT', `/${bucket}?policy`, owner.token, policy));
+  if (isOfRights) await directory.catchUp();
+  const faults: readonly ReplicaFault[] = isOfRights ? ['stuck'] : FAULTS;
+  for (const region of REGIONS) directory.setFault(region, pick(faults));
+  isSetUp = true;
 
   // Every event has its place in one order. Nothing runs in parallel inside an isolate but calls of stores.
   let clock = 0;
@@ -327,7 +330,7 @@ export async function playHistory({ seed, operations, bug }: HistoryOptions): Pr
     REGIONS.map(async (region) => {
       const send = from(region);
       for (let at = 0; at < operations; at++) {
-        if (random() < 0.1) directory.setFault(region, pick(FAULTS));
+        if (random() < 0.1) directory.setFault(region, pick(faults));
         const dice = isOfRights ? (random() < 0.1 ? 0.95 : 0.5) : random();
         if (dice < 0.3) await readObject(send);
         else if (dice < 0.75) await exerciseRight(send);
@@ -339,7 +342,7 @@ export async function playHistory({ seed, operations, bug }: HistoryOptions): Pr
   );
 
   const initial: Readonly<Record<string, string>> = {
-    'bucket policy': 'refused',
+    'bucket policy': isOfRights ? 'allowed' : 'refused',
     'identity policy': 'refused',
     suspension: 'allowed',
   };

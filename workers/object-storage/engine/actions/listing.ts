@@ -14,7 +14,7 @@ import type {
   ListVersionsRequest,
   UploadFacts,
 } from '../model/contract.ts';
-import { holdProof, isCurrent, refuseUnproven, type ShardGenerations } from '../model/proof.ts';
+import { holdProof, isCurrent, refuseUnproven } from '../model/proof.ts';
 import { introduceBucket } from '../store/claims.ts';
 import type { Row } from '../store/database.ts';
 import { type ShardPage, selectObjects, selectUploads, selectVersions } from '../store/listing-store.ts';
@@ -42,10 +42,8 @@ async function mergePages(context: EngineContext, firstBucket: Bucket, ask: Ask)
       if (!page.ok) return page;
       found.push(page.value);
     }
-    const areHere = found.every(({ slots }, i) => slots !== null && holdsItsOwn(slots, map, shards[i] ?? 0));
-    if (areHere && found.every(({ generations }) => generations !== null && isProven(bucket, generations))) {
-      holdProof(bucket);
-    }
+    const areHere = found.every(({ slots }, i) => slots !== null && holdsItsOwn(slots, map, shards[i] ?? 0, 'os'));
+    if (found.every((page, i) => isProven(bucket, page, shards[i] ?? 0))) holdProof(bucket);
     const refused = refuseUnproven(bucket);
     if (refused) return refused;
     // A shard that does not know the bucket may be a new database in place of a lost one.
@@ -65,8 +63,12 @@ async function mergePages(context: EngineContext, firstBucket: Bucket, ask: Ask)
   return err({ kind: 'unavailable', reason: 'a slot is being moved' });
 }
 
-const isProven = (bucket: Bucket, generations: ShardGenerations): boolean =>
-  bucket.proof === undefined || isCurrent(generations, bucket, bucket.proof.identityGeneration);
+/** The map may have been switched away from a sealed slot, and a copy of the bucket may have the old map. */
+function isProven(bucket: Bucket, { slots, generations }: ShardPage, shard: number): boolean {
+  if (bucket.proof === undefined || slots === null || generations === null) return false;
+  const isOpen = holdsItsOwn(slots, bucket.placement.shards, shard, 'o');
+  return isOpen && isCurrent(generations, bucket, bucket.proof.identityGeneration);
+}
 
 /** Rows of slots that belong to another shard are rare. Only a page that has some is requested again without them. */
 async function askOwned(ask: Ask, map: Uint8Array, shard: number): ReturnType<Ask> {
@@ -75,8 +77,9 @@ async function askOwned(ask: Ask, map: Uint8Array, shard: number): ReturnType<As
   return await ask(shard, initialSlotStates(map, shard));
 }
 
-const holdsItsOwn = (slots: string, map: Uint8Array, shard: number): boolean =>
-  map.every((holder, slot) => holder !== shard || slots[slot] === 'o' || slots[slot] === 's');
+/** Whether the shard has the slots that the map says, each in one of the states. */
+const holdsItsOwn = (slots: string, map: Uint8Array, shard: number, states: string): boolean =>
+  map.every((holder, slot) => holder !== shard || states.includes(slots[slot] ?? ' '));
 
 function mergeRows(pages: readonly ShardPage[]): Row[] {
   const keyOf = (row: Row) => String(row.common_prefix ?? row.name);

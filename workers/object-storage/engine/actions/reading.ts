@@ -67,7 +67,8 @@ export function beginRead(
       const found = await beginIn(bucket);
       if (!found.ok) return found;
       const { slotState, version } = found.value;
-      const isHere = slotState === 'o' || slotState === 's';
+      // The map may have been switched away from a sealed slot, and a copy of the bucket may have the old map.
+      const isHere = slotState === 'o';
       if (!isHere || !isCurrent(found.value, bucket, identityGeneration)) {
         return err({ kind: 'unproven', knowsIdentity: !isHere || found.value.identityGeneration !== null });
       }

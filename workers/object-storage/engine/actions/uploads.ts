@@ -93,8 +93,8 @@ export async function findUpload(
   if (!found.ok) return found;
   if (found.value === null) return err(NO_SUCH_UPLOAD);
   if (bucket.proof?.state === 'open') {
-    const { isHere, generations } = found.value;
-    if (isHere && isCurrent(generations, bucket, bucket.proof.identityGeneration)) holdProof(bucket);
+    const { isOpen, generations } = found.value;
+    if (isOpen && isCurrent(generations, bucket, bucket.proof.identityGeneration)) holdProof(bucket);
   }
   return refuseUnproven(bucket) ?? ok(found.value);
 }

@@ -34,15 +34,15 @@ export interface UploadRow {
   readonly requestSha256: string;
   /** The version that the completion made. */
   readonly versionId: string | null;
-  /** Whether the shard has the slot of the name. */
-  readonly isHere: boolean;
+  /** Whether the shard has the slot of the name, and it is not being moved. */
+  readonly isOpen: boolean;
   readonly generations: ShardGenerations;
 }
 
 type UploadKey = { readonly bucketId: string; readonly slot: number; readonly name: string; readonly uploadId: string };
 
 const findUpload = statement<UploadKey, Row>(
-  `SELECT substr(b.slots, :slot + 1, 1) IN ('o', 's') AS is_here, ${GENERATION_COLUMNS}, ${UPLOAD_COLUMNS} FROM bucket b
+  `SELECT substr(b.slots, :slot + 1, 1) = 'o' AS is_open, ${GENERATION_COLUMNS}, ${UPLOAD_COLUMNS} FROM bucket b
    CROSS JOIN upload u ON u.bucket = b.n AND u.name = CAST(:name AS BLOB) AND u.upload_id = :uploadId WHERE b.bucket_id = :bucketId`,
 );
 
@@ -61,7 +61,7 @@ export async function selectUpload(
     state: row.state as UploadRow['state'],
     requestSha256: String(row.request_sha256 ?? '').toLowerCase(),
     versionId: row.ord ? fromVersionOrder(String(row.ord)) : null,
-    isHere: row.is_here === 1,
+    isOpen: row.is_open === 1,
     generations: toGenerations(row),
   });
 }
