@@ -39,6 +39,8 @@ export interface Call {
   readonly sent: S3Request;
   readonly request: S3Request;
   readonly isBodyUsed: () => boolean;
+  /** Counted by the rates of caller and bucket. A request that runs a second time counts once. */
+  isAdmitted: boolean;
 }
 
 export const credentialsIn = (source: Source, { env, now }: Wire): DatedS3Credentials =>
@@ -57,12 +59,12 @@ export async function authenticate(
 /** Records the use of the credential and applies the rates of the caller. */
 export async function admit(
   caller: Caller,
-  { sent, request }: Call,
+  { sent, request, isAdmitted }: Call,
   credentials: S3Credentials,
   { env, engine, now, requestId, waitUntil }: Wire,
 ): Promise<Result<ServiceContext, S3Failure>> {
   recordUse(env, caller.principal, now, waitUntil);
-  const admitted = await admitCaller(env, caller, sent.headers);
+  const admitted = isAdmitted ? ok(null) : await admitCaller(env, caller, sent.headers);
   if (!admitted.ok) return admitted;
   return ok({
     request,

@@ -89,7 +89,7 @@ async function runResolved(
   const operation = OPERATIONS[action.value];
   const versionId = parseVersionId(request.query.get('versionId'));
   if (!versionId.ok && operation.needs === 'version') return versionId;
-  const call = { action: action.value, sent, request, isBodyUsed };
+  const call: Call = { action: action.value, sent, request, isBodyUsed, isAdmitted: false };
   // Starts before anything is awaited, so that the version loads while the caller is authenticated.
   let pending: PendingRead | null = null;
   if (operation.needs === 'version' && versionId.ok) {
@@ -112,7 +112,7 @@ async function runResolved(
   if (bucket === null) throw new Error('an operation on a bucket started without one');
   if (!bucket.ok) return err(toS3Error(bucket.error));
   if (isTakenDown(bucket.value)) return err(s3Failure('UnavailableForLegalReasons'));
-  return runOnBucket(operation, service.value, bucket.value, { pending, env: wire.env });
+  return runOnBucket(operation, service.value, bucket.value, { pending, env: wire.env, isAdmitted: call.isAdmitted });
 }
 
 type BucketOperation = Extract<Operation, { needs: 'bucket' }>;
@@ -144,6 +144,7 @@ async function runOnCopies(
   if (!service.ok) return service;
   const admitted = await admitToBucket(wire.env, bucket.bucketId);
   if (!admitted.ok) return admitted;
+  call.isAdmitted = true;
   const context = onBucket(service.value, bucket);
   const renew = () => authorizeAgain(operation, call, context, wire);
   const outcome = await operation.run({ ...context, renew });
@@ -216,13 +217,17 @@ async function runOnBucket(
   operation: Exclude<Operation, { needs: 'service' }>,
   service: ServiceContext,
   bucket: Bucket,
-  { pending, env }: { readonly pending: PendingRead | null; readonly env: Env },
+  {
+    pending,
+    env,
+    isAdmitted,
+  }: { readonly pending: PendingRead | null; readonly env: Env; readonly isAdmitted: boolean },
 ): Promise<Result<Response, S3Failure>> {
   const { request, caller, now } = service;
   if (!isExpectedOwner(request, bucket)) return err(s3Failure('AccessDenied'));
   if (operation.needs === 'bucket') {
     if (!mayRun(operation, request, caller, bucket, null, now)) return err(s3Failure('AccessDenied'));
-    const admitted = await admitToBucket(env, bucket.bucketId);
+    const admitted = isAdmitted ? ok(null) : await admitToBucket(env, bucket.bucketId);
     return admitted.ok ? operation.run(onBucket(service, bucket)) : admitted;
   }
   if (pending === null) throw new Error('an operation on a version started without loading it');
