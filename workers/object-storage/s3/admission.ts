@@ -41,6 +41,8 @@ export interface Call {
   readonly isBodyUsed: () => boolean;
   /** Counted by the rates of caller and bucket. A request that runs a second time counts once. */
   isAdmitted: boolean;
+  /** A shard knows a change or a revocation that the copies lack. */
+  isRefused: boolean;
 }
 
 export const credentialsIn = (source: Source, { env, now }: Wire): DatedS3Credentials =>

@@ -11,7 +11,7 @@ import { logError } from '../../shared/log.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
 import { MisconfiguredError, settingsOf } from '../../shared/settings.ts';
 import { isServerError, type S3Failure, s3Failure } from '../domain/failure.ts';
-import type { Bucket, PendingRead, Proof, Unproven } from '../engine/model/contract.ts';
+import type { Bucket, Engine, PendingRead, Proof, Unproven } from '../engine/model/contract.ts';
 import { isTakenDown } from './access/bucket-configuration.ts';
 import { admitToBucket } from './access/request-rate.ts';
 import {
@@ -89,7 +89,7 @@ async function runResolved(
   const operation = OPERATIONS[action.value];
   const versionId = parseVersionId(request.query.get('versionId'));
   if (!versionId.ok && operation.needs === 'version') return versionId;
-  const call: Call = { action: action.value, sent, request, isBodyUsed, isAdmitted: false };
+  const call: Call = { action: action.value, sent, request, isBodyUsed, isAdmitted: false, isRefused: false };
   // Starts before anything is awaited, so that the version loads while the caller is authenticated.
   let pending: PendingRead | null = null;
   if (operation.needs === 'version' && versionId.ok) {
@@ -102,6 +102,7 @@ async function runResolved(
     if (proven !== null) return proven;
   }
   const loading = operation.needs === 'service' ? null : wire.engine.getBucket(request.bucket);
+  if (call.isRefused) wire.waitUntil(repairGenerations(call, loading, wire));
   const credentials = credentialsIn('primary', wire);
   const [caller, bucket] = await Promise.all([authenticate(call, credentials, wire), loading]);
   if (bucket?.ok) trace.bucket = bucket.value;
@@ -148,6 +149,7 @@ async function runOnCopies(
   const context = onBucket(service.value, bucket);
   const renew = () => authorizeAgain(operation, call, context, wire);
   const outcome = await operation.run({ ...context, renew });
+  call.isRefused = proof.state === 'refused';
   return isFinal(outcome, proof, call) ? outcome : null;
 }
 
@@ -157,6 +159,21 @@ function isFinal(outcome: Result<Response, S3Failure>, proof: Proof, { request, 
   return proof.state === 'open' && !outcome.ok && isServerError(outcome.error);
 }
 
+/** A shard that refused may be ahead of DIRECTORY after a change that died, or have no generations after a rebuild. */
+async function repairGenerations(
+  { request }: Call,
+  loading: ReturnType<Engine['getBucket']> | null,
+  { engine, env }: Wire,
+): Promise<void> {
+  const bucket = await loading;
+  if (!bucket?.ok) return;
+  const pending = engine.beginRead(request.bucket, request.key);
+  const found = await pending.openProven(bucket.value, Number.POSITIVE_INFINITY);
+  if (!found.ok && found.error.kind === 'unproven' && !found.error.knowsIdentity) await republishRevocations(env);
+  // Levels the generation of the bucket.
+  await pending.open(bucket.value);
+}
+
 async function authorizeAgain(
   operation: BucketOperation,
   call: Call,
@@ -164,10 +181,9 @@ async function authorizeAgain(
   wire: Wire,
 ): Promise<Result<BucketContext, S3Failure>> {
   const { request } = call;
-  const [caller, bucket] = await Promise.all([
-    authenticate(call, credentialsIn('primary', wire), wire),
-    wire.engine.getBucket(request.bucket),
-  ]);
+  const loading = wire.engine.getBucket(request.bucket);
+  wire.waitUntil(repairGenerations(call, loading, wire));
+  const [caller, bucket] = await Promise.all([authenticate(call, credentialsIn('primary', wire), wire), loading]);
   if (!caller.ok) return caller;
   if (!bucket.ok) return err(toS3Error(bucket.error));
   if (isTakenDown(bucket.value)) return err(s3Failure('UnavailableForLegalReasons'));
