@@ -239,7 +239,7 @@ export async function playHistory({ seed, operations, bug }: HistoryOptions): Pr
   const isLost = () => isSetUp && random() < 0.04;
   const world = await makeWorld({ seed, isLost, ...(bug ? { bug } : {}) });
   const { directory, from, root, bucket, owner, guest, reader, suspect, policy } = world;
-  // Finds bugs of rights at once: copies that stay as they are have rights that are taken away.
+  // Finds bugs of rights at once: rights are only taken away, and copies that stay as they are keep them.
   const isOfRights = bug === 'no bucket proof' || bug === 'no identity proof';
   if (isOfRights) await must(from('iad')('PUT', `/${bucket}?policy`, owner.token, policy));
   if (isOfRights) await directory.catchUp();
@@ -306,7 +306,7 @@ export async function playHistory({ seed, operations, bug }: HistoryOptions): Pr
     return record(register, 'read', () => send(method, `/${bucket}${path}`, token, body), toRight);
   };
   const change = async (send: Send) => {
-    const isAllowed = random() < 0.5;
+    const isAllowed = !isOfRights && random() < 0.5;
     const value = isAllowed ? 'allowed' : 'refused';
     const calls: Record<string, () => Promise<Answer>> = {
       'bucket policy': () =>
