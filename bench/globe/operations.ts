@@ -57,8 +57,10 @@ function reading(
   operation: string,
   body: Uint8Array<ArrayBuffer>,
   toCall: (bucket: Bucket, name: string, written: Response) => Call | Promise<Call>,
+  open: (globe: Globe, bucket: Bucket) => Promise<void> = async () => {},
 ): Operation[] {
   const prepare = async (globe: Globe, bucket: Bucket) => {
+    await open(globe, bucket);
     const { response } = await globe.send(null, put(bucket, 'x', body));
     return toCall(bucket, 'x', response);
   };
@@ -81,6 +83,17 @@ function reading(
       );
     },
   }));
+}
+
+/** Makes the bucket public, and lets a cache answer. */
+async function publish(globe: Globe, { name, key }: Bucket): Promise<void> {
+  const Statement = [{ Effect: 'Allow', Principal: '*', Action: 's3:GetObject', Resource: `arn:aws:s3:::${name}/*` }];
+  const policy = JSON.stringify({ Version: '2012-10-17', Statement });
+  const tag = '<Tag><Key>tessera:public-cache-seconds</Key><Value>3600</Value></Tag>';
+  const tagging = `<Tagging><TagSet>${tag}</TagSet></Tagging>`;
+  for (const [kind, body] of Object.entries({ policy, tagging })) {
+    await globe.send(null, { method: 'PUT', path: `/${name}`, query: { [kind]: '' }, body, as: key });
+  }
 }
 
 /** Writes to a bucket that the isolate knows. Afterwards the objects are packed and the journal is written. */
@@ -143,6 +156,7 @@ const STORAGE: readonly Operation[] = [
   ...reading('get-304', SMALL, (bucket, name, written) =>
     get(bucket, name, { headers: { 'if-none-match': written.headers.get('etag') ?? '' } }),
   ),
+  ...reading('get-public', SMALL, (bucket, name) => ({ method: 'GET', path: `/${bucket.name}/${name}` }), publish),
   ...[false, true].map(
     (warm): Operation => ({
       operation: 'list-1000',
