@@ -1678,6 +1678,7 @@ export interface StorageFsckReport {
   extents_dangling: number;
   extents_without_blob: number;
   blobs_unreferenced: number;
+  quotas_wrong: number;
   copies_missing: number;
   copies_of_wrong_size: number;
   orphans: number;
@@ -1698,6 +1699,25 @@ export interface StorageUsage {
   objects: number;
   versions: number;
   uploads: number;
+}
+
+export interface StorageQuota {
+  /**
+   * Of all versions and of the parts of open uploads; null: no limit
+   * @min 0
+   * @max 9007199254740991
+   */
+  bytes: number | null;
+  /**
+   * Names whose current version is not a deletion marker
+   * @min 0
+   * @max 9007199254740991
+   */
+  objects: number | null;
+  used: {
+    bytes: number;
+    objects: number;
+  };
 }
 
 export interface Collector {
@@ -2528,6 +2548,7 @@ export namespace V1 {
         | "address.create"
         | "address.delete"
         | "audit.prune"
+        | "bucket.lifecycle"
         | "bucket.restore"
         | "bucket.take_down"
         | "bucket_policy.delete"
@@ -2566,6 +2587,8 @@ export namespace V1 {
         | "quarantine.delete"
         | "quarantine.read"
         | "quarantine.release"
+        | "quota.delete"
+        | "quota.set"
         | "recovery_address.confirm"
         | "recovery_address.delete"
         | "recovery_codes.replace"
@@ -5634,6 +5657,142 @@ export namespace V1 {
     export type RequestBody = never;
     export type RequestHeaders = {};
     export type ResponseBody = StorageUsage;
+  }
+
+  /**
+   * No description
+   * @tags storage
+   * @name GetUserQuota
+   * @summary Read the storage quota of a user
+   * @request GET:/v1/storage/quotas/users/{user_id}
+   * @secure
+   */
+  export namespace GetUserQuota {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      userId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = StorageQuota;
+  }
+
+  /**
+   * @description Replaces the quota. An upload that would exceed it is 403 `QuotaExceeded`. A limit below what is stored deletes nothing. The first time, everything stored is counted.
+   * @tags storage
+   * @name SetUserQuota
+   * @summary Set the storage quota of a user
+   * @request PUT:/v1/storage/quotas/users/{user_id}
+   * @secure
+   */
+  export namespace SetUserQuota {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      userId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /**
+       * @min 0
+       * @max 9007199254740991
+       */
+      bytes?: number;
+      /**
+       * @min 0
+       * @max 9007199254740991
+       */
+      objects?: number;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = StorageQuota;
+  }
+
+  /**
+   * No description
+   * @tags storage
+   * @name DeleteUserQuota
+   * @summary Remove the storage quota of a user
+   * @request DELETE:/v1/storage/quotas/users/{user_id}
+   * @secure
+   */
+  export namespace DeleteUserQuota {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      userId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags storage
+   * @name GetBucketQuota
+   * @summary Read the storage quota of a bucket
+   * @request GET:/v1/storage/quotas/buckets/{bucket}
+   * @secure
+   */
+  export namespace GetBucketQuota {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      bucket: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = StorageQuota;
+  }
+
+  /**
+   * @description Replaces the quota. An upload that would exceed it is 403 `QuotaExceeded`. A limit below what is stored deletes nothing. The first time, everything stored is counted.
+   * @tags storage
+   * @name SetBucketQuota
+   * @summary Set the storage quota of a bucket
+   * @request PUT:/v1/storage/quotas/buckets/{bucket}
+   * @secure
+   */
+  export namespace SetBucketQuota {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      bucket: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /**
+       * @min 0
+       * @max 9007199254740991
+       */
+      bytes?: number;
+      /**
+       * @min 0
+       * @max 9007199254740991
+       */
+      objects?: number;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = StorageQuota;
+  }
+
+  /**
+   * No description
+   * @tags storage
+   * @name DeleteBucketQuota
+   * @summary Remove the storage quota of a bucket
+   * @request DELETE:/v1/storage/quotas/buckets/{bucket}
+   * @secure
+   */
+  export namespace DeleteBucketQuota {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      bucket: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
   }
 
   /**
