@@ -623,6 +623,8 @@ export interface MessageSummary {
   is_flagged: boolean;
   is_answered: boolean;
   is_forwarded: boolean;
+  /** When the message returns to the Inbox. */
+  snoozed_until: string | null;
   is_draft: boolean;
   has_attachments: boolean;
   labels: string[];
@@ -668,6 +670,8 @@ export interface Message {
   is_flagged: boolean;
   is_answered: boolean;
   is_forwarded: boolean;
+  /** When the message returns to the Inbox. */
+  snoozed_until: string | null;
   is_draft: boolean;
   has_attachments: boolean;
   labels: string[];
@@ -717,6 +721,11 @@ export interface MessagePatch {
   is_flagged?: boolean;
   is_answered?: boolean;
   is_forwarded?: boolean;
+  /**
+   * Archives the message until this time, at most a year ahead. null, or a move, ends that.
+   * @format date-time
+   */
+  snoozed_until?: string | null;
   /** @maxLength 100 */
   folder_id?: string;
   /** @maxItems 50 */
@@ -743,6 +752,11 @@ export interface MessageBatch {
   is_flagged?: boolean;
   is_answered?: boolean;
   is_forwarded?: boolean;
+  /**
+   * Archives the message until this time, at most a year ahead. null, or a move, ends that.
+   * @format date-time
+   */
+  snoozed_until?: string | null;
   /** @maxLength 100 */
   folder_id?: string;
   /** @maxItems 50 */
@@ -770,8 +784,13 @@ export interface MessageBatch {
 
 export interface Thread {
   id: string;
+  is_muted: boolean;
   data: Message[];
   next_cursor: string | null;
+}
+
+export interface ThreadPatch {
+  is_muted: boolean;
 }
 
 export interface Events {
@@ -781,7 +800,7 @@ export interface Events {
 }
 
 export interface Change {
-  /** message_created, message_updated, message_deleted, delivery_updated, folder_created, folder_updated, folder_deleted, mailbox_updated, filters_updated, contacts_updated, senders_updated; of JMAP: identity_created, identity_updated, identity_deleted, submission_created, submission_deleted. Ignore other types. */
+  /** message_created, message_updated, message_deleted, delivery_updated, folder_created, folder_updated, folder_deleted, mailbox_updated, filters_updated, contacts_updated, senders_updated, thread_updated; of JMAP: identity_created, identity_updated, identity_deleted, submission_created, submission_deleted. Ignore other types. */
   type: string;
   message_id?: string;
   /** The id of the JMAP email, if it is not message_id. */
@@ -805,6 +824,10 @@ export interface Change {
   is_flagged?: boolean;
   is_answered?: boolean;
   is_forwarded?: boolean;
+  /** Set if it changed. */
+  snoozed_until?: string | null;
+  /** Of thread_updated. */
+  is_muted?: boolean;
   labels?: string[];
 }
 
@@ -4217,6 +4240,25 @@ export namespace V1 {
     export type RequestBody = never;
     export type RequestHeaders = {};
     export type ResponseBody = Thread;
+  }
+
+  /**
+   * @description Muting archives the messages of the thread as read, and those that arrive later.
+   * @tags mail
+   * @name UpdateThread
+   * @summary Mute a thread, or end that
+   * @request PATCH:/v1/threads/{thread_id}
+   * @secure
+   */
+  export namespace UpdateThread {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      threadId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = ThreadPatch;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
   }
 
   /**

@@ -2,6 +2,7 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
 import type { BatchPatch } from '../../../durable-objects/mailbox/messages/batch-store.ts';
 import type { BatchPlace, BatchRound } from '../../../durable-objects/mailbox/search/batch-search-store.ts';
+import { createClock } from '../../shared/clock.ts';
 import {
   decodeCursor,
   encodeCursor,
@@ -24,6 +25,7 @@ interface PatchBody {
   is_flagged?: boolean | undefined;
   is_answered?: boolean | undefined;
   is_forwarded?: boolean | undefined;
+  snoozed_until?: string | null | undefined;
   folder_id?: string | undefined;
   labels?: string[] | undefined;
   add_labels?: string[] | undefined;
@@ -35,6 +37,7 @@ const toPatch = (body: PatchBody): BatchPatch => ({
   isFlagged: body.is_flagged,
   isAnswered: body.is_answered,
   isForwarded: body.is_forwarded,
+  snoozedUntil: body.snoozed_until ? Date.parse(body.snoozed_until) : body.snoozed_until === null ? null : undefined,
   folderKey: body.folder_id,
   labels: body.labels,
   addLabels: body.add_labels,
@@ -59,6 +62,7 @@ export function addMessageChanges(api: OpenAPIHono<JsonApiEnv>): void {
       const own = await openOwnMailbox(c);
       if (!own.ok) return sendProblem(c, own.error);
       const { message_id } = c.req.valid('param');
+      if (!isSnoozeValid(c.env, c.req.valid('json'))) return sendProblem(c, SNOOZE_INVALID);
       const patched = await own.value.ask((mailbox) =>
         mailbox.patchMessages([message_id], toPatch(c.req.valid('json'))),
       );
@@ -109,6 +113,7 @@ export function addMessageChanges(api: OpenAPIHono<JsonApiEnv>): void {
       const hasPatch = Object.keys(body).length > 0;
       if ((isDelete === true) === hasPatch)
         return sendProblem(c, toBadRequest('delete', 'Give either delete or a change, not both.'));
+      if (!isSnoozeValid(c.env, body)) return sendProblem(c, SNOOZE_INVALID);
       const place = readPlace(cursor);
       if (place === undefined) return sendProblem(c, INVALID_CURSOR);
       const change = isDelete ? 'delete' : toPatch(body);
@@ -132,6 +137,15 @@ export function addMessageChanges(api: OpenAPIHono<JsonApiEnv>): void {
         : sendProblem(c, done.error);
     },
   );
+}
+
+const SNOOZE_MAX_MS = 366 * 24 * 3_600_000;
+const SNOOZE_INVALID = toBadRequest('snoozed_until', 'A time in the future, at most a year ahead.');
+
+function isSnoozeValid(env: Env, { snoozed_until: until }: PatchBody): boolean {
+  if (!until) return true;
+  const waitMs = Date.parse(until) - createClock(env)();
+  return waitMs > 0 && waitMs <= SNOOZE_MAX_MS;
 }
 
 function readPlace(cursor: string | undefined): BatchPlace | null | undefined {

@@ -39,6 +39,7 @@ export const toSummaryJson = (message: MessageSummary, userId: string, snippet?:
   is_flagged: message.isFlagged,
   is_answered: message.isAnswered,
   is_forwarded: message.isForwarded,
+  snoozed_until: message.snoozedUntil === null ? null : toTime(message.snoozedUntil),
   is_draft: message.origin === 'draft',
   has_attachments: message.hasAttachment,
   labels: [...message.labels],

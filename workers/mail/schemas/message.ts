@@ -34,6 +34,7 @@ const summaryMembers = {
   is_flagged: z.boolean(),
   is_answered: z.boolean(),
   is_forwarded: z.boolean(),
+  snoozed_until: z.string().nullable().openapi({ description: 'When the message returns to the Inbox.' }),
   is_draft: z.boolean(),
   has_attachments: z.boolean(),
   labels: z.array(z.string()),
@@ -85,8 +86,10 @@ export const messageSchema = z
   .openapi('Message');
 
 export const threadSchema = z
-  .object({ id: z.string(), data: z.array(messageSchema), next_cursor: z.string().nullable() })
+  .object({ id: z.string(), is_muted: z.boolean(), data: z.array(messageSchema), next_cursor: z.string().nullable() })
   .openapi('Thread');
+
+export const threadPatchSchema = z.strictObject({ is_muted: z.boolean() }).openapi('ThreadPatch');
 
 export const labelSchema = z
   .string()
@@ -101,6 +104,9 @@ export const messagePatchSchema = z
     is_flagged: z.boolean().optional(),
     is_answered: z.boolean().optional(),
     is_forwarded: z.boolean().optional(),
+    snoozed_until: z.iso.datetime({ offset: true }).nullable().optional().openapi({
+      description: 'Archives the message until this time, at most a year ahead. null, or a move, ends that.',
+    }),
     folder_id: z.string().max(100).optional(),
     labels: z.array(labelSchema).max(50).optional(),
   })
