@@ -15,8 +15,16 @@ import {
 } from '../../shared/json-api.ts';
 import type { Problem } from '../../shared/problem.ts';
 import { ok, type Result } from '../../shared/result.ts';
+import { leaveList } from '../outbound/leave-list.ts';
 import { NOT_FOUND, toBadRequest } from '../schemas/errors.ts';
-import { BATCH_MAX, batchAnswerSchema, batchSchema, messagePatchSchema, messageSchema } from '../schemas/message.ts';
+import {
+  BATCH_MAX,
+  batchAnswerSchema,
+  batchSchema,
+  messagePatchSchema,
+  messageSchema,
+  unsubscribeAnswerSchema,
+} from '../schemas/message.ts';
 import { toMessageJson } from './message-json.ts';
 import { type AskMailbox, messageParamSchema, openOwnMailbox, USER_ROUTE } from './route.ts';
 
@@ -71,6 +79,30 @@ export function addMessageChanges(api: OpenAPIHono<JsonApiEnv>): void {
       const found = await own.value.ask((mailbox) => mailbox.readMessage(message_id));
       if (!found.ok) return sendProblem(c, found.error);
       return c.json(await toMessageJson(c.env, found.value, own.value.user.userId), 200);
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...USER_ROUTE,
+      method: 'post',
+      path: '/v1/messages/{message_id}/unsubscribe',
+      operationId: 'unsubscribe',
+      summary: 'Leave the mailing list of a message',
+      description:
+        'By one click (RFC 8058) if a valid DKIM signature covers both header fields, else by a message to the address that the list names, which is then in Sent.',
+      request: { params: messageParamSchema },
+      responses: {
+        200: jsonContent(unsubscribeAnswerSchema, 'The list was told'),
+        ...problemResponses(400, 401, 403, 404, 409, 413, 429, 502, 503),
+      },
+    }),
+    async (c) => {
+      const own = await openOwnMailbox(c);
+      if (!own.ok) return sendProblem(c, own.error);
+      const found = await own.value.ask((mailbox) => mailbox.readMessage(c.req.valid('param').message_id));
+      if (!found.ok) return sendProblem(c, found.error);
+      const left = await leaveList(c.env, own.value.user, found.value);
+      return left.ok ? c.json({ method: left.value }, 200) : sendProblem(c, left.error);
     },
   );
   api.openapi(

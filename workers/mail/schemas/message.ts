@@ -64,6 +64,19 @@ export const deliveryStateSchema = z
   })
   .openapi('DeliveryState');
 
+const unsubscribeSchema = z
+  .union([
+    z.object({ method: z.literal('one_click'), url: z.string() }),
+    z.object({ method: z.literal('mail'), email: z.string(), subject: z.string(), body: z.string() }),
+    z.object({ method: z.literal('web'), url: z.string() }),
+  ])
+  .openapi('Unsubscribe', {
+    description:
+      'How to leave the list of the message. POST …/unsubscribe does it by one_click and mail. A web page is opened by the user.',
+  });
+
+export const unsubscribeAnswerSchema = z.object({ method: z.enum(['one_click', 'mail']) }).openapi('UnsubscribeAnswer');
+
 export const messageSchema = z
   .object({
     ...summaryMembers,
@@ -71,6 +84,7 @@ export const messageSchema = z
     bcc: z.array(addressSchema).optional(),
     reply_to: z.array(addressSchema),
     importance: z.enum(IMPORTANCES),
+    unsubscribe: unsubscribeSchema.nullable(),
     body: z.string(),
     html: z.string().nullable(),
     headers: z.object({
