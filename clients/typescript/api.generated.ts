@@ -679,6 +679,8 @@ export interface Message {
   bcc?: Address[];
   reply_to: Address[];
   importance: "high" | "normal" | "low";
+  /** How to leave the list of the message. POST …/unsubscribe does it by one_click and mail. A web page is opened by the user. */
+  unsubscribe: Unsubscribe;
   body: string;
   html: string | null;
   headers: {
@@ -691,6 +693,24 @@ export interface Message {
   spam: Record<string, any> | null;
   delivery?: DeliveryState[];
 }
+
+/** How to leave the list of the message. POST …/unsubscribe does it by one_click and mail. A web page is opened by the user. */
+export type Unsubscribe =
+  | {
+      method: "one_click";
+      url: string;
+    }
+  | {
+      method: "mail";
+      email: string;
+      subject: string;
+      body: string;
+    }
+  | {
+      method: "web";
+      url: string;
+    }
+  | null;
 
 export interface Attachment {
   file_name: string;
@@ -730,6 +750,10 @@ export interface MessagePatch {
   folder_id?: string;
   /** @maxItems 50 */
   labels?: string[];
+}
+
+export interface UnsubscribeAnswer {
+  method: "one_click" | "mail";
 }
 
 export interface MessageBatchAnswer {
@@ -4196,6 +4220,25 @@ export namespace V1 {
     export type RequestBody = never;
     export type RequestHeaders = {};
     export type ResponseBody = Message;
+  }
+
+  /**
+   * @description By one click (RFC 8058) if a valid DKIM signature covers both header fields, else by a message to the address that the list names, which is then in Sent.
+   * @tags mail
+   * @name Unsubscribe
+   * @summary Leave the mailing list of a message
+   * @request POST:/v1/messages/{message_id}/unsubscribe
+   * @secure
+   */
+  export namespace Unsubscribe {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      messageId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = UnsubscribeAnswer;
   }
 
   /**

@@ -259,6 +259,36 @@ describe('a mailing list is left', () => {
   });
 });
 
+describe('an invitation', () => {
+  it('is read from the calendar of a message, in its time zone and in UTC', async () => {
+    const lines = [
+      ...['BEGIN:VCALENDAR', 'METHOD:REQUEST', 'BEGIN:VEVENT', 'UID:42@far.test', 'SUMMARY:Review'],
+      ...['DTSTART;TZID=Europe/Berlin:20261105T103000', 'DURATION:PT45M', 'LOCATION:Room 1'],
+      ...['ORGANIZER;CN=Friend:mailto:friend@far.test', `ATTENDEE;PARTSTAT=ACCEPTED:mailto:${ann.email}`],
+      ...['END:VEVENT', 'END:VCALENDAR'],
+    ];
+    const parts = [
+      ...['--b', 'Content-Type: text/plain', '', 'Please come.', '--b'],
+      ...['Content-Type: text/calendar; method=REQUEST; charset=utf-8', 'Content-Transfer-Encoding: base64', ''],
+      ...[Buffer.from(lines.join('\r\n')).toString('base64'), '--b--'],
+    ];
+    const type = 'MIME-Version: 1.0\r\nContent-Type: multipart/alternative; boundary=b\r\n';
+    const id = await store(`Subject: Review\r\n${type}`, parts.join('\r\n'));
+    const { status, body } = await call('GET', `/v1/messages/${id}/invitation`);
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      ...{ method: 'request', uid: '42@far.test', summary: 'Review', location: 'Room 1', is_all_day: false },
+      start: { local: '2026-11-05T10:30:00', time_zone: 'Europe/Berlin', at: '2026-11-05T09:30:00.000Z' },
+      end: { local: '2026-11-05T11:15:00', at: '2026-11-05T10:15:00.000Z' },
+      organizer: { name: 'Friend', email: 'friend@far.test' },
+      attendees: [{ email: ann.email, is_optional: false, response: 'accepted' }],
+    });
+    expect((await read(id)).body).toBe('Please come.\n');
+    const other = await store('Subject: none\r\n');
+    expect((await call('GET', `/v1/messages/${other}/invitation`)).status).toBe(404);
+  });
+});
+
 describe('a message is put off', () => {
   it('until a time in the next year, and its thread can be muted', async () => {
     const id = await store('Subject: later\r\n');
