@@ -817,6 +817,61 @@ export interface ThreadPatch {
   is_muted: boolean;
 }
 
+export interface Invitation {
+  /** @example "invite.ics" */
+  file_name: string;
+  /**
+   * request, cancel, reply, publish or another one of RFC 5546.
+   * @example "request"
+   */
+  method: string | null;
+  uid: string;
+  sequence: number;
+  /**
+   * confirmed, tentative or cancelled.
+   * @example "confirmed"
+   */
+  status: string | null;
+  summary: string;
+  description: string;
+  location: string;
+  start: CalendarTime;
+  /** Not part of the event. Of whole days, the day after the last. */
+  end: (CalendarTime & object) | null;
+  is_all_day: boolean;
+  /**
+   * The RRULE.
+   * @example "FREQ=WEEKLY;COUNT=4"
+   */
+  recurrence: string | null;
+  organizer: Address;
+  attendees: {
+    name: string;
+    email: string;
+    is_optional: boolean;
+    /**
+     * needs_action, accepted, declined, tentative, delegated or another one of RFC 5545.
+     * @example "accepted"
+     */
+    response: string;
+  }[];
+}
+
+export interface CalendarTime {
+  /**
+   * The time in its time zone, or the date of a whole day.
+   * @example "2026-11-05T10:30:00"
+   */
+  local: string;
+  /** @example "Europe/Berlin" */
+  time_zone: string | null;
+  /**
+   * The same time in UTC. Null for a whole day, and if the time zone is unknown or absent.
+   * @example "2026-11-05T09:30:00.000Z"
+   */
+  at: string | null;
+}
+
 export interface Events {
   state: string;
   changes?: Change[];
@@ -4342,6 +4397,25 @@ export namespace V1 {
     export type RequestBody = never;
     export type RequestHeaders = {};
     export type ResponseBody = File;
+  }
+
+  /**
+   * @description The first event of a text/calendar attachment of up to 1 MB. 404 if the message has none.
+   * @tags mail
+   * @name GetInvitation
+   * @summary Read the event that a message invites to
+   * @request GET:/v1/messages/{message_id}/invitation
+   * @secure
+   */
+  export namespace GetInvitation {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      messageId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = Invitation;
   }
 
   /**

@@ -289,6 +289,51 @@ describe('an invitation', () => {
   });
 });
 
+describe('a wildcard', () => {
+  it('that the operator assigns receives mail to addresses that nobody has, and sends from them', async () => {
+    const start = `x${crypto.randomUUID().slice(0, 8)}`;
+    const bob = await registerUser(server, `${start}-bob`);
+    const path = (user: MailUser) => `/v1/accounts/${user.userId}/addresses`;
+    const assign = (user: MailUser, email: string) => server.call('POST', path(user), { email });
+    expect((await assign(ann, `${start}-*@example.test`)).status).toBe(201);
+    expect((await assign(bob, `${start}-long-*@example.test`)).status).toBe(201);
+    expect((await assign(bob, `${start}-*@example.test`)).body.code).toBe('address_taken');
+    for (const email of ['*@example.test', 'a*b@example.test', 'a*@elsewhere.test', `${'a'.repeat(41)}*@example.test`])
+      expect((await assign(ann, email)).status, email).toBe(400);
+    expect((await call('POST', path(ann), { email: 'mine@example.test' })).status).toBe(403);
+    const arrivesAt = async (user: MailUser, to: string) => {
+      const subject = `to ${to} ${crypto.randomUUID()}`;
+      const raw = `From: a@far.test\r\nTo: ${to}\r\nSubject: ${subject}\r\nDate: ${new Date().toUTCString()}\r\n\r\nhi\r\n`;
+      expect((await postInbound(server, raw, { from: 'a@far.test', to })).status).toBe(202);
+      await awaitMessage(server, user, 'inbox', subject);
+    };
+    await arrivesAt(ann, `${start}-news@example.test`);
+    await arrivesAt(ann, `${start}-News+tag@example.test`);
+    await arrivesAt(bob, `${start}-long-news@example.test`);
+    await arrivesAt(bob, `${start}-bob@example.test`);
+    const unknown = await postInbound(server, 'From: a@far.test\r\n\r\nx', {
+      from: 'a@far.test',
+      to: `${start}@example.test`,
+    });
+    expect(unknown.status).toBe(422);
+    const from = { email: `${start}-shop@example.test` };
+    expect((await call('POST', '/v1/messages', { from, to: FRIEND, subject: 'x', body: 'y' })).status).toBe(202);
+    const foreign = { email: bob.email };
+    expect((await call('POST', '/v1/messages', { from: foreign, to: FRIEND, body: 'y' })).body.code).toBe(
+      'foreign_sender',
+    );
+    const listed = (await server.call('GET', path(ann))).body;
+    expect(listed).toEqual([
+      { email: ann.email, is_primary: true },
+      { email: `${start}-*@example.test`, is_primary: false },
+    ]);
+    const wildcard = encodeURIComponent(`${start}-*@example.test`);
+    expect((await server.call('DELETE', `${path(ann)}/${wildcard}`)).status).toBe(204);
+    expect((await server.call('DELETE', `${path(ann)}/${wildcard}`)).status).toBe(404);
+    expect((await server.call('DELETE', `${path(ann)}/${encodeURIComponent(ann.email)}`)).status).toBe(409);
+  });
+});
+
 describe('a message is put off', () => {
   it('until a time in the next year, and its thread can be muted', async () => {
     const id = await store('Subject: later\r\n');
