@@ -583,6 +583,12 @@ export interface MailAccount {
   created_at: string;
 }
 
+export interface AccountAddress {
+  /** @example "sales-*@example.test" */
+  email: string;
+  is_primary: boolean;
+}
+
 export interface RecoveryAddress {
   email: string | null;
   pending_email: string | null;
@@ -3684,6 +3690,68 @@ export namespace V1 {
       invite: string;
       expires_at: string;
     };
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name ListAccountAddresses
+   * @summary Operator: list the addresses of an account
+   * @request GET:/v1/accounts/{user_id}/addresses
+   * @secure
+   */
+  export namespace ListAccountAddresses {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      userId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = AccountAddress[];
+  }
+
+  /**
+   * @description Or a wildcard such as `sales-*@example.test`: the account receives mail to all addresses that begin so and that nobody has, and may send from them. The longest wildcard wins, then the catch-all of the domain.
+   * @tags mail
+   * @name AddAccountAddress
+   * @summary Operator: give an account an address
+   * @request POST:/v1/accounts/{user_id}/addresses
+   * @secure
+   */
+  export namespace AddAccountAddress {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      userId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /** @maxLength 320 */
+      email: string;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = AccountAddress;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name DeleteAccountAddress
+   * @summary Operator: take an address from an account; it is never issued again
+   * @request DELETE:/v1/accounts/{user_id}/addresses/{email}
+   * @secure
+   */
+  export namespace DeleteAccountAddress {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      userId: string;
+      /** @maxLength 320 */
+      email: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
   }
 
   /**
