@@ -177,15 +177,15 @@ async function deliverNewsletter(fields: readonly string[], late: readonly strin
     ...fields,
   ];
   const body = 'What happened this week.\r\n';
-  const hasher = createBodyHasher();
-  hasher.push(Buffer.from(body));
   const key = {
     ...{ domain: 'far.test', selector: 's', algorithm: 'ed25519-sha256' as const },
     privateKey: privateKey.export({ type: 'pkcs8', format: 'der' }).toString('base64'),
   };
-  const plain = Buffer.from(`${header.join('\r\n')}\r\n\r\n`);
+  const plain = Buffer.from(`${header.join('\r\n')}\r\n`);
+  const hasher = createBodyHasher();
+  hasher.push(Buffer.from(`${plain}\r\n${body}`));
   const signature = await signMessage(plain, hasher.digest(), [key], Date.now());
-  const raw = `${late.map((field) => `${field}\r\n`).join('')}${signature}${plain.toString()}${body}`;
+  const raw = `${late.map((field) => `${field}\r\n`).join('')}${signature}${plain.toString()}\r\n${body}`;
   expect((await postInbound(server, raw, { from: 'news@far.test', to: ann.email })).status).toBe(202);
   const message = await awaitMessage(server, ann, 'inbox', subject);
   expect(message.authentication.dkim).toMatchObject([{ result: 'pass', domain: 'far.test' }]);
