@@ -93,10 +93,7 @@ function pickDriver(parts: readonly EmailFilter[], place: Place | null): Driver 
     return {
       from: 'message_search AS s CROSS JOIN message AS m ON m.position = s.rowid',
       position: 's.rowid',
-      where: [
-        { sql: 'message_search MATCH ?', values: [expressions.map((each) => `(${each})`).join(' AND ')] },
-        ...texts.flatMap((text) => compileCopies(text)),
-      ],
+      where: [{ sql: 'message_search MATCH ?', values: [expressions.map((each) => `(${each})`).join(' AND ')] }],
       done: texts,
     };
   return inFolder ?? { from: 'message AS m', position: 'm.position', where: [], done: [] };
@@ -212,12 +209,12 @@ const compileHeader = (name: string, text: string | null): Condition => ({
   values: text === null ? [name.toLowerCase()] : [name.toLowerCase(), text.toLowerCase()],
 });
 
-/** The columns of the full-text index. `copies` has Cc and Bcc. */
+/** The columns of the full-text index. */
 const COLUMNS: Readonly<Record<Exclude<TextPlace, 'any'>, string>> = {
   from: 'sender',
   to: 'recipients',
   cc: 'copies',
-  bcc: 'copies',
+  bcc: 'hidden',
   subject: 'subject',
   body: 'body',
 };
@@ -235,28 +232,13 @@ function toExpression(place: TextPlace, text: string): string | null {
 
 type TextFilter = Extract<EmailFilter, { kind: 'text' }>;
 
-/** The index has one column for Cc and Bcc. */
-function compileCopies({ place, text }: TextFilter): Condition[] {
-  if (place !== 'cc' && place !== 'bcc') return [];
-  const column = place === 'cc' ? 'm.cc_list' : 'm.bcc_list';
-  return splitPhrases(text).map((phrase) => ({
-    sql: `instr(lower(${column}), ?) > 0`,
-    values: [phrase.toLowerCase()],
-  }));
-}
-
 /** @param scope `one` tests the index for each message, `all` reads all its hits before. */
-function compileText(filter: TextFilter, scope: 'one' | 'all'): Condition {
-  const expression = toExpression(filter.place, filter.text);
+function compileText({ place, text }: TextFilter, scope: 'one' | 'all'): Condition {
+  const expression = toExpression(place, text);
   if (expression === null) return NEVER;
-  const found =
-    scope === 'one'
-      ? toTextCondition(expression, false, { kind: 'message' })
-      : {
-          sql: 'm.position IN (SELECT rowid FROM message_search WHERE message_search MATCH ?)',
-          values: [expression],
-        };
-  return join([found, ...compileCopies(filter)], 'AND', '1');
+  if (scope === 'one') return toTextCondition(expression, false, { kind: 'message' });
+  const match = 'm.position IN (SELECT rowid FROM message_search WHERE message_search MATCH ?)';
+  return { sql: match, values: [expression] };
 }
 
 /** The value that a message is sorted by. Texts are compared in JavaScript, as SQLite folds only ASCII. */
