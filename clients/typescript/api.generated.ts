@@ -728,6 +728,14 @@ export interface MessageBatchAnswer {
     id: string;
     status: "updated" | "unchanged" | "deleted" | "not_found";
   }[];
+  /**
+   * The part of the mailbox, by time, that is done.
+   * @min 0
+   * @max 1
+   * @example 1
+   */
+  progress: number;
+  next_cursor: string | null;
 }
 
 export interface MessageBatch {
@@ -743,7 +751,15 @@ export interface MessageBatch {
    * @maxItems 1000
    * @minItems 1
    */
-  message_ids: string[];
+  message_ids?: string[];
+  /**
+   * Changes all messages that this search finds, in place of message_ids. Repeat the request with next_cursor as cursor until it is null.
+   * @minLength 1
+   * @maxLength 1000
+   */
+  query?: string;
+  /** @maxLength 500 */
+  cursor?: string;
   /** @maxItems 50 */
   add_labels?: string[];
   /** @maxItems 50 */
@@ -785,6 +801,8 @@ export interface Change {
   thread?: "began" | "ended";
   identity_id?: string;
   submission_id?: string;
+  /** The message came by mail into a folder other than Junk and Trash. */
+  is_delivered?: true;
   is_read?: boolean;
   is_flagged?: boolean;
   is_answered?: boolean;
@@ -1221,6 +1239,35 @@ export interface ImportReport {
     offset: number;
     size_bytes: number;
   }[];
+}
+
+/** The key for `PushManager.subscribe` (VAPID, RFC 8292), in base64url. */
+export interface PushKey {
+  application_server_key: string;
+}
+
+/**
+ * Subscribe again before it expires.
+ * @example {"subscription_id":"9f86d081884c7d659a2feaa0c55ad015","expires_at":"2026-12-22T09:00:00.000Z"}
+ */
+export interface PushSubscription {
+  subscription_id: string;
+  expires_at: string;
+}
+
+/**
+ * As `PushSubscription.toJSON()` of a browser, without `expirationTime`.
+ * @example {"endpoint":"https://push.example.com/p/4f2c","keys":{"p256dh":"BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4","auth":"BTBZMqHH6r4Tts7J_aSIgg"}}
+ */
+export interface PushSubscriptionRequest {
+  /** @maxLength 2000 */
+  endpoint: string;
+  keys: {
+    /** @maxLength 200 */
+    p256dh: string;
+    /** @maxLength 100 */
+    auth: string;
+  };
 }
 
 export interface Vacation {
@@ -4160,10 +4207,10 @@ export namespace V1 {
   }
 
   /**
-   * No description
+   * @description Up to 1,000 message_ids are changed in one transaction. With a query, a request changes about 1,000 of the messages that it finds, newest first, and never those that arrived after the first request. Repeat it with next_cursor.
    * @tags mail
    * @name UpdateMessages
-   * @summary Apply the same change to up to 1,000 messages, in one transaction
+   * @summary Apply the same change to many messages
    * @request POST:/v1/messages/batch
    * @secure
    */
@@ -4715,6 +4762,57 @@ export namespace V1 {
     export type RequestBody = never;
     export type RequestHeaders = {};
     export type ResponseBody = string;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name GetPushKey
+   * @summary Read the key with which pushes are signed
+   * @request GET:/v1/push-key
+   * @secure
+   */
+  export namespace GetPushKey {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = PushKey;
+  }
+
+  /**
+   * @description The same endpoint again prolongs its subscription.
+   * @tags mail
+   * @name SubscribeToPush
+   * @summary Tell a browser of new mail
+   * @request POST:/v1/push-subscriptions
+   * @secure
+   */
+  export namespace SubscribeToPush {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = PushSubscriptionRequest;
+    export type RequestHeaders = {};
+    export type ResponseBody = PushSubscription;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name UnsubscribeFromPush
+   * @summary Stop telling a browser of new mail
+   * @request DELETE:/v1/push-subscriptions/{subscription_id}
+   * @secure
+   */
+  export namespace UnsubscribeFromPush {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      subscriptionId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
   }
 
   /**

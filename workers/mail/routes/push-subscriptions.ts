@@ -62,8 +62,11 @@ export function addPushSubscriptions(api: OpenAPIHono<JsonApiEnv>): void {
       operationId: 'subscribeToPush',
       summary: 'Tell a browser of new mail',
       description: 'The same endpoint again prolongs its subscription.',
-      request: { body: jsonBody(requestSchema) },
-      responses: { 201: jsonContent(answerSchema, 'The subscription'), ...problemResponses(400, 401, 403, 404, 409, 503) },
+      request: jsonBody(requestSchema),
+      responses: {
+        201: jsonContent(answerSchema, 'The subscription'),
+        ...problemResponses(400, 401, 403, 404, 409, 503),
+      },
     }),
     async (c) => {
       const own = await openOwnMailbox(c);
