@@ -3,14 +3,14 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { registerUser } from '../support/mail.ts';
 import { startServer, type TestServer } from '../support/server.ts';
-import { eventually, hasChromium, launchChromium } from './chromium.ts';
+import { eventually, hasChromium, launchWholeChromium } from './chromium.ts';
 import { awaitCount, deliver, letter, row, signIn } from './mail-page.ts';
 
 describe.skipIf(!hasChromium)('a push of new mail', () => {
   let server: TestServer;
   let browser: Browser;
   beforeAll(async () => {
-    [server, browser] = await Promise.all([startServer({ vars: { REGISTRATION: 'open' } }), launchChromium()]);
+    [server, browser] = await Promise.all([startServer({ vars: { REGISTRATION: 'open' } }), launchWholeChromium()]);
   });
   afterAll(async () => {
     await browser?.close();

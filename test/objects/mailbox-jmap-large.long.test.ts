@@ -55,7 +55,7 @@ function makeMessage(n: number, random: () => number) {
 }
 
 /** A page of 50 and what is tested to find it. */
-const PAGE = 5_000;
+const PAGE = 1_000;
 /** One walk over all messages: no index has the answer. */
 const WALK = 3 * MESSAGES;
 
