@@ -197,6 +197,7 @@ const STORAGE: readonly Operation[] = [
 
 interface Person {
   readonly email: string;
+  readonly userId: string;
   readonly token: string;
   readonly inbox: string;
 }
@@ -209,12 +210,12 @@ async function makePerson(globe: Globe, mails: number): Promise<Person> {
   const email = `${name}@example.test`;
   const body = JSON.stringify({ email, password: 'correct horse battery', name });
   const { text } = await globe.send(FROM, { method: 'POST', path: '/v1/auth/register', headers: JSON_TYPE, body });
-  const { token } = JSON.parse(text);
+  const { token, user } = JSON.parse(text);
   for (const at of times(mails, (each) => each)) await receive(globe, email, `seed ${at}`);
   await globe.settle();
   const folders = JSON.parse((await globe.send(FROM, { method: 'GET', path: '/v1/folders', as: token })).text);
   const inbox = folders.find((folder: { role: string }) => folder.role === 'inbox').id;
-  return { email, token, inbox };
+  return { email, userId: user.user_id, token, inbox };
 }
 
 const WORDS = Array.from({ length: 80 }, (_, at) => `word${at}`).join(' ');
@@ -258,10 +259,42 @@ const mailRead = (operation: string, toCall: (person: Person, id: string) => Cal
   },
 });
 
+const JMAP = ['core', 'mail'].map((name) => `urn:ietf:params:jmap:${name}`);
+const LIST_PROPERTIES = [
+  'threadId',
+  'mailboxIds',
+  'keywords',
+  'from',
+  'subject',
+  'receivedAt',
+  'hasAttachment',
+  'preview',
+];
+/** Mailboxes, and the newest messages of the inbox by a reference to the query before: one request. */
+const firstScreen = ({ userId: accountId, token, inbox }: Person): Call => ({
+  method: 'POST',
+  path: '/v1/jmap/api',
+  as: token,
+  headers: JSON_TYPE,
+  body: JSON.stringify({
+    using: JMAP,
+    methodCalls: [
+      ['Mailbox/get', { accountId }, 'a'],
+      ['Email/query', { accountId, filter: { inMailbox: inbox }, collapseThreads: true, limit: 50 }, 'b'],
+      [
+        'Email/get',
+        { accountId, '#ids': { resultOf: 'b', name: 'Email/query', path: '/ids' }, properties: LIST_PROPERTIES },
+        'c',
+      ],
+    ],
+  }),
+});
+
 const MAIL: readonly Operation[] = [
   mailRead('mail-list', ({ token, inbox }) => ({ method: 'GET', path: `/v1/folders/${inbox}/messages`, as: token })),
   mailRead('mail-open', ({ token }, id) => ({ method: 'GET', path: `/v1/messages/${id}`, as: token })),
   mailRead('mail-search', ({ token }) => ({ method: 'GET', path: '/v1/messages', query: { q: 'word7' }, as: token })),
+  mailRead('jmap-first-screen', firstScreen),
   {
     operation: 'mail-in',
     from: 'iad',

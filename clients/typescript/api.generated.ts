@@ -801,6 +801,8 @@ export interface Change {
   thread?: "began" | "ended";
   identity_id?: string;
   submission_id?: string;
+  /** The message came by mail into a folder other than Junk and Trash. */
+  is_delivered?: true;
   is_read?: boolean;
   is_flagged?: boolean;
   is_answered?: boolean;
@@ -1237,6 +1239,35 @@ export interface ImportReport {
     offset: number;
     size_bytes: number;
   }[];
+}
+
+/** The key for `PushManager.subscribe` (VAPID, RFC 8292), in base64url. */
+export interface PushKey {
+  application_server_key: string;
+}
+
+/**
+ * Subscribe again before it expires.
+ * @example {"subscription_id":"9f86d081884c7d659a2feaa0c55ad015","expires_at":"2026-12-22T09:00:00.000Z"}
+ */
+export interface PushSubscription {
+  subscription_id: string;
+  expires_at: string;
+}
+
+/**
+ * As `PushSubscription.toJSON()` of a browser, without `expirationTime`.
+ * @example {"endpoint":"https://push.example.com/p/4f2c","keys":{"p256dh":"BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4","auth":"BTBZMqHH6r4Tts7J_aSIgg"}}
+ */
+export interface PushSubscriptionRequest {
+  /** @maxLength 2000 */
+  endpoint: string;
+  keys: {
+    /** @maxLength 200 */
+    p256dh: string;
+    /** @maxLength 100 */
+    auth: string;
+  };
 }
 
 export interface Vacation {
@@ -4759,6 +4790,57 @@ export namespace V1 {
     export type RequestBody = never;
     export type RequestHeaders = {};
     export type ResponseBody = string;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name GetPushKey
+   * @summary Read the key with which pushes are signed
+   * @request GET:/v1/push-key
+   * @secure
+   */
+  export namespace GetPushKey {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = PushKey;
+  }
+
+  /**
+   * @description The same endpoint again prolongs its subscription.
+   * @tags mail
+   * @name SubscribeToPush
+   * @summary Tell a browser of new mail
+   * @request POST:/v1/push-subscriptions
+   * @secure
+   */
+  export namespace SubscribeToPush {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = PushSubscriptionRequest;
+    export type RequestHeaders = {};
+    export type ResponseBody = PushSubscription;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name UnsubscribeFromPush
+   * @summary Stop telling a browser of new mail
+   * @request DELETE:/v1/push-subscriptions/{subscription_id}
+   * @secure
+   */
+  export namespace UnsubscribeFromPush {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      subscriptionId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
   }
 
   /**

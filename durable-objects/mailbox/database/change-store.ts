@@ -35,6 +35,8 @@ export interface Change {
   readonly left_thread_id?: string;
   readonly identity_id?: string;
   readonly submission_id?: string;
+  /** Set if the message came by mail into a folder other than Junk and Trash. */
+  readonly is_delivered?: true;
   readonly is_read?: boolean;
   readonly is_flagged?: boolean;
   readonly is_answered?: boolean;

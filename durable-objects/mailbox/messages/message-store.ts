@@ -195,6 +195,7 @@ export function insertMessage(sql: SqlStorage, message: NewMessage, now: number)
       labels: listLabels(sql, position),
       ...(folders.length > 1 ? { folder_ids: folders.map(({ folder_id }) => folder_id) } : {}),
       ...(thread === position ? { thread: 'began' } : {}),
+      ...(message.isAccepted && !hidden ? { is_delivered: true } : {}),
     },
     now,
   );

@@ -36,6 +36,10 @@ const changeSchema = z
     }),
     identity_id: z.string().optional(),
     submission_id: z.string().optional(),
+    is_delivered: z
+      .literal(true)
+      .optional()
+      .openapi({ description: 'The message came by mail into a folder other than Junk and Trash.' }),
     is_read: z.boolean().optional(),
     is_flagged: z.boolean().optional(),
     is_answered: z.boolean().optional(),

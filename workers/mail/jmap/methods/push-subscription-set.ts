@@ -60,7 +60,7 @@ async function create(call: Call, object: Arguments): Promise<Result<Arguments, 
   const expiresAt = limitAge(call, expires);
   const id = randomUUID();
   const code = randomBytes(24).toString('base64url');
-  const subscription = { id, deviceClientId, url, keys, types, expiresAt, code };
+  const subscription = { id, deviceClientId, url, keys, types, expiresAt, code, isVerified: false };
   const made = await call.ask((mailbox) => mailbox.insertPushSubscription(call.user.credentialId, subscription));
   if (!made.ok) return err({ type: made.error.code === 'too_many' ? 'overQuota' : 'serverFail' });
   return ok({ id, ...(keys === null ? { keys } : {}), expires: toUtcDate(expiresAt) });
