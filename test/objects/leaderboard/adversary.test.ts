@@ -197,7 +197,7 @@ describe('viewers', () => {
     };
     await until(1);
     const season = new Date().toISOString().slice(0, 7);
-    for (let sleep = 1; sleep <= 3; sleep++) {
+    for (let sleep = 1; sleep <= 2; sleep++) {
       // Pushes have to finish before the object may hibernate.
       await new Promise((resolve) => setTimeout(resolve, 300));
       await evictDurableObject(seasonStub(env, season));
@@ -205,7 +205,7 @@ describe('viewers', () => {
       await writeScores(env, [win('bea', 10)]);
       await until(1 + sleep);
     }
-    expect(messages).toEqual([['ada:5'], ['bea:10', 'ada:5'], ['bea:20', 'ada:5'], ['bea:30', 'ada:5']]);
+    expect(messages).toEqual([['ada:5'], ['bea:10', 'ada:5'], ['bea:20', 'ada:5']]);
     socket.close();
   });
 });
