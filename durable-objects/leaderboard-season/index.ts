@@ -99,6 +99,11 @@ export class LeaderboardSeason extends DurableObject<Env> {
     return { asOf, above: scores.map((score) => merged.countAbove(score, shards).above) };
   }
 
+  /** The range of scores to search for the first player of a rank: `MergedCounts.findRank`. */
+  async findRank(address: SeasonAddress, rank: number): Promise<{ low: number; high: number } | null> {
+    return (await this.#refresh(address)).merged.findRank(rank);
+  }
+
   /** Reloads the counts of a shard after a player was erased, also in the snapshot. @throws if it does not answer. */
   async reload(address: SeasonAddress, shard: number): Promise<void> {
     const { counts, feed } = this.#open(address);

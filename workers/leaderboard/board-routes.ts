@@ -1,7 +1,7 @@
 /** Boards: operators create, change and delete them. Everyone may list and read the public ones. */
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
 import type { Context, Next } from 'hono';
-import { requireOperator } from '../identity/index.ts';
+import { requireOperator, requireOperatorOrScope } from '../identity/index.ts';
 import { recordAudit } from '../shared/audit.ts';
 import { createClock } from '../shared/clock.ts';
 import {
@@ -130,12 +130,12 @@ async function putBoard(env: Env, wanted: BoardRow): Promise<Result<BoardRow, Le
   return isSame ? ok(written) : err({ kind: 'board_rules_fixed' });
 }
 
-/** Middleware of the paths of a board: a board that is not public is read by operators only. */
+/** Middleware of the paths of a board: a board that is not public needs an operator or a token with its scope. */
 export async function admitReader(c: Context<JsonApiEnv>, next: Next) {
   const isRead = c.req.method === 'GET' || c.req.method === 'HEAD';
   const board = isRead ? await findBoard(c.env, boardOf(c)) : null;
   if (board === null || board.isPublic) return next();
-  const caller = await requireOperator(c);
+  const caller = await requireOperatorOrScope(c, `board:${board.board}:read`);
   return caller.ok ? next() : sendProblem(c, caller.error);
 }
 

@@ -135,6 +135,14 @@ export const listQuerySchemaOf = (season: SeasonSchema) =>
       .pipe(z.array(userIdSchema).min(1).max(100))
       .optional()
       .openapi({ type: 'string', description: 'Up to 100 ids, separated by commas. Not with limit or cursor' }),
+    among: z.literal('1').optional().openapi({ description: 'With `user_ids`: ranks are those among these players' }),
+    from_rank: z.coerce
+      .number()
+      .int()
+      .min(1)
+      .max(Number.MAX_SAFE_INTEGER)
+      .optional()
+      .openapi({ description: 'Starts at the first player whose rank is not better. Not with cursor or user_ids' }),
     exact: exactSchema,
     min_as_of: minAsOfSchema,
   });

@@ -24,7 +24,7 @@ import {
   userIdSchema,
 } from './contract.ts';
 import { readSeason } from './domain/season-name.ts';
-import { compareStandings } from './domain/standing.ts';
+import { compareStandings, rankRun } from './domain/standing.ts';
 import { readCursor, toEntryJson, toListJson } from './domain/standings-json.ts';
 import { toProblem } from './errors.ts';
 import { boardOf, type Mount } from './mounts.ts';
@@ -32,7 +32,11 @@ import { regionOf, UnavailableError, viewStub, within } from './objects.ts';
 import type { Season } from './seasons.ts';
 import { openStandings } from './standings-opening.ts';
 
-const ONLY_THE_TOP_IS_LIVE = problem(400, 'invalid_request', 'Only the top list is live. Omit cursor and user_ids.');
+const ONLY_THE_TOP_IS_LIVE = problem(
+  400,
+  'invalid_request',
+  'Only the top list is live. Omit cursor, from_rank and user_ids.',
+);
 
 /** Time to open a stream. */
 const OPEN_MS = 3_000;
@@ -41,6 +45,8 @@ const CLOCKS_APART_MS = 1_000;
 const FUTURE_TIME = problem(400, 'invalid_request', 'min_as_of is in the future.');
 /** 10,000 viewers each. */
 const VIEWS_PER_REGION_MAX = 16;
+const ONE_START = problem(400, 'invalid_request', 'Send one of cursor, from_rank and user_ids.');
+const AMONG_WHOM = problem(400, 'invalid_request', 'among needs user_ids.');
 const NO_PAGE_OF_IDS = problem(400, 'invalid_request', 'user_ids has no pages. Omit limit and cursor.');
 const TOO_MANY_VIEWERS = problem(
   429,
@@ -67,11 +73,14 @@ export function addStandings(api: OpenAPIHono<JsonApiEnv>, mount: Mount): void {
     if (userIds !== undefined && (cursor ?? query.limit) !== undefined) {
       return sendProblem(c, NO_PAGE_OF_IDS);
     }
+    const { from_rank: fromRank, among } = query;
+    if (fromRank !== undefined && (cursor ?? userIds) !== undefined) return sendProblem(c, ONE_START);
+    if (among !== undefined && userIds === undefined) return sendProblem(c, AMONG_WHOM);
     const after = cursor === undefined ? null : readCursor(cursor);
     if (cursor !== undefined && (after === null || (name !== undefined && name !== after.season))) {
       return sendProblem(c, INVALID_CURSOR);
     }
-    if (isLive(c) && (after ?? userIds)) return sendProblem(c, ONLY_THE_TOP_IS_LIVE);
+    if (isLive(c) && (after ?? userIds ?? fromRank)) return sendProblem(c, ONLY_THE_TOP_IS_LIVE);
     if (!(await reachTime(c.env, minAsOf))) return sendProblem(c, FUTURE_TIME);
     const opened = await openStandings(c.env, name ?? after?.season, readRegion(c), boardOf(c));
     if (!opened.ok) return sendProblem(c, toProblem(opened.error));
@@ -81,9 +90,11 @@ export function addStandings(api: OpenAPIHono<JsonApiEnv>, mount: Mount): void {
       const { entries, players, asOf } = await reader.standings(userIds, exact === '1', minAsOf);
       checkAge(season, asOf, minAsOf);
       const found = entries.filter((entry) => entry !== null).sort(compareStandings);
-      return c.json(toListJson(season.season, { entries: found, players, asOf, next: null }), 200);
+      const entriesShown = among === '1' ? rankRun(found, 0, 1) : found;
+      return c.json(toListJson(season.season, { entries: entriesShown, players, asOf, next: null }), 200);
     }
-    const page = await reader.page(after?.key ?? null, limit, exact === '1', minAsOf);
+    const start = fromRank === undefined || fromRank === 1 ? null : await reader.keyAtRank(fromRank);
+    const page = await reader.page(after?.key ?? start, limit, exact === '1', minAsOf);
     checkAge(season, page.asOf, minAsOf);
     return c.json(toListJson(season.season, page), 200);
   });

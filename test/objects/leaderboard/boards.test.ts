@@ -1,6 +1,7 @@
 /** Boards of every sort and operator against an oracle, with crashes of objects, period ends, archives and deletion. */
 import { createExecutionContext, env, runInDurableObject, waitOnExecutionContext } from 'cloudflare:test';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createIdentityApi } from '../../../workers/identity/iam/index.ts';
 import { shardOf } from '../../../workers/leaderboard/domain/shard-map.ts';
 import { leaderboardApi, runLeaderboardSchedule } from '../../../workers/leaderboard/index.ts';
 import { seasonStub, shardStub } from '../../../workers/leaderboard/objects.ts';
@@ -10,6 +11,7 @@ import { findSeason } from '../../../workers/leaderboard/seasons.ts';
 import { announceSeed, createRandom } from '../../unit/leaderboard/random.ts';
 
 const SHARDS = 3;
+const tokensApi = createIdentityApi([]);
 type Sort = 'desc' | 'asc';
 type Operator = 'sum' | 'best' | 'last';
 
@@ -110,6 +112,13 @@ async function expectBoard(board: string, season: string, oracle: Oracle): Promi
   const ids = [list.at(-1), list[0]].map((entry) => entry?.user_id).join();
   const some = await call('GET', `${base}/scores?exact=1&user_ids=${ids}&season=${season}`);
   expect(some.body.data.map(toEntry)).toEqual([list[0], list.at(-1)]);
+  const among = await call('GET', `${base}/scores?exact=1&user_ids=${ids}&among=1&season=${season}`);
+  const [best, last] = [list[0], list.at(-1)] as [Entry, Entry];
+  expect(among.body.data.map(toEntry)).toEqual([best, { ...last, rank: last.score === best.score ? 1 : 2 }]);
+  for (let rank = 1; rank <= list.length + 1; rank++) {
+    const { body } = await call('GET', `${base}/scores?exact=1&limit=3&from_rank=${rank}&season=${season}`);
+    expect([rank, body.data.map(toEntry)]).toEqual([rank, list.filter((entry) => entry.rank >= rank).slice(0, 3)]);
+  }
   const { data: ranges } = (await call('GET', `${base}/seasons/${season}/distribution?limit=5`)).body;
   for (const { from, to, players } of ranges) {
     expect([from, players]).toEqual([from, list.filter(({ score }) => from <= score && score <= to).length]);
@@ -264,7 +273,7 @@ describe('a board', () => {
     expect((await call('PUT', `/v1/boards/${board}`, rules, false)).status).toBe(401);
   });
 
-  it('that is not public is listed and read by operators only', async () => {
+  it('that is not public is listed for operators, and read by them and with its scope', async () => {
     const [open, hidden] = [await makeBoard({}), await makeBoard({ public: false })];
     await post(hidden, 'ada', 5);
     const names = async (isOperator: boolean) =>
@@ -278,6 +287,28 @@ describe('a board', () => {
       expect([path, (await call('GET', `/v1/boards/${hidden}/${path}`, undefined, false)).status]).toEqual([path, 401]);
       expect([path, (await call('GET', `/v1/boards/${hidden}/${path}`)).status]).toEqual([path, 200]);
     }
+    const mint = (scope: string) =>
+      tokensApi.request(
+        '/v1/iam/tokens',
+        {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', authorization: 'Bearer root-of-tests' },
+          body: JSON.stringify({ name: 'reader', scopes: [scope] }),
+        },
+        env,
+        createExecutionContext(),
+      );
+    expect((await mint('board:UPPER:read')).status).toBe(400);
+    const read = async (scope: string, path: string) => {
+      const { token } = await (await mint(scope)).json<{ token: string }>();
+      const headers = { authorization: `Bearer ${token}` };
+      return (await leaderboardApi.request(path, { headers }, env, createExecutionContext())).status;
+    };
+    const path = `/v1/boards/${hidden}/scores`;
+    expect(await read(`board:${hidden}:read`, path)).toBe(200);
+    expect(await read(`board:${open}:read`, path)).toBe(403);
+    expect(await read('scores:write', path)).toBe(403);
+    expect(await read(`board:${hidden}:read`, `/v1/boards/${hidden}/seasons/2047-03-10/export`)).toBe(403);
   });
 
   it('that was deleted is unknown, is erased by cron, and can be created again without its scores', async () => {

@@ -133,5 +133,9 @@ export const SKIP_MS = 1_000;
 export const REFRESH_MS = 300;
 /** Sorts before every player. */
 export const LIST_START: StandingKey = { score: Number.MAX_SAFE_INTEGER, reached: 0, userId: '' };
+/** Sorts after every player. */
+export const LIST_END: StandingKey = { score: -1, reached: 0, userId: '' };
+/** Sorts before all players with a score, and after those with a higher one. */
+export const startOf = (score: number): StandingKey => ({ score, reached: 0, userId: '' });
 /** Event ids are kept for 48 hours, with a margin. */
 export const EVENT_RETENTION_MS = 49 * 3_600_000;
