@@ -94,6 +94,7 @@ export interface Token {
     | "mail"
     | "inbound"
     | "admin"
+    | string
   )[];
   created_at: string;
   expires_at: string | null;
@@ -2115,6 +2116,7 @@ export namespace V1 {
         | "mail"
         | "inbound"
         | "admin"
+        | string
       )[];
       /** @format date-time */
       expires_at?: string;
@@ -2730,6 +2732,14 @@ export namespace V1 {
       season?: string;
       /** Up to 100 ids, separated by commas. Not with limit or cursor */
       user_ids?: string;
+      /** With `user_ids`: ranks are those among these players */
+      among?: "1";
+      /**
+       * Starts at the first player whose rank is not better. Not with cursor or user_ids
+       * @min 1
+       * @max 9007199254740991
+       */
+      from_rank?: number;
       /** Asks every shard: the answer is as of now, or 503 */
       exact?: "1";
       /**
@@ -3082,6 +3092,14 @@ export namespace V1 {
       season?: string;
       /** Up to 100 ids, separated by commas. Not with limit or cursor */
       user_ids?: string;
+      /** With `user_ids`: ranks are those among these players */
+      among?: "1";
+      /**
+       * Starts at the first player whose rank is not better. Not with cursor or user_ids
+       * @min 1
+       * @max 9007199254740991
+       */
+      from_rank?: number;
       /** Asks every shard: the answer is as of now, or 503 */
       exact?: "1";
       /**
