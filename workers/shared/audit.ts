@@ -32,6 +32,8 @@ export const AUDIT_ACTIONS = [
   'address.create',
   'address.delete',
   'audit.prune',
+  'board.delete',
+  'board.put',
   'bucket.lifecycle',
   'bucket.restore',
   'bucket.take_down',
@@ -98,6 +100,7 @@ export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 export const TARGET_TYPES = [
   'access_key',
   'audit',
+  'board',
   'bucket',
   'collector',
   'domain',

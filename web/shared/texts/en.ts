@@ -162,6 +162,10 @@ export const en: Texts = {
     taken_over: 'Another request took over this move.',
     under_way: 'This is already running.',
     // Leaderboard
+    unknown_board: 'This board does not exist.',
+    board_rules_fixed: 'Sort, operator and period of a board cannot change.',
+    board_being_deleted: 'The old board of this name is being deleted. Try again in some minutes.',
+    too_many_boards: 'There are too many boards. Delete one first.',
     unknown_player: 'This player has no score in this season.',
     unknown_season: 'This season does not exist.',
     event_conflict: 'This event was counted before with other points.',
