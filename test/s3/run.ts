@@ -90,7 +90,7 @@ function runCases(configuration: string, ids: readonly string[]): Map<string, st
   return outcomes;
 }
 
-const server = await startServer({ vars: {} });
+const server = await startServer({ vars: { LIFECYCLE_DAY_SECONDS: String(DAY_SECONDS) } });
 let isEnough = true;
 try {
   const configuration = await writeConfiguration(server);

@@ -79,6 +79,7 @@ export const IMPLEMENTED: Readonly<Record<string, S3Action>> = {
   DeleteBucket: 'DeleteBucket',
   DeleteBucketCors: 'DeleteBucketCors',
   DeleteBucketEncryption: 'DeleteBucketEncryption',
+  DeleteBucketLifecycle: 'DeleteBucketLifecycle',
   DeleteBucketOwnershipControls: 'DeleteBucketOwnershipControls',
   DeleteBucketPolicy: 'DeleteBucketPolicy',
   DeleteBucketTagging: 'DeleteBucketTagging',
@@ -89,6 +90,7 @@ export const IMPLEMENTED: Readonly<Record<string, S3Action>> = {
   GetBucketAcl: 'GetBucketAcl',
   GetBucketCors: 'GetBucketCors',
   GetBucketEncryption: 'GetBucketEncryption',
+  GetBucketLifecycleConfiguration: 'GetBucketLifecycleConfiguration',
   GetBucketLocation: 'GetBucketLocation',
   GetBucketOwnershipControls: 'GetBucketOwnershipControls',
   GetBucketPolicy: 'GetBucketPolicy',
@@ -116,6 +118,7 @@ export const IMPLEMENTED: Readonly<Record<string, S3Action>> = {
   PutBucketAcl: 'PutBucketAcl',
   PutBucketCors: 'PutBucketCors',
   PutBucketEncryption: 'PutBucketEncryption',
+  PutBucketLifecycleConfiguration: 'PutBucketLifecycleConfiguration',
   PutBucketOwnershipControls: 'PutBucketOwnershipControls',
   PutBucketPolicy: 'PutBucketPolicy',
   PutBucketTagging: 'PutBucketTagging',
@@ -133,7 +136,6 @@ export const IMPLEMENTED: Readonly<Record<string, S3Action>> = {
 
 /** Commands on configurations that are never set, with the answer: a status or an error code. */
 export const UNSET: Readonly<Record<string, number | string>> = {
-  DeleteBucketLifecycle: 204,
   DeleteBucketMetadataConfiguration: 'MetadataConfigurationNotFound',
   DeleteBucketReplication: 204,
   DeleteBucketWebsite: 204,
@@ -142,7 +144,6 @@ export const UNSET: Readonly<Record<string, number | string>> = {
   GetBucketAnalyticsConfiguration: 'NoSuchConfiguration',
   GetBucketIntelligentTieringConfiguration: 'NoSuchConfiguration',
   GetBucketInventoryConfiguration: 'NoSuchConfiguration',
-  GetBucketLifecycleConfiguration: 'NoSuchLifecycleConfiguration',
   GetBucketLogging: 200,
   GetBucketMetadataConfiguration: 'MetadataConfigurationNotFound',
   GetBucketMetadataTableConfiguration: 'MetadataConfigurationNotFound',
@@ -161,11 +162,6 @@ export const UNSET: Readonly<Record<string, number | string>> = {
 export const UNSET_WRITES: Readonly<Record<string, CommandInput>> = {
   PutBucketAbac: { AbacStatus: { Status: 'Enabled' } },
   PutBucketAccelerateConfiguration: { AccelerateConfiguration: { Status: 'Enabled' } },
-  PutBucketLifecycleConfiguration: {
-    LifecycleConfiguration: {
-      Rules: [{ ID: 'r', Status: 'Enabled', Filter: { Prefix: '' }, Expiration: { Days: 1 } }],
-    },
-  },
   PutBucketLogging: { BucketLoggingStatus: { LoggingEnabled: { TargetBucket: 'b', TargetPrefix: 'p' } } },
   PutBucketNotificationConfiguration: {
     NotificationConfiguration: {

@@ -32,7 +32,7 @@ export interface EngineLimits {
   readonly scrubCycleMs: number;
   /** A day of lifecycle rules. Tests shorten it. */
   readonly lifecycleDayMs: number;
-  /** Versions and uploads that lifecycle rules examine in one statement. Each takes up to 6 KB in the batch that deletes it. */
+  /** Versions and uploads that lifecycle rules examine in one statement. Each takes up to 18 KB of the batch that deletes it. */
   readonly lifecyclePageRows: number;
   /** Rows that `fsck` and `stats` read in one statement. */
   readonly checkPageRows: number;
@@ -62,7 +62,7 @@ export const DEFAULT_LIMITS: EngineLimits = {
   volumeLiveShareMin: 0.7,
   scrubCycleMs: 30 * 86_400_000,
   lifecycleDayMs: 86_400_000,
-  lifecyclePageRows: 250,
+  lifecyclePageRows: 100,
   checkPageRows: 20_000,
   databaseTimeoutMs: 15_000,
   locationTimeoutMs: 20_000,
