@@ -92,6 +92,7 @@ export const IMPLEMENTED: Readonly<Record<string, S3Action>> = {
   GetBucketEncryption: 'GetBucketEncryption',
   GetBucketLifecycleConfiguration: 'GetBucketLifecycleConfiguration',
   GetBucketLocation: 'GetBucketLocation',
+  GetBucketNotificationConfiguration: 'GetBucketNotificationConfiguration',
   GetBucketOwnershipControls: 'GetBucketOwnershipControls',
   GetBucketPolicy: 'GetBucketPolicy',
   GetBucketPolicyStatus: 'GetBucketPolicyStatus',
@@ -119,6 +120,7 @@ export const IMPLEMENTED: Readonly<Record<string, S3Action>> = {
   PutBucketCors: 'PutBucketCors',
   PutBucketEncryption: 'PutBucketEncryption',
   PutBucketLifecycleConfiguration: 'PutBucketLifecycleConfiguration',
+  PutBucketNotificationConfiguration: 'PutBucketNotificationConfiguration',
   PutBucketOwnershipControls: 'PutBucketOwnershipControls',
   PutBucketPolicy: 'PutBucketPolicy',
   PutBucketTagging: 'PutBucketTagging',
@@ -148,7 +150,6 @@ export const UNSET: Readonly<Record<string, number | string>> = {
   GetBucketMetadataConfiguration: 'MetadataConfigurationNotFound',
   GetBucketMetadataTableConfiguration: 'MetadataConfigurationNotFound',
   GetBucketMetricsConfiguration: 'NoSuchConfiguration',
-  GetBucketNotificationConfiguration: 200,
   GetBucketReplication: 'ReplicationConfigurationNotFoundError',
   GetBucketRequestPayment: 200,
   GetBucketWebsite: 'NoSuchWebsiteConfiguration',
@@ -163,11 +164,6 @@ export const UNSET_WRITES: Readonly<Record<string, CommandInput>> = {
   PutBucketAbac: { AbacStatus: { Status: 'Enabled' } },
   PutBucketAccelerateConfiguration: { AccelerateConfiguration: { Status: 'Enabled' } },
   PutBucketLogging: { BucketLoggingStatus: { LoggingEnabled: { TargetBucket: 'b', TargetPrefix: 'p' } } },
-  PutBucketNotificationConfiguration: {
-    NotificationConfiguration: {
-      QueueConfigurations: [{ QueueArn: 'arn:aws:sqs:::q', Events: ['s3:ObjectCreated:*'] }],
-    },
-  },
   PutBucketReplication: {
     ReplicationConfiguration: { Role: 'r', Rules: [{ Status: 'Enabled', Destination: { Bucket: 'arn:aws:s3:::b' } }] },
   },

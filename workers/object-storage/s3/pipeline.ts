@@ -23,6 +23,7 @@ import type { Source } from '../../shared/replica.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
 import { MisconfiguredError, settingsOf } from '../../shared/settings.ts';
 import { type S3Failure, s3Failure } from '../domain/failure.ts';
+import type { Origin } from '../engine/model/context.ts';
 import type { Bucket, Engine, PendingRead, StoredVersion, Unproven } from '../engine/model/contract.ts';
 import { mayAccess } from './access/authorise.ts';
 import { isTakenDown } from './access/bucket-configuration.ts';
@@ -41,6 +42,8 @@ import { answerS3Control } from './protocol/s3-control.ts';
 export interface Wire {
   readonly env: Env;
   readonly engine: Engine;
+  /** Known to the engine. */
+  readonly origin: Origin;
   readonly now: number;
   readonly requestId: string;
   /** Keeps the request alive for work after the answer. */
@@ -172,8 +175,9 @@ async function admit(
   caller: Caller,
   { sent, request }: Call,
   credentials: S3Credentials,
-  { env, engine, now, requestId, waitUntil }: Wire,
+  { env, engine, origin, now, requestId, waitUntil }: Wire,
 ): Promise<Result<ServiceContext, S3Failure>> {
+  origin.principalId = caller.principal?.userId ?? null;
   recordUse(env, caller.principal, now, waitUntil);
   const admitted = await admitCaller(env, caller, sent.headers);
   if (!admitted.ok) return admitted;
@@ -187,6 +191,7 @@ async function admit(
     async authenticateForm(fields) {
       const result = await authenticateS3Form(fields, credentials, now);
       if (!result.ok) return err(toAuthFailure(result.error));
+      origin.principalId = result.value.principal?.userId ?? null;
       recordUse(env, result.value.principal, now, waitUntil);
       return result;
     },

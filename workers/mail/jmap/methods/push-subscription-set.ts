@@ -1,8 +1,9 @@
 /** `PushSubscription/set` (RFC 8620 §7.2.2). */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { z } from '@hono/zod-openapi';
+import { isOutsideUrl } from '../../../shared/outside-url.ts';
 import { err, ok, type Result } from '../../../shared/result.ts';
-import { isPushUrl } from '../../push/send-push.ts';
+import { settingsOf } from '../../../shared/settings.ts';
 import { areKeys } from '../../push/web-push.ts';
 import { toUtcDate } from '../objects/email.ts';
 import { setArguments, utcDateSchema } from '../protocol/arguments.ts';
@@ -55,7 +56,8 @@ async function create(call: Call, object: Arguments): Promise<Result<Arguments, 
   const parsed = newSchema.safeParse(object);
   if (!parsed.success) return err(toInvalid(parsed.error));
   const { deviceClientId, url, keys = null, types = null, expires } = parsed.data;
-  if (!isPushUrl(call.env, url)) return err(invalidProperties(['url'], 'An https address of a public host is needed.'));
+  if (!isOutsideUrl(url, settingsOf(call.env).LOCAL === '1'))
+    return err(invalidProperties(['url'], 'An https address of a public host is needed.'));
   const expiresAt = limitAge(call, expires);
   const id = randomUUID();
   const code = randomBytes(24).toString('base64url');

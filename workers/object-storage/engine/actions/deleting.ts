@@ -24,6 +24,7 @@ import {
 } from '../store/delete-store.ts';
 import { findNewest } from '../store/version-store.ts';
 import { BucketWaiter } from './commit.ts';
+import { hintEvents, toNewEvent } from './events.ts';
 
 const NOTHING: DeleteOutcome = { isMarker: false, versionId: null, isNull: false, existed: false };
 /** Items per batch: DeleteObjects of S3 has at most 1,000. */
@@ -92,6 +93,7 @@ async function deleteTogether(
       nowMs: context.now(),
     };
     const answer = await runBatch(context, database, deleteStatements(database, batch));
+    if (answer.ok && deletions.some(({ event }) => event)) hintEvents(context, shard);
     if (answer.ok) return toOutcomes(items, deletions, toRemoved(answer.value));
     const failure = answer.error;
     if (failure.kind === 'unknown' && ++unknowns <= UNKNOWN_MAX) {
@@ -148,15 +150,20 @@ const epochOf = (versionId: string): string => versionId.slice(15, 18) + version
 function toDeletion(context: EngineContext, bucket: Bucket, item: DeleteItem, above: string | null): Deletion {
   const isByName = item.versionId === undefined;
   const writesMarker = isByName && bucket.versioning !== 'never';
+  const markerId = writesMarker ? context.memory.mint.mint(context.now(), above) : null;
+  const cause = item.due ? 'LifecycleExpiration' : 'ObjectRemoved';
+  const kind = `${cause}:${writesMarker ? 'DeleteMarkerCreated' : 'Delete'}` as const;
+  const versionId = markerId ?? item.versionId;
   return {
     name: item.name,
     slot: slotOf(item.name),
     versionId: isByName || item.versionId === 'null' ? null : (item.versionId as string),
     removesNull: item.versionId === 'null' || (isByName && bucket.versioning !== 'enabled'),
-    markerId: writesMarker ? context.memory.mint.mint(context.now(), above) : null,
+    markerId,
     isNullMarker: bucket.versioning === 'suspended',
     bypassesGovernance: item.bypassesGovernance ?? false,
     due: item.due,
+    event: toNewEvent(context, bucket, kind, item.name, versionId === undefined ? {} : { versionId }),
   };
 }
 

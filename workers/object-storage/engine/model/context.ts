@@ -109,6 +109,22 @@ export interface EntryWriter {
   end(isWhole: boolean): void;
 }
 
+/** Who makes the changes of a request, for event notifications. `principalId` is set once the caller is known. */
+export interface Origin {
+  readonly requestId: string;
+  readonly sourceIp: string;
+  /** Null: no credential. */
+  principalId: string | null;
+}
+
+/** Destinations of event notifications. */
+export interface EventDestinations {
+  readonly queue: Queue | null;
+  readonly mayCall: (url: string) => boolean;
+  /** The secret that signs the webhooks of a bucket. */
+  readonly secretOf: (bucketId: string) => Uint8Array;
+}
+
 export interface EngineContext {
   readonly directory: D1Database;
   /** `OBJECTS_0`, `OBJECTS_1`, … */
@@ -116,6 +132,8 @@ export interface EngineContext {
   /** `BLOBS`, `BLOBS_2`, …; bit n of `locations` is the n-th. */
   readonly locations: readonly R2Bucket[];
   readonly tasks: Queue | null;
+  readonly events: EventDestinations;
+  readonly origin: Origin;
   /** The cache of the data centre. Null for work that must read the locations, and on a server without a cache. */
   readonly edge: EdgeBytes | null;
   readonly now: Clock;

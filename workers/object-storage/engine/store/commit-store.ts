@@ -10,6 +10,7 @@ import { orderBoundsOfSecond, toVersionOrder } from '../../domain/version-order.
 import type { WrittenBlob } from '../blobs/write-body.ts';
 import type { AuthorizationProof, Condition, StoredVersion, VersionFacts, Versioning } from '../model/contract.ts';
 import { IS_BEING_REBUILT, toHex } from './database.ts';
+import { insertEventsSql, type NewEvent } from './event-store.ts';
 import { removedSql } from './journal-store.ts';
 import { NEXT_ID } from './version-ids.ts';
 import { isCurrent } from './version-sql.ts';
@@ -31,6 +32,8 @@ export interface CommitRequest {
   readonly condition: Condition | undefined;
   readonly allLocations: number;
   readonly nowMs: number;
+  /** Null if the bucket notifies nobody of it. */
+  readonly event: NewEvent | null;
   readonly proof: Pick<AuthorizationProof<unknown>, 'generation' | 'identityGeneration'> | null;
   /** Further reasons to refuse, as SQL arms of a CASE. */
   readonly furtherGuards?: { readonly sql: string; readonly parameters: readonly unknown[] };
@@ -102,6 +105,11 @@ export function conditionGuards(
   return { sql: arms.join('\n'), parameters };
 }
 
+const INSERT_EVENT = insertEventsSql(
+  { key: '0', name: NAME, kind: '?5', facts: '?6' },
+  'bucket b WHERE b.bucket_id = ?1',
+);
+
 export function commitStatements(database: D1Database, request: CommitRequest): D1PreparedStatement[] {
   const { facts, data } = request;
   const head = [request.bucketId, facts.name, toVersionOrder(facts.versionId), request.slot];
@@ -112,6 +120,7 @@ export function commitStatements(database: D1Database, request: CommitRequest): 
     ...dataStatements(prepare, request),
     // A `null` version replaces the one before. It comes last, because it may be the source of a copy.
     ...(facts.isNull ? removeNullStatements(prepare, request.nowMs) : []),
+    ...(request.event ? [prepare(INSERT_EVENT, request.event.kind, JSON.stringify(request.event.facts))] : []),
   ];
 }
 

@@ -1,7 +1,8 @@
 /**
  * Deletes any number of names of one shard in one batch. Each item is JSON: `n` the name (hex), `o` the order of the
  * version to remove (hex), `r` 1 to remove the `null` version, `m` the order of the marker to write (hex), `mn` 1 for a
- * `null` marker, `d` what a lifecycle rule decided by.
+ * `null` marker, `d` what a lifecycle rule decided by, `e` the kind and facts
+ * of an event notification.
  *
  * A batch writes a receipt, and refuses to run if its receipt exists. It therefore takes effect once, however often it
  * is sent and however late it arrives.
@@ -13,6 +14,7 @@ import type { Condition, DueVersion, Unavailable, Versioning } from '../model/co
 import { bindNamed, bucketGuards, conditionGuards, guardSql, OLDEST_ORDER } from './commit-store.ts';
 import { nameHex, type Row, readRows, toHex } from './database.ts';
 import { isNotDue, toDueItem } from './due-sql.ts';
+import { insertEventsSql, type NewEvent } from './event-store.ts';
 import { changeSql, removedSql } from './journal-store.ts';
 import { isLocked } from './lock-sql.ts';
 import { NEXT_ID } from './version-ids.ts';
@@ -29,6 +31,7 @@ export interface Deletion {
   /** Removes what is retained in the mode GOVERNANCE too. */
   readonly bypassesGovernance: boolean;
   readonly due: DueVersion | undefined;
+  readonly event: NewEvent | null;
 }
 
 export interface DeleteBatch {
@@ -107,23 +110,26 @@ const ITEM =
  * Versions to remove: one by its order, or the `null` one. The bounds make this a seek even among thousands of
  * versions.
  */
-const DOOMED = `${ITEM}
-  AND (a.value->>'o' IS NOT NULL OR a.value->>'r' = 1)
+const OF_ITEM = `(a.value->>'o' IS NOT NULL OR a.value->>'r' = 1)
   AND v.ord >= COALESCE(unhex(a.value->>'o'), x'00') AND v.ord <= COALESCE(unhex(a.value->>'o'), x'ffffffffffffffffffffffffffffffffff')
   AND (a.value->>'o' IS NOT NULL OR v.is_null = 1)`;
+const DOOMED = `${ITEM} AND ${OF_ITEM}`;
 
 const toItems = (batch: DeleteBatch): string =>
   JSON.stringify(
-    batch.deletions.map(({ name, versionId, removesNull, markerId, isNullMarker, slot, bypassesGovernance, due }) => ({
-      n: nameHex(name),
-      s: slot,
-      o: versionId === null ? null : toVersionOrder(versionId),
-      r: removesNull ? 1 : 0,
-      m: markerId === null ? null : toVersionOrder(markerId),
-      mn: isNullMarker ? 1 : 0,
-      b: bypassesGovernance ? 1 : 0,
-      ...(due ? { d: toDueItem(due) } : {}),
-    })),
+    batch.deletions.map(
+      ({ name, versionId, removesNull, markerId, isNullMarker, slot, bypassesGovernance, due, event }) => ({
+        n: nameHex(name),
+        s: slot,
+        o: versionId === null ? null : toVersionOrder(versionId),
+        r: removesNull ? 1 : 0,
+        m: markerId === null ? null : toVersionOrder(markerId),
+        mn: isNullMarker ? 1 : 0,
+        b: bypassesGovernance ? 1 : 0,
+        ...(due ? { d: toDueItem(due) } : {}),
+        ...(event ? { e: [event.kind, JSON.stringify(event.facts)] } : {}),
+      }),
+    ),
   );
 
 /** Of these, the versions that Object Lock keeps. */
@@ -147,6 +153,13 @@ export async function findRefused(
   const rows = await readRows<{ item: number }>(context, query);
   return rows.ok ? ok(rows.value.map(({ item }) => item)) : rows;
 }
+
+/** A version that was not there has no event. */
+const INSERT_EVENTS = insertEventsSql(
+  { key: 'a.key', name: "unhex(a.value->>'n')", kind: "a.value->'e'->>0", facts: "a.value->'e'->>1" },
+  `json_each(?2) a CROSS JOIN bucket b WHERE b.bucket_id = ?1 AND a.value->'e' IS NOT NULL
+     AND (a.value->>'m' IS NOT NULL OR EXISTS (SELECT 1 FROM version v WHERE v.bucket = b.n AND v.name = unhex(a.value->>'n') AND ${OF_ITEM}))`,
+);
 
 export function deleteStatements(database: D1Database, batch: DeleteBatch): D1PreparedStatement[] {
   const items = toItems(batch);
@@ -179,6 +192,7 @@ export function deleteStatements(database: D1Database, batch: DeleteBatch): D1Pr
     both(`UPDATE bucket SET newest = d.ord FROM (SELECT min(v.ord) AS ord FROM ${DOOMED} AND a.value->>'m' IS NULL
         AND v.ord < ${OLDEST_ORDER} AND NOT EXISTS (SELECT 1 FROM version x WHERE x.bucket = v.bucket AND x.name = v.name AND x.ord < v.ord)) d
       WHERE bucket_id = ?1 AND d.ord IS NOT NULL AND (newest IS NULL OR newest > d.ord)`),
+    ...(batch.deletions.some(({ event }) => event) ? [both(INSERT_EVENTS)] : []),
     both(`DELETE FROM version WHERE id IN (SELECT v.id FROM ${DOOMED})`),
     both(`INSERT INTO version(id, bucket, name, ord, slot, is_null, is_marker, object_id, size, etag)
       SELECT ${NEXT_ID} + a.key, ${BUCKET_N}, unhex(a.value->>'n'), unhex(a.value->>'m'), a.value->>'s', a.value->>'mn', 1,
