@@ -1,14 +1,12 @@
 /**
  * Sends event notifications from the outbox of a shard: at least once, and those of one name in the order of its changes. A
  * run that dies sends its events again.
- *
- * Webhooks are signed as Standard Webhooks describes (https://www.standardwebhooks.com): HMAC-SHA256 over id, time and body.
  */
-import { createHmac } from 'node:crypto';
 import { logError } from '../../shared/log.ts';
 import { type EventRoute, toEventMessage } from '../domain/notifications.ts';
 import type { EngineContext } from '../engine/model/context.ts';
 import { type DueEvent, hasDueEvents, selectDueEvents, settleEvents } from '../engine/store/event-store.ts';
+import { signWebhook } from './webhook-signature.ts';
 
 const EVENTS_PER_RUN = 100;
 /** An invocation has six connections, and the database needs one. */
@@ -99,11 +97,4 @@ async function sendTo(
   });
   await response.body?.cancel();
   return response.ok;
-}
-
-/** @param id the same for every attempt, so that receivers recognise a repeated message. */
-export function signWebhook(secret: Uint8Array, id: string, nowMs: number, body: string): Record<string, string> {
-  const timestamp = String(Math.floor(nowMs / 1000));
-  const signature = createHmac('sha256', secret).update(`${id}.${timestamp}.${body}`).digest('base64');
-  return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': `v1,${signature}` };
 }
