@@ -171,6 +171,16 @@ CREATE TABLE `slot_move` (
 	PRIMARY KEY(`bucket_id`, `slot`)
 );
 --> statement-breakpoint
+CREATE TABLE `storage_quota` (
+	`kind` text NOT NULL,
+	`subject` text NOT NULL,
+	`bytes` integer,
+	`objects` integer,
+	`lease` integer NOT NULL,
+	`busy_until` integer NOT NULL,
+	PRIMARY KEY(`kind`, `subject`)
+);
+--> statement-breakpoint
 CREATE TABLE `season` (
 	`season` text PRIMARY KEY NOT NULL,
 	`shards` integer NOT NULL,

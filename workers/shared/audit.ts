@@ -71,6 +71,8 @@ export const AUDIT_ACTIONS = [
   'quarantine.delete',
   'quarantine.read',
   'quarantine.release',
+  'quota.delete',
+  'quota.set',
   'recovery_address.confirm',
   'recovery_address.delete',
   'recovery_codes.replace',

@@ -39,18 +39,20 @@ export async function deleteObjects(
   items: readonly DeleteItem[],
 ): Promise<readonly Outcome[]> {
   const outcomes: Outcome[] = items.map(() => ok(NOTHING));
-  // A batch has items of one shard without conditions of their own. It has a name more than once only by version.
+  // A batch has items of one shard without conditions of their own. Items of one name are different versions of it.
   const groups = new Map<string, number[]>();
-  const seen = new Map<string, { readonly round: number; readonly isByVersion: boolean }>();
+  const seen = new Map<string, { readonly number: number; readonly versionIds: Set<string> | null }>();
   for (const [index, item] of items.entries()) {
     if (item.versionId !== undefined && item.versionId !== 'null' && !isTimeuuid(item.versionId)) continue;
     const shard = bucket.placement.shards[slotOf(item.name)] ?? 0;
-    const isByVersion = item.versionId !== undefined && item.versionId !== 'null';
     const last = seen.get(item.name);
-    const round = last === undefined ? 0 : last.round + (last.isByVersion && isByVersion ? 0 : 1);
-    seen.set(item.name, { round, isByVersion });
+    const versionId = item.versionId === 'null' ? undefined : item.versionId;
+    const joins = versionId !== undefined && last?.versionIds?.has(versionId) === false;
+    const round = joins ? last : { number: (last?.number ?? -1) + 1, versionIds: versionId ? new Set<string>() : null };
+    if (versionId !== undefined) round.versionIds?.add(versionId);
+    seen.set(item.name, round);
     const chunk = Math.floor(index / BATCH_MAX);
-    const key = item.condition ? `alone ${index}` : `${round}/${shard}/${chunk}`;
+    const key = item.condition ? `alone ${index}` : `${round.number}/${shard}/${chunk}`;
     groups.set(key, [...(groups.get(key) ?? []), index]);
   }
   // Sequential: a name that is listed twice without a version is deleted twice, in the order of the list.

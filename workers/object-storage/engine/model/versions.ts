@@ -185,7 +185,11 @@ export interface PutRequest<E> extends VersionAttributes {
 /** A store or a location does not answer; answered with 503. */
 export type Unavailable = { readonly kind: 'unavailable'; readonly reason: string };
 
-export type CommonError = Unavailable | { readonly kind: 'no_such_bucket' };
+export type CommonError =
+  | Unavailable
+  | { readonly kind: 'no_such_bucket' }
+  /** Of writes only. Unused shares of the quota were recalled before. */
+  | { readonly kind: 'quota_exceeded' };
 
 export type ConditionError = { readonly kind: 'precondition_failed' } | { readonly kind: 'no_such_key' };
 

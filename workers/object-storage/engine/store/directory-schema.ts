@@ -46,3 +46,24 @@ export const slotMove = sqliteTable(
   },
   (table) => [primaryKey({ columns: [table.bucketId, table.slot] })],
 );
+
+/**
+ * What a bucket or a user may store. The shards that hold their data have shares of the limits. The row of a removed quota
+ * stays, without limits, so that a late change of a share is refused.
+ */
+export const storageQuota = sqliteTable(
+  'storage_quota',
+  {
+    kind: text('kind').notNull().$type<'bucket' | 'user'>(),
+    /** The bucket's id or the user's. */
+    subject: text('subject').notNull(),
+    /** Null: not limited. */
+    bytes: integer('bytes'),
+    objects: integer('objects'),
+    /** Counts the distributions of shares. A shard takes a share from the latest only. */
+    lease: integer('lease').notNull(),
+    /** Until then, the worker that took the lease distributes the shares, and others wait. */
+    busyUntil: integer('busy_until').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.kind, table.subject] })],
+);
