@@ -181,6 +181,10 @@ export async function commitVersion<E = never>(
     if (order.proof && (failure.reason === 'stale_configuration' || failure.reason === 'stale_identity')) {
       const renewed = await order.proof.renew();
       if (!renewed.ok) return err({ kind: 'refused', error: renewed.error });
+      // Event notifications depend on the configuration.
+      const fresh = await refreshBucket(context, bucket);
+      if (!fresh.ok) return fresh;
+      bucket = fresh.value;
       order = { ...order, facts: { ...order.facts, ...toAttributeFacts(renewed.value) }, proof: undefined };
       continue;
     }
