@@ -121,9 +121,9 @@ async function settlePermissions<const T extends readonly Promise<unknown>[]>(
   return (await Promise.all(calls)) as { [Index in keyof T]: Awaited<T[Index]> };
 }
 
-/** @throws DeployError if a queue of this deployment delivers to another Worker. */
+/** @throws DeployError if a queue that this deployment consumes delivers to another Worker. */
 export function refuseForeignConsumers(plan: DeployPlan, resources: Resources): void {
-  for (const name of plan.queues)
+  for (const { queue: name } of plan.config.queues.consumers)
     for (const { script, service } of resources.queues.get(name)?.consumers ?? []) {
       const consumer = script ?? service;
       if (consumer && consumer !== plan.worker)

@@ -34,17 +34,17 @@ CREATE TABLE `change` (
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE TABLE `event` (
-	`id` integer PRIMARY KEY NOT NULL,
+	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`bucket` integer NOT NULL,
 	`name` blob NOT NULL,
 	`kind` text NOT NULL,
-	`sequencer` text NOT NULL,
 	`occurred_at` integer NOT NULL,
 	`facts` text NOT NULL,
 	`attempts` integer DEFAULT 0 NOT NULL,
 	`due_at` integer NOT NULL
 );
 --> statement-breakpoint
+CREATE INDEX `event_name` ON `event` (`bucket`,`name`);--> statement-breakpoint
 CREATE TABLE `extent` (
 	`object_id` blob NOT NULL,
 	`start` integer NOT NULL,

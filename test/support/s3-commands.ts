@@ -79,6 +79,7 @@ export const IMPLEMENTED: Readonly<Record<string, S3Action>> = {
   DeleteBucket: 'DeleteBucket',
   DeleteBucketCors: 'DeleteBucketCors',
   DeleteBucketEncryption: 'DeleteBucketEncryption',
+  DeleteBucketLifecycle: 'DeleteBucketLifecycle',
   DeleteBucketOwnershipControls: 'DeleteBucketOwnershipControls',
   DeleteBucketPolicy: 'DeleteBucketPolicy',
   DeleteBucketTagging: 'DeleteBucketTagging',
@@ -89,7 +90,9 @@ export const IMPLEMENTED: Readonly<Record<string, S3Action>> = {
   GetBucketAcl: 'GetBucketAcl',
   GetBucketCors: 'GetBucketCors',
   GetBucketEncryption: 'GetBucketEncryption',
+  GetBucketLifecycleConfiguration: 'GetBucketLifecycleConfiguration',
   GetBucketLocation: 'GetBucketLocation',
+  GetBucketNotificationConfiguration: 'GetBucketNotificationConfiguration',
   GetBucketOwnershipControls: 'GetBucketOwnershipControls',
   GetBucketPolicy: 'GetBucketPolicy',
   GetBucketPolicyStatus: 'GetBucketPolicyStatus',
@@ -116,6 +119,8 @@ export const IMPLEMENTED: Readonly<Record<string, S3Action>> = {
   PutBucketAcl: 'PutBucketAcl',
   PutBucketCors: 'PutBucketCors',
   PutBucketEncryption: 'PutBucketEncryption',
+  PutBucketLifecycleConfiguration: 'PutBucketLifecycleConfiguration',
+  PutBucketNotificationConfiguration: 'PutBucketNotificationConfiguration',
   PutBucketOwnershipControls: 'PutBucketOwnershipControls',
   PutBucketPolicy: 'PutBucketPolicy',
   PutBucketTagging: 'PutBucketTagging',
@@ -133,7 +138,6 @@ export const IMPLEMENTED: Readonly<Record<string, S3Action>> = {
 
 /** Commands on configurations that are never set, with the answer: a status or an error code. */
 export const UNSET: Readonly<Record<string, number | string>> = {
-  DeleteBucketLifecycle: 204,
   DeleteBucketMetadataConfiguration: 'MetadataConfigurationNotFound',
   DeleteBucketReplication: 204,
   DeleteBucketWebsite: 204,
@@ -142,12 +146,10 @@ export const UNSET: Readonly<Record<string, number | string>> = {
   GetBucketAnalyticsConfiguration: 'NoSuchConfiguration',
   GetBucketIntelligentTieringConfiguration: 'NoSuchConfiguration',
   GetBucketInventoryConfiguration: 'NoSuchConfiguration',
-  GetBucketLifecycleConfiguration: 'NoSuchLifecycleConfiguration',
   GetBucketLogging: 200,
   GetBucketMetadataConfiguration: 'MetadataConfigurationNotFound',
   GetBucketMetadataTableConfiguration: 'MetadataConfigurationNotFound',
   GetBucketMetricsConfiguration: 'NoSuchConfiguration',
-  GetBucketNotificationConfiguration: 200,
   GetBucketReplication: 'ReplicationConfigurationNotFoundError',
   GetBucketRequestPayment: 200,
   GetBucketWebsite: 'NoSuchWebsiteConfiguration',
@@ -161,17 +163,7 @@ export const UNSET: Readonly<Record<string, number | string>> = {
 export const UNSET_WRITES: Readonly<Record<string, CommandInput>> = {
   PutBucketAbac: { AbacStatus: { Status: 'Enabled' } },
   PutBucketAccelerateConfiguration: { AccelerateConfiguration: { Status: 'Enabled' } },
-  PutBucketLifecycleConfiguration: {
-    LifecycleConfiguration: {
-      Rules: [{ ID: 'r', Status: 'Enabled', Filter: { Prefix: '' }, Expiration: { Days: 1 } }],
-    },
-  },
   PutBucketLogging: { BucketLoggingStatus: { LoggingEnabled: { TargetBucket: 'b', TargetPrefix: 'p' } } },
-  PutBucketNotificationConfiguration: {
-    NotificationConfiguration: {
-      QueueConfigurations: [{ QueueArn: 'arn:aws:sqs:::q', Events: ['s3:ObjectCreated:*'] }],
-    },
-  },
   PutBucketReplication: {
     ReplicationConfiguration: { Role: 'r', Rules: [{ Status: 'Enabled', Destination: { Bucket: 'arn:aws:s3:::b' } }] },
   },

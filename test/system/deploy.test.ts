@@ -49,6 +49,7 @@ describe('npm run deploy', () => {
     expect([...queues.values()].map(({ queue_name, consumers }) => [queue_name, consumers.length]).sort()).toEqual([
       ['tessera-mail-outbound', 1],
       ['tessera-mail-outbound-dead', 0],
+      ['tessera-storage-events', 0],
       ['tessera-storage-tasks', 1],
       ['tessera-storage-tasks-dead', 0],
     ]);

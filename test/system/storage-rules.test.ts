@@ -325,7 +325,7 @@ describe('a header that asks for an unsupported feature', () => {
     expect((await send('DELETE', '?lifecycle')).status).toBe(204);
     const copy = { 'x-amz-copy-source': 'asked-for/there', 'x-amz-server-side-encryption': 'AES256' };
     expect((await send('PUT', '/encrypted', copy)).headers['x-amz-server-side-encryption']).toBe('AES256');
-    expect((await send('PUT', '?lifecycle', {}, '<LifecycleConfiguration/>')).code).toBe('NotImplemented');
+    expect((await send('PUT', '?lifecycle', {}, '<LifecycleConfiguration/>')).code).toBe('MalformedXML');
   });
 });
 

@@ -396,7 +396,7 @@ describe('bad requests', () => {
     const bomb = '<!DOCTYPE a [<!ENTITY x "y">]><VersioningConfiguration>&x;</VersioningConfiguration>';
     expect(await code('PUT', `/${Bucket}?versioning`, {}, bomb)).toBe('MalformedXML');
     expect(await code('PUT', `/${Bucket}/meta`, { 'x-amz-meta-a': 'x'.repeat(2100) }, '')).toBe('MetadataTooLarge');
-    expect(await code('PUT', `/${Bucket}?lifecycle`, {}, '<a/>')).toBe('NotImplemented');
+    expect(await code('PUT', `/${Bucket}?replication`, {}, '<a/>')).toBe('NotImplemented');
     expect(await code('PATCH', `/${Bucket}/k`, {}, '')).toBe('MethodNotAllowed');
     expect(await code('PUT', `/${Bucket}/k?partNumber=0&uploadId=u`, {}, '')).toBe('InvalidArgument');
     expect(await code('GET', `/${Bucket}/%FF`)).toBe('InvalidURI');

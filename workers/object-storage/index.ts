@@ -4,7 +4,7 @@
  * `s3/pipeline.ts` answers a request. `s3/operations/` has one file per S3 action, `domain/` the rules, `engine/` the
  * stored bytes, `maintenance/` the background work.
  *
- * Gaps: lifecycle, replication, notification, website, inventory and logging are not implemented. Reading
+ * Gaps: replication, website, inventory and logging are not implemented. Reading
  * such a configuration reports that it is not set; writing it is 501. SSE-KMS, SSE-C, SigV4A and metadata that is not
  * UTF-8 are not supported.
  * By design: any region is accepted. New buckets have ACLs enabled and no public access block, as S3 buckets had before
@@ -33,9 +33,12 @@ export async function serveStorage(request: Request, env: Env, ctx: ExecutionCon
   try {
     const clock = createClock(env);
     const waitUntil = (work: Promise<unknown>) => ctx.waitUntil(work);
+    const sourceIp = request.headers.get('cf-connecting-ip') ?? '127.0.0.1';
+    const origin = { requestId, sourceIp, principalId: null };
     const wire = {
       env,
-      engine: createEngine(env, clock, ctx, { cache: caches.default }),
+      engine: createEngine(env, clock, ctx, { cache: caches.default, origin }),
+      origin,
       now: clock(),
       requestId,
       cache: caches.default,

@@ -64,6 +64,25 @@ test.each(['bucket', 'user'] as const)(
   },
 );
 
+test('several versions of a name that are deleted in one batch count once each', async () => {
+  const { engine, context } = makeEngine();
+  const bucket = await makeBucket(engine, 'enabled');
+  value(await setQuota(context, ofBucket(bucket), { bytes: 1_000_000, objects: 1_000 }));
+  const versionsOf = async (name: string, count: number) => {
+    const items = [];
+    for (let i = 0; i < count; i++) {
+      const { versionId } = await put(engine, bucket, name, patternOf(10 + i));
+      items.push({ name, versionId });
+    }
+    return items;
+  };
+  const [all, some] = [await versionsOf('all', 3), await versionsOf('some', 3)];
+  const older = some.slice(0, 2);
+  const outcomes = await engine.deleteObjects(bucket, [...all, ...older, ...all.slice(0, 1)]);
+  expect(outcomes.map((outcome) => value(outcome).existed)).toEqual([true, true, true, true, true, false]);
+  await expectCounted(context, bucket);
+});
+
 test('every write and delete counts, in each state of versioning', async () => {
   const { engine, context } = makeEngine({ shards: 2, limits: { bucketSpread: 2 } });
   for (const versioning of ['never', 'enabled', 'suspended'] as const) {

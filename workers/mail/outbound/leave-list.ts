@@ -2,8 +2,8 @@
 import type { MessageDetail } from '../../../durable-objects/mailbox/messages/message-read-store.ts';
 import { logError, logInfo } from '../../shared/log.ts';
 import { type Problem, problem } from '../../shared/problem.ts';
+import { isPublicUrl } from '../../shared/public-url.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
-import { isPublicUrl } from '../bindings/public-url.ts';
 import type { DkimVerdict } from '../checks/verdicts.ts';
 import { readUnsubscribe, type Unsubscribe } from '../domain/unsubscribe.ts';
 import { MAILBOX_UNAVAILABLE } from '../schemas/errors.ts';

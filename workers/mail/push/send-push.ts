@@ -2,9 +2,9 @@
 import type { DuePush, PushOutcome } from '../../../durable-objects/mailbox/jmap/push-store.ts';
 import { deriveSecret } from '../../identity/index.ts';
 import { createClock } from '../../shared/clock.ts';
+import { isPublicUrl } from '../../shared/public-url.ts';
 import { settingsOf } from '../../shared/settings.ts';
 import { openMailbox } from '../bindings/mailbox.ts';
-import { isPublicUrl } from '../bindings/public-url.ts';
 import { encryptPush, signVapid, toVapidKey, type VapidKey } from './web-push.ts';
 
 const TIMEOUT_MS = 10_000;

@@ -9,7 +9,9 @@
  * By design: no call throws for an expected failure; each class of failure is a `kind`. State in an isolate's memory is
  * never trusted: the shard checks the map of a bucket's slots on every read and commit.
  */
+import { deriveSecret } from '../../identity/index.ts';
 import type { Clock } from '../../shared/clock.ts';
+import { isPublicUrl } from '../../shared/public-url.ts';
 import { settingsOf } from '../../shared/settings.ts';
 import {
   createBucket,
@@ -35,6 +37,7 @@ import {
   type EngineLimits,
   findBindings,
   type IsolateMemory,
+  type Origin,
 } from './model/context.ts';
 import type { Engine } from './model/contract.ts';
 
@@ -44,6 +47,8 @@ export type * from './model/contract.ts';
 const isolateMemory = createIsolateMemory();
 
 const DAY_MS = 86_400_000;
+/** Of lifecycle rules and other background work. */
+const SERVICE: Origin = { requestId: '', sourceIp: '127.0.0.1', principalId: 's3.amazonaws.com' };
 
 export interface EngineOptions {
   readonly limits?: Partial<EngineLimits>;
@@ -51,6 +56,8 @@ export interface EngineOptions {
   readonly memory?: IsolateMemory;
   /** Where reads of objects look for bytes first, and store them. */
   readonly cache?: Cache;
+  /** Default: the service itself. */
+  readonly origin?: Origin;
 }
 
 /**
@@ -71,6 +78,12 @@ export function createEngineContext(
   const waitUntil = (work: Promise<unknown>) => ctx.waitUntil(work);
   return {
     ...findBindings(env),
+    events: {
+      queue: env.STORAGE_EVENTS ?? null,
+      mayCall: (url) => isPublicUrl(env, url),
+      secretOf: (bucketId) => deriveSecret(`storage webhook ${bucketId}`, settings),
+    },
+    origin: options.origin ?? SERVICE,
     now,
     limits: { ...DEFAULT_LIMITS, bucketsPerUserMax, scrubCycleMs, lifecycleDayMs, ...options.limits },
     memory: options.memory ?? isolateMemory,
@@ -88,6 +101,9 @@ export function createEngine(
   return engineOf(createEngineContext(env, now, ctx, options));
 }
 
+/** As Standard Webhooks writes a secret. */
+const toWebhookSecret = (secret: Uint8Array): string => `whsec_${Buffer.from(secret).toString('base64')}`;
+
 export function engineOf(context: EngineContext): Engine {
   return {
     createBucket: (request) => createBucket(context, request),
@@ -96,6 +112,8 @@ export function engineOf(context: EngineContext): Engine {
     deleteBucket: (bucket) => deleteBucket(context, bucket),
     setVersioning: (bucket, versioning) => setVersioning(context, bucket, versioning),
     setObjectLock: (bucket, document) => setObjectLock(context, bucket, document),
+    mayNotify: context.events.mayCall,
+    webhookSecretOf: (bucket) => toWebhookSecret(context.events.secretOf(bucket.bucketId)),
     setConfiguration: (bucket, kind, document) => setConfiguration(context, bucket, kind, document),
     beginRead: (bucketName, name, choice) => beginRead(context, bucketName, name, choice),
     getVersion: (bucket, name, choice) => getVersion(context, bucket, name, choice),

@@ -28,8 +28,8 @@ import {
 import { readTask, writeTask } from '../engine/store/task-store.ts';
 import { isTakenDown, lifecycleOf } from '../s3/access/bucket-configuration.ts';
 
-/** Of one invocation. A page is at most about 40 queries, and an invocation has 1,000. */
-const PAGES_MAX = 20;
+/** Of one invocation. A page of versions takes about 20 queries, and an invocation has 1,000. */
+const PAGES_MAX = 40;
 const RUNS_MAX = 20;
 const LISTED = 'lifecycle listed';
 /** A day that tests shorten has this many runs, because its objects expire at any time. */

@@ -9,9 +9,11 @@ import { logError, logInfo } from '../../shared/log.ts';
 import { createEngineContext } from '../engine/index.ts';
 import type { EngineContext } from '../engine/model/context.ts';
 import { forgetReceipts } from '../engine/store/delete-store.ts';
+import { hasDueEvents } from '../engine/store/event-store.ts';
 import { isClaimed } from '../engine/store/journal-store.ts';
 import { collectBlobs, collectUploads, emptyCollectReport } from './collect.ts';
 import { snapshotDirectory } from './directory-snapshot.ts';
+import { sendEvents } from './events.ts';
 import { writeJournal } from './journal.ts';
 import { withLease } from './leases.ts';
 import { isLifecycleDue, runLifecycle } from './lifecycle.ts';
@@ -33,6 +35,7 @@ export type StorageTask = Traced &
     | { readonly kind: 'maintain'; readonly shard: number }
     | { readonly kind: 'scrub'; readonly shard: number }
     | { readonly kind: 'lifecycle'; readonly shard: number }
+    | { readonly kind: 'events'; readonly shard: number }
     | { readonly kind: 'repair'; readonly shard: number; readonly blob_id: string }
     | { readonly kind: 'snapshot'; readonly shard: number }
     | { readonly kind: 'directory'; readonly shard: 0 }
@@ -49,6 +52,8 @@ const SCRUB_BYTES_MAX = 16 * 1024 ** 3;
 const SCRUB_MS_MAX = 240_000;
 const SNAPSHOT_PAGES = 200;
 const LEASE_MS = 300_000;
+/** Longer than a run that sends events. */
+const EVENTS_LEASE_MS = 120_000;
 /** An older move of a slot is considered dead and is finished. */
 const MOVE_AGE_MS = 600_000;
 /** Minute of each hour. */
@@ -89,6 +94,7 @@ async function maintainClaimed(context: EngineContext, shard: number): Promise<b
     () => forgetReceipts(context, shard),
     async () => {
       if (await isLifecycleDue(context, shard)) await start(context, [{ kind: 'lifecycle', shard }]);
+      if (await hasDueEvents(context, shard)) await start(context, [{ kind: 'events', shard }]);
     },
   ];
   const failures: unknown[] = [];
@@ -163,6 +169,12 @@ async function runTask(context: EngineContext, task: StorageTask): Promise<void>
       return;
     case 'scrub':
       return await scrubShard(context, task.shard);
+    case 'events': {
+      const work = () => sendEvents(context, task.shard);
+      const isMore = await withLease(context, task.shard, 'events', EVENTS_LEASE_MS, work);
+      if (isMore && context.tasks) await context.tasks.send(task);
+      return;
+    }
     case 'lifecycle': {
       const work = () => runLifecycle(context, task.shard);
       const isMore = await withLease(context, task.shard, 'lifecycle', LEASE_MS, work);

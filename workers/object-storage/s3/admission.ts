@@ -13,6 +13,7 @@ import {
 import type { Source } from '../../shared/replica.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
 import { type S3Failure, s3Failure } from '../domain/failure.ts';
+import type { Origin } from '../engine/model/context.ts';
 import type { Bucket, Engine, StoredVersion } from '../engine/model/contract.ts';
 import { mayAccess } from './access/authorise.ts';
 import { admitCaller } from './access/request-rate.ts';
@@ -23,6 +24,8 @@ import type { S3Request } from './protocol/request.ts';
 export interface Wire {
   readonly env: Env;
   readonly engine: Engine;
+  /** Known to the engine. */
+  readonly origin: Origin;
   readonly now: number;
   readonly requestId: string;
   /** Of the data centre. */
@@ -63,8 +66,9 @@ export async function admit(
   caller: Caller,
   { sent, request, isAdmitted }: Call,
   credentials: S3Credentials,
-  { env, engine, now, requestId, waitUntil }: Wire,
+  { env, engine, origin, now, requestId, waitUntil }: Wire,
 ): Promise<Result<ServiceContext, S3Failure>> {
+  origin.principalId = caller.principal?.userId ?? null;
   recordUse(env, caller.principal, now, waitUntil);
   const admitted = isAdmitted ? ok(null) : await admitCaller(env, caller, sent.headers);
   if (!admitted.ok) return admitted;
@@ -78,6 +82,7 @@ export async function admit(
     async authenticateForm(fields) {
       const result = await authenticateS3Form(fields, credentials, now);
       if (!result.ok) return err(toAuthFailure(result.error));
+      origin.principalId = result.value.principal?.userId ?? null;
       recordUse(env, result.value.principal, now, waitUntil);
       return result;
     },

@@ -6,6 +6,7 @@
  * second finds its version and reports it. If not, the second commits, and a late first one is then refused.
  */
 import { err, ok, type Result } from '../../../shared/result.ts';
+import type { EventKind } from '../../domain/notifications.ts';
 import { slotOf } from '../../domain/slots.ts';
 import { epochMsOf } from '../../domain/version-order.ts';
 import { allLocations, type EngineContext, pause } from '../model/context.ts';
@@ -28,6 +29,7 @@ import { type DatabaseFailure, runBatch } from '../store/database.ts';
 import type { GuardReason } from '../store/schema.ts';
 import { findNewest, isCommitted } from '../store/version-store.ts';
 import { breakSeals, refreshBucket } from './buckets.ts';
+import { hintEvents, toNewEvent } from './events.ts';
 import { type Refusal, recallShares } from './quotas.ts';
 
 const ATTEMPTS_MAX = 24;
@@ -134,6 +136,7 @@ export interface CommitOrder<E> {
   /** Everything except what depends on the bucket's versioning and the clock. */
   readonly facts: Omit<VersionFacts, 'name' | 'versionId' | 'isNull' | 'isLatest' | 'modifiedAt'>;
   readonly data: CommitData;
+  readonly event: EventKind;
   /** First version id to try, if the blobs already carry it. */
   readonly versionId?: string;
   readonly condition?: Condition | undefined;
@@ -156,6 +159,7 @@ export async function commitVersion<E = never>(
     const database = context.shards[shard];
     if (!database) return err({ kind: 'unavailable', reason: `shard ${shard} is not bound` });
     const facts = toFacts(order, versionId, bucket.versioning);
+    const event = toNewEvent(context, bucket, order.event, order.name, facts);
     const request: CommitRequest = {
       bucketId: bucket.bucketId,
       slot,
@@ -165,12 +169,14 @@ export async function commitVersion<E = never>(
       condition: order.condition,
       allLocations: allLocations(context),
       nowMs: context.now(),
+      event,
       proof: proofGuardOf(bucket),
       ...(order.furtherGuards ? { furtherGuards: order.furtherGuards } : {}),
     };
     const answer = await runBatch(context, database, commitStatements(database, request));
     if (answer.ok) {
       holdProof(bucket);
+      if (event !== null) hintEvents(context, shard);
       return ok(facts);
     }
     const failure: DatabaseFailure = answer.error;

@@ -25,6 +25,7 @@ import {
 } from '../store/delete-store.ts';
 import { findNewest } from '../store/version-store.ts';
 import { BucketWaiter } from './commit.ts';
+import { hintEvents, toNewEvent } from './events.ts';
 
 const NOTHING: DeleteOutcome = { isMarker: false, versionId: null, isNull: false, existed: false };
 /** Items per batch: DeleteObjects of S3 has at most 1,000. */
@@ -39,18 +40,20 @@ export async function deleteObjects(
   items: readonly DeleteItem[],
 ): Promise<readonly Outcome[]> {
   const outcomes: Outcome[] = items.map(() => ok(NOTHING));
-  // A batch has items of one shard without conditions of their own. It has a name more than once only by version.
+  // A batch has items of one shard without conditions of their own. Items of one name are different versions of it.
   const groups = new Map<string, number[]>();
-  const seen = new Map<string, { readonly round: number; readonly isByVersion: boolean }>();
+  const seen = new Map<string, { readonly number: number; readonly versionIds: Set<string> | null }>();
   for (const [index, item] of items.entries()) {
     if (item.versionId !== undefined && item.versionId !== 'null' && !isTimeuuid(item.versionId)) continue;
     const shard = bucket.placement.shards[slotOf(item.name)] ?? 0;
-    const isByVersion = item.versionId !== undefined && item.versionId !== 'null';
     const last = seen.get(item.name);
-    const round = last === undefined ? 0 : last.round + (last.isByVersion && isByVersion ? 0 : 1);
-    seen.set(item.name, { round, isByVersion });
+    const versionId = item.versionId === 'null' ? undefined : item.versionId;
+    const joins = versionId !== undefined && last?.versionIds?.has(versionId) === false;
+    const round = joins ? last : { number: (last?.number ?? -1) + 1, versionIds: versionId ? new Set<string>() : null };
+    if (versionId !== undefined) round.versionIds?.add(versionId);
+    seen.set(item.name, round);
     const chunk = Math.floor(index / BATCH_MAX);
-    const key = item.condition ? `alone ${index}` : `${round}/${shard}/${chunk}`;
+    const key = item.condition ? `alone ${index}` : `${round.number}/${shard}/${chunk}`;
     groups.set(key, [...(groups.get(key) ?? []), index]);
   }
   // Sequential: a name that is listed twice without a version is deleted twice, in the order of the list.
@@ -96,8 +99,11 @@ async function deleteTogether(
       nowMs: context.now(),
     };
     const answer = await runBatch(context, database, deleteStatements(database, batch));
-    if (answer.ok) holdProof(bucket);
-    if (answer.ok) return toOutcomes(items, deletions, toRemoved(answer.value));
+    if (answer.ok) {
+      holdProof(bucket);
+      if (deletions.some(({ event }) => event)) hintEvents(context, shard);
+      return toOutcomes(items, deletions, toRemoved(answer.value));
+    }
     const failure = answer.error;
     if (failure.kind === 'unknown' && ++unknowns <= UNKNOWN_MAX) {
       await pause(20 * 3 ** unknowns);
@@ -155,15 +161,20 @@ const epochOf = (versionId: string): string => versionId.slice(15, 18) + version
 function toDeletion(context: EngineContext, bucket: Bucket, item: DeleteItem, above: string | null): Deletion {
   const isByName = item.versionId === undefined;
   const writesMarker = isByName && bucket.versioning !== 'never';
+  const markerId = writesMarker ? context.memory.mint.mint(context.now(), above) : null;
+  const cause = item.due ? 'LifecycleExpiration' : 'ObjectRemoved';
+  const kind = `${cause}:${writesMarker ? 'DeleteMarkerCreated' : 'Delete'}` as const;
+  const versionId = markerId ?? item.versionId;
   return {
     name: item.name,
     slot: slotOf(item.name),
     versionId: isByName || item.versionId === 'null' ? null : (item.versionId as string),
     removesNull: item.versionId === 'null' || (isByName && bucket.versioning !== 'enabled'),
-    markerId: writesMarker ? context.memory.mint.mint(context.now(), above) : null,
+    markerId,
     isNullMarker: bucket.versioning === 'suspended',
     bypassesGovernance: item.bypassesGovernance ?? false,
     due: item.due,
+    event: toNewEvent(context, bucket, kind, item.name, versionId === undefined ? {} : { versionId }),
   };
 }
 

@@ -140,6 +140,7 @@ function commitUpload(
           nowMs: context.now(),
         }),
     },
+    event: 'ObjectCreated:CompleteMultipartUpload',
     condition: request.condition,
     furtherGuards: { sql: COMPLETE_GUARDS, parameters: [request.uploadId, list, chosen.length] },
   });

@@ -92,6 +92,7 @@ export async function putObject<E>(
     // An inline object has no blob with a version id, so its version gets the time of the commit.
     ...(written.value.blobs.length > 0 ? { versionId } : {}),
     data: toCommitData(written.value),
+    event: request.event ?? 'ObjectCreated:Put',
     condition: request.condition,
     ...(request.renew ? { renew: request.renew } : {}),
   });
@@ -164,6 +165,7 @@ export async function copyObject(
       lock,
     },
     data: { kind: 'reference', source },
+    event: 'ObjectCreated:Copy',
     condition: request.condition,
   });
   if (committed.ok) return committed;
@@ -181,6 +183,7 @@ async function copyBytes(
   const algorithms = algorithmsOfCopy(source, checksum);
   return await putObject<never>(context, {
     ...target,
+    event: 'ObjectCreated:Copy',
     body: body.value,
     size: source.size,
     checksums: algorithms,

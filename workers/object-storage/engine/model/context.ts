@@ -32,7 +32,7 @@ export interface EngineLimits {
   readonly scrubCycleMs: number;
   /** A day of lifecycle rules. Tests shorten it. */
   readonly lifecycleDayMs: number;
-  /** Versions and uploads that lifecycle rules examine in one statement. Each takes up to 6 KB in the batch that deletes it. */
+  /** Versions and uploads that lifecycle rules examine in one statement. Each takes up to 18 KB of the batch that deletes it. */
   readonly lifecyclePageRows: number;
   /** Rows that `fsck` and `stats` read in one statement. */
   readonly checkPageRows: number;
@@ -62,7 +62,7 @@ export const DEFAULT_LIMITS: EngineLimits = {
   volumeLiveShareMin: 0.7,
   scrubCycleMs: 30 * 86_400_000,
   lifecycleDayMs: 86_400_000,
-  lifecyclePageRows: 250,
+  lifecyclePageRows: 100,
   checkPageRows: 20_000,
   databaseTimeoutMs: 15_000,
   locationTimeoutMs: 20_000,
@@ -109,6 +109,22 @@ export interface EntryWriter {
   end(isWhole: boolean): void;
 }
 
+/** Who makes the changes of a request, for event notifications. `principalId` is set once the caller is known. */
+export interface Origin {
+  readonly requestId: string;
+  readonly sourceIp: string;
+  /** Null: no credential. */
+  principalId: string | null;
+}
+
+/** Destinations of event notifications. */
+export interface EventDestinations {
+  readonly queue: Queue | null;
+  readonly mayCall: (url: string) => boolean;
+  /** The secret that signs the webhooks of a bucket. */
+  readonly secretOf: (bucketId: string) => Uint8Array;
+}
+
 export interface EngineContext {
   readonly directory: D1Database;
   /** `OBJECTS_0`, `OBJECTS_1`, … */
@@ -116,6 +132,8 @@ export interface EngineContext {
   /** `BLOBS`, `BLOBS_2`, …; bit n of `locations` is the n-th. */
   readonly locations: readonly R2Bucket[];
   readonly tasks: Queue | null;
+  readonly events: EventDestinations;
+  readonly origin: Origin;
   /** The cache of the data centre. Null for work that must read the locations, and on a server without a cache. */
   readonly edge: EdgeBytes | null;
   readonly now: Clock;

@@ -73,6 +73,10 @@ export interface Engine {
   setVersioning(bucket: Bucket, versioning: 'enabled' | 'suspended'): Promise<Result<null, CommonError>>;
   /** Replaces the Object Lock configuration of a bucket whose versioning is enabled, which then stays so. */
   setObjectLock(bucket: Bucket, document: string): Promise<Result<null, CommonError>>;
+  /** Whether event notifications may go to a URL. */
+  mayNotify(url: string): boolean;
+  /** The secret that signs the webhooks of a bucket: `whsec_…`. */
+  webhookSecretOf(bucket: Bucket): string;
   /** @param document null removes it. */
   setConfiguration(bucket: Bucket, kind: string, document: string | null): Promise<Result<null, CommonError>>;
 

@@ -5,7 +5,8 @@ import type { ChecksumAlgorithm } from '../../domain/checksums.ts';
 export type Versioning = 'never' | 'enabled' | 'suspended';
 
 /**
- * A bucket in DIRECTORY. `configuration` holds documents of the S3 API, one text per kind; the engine never reads them.
+ * A bucket in DIRECTORY. `configuration` holds documents of the S3 API, one text per kind; of these the engine reads
+ * only the destinations of event notifications.
  */
 export interface Bucket {
   readonly bucketId: string;
@@ -171,6 +172,8 @@ export interface PutRequest<E> extends VersionAttributes {
    * bucket's proof was refused.
    */
   readonly renew?: () => Promise<Result<VersionAttributes & { readonly bucket: Bucket }, E>>;
+  /** How the object is created, for event notifications. Default: `ObjectCreated:Put`. */
+  readonly event?: 'ObjectCreated:Post' | 'ObjectCreated:Copy';
   /** Further checksums to compute while the body streams. */
   readonly checksums?: readonly ChecksumAlgorithm[];
   /**

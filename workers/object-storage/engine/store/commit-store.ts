@@ -11,6 +11,7 @@ import type { WrittenBlob } from '../blobs/write-body.ts';
 import type { Condition, StoredVersion, VersionFacts, Versioning } from '../model/contract.ts';
 import type { ProofGuard } from '../model/proof.ts';
 import { IS_BEING_REBUILT, toHex } from './database.ts';
+import { insertEventsSql, type NewEvent } from './event-store.ts';
 import { removedSql } from './journal-store.ts';
 import { addToQuotas, isObjectSql, partBytesSql, REFUSE_OVER_QUOTA } from './quota-store.ts';
 import { NEXT_ID } from './version-ids.ts';
@@ -37,6 +38,8 @@ export interface CommitRequest {
   readonly condition: Condition | undefined;
   readonly allLocations: number;
   readonly nowMs: number;
+  /** Null if the bucket notifies nobody of it. */
+  readonly event: NewEvent | null;
   readonly proof: ProofGuard | null;
   /** Further reasons to refuse, as SQL arms of a CASE. */
   readonly furtherGuards?: { readonly sql: string; readonly parameters: readonly unknown[] };
@@ -108,6 +111,11 @@ export function conditionGuards(
   return { sql: arms.join('\n'), parameters };
 }
 
+const INSERT_EVENT = insertEventsSql(
+  { key: '0', name: NAME, kind: '?5', facts: '?6' },
+  'bucket b WHERE b.bucket_id = ?1',
+);
+
 export function commitStatements(database: D1Database, request: CommitRequest): D1PreparedStatement[] {
   const { facts, data } = request;
   const head = [request.bucketId, facts.name, toVersionOrder(facts.versionId), request.slot];
@@ -120,6 +128,7 @@ export function commitStatements(database: D1Database, request: CommitRequest): 
     ...dataStatements(prepare, request),
     // A `null` version replaces the one before. It comes last, because it may be the source of a copy.
     ...(facts.isNull ? removeNullStatements(prepare, request.nowMs) : []),
+    ...(request.event ? [prepare(INSERT_EVENT, request.event.kind, JSON.stringify(request.event.facts))] : []),
   ];
 }
 

@@ -1,7 +1,9 @@
 /**
  * Deletes any number of names of one shard in one batch. Each item is JSON: `n` the name (hex), `o` the order of the
  * version to remove (hex), `r` 1 to remove the `null` version, `m` the order of the marker to write (hex), `mn` 1 for a
- * `null` marker, `d` what a lifecycle rule decided by.
+ * `null` marker, `d` what a lifecycle rule decided by, `e` the kind and facts
+ * of an event notification. If a batch removes several versions of a name, `x` of the first has their orders, and `y` of the
+ * others is 1.
  *
  * A batch writes a receipt, and refuses to run if its receipt exists. It therefore takes effect once, however often it
  * is sent and however late it arrives.
@@ -14,6 +16,7 @@ import type { ProofGuard } from '../model/proof.ts';
 import { bindNamed, bucketGuards, conditionGuards, guardSql, OLDEST_ORDER, proofGuards } from './commit-store.ts';
 import { nameHex, type Row, readRows, toHex } from './database.ts';
 import { isNotDue, toDueItem } from './due-sql.ts';
+import { insertEventsSql, type NewEvent } from './event-store.ts';
 import { changeSql, removedSql } from './journal-store.ts';
 import { isLocked } from './lock-sql.ts';
 import { addToQuotas, isObjectSql } from './quota-store.ts';
@@ -31,6 +34,7 @@ export interface Deletion {
   /** Removes what is retained in the mode GOVERNANCE too. */
   readonly bypassesGovernance: boolean;
   readonly due: DueVersion | undefined;
+  readonly event: NewEvent | null;
 }
 
 export interface DeleteBatch {
@@ -110,24 +114,37 @@ const ITEM =
  * Versions to remove: one by its order, or the `null` one. The bounds make this a seek even among thousands of
  * versions.
  */
-const DOOMED = `${ITEM}
-  AND (a.value->>'o' IS NOT NULL OR a.value->>'r' = 1)
+const OF_ITEM = `(a.value->>'o' IS NOT NULL OR a.value->>'r' = 1)
   AND v.ord >= COALESCE(unhex(a.value->>'o'), x'00') AND v.ord <= COALESCE(unhex(a.value->>'o'), x'ffffffffffffffffffffffffffffffffff')
   AND (a.value->>'o' IS NOT NULL OR v.is_null = 1)`;
+const DOOMED = `${ITEM} AND ${OF_ITEM}`;
 
-const toItems = (batch: DeleteBatch): string =>
-  JSON.stringify(
-    batch.deletions.map(({ name, versionId, removesNull, markerId, isNullMarker, slot, bypassesGovernance, due }) => ({
+function toItems(batch: DeleteBatch): string {
+  const orders = batch.deletions.map(({ versionId }) => (versionId === null ? null : toVersionOrder(versionId)));
+  const ofName = new Map<string, string[]>();
+  for (const [index, { name }] of batch.deletions.entries()) {
+    const order = orders[index];
+    if (order) ofName.set(name, [...(ofName.get(name) ?? []), order]);
+  }
+  const items = batch.deletions.map((deletion, index) => {
+    const { name, slot, removesNull, markerId, isNullMarker, bypassesGovernance, due, event } = deletion;
+    const order = orders[index] ?? null;
+    const together = ofName.get(name) ?? [];
+    return {
       n: nameHex(name),
       s: slot,
-      o: versionId === null ? null : toVersionOrder(versionId),
+      o: order,
       r: removesNull ? 1 : 0,
       m: markerId === null ? null : toVersionOrder(markerId),
       mn: isNullMarker ? 1 : 0,
       b: bypassesGovernance ? 1 : 0,
+      ...(together.length > 1 ? (order === together[0] ? { x: together } : { y: 1 }) : {}),
       ...(due ? { d: toDueItem(due) } : {}),
-    })),
-  );
+      ...(event ? { e: [event.kind, JSON.stringify(event.facts)] } : {}),
+    };
+  });
+  return JSON.stringify(items);
+}
 
 /** Of these, the versions that Object Lock keeps. */
 const LOCKED = `${DOOMED} AND ${isLocked('v', '?3', "a.value->>'b'")}`;
@@ -151,12 +168,20 @@ export async function findRefused(
   return rows.ok ? ok(rows.value.map(({ item }) => item)) : rows;
 }
 
+/** A version that was not there has no event. */
+const INSERT_EVENTS = insertEventsSql(
+  { key: 'a.key', name: "unhex(a.value->>'n')", kind: "a.value->'e'->>0", facts: "a.value->'e'->>1" },
+  `json_each(?2) a CROSS JOIN bucket b WHERE b.bucket_id = ?1 AND a.value->'e' IS NOT NULL
+     AND (a.value->>'m' IS NOT NULL OR EXISTS (SELECT 1 FROM version v WHERE v.bucket = b.n AND v.name = unhex(a.value->>'n') AND ${OF_ITEM}))`,
+);
+
 const ITEM_NAME = "unhex(a.value->>'n')";
-const IS_DOOMED = "c.ord IS unhex(a.value->>'o') OR (a.value->>'r' = 1 AND c.is_null = 1)";
+const IS_DOOMED = `c.ord IS unhex(a.value->>'o') OR (a.value->>'r' = 1 AND c.is_null = 1)
+  OR (a.value->'x' IS NOT NULL AND c.ord IN (SELECT unhex(x.value) FROM json_each(a.value->'x') x))`;
 const IS_OBJECT_AFTER = `CASE WHEN a.value->>'m' IS NULL THEN ${isObjectSql(BUCKET_N, ITEM_NAME, IS_DOOMED)} ELSE 0 END`;
 const COUNT_DELETIONS = addToQuotas(
   `-COALESCE((SELECT sum(v.size) FROM ${DOOMED}), 0)`,
-  `SELECT sum(${IS_OBJECT_AFTER} - ${isObjectSql(BUCKET_N, ITEM_NAME)}) FROM json_each(?2) a`,
+  `COALESCE((SELECT sum(${IS_OBJECT_AFTER} - ${isObjectSql(BUCKET_N, ITEM_NAME)}) FROM json_each(?2) a WHERE a.value->>'y' IS NULL), 0)`,
 );
 
 export function deleteStatements(database: D1Database, batch: DeleteBatch): D1PreparedStatement[] {
@@ -190,6 +215,7 @@ export function deleteStatements(database: D1Database, batch: DeleteBatch): D1Pr
     both(`UPDATE bucket SET newest = d.ord FROM (SELECT min(v.ord) AS ord FROM ${DOOMED} AND a.value->>'m' IS NULL
         AND v.ord < ${OLDEST_ORDER} AND NOT EXISTS (SELECT 1 FROM version x WHERE x.bucket = v.bucket AND x.name = v.name AND x.ord < v.ord)) d
       WHERE bucket_id = ?1 AND d.ord IS NOT NULL AND (newest IS NULL OR newest > d.ord)`),
+    ...(batch.deletions.some(({ event }) => event) ? [both(INSERT_EVENTS)] : []),
     both(COUNT_DELETIONS),
     both(`DELETE FROM version WHERE id IN (SELECT v.id FROM ${DOOMED})`),
     both(`INSERT INTO version(id, bucket, name, ord, slot, is_null, is_marker, object_id, size, etag)

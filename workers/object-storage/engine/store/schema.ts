@@ -236,21 +236,24 @@ export const quota = sqliteTable(
   (table) => [primaryKey({ columns: [table.kind, table.subject] })],
 );
 
-/** Event notifications to send, written with the change that they report. Sent in the order of `id` and then deleted. */
-export const event = sqliteTable('event', {
-  id: integer('id').primaryKey(),
-  bucket: integer('bucket').notNull(),
-  name: bytes('name').notNull(),
-  /** AWS's name, without `s3:`: `ObjectCreated:Put`. */
-  kind: text('kind').notNull(),
-  /** Hex digits that order the events of a name. */
-  sequencer: text('sequencer').notNull(),
-  occurredAt: integer('occurred_at').notNull(),
-  /** What the message states beside the columns: version id, size, ETag, caller, source address, rule. */
-  facts: text('facts').notNull(),
-  attempts: integer('attempts').notNull().default(0),
-  dueAt: integer('due_at').notNull(),
-});
+/** Event notifications to send, written with the change that they report. Deleted when they were sent. */
+export const event = sqliteTable(
+  'event',
+  {
+    /** Ascends in the order of the commits (`event-store.ts`). AUTOINCREMENT remembers the last one of an empty table. */
+    id: integer('id').primaryKey({ autoIncrement: true }),
+    bucket: integer('bucket').notNull(),
+    name: bytes('name').notNull(),
+    /** AWS's name, without `s3:`: `ObjectCreated:Put`. */
+    kind: text('kind').notNull(),
+    occurredAt: integer('occurred_at').notNull(),
+    /** What the message states beside the columns, and its destinations (`domain/notifications.ts`). */
+    facts: text('facts').notNull(),
+    attempts: integer('attempts').notNull().default(0),
+    dueAt: integer('due_at').notNull(),
+  },
+  (table) => [index('event_name').on(table.bucket, table.name)],
+);
 
 /** A run of a bucket's lifecycle rules in this shard. Each day adds a row for each bucket with rules; its end removes it. */
 export const lifecycle = sqliteTable('lifecycle', {

@@ -14,6 +14,7 @@ export type ConfigurationKind =
   | 'cors'
   | 'encryption'
   | 'lifecycle'
+  | 'notification'
   | 'objectLock'
   | 'ownership'
   | 'policy'

@@ -34,7 +34,6 @@ const READS: Readonly<Record<Name, readonly [action: string, answer: Answer]>> =
   metadataConfiguration: ['GetBucketMetadataTableConfiguration', 'MetadataConfigurationNotFound'],
   metadataTable: ['GetBucketMetadataTableConfiguration', 'MetadataConfigurationNotFound'],
   metrics: ['GetMetricsConfiguration', oneOfMany('ListMetricsConfigurationsResult')],
-  notification: ['GetBucketNotification', () => xmlAnswer('NotificationConfiguration', '')],
   replication: ['GetReplicationConfiguration', 'ReplicationConfigurationNotFoundError'],
   requestPayment: [
     'GetBucketRequestPayment',

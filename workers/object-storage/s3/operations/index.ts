@@ -22,6 +22,7 @@ import { getBucketCors } from './get-bucket-cors.ts';
 import { getBucketEncryption } from './get-bucket-encryption.ts';
 import { getBucketLifecycleConfiguration } from './get-bucket-lifecycle-configuration.ts';
 import { getBucketLocation } from './get-bucket-location.ts';
+import { getBucketNotificationConfiguration } from './get-bucket-notification-configuration.ts';
 import { getBucketOwnershipControls } from './get-bucket-ownership-controls.ts';
 import { getBucketPolicy } from './get-bucket-policy.ts';
 import { getBucketPolicyStatus } from './get-bucket-policy-status.ts';
@@ -49,6 +50,7 @@ import { putBucketAcl } from './put-bucket-acl.ts';
 import { putBucketCors } from './put-bucket-cors.ts';
 import { putBucketEncryption } from './put-bucket-encryption.ts';
 import { putBucketLifecycleConfiguration } from './put-bucket-lifecycle-configuration.ts';
+import { putBucketNotificationConfiguration } from './put-bucket-notification-configuration.ts';
 import { putBucketOwnershipControls } from './put-bucket-ownership-controls.ts';
 import { putBucketPolicy } from './put-bucket-policy.ts';
 import { putBucketTagging } from './put-bucket-tagging.ts';
@@ -86,6 +88,7 @@ export const OPERATIONS: Readonly<Record<S3Action, Operation>> = {
   GetBucketEncryption: getBucketEncryption,
   GetBucketLifecycleConfiguration: getBucketLifecycleConfiguration,
   GetBucketLocation: getBucketLocation,
+  GetBucketNotificationConfiguration: getBucketNotificationConfiguration,
   GetBucketOwnershipControls: getBucketOwnershipControls,
   GetBucketPolicy: getBucketPolicy,
   GetBucketPolicyStatus: getBucketPolicyStatus,
@@ -114,6 +117,7 @@ export const OPERATIONS: Readonly<Record<S3Action, Operation>> = {
   PutBucketCors: putBucketCors,
   PutBucketEncryption: putBucketEncryption,
   PutBucketLifecycleConfiguration: putBucketLifecycleConfiguration,
+  PutBucketNotificationConfiguration: putBucketNotificationConfiguration,
   PutBucketOwnershipControls: putBucketOwnershipControls,
   PutBucketPolicy: putBucketPolicy,
   PutBucketTagging: putBucketTagging,

@@ -50,6 +50,7 @@ export const postObject: Operation = {
     );
     if (!body.ok) return body;
     const put = await engine.putObject<S3Failure>({
+      event: 'ObjectCreated:Post',
       bucket,
       name: key.value,
       ...object.value,

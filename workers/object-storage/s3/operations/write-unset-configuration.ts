@@ -14,7 +14,6 @@ const ACTIONS: Readonly<Record<Name, string>> = {
   accelerate: 'PutAccelerateConfiguration',
   logging: 'PutBucketLogging',
   metadataConfiguration: 'DeleteBucketMetadataTableConfiguration',
-  notification: 'PutBucketNotification',
   replication: 'PutReplicationConfiguration',
   requestPayment: 'PutBucketRequestPayment',
   website: 'PutBucketWebsite',
@@ -27,7 +26,6 @@ const ALREADY_SO: Readonly<Partial<Record<Name, { root: string; holds: (document
   abac: { root: 'AbacStatus', holds: (document) => textOf(document, 'Status') === 'Disabled' },
   accelerate: { root: 'AccelerateConfiguration', holds: (document) => textOf(document, 'Status') === 'Suspended' },
   logging: { root: 'BucketLoggingStatus', holds: (document) => document.children.length === 0 },
-  notification: { root: 'NotificationConfiguration', holds: (document) => document.children.length === 0 },
   requestPayment: {
     root: 'RequestPaymentConfiguration',
     holds: (document) => textOf(document, 'Payer') === 'BucketOwner',

@@ -32,6 +32,7 @@ export type S3Action =
   | 'GetBucketEncryption'
   | 'GetBucketLifecycleConfiguration'
   | 'GetBucketLocation'
+  | 'GetBucketNotificationConfiguration'
   | 'GetBucketOwnershipControls'
   | 'GetBucketPolicy'
   | 'GetBucketPolicyStatus'
@@ -60,6 +61,7 @@ export type S3Action =
   | 'PutBucketCors'
   | 'PutBucketEncryption'
   | 'PutBucketLifecycleConfiguration'
+  | 'PutBucketNotificationConfiguration'
   | 'PutBucketOwnershipControls'
   | 'PutBucketPolicy'
   | 'PutBucketTagging'
@@ -101,6 +103,7 @@ const BUCKET_SUBRESOURCES: readonly (readonly [name: S3Subresource, methods: Met
     },
   ],
   ['location', { GET: 'GetBucketLocation' }],
+  ['notification', { GET: 'GetBucketNotificationConfiguration', PUT: 'PutBucketNotificationConfiguration' }],
   ['object-lock', { GET: 'GetObjectLockConfiguration', PUT: 'PutObjectLockConfiguration' }],
   [
     'ownershipControls',
@@ -136,7 +139,6 @@ export const UNSET_CONFIGURATIONS = [
   'accelerate',
   'logging',
   'metadataConfiguration',
-  'notification',
   'replication',
   'requestPayment',
   'website',

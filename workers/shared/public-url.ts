@@ -1,5 +1,5 @@
 /** Addresses that the service may call because mail or a client names them. */
-import { settingsOf } from '../../shared/settings.ts';
+import { settingsOf } from './settings.ts';
 
 const INTERNAL = /(?:^|\.)(?:localhost|local|internal|home\.arpa|onion|invalid)$/;
 

@@ -1,0 +1,150 @@
+/** Event notifications: their document, their routes, and the message as consumers of AWS's events expect it. */
+import type { S3Event } from 'aws-lambda';
+import { describe, expect, it } from 'vitest';
+import {
+  findRoutes,
+  type NotificationRule,
+  type StoredEvent,
+  toEventMessage,
+} from '../../../workers/object-storage/domain/notifications.ts';
+import { signWebhook } from '../../../workers/object-storage/maintenance/webhook-signature.ts';
+import {
+  parseNotification,
+  toNotificationElements,
+} from '../../../workers/object-storage/s3/documents/notification-document.ts';
+import { xmlDocument } from '../../../workers/object-storage/s3/protocol/xml.ts';
+import { isPublicUrl } from '../../../workers/shared/public-url.ts';
+
+const QUEUE = '<Queue>arn:aws:sqs:us-east-1:123456789012:storage-events</Queue>';
+const ALL = '<Event>s3:ObjectCreated:*</Event>';
+const hook = (url: string) => `<TopicConfiguration><Topic>arn:aws:sns:::${url}</Topic>${ALL}</TopicConfiguration>`;
+const parse = (inner: string) =>
+  parseNotification(
+    `<NotificationConfiguration>${inner}</NotificationConfiguration>`,
+    () => crypto.randomUUID(),
+    (url) => isPublicUrl({} as Env, url),
+  );
+const codeOf = (inner: string): string => {
+  const parsed = parse(inner);
+  return parsed.ok ? 'accepted' : parsed.error.code;
+};
+function rulesOf(inner: string): readonly NotificationRule[] {
+  const parsed = parse(inner);
+  if (!parsed.ok) throw new Error(parsed.error.message);
+  return parsed.value;
+}
+const filtered = (prefix: string, suffix: string, event = 's3:ObjectCreated:*') =>
+  `<QueueConfiguration>${QUEUE}<Event>${event}</Event><Filter><S3Key><FilterRule><Name>Prefix</Name><Value>${prefix}</Value></FilterRule>
+   <FilterRule><Name>suffix</Name><Value>${suffix}</Value></FilterRule></S3Key></Filter></QueueConfiguration>`;
+
+describe('a notification configuration', () => {
+  it.each([
+    ['nothing', '', 'accepted'],
+    ['a queue', `<QueueConfiguration>${QUEUE}${ALL}</QueueConfiguration>`, 'accepted'],
+    [
+      'another queue',
+      `<QueueConfiguration><Queue>arn:aws:sqs:::other</Queue>${ALL}</QueueConfiguration>`,
+      'InvalidArgument',
+    ],
+    ['a webhook', hook('https://hooks.example.com/s3?a=b'), 'accepted'],
+    ['a webhook over HTTP', hook('http://hooks.example.com/'), 'InvalidArgument'],
+    ['a webhook at a private address', hook('https://10.0.0.1/'), 'InvalidArgument'],
+    ['a webhook at a private name', hook('https://db.internal/'), 'InvalidArgument'],
+    ['a webhook at this machine', hook('https://localhost/'), 'InvalidArgument'],
+    ['no event', `<QueueConfiguration>${QUEUE}</QueueConfiguration>`, 'MalformedXML'],
+    [
+      'an unknown event',
+      `<QueueConfiguration>${QUEUE}<Event>s3:Replication:*</Event></QueueConfiguration>`,
+      'InvalidArgument',
+    ],
+    ['a function', '<CloudFunctionConfiguration/>', 'NotImplemented'],
+    ['another element', '<Other/>', 'MalformedXML'],
+    ['overlapping filters', filtered('a/', '.jpg') + filtered('a/b/', ''), 'InvalidArgument'],
+    ['filters apart', filtered('a/', '.jpg') + filtered('a/', '.png'), 'accepted'],
+    ['events apart', filtered('a/', '') + filtered('a/', '', 's3:ObjectRemoved:*'), 'accepted'],
+  ])('with %s', (_, inner, code) => {
+    expect(codeOf(inner)).toBe(code);
+  });
+
+  it('is returned as it was set', () => {
+    const inner = `<QueueConfiguration><Id>a</Id>${QUEUE}${ALL}<Event>s3:ObjectRemoved:Delete</Event><Filter><S3Key><FilterRule><Name>prefix</Name><Value>in/</Value></FilterRule></S3Key></Filter></QueueConfiguration>`;
+    const written = xmlDocument('NotificationConfiguration', toNotificationElements(rulesOf(inner)));
+    expect(written.replace(/^.*\n<NotificationConfiguration[^>]*>/, '')).toBe(`${inner}</NotificationConfiguration>`);
+  });
+
+  it('selects events by kind, prefix and suffix', () => {
+    const rules = rulesOf(filtered('in/', '.jpg') + filtered('in/', '', 's3:ObjectRemoved:Delete'));
+    const count = (kind: Parameters<typeof findRoutes>[1], name: string) => findRoutes(rules, kind, name).length;
+    expect([count('ObjectCreated:Copy', 'in/a.jpg'), count('ObjectCreated:Copy', 'in/a.png')]).toEqual([1, 0]);
+    expect([count('ObjectRemoved:Delete', 'in/x'), count('ObjectRemoved:DeleteMarkerCreated', 'in/x')]).toEqual([1, 0]);
+    expect(count('ObjectCreated:Put', 'out/a.jpg')).toBe(0);
+  });
+});
+
+describe('the message of an event', () => {
+  const event: StoredEvent = {
+    kind: 'ObjectCreated:Put',
+    bucket: 'photos',
+    name: 'a b/ü(1)+.jpg',
+    occurredAt: Date.UTC(2026, 10, 22, 1, 2, 3),
+    sequencer: '00066A0B1C2D3E4F',
+    facts: {
+      routes: [],
+      ownerId: 'owner',
+      principalId: 'caller',
+      sourceIp: '192.0.2.1',
+      requestId: 'r',
+      region: null,
+      versionId: 'v',
+      size: 7,
+      etag: 'abc',
+    },
+  };
+
+  it('has the form that consumers of AWS expect', () => {
+    const message = toEventMessage(event, 'rule');
+    // The compiler checks the form. AWS leaves size and ETag out of events of removed objects, its types do not.
+    const typed: S3Event = {
+      Records: message.Records.map(({ s3, ...record }) => ({
+        ...record,
+        s3: { ...s3, object: { size: 0, eTag: '', ...s3.object } },
+      })),
+    };
+    expect(typed).toEqual(message);
+    expect(message.Records[0]).toEqual({
+      eventVersion: '2.1',
+      eventSource: 'aws:s3',
+      awsRegion: 'us-east-1',
+      eventTime: '2026-11-22T01:02:03.000Z',
+      eventName: 'ObjectCreated:Put',
+      userIdentity: { principalId: 'caller' },
+      requestParameters: { sourceIPAddress: '192.0.2.1' },
+      responseElements: { 'x-amz-request-id': 'r', 'x-amz-id-2': 'r' },
+      s3: {
+        s3SchemaVersion: '1.0',
+        configurationId: 'rule',
+        bucket: { name: 'photos', ownerIdentity: { principalId: 'owner' }, arn: 'arn:aws:s3:::photos' },
+        object: {
+          key: 'a+b/%C3%BC%281%29%2B.jpg',
+          size: 7,
+          eTag: 'abc',
+          versionId: 'v',
+          sequencer: '00066A0B1C2D3E4F',
+        },
+      },
+    });
+    const key = decodeURIComponent((message.Records[0]?.s3.object.key ?? '').replaceAll('+', ' '));
+    expect(key).toBe(event.name);
+  });
+
+  it('is signed as Standard Webhooks describes', () => {
+    const secret = Buffer.from('MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', 'base64');
+    const headers = signWebhook(secret, 'msg_p5jXN8AQM9LWM0D4loKWxJek', 1_614_265_330_000, '{"test": 2432232314}');
+    // The example of the specification's libraries.
+    expect(headers).toEqual({
+      'webhook-id': 'msg_p5jXN8AQM9LWM0D4loKWxJek',
+      'webhook-timestamp': '1614265330',
+      'webhook-signature': 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=',
+    });
+  });
+});

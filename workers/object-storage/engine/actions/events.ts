@@ -1,0 +1,34 @@
+/** Event notifications of changes: whether a change has any, and the hint to send them. */
+import { type EventFacts, type EventKind, findRoutes, notificationOf } from '../../domain/notifications.ts';
+import type { EngineContext } from '../model/context.ts';
+import type { Bucket, VersionFacts } from '../model/contract.ts';
+import type { NewEvent } from '../store/event-store.ts';
+
+/** @returns null if no rule of the bucket selects the event. */
+export function toNewEvent(
+  { origin }: EngineContext,
+  bucket: Bucket,
+  kind: EventKind,
+  name: string,
+  version: Partial<Pick<VersionFacts, 'versionId' | 'size' | 'etag'>>,
+): NewEvent | null {
+  if (bucket.configuration.notification === undefined) return null;
+  const routes = findRoutes(notificationOf(bucket.configuration), kind, name);
+  if (routes.length === 0) return null;
+  const { size, etag, versionId } = version;
+  const facts: EventFacts = {
+    routes,
+    ownerId: bucket.ownerId,
+    ...origin,
+    region: bucket.region,
+    versionId: bucket.versioning === 'enabled' ? (versionId ?? null) : null,
+    ...(size === undefined ? {} : { size }),
+    ...(etag === undefined ? {} : { etag }),
+  };
+  return { kind, facts };
+}
+
+/** Cron sends what a lost hint leaves. */
+export function hintEvents({ tasks, waitUntil }: EngineContext, shard: number): void {
+  if (tasks !== null) waitUntil(tasks.send({ kind: 'events', shard }).catch(() => {}));
+}

@@ -1,0 +1,100 @@
+/**
+ * Sends event notifications from the outbox of a shard: at least once, and those of one name in the order of its changes. A
+ * run that dies sends its events again.
+ */
+import { logError } from '../../shared/log.ts';
+import { type EventRoute, toEventMessage } from '../domain/notifications.ts';
+import type { EngineContext } from '../engine/model/context.ts';
+import { type DueEvent, hasDueEvents, selectDueEvents, settleEvents } from '../engine/store/event-store.ts';
+import { signWebhook } from './webhook-signature.ts';
+
+const EVENTS_PER_RUN = 100;
+/** An invocation has six connections, and the database needs one. */
+const PARALLEL_MAX = 5;
+/** No event is begun after this time, so that a run ends before its lease. */
+const RUN_MS_MAX = 30_000;
+const WEBHOOK_TIMEOUT_MS = 10_000;
+const RETRY_MS_MIN = 30_000;
+const RETRY_MS_MAX = 3_600_000;
+/** An event that could not be sent for this long is dropped. */
+const AGE_MS_MAX = 3 * 86_400_000;
+
+/** @returns whether more events are due. */
+export async function sendEvents(context: EngineContext, shard: number): Promise<boolean> {
+  const names = new Map<string, DueEvent[]>();
+  for (const event of await selectDueEvents(context, shard, EVENTS_PER_RUN)) {
+    const key = `${event.bucketId} ${event.name}`;
+    names.set(key, [...(names.get(key) ?? []), event]);
+  }
+  if (names.size === 0) return false;
+  const deadline = Date.now() + RUN_MS_MAX;
+  const groups = [...names.values()];
+  const done: number[] = [];
+  const failed: [id: number, dueAt: number][] = [];
+  const sendGroups = async () => {
+    for (let group = groups.shift(); group !== undefined; group = groups.shift()) {
+      for (const event of group) {
+        if (Date.now() > deadline) return;
+        if ((await sendEvent(context, shard, event)) || isTooOld(context, event)) done.push(event.id);
+        else {
+          failed.push([event.id, context.now() + Math.min(RETRY_MS_MAX, RETRY_MS_MIN * 2 ** event.attempts)]);
+          break;
+        }
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: PARALLEL_MAX }, sendGroups));
+  await settleEvents(context, shard, done, failed);
+  return hasDueEvents(context, shard);
+}
+
+function isTooOld(context: EngineContext, { bucketId, id, occurredAt }: DueEvent): boolean {
+  if (context.now() - occurredAt < AGE_MS_MAX) return false;
+  logError('event_dropped', new Error('no destination accepted it for 3 days'), { bucket_id: bucketId, event: id });
+  return true;
+}
+
+/** @returns whether every destination accepted it. */
+async function sendEvent(context: EngineContext, shard: number, event: DueEvent): Promise<boolean> {
+  for (const route of event.facts.routes) {
+    const isSent = await sendTo(context, shard, event, route).catch((error: unknown) => {
+      logError('event_not_sent', error, { bucket_id: event.bucketId, event: event.id, destination: route.target.kind });
+      return false;
+    });
+    if (!isSent) return false;
+  }
+  return true;
+}
+
+async function sendTo(
+  { events, now }: EngineContext,
+  shard: number,
+  event: DueEvent,
+  { id, target }: EventRoute,
+): Promise<boolean> {
+  const message = toEventMessage(event, id);
+  if (target.kind === 'queue') {
+    if (events.queue === null) return false;
+    await events.queue.send(message);
+    return true;
+  }
+  if (!events.mayCall(target.url)) return false;
+  const body = JSON.stringify(message);
+  const response = await fetch(target.url, {
+    method: 'POST',
+    redirect: 'manual',
+    signal: AbortSignal.timeout(WEBHOOK_TIMEOUT_MS),
+    headers: {
+      'content-type': 'application/json',
+      ...signWebhook(
+        events.secretOf(event.bucketId),
+        `evt_${shard}_${event.sequencer}_${Buffer.from(id).toString('hex')}`,
+        now(),
+        body,
+      ),
+    },
+    body,
+  });
+  await response.body?.cancel();
+  return response.ok;
+}
