@@ -17,9 +17,6 @@ const maxWorkers = isLong ? 1 : 3;
 /** On a busy machine, a condition that a test waits for takes more than the default of a second. */
 const poll = { timeout: 60_000, interval: 50 };
 
-/** In the gate, a test of a running server gets a second try, and vitest prints that it needed it: that is a race to mend. */
-const retry = process.env.CI && !isLong ? 1 : 0;
-
 const migrations = {
   directory: await readD1Migrations('migrations/directory'),
   objects: await readD1Migrations('migrations/objects'),
@@ -73,7 +70,6 @@ export default defineConfig({
           name: 'system',
           ...files('system', 'security'),
           expect: { poll },
-          retry,
           testTimeout: timeoutMs,
           hookTimeout: timeoutMs,
           maxWorkers,
@@ -84,7 +80,6 @@ export default defineConfig({
           name: 'browser',
           ...files('browser'),
           expect: { poll },
-          retry,
           // Longer than the minute that one step may take, so that a failure names the step that timed out.
           testTimeout: 2 * timeoutMs,
           hookTimeout: timeoutMs,

@@ -141,8 +141,10 @@ export function Compose() {
       answer(true);
       return;
     }
-    const text = answered.current.has(writing.key) ? null : findSendQuestion(writing);
-    if (text === null || findSendProblem(writing) !== null) setProblem(await send(at));
+    // The keys may arrive before the page has drawn the last change, so this reads the message anew.
+    const current = compose.get().writing ?? writing;
+    const text = answered.current.has(current.key) ? null : findSendQuestion(current);
+    if (text === null || findSendProblem(current) !== null) setProblem(await send(at));
     else {
       setProblem(null);
       setAsked({ text, sendAt: at });

@@ -94,7 +94,7 @@ export function Recipients({ label, value, onChange, isFirst = false }: Props) {
   };
   const onSuggestionKey = (event: KeyboardEvent): boolean => {
     const contact = found[chosen];
-    if (!isShown) return false;
+    if (!isShown || event.ctrlKey || event.metaKey) return false;
     if (event.key === 'ArrowDown') setChosen((chosen + 1) % found.length);
     else if (event.key === 'ArrowUp') setChosen((chosen + found.length - 1) % found.length);
     else if ((event.key === 'Enter' || event.key === 'Tab') && contact) choose(contact);
