@@ -23,6 +23,7 @@ async function refill() {
     const answer = await world.operate('/v1/locations/refill', { cursor });
     sum.copied += answer.copied;
     sum.copied_bytes += answer.copied_bytes;
+    expect(answer.failed).toBe(0);
     cursor = answer.next_cursor;
   }
   return sum;
