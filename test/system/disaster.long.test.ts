@@ -59,7 +59,7 @@ it.each([0, 1])('a lost database of objects (%i of two) is rebuilt from snapshot
 });
 
 it('a lost DIRECTORY is rebuilt from its snapshot, with every credential and account', async () => {
-  await world.backUp();
+  await world.operate('/v1/storage/snapshot');
   await world.lose(world.directoryFile());
   const sick = await health();
   expect(sick.unavailable).toContain('DIRECTORY was lost and is not rebuilt');
