@@ -63,6 +63,7 @@ it('names a database that fails, and mailboxes that cannot be opened', async () 
   expect((await readHealth({ OBJECTS_1: failing })).unavailable).toEqual(['OBJECTS_1']);
   vi.spyOn(Mailbox.prototype, 'readOwner').mockRejectedValue(new Error('no such column') as never);
   expect((await readHealth()).unavailable).toEqual(['MAILBOX']);
+  expect((await readHealth({ OBJECTS_1: failing })).unavailable).toEqual(['OBJECTS_1', 'MAILBOX']);
   expect((await readHealth({ PRODUCTS: 'storage' })).status).toBe('ok');
 });
 
