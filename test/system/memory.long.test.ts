@@ -9,7 +9,7 @@ import { startServer, type TestServer } from '../support/server.ts';
 import { watchMemory } from '../support/workerd-memory.ts';
 
 const MIB = 1024 * 1024;
-const GROWTH_MAX = 128 * MIB;
+const GROWTH_MAX = 150 * MIB;
 
 let server: TestServer;
 let ann: MailUser;
@@ -180,10 +180,14 @@ it('packs 40 MiB of small objects, and compacts the volumes after half of them a
       }),
     );
   };
-  await together(async (n) => expect((await send('PUT', `/large/small-${n}`, content)).status).toBe(200));
-  await measure('packing', count * content.length, async () => {
-    const { body } = await server.call('POST', '/v1/storage/gc', { pack: true, max_seconds: 300 });
-    expect(body.objects_packed).toBeGreaterThan(count / 2);
+  // Cron packs too, while the objects are uploaded.
+  await measure('uploads and packing', count * content.length, async () => {
+    await together(async (n) => expect((await send('PUT', `/large/small-${n}`, content)).status).toBe(200));
+    for (let packed = 1; packed > 0; ) {
+      const { status, body } = await server.call('POST', '/v1/storage/gc', { pack: true, max_seconds: 300 });
+      expect(status).toBe(200);
+      packed = body.objects_packed;
+    }
   });
   await together(async (n) => {
     if (n % 3 > 0) expect((await send('DELETE', `/large/small-${n}`)).status).toBe(204);
