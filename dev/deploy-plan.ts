@@ -154,5 +154,7 @@ export function renderConfig(plan: DeployPlan, databaseIds: ReadonlyMap<string, 
     ...database,
     database_id: databaseIds.get(database.database_name),
   }));
-  return `${JSON.stringify({ ...plan.config, d1_databases }, null, 2)}\n`;
+  // An empty variable is the same as none, and wrangler prints each of them.
+  const vars = Object.fromEntries(Object.entries(plan.config.vars).filter(([, value]) => value !== ''));
+  return `${JSON.stringify({ ...plan.config, vars, d1_databases }, null, 2)}\n`;
 }

@@ -74,7 +74,7 @@ export function readDeploySettings(
   }
   const hosts = servesStorage(variables.PRODUCTS) ? ['APP_HOST', 'S3_HOST'] : ['APP_HOST'];
   const missing = hosts.filter((name) => !variables[name]);
-  if (missing.length > 0) faults.push(describeMissing(missing));
+  if (missing.length > 0) faults.push(describeMissing(missing, basename(files.variables)));
   for (const problem of findTypingErrors(Object.keys(process.env))) console.error(`Warning: ${toSentence(problem)}`);
   return faults.length > 0 ? faults : { variables, secrets };
 }
@@ -82,8 +82,8 @@ export function readDeploySettings(
 const servesStorage = (products: string | undefined): boolean =>
   !products || products.toLowerCase().includes('storage');
 
-const describeMissing = (names: readonly string[]): string =>
-  `${names.join(' and ')} must be set, in the environment or in .deploy.vars: the web app and storage need
+const describeMissing = (names: readonly string[], file: string): string =>
+  `${names.join(' and ')} must be set, in the environment or in ${file}: the web app and storage need
 hostnames of their own, so that stored files can never act as pages of the app. For example
   APP_HOST=tessera.example.com
   S3_HOST=s3.example.com`;

@@ -79,7 +79,7 @@ async function findToken(): Promise<string> {
 /** Prints what the deployment needs, before it starts. @throws DeployError if the token or its account is wrong. */
 async function openAccount(): Promise<Account> {
   console.log(
-    `Needs the plan Workers Paid, R2 enabled, and a token with: ${REQUIRED_PERMISSIONS.join('; ')}. See docs/deploy.md.`,
+    `Needs the plan Workers Paid, R2 and Analytics Engine enabled, and a token with: ${REQUIRED_PERMISSIONS.join('; ')}. See docs/deploy.md.`,
   );
   const baseUrl = (environment.CLOUDFLARE_API_BASE_URL || 'https://api.cloudflare.com/client/v4').replace(/\/+$/, '');
   const access = { baseUrl, token: await findToken() };
@@ -163,6 +163,7 @@ async function deploy(account: Account, plan: DeployPlan, resources: Resources, 
   const domains = (isMailServed ? MAIL_DOMAINS : '').split(/[\s,]+/).filter(Boolean);
   const rootToken = secrets.ROOT_TOKEN ?? settings.secrets.ROOT_TOKEN;
   await setUpMail(account, { worker: plan.worker, domains, origin: toOrigin(APP_HOST), rootToken });
+  console.log(`Web app: https://${APP_HOST}/_/  What to do first: docs/deploy.md, "4. First steps".`);
 }
 
 async function main(): Promise<void> {

@@ -27,6 +27,7 @@ import {
 import { createMetricsApi, type ReadGauges, runCostSchedule } from './metrics/index.ts';
 import {
   consumeStorageTasks,
+  findLostDatabases,
   isDirectoryTask,
   runDirectorySchedule,
   runStorageSchedule,
@@ -175,7 +176,7 @@ function readServed(env: Env): readonly ProductName[] {
 function createApi(served: readonly ProductName[]): OpenAPIHono<JsonApiEnv> {
   const api = createJsonApi();
   addHealth(api, version, async (env) =>
-    (await Promise.all(served.map((name) => PRODUCTS[name].findSilent(env)))).flat(),
+    (await Promise.all([findLostDatabases(env), ...served.map((name) => PRODUCTS[name].findSilent(env))])).flat(),
   );
   api.route('/', identityApi);
   api.route('/', operatorApi);

@@ -1953,6 +1953,8 @@ export interface LocationRefillReport {
   scanned: number;
   copied: number;
   copied_bytes: number;
+  /** Objects that do not match their checksum; the log names them */
+  failed: number;
   /** Null when every location has every object */
   next_cursor: string | null;
 }

@@ -16,7 +16,7 @@ import { readSeason } from '../../workers/leaderboard/domain/season-name.ts';
 import type { CountAnswer, CountReport } from '../../workers/leaderboard/domain/shard-counts.ts';
 import { shardStub, within } from '../../workers/leaderboard/objects.ts';
 import { createClock } from '../../workers/shared/clock.ts';
-import { callInTrace } from '../../workers/shared/invocation.ts';
+import { callInTrace, runInvocation } from '../../workers/shared/invocation.ts';
 import { settingsOf } from '../../workers/shared/settings.ts';
 import { beginClosing, SeasonClosing } from './closing.ts';
 import { type ClosingStep, ClosingStore } from './closing-store.ts';
@@ -184,7 +184,8 @@ export class LeaderboardSeason extends DurableObject<Env> {
 
   override async alarm(): Promise<void> {
     // Cron continues the closing once the deployment serves the leaderboard again.
-    if (settingsOf(this.env).PRODUCTS.includes('leaderboard')) await this.#advance();
+    if (!settingsOf(this.env).PRODUCTS.includes('leaderboard')) return;
+    await runInvocation(this.env, undefined, () => this.#advance());
   }
 
   /** Runs once at a time. Concurrent callers wait for the run. */

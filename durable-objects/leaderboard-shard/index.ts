@@ -21,7 +21,7 @@ import type { CountReport } from '../../workers/leaderboard/domain/shard-counts.
 import type { StandingKey, TopEntry } from '../../workers/leaderboard/domain/standing.ts';
 import { seasonStub, shardStub, within } from '../../workers/leaderboard/objects.ts';
 import { createClock } from '../../workers/shared/clock.ts';
-import { callInTrace } from '../../workers/shared/invocation.ts';
+import { callInTrace, runInvocation } from '../../workers/shared/invocation.ts';
 import { logError } from '../../workers/shared/log.ts';
 import { err } from '../../workers/shared/result.ts';
 import { SeasonLink } from './season-link.ts';
@@ -196,12 +196,14 @@ export class LeaderboardShard extends DurableObject<Env> {
     this.#isAlarmPlanned = false;
     const shard = this.#opened;
     if (shard === undefined) return;
-    const now = this.#now();
-    this.#change(shard.board, () => {
-      shard.board.checkpoint(now);
-      shard.board.pruneEvents(Math.floor((now - EVENT_RETENTION_MS) / 1000));
+    runInvocation(this.env, undefined, () => {
+      const now = this.#now();
+      this.#change(shard.board, () => {
+        shard.board.checkpoint(now);
+        shard.board.pruneEvents(Math.floor((now - EVENT_RETENTION_MS) / 1000));
+      });
+      shard.link.planPush();
     });
-    shard.link.planPush();
   }
 
   #open(address: ShardAddress): OpenShard {

@@ -19,7 +19,7 @@
  *
  * By design: a view (All, Flagged) holds nothing, so nothing can be moved into it. All and Flagged omit Junk and Trash.
  */
-import { runInvocation } from '../../workers/shared/invocation.ts';
+import { runInvocation, withTrace } from '../../workers/shared/invocation.ts';
 import { ok, type Result } from '../../workers/shared/result.ts';
 import { settingsOf } from '../../workers/shared/settings.ts';
 import { answerClose } from '../../workers/shared/web-socket.ts';
@@ -121,9 +121,9 @@ export class Mailbox extends JmapCalls {
     const { database, memory, now, ledgerDelayMs } = this.transactions;
     const userId = readMailbox(database.sql)?.userId;
     if (userId === undefined) return;
-    const jobs = this.ctx.exports.MailboxJobs;
     const waitUntil = (work: Promise<unknown>) => this.ctx.waitUntil(work);
     await runInvocation(this.env, undefined, async () => {
+      const jobs = withTrace(this.ctx.exports.MailboxJobs);
       try {
         await runWakes({ database, memory, jobs, userId, now, waitUntil, ledgerDelayMs });
       } finally {

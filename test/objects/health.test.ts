@@ -63,7 +63,19 @@ it('names a database that fails, and mailboxes that cannot be opened', async () 
   expect((await readHealth({ OBJECTS_1: failing })).unavailable).toEqual(['OBJECTS_1']);
   vi.spyOn(Mailbox.prototype, 'readOwner').mockRejectedValue(new Error('no such column') as never);
   expect((await readHealth()).unavailable).toEqual(['MAILBOX']);
+  expect((await readHealth({ OBJECTS_1: failing })).unavailable).toEqual(['OBJECTS_1', 'MAILBOX']);
   expect((await readHealth({ PRODUCTS: 'storage' })).status).toBe('ok');
+});
+
+it('names a database that is empty although the locations have its backup', async () => {
+  await env.BLOBS_2.put('snapshots/1/2026-11-01T00:00:00.000Z/manifest.json.gz', 'a snapshot');
+  await env.BLOBS.put('owners/directory', '{"id":"another","folder":""}');
+  const { httpStatus, status, unavailable } = await readHealth();
+  expect([httpStatus, status]).toEqual([503, 'unavailable']);
+  expect(unavailable).toEqual(['DIRECTORY was lost and is not rebuilt', 'OBJECTS_1 was lost and is not rebuilt']);
+  await env.BLOBS_2.delete('snapshots/1/2026-11-01T00:00:00.000Z/manifest.json.gz');
+  await env.BLOBS.delete('owners/directory');
+  expect((await readHealth()).status).toBe('ok');
 });
 
 it('answers if PRODUCTS is bad, and names it', async () => {

@@ -45,6 +45,35 @@ async function fill() {
   return { userId, mailbox };
 }
 
+/** Delivers a message whose raw bytes were stored when it was accepted. */
+async function deliverAccepted(userId: string): Promise<void> {
+  const raw = Buffer.from(
+    'From: a@x.test\r\nSubject: Accepted\r\nMIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n\r\ntext\r\n--b\r\nContent-Type: application/pdf; name=a.pdf\r\n\r\nfile\r\n--b--\r\n',
+  );
+  const rawKey = `${userPrefix(userId)}in/${crypto.randomUUID()}`;
+  await putBlob(env, rawKey, raw);
+  value(
+    await deliverRaw(env, {
+      userId,
+      deliveryKey: 'accepted',
+      message: openBytes(raw),
+      rawKey,
+      receivedAt: Date.now(),
+      origin: 'received',
+      folder: 'inbox',
+      isRead: false,
+      isFlagged: false,
+      labels: [],
+      envelopeFrom: 'a@x.test',
+      envelopeTo: null,
+      spam: null,
+      authentication: null,
+      applyRules: false,
+      enforceQuota: true,
+    }),
+  );
+}
+
 async function snapshot(mailbox: ReturnType<typeof openMailbox>) {
   const listed = value(await mailbox.listMessages('all', { offset: 0 }, 100));
   const messages = await Promise.all(listed.map(async ({ messageId }) => value(await mailbox.readMessage(messageId))));
@@ -102,6 +131,9 @@ describe('a mailbox whose object was lost', () => {
   it('has every message again, once, even if one location lost its bytes too', async () => {
     const filled = await fill();
     const { userId, mailbox } = filled;
+    await deliverAccepted(userId);
+    // Puts the files of the accepted message beside its raw bytes.
+    expect(await rebuildMailbox(env, userId)).toMatchObject({ messages: 7 });
     const raws = async (box: typeof mailbox) =>
       value(await box.listMessages('all', { offset: 0 }, 100))
         .map(({ subject, sizeBytes }) => `${subject} ${sizeBytes}`)
@@ -112,7 +144,7 @@ describe('a mailbox whose object was lost', () => {
     // The first location lacks every second object.
     for (const [at, key] of (await listKeys(env.BLOBS, userPrefix(userId))).entries())
       if (at % 2 === 0) await env.BLOBS.delete(key);
-    expect(await recoverMessages(env, userId)).toBe(6);
+    expect(await recoverMessages(env, userId)).toBe(7);
     expect(await recoverMessages(env, userId)).toBe(0);
     expect(await raws(mailbox)).toEqual(before);
     const [first] = value(await mailbox.listMessages('all', { offset: 0 }, 1));

@@ -1,10 +1,11 @@
 /** The trace of a request in the log lines of objects, and the counters. */
-import { createExecutionContext, env as testEnv } from 'cloudflare:test';
+import { createExecutionContext, runInDurableObject, env as testEnv } from 'cloudflare:test';
 import { afterEach, expect, it, vi } from 'vitest';
 import { LeaderboardView } from '../../durable-objects/leaderboard-view/index.ts';
 import { Mailbox } from '../../durable-objects/mailbox/index.ts';
 import worker from '../../workers/index.ts';
 import { openMailbox } from '../../workers/mail/bindings/mailbox.ts';
+import { MailboxJobs } from '../../workers/mail/mailbox-jobs.ts';
 import { runCostSchedule } from '../../workers/metrics/index.ts';
 import { countError, countOperation } from '../../workers/shared/counters.ts';
 import { runInvocation } from '../../workers/shared/invocation.ts';
@@ -92,4 +93,24 @@ it('logs an alarm if the estimate of a day is over the limit', async () => {
   await runCostSchedule(at, deployed().deployment);
   expect(lines.map(({ event }) => event)).toEqual(['cost_estimated', 'cost_estimated']);
   expect(queries[0]).toMatch(/FROM tessera_counters WHERE timestamp >= toDateTime\(\d{10}\)/);
+});
+
+it('of an alarm is its own, and that of the jobs that it gives to the Worker', async () => {
+  vi.spyOn(console, 'log').mockImplementation(keep);
+  vi.spyOn(console, 'error').mockImplementation(keep);
+  vi.spyOn(MailboxJobs.prototype, 'deleteBlobs').mockImplementation(async () => {
+    logError('job_failed', 'in the Worker');
+    throw new Error('R2 is away');
+  });
+  const userId = crypto.randomUUID();
+  const mailbox = openMailbox(env, userId);
+  await mailbox.createMailbox({ userId, accountType: 'personal', limitBytes: 1e9 });
+  await runInDurableObject(mailbox as unknown as DurableObjectStub<Mailbox>, async (object, state) => {
+    state.storage.sql.exec("INSERT INTO garbage(r2_key, since) VALUES ('mail/x/in/1', 0)");
+    await runInvocation(env, TRACE, () => object.alarm());
+  });
+  const traces = new Map(lines.map(({ event, trace_id }) => [event, trace_id]));
+  expect(traces.get('wake_failed')).toMatch(/^[0-9a-f]{32}$/);
+  expect(traces.get('wake_failed')).not.toBe(TRACE);
+  expect(traces.get('job_failed')).toBe(traces.get('wake_failed'));
 });

@@ -1,8 +1,8 @@
 /** A folder of local state with migrated, empty databases. A test's server starts from a copy of it, which saves seconds of each start. */
-import { cpSync, existsSync, mkdirSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../../dev/build.ts';
-import { claimLocalState } from '../../dev/local-state.ts';
+import { claimLocalState, readMigrations } from '../../dev/local-state.ts';
 
 const TEMPLATE = join(ROOT, 'dist/state');
 
@@ -15,7 +15,9 @@ export async function makeStateTemplate(): Promise<void> {
   await migrateLocalStores(TEMPLATE);
 }
 
-/** Does nothing if there is no template, or one of other migrations. */
+/** Does nothing if there is no template, or one of other migrations. Other processes may copy it at the same time. */
 export function copyStateTemplate(directory: string): void {
-  if (existsSync(TEMPLATE) && claimLocalState(TEMPLATE) === null) cpSync(TEMPLATE, directory, { recursive: true });
+  const record = join(TEMPLATE, 'migrations.json');
+  if (!existsSync(record) || readFileSync(record, 'utf8') !== JSON.stringify(readMigrations(), null, 1)) return;
+  cpSync(TEMPLATE, directory, { recursive: true });
 }

@@ -33,6 +33,7 @@ describe('npm run deploy', () => {
     const first = await deploy({ HOME_REGION: 'weur' });
     expect(first.status, first.output).toBe(0);
     expect(first.output).toContain('Workers Paid');
+    expect(first.output).toContain('Web app: https://tessera.example.com/_/');
     expect(first.output).toContain('Account > D1 > Edit');
     expect(first.output).toContain(ACCOUNT_ID);
     expect(first.output).toContain('Waiting for the certificate and the DNS record of tessera.example.com');

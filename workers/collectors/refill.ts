@@ -3,6 +3,7 @@
  * the snapshots and the owner ids have no other repair. Checksums of storage are checked by its scrub.
  */
 import { blobLocations } from '../shared/bindings.ts';
+import { logError } from '../shared/log.ts';
 
 /** A copy holds one connection for the read and one for the write, and an invocation may have six. */
 const COPIES_AT_ONCE = 2;
@@ -11,30 +12,38 @@ export interface RefillReport {
   scanned: number;
   copied: number;
   copied_bytes: number;
+  /** Objects whose bytes do not match their checksum, or that a location did not take. The log names them. */
+  failed: number;
   /** Where the next call continues; null at the end. */
   next_cursor: string | null;
 }
 
 /** @param cursor `<location> <last key>`, of an earlier report; '' at the start. */
-export async function refillLocations(env: Env, cursor: string, mayContinue: () => boolean): Promise<RefillReport> {
+export async function refillLocations(
+  env: Env,
+  cursor: string,
+  mayContinue: () => boolean,
+  keysPerPage = 1_000,
+): Promise<RefillReport> {
   const locations = blobLocations(env);
-  const report: RefillReport = { scanned: 0, copied: 0, copied_bytes: 0, next_cursor: cursor };
+  const report: RefillReport = { scanned: 0, copied: 0, copied_bytes: 0, failed: 0, next_cursor: cursor };
   while (report.next_cursor !== null) {
     const [, number = '0', after = ''] = /^(\d+) (.*)$/s.exec(report.next_cursor) ?? [];
     const source = locations[Number(number)];
     if (!source) return { ...report, next_cursor: null };
-    const page: R2Objects = await source.list({ ...(after === '' ? {} : { startAfter: after }) });
+    const page: R2Objects = await source.list({ limit: keysPerPage, ...(after === '' ? {} : { startAfter: after }) });
     const keys = page.objects.map(({ key }) => key);
     const last = keys.at(-1);
     report.scanned += keys.length;
     for (const target of locations) {
       if (target === source || last === undefined) continue;
-      const present = await listBetween(target, after, last);
+      const present = await listBetween(target, after, last, keysPerPage);
       const missing = keys.filter((key) => !present.has(key));
       for (let at = 0; at < missing.length; at += COPIES_AT_ONCE) {
         const copies = missing.slice(at, at + COPIES_AT_ONCE).map((key) => copy(source, target, key));
         for (const bytes of await Promise.all(copies)) {
-          if (bytes === null) continue;
+          if (bytes === 'failed') report.failed++;
+          if (typeof bytes !== 'number') continue;
           report.copied++;
           report.copied_bytes += bytes;
         }
@@ -48,10 +57,10 @@ export async function refillLocations(env: Env, cursor: string, mayContinue: () 
   return report;
 }
 
-async function listBetween(bucket: R2Bucket, after: string, last: string): Promise<Set<string>> {
+async function listBetween(bucket: R2Bucket, after: string, last: string, limit: number): Promise<Set<string>> {
   const found = new Set<string>();
   for (let startAfter = after; ; ) {
-    const page: R2Objects = await bucket.list({ ...(startAfter === '' ? {} : { startAfter }) });
+    const page: R2Objects = await bucket.list({ limit, ...(startAfter === '' ? {} : { startAfter }) });
     for (const { key } of page.objects) found.add(key);
     startAfter = page.objects.at(-1)?.key ?? last;
     if (!page.truncated || startAfter >= last) return found;
@@ -59,10 +68,16 @@ async function listBetween(bucket: R2Bucket, after: string, last: string): Promi
 }
 
 /** @returns the size, or null if the object was deleted or written meanwhile. */
-async function copy(source: R2Bucket, target: R2Bucket, key: string): Promise<number | null> {
-  const object = await source.get(key);
-  if (object === null) return null;
-  const { httpMetadata = {}, customMetadata = {} } = object;
-  const onlyIf = { etagDoesNotMatch: '*' };
-  return (await target.put(key, object.body, { httpMetadata, customMetadata, onlyIf })) ? object.size : null;
+async function copy(source: R2Bucket, target: R2Bucket, key: string): Promise<number | 'failed' | null> {
+  try {
+    const object = await source.get(key);
+    if (object === null) return null;
+    const { httpMetadata = {}, customMetadata = {} } = object;
+    const { sha256 } = object.checksums;
+    const options = { httpMetadata, customMetadata, onlyIf: { etagDoesNotMatch: '*' }, ...(sha256 ? { sha256 } : {}) };
+    return (await target.put(key, object.body, options)) ? object.size : null;
+  } catch (error) {
+    logError('refill_failed', error, { key });
+    return 'failed';
+  }
 }

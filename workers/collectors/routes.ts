@@ -97,6 +97,7 @@ function createCollectorsApi(): OpenAPIHono<JsonApiEnv> {
             scanned: z.int(),
             copied: z.int(),
             copied_bytes: z.int(),
+            failed: z.int().openapi({ description: 'Objects that do not match their checksum; the log names them' }),
             next_cursor: z.string().nullable().openapi({ description: 'Null when every location has every object' }),
           })
           .openapi('LocationRefillReport'),

@@ -9,7 +9,7 @@ import type { SpamLesson } from '../../durable-objects/mailbox/messages/spam-les
 import type { OutboxSnapshot } from '../../durable-objects/mailbox/outbox/outbox-report-store.ts';
 import type { AutomaticSend } from '../../durable-objects/mailbox/rules/automatic-store.ts';
 import { createClock } from '../shared/clock.ts';
-import { runInvocation } from '../shared/invocation.ts';
+import { callInTrace, currentInvocation, runInvocation } from '../shared/invocation.ts';
 import { deleteBlobs, getBlob } from './bindings/blobs.ts';
 import { readTokens, trainUserModel } from './checks/index.ts';
 import { processIncoming } from './inbound/process-incoming.ts';
@@ -23,16 +23,21 @@ import { publishLedger, publishOutbox } from './store/queue-store.ts';
 const LESSON_BYTES_MAX = 1024 * 1024;
 
 export class MailboxJobs extends WorkerEntrypoint<Env> implements Jobs {
-  async processIncoming(userId: string, traceId?: string): Promise<void> {
+  async inTrace(traceId: string, method: string, args: unknown[]): Promise<unknown> {
+    return callInTrace(this, this.env, traceId, method, args);
+  }
+
+  /** @param traceId of the request that accepted the mail. Default: of the alarm. */
+  async processIncoming(userId: string, traceId = currentInvocation()?.traceId): Promise<void> {
     await runInvocation(this.env, traceId, () => processIncoming(this.env, userId));
   }
 
-  async sendOutbox(userId: string, traceId?: string): Promise<void> {
-    await runInvocation(this.env, traceId, () => sendDue(this.env, [userId]));
+  async sendOutbox(userId: string): Promise<void> {
+    await sendDue(this.env, [userId]);
   }
 
-  async sendReports(userId: string, traceId?: string): Promise<void> {
-    await runInvocation(this.env, traceId, () => sendReports(this.env, userId));
+  async sendReports(userId: string): Promise<void> {
+    await sendReports(this.env, userId);
   }
 
   async sendAutomatic(userId: string, send: AutomaticSend): Promise<void> {

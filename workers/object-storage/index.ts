@@ -18,6 +18,7 @@ import { createStorageApi } from './operator-routes.ts';
 import { answerS3 } from './s3/pipeline.ts';
 import { failureAnswer, misconfiguredFailure } from './s3/protocol/answer.ts';
 
+export { findLostDatabases } from './maintenance/lost-stores.ts';
 export {
   consumeStorageTasks,
   isDirectoryTask,

@@ -162,7 +162,7 @@ const MEMBERS: Readonly<Record<string, unknown>> = {
   otpauth_url: 'otpauth://totp/Tessera:ada%40example.test?secret=JBSWY3DPEHPK3PXP&issuer=Tessera',
   secret: 'JBSWY3DPEHPK3PXP',
   state: '42',
-  version: '0.1.0',
+  version: '0.2.0',
   date: TIME,
   score: 1225,
   points: 25,

@@ -5,7 +5,7 @@ import { type JsonApiEnv, jsonContent, problemResponses, unchecked } from './jso
 import { settingsOf } from './settings.ts';
 
 const documentSchema = z.looseObject({}).openapi({
-  example: { openapi: '3.1.0', info: { title: 'Tessera', version: '0.1.0' }, paths: {} },
+  example: { openapi: '3.1.0', info: { title: 'Tessera', version: '0.2.0' }, paths: {} },
 });
 
 const documentRoute = createRoute({

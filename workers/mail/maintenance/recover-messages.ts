@@ -12,8 +12,11 @@ import { parseMessage } from '../mime/parse.ts';
 
 export const RECOVERED_LABEL = 'recovered';
 
-/** Raw messages under a user's prefix: accepted, sent, imported. `out/` has further copies of messages that are on their way. */
-const RAW_KEY = /^(in\/[^/]+|sent\/[^/]+\/raw|[0-9a-f]{40}\/raw)$/;
+/**
+ * Raw messages under a user's prefix: accepted, sent, imported. `out/` has further copies of messages that are on their way, and
+ * `in/<id>.part-0` is a file of a message that was rebuilt.
+ */
+const RAW_KEY = /^(in\/[0-9a-f-]{36}|sent\/[^/]+\/raw|[0-9a-f]{40}\/raw)$/;
 
 /**
  * Restores each raw message that is older than the mailbox and that no row of it names. What is younger was refused or is

@@ -42,6 +42,15 @@ export const beginRebuild = (context: EngineContext): Promise<void> => openStore
 export const isRebuilding = async (context: EngineContext): Promise<boolean> =>
   (await openStore(context).read()).owner === REBUILDING;
 
+/** Whether DIRECTORY lacks the id that a location has, or is being rebuilt. */
+export async function isDirectoryLost(context: EngineContext): Promise<boolean> {
+  const row = context.directory.prepare("SELECT owner FROM collector WHERE name = 'directory'");
+  const owner = await row.first<string>('owner');
+  if (owner === REBUILDING) return true;
+  if (owner !== null) return false;
+  return (await Promise.all(context.locations.map(readOwnerObject))).some((stored) => stored !== null);
+}
+
 async function findDoubt(context: EngineContext, id: string | null, newest: string): Promise<string | null> {
   const owners = await Promise.all(context.locations.map(readOwnerObject));
   if (id === null) {

@@ -13,19 +13,26 @@ import { listQuotas } from './quota-limit-store.ts';
 import { quotaStatements } from './quota-store.ts';
 import { claimLocations } from './shard-owner.ts';
 
-/** Claims a new database, unless the locations show that the shard had another one before. */
-export async function claimShard(context: EngineContext, shard: number): Promise<Result<null, Unavailable>> {
+/** Whether a location has a snapshot or a journal of the shard; null if a location does not answer. */
+export async function findBackup(context: EngineContext, shard: number): Promise<boolean | null> {
   for (const bucket of context.locations) {
     for (const prefix of [`snapshots/${shard}/`, `journal/${shard}/`]) {
       const page = await inTime(bucket.list({ prefix, limit: 1 }), context.limits.locationTimeoutMs, null).catch(
         () => null,
       );
-      if (page === null) return err({ kind: 'unavailable', reason: 'a location does not answer' });
-      if (page.objects.length > 0) {
-        return err({ kind: 'unavailable', reason: `the database of shard ${shard} was lost and is not rebuilt yet` });
-      }
+      if (page === null) return null;
+      if (page.objects.length > 0) return true;
     }
   }
+  return false;
+}
+
+/** Claims a new database, unless the locations show that the shard had another one before. */
+export async function claimShard(context: EngineContext, shard: number): Promise<Result<null, Unavailable>> {
+  const isKnown = await findBackup(context, shard);
+  if (isKnown === null) return err({ kind: 'unavailable', reason: 'a location does not answer' });
+  if (isKnown)
+    return err({ kind: 'unavailable', reason: `the database of shard ${shard} was lost and is not rebuilt yet` });
   const isOwner = await claimLocations(context, shard).catch(() => null);
   if (isOwner === null) return err({ kind: 'unavailable', reason: 'a location does not answer' });
   if (!isOwner) return err({ kind: 'unavailable', reason: `the bytes of shard ${shard} belong to another database` });

@@ -1,0 +1,26 @@
+/** For health: databases that are empty although the locations have backups of them. */
+
+import { createClock } from '../../shared/clock.ts';
+import { createEngineContext } from '../engine/index.ts';
+import { inTime } from '../engine/model/context.ts';
+import { findBackup } from '../engine/store/claims.ts';
+import { isClaimed } from '../engine/store/journal-store.ts';
+import { isDirectoryLost } from './directory-owner.ts';
+
+/** Health gives up on its stores after 3 seconds. */
+const PROBE_MS = 2_000;
+
+/** @returns a sentence about each database that was lost and is not rebuilt. One that does not answer is not judged. */
+export async function findLostDatabases(env: Env): Promise<string[]> {
+  const context = createEngineContext(env, createClock(env), { waitUntil: () => undefined });
+  const isShardLost = async (shard: number) =>
+    !(await isClaimed(context, shard)) && (await findBackup(context, shard)) === true;
+  const databases = [
+    { name: 'DIRECTORY', isLost: isDirectoryLost(context) },
+    ...context.shards.map((_, shard) => ({ name: `OBJECTS_${shard}`, isLost: isShardLost(shard) })),
+  ];
+  const lost = databases.map(async ({ name, isLost }) =>
+    (await inTime(isLost, PROBE_MS, false).catch(() => false)) ? [`${name} was lost and is not rebuilt`] : [],
+  );
+  return (await Promise.all(lost)).flat();
+}
