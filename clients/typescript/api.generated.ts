@@ -6452,7 +6452,7 @@ export namespace V1 {
   }
 
   /**
-   * No description
+   * @description Moves as many slots as one request of a Worker may, about 30. If `finished` is false, send the same request again: it goes on with the slots that are left.
    * @tags storage
    * @name MoveStorageSlots
    * @summary Move slots of a bucket to another shard while it is in use
@@ -6477,6 +6477,7 @@ export namespace V1 {
       moved: number;
       versions: number;
       bytes: number;
+      finished: boolean;
     };
   }
 

@@ -73,3 +73,24 @@ test('an operator counts, packs, scrubs, moves slots, runs fsck and takes snapsh
   expect((await server.call('POST', '/v1/storage/snapshot')).body.shards).toHaveLength(3);
   expect((await server.call('POST', '/v1/storage/rebuild', { shard: 0 })).status).toBe(409);
 });
+
+test('a move of more slots than one request may move is finished by sending it again', async () => {
+  const name = `slots-${crypto.randomUUID()}`;
+  expect((await s3('PUT', `/${name}`)).status).toBe(200);
+  for (let i = 0; i < 8; i++) expect((await s3('PUT', `/${name}/k${i}`, `content ${i}`)).status).toBe(200);
+  const slots = Array.from({ length: 64 }, (_, i) => i * 4);
+  for (const to_shard of [1, 2]) {
+    const finished: boolean[] = [];
+    let moved = 0;
+    while (finished.at(-1) !== true) {
+      const answer = await server.call('POST', '/v1/storage/slots/move', { bucket: name, to_shard, slots });
+      expect([answer.status, answer.body.moved > 0 || answer.body.finished]).toEqual([200, true]);
+      finished.push(answer.body.finished);
+      moved += answer.body.moved;
+    }
+    // A new bucket has all its slots in one shard, perhaps in this one.
+    expect([0, 64]).toContain(moved);
+    if (moved > 0) expect(finished[0]).toBe(false);
+  }
+  for (let i = 0; i < 8; i++) expect(await (await s3('GET', `/${name}/k${i}`)).text()).toBe(`content ${i}`);
+});

@@ -13,6 +13,9 @@ const moveRoute = createRoute({
   path: '/v1/storage/slots/move',
   operationId: 'moveStorageSlots',
   summary: 'Move slots of a bucket to another shard while it is in use',
+  description:
+    'Moves as many slots as one request of a Worker may, about 30. If `finished` is false, send the same request again: ' +
+    'it goes on with the slots that are left.',
   request: body(
     z.strictObject({
       bucket: z.string(),
@@ -21,10 +24,18 @@ const moveRoute = createRoute({
     }),
   ),
   responses: {
-    ...json(z.object({ moved: count, versions: count, bytes: count }), 'Counts of moved slots, versions and bytes'),
+    ...json(
+      z.object({ moved: count, versions: count, bytes: count, finished: z.boolean() }),
+      'Counts of moved slots, versions and bytes',
+    ),
     ...problemResponses(404, 409, 503),
   },
 });
+
+/** D1 allows 1,000 queries per invocation; a batch is one. A move of a slot takes about 25, and more for many names. */
+const QUERIES_MAX = 900;
+const QUERIES_PER_SLOT = 30;
+const QUERIES_PER_NAME = 0.1;
 
 export function addSlotRoute(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(moveRoute, async (c) => {
@@ -35,10 +46,20 @@ export function addSlotRoute(api: OpenAPIHono<JsonApiEnv>): void {
       const isMissing = bucket.error.kind === 'no_such_bucket';
       return sendProblem(c, isMissing ? problem(404, 'no_such_bucket') : problem(503, 'unavailable'));
     }
-    const report = { moved: 0, versions: 0, bytes: 0 };
-    for (const slot of request.slots) {
+    const report = { moved: 0, versions: 0, bytes: 0, finished: true };
+    const { shards } = bucket.value.placement;
+    let [queries, most] = [0, 0];
+    for (const slot of new Set(request.slots)) {
+      if (shards[slot] === request.to_shard) continue;
+      if (queries + most > QUERIES_MAX) {
+        report.finished = false;
+        break;
+      }
       const outcome = await moveSlot(context, bucket.value.bucketId, slot, request.to_shard);
       if (!outcome.ok) return sendProblem(c, problem(409, outcome.error.kind, `Slot ${slot} was not moved.`));
+      const spent = QUERIES_PER_SLOT + (outcome.moved.versions + outcome.moved.uploads) * QUERIES_PER_NAME;
+      queries += spent;
+      most = Math.max(most, spent);
       report.moved++;
       report.versions += outcome.moved.versions;
       report.bytes += outcome.moved.bytes;
