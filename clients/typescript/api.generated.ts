@@ -859,6 +859,8 @@ export interface Change {
   thread?: "began" | "ended";
   identity_id?: string;
   submission_id?: string;
+  /** The message came by mail into a folder other than Junk and Trash. */
+  is_delivered?: true;
   is_read?: boolean;
   is_flagged?: boolean;
   is_answered?: boolean;
@@ -1295,6 +1297,35 @@ export interface ImportReport {
     offset: number;
     size_bytes: number;
   }[];
+}
+
+/** The key for `PushManager.subscribe` (VAPID, RFC 8292), in base64url. */
+export interface PushKey {
+  application_server_key: string;
+}
+
+/**
+ * Subscribe again before it expires.
+ * @example {"subscription_id":"9f86d081884c7d659a2feaa0c55ad015","expires_at":"2026-12-22T09:00:00.000Z"}
+ */
+export interface PushSubscription {
+  subscription_id: string;
+  expires_at: string;
+}
+
+/**
+ * As `PushSubscription.toJSON()` of a browser, without `expirationTime`.
+ * @example {"endpoint":"https://push.example.com/p/4f2c","keys":{"p256dh":"BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4","auth":"BTBZMqHH6r4Tts7J_aSIgg"}}
+ */
+export interface PushSubscriptionRequest {
+  /** @maxLength 2000 */
+  endpoint: string;
+  keys: {
+    /** @maxLength 200 */
+    p256dh: string;
+    /** @maxLength 100 */
+    auth: string;
+  };
 }
 
 export interface Vacation {
@@ -1808,6 +1839,29 @@ export interface CollectorAcknowledgement {
    * @default false
    */
   take_over?: boolean;
+}
+
+export interface LocationRefillReport {
+  scanned: number;
+  copied: number;
+  copied_bytes: number;
+  /** Null when every location has every object */
+  next_cursor: string | null;
+}
+
+export interface LocationRefill {
+  /**
+   * `next_cursor` of the answer before
+   * @maxLength 1100
+   * @default ""
+   */
+  cursor?: string;
+  /**
+   * @min 1
+   * @max 300
+   * @default 60
+   */
+  max_seconds?: number;
 }
 
 export namespace V1 {
@@ -2624,6 +2678,7 @@ export namespace V1 {
         | "forward_target.create"
         | "forward_target.delete"
         | "invite.create"
+        | "locations.refill"
         | "login.new_place"
         | "login.second_factor_failed"
         | "mailbox.export"
@@ -4148,7 +4203,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name RebuildMailbox
-   * @summary Operator: rebuild texts, attachments, search and threads of a mailbox from its raw mail
+   * @summary Operator: rebuild texts, attachments, search and threads of a mailbox, or the whole mailbox, from its raw mail
    * @request POST:/v1/accounts/{user_id}/rebuild
    * @secure
    */
@@ -4161,8 +4216,12 @@ export namespace V1 {
     export type RequestBody = never;
     export type RequestHeaders = {};
     export type ResponseBody = {
+      /** Messages whose derived data was made again */
       messages: number;
+      /** Messages whose raw bytes are in no location */
       missing: string[];
+      /** Messages of a lost mailbox, restored from their raw bytes */
+      recovered: number;
     };
   }
 
@@ -5337,6 +5396,57 @@ export namespace V1 {
   /**
    * No description
    * @tags mail
+   * @name GetPushKey
+   * @summary Read the key with which pushes are signed
+   * @request GET:/v1/push-key
+   * @secure
+   */
+  export namespace GetPushKey {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = PushKey;
+  }
+
+  /**
+   * @description The same endpoint again prolongs its subscription.
+   * @tags mail
+   * @name SubscribeToPush
+   * @summary Tell a browser of new mail
+   * @request POST:/v1/push-subscriptions
+   * @secure
+   */
+  export namespace SubscribeToPush {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = PushSubscriptionRequest;
+    export type RequestHeaders = {};
+    export type ResponseBody = PushSubscription;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name UnsubscribeFromPush
+   * @summary Stop telling a browser of new mail
+   * @request DELETE:/v1/push-subscriptions/{subscription_id}
+   * @secure
+   */
+  export namespace UnsubscribeFromPush {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      subscriptionId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags mail
    * @name GetVacation
    * @summary Read the vacation reply
    * @request GET:/v1/me/vacation
@@ -6430,6 +6540,22 @@ export namespace V1 {
     export type RequestBody = CollectorAcknowledgement;
     export type RequestHeaders = {};
     export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags service
+   * @name RefillLocations
+   * @summary Copy objects that a location lacks from another one, after a bucket was lost
+   * @request POST:/v1/locations/refill
+   * @secure
+   */
+  export namespace RefillLocations {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = LocationRefill;
+    export type RequestHeaders = {};
+    export type ResponseBody = LocationRefillReport;
   }
 
   /**

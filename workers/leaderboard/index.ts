@@ -32,7 +32,8 @@ function createLeaderboardApi(): OpenAPIHono<JsonApiEnv> {
     logError('leaderboard_part_unavailable', error);
     return toProblem({ kind: 'unavailable' });
   });
-  const publicPaths = ['/scores', '/scores/*', '/seasons', '/seasons/:season/distribution'];
+  // `/scores/*` includes `/scores`. A second match would count each read twice.
+  const publicPaths = ['/scores/*', '/seasons', '/seasons/:season/distribution'];
   for (const path of [
     '/v1/boards',
     ...['/v1', '/v1/boards/:board'].flatMap((base) => publicPaths.map((end) => base + end)),

@@ -38,6 +38,7 @@ export async function serveStorage(request: Request, env: Env, ctx: ExecutionCon
       engine: createEngine(env, clock, ctx, { cache: caches.default }),
       now: clock(),
       requestId,
+      cache: caches.default,
       waitUntil,
     };
     return await answerS3(request, wire);

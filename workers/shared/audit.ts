@@ -49,6 +49,7 @@ export const AUDIT_ACTIONS = [
   'forward_target.create',
   'forward_target.delete',
   'invite.create',
+  'locations.refill',
   'login.new_place',
   'login.second_factor_failed',
   'mailbox.export',

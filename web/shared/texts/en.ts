@@ -145,6 +145,8 @@ export const en: Texts = {
     too_many_folders: 'You have reached the limit of folders. Delete one first.',
     attachment_too_large: 'The file is too large. Share it as a link.',
     over_quota: 'Your mailbox is full. Empty Trash and Junk, or delete large messages.',
+    unsubscribe_unavailable: 'This message does not say how to leave its list. You can block the sender.',
+    unsubscribe_failed: 'The server of the list did not accept the request. Try again later, or block the sender.',
     unsupported_type: 'This kind of file cannot be imported.',
     range_not_satisfiable: 'The file changed. Download it again.',
     send_limit_reached: 'You have reached the sending limit. The message is in Drafts. Try again {wait}.',

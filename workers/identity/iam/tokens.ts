@@ -123,7 +123,7 @@ export function addTokens(api: OpenAPIHono<JsonApiEnv>): void {
       operationId: 'deleteToken',
       summary: 'Revoke a token',
       request: { params: z.object({ token_id: z.string() }) },
-      responses: { 204: { description: 'Revoked' }, ...problemResponses(401, 403, 404) },
+      responses: { 204: { description: 'Revoked' }, ...problemResponses(401, 403, 404, 503) },
     }),
     async (c) => {
       const { token_id } = c.req.valid('param');

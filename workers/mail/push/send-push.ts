@@ -4,6 +4,7 @@ import { deriveSecret } from '../../identity/index.ts';
 import { createClock } from '../../shared/clock.ts';
 import { settingsOf } from '../../shared/settings.ts';
 import { openMailbox } from '../bindings/mailbox.ts';
+import { isPublicUrl } from '../bindings/public-url.ts';
 import { encryptPush, signVapid, toVapidKey, type VapidKey } from './web-push.ts';
 
 const TIMEOUT_MS = 10_000;
@@ -38,7 +39,7 @@ export async function sendPushes(env: Env, userId: string): Promise<void> {
 async function sendPush(env: Env, { url, keys, body }: DuePush, vapid: VapidKey): Promise<PushOutcome['result']> {
   if (body === null) return 'done';
   try {
-    if (!isPushUrl(env, url)) return 'gone';
+    if (!isPublicUrl(env, url)) return 'gone';
     const contact = `mailto:postmaster@${settingsOf(env).MAIL_DOMAINS[0] ?? 'localhost'}`;
     const response = await fetch(url, {
       method: 'POST',
@@ -59,16 +60,4 @@ async function sendPush(env: Env, { url, keys, body }: DuePush, vapid: VapidKey)
   } catch {
     return 'failed';
   }
-}
-
-/** Only HTTPS to a public name: a client must not make the service call addresses inside a network. */
-export function isPushUrl(env: Env, url: string): boolean {
-  if (!URL.canParse(url) || url.length > 2_000) return false;
-  const { protocol, hostname, username, password } = new URL(url);
-  if (username !== '' || password !== '') return false;
-  if (settingsOf(env).LOCAL === '1' && protocol === 'http:' && hostname === '127.0.0.1') return true;
-  const isName = /^(?:[a-z0-9-]+\.)+[a-z][a-z0-9-]*$/.test(hostname);
-  return (
-    protocol === 'https:' && isName && !/(?:^|\.)(?:localhost|local|internal|home\.arpa|onion|invalid)$/.test(hostname)
-  );
 }

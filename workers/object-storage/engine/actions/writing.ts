@@ -93,7 +93,7 @@ export async function putObject<E>(
     ...(written.value.blobs.length > 0 ? { versionId } : {}),
     data: toCommitData(written.value),
     condition: request.condition,
-    proof: request.proof,
+    ...(request.renew ? { renew: request.renew } : {}),
   });
   if (committed.ok) return committed;
   // If the outcome is unknown, the blobs stay. The orphan walk decides once the database answers again.
