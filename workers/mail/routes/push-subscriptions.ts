@@ -6,7 +6,8 @@ import { createHash } from 'node:crypto';
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { createClock } from '../../shared/clock.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
-import { isPushUrl, readVapidKey } from '../push/send-push.ts';
+import { isPublicUrl } from '../bindings/public-url.ts';
+import { readVapidKey } from '../push/send-push.ts';
 import { areKeys } from '../push/web-push.ts';
 import { toMailProblem } from '../schemas/errors.ts';
 import { openOwnMailbox, toTime, USER_ROUTE } from './route.ts';
@@ -72,7 +73,7 @@ export function addPushSubscriptions(api: OpenAPIHono<JsonApiEnv>): void {
       const own = await openOwnMailbox(c);
       if (!own.ok) return sendProblem(c, own.error);
       const { endpoint, keys } = c.req.valid('json');
-      if (!isPushUrl(c.env, endpoint)) {
+      if (!isPublicUrl(c.env, endpoint)) {
         const message = 'An https address of a public host is needed.';
         return sendProblem(c, toMailProblem({ kind: 'bad_request', path: 'endpoint', message }));
       }
