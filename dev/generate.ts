@@ -13,6 +13,7 @@ import { DOCUMENT_PATH } from './api-document.ts';
 import { readServedDocument, TYPES_PATH, toTypes } from './api-types.ts';
 import { ROOT } from './build.ts';
 import { toConfigurationPage } from './configuration-page.ts';
+import { RESULTS_PATH, toCostsPage } from './costs-page.ts';
 import { toErrorsPage } from './errors-page.ts';
 
 const run = promisify(execFile);
@@ -103,6 +104,7 @@ const results = [
   await generateTypes(),
   await generateApiTypes(),
   generatePage('configuration.md', toConfigurationPage(), 'the schema of settings'),
+  generatePage('costs.md', toCostsPage(), RESULTS_PATH),
   generatePage('errors.md', toErrorsPage(), 'the tables of error codes'),
 ];
 for (const name of Object.keys(DATABASES)) results.push(await generateMigrations(name));

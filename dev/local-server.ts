@@ -2,13 +2,13 @@
  * Runs the built Worker under Miniflare on a direct socket, with the configuration of `wrangler.toml`. Unlike the proxy of
  * `wrangler dev`, the socket leaves paths, headers and bodies unchanged.
  */
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, extname, join, resolve } from 'node:path';
 import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from 'miniflare';
 import { unstable_getMiniflareWorkerOptions } from 'wrangler';
 import { ROOT, WORKER_BUNDLE } from './build.ts';
 import { applyMigrations } from './d1-migrations.ts';
-import { claimLocalState } from './local-state.ts';
+import { claimLocalState, readMigrations } from './local-state.ts';
 
 export interface LocalServerOptions {
   readonly host: string;
@@ -165,6 +165,8 @@ function readModules(scriptPath: string) {
 
 /** Applies the migrations in a separate Miniflare instance before the server listens, so that every request finds its tables. */
 async function migrate(d1Databases: Databases, stateDirectory: string): Promise<void> {
+  const record = join(stateDirectory, 'migrated.json');
+  if (existsSync(record) && readFileSync(record, 'utf8') === describeDatabases(d1Databases, stateDirectory)) return;
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
       host: '127.0.0.1',
@@ -182,6 +184,15 @@ async function migrate(d1Databases: Databases, stateDirectory: string): Promise<
   } finally {
     await miniflare.dispose();
   }
+  writeFileSync(record, describeDatabases(d1Databases, stateDirectory));
+}
+
+/** The migrations, and the files of the databases that have them. A file that was deleted is migrated again. */
+function describeDatabases(d1Databases: Databases, stateDirectory: string): string {
+  const folder = join(stateDirectory, 'd1');
+  const files = existsSync(folder) ? readdirSync(folder, { recursive: true, encoding: 'utf8' }) : [];
+  const databases = files.filter((file) => file.endsWith('.sqlite')).sort();
+  return JSON.stringify([Object.keys(d1Databases), readMigrations(), databases]);
 }
 
 /** Sends a request because `getWorker` blocks this process while it waits for workerd, and workerd blocks when nothing reads its log. */

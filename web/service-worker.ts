@@ -1,5 +1,5 @@
 /**
- * Service worker of the mail page (`/_/sw.js`, scope `/_/`): opens the page offline.
+ * Service worker of the mail page (`/_/sw.js`, scope `/_/`): opens the page offline, and tells of new mail.
  *
  * By design: the page is read from the network first, so a new version is used at once. If the network fails, the copy on
  * the device is used. Files under `/_/assets/` never change, so their copies are used first. One cache
@@ -18,18 +18,33 @@ interface FetchEvent extends ExtendableEvent {
   readonly preloadResponse: Promise<Response | undefined>;
   respondWith(response: Promise<Response>): void;
 }
+interface NotificationEvent extends ExtendableEvent {
+  readonly notification: Notification;
+}
+interface Tab {
+  readonly visibilityState: 'visible' | 'hidden';
+}
 /** The part of `ServiceWorkerGlobalScope` that is used here. Its type library contradicts that of pages. */
 interface WorkerScope {
-  readonly clients: { claim(): Promise<void> };
-  readonly registration: { readonly navigationPreload?: { enable(): Promise<void> } };
+  readonly clients: {
+    claim(): Promise<void>;
+    matchAll(): Promise<readonly (Tab & { focus(): Promise<unknown> })[]>;
+    openWindow(url: string): Promise<unknown>;
+  };
+  readonly registration: {
+    readonly navigationPreload?: { enable(): Promise<void> };
+    showNotification(title: string, options: NotificationOptions): Promise<void>;
+  };
   skipWaiting(): Promise<void>;
-  addEventListener(name: 'install' | 'activate', listener: (event: ExtendableEvent) => void): void;
+  addEventListener(name: 'install' | 'activate' | 'push', listener: (event: ExtendableEvent) => void): void;
+  addEventListener(name: 'notificationclick', listener: (event: NotificationEvent) => void): void;
   addEventListener(name: 'fetch', listener: (event: FetchEvent) => void): void;
 }
 const worker = globalThis as unknown as WorkerScope;
 
 const PREFIX = 'tessera-shell-';
 const CACHE = PREFIX + SHELL_VERSION;
+const NEW_MAIL = 'New mail';
 const ASSETS = '/_/assets/';
 const MAIL = '/_/mail';
 const PAGES: readonly string[] = [MAIL, '/_/mail-frame', '/_/mail-frame?images=1'];
@@ -72,6 +87,44 @@ async function readPage(event: FetchEvent, page: string): Promise<Response> {
   }
 }
 
+interface NewMessage {
+  readonly is_read: boolean;
+  readonly subject: string;
+  readonly from: { readonly name: string; readonly email: string } | null;
+}
+
+/** @returns null without a network, or if the session ended. */
+async function readNewest(): Promise<NewMessage | null> {
+  try {
+    const response = await fetch('/v1/folders/inbox/messages?limit=10');
+    if (!response.ok) return null;
+    const { data } = (await response.json()) as { data: readonly NewMessage[] };
+    return data.find(({ is_read }) => !is_read) ?? null;
+  } catch {
+    return null;
+  }
+}
+
+/** A push names no message, so the push service learns nothing; this browser reads it with its own session. */
+async function tellOfMail(): Promise<void> {
+  const tabs = await worker.clients.matchAll();
+  if (tabs.some(({ visibilityState }) => visibilityState === 'visible')) return;
+  const newest = await readNewest();
+  await worker.registration.showNotification(newest?.from?.name || newest?.from?.email || NEW_MAIL, {
+    body: newest?.subject ?? '',
+    // The next one replaces it.
+    tag: 'new-mail',
+  });
+}
+
+async function openMail({ notification }: NotificationEvent): Promise<void> {
+  notification.close();
+  const [tab] = await worker.clients.matchAll();
+  await (tab ? tab.focus() : worker.clients.openWindow(MAIL));
+}
+
+worker.addEventListener('push', (event) => event.waitUntil(tellOfMail()));
+worker.addEventListener('notificationclick', (event) => event.waitUntil(openMail(event)));
 worker.addEventListener('install', (event) => event.waitUntil(install()));
 worker.addEventListener('activate', (event) => event.waitUntil(activate()));
 worker.addEventListener('fetch', (event) => {

@@ -105,7 +105,7 @@ export function operationOf(destination: 'api' | 'storage' | 'other', method: st
   if (destination === 'storage')
     return isRead ? 'storage_read' : method === 'DELETE' ? 'storage_delete' : 'storage_write';
   if (destination === 'other') return 'other';
-  if (path.startsWith('/v1/scores') || path.startsWith('/v1/seasons')) return isRead ? 'score_read' : 'score_write';
+  if (/^\/v1\/(?:scores|seasons|boards)/.test(path)) return isRead ? 'score_read' : 'score_write';
   if (path === '/v1/messages' && method === 'POST') return 'mail_out';
   return isRead && /^\/v1\/(?:messages|threads|folders|search|labels|events|drafts)/.test(path) ? 'mail_read' : 'other';
 }

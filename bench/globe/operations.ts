@@ -57,8 +57,10 @@ function reading(
   operation: string,
   body: Uint8Array<ArrayBuffer>,
   toCall: (bucket: Bucket, name: string, written: Response) => Call | Promise<Call>,
+  open: (globe: Globe, bucket: Bucket) => Promise<void> = async () => {},
 ): Operation[] {
   const prepare = async (globe: Globe, bucket: Bucket) => {
+    await open(globe, bucket);
     const { response } = await globe.send(null, put(bucket, 'x', body));
     return toCall(bucket, 'x', response);
   };
@@ -81,6 +83,17 @@ function reading(
       );
     },
   }));
+}
+
+/** Makes the bucket public, and lets a cache answer. */
+async function publish(globe: Globe, { name, key }: Bucket): Promise<void> {
+  const Statement = [{ Effect: 'Allow', Principal: '*', Action: 's3:GetObject', Resource: `arn:aws:s3:::${name}/*` }];
+  const policy = JSON.stringify({ Version: '2012-10-17', Statement });
+  const tag = '<Tag><Key>tessera:public-cache-seconds</Key><Value>3600</Value></Tag>';
+  const tagging = `<Tagging><TagSet>${tag}</TagSet></Tagging>`;
+  for (const [kind, body] of Object.entries({ policy, tagging })) {
+    await globe.send(null, { method: 'PUT', path: `/${name}`, query: { [kind]: '' }, body, as: key });
+  }
 }
 
 /** Writes to a bucket that the isolate knows. Afterwards the objects are packed and the journal is written. */
@@ -143,6 +156,7 @@ const STORAGE: readonly Operation[] = [
   ...reading('get-304', SMALL, (bucket, name, written) =>
     get(bucket, name, { headers: { 'if-none-match': written.headers.get('etag') ?? '' } }),
   ),
+  ...reading('get-public', SMALL, (bucket, name) => ({ method: 'GET', path: `/${bucket.name}/${name}` }), publish),
   ...[false, true].map(
     (warm): Operation => ({
       operation: 'list-1000',
@@ -183,6 +197,7 @@ const STORAGE: readonly Operation[] = [
 
 interface Person {
   readonly email: string;
+  readonly userId: string;
   readonly token: string;
   readonly inbox: string;
 }
@@ -195,12 +210,12 @@ async function makePerson(globe: Globe, mails: number): Promise<Person> {
   const email = `${name}@example.test`;
   const body = JSON.stringify({ email, password: 'correct horse battery', name });
   const { text } = await globe.send(FROM, { method: 'POST', path: '/v1/auth/register', headers: JSON_TYPE, body });
-  const { token } = JSON.parse(text);
+  const { token, user } = JSON.parse(text);
   for (const at of times(mails, (each) => each)) await receive(globe, email, `seed ${at}`);
   await globe.settle();
   const folders = JSON.parse((await globe.send(FROM, { method: 'GET', path: '/v1/folders', as: token })).text);
   const inbox = folders.find((folder: { role: string }) => folder.role === 'inbox').id;
-  return { email, token, inbox };
+  return { email, userId: user.user_id, token, inbox };
 }
 
 const WORDS = Array.from({ length: 80 }, (_, at) => `word${at}`).join(' ');
@@ -244,10 +259,42 @@ const mailRead = (operation: string, toCall: (person: Person, id: string) => Cal
   },
 });
 
+const JMAP = ['core', 'mail'].map((name) => `urn:ietf:params:jmap:${name}`);
+const LIST_PROPERTIES = [
+  'threadId',
+  'mailboxIds',
+  'keywords',
+  'from',
+  'subject',
+  'receivedAt',
+  'hasAttachment',
+  'preview',
+];
+/** Mailboxes, and the newest messages of the inbox by a reference to the query before: one request. */
+const firstScreen = ({ userId: accountId, token, inbox }: Person): Call => ({
+  method: 'POST',
+  path: '/v1/jmap/api',
+  as: token,
+  headers: JSON_TYPE,
+  body: JSON.stringify({
+    using: JMAP,
+    methodCalls: [
+      ['Mailbox/get', { accountId }, 'a'],
+      ['Email/query', { accountId, filter: { inMailbox: inbox }, collapseThreads: true, limit: 50 }, 'b'],
+      [
+        'Email/get',
+        { accountId, '#ids': { resultOf: 'b', name: 'Email/query', path: '/ids' }, properties: LIST_PROPERTIES },
+        'c',
+      ],
+    ],
+  }),
+});
+
 const MAIL: readonly Operation[] = [
   mailRead('mail-list', ({ token, inbox }) => ({ method: 'GET', path: `/v1/folders/${inbox}/messages`, as: token })),
   mailRead('mail-open', ({ token }, id) => ({ method: 'GET', path: `/v1/messages/${id}`, as: token })),
   mailRead('mail-search', ({ token }) => ({ method: 'GET', path: '/v1/messages', query: { q: 'word7' }, as: token })),
+  mailRead('jmap-first-screen', firstScreen),
   {
     operation: 'mail-in',
     from: 'iad',

@@ -94,6 +94,7 @@ export interface Token {
     | "mail"
     | "inbound"
     | "admin"
+    | string
   )[];
   created_at: string;
   expires_at: string | null;
@@ -288,6 +289,7 @@ export interface AuditEntry {
     type:
       | "access_key"
       | "audit"
+      | "board"
       | "bucket"
       | "collector"
       | "domain"
@@ -442,6 +444,62 @@ export interface ScoreCorrection {
    * @maxLength 1000
    */
   reason: string;
+}
+
+export interface BoardScoreUpdate {
+  /**
+   * @pattern ^[A-Za-z0-9._:@-]{1,64}$
+   * @example "player-7f3a"
+   */
+  user_id: string;
+  /**
+   * @min 0
+   * @max 4294967295
+   */
+  points: number;
+  /**
+   * @minLength 1
+   * @maxLength 64
+   */
+  user_name?: string;
+  /**
+   * @minLength 1
+   * @maxLength 128
+   */
+  event_id?: string;
+  /**
+   * A month, a week of ISO 8601, a day, or `all` for a board without periods. All in UTC
+   * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all)$
+   * @example "2026-W47"
+   */
+  season?: string;
+}
+
+export interface Board {
+  /**
+   * @minLength 1
+   * @maxLength 64
+   * @example "Fastest laps"
+   */
+  title: string;
+  /** `asc`: a lower score is better, as for race times */
+  sort: "desc" | "asc";
+  /** How the points of several posts make one score */
+  operator: "sum" | "best" | "last";
+  /** A season of the board. Weeks begin on Monday. All in UTC */
+  period: "month" | "week" | "day" | "none";
+  /** Whether everyone may read it */
+  public: boolean;
+  /**
+   * @min 1
+   * @max 4294967295
+   * @default 1000000
+   */
+  max_points_per_post?: number;
+  /** @example "races" */
+  board: string;
+  /** @format date-time */
+  created_at: string | null;
 }
 
 export interface SessionAnswer {
@@ -801,6 +859,8 @@ export interface Change {
   thread?: "began" | "ended";
   identity_id?: string;
   submission_id?: string;
+  /** The message came by mail into a folder other than Junk and Trash. */
+  is_delivered?: true;
   is_read?: boolean;
   is_flagged?: boolean;
   is_answered?: boolean;
@@ -1237,6 +1297,35 @@ export interface ImportReport {
     offset: number;
     size_bytes: number;
   }[];
+}
+
+/** The key for `PushManager.subscribe` (VAPID, RFC 8292), in base64url. */
+export interface PushKey {
+  application_server_key: string;
+}
+
+/**
+ * Subscribe again before it expires.
+ * @example {"subscription_id":"9f86d081884c7d659a2feaa0c55ad015","expires_at":"2026-12-22T09:00:00.000Z"}
+ */
+export interface PushSubscription {
+  subscription_id: string;
+  expires_at: string;
+}
+
+/**
+ * As `PushSubscription.toJSON()` of a browser, without `expirationTime`.
+ * @example {"endpoint":"https://push.example.com/p/4f2c","keys":{"p256dh":"BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4","auth":"BTBZMqHH6r4Tts7J_aSIgg"}}
+ */
+export interface PushSubscriptionRequest {
+  /** @maxLength 2000 */
+  endpoint: string;
+  keys: {
+    /** @maxLength 200 */
+    p256dh: string;
+    /** @maxLength 100 */
+    auth: string;
+  };
 }
 
 export interface Vacation {
@@ -1752,6 +1841,29 @@ export interface CollectorAcknowledgement {
   take_over?: boolean;
 }
 
+export interface LocationRefillReport {
+  scanned: number;
+  copied: number;
+  copied_bytes: number;
+  /** Null when every location has every object */
+  next_cursor: string | null;
+}
+
+export interface LocationRefill {
+  /**
+   * `next_cursor` of the answer before
+   * @maxLength 1100
+   * @default ""
+   */
+  cursor?: string;
+  /**
+   * @min 1
+   * @max 300
+   * @default 60
+   */
+  max_seconds?: number;
+}
+
 export namespace V1 {
   /**
    * No description
@@ -2058,6 +2170,7 @@ export namespace V1 {
         | "mail"
         | "inbound"
         | "admin"
+        | string
       )[];
       /** @format date-time */
       expires_at?: string;
@@ -2548,6 +2661,8 @@ export namespace V1 {
         | "address.create"
         | "address.delete"
         | "audit.prune"
+        | "board.delete"
+        | "board.put"
         | "bucket.lifecycle"
         | "bucket.restore"
         | "bucket.take_down"
@@ -2563,6 +2678,7 @@ export namespace V1 {
         | "forward_target.create"
         | "forward_target.delete"
         | "invite.create"
+        | "locations.refill"
         | "login.new_place"
         | "login.second_factor_failed"
         | "mailbox.export"
@@ -2671,6 +2787,14 @@ export namespace V1 {
       season?: string;
       /** Up to 100 ids, separated by commas. Not with limit or cursor */
       user_ids?: string;
+      /** With `user_ids`: ranks are those among these players */
+      among?: "1";
+      /**
+       * Starts at the first player whose rank is not better. Not with cursor or user_ids
+       * @min 1
+       * @max 9007199254740991
+       */
+      from_rank?: number;
       /** Asks every shard: the answer is as of now, or 503 */
       exact?: "1";
       /**
@@ -2795,7 +2919,7 @@ export namespace V1 {
     };
     export type RequestQuery = {
       /**
-       * Erases the player in this season only; default: in every season.
+       * Erases the player in this season only; default: in every season of the board.
        * @pattern ^\d{4}-(0[1-9]|1[0-2])$
        * @example "2026-11"
        */
@@ -2872,7 +2996,7 @@ export namespace V1 {
    * No description
    * @tags leaderboard
    * @name CloseSeason
-   * @summary Close a month that is over, without waiting for the next minute
+   * @summary Close a season that is over, without waiting for the next minute
    * @request POST:/v1/seasons/{season}/close
    * @secure
    */
@@ -2967,6 +3091,538 @@ export namespace V1 {
     export type RequestBody = never;
     export type RequestHeaders = {};
     export type ResponseBody = LeaderboardDistribution;
+  }
+
+  /**
+   * No description
+   * @tags leaderboard
+   * @name AddScoreOfBoard
+   * @summary Add the points of a win that the game server has validated
+   * @request POST:/v1/boards/{board}/scores
+   * @secure
+   */
+  export namespace AddScoreOfBoard {
+    export type RequestParams = {
+      /**
+       * @pattern ^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$
+       * @example "races"
+       */
+      board: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = BoardScoreUpdate;
+    export type RequestHeaders = {};
+    export type ResponseBody = ScoredPlayer;
+  }
+
+  /**
+   * No description
+   * @tags leaderboard
+   * @name ListScoresOfBoard
+   * @summary The best players. A stream with `Accept: text/event-stream` or a WebSocket upgrade
+   * @request GET:/v1/boards/{board}/scores
+   */
+  export namespace ListScoresOfBoard {
+    export type RequestParams = {
+      /**
+       * @pattern ^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$
+       * @example "races"
+       */
+      board: string;
+    };
+    export type RequestQuery = {
+      /**
+       * @min 1
+       * @max 100
+       * @default 10
+       */
+      limit?: number;
+      /** @maxLength 1024 */
+      cursor?: string;
+      /**
+       * A month, a week of ISO 8601, a day, or `all` for a board without periods. All in UTC
+       * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all)$
+       * @example "2026-W47"
+       */
+      season?: string;
+      /** Up to 100 ids, separated by commas. Not with limit or cursor */
+      user_ids?: string;
+      /** With `user_ids`: ranks are those among these players */
+      among?: "1";
+      /**
+       * Starts at the first player whose rank is not better. Not with cursor or user_ids
+       * @min 1
+       * @max 9007199254740991
+       */
+      from_rank?: number;
+      /** Asks every shard: the answer is as of now, or 503 */
+      exact?: "1";
+      /**
+       * `as_of` of the answer is not earlier, or it is 503. With `written_at` of a post, the answer counts that post
+       * @format date-time
+       */
+      min_as_of?: string;
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = Leaderboard;
+  }
+
+  /**
+   * No description
+   * @tags leaderboard
+   * @name AddScoresOfBoard
+   * @summary Add up to 1,000 wins. Each succeeds or fails by itself
+   * @request POST:/v1/boards/{board}/scores/batch
+   * @secure
+   */
+  export namespace AddScoresOfBoard {
+    export type RequestParams = {
+      /**
+       * @pattern ^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$
+       * @example "races"
+       */
+      board: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = {
+      updates: BoardScoreUpdate[];
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      results: (ScoredPlayer | Record<string, any>)[];
+    };
+  }
+
+  /**
+   * No description
+   * @tags leaderboard
+   * @name GetScoreOfBoard
+   * @summary Score, rank and percentile of one player
+   * @request GET:/v1/boards/{board}/scores/{user_id}
+   */
+  export namespace GetScoreOfBoard {
+    export type RequestParams = {
+      /**
+       * @pattern ^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$
+       * @example "races"
+       */
+      board: string;
+      /**
+       * @pattern ^[A-Za-z0-9._:@-]{1,64}$
+       * @example "player-7f3a"
+       */
+      userId: string;
+    };
+    export type RequestQuery = {
+      /**
+       * A month, a week of ISO 8601, a day, or `all` for a board without periods. All in UTC
+       * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all)$
+       * @example "2026-W47"
+       */
+      season?: string;
+      /** Asks every shard: the answer is as of now, or 503 */
+      exact?: "1";
+      /**
+       * `as_of` of the answer is not earlier, or it is 503. With `written_at` of a post, the answer counts that post
+       * @format date-time
+       */
+      min_as_of?: string;
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = LeaderboardPlayer;
+  }
+
+  /**
+   * No description
+   * @tags leaderboard
+   * @name CorrectScoreOfBoard
+   * @summary Correct a score, hide a banned player or show one again. The reason is kept in the audit log
+   * @request PATCH:/v1/boards/{board}/scores/{user_id}
+   * @secure
+   */
+  export namespace CorrectScoreOfBoard {
+    export type RequestParams = {
+      /**
+       * @pattern ^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$
+       * @example "races"
+       */
+      board: string;
+      /**
+       * @pattern ^[A-Za-z0-9._:@-]{1,64}$
+       * @example "player-7f3a"
+       */
+      userId: string;
+    };
+    export type RequestQuery = {
+      /**
+       * The current or a past season. Default: the current one.
+       * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all)$
+       * @example "2026-W47"
+       */
+      season?: string;
+    };
+    export type RequestBody = ScoreCorrection;
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      user_info: {
+        user_id: string;
+        user_name: string;
+        score: number;
+        /** Null while hidden */
+        rank: number | null;
+        season: string;
+        hidden: boolean;
+      };
+    };
+  }
+
+  /**
+   * No description
+   * @tags leaderboard
+   * @name ErasePlayerOfBoard
+   * @summary Erase a player for good, in one season or in all. Other players keep their ranks in past seasons
+   * @request DELETE:/v1/boards/{board}/scores/{user_id}
+   * @secure
+   */
+  export namespace ErasePlayerOfBoard {
+    export type RequestParams = {
+      /**
+       * @pattern ^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$
+       * @example "races"
+       */
+      board: string;
+      /**
+       * @pattern ^[A-Za-z0-9._:@-]{1,64}$
+       * @example "player-7f3a"
+       */
+      userId: string;
+    };
+    export type RequestQuery = {
+      /**
+       * Erases the player in this season only; default: in every season of the board.
+       * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all)$
+       * @example "2026-W47"
+       */
+      season?: string;
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags leaderboard
+   * @name ListNeighborsOfBoard
+   * @summary The players above and below one
+   * @request GET:/v1/boards/{board}/scores/{user_id}/neighbors
+   */
+  export namespace ListNeighborsOfBoard {
+    export type RequestParams = {
+      /**
+       * @pattern ^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$
+       * @example "races"
+       */
+      board: string;
+      /**
+       * @pattern ^[A-Za-z0-9._:@-]{1,64}$
+       * @example "player-7f3a"
+       */
+      userId: string;
+    };
+    export type RequestQuery = {
+      /**
+       * @min 0
+       * @max 50
+       * @default 4
+       */
+      radius?: number | null;
+      /**
+       * A month, a week of ISO 8601, a day, or `all` for a board without periods. All in UTC
+       * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all)$
+       * @example "2026-W47"
+       */
+      season?: string;
+      /** Asks every shard: the answer is as of now, or 503 */
+      exact?: "1";
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = LeaderboardNeighbors;
+  }
+
+  /**
+   * No description
+   * @tags leaderboard
+   * @name ListSeasonsOfBoard
+   * @summary The seasons, newest first
+   * @request GET:/v1/boards/{board}/seasons
+   */
+  export namespace ListSeasonsOfBoard {
+    export type RequestParams = {
+      /**
+       * @pattern ^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$
+       * @example "races"
+       */
+      board: string;
+    };
+    export type RequestQuery = {
+      /**
+       * @min 1
+       * @max 200
+       * @default 50
+       */
+      limit?: number;
+      /** @maxLength 1024 */
+      cursor?: string;
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      data: Season[];
+      next_cursor: string | null;
+    };
+  }
+
+  /**
+   * No description
+   * @tags leaderboard
+   * @name CloseSeasonOfBoard
+   * @summary Close a season that is over, without waiting for the next minute
+   * @request POST:/v1/boards/{board}/seasons/{season}/close
+   * @secure
+   */
+  export namespace CloseSeasonOfBoard {
+    export type RequestParams = {
+      /**
+       * @pattern ^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$
+       * @example "races"
+       */
+      board: string;
+      /**
+       * A month, a week of ISO 8601, a day, or `all` for a board without periods. All in UTC
+       * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all)$
+       * @example "2026-W47"
+       */
+      season: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = Season;
+  }
+
+  /**
+   * No description
+   * @tags leaderboard
+   * @name ExportSeasonOfBoard
+   * @summary The whole standings as CSV. If the stream is cut, continue after the last player
+   * @request GET:/v1/boards/{board}/seasons/{season}/export
+   * @secure
+   */
+  export namespace ExportSeasonOfBoard {
+    export type RequestParams = {
+      /**
+       * @pattern ^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$
+       * @example "races"
+       */
+      board: string;
+      /**
+       * A month, a week of ISO 8601, a day, or `all` for a board without periods. All in UTC
+       * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all)$
+       * @example "2026-W47"
+       */
+      season: string;
+    };
+    export type RequestQuery = {
+      /**
+       * Continues after this player, the last of a stream that was cut
+       * @pattern ^[A-Za-z0-9._:@-]{1,64}$
+       * @example "player-7f3a"
+       */
+      after?: string;
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = string;
+  }
+
+  /**
+   * No description
+   * @tags leaderboard
+   * @name ListShardsOfBoard
+   * @summary The parts of a live season, and which of them do not answer
+   * @request GET:/v1/boards/{board}/seasons/{season}/shards
+   * @secure
+   */
+  export namespace ListShardsOfBoard {
+    export type RequestParams = {
+      /**
+       * @pattern ^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$
+       * @example "races"
+       */
+      board: string;
+      /**
+       * A month, a week of ISO 8601, a day, or `all` for a board without periods. All in UTC
+       * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all)$
+       * @example "2026-W47"
+       */
+      season: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = LeaderboardShards;
+  }
+
+  /**
+   * No description
+   * @tags leaderboard
+   * @name GetScoreDistributionOfBoard
+   * @summary Players per range of scores, in at most `limit` ranges of equal width
+   * @request GET:/v1/boards/{board}/seasons/{season}/distribution
+   */
+  export namespace GetScoreDistributionOfBoard {
+    export type RequestParams = {
+      /**
+       * @pattern ^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$
+       * @example "races"
+       */
+      board: string;
+      /**
+       * A month, a week of ISO 8601, a day, or `all` for a board without periods. All in UTC
+       * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all)$
+       * @example "2026-W47"
+       */
+      season: string;
+    };
+    export type RequestQuery = {
+      /**
+       * @min 1
+       * @max 50
+       * @default 20
+       */
+      limit?: number;
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = LeaderboardDistribution;
+  }
+
+  /**
+   * No description
+   * @tags leaderboard
+   * @name ListBoards
+   * @summary The public boards beside `default`. Operators also see the others
+   * @request GET:/v1/boards
+   */
+  export namespace ListBoards {
+    export type RequestParams = {};
+    export type RequestQuery = {
+      /**
+       * @min 1
+       * @max 200
+       * @default 50
+       */
+      limit?: number;
+      /** @maxLength 1024 */
+      cursor?: string;
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      data: Board[];
+      next_cursor: string | null;
+    };
+  }
+
+  /**
+   * No description
+   * @tags leaderboard
+   * @name PutBoard
+   * @summary Create a board, or change its title, visibility and limit. The other members never change
+   * @request PUT:/v1/boards/{board}
+   * @secure
+   */
+  export namespace PutBoard {
+    export type RequestParams = {
+      /**
+       * @pattern ^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$
+       * @example "races"
+       */
+      board: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /**
+       * @minLength 1
+       * @maxLength 64
+       * @example "Fastest laps"
+       */
+      title: string;
+      /** `asc`: a lower score is better, as for race times */
+      sort: "desc" | "asc";
+      /** How the points of several posts make one score */
+      operator: "sum" | "best" | "last";
+      /** A season of the board. Weeks begin on Monday. All in UTC */
+      period: "month" | "week" | "day" | "none";
+      /** Whether everyone may read it */
+      public: boolean;
+      /**
+       * @min 1
+       * @max 4294967295
+       * @default 1000000
+       */
+      max_points_per_post?: number;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = Board;
+  }
+
+  /**
+   * No description
+   * @tags leaderboard
+   * @name GetBoard
+   * @summary One board
+   * @request GET:/v1/boards/{board}
+   * @secure
+   */
+  export namespace GetBoard {
+    export type RequestParams = {
+      /**
+       * @pattern ^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$
+       * @example "races"
+       */
+      board: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = Board;
+  }
+
+  /**
+   * No description
+   * @tags leaderboard
+   * @name DeleteBoard
+   * @summary Delete a board with all its seasons, for good. Cron erases them after a minute
+   * @request DELETE:/v1/boards/{board}
+   * @secure
+   */
+  export namespace DeleteBoard {
+    export type RequestParams = {
+      /**
+       * @pattern ^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$
+       * @example "races"
+       */
+      board: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
   }
 
   /**
@@ -3547,7 +4203,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name RebuildMailbox
-   * @summary Operator: rebuild texts, attachments, search and threads of a mailbox from its raw mail
+   * @summary Operator: rebuild texts, attachments, search and threads of a mailbox, or the whole mailbox, from its raw mail
    * @request POST:/v1/accounts/{user_id}/rebuild
    * @secure
    */
@@ -3560,8 +4216,12 @@ export namespace V1 {
     export type RequestBody = never;
     export type RequestHeaders = {};
     export type ResponseBody = {
+      /** Messages whose derived data was made again */
       messages: number;
+      /** Messages whose raw bytes are in no location */
       missing: string[];
+      /** Messages of a lost mailbox, restored from their raw bytes */
+      recovered: number;
     };
   }
 
@@ -4736,6 +5396,57 @@ export namespace V1 {
   /**
    * No description
    * @tags mail
+   * @name GetPushKey
+   * @summary Read the key with which pushes are signed
+   * @request GET:/v1/push-key
+   * @secure
+   */
+  export namespace GetPushKey {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = PushKey;
+  }
+
+  /**
+   * @description The same endpoint again prolongs its subscription.
+   * @tags mail
+   * @name SubscribeToPush
+   * @summary Tell a browser of new mail
+   * @request POST:/v1/push-subscriptions
+   * @secure
+   */
+  export namespace SubscribeToPush {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = PushSubscriptionRequest;
+    export type RequestHeaders = {};
+    export type ResponseBody = PushSubscription;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name UnsubscribeFromPush
+   * @summary Stop telling a browser of new mail
+   * @request DELETE:/v1/push-subscriptions/{subscription_id}
+   * @secure
+   */
+  export namespace UnsubscribeFromPush {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      subscriptionId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags mail
    * @name GetVacation
    * @summary Read the vacation reply
    * @request GET:/v1/me/vacation
@@ -5829,6 +6540,22 @@ export namespace V1 {
     export type RequestBody = CollectorAcknowledgement;
     export type RequestHeaders = {};
     export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags service
+   * @name RefillLocations
+   * @summary Copy objects that a location lacks from another one, after a bucket was lost
+   * @request POST:/v1/locations/refill
+   * @secure
+   */
+  export namespace RefillLocations {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = LocationRefill;
+    export type RequestHeaders = {};
+    export type ResponseBody = LocationRefillReport;
   }
 
   /**

@@ -11,6 +11,8 @@ import {
   type ScoreRange,
 } from '../../workers/leaderboard/domain/distribution.ts';
 import { RunMerger } from '../../workers/leaderboard/domain/run-merger.ts';
+import { mirror } from '../../workers/leaderboard/domain/score-rules.ts';
+import { readSeason } from '../../workers/leaderboard/domain/season-name.ts';
 import {
   compareStandings,
   rankRun,
@@ -177,7 +179,8 @@ export class SeasonClosing {
       sum += BigInt(score);
     }
     const players = verify.players + read.value.length;
-    const scores = read.value.map(([, , score]) => score);
+    const { rules } = readSeason(closing.season);
+    const scores = read.value.map(([, , score]) => mirror(rules, score));
     const isFirstReading = verify.location === 0;
     const distributions = isFirstReading
       ? this.#rangesOf(closing).map((ranges, i) => addScores(ranges, verify.distributions[i] ?? [], scores))
@@ -186,11 +189,14 @@ export class SeasonClosing {
     return this.#continue(closing, 'verify', { verify: next });
   }
 
-  /** The ranges of the archive's distributions. */
-  #rangesOf({ progress }: Closing): ScoreRange[][] {
+  /** The ranges of the archive's distributions, in scores of the API. */
+  #rangesOf({ season, progress }: Closing): ScoreRange[][] {
     const best = this.#store.firstFile<StandingsFile>('standings');
     const { after } = progress.standings;
-    return best === null || after === null ? [] : decideAllRanges(after.score, best.first.score, RANGES_MAX);
+    if (best === null || after === null) return [];
+    const { rules } = readSeason(season);
+    const ends = [mirror(rules, after.score), mirror(rules, best.first.score)] as const;
+    return decideAllRanges(Math.min(...ends), Math.max(...ends), RANGES_MAX);
   }
 
   #restart(closing: Closing, reason: string): false {

@@ -10,13 +10,9 @@ import {
   type TopList,
   toShardName,
 } from '../../workers/leaderboard/domain/board.ts';
-import {
-  countRanges,
-  type Distribution,
-  decideRanges,
-  type ScoreRange,
-} from '../../workers/leaderboard/domain/distribution.ts';
-import type { CountAbove } from '../../workers/leaderboard/domain/other-counts.ts';
+import { countRanges, type Distribution, decideRanges } from '../../workers/leaderboard/domain/distribution.ts';
+import { mirror } from '../../workers/leaderboard/domain/score-rules.ts';
+import { readSeason } from '../../workers/leaderboard/domain/season-name.ts';
 import type { CountAnswer, CountReport } from '../../workers/leaderboard/domain/shard-counts.ts';
 import { shardStub, within } from '../../workers/leaderboard/objects.ts';
 import { createClock } from '../../workers/shared/clock.ts';
@@ -103,6 +99,11 @@ export class LeaderboardSeason extends DurableObject<Env> {
     return { asOf, above: scores.map((score) => merged.countAbove(score, shards).above) };
   }
 
+  /** The range of scores to search for the first player of a rank: `MergedCounts.findRank`. */
+  async findRank(address: SeasonAddress, rank: number): Promise<{ low: number; high: number } | null> {
+    return (await this.#refresh(address)).merged.findRank(rank);
+  }
+
   /** Reloads the counts of a shard after a player was erased, also in the snapshot. @throws if it does not answer. */
   async reload(address: SeasonAddress, shard: number): Promise<void> {
     const { counts, feed } = this.#open(address);
@@ -110,25 +111,31 @@ export class LeaderboardSeason extends DurableObject<Env> {
     feed.plan();
   }
 
-  /** The players in each of at most `rangesMax` ranges of scores. */
+  /** The players in each of at most `rangesMax` ranges of scores of the API. */
   async distribution(address: SeasonAddress, rangesMax: number): Promise<Distribution> {
     const counts = await this.#refresh(address);
     const { players, least } = counts.merged;
     const { entries, asOf } = counts.top();
     if (players === 0) return { ranges: [], players, asOf };
-    const ranges = decideRanges(least, Math.max(least, entries[0]?.score ?? least), rangesMax);
-    const above = ranges.slice(0, -1).map(({ to }) => counts.merged.countAbove(to));
-    const exact = await this.#countInside(address, ranges, above);
+    const { rules } = readSeason(address.season);
+    const ends = [mirror(rules, least), mirror(rules, Math.max(least, entries[0]?.score ?? least))] as const;
+    const ranges = decideRanges(Math.min(...ends), Math.max(...ends), rangesMax);
+    const isMirrored = rules.sort === 'asc';
+    // Stored scores between two ranges. Of mirrored scores, those of the lower range are above.
+    const limits = ranges.slice(0, -1).map(({ to }) => (isMirrored ? mirror(rules, to) - 1 : to));
+    const above = await this.#countAbove(address, counts, limits);
+    const exact = isMirrored ? above.map((count) => players - count) : above;
     return { ranges: countRanges(ranges, exact, players), players, asOf };
   }
 
-  /** Asks the shards about ranges that end inside a bucket of several scores. Without an answer, its end counts. */
-  async #countInside(
+  /** Asks the shards about scores inside a bucket of several scores. Without an answer, its end counts. */
+  async #countAbove(
     { season, shards }: SeasonAddress,
-    ranges: readonly ScoreRange[],
-    above: readonly CountAbove[],
+    counts: SeasonCounts,
+    all: readonly number[],
   ): Promise<number[]> {
-    const scores = above.flatMap(({ unsure }, i) => (unsure > 0 ? [ranges[i]?.to ?? 0] : []));
+    const above = all.map((score) => counts.merged.countAbove(score));
+    const scores = all.filter((_, i) => (above[i]?.unsure ?? 0) > 0);
     const addresses =
       scores.length === 0 ? [] : Array.from({ length: shards }, (_, shard) => ({ season, shard, shards }));
     const answers = await Promise.all(
@@ -139,7 +146,7 @@ export class LeaderboardSeason extends DurableObject<Env> {
     let asked = 0;
     return above.map(({ above: sure, unsure }) => {
       if (unsure === 0) return sure;
-      const now = answers.reduce((sum, counts) => sum + (counts[asked] ?? 0), 0);
+      const now = answers.reduce((sum, answer) => sum + (answer[asked] ?? 0), 0);
       asked++;
       // Scores written between the two queries must not make a range negative.
       return Math.min(sure + unsure, Math.max(sure, now));
@@ -159,6 +166,16 @@ export class LeaderboardSeason extends DurableObject<Env> {
     await this.#advance();
     const closing = store.read();
     return { step: closing?.step ?? 'seal', players: closing?.progress.sealed.players ?? 0 };
+  }
+
+  /** Erases the object after its board was deleted. */
+  async destroy(address: SeasonAddress): Promise<void> {
+    this.#store = undefined;
+    await this.#advancing;
+    await this.#open(address).feed.end();
+    this.#opened = undefined;
+    await this.ctx.storage.deleteAlarm();
+    await this.ctx.storage.deleteAll();
   }
 
   async inTrace(traceId: string, method: string, args: unknown[]): Promise<unknown> {

@@ -18,6 +18,7 @@ import {
   hashEvent,
   type PlayerEvent,
 } from '../../workers/leaderboard/domain/event-page.ts';
+import { DEFAULT_RULES, nextScore, type ScoreRules } from '../../workers/leaderboard/domain/score-rules.ts';
 import { parseSeason } from '../../workers/leaderboard/domain/season-name.ts';
 import { ShardCounts } from '../../workers/leaderboard/domain/shard-counts.ts';
 import { ABSENT } from '../../workers/leaderboard/domain/slot-keys.ts';
@@ -51,6 +52,7 @@ export class ShardBoard {
   readonly #events: EventPages;
   readonly #players: ShardPlayers;
   readonly #endsAt: number;
+  readonly #rules: ScoreRules;
   #isNew: boolean;
   /** The last number of the log, and the last one in the pages. */
   #logged: number;
@@ -64,7 +66,9 @@ export class ShardBoard {
     this.sealedAt = known?.sealedAt ?? null;
     this.#checkpoint = known?.checkpoint ?? 0;
     this.#logged = this.#checkpoint;
-    this.#endsAt = parseSeason(address.season)?.endsAt ?? 0;
+    const season = parseSeason(address.season);
+    this.#endsAt = season?.endsAt ?? 0;
+    this.#rules = season?.rules ?? DEFAULT_RULES;
     this.#isNew = known === null;
     this.counts = new ShardCounts(address.shard, boot);
     this.#players = new ShardPlayers(store, this.counts, this.#replay());
@@ -118,9 +122,11 @@ export class ShardBoard {
     const scores = new Map<string, number>();
     return updates.flatMap(({ userId, points }) => {
       const player = players.get(userId);
-      const before = scores.get(userId) ?? (player === undefined ? 0 : (this.#players.keyOf(player.slot)?.score ?? 0));
-      scores.set(userId, before + points);
-      return this.isUnsure(before + points) ? [before + points] : [];
+      const stored = player === undefined ? null : (this.#players.keyOf(player.slot)?.score ?? null);
+      const score = nextScore(this.#rules, scores.get(userId) ?? stored, points);
+      if (score === null) return [];
+      scores.set(userId, score);
+      return this.isUnsure(score) ? [score] : [];
     });
   }
 
@@ -154,10 +160,11 @@ export class ShardBoard {
     if (repeated !== null) return repeated;
     if (this.isClosed(now)) return err({ kind: 'season_sealed' });
     const before = player === undefined ? null : this.#players.keyOf(player.slot);
-    const score = (before?.score ?? 0) + points;
-    if (!Number.isSafeInteger(score)) return err({ kind: 'score_overflow' });
-    // With 0 points a known player keeps the position. Others reach their score now, after all earlier ones.
-    const reached = before !== null && points === 0 ? before.reached : this.#players.takeReached(now);
+    const score = nextScore(this.#rules, before?.score ?? null, points);
+    if (score === null) return err({ kind: 'score_overflow' });
+    // With the same score a known player keeps the position. Others reach their score now, after all earlier ones.
+    const isSame = score === before?.score;
+    const reached = isSame ? before.reached : this.#players.takeReached(now);
     const rank = this.#rank(score, known);
     const userName = update.userName ?? player?.userName ?? null;
     const slot = player?.slot ?? this.#players.takeSlot();
@@ -166,7 +173,7 @@ export class ShardBoard {
       commit.named.add(userId);
       if (player !== undefined) this.#players.noteRenamed(slot);
     }
-    if (before === null || points !== 0) note(commit, this.#players.move({ slot, score, reached }));
+    if (!isSame) note(commit, this.#players.move({ slot, score, reached }));
     if (hash !== null) {
       const event = { slot, hash, points, score, rank, userName };
       commit.events.push(event);

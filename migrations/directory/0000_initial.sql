@@ -181,8 +181,23 @@ CREATE TABLE `storage_quota` (
 	PRIMARY KEY(`kind`, `subject`)
 );
 --> statement-breakpoint
+CREATE TABLE `board` (
+	`board` text PRIMARY KEY NOT NULL,
+	`id` text NOT NULL,
+	`title` text NOT NULL,
+	`sort` text NOT NULL,
+	`operator` text NOT NULL,
+	`period` text NOT NULL,
+	`is_public` integer NOT NULL,
+	`points_max` integer NOT NULL,
+	`created_at` integer NOT NULL,
+	`deleted_at` integer
+);
+--> statement-breakpoint
 CREATE TABLE `season` (
 	`season` text PRIMARY KEY NOT NULL,
+	`board` text NOT NULL,
+	`ends_at` integer NOT NULL,
 	`shards` integer NOT NULL,
 	`created_at` integer NOT NULL,
 	`archive` text,
@@ -192,6 +207,7 @@ CREATE TABLE `season` (
 	`erased_at` integer
 );
 --> statement-breakpoint
+CREATE INDEX `season_by_board` ON `season` (`board`,`season`);--> statement-breakpoint
 CREATE TABLE `mail_account` (
 	`user_id` text PRIMARY KEY NOT NULL,
 	`email` text NOT NULL,

@@ -77,6 +77,7 @@ CREATE TABLE `message` (
 	`is_forwarded` integer DEFAULT 0 NOT NULL,
 	`is_visible` integer NOT NULL,
 	`has_attachment` integer NOT NULL,
+	`snoozed_until` integer,
 	`expires_at` integer,
 	`size_bytes` integer NOT NULL,
 	`raw_key` text,
@@ -105,6 +106,7 @@ CREATE INDEX `message_flagged` ON `message` (`position`) WHERE is_flagged = 1;--
 CREATE INDEX `message_attachment` ON `message` (`position`) WHERE has_attachment = 1;--> statement-breakpoint
 CREATE INDEX `message_thread` ON `message` (`thread`,`position`);--> statement-breakpoint
 CREATE INDEX `message_expires` ON `message` (`expires_at`) WHERE expires_at IS NOT NULL;--> statement-breakpoint
+CREATE INDEX `message_snoozed` ON `message` (`snoozed_until`) WHERE snoozed_until IS NOT NULL;--> statement-breakpoint
 CREATE INDEX `message_sha256` ON `message` (`raw_sha256`);--> statement-breakpoint
 CREATE TABLE `message_content` (
 	`position` integer PRIMARY KEY NOT NULL,
@@ -129,6 +131,11 @@ CREATE TABLE `message_label` (
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE INDEX `label_of_message` ON `message_label` (`position`);--> statement-breakpoint
+CREATE TABLE `muted_thread` (
+	`thread` integer PRIMARY KEY NOT NULL,
+	`muted_at` integer NOT NULL
+);
+--> statement-breakpoint
 CREATE TABLE `sender` (
 	`sender` text PRIMARY KEY NOT NULL,
 	`sender_id` text NOT NULL,

@@ -23,9 +23,12 @@ const FLAGS = [
 
 /** The headless shell has no window code and takes half the time. `CHROMIUM` chooses another binary. */
 const SHELL = '/usr/bin/chromium-headless-shell';
-const EXECUTABLE = process.env.CHROMIUM ?? (existsSync(SHELL) ? SHELL : '/usr/bin/chromium');
+const WHOLE = '/usr/bin/chromium';
+const EXECUTABLE = process.env.CHROMIUM ?? (existsSync(SHELL) ? SHELL : WHOLE);
 
 export const launchChromium = (): Promise<Browser> => chromium.launch({ executablePath: EXECUTABLE, args: FLAGS });
+/** Shows notifications, which the headless shell does not. */
+export const launchWholeChromium = (): Promise<Browser> => chromium.launch({ executablePath: WHOLE, args: FLAGS });
 
 /** Timeout of every wait. It does not measure speed: a longer wait means a fault on any machine. */
 export const TIMEOUT_MS = 60_000;

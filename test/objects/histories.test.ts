@@ -5,7 +5,7 @@ it('every name and every right is linearizable from eight regions', async () => 
   for (let seed = 1; seed <= 2; seed++) expect(await playHistory({ seed, operations: 10 })).toEqual([]);
 });
 
-const BUGS: readonly SeededBug[] = ['no look-up', 'no identity proof'];
+const BUGS: readonly SeededBug[] = ['no look-up', 'no bucket proof', 'no identity proof'];
 
 it.each(BUGS)('the check finds a seeded bug: %s', async (bug) => {
   for (let seed = 1; seed <= 30; seed++) {

@@ -1,11 +1,12 @@
-import { env, runInDurableObject } from 'cloudflare:test';
-import { describe, expect, it } from 'vitest';
+import { env, evictDurableObject, runInDurableObject } from 'cloudflare:test';
+import { describe, expect, it, vi } from 'vitest';
 import { mailboxObligation } from '../../workers/mail/accounts/user-obligation.ts';
-import { deleteBlobsUnder, getBlob, userPrefix } from '../../workers/mail/bindings/blobs.ts';
+import { deleteBlobsUnder, getBlob, putBlob, userPrefix } from '../../workers/mail/bindings/blobs.ts';
 import { openMailbox } from '../../workers/mail/bindings/mailbox.ts';
 import { openBytes } from '../../workers/mail/checks/opened-message.ts';
-import { deliverRaw } from '../../workers/mail/inbound/delivery.ts';
+import { deliverRaw, toRawKey } from '../../workers/mail/inbound/delivery.ts';
 import { rebuildMailbox } from '../../workers/mail/maintenance/rebuild-mailbox.ts';
+import { RECOVERED_LABEL, recoverMessages } from '../../workers/mail/maintenance/recover-messages.ts';
 
 const value = <T>(result: { ok: true; value: T } | { ok: false; error: unknown }): T => {
   if (!result.ok) throw new Error(JSON.stringify(result.error));
@@ -86,6 +87,47 @@ describe('a mailbox rebuilt from its raw mail', () => {
     await env.BLOBS.delete(gone);
     await env.BLOBS_2.delete(gone);
     expect(await rebuildMailbox(env, userId)).toEqual({ messages: 5, missing: [second?.messageId] });
+  });
+});
+
+describe('a mailbox whose object was lost', () => {
+  const lose = async ({ userId }: { userId: string }) => {
+    const stub = openMailbox(env, userId) as unknown as DurableObjectStub;
+    await runInDurableObject(stub, (_, state) => state.storage.deleteAll());
+    await evictDurableObject(stub);
+  };
+  const createAgain = ({ userId, mailbox }: Awaited<ReturnType<typeof fill>>) =>
+    mailbox.createMailbox({ userId, accountType: 'personal', limitBytes: 1e9 });
+
+  it('has every message again, once, even if one location lost its bytes too', async () => {
+    const filled = await fill();
+    const { userId, mailbox } = filled;
+    const raws = async (box: typeof mailbox) =>
+      value(await box.listMessages('all', { offset: 0 }, 100))
+        .map(({ subject, sizeBytes }) => `${subject} ${sizeBytes}`)
+        .sort();
+    const before = await raws(mailbox);
+    await lose(filled);
+    await createAgain(filled);
+    // The first location lacks every second object.
+    for (const [at, key] of (await listKeys(env.BLOBS, userPrefix(userId))).entries())
+      if (at % 2 === 0) await env.BLOBS.delete(key);
+    expect(await recoverMessages(env, userId)).toBe(6);
+    expect(await recoverMessages(env, userId)).toBe(0);
+    expect(await raws(mailbox)).toEqual(before);
+    const [first] = value(await mailbox.listMessages('all', { offset: 0 }, 1));
+    expect(value(await mailbox.readMessage(first?.messageId ?? '')).labels).toEqual([RECOVERED_LABEL]);
+  });
+
+  it('does not get back what was stored after it was made, which no row names', async () => {
+    const { userId, mailbox } = await fill();
+    const refused = toRawKey(userId, 'refused');
+    await putBlob(env, refused, 'Subject: refused\r\n\r\n');
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 60_000 });
+    await lose({ userId });
+    await createAgain({ userId, mailbox });
+    vi.useRealTimers();
+    expect(await recoverMessages(env, userId)).toBe(0);
   });
 });
 

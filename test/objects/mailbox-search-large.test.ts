@@ -7,6 +7,7 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { SearchPage } from '../../durable-objects/mailbox/search/search-store.ts';
 import { type MailboxRpc, openMailbox } from '../../workers/mail/bindings/mailbox.ts';
+import type { EmailFilter } from '../../workers/mail/domain/email-filter.ts';
 import { delivery } from '../support/mail/messages.ts';
 
 const MESSAGES = 4_500;
@@ -172,5 +173,71 @@ describe('search in a large mailbox', () => {
     expect(found.ok && found.value.hits).toEqual([]);
     expect(found.ok && found.value.next).toMatchObject({ offset: null });
     expect((await readAll('-always -odd -even', 'newest')).ids).toEqual([]);
+  });
+});
+
+interface Asked {
+  readonly filter: EmailFilter;
+  readonly holds: (message: Known) => boolean;
+}
+
+const text = (word: string): Asked => ({ filter: { kind: 'text', place: 'any', text: word }, holds: has(word) });
+const label = (name: string): Asked => ({
+  filter: { kind: 'keyword', test: { kind: 'label', label: name }, scope: 'message' },
+  holds: (message) => message.label === name,
+});
+const flag = (name: 'isRead' | 'isFlagged'): Asked => ({
+  filter: { kind: 'keyword', test: { kind: 'flag', flag: name }, scope: 'message' },
+  holds: (message) => message[name],
+});
+const subject: Asked = {
+  filter: { kind: 'text', place: 'subject', text: 'special' },
+  holds: (message) => message.subject === 'special',
+};
+
+describe('a query of JMAP in a large mailbox', () => {
+  it('finds the same messages as a filter, whichever index it reads', async () => {
+    const folders = await mailbox.readJmapFolders(false);
+    if (!folders.ok) throw new Error('the mailbox is missing');
+    const place = (role: string): Asked => ({
+      filter: { kind: 'in', folderId: folders.value.folders.find((each) => each.role === role)?.folderId ?? '' },
+      holds: ({ folder }) => folder === role,
+    });
+    const leaf = fc.constantFrom(
+      ...['always', 'odd', 'third', 'rarely', 'needle', 'past', 'absent', '東京都'].map(text),
+      ...[subject, label('seldom'), label('often'), flag('isRead'), flag('isFlagged')],
+      ...['inbox', 'trash', 'drafts'].map(place),
+    );
+    const not = leaf.map(
+      ({ filter, holds }): Asked => ({
+        filter: { kind: 'none', of: [filter] },
+        holds: (message) => !holds(message),
+      }),
+    );
+    const either = fc.array(leaf, { minLength: 2, maxLength: 2 }).map(
+      (of): Asked => ({
+        filter: { kind: 'or', of: of.map(({ filter }) => filter) },
+        holds: (message) => of.some(({ holds }) => holds(message)),
+      }),
+    );
+    const parts = fc.array(fc.oneof({ arbitrary: leaf, weight: 4 }, not, either), { minLength: 1, maxLength: 4 });
+    await fc.assert(
+      fc.asyncProperty(parts, fc.boolean(), fc.nat(200), async (of, isAscending, position) => {
+        const found = await mailbox.queryEmails({
+          filter: { kind: 'and', of: of.map(({ filter }) => filter) },
+          sort: [{ by: 'receivedAt', isAscending }],
+          collapseThreads: false,
+          position,
+          anchor: null,
+          anchorOffset: 0,
+          limit: 100,
+          calculateTotal: true,
+        });
+        const expected = known.filter((message) => of.every(({ holds }) => holds(message))).map(({ id }) => id);
+        const ids = (isAscending ? expected : expected.reverse()).slice(position, position + 100);
+        expect(found).toMatchObject({ ok: true, value: { found: { ids, total: expected.length } } });
+      }),
+      { numRuns: 100 },
+    );
   });
 });

@@ -50,6 +50,7 @@ it('a push subscription needs an alarm until it expires, and none while a job pu
       keys: null,
       types: null,
       code: 'c',
+      isVerified: false,
     };
     insertSubscription(sql, 'credential', { ...subscription, expiresAt: NOW + 10_000 }, NOW);
     expect(nextAlarmAt(at(NOW), sql)).toBe(NOW);

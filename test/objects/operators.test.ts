@@ -131,7 +131,14 @@ describe('an operator', () => {
 
 describe('each route for operators', () => {
   /** Routes with a bearer credential that are not for operators. */
-  const OTHERS = ['POST /v1/scores', 'POST /v1/scores/batch', 'POST /v1/inbound', 'POST /v1/inbound/check'];
+  const OTHERS = [
+    'POST /v1/scores',
+    'POST /v1/scores/batch',
+    'POST /v1/boards/{board}/scores',
+    'POST /v1/boards/{board}/scores/batch',
+    'POST /v1/inbound',
+    'POST /v1/inbound/check',
+  ];
   const isOwn = (name: string) => / \/v1\/operators\/(?:logout$|me$|me\/)/.test(name);
   const HELP = [
     'PATCH /v1/accounts/{user_id}',

@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { PLATFORM_BUNDLE } from './platform/bundle.ts';
+import { copyStateTemplate } from './state-template.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
@@ -82,6 +83,7 @@ function isFree(port: number): Promise<boolean> {
 
 export async function startServer(options: TestServerOptions = {}): Promise<TestServer> {
   const directory = mkdtempSync(join(tmpdir(), 'tessera-test-'));
+  copyStateTemplate(directory);
   const [port, smtpPort, sinkPort] = [await freePort(), await freePort(), await freePort()];
   const url = `http://127.0.0.1:${port}`;
   let child: ChildProcess | undefined;

@@ -137,9 +137,13 @@ class Target {
       await this.server.stop();
       this.clockOffsetSeconds += hours * 3_600;
       await this.restart();
-      expect(await this.operate('gc', { max_seconds: 300 })).toMatchObject({ finished: true });
+      const collected = await this.operate('gc', { max_seconds: 300 });
+      expect(collected).toMatchObject({ finished: true });
+      const { body } = await this.server.call('GET', '/v1/collectors');
+      expect(body.data.map(({ alarm }: { alarm: object | null }) => alarm)).toEqual(body.data.map(() => null));
     }
-    expect(await this.operate('fsck')).toMatchObject({ dry_run: true, ...CLEAN_FSCK });
+    const report = await this.operate('fsck');
+    expect(report, JSON.stringify(report)).toMatchObject({ dry_run: true, ...CLEAN_FSCK });
   }
 
   outcome(kills: number): KillOutcome {

@@ -1,8 +1,7 @@
 /** Deployments that take several uploads of the real wrangler. */
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseEnv } from 'node:util';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type CloudflareStandIn, startCloudflare } from '../support/cloudflare-api.ts';
 import { newScript } from '../support/cloudflare-state.ts';
@@ -22,27 +21,6 @@ afterEach(() => cloudflare[Symbol.asyncDispose]());
 type Options = Omit<Parameters<typeof runDeploy>[0], 'cloudflare' | 'directory'>;
 const deploy = (variables: Record<string, string> = {}, options: Options = {}): Promise<DeployRun> =>
   runDeploy({ cloudflare, directory, variables, ...options });
-
-const readSecrets = () => parseEnv(readFileSync(join(directory, '.deploy.secrets'), 'utf8'));
-
-describe('npm run deploy after it was killed', () => {
-  it.each([
-    ['between two buckets', /^POST .*\/r2\/buckets$/],
-    ['while it uploads the Worker', /^PUT .*\/workers\/scripts\/tessera$/],
-    ['before it sets the domains', /^PUT .*\/domains\/records$/],
-  ])('completes a run that was killed %s', async (_, killAt) => {
-    const killed = await deploy({}, { killAt });
-    expect(killed.status).not.toBe(0);
-    const idsBefore = [...cloudflare.state.databases.values()].map(({ uuid }) => uuid);
-    const { status, output } = await deploy();
-    expect(status, output).toBe(0);
-    expect([...cloudflare.state.databases.values()].map(({ uuid }) => uuid)).toEqual(idsBefore);
-    expect(cloudflare.state.buckets.size).toBe(2);
-    expect([...cloudflare.state.domains.keys()]).toEqual(Object.values(HOSTS));
-    expect(existsSync(join(directory, '.deploy.secrets.upload.json'))).toBe(false);
-    expect(Object.fromEntries(cloudflare.state.scripts.get('tessera')?.secrets ?? [])).toEqual(readSecrets());
-  });
-});
 
 describe('npm run deploy on a terminal', () => {
   const TO_ALL = /Update them to point to this script/;

@@ -1,19 +1,9 @@
 /** JMAP as a mail client uses it. The conformance suite that `docs/jmap.md` names tests the methods one by one; these tests are about what it leaves out. */
-import {
-  createDecipheriv,
-  createECDH,
-  createHash,
-  createPublicKey,
-  type ECDH,
-  hkdfSync,
-  randomBytes,
-  verify,
-} from 'node:crypto';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { basic, JmapClient, type Json, readEvents, USING } from '../support/jmap.ts';
 import { confirmSession, listFolder, type MailUser, registerUser, until } from '../support/mail.ts';
+import { makeDevice, readVapid, startPushService } from '../support/push-service.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 
 let server: TestServer;
@@ -188,6 +178,40 @@ describe('limits and errors', () => {
       { a: 1 },
     ]);
   });
+});
+
+it('refuses one request more at once than the session announces', async () => {
+  const session: Json = await (await client.fetch('/v1/jmap/session')).json();
+  const { maxConcurrentRequests } = session.capabilities['urn:ietf:params:jmap:core'];
+  const body = JSON.stringify({ using: USING, methodCalls: [['Core/echo', {}, 'c']] });
+  const headers = { 'content-type': 'application/json' };
+  const feeds: ReadableStreamDefaultController<Uint8Array>[] = [];
+  // Their bodies are not complete, so all but the refused one run until they are.
+  const held = Array.from({ length: maxConcurrentRequests + 1 }, () => {
+    const stream = new ReadableStream<Uint8Array>({
+      start(controller) {
+        feeds.push(controller);
+        controller.enqueue(Buffer.from(body.slice(0, 5)));
+      },
+    });
+    return other.fetch('/v1/jmap/api', { method: 'POST', headers, body: stream, duplex: 'half' } as RequestInit);
+  });
+  expect(await (await Promise.race(held)).json()).toMatchObject({
+    type: 'urn:ietf:params:jmap:error:limit',
+    limit: 'maxConcurrentRequests',
+  });
+  for (const feed of feeds) {
+    try {
+      feed.enqueue(Buffer.from(body.slice(5)));
+      feed.close();
+    } catch {
+      // It is that of the refused request.
+    }
+  }
+  const statuses = await Promise.all(held.map(async (each) => (await each).status));
+  expect(statuses.sort()).toEqual([...Array(maxConcurrentRequests).fill(200), 400]);
+  const after = await other.fetch('/v1/jmap/api', { method: 'POST', headers, body });
+  expect(after.status).toBe(200);
 });
 
 it('a request that names mail also submits and reads quotas, and nothing else that it does not name', async () => {
@@ -631,46 +655,13 @@ describe('a client that follows changes', () => {
 });
 
 describe('a push subscription', () => {
-  /** A push service: collects what it receives. */
-  async function startPushService() {
-    const received: { headers: Json; body: Buffer }[] = [];
-    const service = createServer(async (request, response) => {
-      const chunks: Buffer[] = [];
-      for await (const chunk of request) chunks.push(chunk as Buffer);
-      received.push({ headers: request.headers, body: Buffer.concat(chunks) });
-      response.writeHead(201).end();
-    });
-    await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve));
-    const url = `http://127.0.0.1:${(service.address() as AddressInfo).port}/push`;
-    const next = (what: string) => until(what, async () => received.shift());
-    return { url, received, next, [Symbol.asyncDispose]: async () => void service.close() };
-  }
-
-  /** The receiver's side of RFC 8291. */
-  function decrypt(body: Buffer, device: ECDH, auth: Buffer): string {
-    const [salt, senderKey, sealed] = [body.subarray(0, 16), body.subarray(21, 86), body.subarray(86)];
-    const about = Buffer.concat([Buffer.from('WebPush: info\0'), device.getPublicKey(), senderKey]);
-    const derive = (from: Uint8Array, secret: Uint8Array, info: Uint8Array, bytes: number) =>
-      Buffer.from(hkdfSync('sha256', secret, from, info, bytes));
-    const secret = derive(auth, device.computeSecret(senderKey), about, 32);
-    const key = derive(salt, secret, Buffer.from('Content-Encoding: aes128gcm\0'), 16);
-    const nonce = derive(salt, secret, Buffer.from('Content-Encoding: nonce\0'), 12);
-    const decipher = createDecipheriv('aes-128-gcm', key, nonce).setAuthTag(sealed.subarray(-16));
-    const plain = Buffer.concat([decipher.update(sealed.subarray(0, -16)), decipher.final()]);
-    expect(plain.at(-1)).toBe(2);
-    return plain.subarray(0, -1).toString();
-  }
-
   it('is used once it is verified, encrypted for its device, and ends with its token', async () => {
     await using service = await startPushService();
     const { body: made } = await server.call('POST', '/v1/me/tokens', { name: 'phone' }, ann.token);
     const phone = new JmapClient(server, ann.userId, `Bearer ${made.token}`);
     const set = async (args: Record<string, unknown>): Promise<Json> =>
       (await phone.request(['PushSubscription/set', { accountId: undefined, ...args }]))[0]?.[1];
-    const device = createECDH('prime256v1');
-    device.generateKeys();
-    const auth = randomBytes(16);
-    const keys = { p256dh: device.getPublicKey('base64url'), auth: auth.toString('base64url') };
+    const { keys, read } = await makeDevice();
     const { created, notCreated } = await set({
       create: {
         good: { deviceClientId: 'phone', url: service.url, keys, types: ['Email'] },
@@ -684,34 +675,12 @@ describe('a push subscription', () => {
     const { id } = created.good;
     const verification = await service.next('the verification');
     expect(verification.headers['content-encoding']).toBe('aes128gcm');
-    const {
-      '@type': type,
-      pushSubscriptionId,
-      verificationCode,
-    } = JSON.parse(decrypt(verification.body, device, auth));
+    const { '@type': type, pushSubscriptionId, verificationCode } = read(verification);
     expect([type, pushSubscriptionId]).toEqual(['PushVerification', id]);
-    const [, token = '', key = ''] = /^vapid t=(\S+), k=(\S+)$/.exec(verification.headers.authorization) ?? [];
+    const vapid = readVapid(verification);
     const session: Json = await (await phone.fetch('/v1/jmap/session')).json();
-    expect(session.capabilities['urn:ietf:params:jmap:webpush-vapid'].applicationServerKey).toBe(key);
-    const point = Buffer.from(key, 'base64url');
-    const jwk = {
-      kty: 'EC',
-      crv: 'P-256',
-      x: point.subarray(1, 33).toString('base64url'),
-      y: point.subarray(33).toString('base64url'),
-    };
-    const [head, claims, signature = ''] = token.split('.');
-    const publicKey = createPublicKey({ key: jwk, format: 'jwk' });
-    const isSigned = verify(
-      'sha256',
-      Buffer.from(`${head}.${claims}`),
-      { key: publicKey, dsaEncoding: 'ieee-p1363' },
-      Buffer.from(signature, 'base64url'),
-    );
-    expect([isSigned, JSON.parse(Buffer.from(claims ?? '', 'base64url').toString()).aud]).toEqual([
-      true,
-      new URL(service.url).origin,
-    ]);
+    expect(session.capabilities['urn:ietf:params:jmap:webpush-vapid'].applicationServerKey).toBe(vapid.key);
+    expect(vapid.claims.aud).toBe(new URL(service.url).origin);
 
     expect((await set({ update: { [id]: { verificationCode: 'wrong' } } })).notUpdated[id].type).toBe(
       'invalidProperties',
@@ -724,7 +693,7 @@ describe('a push subscription', () => {
     expect(others.list).toEqual([]);
 
     const { id: emailId } = await importRaw(message('pushed'));
-    const pushed = JSON.parse(decrypt((await service.next('the push')).body, device, auth));
+    const pushed = read(await service.next('the push'));
     expect(Object.keys(pushed.changed[ann.userId])).toEqual(['Email']);
     await server.call('DELETE', `/v1/me/tokens/${made.token_id}`, undefined, ann.token);
     await using after = await startPushService();
@@ -785,7 +754,16 @@ describe('blobs and quota', () => {
     const { id } = await importRaw(message('size'));
     const changes = await client.call('Quota/changes', { sinceState: state });
     expect([changes.updated, changes.updatedProperties]).toEqual([['storage'], ['used']]);
-    expect((await client.call('Quota/query', { filter: { scope: 'account' } })).ids).toEqual(['storage']);
+    const filter = { scope: 'account' };
+    const query = await client.call('Quota/query', { filter });
+    expect([query.ids, query.canCalculateChanges]).toEqual([['storage'], true]);
+    const since = async (sinceQueryState: string, more = {}) => {
+      const { removed, added } = await client.call('Quota/queryChanges', { filter, sinceQueryState, ...more });
+      return [removed, added];
+    };
+    expect(await since(state)).toEqual([['storage'], [{ id: 'storage', index: 0 }]]);
+    expect(await since(state, { filter: { scope: 'domain' } })).toEqual([['storage'], []]);
+    expect(await since(query.queryState)).toEqual([[], []]);
     await client.call('Email/set', { destroy: [id] });
   });
 });

@@ -114,6 +114,7 @@ async function furnish(name: string): Promise<typeof victim> {
     collector: 'mail',
     operator_id: 'any',
     account_id: userId,
+    subscription_id: 'any',
     blob_id: `m${message.id}`,
   };
   return { token, ids };

@@ -191,16 +191,18 @@ function Mail() {
     void refreshFolders();
     void resumeWriting();
     // Load the compose window in advance, after everything else, so that it opens at once.
+    const userId = session.get().profile?.user_id ?? '';
     const preload = setTimeout(() => {
       void loadCompose();
       registerOfflinePage();
+      // The next start tries again.
+      import('./model/push.ts').then(({ renewPush }) => renewPush(userId)).catch(() => undefined);
     }, COMPOSE_AFTER_MS);
     const files = onNeededFiles(async (message, { pictures, isForwarded }) => {
       const { attachCopies, attachPictures } = await import('./compose/uploads.ts');
       await attachPictures(message, pictures);
       await attachCopies(message, isForwarded);
     });
-    const userId = session.get().profile?.user_id ?? '';
     startChanges(userId, refreshAll);
     void startOutbox(userId, SENDING);
     const resend = () => {

@@ -1,8 +1,9 @@
 /** `/v1/collectors`: what each collector is doing, and its alarm, for the operator. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { authorizeFirst, requireOperator } from '../identity/index.ts';
-import { recordAudit } from '../shared/audit.ts';
+import { recordAudit, SERVICE } from '../shared/audit.ts';
 import { createJsonApi, type JsonApiEnv, jsonBody, jsonContent, problemResponses } from '../shared/json-api.ts';
+import { refillLocations } from './refill.ts';
 import { COLLECTOR_NAMES, type CollectorName, createCollectorStore } from './store.ts';
 
 const OPERATOR = { tags: ['service'], security: [{ bearer: [] }], middleware: authorizeFirst(requireOperator) };
@@ -35,6 +36,13 @@ const acknowledgementSchema = z
     }),
   })
   .openapi('CollectorAcknowledgement');
+
+const refillSchema = z
+  .strictObject({
+    cursor: z.string().max(1_100).default('').openapi({ description: '`next_cursor` of the answer before' }),
+    max_seconds: z.int().min(1).max(300).default(60),
+  })
+  .openapi('LocationRefill');
 
 export const collectorsApi = createCollectorsApi();
 
@@ -74,6 +82,35 @@ function createCollectorsApi(): OpenAPIHono<JsonApiEnv> {
       { remove, take_over: takeOver },
     );
     return c.body(null, 204);
+  });
+  const refill = createRoute({
+    ...OPERATOR,
+    method: 'post' as const,
+    path: '/v1/locations/refill' as const,
+    operationId: 'refillLocations',
+    summary: 'Copy objects that a location lacks from another one, after a bucket was lost',
+    request: jsonBody(refillSchema),
+    responses: {
+      200: jsonContent(
+        z
+          .object({
+            scanned: z.int(),
+            copied: z.int(),
+            copied_bytes: z.int(),
+            next_cursor: z.string().nullable().openapi({ description: 'Null when every location has every object' }),
+          })
+          .openapi('LocationRefillReport'),
+        'What this call copied',
+      ),
+      ...problemResponses(400, 401, 403),
+    },
+  });
+  api.openapi(refill, async (c) => {
+    const { cursor, max_seconds: seconds } = c.req.valid('json');
+    const until = Date.now() + seconds * 1000;
+    const report = await refillLocations(c.env, cursor, () => Date.now() < until);
+    await recordAudit(c, 'locations.refill', SERVICE, { copied: report.copied, finished: report.next_cursor === null });
+    return c.json(report, 200);
   });
   return api;
 }

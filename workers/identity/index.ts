@@ -8,7 +8,14 @@
 export { authenticateBearer, authenticateMailRequest, sessionCookieName } from './callers/authenticate.ts';
 export { readClient, UNKNOWN_CLIENT } from './callers/client.ts';
 export { recordUse } from './callers/credential-use.ts';
-export { authorizeFirst, requireMailClient, requireMailUser, requireOperator, requireScope } from './callers/guards.ts';
+export {
+  authorizeFirst,
+  requireMailClient,
+  requireMailUser,
+  requireOperator,
+  requireOperatorOrScope,
+  requireScope,
+} from './callers/guards.ts';
 export {
   type ConditionContext,
   evaluatePolicies,

@@ -2,7 +2,9 @@
 import type { OperatorRole } from './domain/operator-roles.ts';
 
 export const SCOPES = ['scores:write', 'objects:read', 'objects:write', 'mail', 'inbound', 'admin'] as const;
-export type Scope = (typeof SCOPES)[number];
+/** Reads a board that is not public. */
+export const BOARD_SCOPE = /^board:[a-z0-9-]{1,32}:read$/;
+export type Scope = (typeof SCOPES)[number] | `board:${string}:read`;
 
 /** An AWS-style policy document as stored. `domain/policy.ts` parses it. */
 export type PolicyDocument = Readonly<Record<string, unknown>>;

@@ -8,6 +8,8 @@
  */
 import { forgetManifest, locateFile, locateLookup } from './archived-standings.ts';
 import type { CorrectedPlayer, Correction } from './domain/board.ts';
+import { mirror } from './domain/score-rules.ts';
+import { readSeason } from './domain/season-name.ts';
 import { shardOf } from './domain/shard-map.ts';
 import { compareStandings, type TopEntry } from './domain/standing.ts';
 import {
@@ -214,8 +216,9 @@ class ArchiveDraft {
         rank: file.rank + (file.first.score < score ? more : 0),
       })),
     ];
+    const shown = mirror(readSeason(this.#manifest.season).rules, score);
     const distributions = this.#manifest.distributions.map((ranges) => {
-      const found = ranges.findIndex(({ to }) => score <= to);
+      const found = ranges.findIndex(({ to }) => shown <= to);
       const changed = found < 0 ? ranges.length - 1 : found;
       return ranges.map((range, i) => (i === changed ? { ...range, players: range.players + more } : range));
     });

@@ -1,6 +1,6 @@
 /** Standings of a past season, read from its archive. Shapes and values are those of the live season. */
 
-import type { Standings, StandingsPage } from './domain/board.ts';
+import { LIST_END, type Standings, type StandingsPage, startOf } from './domain/board.ts';
 import type { Distribution } from './domain/distribution.ts';
 import { shardOf } from './domain/shard-map.ts';
 import { compareStandings, type RankedEntry, type StandingKey, type TopEntry } from './domain/standing.ts';
@@ -51,6 +51,7 @@ export function openArchivedStandings(env: Env, archive: string): StandingsReade
   }
   return {
     page: (after, limit) => read((files) => files.page(after, limit)),
+    keyAtRank: (rank) => read((files) => files.keyAtRank(rank)),
     standings: (userIds) => read((files) => files.standings(userIds)),
     neighbors: (userId, radius) => read((files) => files.neighbors(userId, radius)),
     distribution: (rangesMax) => read((files) => files.distribution(rangesMax)),
@@ -103,6 +104,18 @@ class ArchiveReader {
       if (at < rows.length) return { entries, end };
     }
     return { entries, end: null };
+  }
+
+  async keyAtRank(rank: number): Promise<StandingKey> {
+    const file = lastAtOrBefore(this.#manifest.standings, ({ place }) => place - (rank - 1));
+    const start = this.#manifest.standings[file];
+    if (start === undefined) return LIST_END;
+    const rows = await this.#open(file);
+    const at = rank - 1 - start.place;
+    if (at >= rows.length) return LIST_END;
+    const { score } = rows.at(at);
+    // The player at this place has a lower rank if others with the same score are before.
+    return startOf(this.#rankOf(score, file, rows) === rank ? score : score - 1);
   }
 
   async standings(userIds: readonly string[]): Promise<Standings> {

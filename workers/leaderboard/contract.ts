@@ -1,10 +1,11 @@
 /** Schemas of the leaderboard API. They validate requests and generate the API reference. */
 import { z } from '@hono/zod-openapi';
 import { displayNameSchema } from '../shared/display-name.ts';
+import { BOARD_POINTS_MAX, POINTS_MAX } from './domain/board.ts';
 import { RANGES_MAX } from './domain/distribution.ts';
-import { parseSeason } from './domain/season-name.ts';
+import { OPERATORS, SORTS } from './domain/score-rules.ts';
+import { PERIODS, type Period, parsePeriod } from './domain/season-name.ts';
 
-export const POINTS_MAX = 1_000_000;
 export const BATCH_UPDATES_MAX = 1_000;
 export const TOP_LIMIT_DEFAULT = 10;
 export const TOP_LIMIT_MAX = 100;
@@ -13,6 +14,8 @@ export const RADIUS_MAX = 50;
 export const RANGES_DEFAULT = 20;
 export const SCORE_BODY_BYTES_MAX = 16 * 1024;
 export const BATCH_BODY_BYTES_MAX = 2 * 1024 * 1024;
+
+const asOfSchema = z.string().openapi({ format: 'date-time' });
 
 /** Counts characters instead of UTF-16 units. Rejects control characters and unpaired surrogates. */
 const textOf = (max: number) =>
@@ -29,31 +32,62 @@ export const userIdSchema = z
   .regex(USER_ID, '1 to 64 characters of A-Z a-z 0-9 . _ : @ -')
   .openapi({ example: 'player-7f3a' });
 
-export const seasonSchema = z
-  .string()
-  .refine((name) => parseSeason(name) !== null, 'a month as YYYY-MM')
-  .openapi({ type: 'string', pattern: '^\\d{4}-(0[1-9]|1[0-2])$', example: '2026-11' });
+/** @param period of the board; of any board without it. */
+export const seasonSchemaOf = (period?: Period) =>
+  z
+    .string()
+    .refine(
+      (label) => (period === undefined ? parsePeriod(label) !== null : parsePeriod(label)?.period === period),
+      period === 'month' ? 'a month as YYYY-MM' : 'YYYY-MM, YYYY-Www, YYYY-MM-DD or all',
+    )
+    .openapi(
+      period === 'month'
+        ? { type: 'string', pattern: '^\\d{4}-(0[1-9]|1[0-2])$', example: '2026-11' }
+        : {
+            type: 'string',
+            pattern: '^(\\d{4}-(\\d\\d(-\\d\\d)?|W\\d\\d)|all)$',
+            example: '2026-W47',
+            description: 'A month, a week of ISO 8601, a day, or `all` for a board without periods. All in UTC',
+          },
+    );
 
-export const updateSchema = z
-  .strictObject({
+export const updateSchemaOf = (pointsMax: number, period?: Period) =>
+  z.strictObject({
     user_id: userIdSchema,
-    points: z.int().min(0).max(POINTS_MAX),
+    points: z.int().min(0).max(pointsMax),
     user_name: displayNameSchema(textOf(64)).optional(),
     event_id: textOf(128).optional(),
-    season: seasonSchema.optional(),
-  })
-  .openapi('ScoreUpdate');
-export type UpdateJson = z.infer<typeof updateSchema>;
+    season: seasonSchemaOf(period).optional(),
+  });
+export type UpdateJson = z.infer<ReturnType<typeof updateSchemaOf>>;
 
-export const batchSchema = z.strictObject({
-  updates: z
-    .array(z.unknown())
-    .min(1)
-    .max(BATCH_UPDATES_MAX)
-    .openapi({ type: 'array', items: { $ref: '#/components/schemas/ScoreUpdate' } }),
+/** @param update name of the component. */
+export const batchSchemaOf = (update: string) =>
+  z.strictObject({
+    updates: z
+      .array(z.unknown())
+      .min(1)
+      .max(BATCH_UPDATES_MAX)
+      .openapi({ type: 'array', items: { $ref: `#/components/schemas/${update}` } }),
+  });
+
+export const boardNameSchema = z
+  .string()
+  .regex(/^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$/, '1 to 32 characters of a-z 0-9 and -, none of them - at an end')
+  .openapi({ example: 'races' });
+export const boardParamsSchema = z.object({ board: boardNameSchema });
+
+export const boardRulesSchema = z.strictObject({
+  title: textOf(64).openapi({ example: 'Fastest laps' }),
+  sort: z.enum(SORTS).openapi({ description: '`asc`: a lower score is better, as for race times' }),
+  operator: z.enum(OPERATORS).openapi({ description: 'How the points of several posts make one score' }),
+  period: z.enum(PERIODS).openapi({ description: 'A season of the board. Weeks begin on Monday. All in UTC' }),
+  public: z.boolean().openapi({ description: 'Whether everyone may read it' }),
+  max_points_per_post: z.int().min(1).max(BOARD_POINTS_MAX).default(POINTS_MAX),
 });
-
-const asOfSchema = z.string().openapi({ format: 'date-time' });
+export const boardSchema = boardRulesSchema
+  .extend({ board: z.string().openapi({ example: 'races' }), created_at: asOfSchema.nullable() })
+  .openapi('Board');
 
 const minAsOfSchema = z.iso
   .datetime()
@@ -88,19 +122,30 @@ const exactSchema = z
   .optional()
   .openapi({ description: 'Asks every shard: the answer is as of now, or 503' });
 
-export const listQuerySchema = z.strictObject({
-  limit: z.coerce.number().int().min(1).max(TOP_LIMIT_MAX).optional().openapi({ default: TOP_LIMIT_DEFAULT }),
-  cursor: z.string().max(1024).optional(),
-  season: seasonSchema.optional(),
-  user_ids: z
-    .string()
-    .transform((text) => [...new Set(text.split(','))])
-    .pipe(z.array(userIdSchema).min(1).max(100))
-    .optional()
-    .openapi({ type: 'string', description: 'Up to 100 ids, separated by commas. Not with limit or cursor' }),
-  exact: exactSchema,
-  min_as_of: minAsOfSchema,
-});
+type SeasonSchema = ReturnType<typeof seasonSchemaOf>;
+
+export const listQuerySchemaOf = (season: SeasonSchema) =>
+  z.strictObject({
+    limit: z.coerce.number().int().min(1).max(TOP_LIMIT_MAX).optional().openapi({ default: TOP_LIMIT_DEFAULT }),
+    cursor: z.string().max(1024).optional(),
+    season: season.optional(),
+    user_ids: z
+      .string()
+      .transform((text) => [...new Set(text.split(','))])
+      .pipe(z.array(userIdSchema).min(1).max(100))
+      .optional()
+      .openapi({ type: 'string', description: 'Up to 100 ids, separated by commas. Not with limit or cursor' }),
+    among: z.literal('1').optional().openapi({ description: 'With `user_ids`: ranks are those among these players' }),
+    from_rank: z.coerce
+      .number()
+      .int()
+      .min(1)
+      .max(Number.MAX_SAFE_INTEGER)
+      .optional()
+      .openapi({ description: 'Starts at the first player whose rank is not better. Not with cursor or user_ids' }),
+    exact: exactSchema,
+    min_as_of: minAsOfSchema,
+  });
 
 export const listSchema = z
   .object({
@@ -125,11 +170,12 @@ export const playerSchema = z
   })
   .openapi('LeaderboardPlayer');
 
-export const neighborsQuerySchema = z.strictObject({
-  radius: z.coerce.number().int().min(0).max(RADIUS_MAX).default(RADIUS_DEFAULT),
-  season: seasonSchema.optional(),
-  exact: exactSchema,
-});
+export const neighborsQuerySchemaOf = (season: SeasonSchema) =>
+  z.strictObject({
+    radius: z.coerce.number().int().min(0).max(RADIUS_MAX).default(RADIUS_DEFAULT),
+    season: season.optional(),
+    exact: exactSchema,
+  });
 export const neighborsSchema = z
   .object({ data: z.array(entrySchema), total: z.int(), season: z.string(), as_of: asOfSchema })
   .openapi('LeaderboardNeighbors');
@@ -147,11 +193,12 @@ export const distributionSchema = z
   })
   .openapi('LeaderboardDistribution');
 
-export const playerQuerySchema = z.strictObject({
-  season: seasonSchema.optional(),
-  exact: exactSchema,
-  min_as_of: minAsOfSchema,
-});
+export const playerQuerySchemaOf = (season: SeasonSchema) =>
+  z.strictObject({
+    season: season.optional(),
+    exact: exactSchema,
+    min_as_of: minAsOfSchema,
+  });
 
 export const exportQuerySchema = z.strictObject({
   after: userIdSchema
@@ -173,5 +220,3 @@ export const shardsSchema = z
     ),
   })
   .openapi('LeaderboardShards');
-export const userParamsSchema = z.object({ user_id: userIdSchema });
-export const seasonParamsSchema = z.object({ season: seasonSchema });

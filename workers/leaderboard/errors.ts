@@ -8,6 +8,9 @@ export type LeaderboardError =
   | ScoreError
   | WriteError
   | SeasonError
+  | { readonly kind: 'board_rules_fixed' }
+  | { readonly kind: 'board_being_deleted' }
+  | { readonly kind: 'too_many_boards'; readonly boardsMax: number }
   | { readonly kind: 'unknown_player' }
   | { readonly kind: 'too_large'; readonly bytesMax: number }
   | { readonly kind: 'not_current'; readonly season: string }
@@ -24,6 +27,16 @@ export function toProblem(error: LeaderboardError): Problem {
       return problem(409, error.kind, 'The score would exceed 9007199254740991.');
     case 'unknown_season':
       return problem(404, error.kind, `Season ${error.season} not found.`);
+    case 'unknown_board':
+      return problem(404, error.kind, `Board ${error.board} not found.`);
+    case 'board_rules_fixed':
+      return problem(409, error.kind, 'Sort, operator and period of a board cannot change. Create another board.');
+    case 'too_many_boards':
+      return problem(409, error.kind, `A deployment has at most ${error.boardsMax} boards.`);
+    case 'board_being_deleted':
+      return problem(409, error.kind, 'The board of this name is being deleted. Retry in some minutes.');
+    case 'too_many_points':
+      return problem(400, 'invalid_request', `points exceed ${error.pointsMax}, the limit of the board.`);
     case 'unknown_player':
       return problem(404, error.kind, 'The player has no score in this season.');
     case 'unavailable':

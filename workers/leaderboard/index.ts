@@ -10,8 +10,11 @@ import { createClock } from '../shared/clock.ts';
 import { admitToRoute, createJsonApi, type JsonApiEnv, rateLimited, sendProblem } from '../shared/json-api.ts';
 import { logError } from '../shared/log.ts';
 import { settingsOf } from '../shared/settings.ts';
+import { eraseDeletedBoards } from './board-deletion.ts';
+import { addBoards, admitReader } from './board-routes.ts';
 import { seasonAt } from './domain/season-name.ts';
 import { toProblem } from './errors.ts';
+import { BOARD_MOUNT, DEFAULT_MOUNT } from './mounts.ts';
 import { seasonStub, shardStub, UnavailableError } from './objects.ts';
 import { addOperatorRoutes } from './operator-routes.ts';
 import { createSeasonStore } from './records/season-store.ts';
@@ -29,7 +32,12 @@ function createLeaderboardApi(): OpenAPIHono<JsonApiEnv> {
     logError('leaderboard_part_unavailable', error);
     return toProblem({ kind: 'unavailable' });
   });
-  for (const path of ['/v1/scores', '/v1/scores/*', '/v1/seasons', '/v1/seasons/:season/distribution']) {
+  // `/scores/*` includes `/scores`. A second match would count each read twice.
+  const publicPaths = ['/scores/*', '/seasons', '/seasons/:season/distribution'];
+  for (const path of [
+    '/v1/boards',
+    ...['/v1', '/v1/boards/:board'].flatMap((base) => publicPaths.map((end) => base + end)),
+  ]) {
     api.use(path, async (c, next) => {
       if (isReadPreflight(c.req.raw)) return c.body(null, 204, PREFLIGHT_HEADERS);
       const isRead = c.req.method === 'GET' || c.req.method === 'HEAD';
@@ -42,11 +50,15 @@ function createLeaderboardApi(): OpenAPIHono<JsonApiEnv> {
       c.res.headers.append('vary', 'Accept');
     });
   }
-  addScores(api);
-  addStandings(api);
-  addSeasons(api);
-  addDistribution(api);
-  addOperatorRoutes(api);
+  api.use('/v1/boards/:board/*', admitReader);
+  for (const mount of [DEFAULT_MOUNT, BOARD_MOUNT]) {
+    addScores(api, mount);
+    addStandings(api, mount);
+    addSeasons(api, mount);
+    addDistribution(api, mount);
+    addOperatorRoutes(api, mount);
+  }
+  addBoards(api);
   return api;
 }
 
@@ -73,8 +85,8 @@ const HOURLY_MINUTE = 41;
 const DAY_MS = 86_400_000;
 
 /**
- * Each minute: continues closing past months, until their objects are erased. Each hour: records the number of players
- * of the current month in DIRECTORY, and on the last day of a month creates the objects of the next one. A closing
+ * Each minute: erases deleted boards, and continues closing past seasons, until their objects are erased. Each hour: records
+ * the number of players of the current seasons in DIRECTORY, and on the last day of a month creates the objects of the next one. A closing
  * compares the number with the shards before it archives them, so lost shards are noticed.
  */
 export async function runLeaderboardSchedule(
@@ -83,17 +95,19 @@ export async function runLeaderboardSchedule(
   _ctx: ExecutionContext,
 ): Promise<void> {
   const now = createClock(env)();
-  const current = seasonAt(now);
   const store = createSeasonStore(env.DIRECTORY);
-  for (const { season, shards } of await store.listUnfinished(current)) {
+  await eraseDeletedBoards(env, now);
+  for (const { season, shards } of await store.listUnfinished(now)) {
     await seasonStub(env, season)
       .close({ season, shards })
       .catch((error: unknown) => logError('leaderboard_close_failed', error, { season }));
   }
   if (new Date(controller.scheduledTime).getUTCMinutes() !== HOURLY_MINUTE) return;
   const next = seasonAt(now + DAY_MS);
-  if (next !== current) await prepareSeason(env, next);
-  await recordPlayers(env, current);
+  if (next !== seasonAt(now)) await prepareSeason(env, next);
+  for (const { season } of await store.listCurrent(now)) {
+    await recordPlayers(env, season).catch((error: unknown) => logError('leaderboard_count_failed', error, { season }));
+  }
 }
 
 /** Records the number of players of a season, if the season has a row. */

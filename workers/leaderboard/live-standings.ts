@@ -3,10 +3,12 @@
  */
 import { logError } from '../shared/log.ts';
 import {
+  LIST_END,
   LIST_START,
   type ShardAddress,
   type Standings,
   type StandingsPage,
+  startOf,
   toShardName,
   type ViewAddress,
 } from './domain/board.ts';
@@ -72,6 +74,21 @@ export class LiveStandings implements StandingsReader {
     const next = merged.length > limit ? (entries.at(-1) ?? null) : null;
     const players = sum(answers, (run) => run.players);
     return { ...(await this.#addMissing(entries, players, missing, asOf)), next };
+  }
+
+  async keyAtRank(rank: number): Promise<StandingKey> {
+    const { season } = this.#season;
+    const range = await within(season, ANSWER_MS, seasonStub(this.#env, season).findRank(this.#season, rank));
+    if (range === null) return LIST_END;
+    let { low, high } = range;
+    // Above 65,536 different scores, the shards know which score of the range it is.
+    while (low < high) {
+      const middle = Math.ceil((low + high) / 2);
+      const { answers } = await this.#ask((shard, address) => shard.countAbove(address, [middle]), true);
+      if (sum(answers, (counts) => counts[0] ?? 0) + 1 >= rank) low = middle;
+      else high = middle - 1;
+    }
+    return startOf(low);
   }
 
   async standings(userIds: readonly string[], isExact: boolean, minAsOf = 0): Promise<Standings> {

@@ -6,12 +6,15 @@ import { createClock } from '../shared/clock.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../shared/json-api.ts';
 import { err, ok, type Result } from '../shared/result.ts';
 import { correctInArchive, eraseFromArchive, isInArchive } from './archive-changes.ts';
+import { type Board, findBoard } from './boards.ts';
 import { operatorOnly } from './callers.ts';
-import { seasonSchema, userParamsSchema } from './contract.ts';
+import { userIdSchema } from './contract.ts';
 import { type CorrectedPlayer, type Correction, toShardName } from './domain/board.ts';
-import { seasonAt } from './domain/season-name.ts';
+import { mirror } from './domain/score-rules.ts';
+import { readSeason, seasonAt, seasonNamed } from './domain/season-name.ts';
 import { shardOf } from './domain/shard-map.ts';
 import { type LeaderboardError, toProblem } from './errors.ts';
+import { boardOf, type Mount } from './mounts.ts';
 import { seasonStub, shardStub, within } from './objects.ts';
 import { createSeasonStore } from './records/season-store.ts';
 import { findSeason, type Season, toSeason } from './seasons.ts';
@@ -23,7 +26,6 @@ const OPERATOR = {
   tags: ['leaderboard'],
   security: [{ bearer: [] }],
   middleware: operatorOnly,
-  path: '/v1/scores/{user_id}' as const,
 };
 
 const correctionSchema = z
@@ -34,16 +36,6 @@ const correctionSchema = z
   })
   .refine((change) => change.score !== undefined || change.hidden !== undefined, 'score, hidden or both')
   .openapi('ScoreCorrection');
-
-const correctQuerySchema = z.strictObject({
-  season: seasonSchema.optional().openapi({ description: 'The current or a past season. Default: the current one.' }),
-});
-
-const eraseQuerySchema = z.strictObject({
-  season: seasonSchema
-    .optional()
-    .openapi({ description: 'Erases the player in this season only; default: in every season.' }),
-});
 
 const correctedSchema = z.object({
   user_info: z.object({
@@ -56,13 +48,21 @@ const correctedSchema = z.object({
   }),
 });
 
-export function addOperatorRoutes(api: OpenAPIHono<JsonApiEnv>): void {
+export function addOperatorRoutes(api: OpenAPIHono<JsonApiEnv>, mount: Mount): void {
+  const path = `${mount.prefix}/scores/{user_id}`;
+  const params = z.object({ ...mount.params, user_id: userIdSchema });
+  const queryOf = (description: string) => z.strictObject({ season: mount.season.optional().openapi({ description }) });
   const correct = createRoute({
     ...OPERATOR,
+    path,
     method: 'patch' as const,
-    operationId: 'correctScore',
+    operationId: mount.idOf('correctScore'),
     summary: 'Correct a score, hide a banned player or show one again. The reason is kept in the audit log',
-    request: { params: userParamsSchema, query: correctQuerySchema, ...jsonBody(correctionSchema) },
+    request: {
+      params,
+      query: queryOf('The current or a past season. Default: the current one.'),
+      ...jsonBody(correctionSchema),
+    },
     responses: {
       200: jsonContent(correctedSchema, 'The player with the new score'),
       ...problemResponses(400, 401, 403, 404, 409, 503),
@@ -71,40 +71,53 @@ export function addOperatorRoutes(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(correct, async (c) => {
     const { score, hidden, reason } = c.req.valid('json');
     const { user_id: userId } = c.req.valid('param');
-    const found = await findSeason(c.env, c.req.valid('query').season, createClock(c.env)());
+    const found = await findSeason(c.env, c.req.valid('query').season, createClock(c.env)(), boardOf(c));
     if (!found.ok) return sendProblem(c, toProblem(found.error));
     const player = openPlayer(c.env, found.value, userId);
     if (!player.ok) return sendProblem(c, toProblem(player.error));
     if (!(await player.value.isKnown())) return sendProblem(c, toProblem({ kind: 'unknown_player' }));
     const { season } = found.value;
+    const { label, rules } = readSeason(season);
     // The reason is recorded first: a change without a reason must not exist, a reason without its change is harmless.
     await recordAudit(c, 'player.correct', { type: 'player', id: userId }, { season, score, hidden, reason });
-    const change = { ...(score === undefined ? {} : { score }), ...(hidden === undefined ? {} : { hidden }) };
+    const change = {
+      ...(score === undefined ? {} : { score: mirror(rules, score) }),
+      ...(hidden === undefined ? {} : { hidden }),
+    };
     const corrected = await player.value.correct(change);
     if (corrected === null) return sendProblem(c, toProblem({ kind: 'unknown_player' }));
     const { userName, rank, isHidden } = corrected;
-    const user_info = { user_id: userId, user_name: userName, score: corrected.score, rank, season, hidden: isHidden };
+    const shown = { score: mirror(rules, corrected.score), season: label, hidden: isHidden };
+    const user_info = { user_id: userId, user_name: userName, rank, ...shown };
     return c.json({ user_info }, 200);
   });
 
   const erase = createRoute({
     ...OPERATOR,
+    path,
     method: 'delete' as const,
-    operationId: 'erasePlayer',
+    operationId: mount.idOf('erasePlayer'),
     summary: 'Erase a player for good, in one season or in all. Other players keep their ranks in past seasons',
-    request: { params: userParamsSchema, query: eraseQuerySchema },
+    request: {
+      params,
+      query: queryOf('Erases the player in this season only; default: in every season of the board.'),
+    },
     responses: { 204: { description: 'Erased' }, ...problemResponses(400, 401, 403, 404, 409, 503) },
   });
   api.openapi(erase, async (c) => {
     const { user_id: userId } = c.req.valid('param');
     const { season } = c.req.valid('query');
-    const erased = await erasePlayer(c.env, userId, season);
+    const board = await findBoard(c.env, boardOf(c));
+    if (board === null) return sendProblem(c, toProblem({ kind: 'unknown_board', board: boardOf(c) ?? '' }));
+    const erased = await erasePlayer(c.env, board, userId, season);
     if (!erased.ok) return sendProblem(c, toProblem(erased.error));
+    const { isFound, seasons } = erased.value;
     // A player's id may be a name, so the log must not keep it. Also when an earlier erasure was cut before this step.
     const id = mintPseudonym();
-    await createAuditStore(c.env.DIRECTORY).erasePlayer(userId, season, id);
-    if (!erased.value) return sendProblem(c, toProblem({ kind: 'unknown_player' }));
-    await recordAudit(c, 'player.erase', { type: 'player', id }, { season });
+    await createAuditStore(c.env.DIRECTORY).erasePlayer(userId, seasons, id);
+    if (!isFound) return sendProblem(c, toProblem({ kind: 'unknown_player' }));
+    const details = { board: boardOf(c), season };
+    await recordAudit(c, 'player.erase', { type: 'player', id }, details);
     return c.body(null, 204);
   });
 }
@@ -124,7 +137,7 @@ function openPlayer(env: Env, found: Season, userId: string): Result<SeasonPlaye
       correct: (change) => correctInArchive(env, archive, userId, change, createClock(env)()),
     });
   }
-  if (state === 'closing') return err({ kind: 'season_closing', season });
+  if (state === 'closing') return err({ kind: 'season_closing', season: readSeason(season).label });
   const address = { season, shards, shard: shardOf(userId, shards) };
   return ok({
     isKnown: () => within(toShardName(address), ANSWER_MS, shardStub(env, address).knows(address, userId)),
@@ -134,22 +147,25 @@ function openPlayer(env: Env, found: Season, userId: string): Result<SeasonPlaye
 }
 
 /**
- * Erases a player in one season, or in every season without a name. Can be repeated after a failure.
- * @returns whether the player had a score in any of them; `season_closing` while one of them is being archived.
+ * Erases a player in one season of a board, or in every one without a label. Can be repeated after a failure.
+ * @returns the seasons, and whether the player had a score in any of them; `season_closing` while one of them is being
+ * archived.
  */
 async function erasePlayer(
   env: Env,
+  board: Board,
   userId: string,
-  name: string | undefined,
-): Promise<Result<boolean, LeaderboardError>> {
+  label: string | undefined,
+): Promise<Result<{ isFound: boolean; seasons: string[] }, LeaderboardError>> {
   const clock = createClock(env);
-  const current = seasonAt(clock());
-  const found = await findSeasonsToErase(env, name, current);
+  const now = clock();
+  const current = seasonAt(now, board);
+  const found = await findSeasonsToErase(env, board, label, now);
   if (!found.ok) return found;
   const seasons = found.value;
   const closing = seasons.find(({ state }) => state === 'closing');
   // Until the archive is published, the shards of a sealed season must match it.
-  if (closing !== undefined) return err({ kind: 'season_closing', season: closing.season });
+  if (closing !== undefined) return err({ kind: 'season_closing', season: readSeason(closing.season).label });
   let isFound = false;
   for (const { season, shards, archive, erasedAt } of seasons) {
     if (archive !== null && (await eraseFromArchive(env, archive, userId))) isFound = true;
@@ -162,19 +178,22 @@ async function erasePlayer(
     await within(season, ANSWER_MS, seasonStub(env, season).reload({ season, shards }, address.shard));
   }
   // If the month ended meanwhile, its archive may contain data read before the erasure.
-  const isOver = seasonAt(clock()) !== current && seasons.some(({ season }) => season === current);
-  return isOver ? err({ kind: 'season_closing', season: current }) : ok(isFound);
+  const isOver = seasonAt(clock(), board) !== current && seasons.some(({ season }) => season === current);
+  if (isOver) return err({ kind: 'season_closing', season: readSeason(current).label });
+  return ok({ isFound, seasons: seasons.map(({ season }) => season) });
 }
 
 async function findSeasonsToErase(
   env: Env,
-  name: string | undefined,
-  current: string,
+  board: Board,
+  label: string | undefined,
+  now: number,
 ): Promise<Result<Season[], LeaderboardError>> {
   const store = createSeasonStore(env.DIRECTORY);
-  if (name === undefined) return ok((await store.listAll()).map((row) => toSeason(row, current)));
-  const row = await store.find(name);
-  if (row !== null) return ok([toSeason(row, current)]);
-  // The first read or score of a month creates its row.
-  return name === current ? ok([]) : err({ kind: 'unknown_season', season: name });
+  if (label === undefined) return ok((await store.listAll(board.ref)).map((row) => toSeason(row, now)));
+  const name = seasonNamed(label, board);
+  const row = name === null ? null : await store.find(name);
+  if (row !== null) return ok([toSeason(row, now)]);
+  // The first read or score of a season creates its row.
+  return name === seasonAt(now, board) ? ok([]) : err({ kind: 'unknown_season', season: label });
 }

@@ -1,5 +1,5 @@
-/** `POST /v1/scores` and its batch. Only they add to scores. For game servers with the scope `scores:write`. */
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+/** `POST …/scores` and its batch. Only they add to scores. For game servers with the scope `scores:write`. */
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Context, Next } from 'hono';
 import { requireScope } from '../identity/index.ts';
 import {
@@ -18,34 +18,35 @@ import { nameCaller } from './callers.ts';
 import {
   BATCH_BODY_BYTES_MAX,
   batchAnswerSchema,
-  batchSchema,
+  batchSchemaOf,
   SCORE_BODY_BYTES_MAX,
   scoredSchema,
   type UpdateJson,
-  updateSchema,
 } from './contract.ts';
 import { type LeaderboardError, toProblem } from './errors.ts';
+import { boardOf, type Mount } from './mounts.ts';
 import { admitPost } from './score-rate.ts';
 import { type WriteResult, type WrittenScore, writeScores } from './score-writer.ts';
 
 const SECURITY = { security: [{ bearer: [] }], tags: ['leaderboard'] };
 
-export function addScores(api: OpenAPIHono<JsonApiEnv>): void {
+export function addScores(api: OpenAPIHono<JsonApiEnv>, mount: Mount): void {
+  const params = z.object(mount.params);
   const single = createRoute({
     ...SECURITY,
     method: 'post',
-    path: '/v1/scores',
-    operationId: 'addScore',
+    path: `${mount.prefix}/scores`,
+    operationId: mount.idOf('addScore'),
     summary: 'Add the points of a win that the game server has validated',
     middleware: [admit(SCORE_BODY_BYTES_MAX)],
-    request: jsonBody(updateSchema),
+    request: { params, ...jsonBody(mount.update) },
     responses: {
       200: jsonContent(scoredSchema, 'The player with the new score'),
       ...problemResponses(400, 401, 403, 404, 409, 413, 429, 503),
     },
   });
   api.openapi(single, async (c) => {
-    const [result] = await writeScores(c.env, [toUpdate(c.req.valid('json'))]);
+    const [result] = await writeScores(c.env, [toUpdate(c.req.valid('json'))], boardOf(c));
     if (result === undefined) throw new Error('an update has a result');
     return result.ok ? c.json(toScoredJson(result.value), 200) : sendProblem(c, toProblem(result.error));
   });
@@ -53,20 +54,20 @@ export function addScores(api: OpenAPIHono<JsonApiEnv>): void {
   const batch = createRoute({
     ...SECURITY,
     method: 'post',
-    path: '/v1/scores/batch',
-    operationId: 'addScores',
+    path: `${mount.prefix}/scores/batch`,
+    operationId: mount.idOf('addScores'),
     summary: 'Add up to 1,000 wins. Each succeeds or fails by itself',
     middleware: [admit(BATCH_BODY_BYTES_MAX)],
-    request: jsonBody(batchSchema),
+    request: { params, ...jsonBody(batchSchemaOf(mount.updateName)) },
     responses: {
       200: jsonContent(batchAnswerSchema, 'A result or a problem for each update, in order'),
       ...problemResponses(400, 401, 403, 413, 429),
     },
   });
   api.openapi(batch, async (c) => {
-    const parsed = c.req.valid('json').updates.map((update) => updateSchema.safeParse(update));
+    const parsed = c.req.valid('json').updates.map((update) => mount.update.safeParse(update));
     const good = parsed.flatMap((each) => (each.success ? [toUpdate(each.data)] : []));
-    const written: WriteResult[] = await writeScores(c.env, good);
+    const written: WriteResult[] = await writeScores(c.env, good, boardOf(c));
     let next = 0;
     const results = parsed.map((each) => {
       if (!each.success) return toProblemBody(toValidationProblem(each.error), c.get('requestId'));

@@ -2,6 +2,7 @@
 import { createClock } from '../shared/clock.ts';
 import { logError } from '../shared/log.ts';
 import { err, ok, type Result } from '../shared/result.ts';
+import { type Board, findBoard } from './boards.ts';
 import {
   EVENT_RETENTION_MS,
   type ScoreAnswer,
@@ -11,14 +12,23 @@ import {
   type ScoreUpdate,
   type ShardAddress,
 } from './domain/board.ts';
-import { parseSeason, previousSeason, seasonAt } from './domain/season-name.ts';
+import { mirror } from './domain/score-rules.ts';
+import { previousSeason, readSeason, seasonAt, seasonNamed } from './domain/season-name.ts';
 import { shardOf } from './domain/shard-map.ts';
 import { shardStub } from './objects.ts';
-import { findSeason, type Season, type SeasonError } from './seasons.ts';
+import { findSeasonOf, type Season, type SeasonError } from './seasons.ts';
 
-export type WriteError = ScoreError | SeasonError | { readonly kind: 'unavailable' };
+/** The season before may have been created or erased for this time without effect on posts. */
+const PREVIOUS_KNOWN_MS = 10_000;
+
+export type WriteError =
+  | ScoreError
+  | SeasonError
+  | { readonly kind: 'unavailable' }
+  | { readonly kind: 'too_many_points'; readonly pointsMax: number };
 export interface WrittenScore extends ScoreOutcome {
   readonly userId: string;
+  /** The period's name. */
   readonly season: string;
   readonly asOf: number;
   readonly writtenAt: number;
@@ -30,25 +40,28 @@ type SeasonUpdate = ScoreUpdate & { readonly season: string | undefined };
 /** State of one write: the updates, and their results with holes for open ones. */
 interface Work {
   readonly env: Env;
+  readonly board: Board;
   readonly now: number;
   readonly updates: readonly SeasonUpdate[];
   readonly results: WriteResult[];
 }
 
 /**
- * Writes updates. An update without a season that hits a sealed month counts in the next month: it crossed the
- * boundary, or another clock is ahead. A retry of such an update gets its first answer from the month that counted it.
- * @param updates each with its season, if it names one. @returns one result per update, in order.
+ * Writes updates. An update without a season that hits a sealed season counts in the next one: it crossed the
+ * boundary, or another clock is ahead. A retry of such an update gets its first answer from the season that counted it.
+ * @param updates each with the name of its period, if it has one. @returns one result per update, in order.
  */
-export async function writeScores(env: Env, updates: readonly SeasonUpdate[]): Promise<WriteResult[]> {
+export async function writeScores(env: Env, updates: readonly SeasonUpdate[], name?: string): Promise<WriteResult[]> {
   const clock = createClock(env);
   const now = clock();
-  const results = await writeAt(env, updates, now);
+  const board = await findBoard(env, name);
+  if (board === null) return updates.map(() => err({ kind: 'unknown_board', board: name ?? '' }));
+  const results = await writeAt(env, board, updates, now);
   const late = [...updates.keys()].filter((place) => updates[place]?.season === undefined && isSealed(results[place]));
   if (late.length === 0) return results;
-  const nextMonth = parseSeason(seasonAt(now))?.endsAt ?? now;
+  const next = readSeason(seasonAt(now, board)).endsAt;
   const wanted = late.map((place) => updates[place] as SeasonUpdate);
-  const again = await writeAt(env, wanted, Math.max(clock(), nextMonth));
+  const again = await writeAt(env, board, wanted, Math.max(clock(), next));
   for (const [i, place] of late.entries()) results[place] = again[i] as WriteResult;
   return results;
 }
@@ -56,12 +69,18 @@ export async function writeScores(env: Env, updates: readonly SeasonUpdate[]): P
 const isSealed = (result: WriteResult | undefined): boolean =>
   result !== undefined && !result.ok && result.error.kind === 'season_sealed';
 
-async function writeAt(env: Env, updates: readonly SeasonUpdate[], now: number): Promise<WriteResult[]> {
-  const work: Work = { env, now, updates, results: new Array<WriteResult>(updates.length) };
-  for (const [name, places] of Map.groupBy(updates.keys(), (place) => updates[place]?.season)) {
-    const season = await findSeason(env, name, now);
-    // A past month is sealed, even if it had no players.
-    const isOver = name !== undefined && name < seasonAt(now);
+async function writeAt(env: Env, board: Board, updates: readonly SeasonUpdate[], now: number): Promise<WriteResult[]> {
+  const work: Work = { env, board, now, updates, results: new Array<WriteResult>(updates.length) };
+  const { pointsMax } = board;
+  const { fitting = [], excessive = [] } = Object.groupBy(updates.keys(), (place) =>
+    (updates[place]?.points ?? 0) > pointsMax ? 'excessive' : 'fitting',
+  );
+  for (const place of excessive) work.results[place] = err({ kind: 'too_many_points', pointsMax });
+  for (const [label, places] of Map.groupBy(fitting, (place) => updates[place]?.season)) {
+    const season = await findSeasonOf(env, board, label, now);
+    // A past season is sealed, even if it had no players.
+    const name = label === undefined ? null : seasonNamed(label, board);
+    const isOver = name !== null && name < seasonAt(now, board);
     if (season.ok) await writeToSeason(work, season.value, places);
     else for (const place of places) work.results[place] = isOver ? err({ kind: 'season_sealed' }) : season;
   }
@@ -74,30 +93,34 @@ async function writeToSeason(work: Work, season: Season, places: readonly number
     for (const place of places) results[place] = err({ kind: 'season_sealed' });
     return;
   }
-  const before = await findPreviousSeason(env, season, now);
-  if (before !== null) {
-    const withEvent = places.filter((place) => updates[place]?.eventId !== null);
+  for (const before of await findPreviousSeasons(work, season)) {
+    const withEvent = places.filter((place) => updates[place]?.eventId !== null && results[place] === undefined);
     await callShards(work, before, withEvent, async (address, wanted) => ({
       results: await shardStub(env, address).findEvents(address, wanted),
       asOf: now,
       writtenAt: now,
     }));
   }
-  const fresh = before === null ? places : places.filter((place) => results[place] === undefined);
+  const fresh = places.filter((place) => results[place] === undefined);
   await callShards(work, season, fresh, (address, wanted) => shardStub(env, address).score(address, wanted));
 }
 
-/** In the first two days of a month, a retry may repeat an event of the previous month. That month answers it. */
-async function findPreviousSeason(env: Env, season: Season, now: number): Promise<Season | null> {
-  const startsAt = parseSeason(season.season)?.startsAt ?? 0;
-  if (season.state !== 'current' || now - startsAt > EVENT_RETENTION_MS) return null;
-  const before = await findSeason(env, previousSeason(season.season), now);
-  return before.ok && before.value.erasedAt === null ? before.value : null;
+/** A retry may repeat an event of a season that ended less than two days ago. That season answers it. */
+async function findPreviousSeasons({ env, board, now }: Work, season: Season): Promise<Season[]> {
+  const seasons: Season[] = [];
+  if (season.state !== 'current') return seasons;
+  for (let name = previousSeason(season.season); name !== null; name = previousSeason(name)) {
+    const { endsAt, label } = readSeason(name);
+    if (now - endsAt > EVENT_RETENTION_MS) break;
+    const found = await findSeasonOf(env, board, label, now, PREVIOUS_KNOWN_MS);
+    if (found.ok && found.value.erasedAt === null) seasons.push(found.value);
+  }
+  return seasons;
 }
 
 /** @param call answers the updates of one shard in order. A null leaves an update open. */
 async function callShards(
-  { updates, results }: Work,
+  { updates, results, board }: Work,
   { season, shards }: Season,
   places: readonly number[],
   call: (
@@ -105,6 +128,7 @@ async function callShards(
     updates: readonly ScoreUpdate[],
   ) => Promise<Omit<ScoreAnswer, 'results'> & { readonly results: readonly (ScoreResult | null)[] }>,
 ): Promise<void> {
+  const { label } = readSeason(season);
   const byShard = Map.groupBy(places, (place) => shardOf((updates[place] as ScoreUpdate).userId, shards));
   await Promise.all(
     [...byShard].map(async ([shard, group]) => {
@@ -119,7 +143,11 @@ async function callShards(
           if (!answer) continue;
           const { userId } = wanted[i] as ScoreUpdate;
           const { asOf, writtenAt } = answers;
-          results[place] = answer.ok ? ok({ ...answer.value, userId, season, asOf, writtenAt }) : answer;
+          if (!answer.ok) results[place] = answer;
+          else {
+            const score = mirror(board, answer.value.score);
+            results[place] = ok({ ...answer.value, score, userId, season: label, asOf, writtenAt });
+          }
         }
       } catch (error) {
         logError('leaderboard_shard_unavailable', error, { season, shard });

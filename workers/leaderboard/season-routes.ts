@@ -13,17 +13,13 @@ import {
   unchecked,
 } from '../shared/json-api.ts';
 import { operatorOnly } from './callers.ts';
-import {
-  distributionQuerySchema,
-  distributionSchema,
-  exportQuerySchema,
-  seasonParamsSchema,
-  shardsSchema,
-} from './contract.ts';
+import { distributionQuerySchema, distributionSchema, exportQuerySchema, shardsSchema } from './contract.ts';
 import { toCsvCell } from './domain/csv-cell.ts';
-import { seasonAt } from './domain/season-name.ts';
+import { mirror, type ScoreRules } from './domain/score-rules.ts';
+import { readSeason } from './domain/season-name.ts';
 import type { RankedEntry } from './domain/standing.ts';
 import { toProblem } from './errors.ts';
+import { boardOf, type Mount } from './mounts.ts';
 import { seasonStub, UnavailableError } from './objects.ts';
 import { createSeasonStore, type SeasonRow } from './records/season-store.ts';
 import { findSeason, forgetSeason, toSeason } from './seasons.ts';
@@ -45,14 +41,16 @@ const OPERATOR = { ...TAGS, security: [{ bearer: [] }], middleware: operatorOnly
 /** Below the 10,000 calls that the platform allows per request, with two per file or page. */
 const EXPORT_PARTS_MAX = 4_500;
 
-export function addDistribution(api: OpenAPIHono<JsonApiEnv>): void {
+const paramsOf = (mount: Mount) => z.object({ ...mount.params, season: mount.season });
+
+export function addDistribution(api: OpenAPIHono<JsonApiEnv>, mount: Mount): void {
   const distribution = createRoute({
     ...PUBLIC,
     method: 'get',
-    path: '/v1/seasons/{season}/distribution',
-    operationId: 'getScoreDistribution',
+    path: `${mount.prefix}/seasons/{season}/distribution`,
+    operationId: mount.idOf('getScoreDistribution'),
     summary: 'Players per range of scores, in at most `limit` ranges of equal width',
-    request: { params: seasonParamsSchema, query: distributionQuerySchema },
+    request: { params: paramsOf(mount), query: distributionQuerySchema },
     responses: {
       200: jsonContent(distributionSchema, 'In ascending order, without gaps; at most one second old'),
       ...problemResponses(400, 404, 503),
@@ -60,9 +58,9 @@ export function addDistribution(api: OpenAPIHono<JsonApiEnv>): void {
   });
   api.openapi(distribution, async (c) => {
     const { limit } = c.req.valid('query');
-    const opened = await openStandings(c.env, c.req.valid('param').season);
+    const { season } = c.req.valid('param');
+    const opened = await openStandings(c.env, season, undefined, boardOf(c));
     if (!opened.ok) return sendProblem(c, toProblem(opened.error));
-    const { season } = opened.value.season;
     const { ranges, players, asOf } = await opened.value.reader.distribution(limit);
     return c.json(
       { data: [...ranges], total: ranges.length, season, players, as_of: new Date(asOf).toISOString() },
@@ -71,22 +69,25 @@ export function addDistribution(api: OpenAPIHono<JsonApiEnv>): void {
   });
 }
 
-export function addSeasons(api: OpenAPIHono<JsonApiEnv>): void {
+export function addSeasons(api: OpenAPIHono<JsonApiEnv>, mount: Mount): void {
+  const params = paramsOf(mount);
   const list = createRoute({
     ...PUBLIC,
     method: 'get',
-    path: '/v1/seasons',
-    operationId: 'listSeasons',
+    path: `${mount.prefix}/seasons`,
+    operationId: mount.idOf('listSeasons'),
     summary: 'The seasons, newest first',
-    request: { query: pageQuerySchema },
-    responses: { 200: jsonContent(pageSchema(seasonSchema), 'A page of seasons'), ...problemResponses(400) },
+    request: { params: z.object(mount.params), query: pageQuerySchema },
+    responses: { 200: jsonContent(pageSchema(seasonSchema), 'A page of seasons'), ...problemResponses(400, 404) },
   });
   api.openapi(list, async (c) => {
     const now = createClock(c.env)();
-    await findSeason(c.env, undefined, now);
+    const current = await findSeason(c.env, undefined, now, boardOf(c));
+    if (!current.ok) return sendProblem(c, toProblem(current.error));
+    const { board } = readSeason(current.value.season);
     const store = createSeasonStore(c.env.DIRECTORY);
     return sendPage(c, c.req.valid('query'), {
-      read: (before, limit) => store.list(before === '' ? null : before, limit),
+      read: (before, limit) => store.list(board, before === '' ? null : before, limit),
       keyOf: (row) => row.season,
       toItem: (row) => toSeasonJson(row, now),
     });
@@ -95,10 +96,10 @@ export function addSeasons(api: OpenAPIHono<JsonApiEnv>): void {
   const close = createRoute({
     ...OPERATOR,
     method: 'post',
-    path: '/v1/seasons/{season}/close',
-    operationId: 'closeSeason',
-    summary: 'Close a month that is over, without waiting for the next minute',
-    request: { params: seasonParamsSchema },
+    path: `${mount.prefix}/seasons/{season}/close`,
+    operationId: mount.idOf('closeSeason'),
+    summary: 'Close a season that is over, without waiting for the next minute',
+    request: { params },
     responses: {
       200: jsonContent(seasonSchema, 'The state of the season. A season in state `closing` continues by itself'),
       ...problemResponses(400, 401, 403, 404, 409),
@@ -106,12 +107,13 @@ export function addSeasons(api: OpenAPIHono<JsonApiEnv>): void {
   });
   api.openapi(close, async (c) => {
     const now = createClock(c.env)();
-    const { season: name } = c.req.valid('param');
-    const season = await findSeason(c.env, name, now);
+    const { season: label } = c.req.valid('param');
+    const season = await findSeason(c.env, label, now, boardOf(c));
     if (!season.ok) return sendProblem(c, toProblem(season.error));
     if (season.value.state === 'current') {
-      return sendProblem(c, toProblem({ kind: 'season_running', season: name }));
+      return sendProblem(c, toProblem({ kind: 'season_running', season: label }));
     }
+    const name = season.value.season;
     if (season.value.erasedAt === null) {
       await seasonStub(c.env, name)
         .close(season.value)
@@ -121,7 +123,7 @@ export function addSeasons(api: OpenAPIHono<JsonApiEnv>): void {
     }
     forgetSeason(name);
     const row = await createSeasonStore(c.env.DIRECTORY).find(name);
-    if (row === null) return sendProblem(c, toProblem({ kind: 'unknown_season', season: name }));
+    if (row === null) return sendProblem(c, toProblem({ kind: 'unknown_season', season: label }));
     await recordAudit(c, 'season.close', { type: 'season', id: name });
     return c.json(toSeasonJson(row, now), 200);
   });
@@ -129,10 +131,10 @@ export function addSeasons(api: OpenAPIHono<JsonApiEnv>): void {
   const exportRoute = createRoute({
     ...OPERATOR,
     method: 'get',
-    path: '/v1/seasons/{season}/export',
-    operationId: 'exportSeason',
+    path: `${mount.prefix}/seasons/{season}/export`,
+    operationId: mount.idOf('exportSeason'),
     summary: 'The whole standings as CSV. If the stream is cut, continue after the last player',
-    request: { params: seasonParamsSchema, query: exportQuerySchema },
+    request: { params, query: exportQuerySchema },
     responses: {
       200: {
         description:
@@ -143,7 +145,8 @@ export function addSeasons(api: OpenAPIHono<JsonApiEnv>): void {
     },
   });
   api.openapi(exportRoute, async (c) => {
-    const opened = await openStandings(c.env, c.req.valid('param').season);
+    const { season: label } = c.req.valid('param');
+    const opened = await openStandings(c.env, label, undefined, boardOf(c));
     if (!opened.ok) return sendProblem(c, toProblem(opened.error));
     const { season, reader } = opened.value;
     const parts = reader.rows(c.req.valid('query').after ?? null);
@@ -152,10 +155,10 @@ export function addSeasons(api: OpenAPIHono<JsonApiEnv>): void {
     if (first.value === null) return sendProblem(c, toProblem({ kind: 'unknown_player' }));
     await recordAudit(c, 'season.export', { type: 'season', id: season.season });
     return unchecked(
-      new Response(streamCsv(first.value ?? [], parts), {
+      new Response(streamCsv(readSeason(season.season).rules, first.value ?? [], parts), {
         headers: {
           'content-type': 'text/csv; charset=utf-8',
-          'content-disposition': `attachment; filename="leaderboard-${season.season}.csv"`,
+          'content-disposition': `attachment; filename="${boardOf(c) ?? 'leaderboard'}-${label}.csv"`,
           'cache-control': 'no-store',
         },
       }),
@@ -165,42 +168,44 @@ export function addSeasons(api: OpenAPIHono<JsonApiEnv>): void {
   const shards = createRoute({
     ...OPERATOR,
     method: 'get',
-    path: '/v1/seasons/{season}/shards',
-    operationId: 'listShards',
+    path: `${mount.prefix}/seasons/{season}/shards`,
+    operationId: mount.idOf('listShards'),
     summary: 'The parts of a live season, and which of them do not answer',
-    request: { params: seasonParamsSchema },
+    request: { params },
     responses: { 200: jsonContent(shardsSchema, 'The shards'), ...problemResponses(400, 401, 403, 404, 409) },
   });
   api.openapi(shards, async (c) => {
-    const season = await findSeason(c.env, c.req.valid('param').season, createClock(c.env)());
+    const { season: label } = c.req.valid('param');
+    const season = await findSeason(c.env, label, createClock(c.env)(), boardOf(c));
     if (!season.ok) return sendProblem(c, toProblem(season.error));
     if (season.value.archive !== null) {
-      return sendProblem(c, toProblem({ kind: 'not_current', season: season.value.season }));
+      return sendProblem(c, toProblem({ kind: 'not_current', season: label }));
     }
     const found = await readShards(c.env, season.value);
     const data = (found ?? []).map(({ shard, isAvailable, players, asOf }) => {
       return { shard, available: isAvailable, players, as_of: new Date(asOf).toISOString() };
     });
-    return c.json({ season: season.value.season, available: found !== null, data }, 200);
+    return c.json({ season: label, available: found !== null, data }, 200);
   });
 }
 
 const toSeasonJson = (row: SeasonRow, now: number) => ({
-  season: row.season,
-  state: toSeason(row, seasonAt(now)).state,
+  season: readSeason(row.season).label,
+  state: toSeason(row, now).state,
   players: row.players,
   closed_at: row.closedAt === null ? null : new Date(row.closedAt).toISOString(),
 });
 
 /** Reads further parts only as fast as the client reads the stream. If a part cannot be read, the stream breaks off. */
 function streamCsv(
+  rules: ScoreRules,
   first: readonly RankedEntry[],
   parts: AsyncGenerator<readonly RankedEntry[] | null>,
 ): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   const toLines = (entries: readonly RankedEntry[]) =>
     entries.map(({ rank, userId, userName, score }) => {
-      return `${rank},${toCsvCell(userId)},${toCsvCell(userName)},${score}\r\n`;
+      return `${rank},${toCsvCell(userId)},${toCsvCell(userName)},${mirror(rules, score)}\r\n`;
     });
   let sent = 0;
   return new ReadableStream({

@@ -1,8 +1,9 @@
-/** Resolves the season of a request and its state. */
+/** Resolves the board and the season of a request, and the season's state. */
 import { err, ok, type Result } from '../shared/result.ts';
 import { settingsOf } from '../shared/settings.ts';
+import { type Board, findBoard } from './boards.ts';
 import type { SeasonAddress } from './domain/board.ts';
-import { parseSeason, seasonAt } from './domain/season-name.ts';
+import { seasonAt, seasonNamed } from './domain/season-name.ts';
 import { createSeasonStore, type SeasonRow } from './records/season-store.ts';
 
 export type SeasonState = 'current' | 'closing' | 'historical';
@@ -14,37 +15,59 @@ export interface Season extends SeasonAddress {
   readonly erasedAt: number | null;
 }
 
-export type SeasonError = { readonly kind: 'unknown_season'; readonly season: string };
+export type SeasonError =
+  | { readonly kind: 'unknown_season'; readonly season: string }
+  | { readonly kind: 'unknown_board'; readonly board: string };
 
 /**
  * Season facts that are immutable or only advance, cached per isolate: the shards of a current season, the archive of a
  * historical one.
  */
-const known = new Map<string, SeasonRow>();
-const KNOWN_MAX = 64;
+const known = new Map<string, { readonly row: SeasonRow | null; readonly at: number }>();
+const KNOWN_MAX = 256;
 
+/** @param label the period's name, by default the current one. @param board by default `default`. */
 export async function findSeason(
   env: Env,
-  name: string | undefined,
+  label: string | undefined,
   now: number,
+  board?: string,
 ): Promise<Result<Season, SeasonError>> {
-  const current = seasonAt(now);
-  const wanted = name ?? current;
-  const cached = known.get(wanted);
-  if (cached !== undefined && (wanted === current || cached.erasedAt !== null)) return ok(toSeason(cached, current));
-  const store = createSeasonStore(env.DIRECTORY);
-  if (wanted > current || parseSeason(wanted) === null) return err({ kind: 'unknown_season', season: wanted });
-  const row =
-    wanted === current ? await store.ensure(wanted, settingsOf(env).LEADERBOARD_SHARDS, now) : await store.find(wanted);
-  if (row === null) return err({ kind: 'unknown_season', season: wanted });
-  if (known.size >= KNOWN_MAX) known.clear();
-  known.set(wanted, row);
-  return ok(toSeason(row, current));
+  const found = await findBoard(env, board);
+  return found === null ? err({ kind: 'unknown_board', board: board ?? '' }) : findSeasonOf(env, found, label, now);
 }
 
-export function toSeason(row: SeasonRow, current: string): Season {
-  const state = row.archive !== null ? 'historical' : row.season >= current ? 'current' : 'closing';
-  return { season: row.season, shards: row.shards, state, archive: row.archive, erasedAt: row.erasedAt };
+/** @param maxAgeMs a past season may be as it was before this time. */
+export async function findSeasonOf(
+  env: Env,
+  board: Board,
+  label: string | undefined,
+  now: number,
+  maxAgeMs = 0,
+): Promise<Result<Season, SeasonError>> {
+  const current = seasonAt(now, board);
+  const wanted = label === undefined ? current : seasonNamed(label, board);
+  if (wanted === null || wanted > current) return err({ kind: 'unknown_season', season: label ?? '' });
+  const cached = known.get(wanted);
+  const isLasting = cached?.row && (wanted === current || cached.row.erasedAt !== null);
+  const row =
+    cached !== undefined && (isLasting || Math.abs(now - cached.at) < maxAgeMs)
+      ? cached.row
+      : await readRow(env, wanted, wanted === current, now);
+  return row === null ? err({ kind: 'unknown_season', season: label ?? '' }) : ok(toSeason(row, now));
+}
+
+async function readRow(env: Env, name: string, isCurrent: boolean, now: number): Promise<SeasonRow | null> {
+  const store = createSeasonStore(env.DIRECTORY);
+  const row = isCurrent ? await store.ensure(name, settingsOf(env).LEADERBOARD_SHARDS, now) : await store.find(name);
+  if (known.size >= KNOWN_MAX) known.clear();
+  known.set(name, { row, at: now });
+  return row;
+}
+
+export function toSeason({ season, shards, archive, erasedAt, endsAt }: SeasonRow, now: number): Season {
+  const state = archive !== null ? 'historical' : now < endsAt ? 'current' : 'closing';
+  return { season, shards, state, archive, erasedAt };
 }
 
 /** Drops a season from the cache after its state changed. */

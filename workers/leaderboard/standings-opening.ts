@@ -11,9 +11,10 @@ export async function openStandings(
   env: Env,
   name: string | undefined,
   region = regionOf(undefined),
+  board?: string,
 ): Promise<Result<{ season: Season; reader: StandingsReader }, SeasonError>> {
   const now = createClock(env);
-  const season = await findSeason(env, name, now());
+  const season = await findSeason(env, name, now(), board);
   if (!season.ok) return err(season.error);
   const { archive } = season.value;
   const reader =

@@ -8,6 +8,8 @@ import type { RankedEntry, StandingKey } from './domain/standing.ts';
 
 export interface StandingsReader {
   page(after: StandingKey | null, limit: number, isExact: boolean, minAsOf?: number): Promise<StandingsPage>;
+  /** The key before the first player whose rank is at least `rank`. A live season knows it by its last counts. */
+  keyAtRank(rank: number): Promise<StandingKey>;
   standings(userIds: readonly string[], isExact: boolean, minAsOf?: number): Promise<Standings>;
   /** The player with up to `radius` others on each side, in list order; null if the player is not listed. */
   neighbors(

@@ -1,5 +1,5 @@
 /** Public reads: the list and its pages, one player, neighbors of a player. */
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { readClient } from '../identity/index.ts';
 import { createClock } from '../shared/clock.ts';
@@ -14,23 +14,29 @@ import {
 import { problem } from '../shared/problem.ts';
 import { settingsOf } from '../shared/settings.ts';
 import {
-  listQuerySchema,
+  listQuerySchemaOf,
   listSchema,
-  neighborsQuerySchema,
+  neighborsQuerySchemaOf,
   neighborsSchema,
-  playerQuerySchema,
+  playerQuerySchemaOf,
   playerSchema,
   TOP_LIMIT_DEFAULT,
-  userParamsSchema,
+  userIdSchema,
 } from './contract.ts';
-import { compareStandings } from './domain/standing.ts';
+import { readSeason } from './domain/season-name.ts';
+import { compareStandings, rankRun } from './domain/standing.ts';
 import { readCursor, toEntryJson, toListJson } from './domain/standings-json.ts';
 import { toProblem } from './errors.ts';
+import { boardOf, type Mount } from './mounts.ts';
 import { regionOf, UnavailableError, viewStub, within } from './objects.ts';
 import type { Season } from './seasons.ts';
 import { openStandings } from './standings-opening.ts';
 
-const ONLY_THE_TOP_IS_LIVE = problem(400, 'invalid_request', 'Only the top list is live. Omit cursor and user_ids.');
+const ONLY_THE_TOP_IS_LIVE = problem(
+  400,
+  'invalid_request',
+  'Only the top list is live. Omit cursor, from_rank and user_ids.',
+);
 
 /** Time to open a stream. */
 const OPEN_MS = 3_000;
@@ -39,6 +45,8 @@ const CLOCKS_APART_MS = 1_000;
 const FUTURE_TIME = problem(400, 'invalid_request', 'min_as_of is in the future.');
 /** 10,000 viewers each. */
 const VIEWS_PER_REGION_MAX = 16;
+const ONE_START = problem(400, 'invalid_request', 'Send one of cursor, from_rank and user_ids.');
+const AMONG_WHOM = problem(400, 'invalid_request', 'among needs user_ids.');
 const NO_PAGE_OF_IDS = problem(400, 'invalid_request', 'user_ids has no pages. Omit limit and cursor.');
 const TOO_MANY_VIEWERS = problem(
   429,
@@ -49,13 +57,14 @@ const TOO_MANY_VIEWERS = problem(
 
 const PUBLIC = { tags: ['leaderboard'], security: [], method: 'get' as const };
 
-export function addStandings(api: OpenAPIHono<JsonApiEnv>): void {
+export function addStandings(api: OpenAPIHono<JsonApiEnv>, mount: Mount): void {
+  const userParams = z.object({ ...mount.params, user_id: userIdSchema });
   const list = createRoute({
     ...PUBLIC,
-    path: '/v1/scores',
-    operationId: 'listScores',
+    path: `${mount.prefix}/scores`,
+    operationId: mount.idOf('listScores'),
     summary: 'The best players. A stream with `Accept: text/event-stream` or a WebSocket upgrade',
-    request: { query: listQuerySchema },
+    request: { params: z.object(mount.params), query: listQuerySchemaOf(mount.season) },
     responses: { 200: jsonContent(listSchema, 'A page of the list'), ...problemResponses(400, 404, 429, 503) },
   });
   api.openapi(list, async (c) => {
@@ -64,13 +73,16 @@ export function addStandings(api: OpenAPIHono<JsonApiEnv>): void {
     if (userIds !== undefined && (cursor ?? query.limit) !== undefined) {
       return sendProblem(c, NO_PAGE_OF_IDS);
     }
+    const { from_rank: fromRank, among } = query;
+    if (fromRank !== undefined && (cursor ?? userIds) !== undefined) return sendProblem(c, ONE_START);
+    if (among !== undefined && userIds === undefined) return sendProblem(c, AMONG_WHOM);
     const after = cursor === undefined ? null : readCursor(cursor);
     if (cursor !== undefined && (after === null || (name !== undefined && name !== after.season))) {
       return sendProblem(c, INVALID_CURSOR);
     }
-    if (isLive(c) && (after ?? userIds)) return sendProblem(c, ONLY_THE_TOP_IS_LIVE);
+    if (isLive(c) && (after ?? userIds ?? fromRank)) return sendProblem(c, ONLY_THE_TOP_IS_LIVE);
     if (!(await reachTime(c.env, minAsOf))) return sendProblem(c, FUTURE_TIME);
-    const opened = await openStandings(c.env, name ?? after?.season, readRegion(c));
+    const opened = await openStandings(c.env, name ?? after?.season, readRegion(c), boardOf(c));
     if (!opened.ok) return sendProblem(c, toProblem(opened.error));
     const { season, reader } = opened.value;
     if (isLive(c)) return unchecked(await watch(c, season, limit));
@@ -78,25 +90,27 @@ export function addStandings(api: OpenAPIHono<JsonApiEnv>): void {
       const { entries, players, asOf } = await reader.standings(userIds, exact === '1', minAsOf);
       checkAge(season, asOf, minAsOf);
       const found = entries.filter((entry) => entry !== null).sort(compareStandings);
-      return c.json(toListJson(season.season, { entries: found, players, asOf, next: null }), 200);
+      const entriesShown = among === '1' ? rankRun(found, 0, 1) : found;
+      return c.json(toListJson(season.season, { entries: entriesShown, players, asOf, next: null }), 200);
     }
-    const page = await reader.page(after?.key ?? null, limit, exact === '1', minAsOf);
+    const start = fromRank === undefined || fromRank === 1 ? null : await reader.keyAtRank(fromRank);
+    const page = await reader.page(after?.key ?? start, limit, exact === '1', minAsOf);
     checkAge(season, page.asOf, minAsOf);
     return c.json(toListJson(season.season, page), 200);
   });
 
   const player = createRoute({
     ...PUBLIC,
-    path: '/v1/scores/{user_id}',
-    operationId: 'getScore',
+    path: `${mount.prefix}/scores/{user_id}`,
+    operationId: mount.idOf('getScore'),
     summary: 'Score, rank and percentile of one player',
-    request: { params: userParamsSchema, query: playerQuerySchema },
+    request: { params: userParams, query: playerQuerySchemaOf(mount.season) },
     responses: { 200: jsonContent(playerSchema, 'The player'), ...problemResponses(400, 404, 429, 503) },
   });
   api.openapi(player, async (c) => {
     const { season: name, exact, min_as_of: minAsOf } = c.req.valid('query');
     if (!(await reachTime(c.env, minAsOf))) return sendProblem(c, FUTURE_TIME);
-    const opened = await openStandings(c.env, name);
+    const opened = await openStandings(c.env, name, undefined, boardOf(c));
     if (!opened.ok) return sendProblem(c, toProblem(opened.error));
     const { season, reader } = opened.value;
     const { entries, players, asOf } = await reader.standings([c.req.valid('param').user_id], exact === '1', minAsOf);
@@ -104,28 +118,30 @@ export function addStandings(api: OpenAPIHono<JsonApiEnv>): void {
     const entry = entries[0];
     if (!entry) return sendProblem(c, toProblem({ kind: 'unknown_player' }));
     const percentile = Math.round((10_000 * (players - entry.rank + 1)) / players) / 100;
-    const user_info = { ...toEntryJson(entry), season: season.season, players, percentile };
+    const { label, rules } = readSeason(season.season);
+    const user_info = { ...toEntryJson(rules, entry), season: label, players, percentile };
     return c.json({ user_info, as_of: new Date(asOf).toISOString() }, 200);
   });
 
   const neighbors = createRoute({
     ...PUBLIC,
-    path: '/v1/scores/{user_id}/neighbors',
-    operationId: 'listNeighbors',
+    path: `${mount.prefix}/scores/{user_id}/neighbors`,
+    operationId: mount.idOf('listNeighbors'),
     summary: 'The players above and below one',
-    request: { params: userParamsSchema, query: neighborsQuerySchema },
+    request: { params: userParams, query: neighborsQuerySchemaOf(mount.season) },
     responses: { 200: jsonContent(neighborsSchema, 'In list order'), ...problemResponses(400, 404, 429, 503) },
   });
   api.openapi(neighbors, async (c) => {
     const { radius, season: name, exact } = c.req.valid('query');
-    const opened = await openStandings(c.env, name);
+    const opened = await openStandings(c.env, name, undefined, boardOf(c));
     if (!opened.ok) return sendProblem(c, toProblem(opened.error));
     const { season, reader } = opened.value;
     const found = await reader.neighbors(c.req.valid('param').user_id, radius, exact === '1');
     if (found === null) return sendProblem(c, toProblem({ kind: 'unknown_player' }));
-    const data = found.entries.map(toEntryJson);
+    const { label, rules } = readSeason(season.season);
+    const data = found.entries.map((entry) => toEntryJson(rules, entry));
     const as_of = new Date(found.asOf).toISOString();
-    return c.json({ data, total: data.length, season: season.season, as_of }, 200);
+    return c.json({ data, total: data.length, season: label, as_of }, 200);
   });
 }
 
@@ -152,7 +168,8 @@ function checkAge({ season, archive }: Season, asOf: number, minAsOf = 0): void 
 
 /** Forwards a viewer to a view of its region. Its further views are for the viewers beyond what one object takes. */
 async function watch(c: Context<JsonApiEnv>, { season, shards, state }: Season, limit: number): Promise<Response> {
-  if (state === 'historical') return sendProblem(c, toProblem({ kind: 'not_current', season }));
+  if (state === 'historical')
+    return sendProblem(c, toProblem({ kind: 'not_current', season: readSeason(season).label }));
   const upgrade = c.req.header('upgrade');
   for (let number = 0; number < VIEWS_PER_REGION_MAX; number++) {
     const view = `${readRegion(c)}:${number}`;

@@ -41,6 +41,7 @@ export async function serveStorage(request: Request, env: Env, ctx: ExecutionCon
       origin,
       now: clock(),
       requestId,
+      cache: caches.default,
       waitUntil,
     };
     return await answerS3(request, wire);

@@ -39,11 +39,17 @@ const TIME = '2026-11-05T09:30:00.000Z';
 const ID = '3f1c7a52-8a55-4f0e-9d53-0d7b1c5a6e21';
 const ADA = { name: 'Ada Lovelace', email: 'ada@example.test' };
 
+const UPDATE = { user_id: 'player-7f3a', points: 25, event_id: 'match-8812' };
+const CORRECTION = { score: 1200, reason: 'Points of a match that was annulled' };
+
 /** Bodies of requests, by operation id, whose members depend on each other. The others have their required members. */
 const REQUESTS: Readonly<Record<string, unknown>> = {
-  addScore: { user_id: 'player-7f3a', points: 25, user_name: 'Ada', event_id: 'match-8812' },
-  addScores: { updates: [{ user_id: 'player-7f3a', points: 25, event_id: 'match-8812' }] },
-  correctScore: { score: 1200, reason: 'Points of a match that was annulled' },
+  addScore: { ...UPDATE, user_name: 'Ada' },
+  addScores: { updates: [UPDATE] },
+  correctScore: CORRECTION,
+  addScoreOfBoard: { ...UPDATE, user_name: 'Ada' },
+  addScoresOfBoard: { updates: [UPDATE] },
+  correctScoreOfBoard: CORRECTION,
   updateOwnAccount: { signature: 'Ada Lovelace' },
   updateMessage: { is_read: true, labels: ['invoices'] },
   updateMessages: { query: 'in:inbox older_than:1y', is_read: true },

@@ -96,10 +96,9 @@ export function createAuditStore(database: D1Database) {
       return (await db.delete(auditEntry).where(expired).run()).meta.changes;
     },
 
-    /** Erases a player from all entries, or from those of one season. */
-    async erasePlayer(userId: string, season: string | undefined, pseudonym: string): Promise<void> {
-      const isOfSeason =
-        season === undefined ? undefined : eq(sql`json_extract(${auditEntry.details}, '$.season')`, season);
+    /** Erases a player from the entries of some seasons. */
+    async erasePlayer(userId: string, seasons: readonly string[], pseudonym: string): Promise<void> {
+      const isOfSeason = sql`json_extract(${auditEntry.details}, '$.season') IN (SELECT value FROM json_each(${JSON.stringify(seasons)}))`;
       await db
         .update(auditEntry)
         .set({ targetId: pseudonym, details: {} })

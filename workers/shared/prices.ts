@@ -60,3 +60,6 @@ export const estimateDollars = (counts: Readonly<Partial<Record<Operation, numbe
     (sum, name) => sum + (counts[name] ?? 0) * priceOf({ workerRequest: 1, cpuMs: CPU_MS, ...USAGE[name] }),
     0,
   );
+
+/** US dollars per GB and month, and per million GB-seconds of an object in memory. Same pages, read at the same time. */
+export const STORED_PRICES = { r2: 0.015, database: 0.75, objectStorage: 0.2, objectDuration: 12.5 } as const;

@@ -9,6 +9,7 @@ import { type Database, forgetGarbage, listGarbage, readMailbox } from '../datab
 import { nextIncomingAt, readLedger, readPublishedLedger, savePublishedLedger } from '../incoming/incoming-store.ts';
 import { nextPushAt } from '../jmap/push-store.ts';
 import { eraseExpired, nextExpiryAt } from '../messages/batch-store.ts';
+import { endSnoozes, nextSnoozeEnd } from '../messages/quiet-store.ts';
 import { finishLessons, listLessons, readSpamModel } from '../messages/spam-lesson-store.ts';
 import { dropOldUploads, nextUploadAt } from '../messages/upload-store.ts';
 import { isReportDue, listUnpublished, markPublished, nextPublishAt } from '../outbox/outbox-report-store.ts';
@@ -78,6 +79,7 @@ const WAKES: Readonly<Record<string, Wake>> = {
   garbage: { dueAt: (_, sql) => ifAny(listGarbage(sql, 1).length > 0), run: collectGarbage },
   spam_lessons: { dueAt: (_, sql) => ifAny(listLessons(sql, 1).length > 0), run: learnLessons },
   uploads: { dueAt: (_, sql) => nextUploadAt(sql), run: inTransaction(dropOldUploads) },
+  snooze: { dueAt: (_, sql) => nextSnoozeEnd(sql), run: inTransaction(endSnoozes) },
   expire: { dueAt: (_, sql) => nextExpiryAt(sql), run: inTransaction(eraseExpired) },
   tidy: { dueAt: (_, sql) => ifAny(isTidyDue(sql, readState(sql))), run: inTransaction(tidySearchIndex) },
   prune: { dueAt: (_, sql) => nextPruneAt(sql), run: inTransaction(pruneLogs), setsAlarm: false },

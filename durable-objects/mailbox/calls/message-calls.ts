@@ -38,6 +38,7 @@ import {
   type ThreadPage,
 } from '../messages/message-read-store.ts';
 import { findMessage } from '../messages/message-store.ts';
+import { setMuted } from '../messages/quiet-store.ts';
 import { listRebuildSources, type RebuildSource, rebuildMessage } from '../messages/rebuild-store.ts';
 import { findThread } from '../messages/thread-store.ts';
 import { type BatchPlace, type BatchRound, changeFound } from '../search/batch-search-store.ts';
@@ -95,6 +96,15 @@ export class MessageCalls extends MailboxObject {
       if (thread === null) return err({ kind: 'not_found' });
       const page = readThreadMessages(sql, thread, after, limit);
       return page.messages.length > 0 ? ok(page) : err({ kind: 'not_found' });
+    });
+  }
+
+  async setMuted(threadId: string, isMuted: boolean): Promise<Result<null, ReadError>> {
+    return this.transactions.write((sql, _, now) => {
+      const thread = findThread(sql, threadId);
+      if (thread === null) return err({ kind: 'not_found' });
+      setMuted(sql, thread, isMuted, now);
+      return ok(null);
     });
   }
 

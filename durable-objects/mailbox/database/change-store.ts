@@ -17,6 +17,7 @@ export interface Change {
     | 'filters_updated'
     | 'contacts_updated'
     | 'senders_updated'
+    | 'thread_updated'
     | 'delivery_updated'
     | 'identity_created'
     | 'identity_updated'
@@ -34,10 +35,15 @@ export interface Change {
   readonly left_thread_id?: string;
   readonly identity_id?: string;
   readonly submission_id?: string;
+  /** Set if the message came by mail into a folder other than Junk and Trash. */
+  readonly is_delivered?: true;
   readonly is_read?: boolean;
   readonly is_flagged?: boolean;
   readonly is_answered?: boolean;
   readonly is_forwarded?: boolean;
+  /** Set if it changed: RFC 3339, or null. */
+  readonly snoozed_until?: string | null;
+  readonly is_muted?: boolean;
   readonly labels?: readonly string[];
   /** All folders of the message, if it is in several. */
   readonly folder_ids?: readonly string[];

@@ -4,8 +4,9 @@ import type { StoredMessage, StoreMessageError, StoreMessageInput } from '../con
 import { addGarbage, first, type MailboxRow } from '../database/store.ts';
 import { type FolderRow, findFolder, findFolderByNumber, isView } from '../messages/folder-store.ts';
 import { findMessage, insertMessage, listStoredKeys, mintMessageId, mintPosition } from '../messages/message-store.ts';
+import { hush } from '../messages/quiet-store.ts';
 import { type Acquaintance, judgeSender } from '../messages/sender-store.ts';
-import { formatThreadId } from '../messages/thread-store.ts';
+import { formatThreadId, isThreadMuted } from '../messages/thread-store.ts';
 import { gatherContacts } from '../rules/contact-store.ts';
 import { applyMovesOnArrival, applyRulesOnArrival } from '../rules/filter-store.ts';
 
@@ -66,13 +67,15 @@ export function storeMessage(
   const { folder, ...marks } = decideArrival(sql, mailbox, input, { target, messageId }, now);
   const alsoIn = (input.alsoIn ?? []).flatMap((key) => findFolder(sql, key) ?? []).filter((each) => !isView(each));
   const thread = insertMessage(sql, { ...input, ...marks, position, messageId, folder, alsoIn, isAccepted }, now);
+  const stored = input.origin === 'received' && isThreadMuted(sql, thread) ? findMessage(sql, messageId) : null;
+  const place = stored && hush(sql, stored, now) ? (findFolder(sql, 'archive') ?? folder) : folder;
   if (input.origin === 'sent') gatherContacts(sql, [...input.parsed.to, ...input.parsed.cc, ...input.parsed.bcc], now);
   return ok({
     messageId,
     emailId: messageId,
     threadId: formatThreadId(thread),
-    folderId: folder.folder_id,
-    folderRole: folder.role,
+    folderId: place.folder_id,
+    folderRole: place.role,
     duplicate: false,
   });
 }

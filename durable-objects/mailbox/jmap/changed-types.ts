@@ -5,6 +5,7 @@ export const JMAP_TYPES = [
   'Mailbox',
   'Thread',
   'Email',
+  'EmailDelivery',
   'Identity',
   'EmailSubmission',
   'VacationResponse',
@@ -28,12 +29,16 @@ const TYPES_OF: Partial<Record<Change['type'], readonly JmapType[]>> = {
   submission_deleted: ['EmailSubmission'],
 };
 
+/** Tells of mail that arrives, and of nothing else (RFC 8621 §1.5). */
+const typesOf = ({ type, replaced_email_id, is_delivered }: Change): readonly JmapType[] => [
+  ...((replaced_email_id === undefined ? TYPES_OF[type] : SAVED) ?? []),
+  ...(is_delivered ? (['EmailDelivery'] as const) : []),
+];
+
 /** Those of a saved draft, which is a new email. */
 const SAVED: readonly JmapType[] = ['Email', 'Thread', 'Mailbox', 'Quota'];
 
 export function listChangedTypes(changes: readonly Change[]): JmapType[] {
-  const types = new Set(
-    changes.flatMap((change) => (change.replaced_email_id === undefined ? TYPES_OF[change.type] : SAVED) ?? []),
-  );
+  const types = new Set(changes.flatMap(typesOf));
   return JMAP_TYPES.filter((type) => types.has(type));
 }

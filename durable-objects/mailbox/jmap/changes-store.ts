@@ -83,6 +83,8 @@ function toEvents(sql: SqlStorage, type: JmapType, change: Change): Event[] {
       return toIdentityEvents(change);
     case 'VacationResponse':
       return change.type === 'mailbox_updated' ? [{ kind: 'updated', id: ALL_OBJECTS }] : [];
+    case 'EmailDelivery':
+      return [];
     case 'Quota':
       return isAboutMail(change) || change.type === 'mailbox_updated' ? [{ kind: 'updated', id: ALL_OBJECTS }] : [];
   }

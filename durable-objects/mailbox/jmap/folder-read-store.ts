@@ -18,7 +18,7 @@ export interface JmapFolder {
 }
 
 /** Threads of a folder with more messages are not counted: the number of messages stands for them. */
-export const COUNTED_MESSAGES_MAX = 20_000;
+export const COUNTED_MESSAGES_MAX = 2_000;
 
 const listArrangement = statement<
   Record<never, never>,

@@ -26,7 +26,11 @@ export interface PushSubscription {
   readonly verificationCode: string | null;
 }
 
-export type NewPushSubscription = Omit<PushSubscription, 'verificationCode'> & { readonly code: string };
+export type NewPushSubscription = Omit<PushSubscription, 'verificationCode'> & {
+  readonly code: string;
+  /** False for clients that prove by a code that the address is theirs. */
+  readonly isVerified: boolean;
+};
 
 export interface DuePush {
   readonly id: string;
@@ -81,22 +85,25 @@ const insert = statement<{
   keys: string | null;
   types: string | null;
   code: string;
+  isVerified: number;
   state: number;
   now: number;
   expiresAt: number;
 }>(
   `INSERT INTO push_subscription (subscription_id, credential_id, device_client_id, url, keys, types, code, is_verified, is_code_sent,
      pushed_state, failures, next_at, expires_at)
-   VALUES (:id, :credentialId, :deviceClientId, :url, :keys, :types, :code, 0, 0, :state, 0, :now, :expiresAt)`,
+   VALUES (:id, :credentialId, :deviceClientId, :url, :keys, :types, :code, :isVerified, 0, :state, 0, :now, :expiresAt)`,
 );
 
+/** Replaces one with the same id. */
 export function insertSubscription(
   sql: SqlStorage,
   credentialId: string,
   subscription: NewPushSubscription,
   now: number,
 ): Result<null, { readonly kind: 'too_many'; readonly what: string; readonly max: number }> {
-  const all = [...execute(sql, listAll, {})];
+  const all = [...execute(sql, listAll, {})].filter((row) => row.subscription_id !== subscription.id);
+  execute(sql, remove, { id: subscription.id });
   for (const row of all) if (row.expires_at <= now) execute(sql, remove, { id: row.subscription_id });
   if (all.filter((row) => row.expires_at > now).length >= SUBSCRIPTIONS_MAX)
     return err({ kind: 'too_many', what: 'push subscriptions', max: SUBSCRIPTIONS_MAX });
@@ -107,6 +114,7 @@ export function insertSubscription(
     deviceClientId: subscription.deviceClientId,
     url: subscription.url,
     code: subscription.code,
+    isVerified: Number(subscription.isVerified),
     keys: keys && JSON.stringify(keys),
     types: types && JSON.stringify(types),
     state: readState(sql),

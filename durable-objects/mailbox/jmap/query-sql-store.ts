@@ -9,6 +9,7 @@ import type {
 import { splitPhrases } from '../../../workers/mail/domain/email-filter.ts';
 import { toPhrase } from '../../../workers/mail/domain/search-text.ts';
 import { findFolder } from '../messages/folder-store.ts';
+import { toTextCondition } from '../search/search-sql.ts';
 
 export interface Condition {
   readonly sql: string;
@@ -18,8 +19,8 @@ export interface Condition {
 export interface CompiledQuery {
   readonly from: string;
   readonly where: Condition;
-  /** The column with the position: a range of it narrows the index that drives the query. */
-  readonly position: 'm.position' | 'f.position';
+  /** The column with the position, in whose order the driver is read. */
+  readonly position: string;
   /** Columns of the sort other than the time, as `key0`, `key1` and so on. */
   readonly keys: string;
   /** The one folder whose messages are all asked for; null for any other query. */
@@ -28,28 +29,91 @@ export interface CompiledQuery {
 
 const NEVER: Condition = { sql: '0', values: [] };
 
+/** What is read in order of time; the other conditions are tested on each of its messages. */
+interface Driver {
+  readonly from: string;
+  readonly position: string;
+  readonly where: readonly Condition[];
+  /** The conditions that the driver has tested. */
+  readonly done: readonly EmailFilter[];
+}
+
+/** A folder with fewer messages is read itself, whatever else the query asks. */
+const SMALL_FOLDER_MAX = 500;
+
 export function compileQuery(sql: SqlStorage, { filter, sort }: EmailQuery): CompiledQuery {
   const parts = filter?.kind === 'and' ? filter.of : filter ? [filter] : [];
-  const places = parts.flatMap((part) => (part.kind === 'in' ? [findFolder(sql, part.folderId)] : []));
-  const [place] = places;
-  // The first folder drives the query: its index is in order of time.
-  const drives = places.length > 0 && place !== null && place !== undefined;
-  const rest = drives ? withoutFirst(parts, (part) => part.kind === 'in') : parts;
-  const conditions = rest.map((part) => compile(sql, part));
-  const all = drives ? [{ sql: 'f.folder = ?', values: [place.folder] }, ...conditions] : conditions;
+  const place = findPlace(sql, parts);
+  const driver = pickDriver(parts, place);
+  const rest = parts.filter((part) => !driver.done.includes(part));
+  const isTestedOnEach = driver.done.length > 0;
+  const conditions = [
+    ...driver.where,
+    ...rest.map((part) => (part.kind === 'text' && isTestedOnEach ? compileText(part, 'one') : compile(sql, part))),
+  ];
   const keys = sort.map((each, at) => `, ${toKey(each)} AS key${at}`).join('');
   return {
-    from: drives ? 'message_folder AS f CROSS JOIN message AS m ON m.position = f.position' : 'message AS m',
-    where: join(all, 'AND', '1'),
-    position: drives ? 'f.position' : 'm.position',
+    from: driver.from,
+    where: join(conditions, 'AND', '1'),
+    position: driver.position,
     keys,
-    folder: drives && rest.length === 0 ? place.folder : null,
+    folder: place !== null && parts.length === 1 ? place.folder : null,
   };
 }
 
-function withoutFirst<T>(list: readonly T[], test: (item: T) => boolean): T[] {
-  const at = list.findIndex(test);
-  return list.filter((_, index) => index !== at);
+interface Place {
+  readonly part: EmailFilter;
+  readonly folder: number;
+  readonly total: number;
+}
+
+function findPlace(sql: SqlStorage, parts: readonly EmailFilter[]): Place | null {
+  const part = parts.find(({ kind }) => kind === 'in');
+  const found = part?.kind === 'in' ? findFolder(sql, part.folderId) : null;
+  return part && found ? { part, folder: found.folder, total: found.total } : null;
+}
+
+/** The narrowest of the indexes, as far as that is known without reading. */
+function pickDriver(parts: readonly EmailFilter[], place: Place | null): Driver {
+  const inFolder = place && {
+    from: 'message_folder AS f CROSS JOIN message AS m ON m.position = f.position',
+    position: 'f.position',
+    where: [{ sql: 'f.folder = ?', values: [place.folder] }],
+    done: [place.part],
+  };
+  if (inFolder && place.total <= SMALL_FOLDER_MAX) return inFolder;
+  for (const part of parts) {
+    if (part.kind !== 'keyword' || part.scope !== 'message') continue;
+    const driver = toMarkDriver(part);
+    if (driver) return driver;
+  }
+  const texts = parts.filter((part) => part.kind === 'text');
+  const expressions = texts.map(({ text, place }) => toExpression(place, text));
+  if (expressions.length > 0 && !expressions.includes(null))
+    return {
+      from: 'message_search AS s CROSS JOIN message AS m ON m.position = s.rowid',
+      position: 's.rowid',
+      where: [{ sql: 'message_search MATCH ?', values: [expressions.map((each) => `(${each})`).join(' AND ')] }],
+      done: texts,
+    };
+  return inFolder ?? { from: 'message AS m', position: 'm.position', where: [], done: [] };
+}
+
+function toMarkDriver(part: Extract<EmailFilter, { kind: 'keyword' }>): Driver | null {
+  if (part.test.kind === 'label')
+    return {
+      from: 'message_label AS d CROSS JOIN message AS m ON m.position = d.position',
+      position: 'd.position',
+      where: [{ sql: 'd.label = ?', values: [part.test.label] }],
+      done: [part],
+    };
+  if (part.test.flag !== 'isFlagged') return null;
+  return {
+    from: 'message AS m INDEXED BY message_flagged',
+    position: 'm.position',
+    where: [{ sql: 'm.is_flagged = 1', values: [] }],
+    done: [part],
+  };
 }
 
 const join = (conditions: readonly Condition[], operator: 'AND' | 'OR', empty: string): Condition => ({
@@ -109,7 +173,7 @@ function compile(sql: SqlStorage, filter: EmailFilter): Condition {
     case 'header':
       return compileHeader(filter.name, filter.text);
     case 'text':
-      return compileText(filter.place, filter.text);
+      return compileText(filter, 'all');
   }
 }
 
@@ -155,16 +219,26 @@ const COLUMNS: Readonly<Record<Exclude<TextPlace, 'any'>, string>> = {
   body: 'body',
 };
 
-function compileText(place: TextPlace, text: string): Condition {
+/** @returns null if there is no word in it. */
+function toExpression(place: TextPlace, text: string): string | null {
   const expressions = splitPhrases(text).flatMap((phrase) => {
     const parts = toPhrase(phrase);
     if (parts.length === 0) return [];
     const quoted = `"${parts.map((part) => part.term).join(' ')}"${parts.at(-1)?.isPrefix ? '*' : ''}`;
     return [place === 'any' ? quoted : `{${COLUMNS[place]}} : ${quoted}`];
   });
-  if (expressions.length === 0) return NEVER;
+  return expressions.length === 0 ? null : expressions.join(' AND ');
+}
+
+type TextFilter = Extract<EmailFilter, { kind: 'text' }>;
+
+/** @param scope `one` tests the index for each message, `all` reads all its hits before. */
+function compileText({ place, text }: TextFilter, scope: 'one' | 'all'): Condition {
+  const expression = toExpression(place, text);
+  if (expression === null) return NEVER;
+  if (scope === 'one') return toTextCondition(expression, false, { kind: 'message' });
   const match = 'm.position IN (SELECT rowid FROM message_search WHERE message_search MATCH ?)';
-  return { sql: match, values: [expressions.join(' AND ')] };
+  return { sql: match, values: [expression] };
 }
 
 /** The value that a message is sorted by. Texts are compared in JavaScript, as SQLite folds only ASCII. */

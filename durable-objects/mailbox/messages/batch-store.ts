@@ -47,7 +47,9 @@ export function patchMessages(
   now: number,
 ): Result<BatchResult[], FolderError> {
   const { folderKey, ...rest } = patch;
-  const folder = folderKey === undefined ? undefined : findFolder(sql, folderKey);
+  // A message that is put off is in the Archive until it returns.
+  const key = folderKey ?? (rest.snoozedUntil ? 'archive' : undefined);
+  const folder = key === undefined ? undefined : findFolder(sql, key);
   if (folder === null || (folder && isView(folder))) return err({ kind: 'no_folder' });
   return ok(
     ids.map((id) => {

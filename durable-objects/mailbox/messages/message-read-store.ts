@@ -5,7 +5,7 @@ import type { FolderRole, MailAddress, StoredAttachment } from '../contract/deli
 import { first, type Row } from '../database/store.ts';
 import { type DeliveryState, readDelivery } from './delivery-state-store.ts';
 import type { FolderRow } from './folder-store.ts';
-import { formatThreadId } from './thread-store.ts';
+import { formatThreadId, isThreadMuted } from './thread-store.ts';
 
 export interface MessageSummary {
   readonly position: number;
@@ -25,6 +25,7 @@ export interface MessageSummary {
   readonly isFlagged: boolean;
   readonly isAnswered: boolean;
   readonly isForwarded: boolean;
+  readonly snoozedUntil: number | null;
   readonly hasAttachment: boolean;
   readonly labels: readonly string[];
 }
@@ -71,13 +72,14 @@ interface SummaryRow extends Row {
   is_flagged: number;
   is_answered: number;
   is_forwarded: number;
+  snoozed_until: number | null;
   has_attachment: number;
   labels: string;
 }
 
 /** To be read from `message AS m JOIN folder AS f ON f.folder = m.folder`. */
 const SUMMARY_COLUMNS = `m.position, m.message_id, m.thread, f.folder_id, f.role, m.origin, m.sender, m.to_list, m.subject,
-  m.preview, m.sent_at, m.received_at, m.size_bytes, m.is_read, m.is_flagged, m.is_answered, m.is_forwarded, m.has_attachment,
+  m.preview, m.sent_at, m.received_at, m.size_bytes, m.is_read, m.is_flagged, m.is_answered, m.is_forwarded, m.snoozed_until, m.has_attachment,
   (SELECT json_group_array(l.label) FROM message_label AS l WHERE l.position = m.position) AS labels`;
 
 const toSummary = (row: SummaryRow): MessageSummary => ({
@@ -98,6 +100,7 @@ const toSummary = (row: SummaryRow): MessageSummary => ({
   isFlagged: row.is_flagged === 1,
   isAnswered: row.is_answered === 1,
   isForwarded: row.is_forwarded === 1,
+  snoozedUntil: row.snoozed_until,
   hasAttachment: row.has_attachment === 1,
   labels: (JSON.parse(row.labels) as string[]).sort(),
 });
@@ -149,12 +152,14 @@ const THREAD_TEXT_LENGTH_MAX = 4_000_000;
 
 export interface ThreadPage {
   readonly messages: readonly MessageDetail[];
+  readonly isMuted: boolean;
   readonly hasMore: boolean;
 }
 
 /** @returns messages oldest first, after a position (exclusive); at least one, however long it is. */
 export function readThreadMessages(sql: SqlStorage, thread: number, after: number, limit: number): ThreadPage {
   const messages: MessageDetail[] = [];
+  const isMuted = isThreadMuted(sql, thread);
   let length = 0;
   for (const { position } of sql.exec<{ position: number }>(
     'SELECT position FROM message WHERE thread = ? AND position > ? ORDER BY position LIMIT ?',
@@ -162,14 +167,14 @@ export function readThreadMessages(sql: SqlStorage, thread: number, after: numbe
     after,
     limit + 1,
   )) {
-    if (messages.length === limit || length > THREAD_TEXT_LENGTH_MAX) return { messages, hasMore: true };
+    if (messages.length === limit || length > THREAD_TEXT_LENGTH_MAX) return { messages, isMuted, hasMore: true };
     const message = readMessage(sql, position);
     if (!message) continue;
     messages.push(message);
     length += message.headers.reduce((sum, { name, value }) => sum + name.length + value.length, 0);
     length += (message.text.value?.length ?? 0) + (message.html?.value?.length ?? 0);
   }
-  return { messages, hasMore: false };
+  return { messages, isMuted, hasMore: false };
 }
 
 interface DetailRow extends Row {

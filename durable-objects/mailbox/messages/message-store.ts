@@ -14,7 +14,14 @@ import {
   updateCounts,
 } from './folder-store.ts';
 import { insertLabel, type LabelPatch, listLabels, patchLabels } from './label-store.ts';
-import { assignThread, forgetReferences, formatThreadId, isThread, readReferences } from './thread-store.ts';
+import {
+  assignThread,
+  forgetReferences,
+  formatThreadId,
+  isThread,
+  muteThread,
+  readReferences,
+} from './thread-store.ts';
 
 export const HIDDEN_MAIL_AGE_MAX_MS = 30 * 24 * 3_600_000;
 const PREVIEW_LENGTH_MAX = 200;
@@ -54,11 +61,12 @@ export interface MessageState extends Row {
   is_flagged: number;
   is_answered: number;
   is_forwarded: number;
+  snoozed_until: number | null;
   is_visible: number;
   size_bytes: number;
 }
 export const STATE_COLUMNS = `position, message_id, folder, also_in, thread, origin, is_read, is_flagged, is_answered, is_forwarded,
-  is_visible, size_bytes`;
+  snoozed_until, is_visible, size_bytes`;
 
 /** @returns the position that a message's id contains; -1 if it is no id. */
 export function toPosition(messageId: string): number {
@@ -187,6 +195,7 @@ export function insertMessage(sql: SqlStorage, message: NewMessage, now: number)
       labels: listLabels(sql, position),
       ...(folders.length > 1 ? { folder_ids: folders.map(({ folder_id }) => folder_id) } : {}),
       ...(thread === position ? { thread: 'began' } : {}),
+      ...(message.isAccepted && !hidden ? { is_delivered: true } : {}),
     },
     now,
   );
@@ -197,6 +206,8 @@ const insertPlace = (sql: SqlStorage, folder: number, position: number) =>
   sql.exec('INSERT INTO message_folder (folder, position) VALUES (?, ?)', folder, position);
 const deletePlace = (sql: SqlStorage, folder: number, position: number) =>
   sql.exec('DELETE FROM message_folder WHERE folder = ? AND position = ?', folder, position);
+
+const toIsoTime = (time: number | null): string | null => (time === null ? null : new Date(time).toISOString());
 
 export const toPreview = (text: string): string =>
   text
@@ -231,6 +242,8 @@ export interface MessagePatch extends LabelPatch {
   readonly isFlagged?: boolean | undefined;
   readonly isAnswered?: boolean | undefined;
   readonly isForwarded?: boolean | undefined;
+  /** When it returns to the Inbox, or null. A message that is moved without it is no longer put off. */
+  readonly snoozedUntil?: number | null | undefined;
   /** Moves the message: it leaves all other folders. */
   readonly folder?: FolderRow | undefined;
   /** All folders that it shall be in, at least one. */
@@ -257,22 +270,27 @@ export function patchMessage(sql: SqlStorage, before: MessageState, patch: Messa
   const left = from.filter((each) => !isIn(to, each));
   const entered = to.filter((each) => !isIn(from, each));
   const isMoved = left.length + entered.length > 0;
+  const snoozedUntil =
+    patch.snoozedUntil === undefined && !isMoved ? before.snoozed_until : (patch.snoozedUntil ?? null);
   const marksChanged =
     isRead !== before.is_read ||
     isFlagged !== before.is_flagged ||
     isAnswered !== before.is_answered ||
-    isForwarded !== before.is_forwarded;
+    isForwarded !== before.is_forwarded ||
+    snoozedUntil !== before.snoozed_until;
   if (!isMoved && !marksChanged && !labelsChanged) return false;
   if (isMoved || marksChanged) {
     sql.exec(
       `UPDATE message SET folder = ?, also_in = ?, is_read = ?, is_flagged = ?, is_answered = ?, is_forwarded = ?,
-         is_visible = ?, expires_at = CASE WHEN ?1 = folder AND is_visible = ?7 THEN expires_at ELSE ?8 END WHERE position = ?9`,
+         snoozed_until = ?, is_visible = ?, expires_at = CASE WHEN ?1 = folder AND is_visible = ?8 THEN expires_at ELSE ?9 END
+       WHERE position = ?10`,
       main.folder,
       toAlsoIn(to),
       isRead,
       isFlagged,
       isAnswered,
       isForwarded,
+      snoozedUntil,
       isVisible,
       isVisible ? null : now + HIDDEN_MAIL_AGE_MAX_MS,
       position,
@@ -297,6 +315,7 @@ export function patchMessage(sql: SqlStorage, before: MessageState, patch: Messa
       is_flagged: isFlagged === 1,
       is_answered: isAnswered === 1,
       is_forwarded: isForwarded === 1,
+      ...(snoozedUntil === before.snoozed_until ? {} : { snoozed_until: toIsoTime(snoozedUntil) }),
       labels: listLabels(sql, position),
       ...(to.length > 1 ? { folder_ids: to.map(({ folder_id }) => folder_id) } : {}),
       ...(left.length > 0 ? { left_folder_ids: left.map(({ folder_id }) => folder_id) } : {}),
@@ -344,6 +363,7 @@ export function eraseMessage(sql: SqlStorage, message: MessageState, now: number
   updateCounts(sql, placeOf(message), null);
   if (message.is_flagged && message.is_visible) addToFlaggedCounts(sql, -1, message.is_read - 1);
   const isThreadEnded = forgetReferences(sql, message.thread, ids);
+  if (isThreadEnded) muteThread(sql, message.thread, false, now);
   recordChange(
     sql,
     {

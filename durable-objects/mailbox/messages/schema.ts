@@ -45,6 +45,8 @@ export const message = sqliteTable(
     /** 0 if it is in Junk or Trash only: not in All, not in Flagged, not in a search that names no folder. */
     isVisible: integer('is_visible').notNull(),
     hasAttachment: integer('has_attachment').notNull(),
+    /** When it returns to the Inbox; null unless the user put it off. */
+    snoozedUntil: integer('snoozed_until'),
     /** When it is erased automatically: 30 days after its move to Junk or Trash. */
     expiresAt: integer('expires_at'),
     sizeBytes: integer('size_bytes').notNull(),
@@ -78,6 +80,7 @@ export const message = sqliteTable(
     index('message_attachment').on(table.position).where(sql`has_attachment = 1`),
     index('message_thread').on(table.thread, table.position),
     index('message_expires').on(table.expiresAt).where(sql`expires_at IS NOT NULL`),
+    index('message_snoozed').on(table.snoozedUntil).where(sql`snoozed_until IS NOT NULL`),
     // Recognises a repeated delivery and a message that is imported again.
     index('message_sha256').on(table.rawSha256),
   ],
@@ -102,6 +105,12 @@ export const messageContent = sqliteTable('message_content', {
   headers: text('headers').notNull(),
   text: text('text').notNull(),
   html: text('html'),
+});
+
+/** Threads whose new messages skip the Inbox. */
+export const mutedThread = sqliteTable('muted_thread', {
+  thread: integer('thread').primaryKey(),
+  mutedAt: integer('muted_at').notNull(),
 });
 
 /** Each Message-ID that messages of a thread have or name. */

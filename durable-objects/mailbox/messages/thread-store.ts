@@ -159,6 +159,17 @@ export function forgetReferences(sql: SqlStorage, thread: number, ids: readonly 
   return rows.length === 0;
 }
 
+/** @returns false if it was so already. */
+export function muteThread(sql: SqlStorage, thread: number, isMuted: boolean, now: number): boolean {
+  if (isMuted === isThreadMuted(sql, thread)) return false;
+  if (isMuted) sql.exec('INSERT INTO muted_thread (thread, muted_at) VALUES (?, ?)', thread, now);
+  else sql.exec('DELETE FROM muted_thread WHERE thread = ?', thread);
+  return true;
+}
+
+export const isThreadMuted = (sql: SqlStorage, thread: number): boolean =>
+  first(sql, 'SELECT 1 AS found FROM muted_thread WHERE thread = ?', thread) !== null;
+
 export const formatThreadId = (thread: number): string => `t${thread.toString(36)}`;
 
 /** @returns -1 if it is no id. */

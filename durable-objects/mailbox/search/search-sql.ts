@@ -223,6 +223,8 @@ const FLAG_CONDITIONS = {
   answered: 'm.is_answered = 1',
   unanswered: 'm.is_answered = 0',
   forwarded: 'm.is_forwarded = 1',
+  snoozed: 'm.snoozed_until IS NOT NULL',
+  muted: 'EXISTS (SELECT 1 FROM muted_thread AS q WHERE q.thread = m.thread)',
 } as const;
 
 /** Case is ignored in ASCII. `instr` skips most messages before their fields are read. */

@@ -38,6 +38,7 @@ async function open(season: string, isExact = true) {
     page: (after: StandingKey | null, limit: number) => reader.page(after, limit, isExact),
     standings: (userIds: readonly string[]) => reader.standings(userIds, isExact),
     neighbors: (userId: string, radius: number) => reader.neighbors(userId, radius, isExact),
+    keyAtRank: (rank: number) => reader.keyAtRank(rank),
     distribution: (rangesMax: number) => reader.distribution(rangesMax),
   };
 }
@@ -104,7 +105,7 @@ describe('a month that is over', () => {
     const destroy = vi.spyOn(LeaderboardShard.prototype, 'destroy').mockRejectedValueOnce(new Error('not now'));
     const failure = await close().then(String, String);
     expect(failure).toBe('Error: not now');
-    const unfinished = await createSeasonStore(env.DIRECTORY).listUnfinished('2040-09');
+    const unfinished = await createSeasonStore(env.DIRECTORY).listUnfinished(Date.now());
     expect(unfinished.map((row) => row.season)).not.toContain(season);
     const countTables = () =>
       Promise.all(
@@ -150,6 +151,11 @@ describe('a board with more different scores than buckets', () => {
     expect(around?.entries.map(({ userId, rank }) => [userId, rank])).toEqual(
       [3, 2, 1, 0, -1, -2, -3].map((step) => [`p${40_000 + step}`, players - 40_000 - step]),
     );
+    for (const rank of [1, 2, ...chosen.slice(0, 20), players]) {
+      const page = await reader.page(await reader.keyAtRank(Math.max(1, rank)), 1);
+      expect([rank, page.entries[0]?.rank]).toEqual([rank, Math.max(1, rank)]);
+    }
+    expect((await reader.page(await reader.keyAtRank(players + 1), 1)).entries).toEqual([]);
     const { ranges } = await reader.distribution(50);
     expect(ranges.length).toBeGreaterThan(20);
     for (const { from, to, players: inRange } of ranges) {

@@ -163,23 +163,13 @@ test('a page reads rows in proportion to its size, not to the size of the bucket
     ...context,
     shards: [
       new Proxy(database, {
-        get: (target, key) => {
-          if (key !== 'prepare') return Reflect.get(target, key);
-          return (sql: string) => {
-            const wrap = (statement: D1PreparedStatement): D1PreparedStatement =>
-              new Proxy(statement, {
-                get: (inner, name) => {
-                  if (name === 'bind') return (...args: unknown[]) => wrap(inner.bind(...args));
-                  if (name === 'all')
-                    return async () => {
-                      const r = await inner.all();
-                      rowsRead += r.meta.rows_read;
-                      return r;
-                    };
-                  return Reflect.get(inner, name);
-                },
-              });
-            return wrap(target.prepare(sql));
+        get(target, key) {
+          if (key === 'prepare') return (sql: string) => target.prepare(sql);
+          if (key !== 'batch') return Reflect.get(target, key);
+          return async (statements: D1PreparedStatement[]) => {
+            const answers = await target.batch(statements);
+            for (const { meta } of answers) rowsRead += meta.rows_read;
+            return answers;
           };
         },
       }),

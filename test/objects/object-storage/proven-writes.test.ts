@@ -1,7 +1,7 @@
 /** Writes that copies of DIRECTORY authorised: the commit finds every change and revocation that the shard knows of. */
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { AuthorizationProof, Bucket, Engine } from '../../../workers/object-storage/engine/model/contract.ts';
+import type { Bucket, Engine, Proof, PutRequest } from '../../../workers/object-storage/engine/model/contract.ts';
 import { err, ok } from '../../../workers/shared/result.ts';
 import { type FaultPlan, faultyBucket, faultyDatabase } from './faults.ts';
 import { expectContent, failure, METADATA, makeBucket, makeEngine, patternOf, value, wipe } from './harness.ts';
@@ -9,7 +9,14 @@ import { expectContent, failure, METADATA, makeBucket, makeEngine, patternOf, va
 beforeEach(wipe);
 
 const REFUSED = 'access was revoked';
-type Proof = AuthorizationProof<typeof REFUSED>;
+type Renew = NonNullable<PutRequest<typeof REFUSED>['renew']>;
+
+/** As copies of DIRECTORY authorise a request: generation 5 of the bucket, 7 of identity. */
+const fromCopies = (bucket: Bucket, identityGeneration: number | null = 7): Bucket & { readonly proof: Proof } => ({
+  ...bucket,
+  generation: 5,
+  proof: { identityGeneration, state: 'open' },
+});
 
 const know = (bucket: Bucket, generation: number | null) =>
   env.OBJECTS_0.prepare('UPDATE bucket SET generation = ?2 WHERE bucket_id = ?1')
@@ -18,16 +25,22 @@ const know = (bucket: Bucket, generation: number | null) =>
 const knowIdentity = (generation: number) =>
   env.OBJECTS_0.prepare('INSERT OR REPLACE INTO identity(one, generation) VALUES (1, ?1)').bind(generation).run();
 
-/** Puts `x` with generations 5 and 7. @returns the result, and how often the write was authorised again. */
-async function putProven(engine: Engine, bucket: Bucket, content: Uint8Array, changed: Partial<Proof> = {}) {
+interface Changed {
+  readonly identityGeneration?: number | null;
+  readonly renew?: Renew;
+}
+
+/** Puts `x`. @returns the result, and how often the write was authorised again. */
+async function putProven(engine: Engine, bucket: Bucket, content: Uint8Array, changed: Changed = {}) {
   let renewals = 0;
-  const renew: Proof['renew'] = async () => {
+  const renew: Renew = async () => {
     renewals++;
-    return changed.renew ? await changed.renew() : ok({ metadata: METADATA, tags: { from: 'the primary' } });
+    return changed.renew ? await changed.renew() : ok({ bucket, metadata: METADATA, tags: { from: 'the primary' } });
   };
-  const proof: Proof = { generation: 5, identityGeneration: 7, ...changed, renew };
-  const size = content.length;
-  const result = await engine.putObject({ bucket, name: 'x', body: content, size, metadata: METADATA, proof });
+  const copy = fromCopies(bucket, changed.identityGeneration);
+  const put = { bucket: copy, name: 'x', body: content, size: content.length, metadata: METADATA, renew };
+  const result = await engine.putObject(put);
+  if (result.ok) expect(copy.proof.state).toBe('held');
   return { result, renewals };
 }
 
@@ -100,5 +113,61 @@ describe.each([
       refused++;
     }
     expect(refused).toBeGreaterThan(0);
+  });
+});
+
+/** Each call of the engine that proves a bucket. */
+type Upload = Awaited<ReturnType<typeof openUpload>>;
+type Prove = (engine: Engine, bucket: Bucket, upload: Upload) => Promise<{ readonly ok: boolean }>;
+
+const CALLS: Readonly<Record<string, Prove>> = {
+  async read(engine, bucket) {
+    const read = await engine.beginRead(bucket.name, 'x').openProven(bucket, bucket.proof?.identityGeneration ?? null);
+    if (bucket.proof) bucket.proof.state = read.ok ? 'held' : 'refused';
+    return read;
+  },
+  delete: (engine, bucket) => engine.deleteObject(bucket, { name: 'x' }),
+  'delete of several': async (engine, bucket) => {
+    const outcomes = await engine.deleteObjects(bucket, [{ name: 'x' }, { name: 'y', condition: { size: 1 } }]);
+    return { ok: outcomes[0]?.ok === true };
+  },
+  'create upload': (engine, bucket) => engine.createUpload({ bucket, name: 'u', metadata: METADATA }),
+  'list objects': (engine, bucket) => engine.listObjects({ bucket, prefix: '', delimiter: '', from: '', limit: 9 }),
+  'list versions': (engine, bucket) => engine.listVersions({ bucket, prefix: '', delimiter: '/', from: '', limit: 9 }),
+  'list uploads': (engine, bucket) => engine.listUploads({ bucket, prefix: '', delimiter: '', from: '', limit: 9 }),
+  'get upload': (engine, bucket, { uploadId }) => engine.getUpload(bucket, 'x', uploadId),
+  'complete upload': (engine, bucket, upload) =>
+    engine.completeUpload({ bucket, name: 'x', ...upload, partBytesMin: 0 }),
+  'abort upload': (engine, bucket, { uploadId }) => engine.abortUpload(bucket, 'x', uploadId),
+};
+
+/** Begins an upload of `x` with one part. */
+async function openUpload(engine: Engine, bucket: Bucket) {
+  const { uploadId } = value(await engine.createUpload({ bucket, name: 'x', metadata: METADATA }));
+  const part = { bucket, name: 'x', uploadId, partNumber: 1, body: patternOf(100), size: 100 };
+  const { etag } = value(await engine.putPart(part));
+  return { uploadId, parts: [{ partNumber: 1, etag }] };
+}
+
+describe.each(Object.entries(CALLS))('%s', (_, call) => {
+  test.each([
+    ['what the shard knows', 5, 7, true],
+    ['a later change of the bucket', 6, 7, false],
+    ['a later revocation', 5, 8, false],
+    ['no generation of the bucket', null, 7, false],
+    ['that its slots are being moved', 5, 7, false],
+  ] as const)('is proven or changes nothing: the shard knows %s', async (shown, generation, identity, isProven) => {
+    const { engine } = makeEngine();
+    const bucket = await makeBucket(engine);
+    const content = patternOf(10);
+    value(await engine.putObject({ bucket, name: 'x', body: content, size: 10, metadata: METADATA }));
+    const upload = await openUpload(engine, bucket);
+    await know(bucket, generation);
+    await knowIdentity(identity);
+    if (shown.includes('moved')) await env.OBJECTS_0.exec("UPDATE bucket SET slots = replace(slots, 'o', 's')");
+    const copy = fromCopies(bucket);
+    const { ok } = await call(engine, copy, upload);
+    expect({ ok, state: copy.proof.state }).toEqual({ ok: isProven, state: isProven ? 'held' : 'refused' });
+    if (!isProven) await expectContent(engine, bucket, 'x', content);
   });
 });

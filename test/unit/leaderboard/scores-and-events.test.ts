@@ -9,8 +9,8 @@ import { announceSeed, createRandom } from './random.ts';
 
 describe('a season', () => {
   it('is one UTC month', () => {
-    expect(parseSeason('2026-01')).toEqual({ startsAt: Date.UTC(2026, 0), endsAt: Date.UTC(2026, 1) });
-    expect(parseSeason('2026-12')).toEqual({ startsAt: Date.UTC(2026, 11), endsAt: Date.UTC(2027, 0) });
+    expect(parseSeason('2026-01')).toMatchObject({ startsAt: Date.UTC(2026, 0), endsAt: Date.UTC(2026, 1) });
+    expect(parseSeason('2026-12')).toMatchObject({ startsAt: Date.UTC(2026, 11), endsAt: Date.UTC(2027, 0) });
     for (const name of ['2026-00', '2026-13', '2026-1', '26-01', '2026-01-01', ''])
       expect(parseSeason(name)).toBeNull();
   });

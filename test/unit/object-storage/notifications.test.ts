@@ -13,7 +13,7 @@ import {
   toNotificationElements,
 } from '../../../workers/object-storage/s3/documents/notification-document.ts';
 import { xmlDocument } from '../../../workers/object-storage/s3/protocol/xml.ts';
-import { isOutsideUrl } from '../../../workers/shared/outside-url.ts';
+import { isPublicUrl } from '../../../workers/shared/public-url.ts';
 
 const QUEUE = '<Queue>arn:aws:sqs:us-east-1:123456789012:storage-events</Queue>';
 const ALL = '<Event>s3:ObjectCreated:*</Event>';
@@ -22,7 +22,7 @@ const parse = (inner: string) =>
   parseNotification(
     `<NotificationConfiguration>${inner}</NotificationConfiguration>`,
     () => crypto.randomUUID(),
-    (url) => isOutsideUrl(url, false),
+    (url) => isPublicUrl({} as Env, url),
   );
 const codeOf = (inner: string): string => {
   const parsed = parse(inner);

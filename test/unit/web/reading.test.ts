@@ -224,7 +224,7 @@ describe('search suggestions', () => {
 
   it('are all operators before any input, and then those with the same beginning', () => {
     expect(texts('').length).toBeGreaterThan(15);
-    expect(texts('lunch is:')).toEqual(['is:unread', 'is:read', 'is:flagged']);
+    expect(texts('lunch is:')).toEqual(['is:unread', 'is:read', 'is:flagged', 'is:answered']);
     expect(texts('-ha')).toEqual(['-has:attachment']);
     expect(texts('is:unread')).toEqual([]);
     expect(texts('nothing')).toEqual([]);

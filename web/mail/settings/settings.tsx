@@ -9,6 +9,7 @@ import { useLoaded } from '../../shared/use-loaded.ts';
 import type { Profile } from '../model/api.ts';
 import { session } from '../model/session.ts';
 import type { Vacation } from '../model/settings-api.ts';
+import { Notifications } from './notifications.tsx';
 import { OwnAddresses } from './own-addresses.tsx';
 
 const Contacts = lazy(() => import('./contacts.tsx').then((module) => ({ default: module.Contacts })));
@@ -65,6 +66,7 @@ function You() {
     <div className="stack-large">
       <ProfileForm />
       <OwnAddresses />
+      <Notifications />
     </div>
   );
 }

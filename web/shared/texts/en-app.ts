@@ -182,6 +182,13 @@ export const app = {
     protectButton: 'Security',
     finish: 'Do not show this again',
   },
+  notifications: {
+    title: 'Notifications',
+    text: 'This browser tells you of new mail while no tab with your mail is visible.',
+    label: 'Tell me of new mail in this browser',
+    refused: 'Notifications are blocked for this site. Allow them in the settings of the browser.',
+    unsupported: 'This browser does not support notifications.',
+  },
   security: {
     signIn: 'Signing in',
     lockedOut: 'If you are locked out',

@@ -120,6 +120,15 @@ export async function requireScope(
   return hasScope ? caller : err(missingScope(scope));
 }
 
+/** An operator, or a token with this scope. */
+export async function requireOperatorOrScope(
+  c: Context<JsonApiEnv>,
+  scope: Scope,
+): Promise<Result<Principal, Problem>> {
+  const caller = await requirePrincipal(c);
+  return caller.ok && !isOperator(caller.value) ? requireScope(c, scope) : requireOperator(c);
+}
+
 /**
  * For a route's `middleware`: authorizes the caller before the request is validated, so that an unknown caller gets 401
  * for any request. The handler calls the same guard to get the caller.

@@ -124,7 +124,7 @@ export function addAccessKeys(api: OpenAPIHono<JsonApiEnv>): void {
       operationId: 'deleteAccessKey',
       summary: 'Revoke an access key',
       request: { params: z.object({ access_key_id: z.string() }) },
-      responses: { 204: { description: 'Revoked' }, ...problemResponses(401, 403, 404) },
+      responses: { 204: { description: 'Revoked' }, ...problemResponses(401, 403, 404, 503) },
     }),
     async (c) => {
       const { access_key_id: id } = c.req.valid('param');

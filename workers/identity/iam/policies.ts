@@ -59,7 +59,7 @@ export function addPolicies(api: OpenAPIHono<JsonApiEnv>): void {
       operationId: 'setUserPolicy',
       summary: 'Set a policy of a user',
       request: { params: policyParam, ...jsonBody(policySchema) },
-      responses: { 204: { description: 'Set' }, ...problemResponses(400, 401, 403, 404, 413) },
+      responses: { 204: { description: 'Set' }, ...problemResponses(400, 401, 403, 404, 413, 503) },
     }),
     async (c) => {
       const { user_id, name } = c.req.valid('param');
@@ -130,7 +130,7 @@ export function addPolicies(api: OpenAPIHono<JsonApiEnv>): void {
       operationId: 'deleteUserPolicy',
       summary: 'Remove a policy of a user',
       request: { params: policyParam },
-      responses: { 204: { description: 'Removed' }, ...problemResponses(401, 403, 404) },
+      responses: { 204: { description: 'Removed' }, ...problemResponses(401, 403, 404, 503) },
     }),
     async (c) => {
       const { user_id, name } = c.req.valid('param');

@@ -13,14 +13,20 @@ import {
   sendProblem,
 } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
-import { SCOPES } from '../principal.ts';
+import { BOARD_SCOPE, SCOPES, type Scope } from '../principal.ts';
 import { publishRevocations } from '../revocations.ts';
 import { hashToken, mintToken } from '../secrets/credentials.ts';
 import { createIdentityStore, type TokenRow } from '../store/store.ts';
 import { endCredential } from '../users/user-erasure.ts';
 import { COMMON, NO_SUCH_USER, toTime, toTimeOrNull } from './route.ts';
 
-const scopeSchema = z.enum(SCOPES);
+const scopeSchema = z.union([
+  z.enum(SCOPES),
+  z
+    .string()
+    .refine((scope): scope is Scope => BOARD_SCOPE.test(scope), 'a scope, or board:{board}:read')
+    .openapi({ type: 'string', pattern: BOARD_SCOPE.source, example: 'board:races:read' }),
+]);
 const tokenSchema = z
   .object({
     token_id: z.string(),
@@ -117,7 +123,7 @@ export function addTokens(api: OpenAPIHono<JsonApiEnv>): void {
       operationId: 'deleteToken',
       summary: 'Revoke a token',
       request: { params: z.object({ token_id: z.string() }) },
-      responses: { 204: { description: 'Revoked' }, ...problemResponses(401, 403, 404) },
+      responses: { 204: { description: 'Revoked' }, ...problemResponses(401, 403, 404, 503) },
     }),
     async (c) => {
       const { token_id } = c.req.valid('param');

@@ -117,7 +117,7 @@ export function addUsers(api: OpenAPIHono<JsonApiEnv>): void {
       operationId: 'deleteUser',
       summary: 'Delete a user and its mailbox. Fails while the user owns buckets',
       request: { params: userParamSchema },
-      responses: { 204: { description: 'Deleted' }, ...problemResponses(401, 403, 404, 409) },
+      responses: { 204: { description: 'Deleted' }, ...problemResponses(401, 403, 404, 409, 503) },
     }),
     async (c) => {
       const { user_id: id } = c.req.valid('param');

@@ -45,7 +45,7 @@ export function addSuspension(api: OpenAPIHono<JsonApiEnv>): void {
       operationId: 'suspendUser',
       summary: 'Suspend a user: logins, sessions, tokens, access keys and sending stop; mail still arrives',
       request: { params, ...jsonBody(z.strictObject({ reason: z.string().min(1).max(1_000) })) },
-      responses: { 200: jsonContent(suspensionSchema, 'The state'), ...problemResponses(400, 401, 403, 404) },
+      responses: { 200: jsonContent(suspensionSchema, 'The state'), ...problemResponses(400, 401, 403, 404, 503) },
     }),
     async (c) => {
       const { user_id: id } = c.req.valid('param');

@@ -4,7 +4,7 @@ import type { RankedEntry, StandingKey, TopEntry } from './standing.ts';
 
 /** Names a shard of a season. Every call to an object contains it. */
 export interface ShardAddress {
-  /** `YYYY-MM` */
+  /** season-name.ts */
   readonly season: string;
   readonly shard: number;
   readonly shards: number;
@@ -112,6 +112,10 @@ export interface CorrectedPlayer {
   readonly isHidden: boolean;
 }
 
+/** Most points of one update of the board `default`. */
+export const POINTS_MAX = 1_000_000;
+/** Most points of one update of any board: an event stores 32 bits. */
+export const BOARD_POINTS_MAX = 2 ** 32 - 1;
 /** Entries in the top list of a season: the most that one response contains. */
 export const TOP_ENTRIES = 100;
 /** Largest age of ranks and lists. */
@@ -129,5 +133,9 @@ export const SKIP_MS = 1_000;
 export const REFRESH_MS = 300;
 /** Sorts before every player. */
 export const LIST_START: StandingKey = { score: Number.MAX_SAFE_INTEGER, reached: 0, userId: '' };
+/** Sorts after every player. */
+export const LIST_END: StandingKey = { score: -1, reached: 0, userId: '' };
+/** Sorts before all players with a score, and after those with a higher one. */
+export const startOf = (score: number): StandingKey => ({ score, reached: 0, userId: '' });
 /** Event ids are kept for 48 hours, with a margin. */
 export const EVENT_RETENTION_MS = 49 * 3_600_000;

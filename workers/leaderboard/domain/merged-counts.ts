@@ -93,6 +93,23 @@ export class MergedCounts {
     return { above, unsure };
   }
 
+  /**
+   * Finds the first player, in list order, whose rank is at least `rank`. @returns the range with the player's score, whose
+   * ends are equal if it is sure; null if there is none.
+   */
+  findRank(rank: number): { low: number; high: number } | null {
+    const used = [...this.#lows.keys()].filter((id) => (this.#totals[id] as number) > 0);
+    used.sort((a, b) => (this.#lows[b] as number) - (this.#lows[a] as number));
+    let above = 0;
+    for (const id of used) {
+      const [low, high] = bucketOf(this.#lows[id] as number, this.#bits);
+      if (above + 1 >= rank) return { low: high, high };
+      above += this.#totals[id] as number;
+      if (above >= rank && low < high) return { low, high };
+    }
+    return null;
+  }
+
   /** `repeated`: this or a later report was applied before. `refused`: the shard must send a full report. */
   apply(report: CountReport): 'applied' | 'repeated' | 'refused' {
     const shard = this.#shards[report.shard];

@@ -1,4 +1,12 @@
-/** A season is one UTC month, named `YYYY-MM`. */
+/**
+ * Names of seasons. A season is one period of a board, in UTC. `2026-11` is a month of the board `default`. Seasons of
+ * other boards have the board's reference before the period, as in `races.al.3f9c2d1e:2026-W47`: the board, how its
+ * scores count, and an id, so that a board that was deleted and created again does not find its old scores.
+ */
+import { DEFAULT_RULES, OPERATORS, type ScoreRules, SORTS } from './score-rules.ts';
+
+export const PERIODS = ['month', 'week', 'day', 'none'] as const;
+export type Period = (typeof PERIODS)[number];
 
 export interface SeasonTimes {
   /** Milliseconds since 1970, inclusive. */
@@ -7,20 +15,92 @@ export interface SeasonTimes {
   readonly endsAt: number;
 }
 
-const SEASON = /^(\d{4})-(0[1-9]|1[0-2])$/;
-
-export function parseSeason(name: string): SeasonTimes | null {
-  const match = SEASON.exec(name);
-  if (match === null) return null;
-  const [year, month] = [Number(match[1]), Number(match[2])];
-  return { startsAt: Date.UTC(year, month - 1), endsAt: Date.UTC(year, month) };
+export interface SeasonName extends SeasonTimes {
+  /** The reference of the board; '' for `default`. */
+  readonly board: string;
+  readonly rules: ScoreRules;
+  readonly period: Period;
+  /** The period's name, for the API: `2026-11`, `2026-W47` (ISO 8601), `2026-11-22` or `all`. */
+  readonly label: string;
 }
 
-/** @param at milliseconds since 1970. */
-export const seasonAt = (at: number): string => new Date(at).toISOString().slice(0, 7);
+/** Parts of a board that its seasons depend on. */
+export interface BoardPeriods {
+  /** '' for `default`. */
+  readonly ref: string;
+  readonly period: Period;
+}
 
-export function previousSeason(name: string): string {
-  const times = parseSeason(name);
-  if (times === null) throw new Error(`${name} is not a season`);
-  return seasonAt(times.startsAt - 1);
+const DEFAULT_BOARD: BoardPeriods = { ref: '', period: 'month' };
+const DAY_MS = 86_400_000;
+const WEEK_MS = 7 * DAY_MS;
+/** The only season of a board without periods. */
+const ALL = 'all';
+const NAME = /^(?:([a-z0-9-]+\.([da])([sbl])\.[0-9a-f]{8}):)?([^:]+)$/;
+
+/** Encodes what never changes about a board. @param id 8 hexadecimal digits. */
+export const toBoardRef = (board: string, { sort, operator }: ScoreRules, id: string): string =>
+  `${board}.${sort[0]}${operator[0]}.${id}`;
+
+export function parseSeason(name: string): SeasonName | null {
+  const [, board = '', sort, operator, label = ''] = NAME.exec(name) ?? [];
+  const period = parsePeriod(label);
+  if (period === null || (board === '' && period.period !== 'month')) return null;
+  const rules = {
+    sort: SORTS.find(([first]) => first === sort) ?? DEFAULT_RULES.sort,
+    operator: OPERATORS.find(([first]) => first === operator) ?? DEFAULT_RULES.operator,
+  };
+  return { board, rules, label, ...period };
+}
+
+/** @throws if the name is not that of a season. */
+export function readSeason(name: string): SeasonName {
+  const season = parseSeason(name);
+  if (season === null) throw new Error(`${name} is not a season`);
+  return season;
+}
+
+/** @param label the name of a period of any board. */
+export function parsePeriod(label: string): (SeasonTimes & { readonly period: Period }) | null {
+  if (label === ALL) return { period: 'none', startsAt: 0, endsAt: Number.MAX_SAFE_INTEGER };
+  const [, year = 0, month = 0, day] = (/^(\d{4})-(\d\d)(?:-(\d\d))?$/.exec(label) ?? []).map(Number);
+  const [, weekYear = 0, week] = (/^(\d{4})-W(\d\d)$/.exec(label) ?? []).map(Number);
+  const period = label.includes('W') ? 'week' : label.length > 7 ? 'day' : 'month';
+  const startsAt =
+    week === undefined ? Date.UTC(year, month - 1, day || 1) : firstWeekOf(weekYear) + (week - 1) * WEEK_MS;
+  // Months and days that do not exist become others.
+  if (labelAt(period, startsAt) !== label) return null;
+  const endsAt = period === 'month' ? Date.UTC(year, month) : startsAt + (period === 'day' ? DAY_MS : WEEK_MS);
+  return { period, startsAt, endsAt };
+}
+
+/** 1970-01-01 was a Thursday. */
+const mondayOf = (at: number): number => Math.floor((at / DAY_MS + 3) / 7) * WEEK_MS - 3 * DAY_MS;
+/** The week with January 4 is the first of a year. */
+const firstWeekOf = (year: number): number => mondayOf(Date.UTC(year, 0, 4));
+
+function labelAt(period: Period, at: number): string {
+  if (period === 'none') return ALL;
+  if (period !== 'week') return new Date(at).toISOString().slice(0, period === 'month' ? 7 : 10);
+  const monday = mondayOf(at);
+  // A week belongs to the year of its Thursday.
+  const year = new Date(monday + 3 * DAY_MS).getUTCFullYear();
+  const week = 1 + (monday - firstWeekOf(year)) / WEEK_MS;
+  return `${String(year).padStart(4, '0')}-W${String(week).padStart(2, '0')}`;
+}
+
+const join = (board: string, label: string): string => (board === '' ? label : `${board}:${label}`);
+
+/** @param at milliseconds since 1970. */
+export const seasonAt = (at: number, { ref, period } = DEFAULT_BOARD): string => join(ref, labelAt(period, at));
+
+/** The season of a board with a label of the API; null if the board has no such periods. */
+export function seasonNamed(label: string, { ref, period } = DEFAULT_BOARD): string | null {
+  return parsePeriod(label)?.period === period ? join(ref, label) : null;
+}
+
+/** @returns null without one. */
+export function previousSeason(name: string): string | null {
+  const { board: ref, period, startsAt } = readSeason(name);
+  return period === 'none' ? null : seasonAt(startsAt - 1, { ref, period });
 }

@@ -1,6 +1,8 @@
-/** Standings as JSON, in responses and in messages to viewers. */
+/** Standings as JSON, in responses and in messages to viewers, with periods and scores as the API has them. */
 import { decodeCursor, encodeCursor } from '../../shared/cursor.ts';
 import type { StandingsPage, TopList } from './board.ts';
+import { mirror, type ScoreRules } from './score-rules.ts';
+import { readSeason } from './season-name.ts';
 import type { RankedEntry, StandingKey } from './standing.ts';
 
 /** The first page of the whole list. */
@@ -9,9 +11,11 @@ export function toFirstPage({ entries: all, players, asOf }: TopList, limit: num
   return { entries, players, asOf, next: players > entries.length ? (entries.at(-1) ?? null) : null };
 }
 
-export function toListJson(season: string, { entries, players, asOf, next }: StandingsPage) {
+/** @param name of the season. */
+export function toListJson(name: string, { entries, players, asOf, next }: StandingsPage) {
+  const { label: season, rules } = readSeason(name);
   return {
-    data: entries.map(toEntryJson),
+    data: entries.map((entry) => toEntryJson(rules, entry)),
     total: entries.length,
     season,
     players,
@@ -20,11 +24,11 @@ export function toListJson(season: string, { entries, players, asOf, next }: Sta
   };
 }
 
-export const toEntryJson = ({ userId, userName, rank, score }: RankedEntry) => ({
+export const toEntryJson = (rules: ScoreRules, { userId, userName, rank, score }: RankedEntry) => ({
   user_id: userId,
   user_name: userName,
   rank,
-  score,
+  score: mirror(rules, score),
 });
 
 /** A cursor names its season, so that pages continue in it when the month ends. */

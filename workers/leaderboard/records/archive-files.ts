@@ -111,6 +111,11 @@ export async function removeOtherAttempts(env: Env, season: string, archive: str
   }
 }
 
+/** Removes every archive of a season. */
+export async function removeSeasonFiles(env: Env, season: string): Promise<void> {
+  for (const bucket of locationsOf(env)) await removeAll(bucket, `leaderboard/${season}/`);
+}
+
 async function removeAll(bucket: R2Bucket, prefix: string): Promise<void> {
   for (;;) {
     const { objects } = await bucket.list({ prefix });

@@ -1,6 +1,7 @@
 /** The seasons in DIRECTORY. */
-import { and, asc, desc, eq, isNull, lt } from 'drizzle-orm';
+import { and, asc, desc, eq, gt, isNull, lt, lte } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
+import { readSeason } from '../domain/season-name.ts';
 import { season } from './schema.ts';
 
 export type SeasonRow = typeof season.$inferSelect;
@@ -14,26 +15,38 @@ export function createSeasonStore(directory: D1Database) {
 
     /** Returns the row of a season. Creates it if it is missing. */
     async ensure(name: string, shards: number, now: number): Promise<SeasonRow> {
-      await db.insert(season).values({ season: name, shards, createdAt: now }).onConflictDoNothing();
+      const { board, endsAt } = readSeason(name);
+      await db.insert(season).values({ season: name, board, endsAt, shards, createdAt: now }).onConflictDoNothing();
       return (await db.select().from(season).where(eq(season.season, name)).get()) as SeasonRow;
     },
 
-    async list(before: string | null, limit: number): Promise<SeasonRow[]> {
-      const filter = before === null ? undefined : lt(season.season, before);
+    /** Lists seasons of a board, newest first. @param before the name of a season, or null. */
+    async list(board: string, before: string | null, limit: number): Promise<SeasonRow[]> {
+      const older = before === null ? undefined : lt(season.season, before);
+      const filter = and(eq(season.board, board), older);
       return db.select().from(season).where(filter).orderBy(desc(season.season)).limit(limit);
     },
 
     /** Lists past seasons that are not archived, or whose objects are not erased. */
-    async listUnfinished(current: string): Promise<SeasonRow[]> {
+    async listUnfinished(now: number): Promise<SeasonRow[]> {
       return db
         .select()
         .from(season)
-        .where(and(lt(season.season, current), isNull(season.erasedAt)))
+        .where(and(lte(season.endsAt, now), isNull(season.erasedAt)))
         .orderBy(asc(season.season));
     },
 
-    async listAll(): Promise<SeasonRow[]> {
-      return db.select().from(season).orderBy(desc(season.season));
+    /** Lists seasons that take scores. */
+    async listCurrent(now: number): Promise<SeasonRow[]> {
+      return db.select().from(season).where(gt(season.endsAt, now)).orderBy(asc(season.season));
+    },
+
+    async listAll(board: string): Promise<SeasonRow[]> {
+      return db.select().from(season).where(eq(season.board, board)).orderBy(desc(season.season));
+    },
+
+    async remove(name: string): Promise<void> {
+      await db.delete(season).where(eq(season.season, name));
     },
 
     async publish(name: string, archive: string, players: number, now: number): Promise<void> {

@@ -59,6 +59,8 @@ export interface DkimVerdict {
   readonly algorithm: string;
   /** Whether `domain` is aligned with the domain in From (RFC 7489 §3.1.1, by the published policy). */
   readonly aligned: boolean;
+  /** Set if the signature covers List-Unsubscribe and List-Unsubscribe-Post, as RFC 8058 §4 requires. */
+  readonly unsubscribe?: true;
   readonly reason: string;
 }
 

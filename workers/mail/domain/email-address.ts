@@ -35,6 +35,22 @@ export function parseOwnAddress(text: string): OwnAddress | 'bad_address' | 'res
   return isOperatorName(local) ? 'reserved' : { email, local, domain };
 }
 
+/** Characters before the `*`. Each is a value of the query that finds the recipient, and D1 binds at most 100. */
+const WILDCARD_LENGTH_MAX = 40;
+
+/** `sales-*@example.test`: all addresses whose local part begins so. A domain as a whole has a catch-all. */
+export function parseWildcard(text: string): OwnAddress | null {
+  const match = /^([a-z0-9][a-z0-9._-]*\*)@([a-z0-9.-]{1,253})$/.exec(text.trim().toLowerCase());
+  const [email, local = '', domain = ''] = match ?? [];
+  return email === undefined || local.length > WILDCARD_LENGTH_MAX + 1 ? null : { email, local, domain };
+}
+
+/** The wildcards that an address matches, the longest first. */
+export function listWildcards({ local, domain }: { readonly local: string; readonly domain: string }): string[] {
+  const start = local.toLowerCase().slice(0, WILDCARD_LENGTH_MAX);
+  return Array.from(start, (_, at) => `${start.slice(0, start.length - at)}*@${domain}`);
+}
+
 /** Converts an address of a JSON request, where the name is optional, to the form of a mailbox. */
 export const toAddress = (address: { readonly name?: string | undefined; readonly email: string }) => ({
   name: address.name ?? '',

@@ -9,7 +9,17 @@ import { err, ok, type Result } from '../../shared/result.ts';
 import { toBaseSubject } from './base-subject.ts';
 
 export type TextField = 'any' | 'sender' | 'recipients' | 'copies' | 'hidden' | 'subject' | 'files';
-export type Flag = 'read' | 'unread' | 'flagged' | 'unflagged' | 'draft' | 'answered' | 'unanswered' | 'forwarded';
+export type Flag =
+  | 'read'
+  | 'unread'
+  | 'flagged'
+  | 'unflagged'
+  | 'draft'
+  | 'answered'
+  | 'unanswered'
+  | 'forwarded'
+  | 'snoozed'
+  | 'muted';
 
 export type SearchNode =
   | { readonly kind: 'and' | 'or'; readonly of: readonly SearchNode[] }
@@ -63,6 +73,8 @@ const FLAGS: Readonly<Record<string, Flag>> = {
   replied: 'answered',
   unanswered: 'unanswered',
   forwarded: 'forwarded',
+  snoozed: 'snoozed',
+  muted: 'muted',
 };
 const OPERATORS = [
   ...Object.keys(TEXT_FIELDS),

@@ -5,6 +5,7 @@ import { settingsOf } from '../../shared/settings.ts';
 import { readLimits } from '../accounts/account-limits.ts';
 import { openMailbox } from '../bindings/mailbox.ts';
 import { toBase64Size } from '../domain/base64-size.ts';
+import { listWildcards } from '../domain/email-address.ts';
 import { parseMailPath, withoutTag } from '../domain/mail-path.ts';
 import { readReturnPath } from '../domain/return-path.ts';
 import { isHostedDomain } from '../domains/hosted-domains.ts';
@@ -59,7 +60,8 @@ export async function resolveRecipient(
   if (returned && from !== '') return err(refuse(email, 550, '5.7.1 this address accepts delivery reports only'));
   const untagged = returned?.owner ?? withoutTag(path)?.toLowerCase();
   const operator = OPERATOR_NAMES.test(path.local) ? settingsOf(env).POSTMASTER_ADDRESS.toLowerCase() : undefined;
-  const emails = [email, untagged ?? '', operator ?? ''].filter((each) => each !== '');
+  const named = [email, untagged ?? '', operator ?? ''].filter((each) => each !== '');
+  const emails = [...named, ...listWildcards(path)];
   const found = await findRecipients(env.DIRECTORY, emails);
   const match =
     emails.flatMap((each) => found.find((row) => row.email === each) ?? [])[0] ??

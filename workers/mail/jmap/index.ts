@@ -12,11 +12,13 @@
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { MiddlewareHandler } from 'hono';
 import { requireMailClient } from '../../identity/index.ts';
+import { createClock } from '../../shared/clock.ts';
 import { type JsonApiEnv, jsonContent, problemResponses, sendProblem, unchecked } from '../../shared/json-api.ts';
 import { methods } from './methods/index.ts';
 import { dispatch } from './protocol/dispatch.ts';
-import { REQUEST_BYTES_MAX } from './protocol/limits.ts';
-import { parseRequest, toRequestErrorResponse } from './protocol/request.ts';
+import { CONCURRENT_REQUESTS, REQUEST_BYTES_MAX } from './protocol/limits.ts';
+import { parseRequest, tooManyAtOnce, toRequestErrorResponse } from './protocol/request.ts';
+import { RunningRequests } from './protocol/running-requests.ts';
 import { toSession } from './protocol/session.ts';
 import { addBlobRoutes } from './routes/blob-routes.ts';
 import { addEventSource } from './routes/event-source.ts';
@@ -25,6 +27,7 @@ import { JMAP_ROUTE } from './routes/jmap-route.ts';
 /** RFC 8620 §2.2. The Worker sends this path of the app's host here. */
 export const WELL_KNOWN_PATH = '/.well-known/jmap';
 const PREFLIGHT_AGE_SECONDS = 86_400;
+const running = new RunningRequests(CONCURRENT_REQUESTS);
 
 /** Lets every page call JMAP, with `Authorization` only. */
 const allowEveryOrigin: MiddlewareHandler<JsonApiEnv> = async (c, next) => {
@@ -98,12 +101,18 @@ export function addJmap(api: OpenAPIHono<JsonApiEnv>): void {
     async (c) => {
       const caller = await requireMailClient(c);
       if (!caller.ok) return sendProblem(c, caller.error);
-      const bytes = await readBody(c.req.raw, REQUEST_BYTES_MAX);
-      const request = parseRequest(c.req.header('content-type') ?? '', bytes);
-      if (!request.ok) return unchecked(toRequestErrorResponse(request.error));
-      const answer = await dispatch(c.env, caller.value, request.value, methods);
-      const { state } = await toSession(c.env, caller.value, c.req.url);
-      return unchecked(c.json({ ...answer, sessionState: state }, 200));
+      const end = running.begin(caller.value.userId, createClock(c.env)());
+      if (!end) return unchecked(toRequestErrorResponse(tooManyAtOnce('maxConcurrentRequests')));
+      try {
+        const bytes = await readBody(c.req.raw, REQUEST_BYTES_MAX);
+        const request = parseRequest(c.req.header('content-type') ?? '', bytes);
+        if (!request.ok) return unchecked(toRequestErrorResponse(request.error));
+        const answer = await dispatch(c.env, caller.value, request.value, methods);
+        const { state } = await toSession(c.env, caller.value, c.req.url);
+        return unchecked(c.json({ ...answer, sessionState: state }, 200));
+      } finally {
+        end();
+      }
     },
   );
   addBlobRoutes(api);

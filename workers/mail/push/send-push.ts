@@ -2,7 +2,7 @@
 import type { DuePush, PushOutcome } from '../../../durable-objects/mailbox/jmap/push-store.ts';
 import { deriveSecret } from '../../identity/index.ts';
 import { createClock } from '../../shared/clock.ts';
-import { isOutsideUrl } from '../../shared/outside-url.ts';
+import { isPublicUrl } from '../../shared/public-url.ts';
 import { settingsOf } from '../../shared/settings.ts';
 import { openMailbox } from '../bindings/mailbox.ts';
 import { encryptPush, signVapid, toVapidKey, type VapidKey } from './web-push.ts';
@@ -39,7 +39,7 @@ export async function sendPushes(env: Env, userId: string): Promise<void> {
 async function sendPush(env: Env, { url, keys, body }: DuePush, vapid: VapidKey): Promise<PushOutcome['result']> {
   if (body === null) return 'done';
   try {
-    if (!isOutsideUrl(url, settingsOf(env).LOCAL === '1')) return 'gone';
+    if (!isPublicUrl(env, url)) return 'gone';
     const contact = `mailto:postmaster@${settingsOf(env).MAIL_DOMAINS[0] ?? 'localhost'}`;
     const response = await fetch(url, {
       method: 'POST',

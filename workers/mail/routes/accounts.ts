@@ -9,6 +9,7 @@ import { problem } from '../../shared/problem.ts';
 import { ACCOUNT_TYPES } from '../accounts/account-limits.ts';
 import { ensureMailbox, hashInvite } from '../accounts/accounts.ts';
 import { rebuildMailbox } from '../maintenance/rebuild-mailbox.ts';
+import { recoverMessages } from '../maintenance/recover-messages.ts';
 import { createAccountStore } from '../store/account-store.ts';
 import { OPERATOR_ROUTE, toTime } from './route.ts';
 
@@ -52,10 +53,18 @@ export function addAccounts(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'post',
       path: '/v1/accounts/{user_id}/rebuild',
       operationId: 'rebuildMailbox',
-      summary: 'Operator: rebuild texts, attachments, search and threads of a mailbox from its raw mail',
+      summary:
+        'Operator: rebuild texts, attachments, search and threads of a mailbox, or the whole mailbox, from its raw mail',
       request: { params: z.object({ user_id: z.string().max(100) }) },
       responses: {
-        200: jsonContent(z.object({ messages: z.int(), missing: z.array(z.string()) }), 'The rebuild report'),
+        200: jsonContent(
+          z.object({
+            messages: z.int().openapi({ description: 'Messages whose derived data was made again' }),
+            missing: z.array(z.string()).openapi({ description: 'Messages whose raw bytes are in no location' }),
+            recovered: z.int().openapi({ description: 'Messages of a lost mailbox, restored from their raw bytes' }),
+          }),
+          'The rebuild report',
+        ),
         ...problemResponses(401, 403, 404),
       },
     }),
@@ -64,9 +73,11 @@ export function addAccounts(api: OpenAPIHono<JsonApiEnv>): void {
       if (!caller.ok) return sendProblem(c, caller.error);
       const account = await createAccountStore(c.env.DIRECTORY).findAccount(c.req.valid('param').user_id);
       if (!account) return sendProblem(c, problem(404, 'no_such_account', 'Mail account not found.'));
-      const report = await rebuildMailbox(c.env, account.userId);
-      await recordAudit(c, 'account.rebuild', { type: 'user', id: account.userId }, { messages: report.messages });
-      return c.json(report, 200);
+      await ensureMailbox(c.env, account);
+      const { messages, missing } = await rebuildMailbox(c.env, account.userId);
+      const recovered = await recoverMessages(c.env, account.userId);
+      await recordAudit(c, 'account.rebuild', { type: 'user', id: account.userId }, { messages, recovered });
+      return c.json({ messages, missing, recovered }, 200);
     },
   );
   api.openapi(

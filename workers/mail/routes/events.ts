@@ -14,7 +14,7 @@ const changeSchema = z
   .object({
     type: z.string().openapi({
       description:
-        'message_created, message_updated, message_deleted, delivery_updated, folder_created, folder_updated, folder_deleted, mailbox_updated, filters_updated, contacts_updated, senders_updated; of JMAP: identity_created, identity_updated, identity_deleted, submission_created, submission_deleted. Ignore other types.',
+        'message_created, message_updated, message_deleted, delivery_updated, folder_created, folder_updated, folder_deleted, mailbox_updated, filters_updated, contacts_updated, senders_updated, thread_updated; of JMAP: identity_created, identity_updated, identity_deleted, submission_created, submission_deleted. Ignore other types.',
     }),
     message_id: z.string().optional(),
     email_id: z.string().optional().openapi({ description: 'The id of the JMAP email, if it is not message_id.' }),
@@ -36,10 +36,16 @@ const changeSchema = z
     }),
     identity_id: z.string().optional(),
     submission_id: z.string().optional(),
+    is_delivered: z
+      .literal(true)
+      .optional()
+      .openapi({ description: 'The message came by mail into a folder other than Junk and Trash.' }),
     is_read: z.boolean().optional(),
     is_flagged: z.boolean().optional(),
     is_answered: z.boolean().optional(),
     is_forwarded: z.boolean().optional(),
+    snoozed_until: z.string().nullable().optional().openapi({ description: 'Set if it changed.' }),
+    is_muted: z.boolean().optional().openapi({ description: 'Of thread_updated.' }),
     labels: z.array(z.string()).optional(),
   })
   .openapi('Change');

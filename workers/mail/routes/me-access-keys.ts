@@ -86,7 +86,7 @@ function addReading(api: OpenAPIHono<JsonApiEnv>): void {
       operationId: 'deleteOwnAccessKey',
       summary: 'Revoke one of your access keys',
       request: { params: keyParamSchema },
-      responses: { 204: { description: 'Revoked' }, ...problemResponses(401, 403, 404, 429) },
+      responses: { 204: { description: 'Revoked' }, ...problemResponses(401, 403, 404, 429, 503) },
     }),
     async (c) => {
       const caller = await requireSession(c);

@@ -123,7 +123,7 @@ export function addAppTokens(api: OpenAPIHono<JsonApiEnv>): void {
       operationId: 'deleteOwnToken',
       summary: 'Revoke a token',
       request: { params: z.object({ token_id: z.string().max(100) }) },
-      responses: { 204: { description: 'Revoked' }, ...problemResponses(401, 403, 404) },
+      responses: { 204: { description: 'Revoked' }, ...problemResponses(401, 403, 404, 503) },
     }),
     async (c) => {
       const caller = await requireSession(c);

@@ -2,6 +2,7 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
 import type { BatchPatch } from '../../../durable-objects/mailbox/messages/batch-store.ts';
 import type { BatchPlace, BatchRound } from '../../../durable-objects/mailbox/search/batch-search-store.ts';
+import { createClock } from '../../shared/clock.ts';
 import {
   decodeCursor,
   encodeCursor,
@@ -14,8 +15,16 @@ import {
 } from '../../shared/json-api.ts';
 import type { Problem } from '../../shared/problem.ts';
 import { ok, type Result } from '../../shared/result.ts';
+import { leaveList } from '../outbound/leave-list.ts';
 import { NOT_FOUND, toBadRequest } from '../schemas/errors.ts';
-import { BATCH_MAX, batchAnswerSchema, batchSchema, messagePatchSchema, messageSchema } from '../schemas/message.ts';
+import {
+  BATCH_MAX,
+  batchAnswerSchema,
+  batchSchema,
+  messagePatchSchema,
+  messageSchema,
+  unsubscribeAnswerSchema,
+} from '../schemas/message.ts';
 import { toMessageJson } from './message-json.ts';
 import { type AskMailbox, messageParamSchema, openOwnMailbox, USER_ROUTE } from './route.ts';
 
@@ -24,6 +33,7 @@ interface PatchBody {
   is_flagged?: boolean | undefined;
   is_answered?: boolean | undefined;
   is_forwarded?: boolean | undefined;
+  snoozed_until?: string | null | undefined;
   folder_id?: string | undefined;
   labels?: string[] | undefined;
   add_labels?: string[] | undefined;
@@ -35,6 +45,7 @@ const toPatch = (body: PatchBody): BatchPatch => ({
   isFlagged: body.is_flagged,
   isAnswered: body.is_answered,
   isForwarded: body.is_forwarded,
+  snoozedUntil: body.snoozed_until ? Date.parse(body.snoozed_until) : body.snoozed_until === null ? null : undefined,
   folderKey: body.folder_id,
   labels: body.labels,
   addLabels: body.add_labels,
@@ -59,6 +70,7 @@ export function addMessageChanges(api: OpenAPIHono<JsonApiEnv>): void {
       const own = await openOwnMailbox(c);
       if (!own.ok) return sendProblem(c, own.error);
       const { message_id } = c.req.valid('param');
+      if (!isSnoozeValid(c.env, c.req.valid('json'))) return sendProblem(c, SNOOZE_INVALID);
       const patched = await own.value.ask((mailbox) =>
         mailbox.patchMessages([message_id], toPatch(c.req.valid('json'))),
       );
@@ -67,6 +79,30 @@ export function addMessageChanges(api: OpenAPIHono<JsonApiEnv>): void {
       const found = await own.value.ask((mailbox) => mailbox.readMessage(message_id));
       if (!found.ok) return sendProblem(c, found.error);
       return c.json(await toMessageJson(c.env, found.value, own.value.user.userId), 200);
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...USER_ROUTE,
+      method: 'post',
+      path: '/v1/messages/{message_id}/unsubscribe',
+      operationId: 'unsubscribe',
+      summary: 'Leave the mailing list of a message',
+      description:
+        'By one click (RFC 8058) if a valid DKIM signature covers both header fields, else by a message to the address that the list names, which is then in Sent.',
+      request: { params: messageParamSchema },
+      responses: {
+        200: jsonContent(unsubscribeAnswerSchema, 'The list was told'),
+        ...problemResponses(400, 401, 403, 404, 409, 413, 429, 502, 503),
+      },
+    }),
+    async (c) => {
+      const own = await openOwnMailbox(c);
+      if (!own.ok) return sendProblem(c, own.error);
+      const found = await own.value.ask((mailbox) => mailbox.readMessage(c.req.valid('param').message_id));
+      if (!found.ok) return sendProblem(c, found.error);
+      const left = await leaveList(c.env, own.value.user, found.value);
+      return left.ok ? c.json({ method: left.value }, 200) : sendProblem(c, left.error);
     },
   );
   api.openapi(
@@ -109,6 +145,7 @@ export function addMessageChanges(api: OpenAPIHono<JsonApiEnv>): void {
       const hasPatch = Object.keys(body).length > 0;
       if ((isDelete === true) === hasPatch)
         return sendProblem(c, toBadRequest('delete', 'Give either delete or a change, not both.'));
+      if (!isSnoozeValid(c.env, body)) return sendProblem(c, SNOOZE_INVALID);
       const place = readPlace(cursor);
       if (place === undefined) return sendProblem(c, INVALID_CURSOR);
       const change = isDelete ? 'delete' : toPatch(body);
@@ -132,6 +169,15 @@ export function addMessageChanges(api: OpenAPIHono<JsonApiEnv>): void {
         : sendProblem(c, done.error);
     },
   );
+}
+
+const SNOOZE_MAX_MS = 366 * 24 * 3_600_000;
+const SNOOZE_INVALID = toBadRequest('snoozed_until', 'A time in the future, at most a year ahead.');
+
+function isSnoozeValid(env: Env, { snoozed_until: until }: PatchBody): boolean {
+  if (!until) return true;
+  const waitMs = Date.parse(until) - createClock(env)();
+  return waitMs > 0 && waitMs <= SNOOZE_MAX_MS;
 }
 
 function readPlace(cursor: string | undefined): BatchPlace | null | undefined {

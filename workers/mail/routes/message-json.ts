@@ -10,6 +10,7 @@ import type {
 import { getBlob } from '../bindings/blobs.ts';
 import { readImportance } from '../domain/written-fields.ts';
 import { showRemoteImages } from '../mime/clean-html.ts';
+import { findUnsubscribe } from '../outbound/leave-list.ts';
 import type { Folder, Message, Summary } from '../schemas/message.ts';
 import { toTime } from './route.ts';
 
@@ -39,6 +40,7 @@ export const toSummaryJson = (message: MessageSummary, userId: string, snippet?:
   is_flagged: message.isFlagged,
   is_answered: message.isAnswered,
   is_forwarded: message.isForwarded,
+  snoozed_until: message.snoozedUntil === null ? null : toTime(message.snoozedUntil),
   is_draft: message.origin === 'draft',
   has_attachments: message.hasAttachment,
   labels: [...message.labels],
@@ -63,6 +65,7 @@ export async function toMessageJson(
     ...(isOwn ? { bcc: [...message.bcc] } : {}),
     reply_to: [...message.replyTo],
     importance: readImportance(message.headers),
+    unsubscribe: findUnsubscribe(env, message),
     body,
     html: html !== null && withRemoteImages ? showRemoteImages(html) : html,
     headers: {

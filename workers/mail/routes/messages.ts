@@ -4,6 +4,7 @@ import {
   encodeCursor,
   INVALID_CURSOR,
   type JsonApiEnv,
+  jsonBody,
   jsonContent,
   pageQuerySchema,
   problemResponses,
@@ -11,12 +12,13 @@ import {
   unchecked,
 } from '../../shared/json-api.ts';
 import { NOT_FOUND } from '../schemas/errors.ts';
-import { messageSchema, threadSchema } from '../schemas/message.ts';
+import { messageSchema, threadPatchSchema, threadSchema } from '../schemas/message.ts';
 import { readPositionCursor } from './folders.ts';
 import { toMessageJson } from './message-json.ts';
 import { messageParamSchema, openOwnMailbox, USER_ROUTE } from './route.ts';
 import { serveStoredBytes } from './stored-bytes.ts';
 
+const threadParamSchema = z.object({ thread_id: z.string().max(100) });
 const bytesOf = (type: string) => ({ content: { [type]: { schema: z.string().openapi({ format: 'binary' }) } } });
 const RAW = bytesOf('message/rfc822');
 const FILE = bytesOf('*/*');
@@ -56,7 +58,7 @@ export function addMessages(api: OpenAPIHono<JsonApiEnv>): void {
       path: '/v1/threads/{thread_id}',
       operationId: 'getThread',
       summary: 'Read a thread, oldest message first',
-      request: { params: z.object({ thread_id: z.string().max(100) }), query: pageQuerySchema },
+      request: { params: threadParamSchema, query: pageQuerySchema },
       responses: {
         200: jsonContent(threadSchema, 'The messages of the thread'),
         ...problemResponses(400, 401, 403, 404, 503),
@@ -71,11 +73,30 @@ export function addMessages(api: OpenAPIHono<JsonApiEnv>): void {
       if (after === undefined) return sendProblem(c, INVALID_CURSOR);
       const found = await own.value.ask((mailbox) => mailbox.readThread(thread_id, after ?? -1, limit));
       if (!found.ok) return sendProblem(c, found.error);
-      const { messages, hasMore } = found.value;
+      const { messages, isMuted, hasMore } = found.value;
       const data = await Promise.all(messages.map((message) => toMessageJson(c.env, message, own.value.user.userId)));
       const last = messages.at(-1);
       const next_cursor = hasMore && last ? encodeCursor([last.position]) : null;
-      return c.json({ id: data[0]?.thread_id ?? thread_id, data, next_cursor }, 200);
+      return c.json({ id: data[0]?.thread_id ?? thread_id, is_muted: isMuted, data, next_cursor }, 200);
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...USER_ROUTE,
+      method: 'patch',
+      path: '/v1/threads/{thread_id}',
+      operationId: 'updateThread',
+      summary: 'Mute a thread, or end that',
+      description: 'Muting archives the messages of the thread as read, and those that arrive later.',
+      request: { params: threadParamSchema, ...jsonBody(threadPatchSchema) },
+      responses: { 204: { description: 'Done' }, ...problemResponses(400, 401, 403, 404, 503) },
+    }),
+    async (c) => {
+      const own = await openOwnMailbox(c);
+      if (!own.ok) return sendProblem(c, own.error);
+      const { thread_id } = c.req.valid('param');
+      const done = await own.value.ask((mailbox) => mailbox.setMuted(thread_id, c.req.valid('json').is_muted));
+      return done.ok ? c.body(null, 204) : sendProblem(c, done.error);
     },
   );
   addBytes(api);

@@ -34,6 +34,7 @@ const summaryMembers = {
   is_flagged: z.boolean(),
   is_answered: z.boolean(),
   is_forwarded: z.boolean(),
+  snoozed_until: z.string().nullable().openapi({ description: 'When the message returns to the Inbox.' }),
   is_draft: z.boolean(),
   has_attachments: z.boolean(),
   labels: z.array(z.string()),
@@ -63,6 +64,19 @@ export const deliveryStateSchema = z
   })
   .openapi('DeliveryState');
 
+const unsubscribeSchema = z
+  .union([
+    z.object({ method: z.literal('one_click'), url: z.string() }),
+    z.object({ method: z.literal('mail'), email: z.string(), subject: z.string(), body: z.string() }),
+    z.object({ method: z.literal('web'), url: z.string() }),
+  ])
+  .openapi('Unsubscribe', {
+    description:
+      'How to leave the list of the message. POST …/unsubscribe does it by one_click and mail. A web page is opened by the user.',
+  });
+
+export const unsubscribeAnswerSchema = z.object({ method: z.enum(['one_click', 'mail']) }).openapi('UnsubscribeAnswer');
+
 export const messageSchema = z
   .object({
     ...summaryMembers,
@@ -70,6 +84,7 @@ export const messageSchema = z
     bcc: z.array(addressSchema).optional(),
     reply_to: z.array(addressSchema),
     importance: z.enum(IMPORTANCES),
+    unsubscribe: unsubscribeSchema.nullable(),
     body: z.string(),
     html: z.string().nullable(),
     headers: z.object({
@@ -85,8 +100,10 @@ export const messageSchema = z
   .openapi('Message');
 
 export const threadSchema = z
-  .object({ id: z.string(), data: z.array(messageSchema), next_cursor: z.string().nullable() })
+  .object({ id: z.string(), is_muted: z.boolean(), data: z.array(messageSchema), next_cursor: z.string().nullable() })
   .openapi('Thread');
+
+export const threadPatchSchema = z.strictObject({ is_muted: z.boolean() }).openapi('ThreadPatch');
 
 export const labelSchema = z
   .string()
@@ -101,6 +118,9 @@ export const messagePatchSchema = z
     is_flagged: z.boolean().optional(),
     is_answered: z.boolean().optional(),
     is_forwarded: z.boolean().optional(),
+    snoozed_until: z.iso.datetime({ offset: true }).nullable().optional().openapi({
+      description: 'Archives the message until this time, at most a year ahead. null, or a move, ends that.',
+    }),
     folder_id: z.string().max(100).optional(),
     labels: z.array(labelSchema).max(50).optional(),
   })

@@ -25,3 +25,5 @@ export function s3Failure(
 /** `InvalidArgument` with the elements that AWS adds to it. */
 export const invalidArgument = (name: string, value: string, message = 'Invalid Argument'): S3Failure =>
   s3Failure('InvalidArgument', message, { details: { ArgumentName: name, ArgumentValue: value } });
+
+export const isServerError = ({ code, status = S3_ERRORS[code][0] }: S3Failure): boolean => status >= 500;

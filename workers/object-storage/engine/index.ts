@@ -11,7 +11,7 @@
  */
 import { deriveSecret } from '../../identity/index.ts';
 import type { Clock } from '../../shared/clock.ts';
-import { isOutsideUrl } from '../../shared/outside-url.ts';
+import { isPublicUrl } from '../../shared/public-url.ts';
 import { settingsOf } from '../../shared/settings.ts';
 import {
   createBucket,
@@ -80,7 +80,7 @@ export function createEngineContext(
     ...findBindings(env),
     events: {
       queue: env.STORAGE_EVENTS ?? null,
-      mayCall: (url) => isOutsideUrl(url, settings.LOCAL === '1'),
+      mayCall: (url) => isPublicUrl(env, url),
       secretOf: (bucketId) => deriveSecret(`storage webhook ${bucketId}`, settings),
     },
     origin: options.origin ?? SERVICE,

@@ -8,7 +8,6 @@ import { currentInvocation, runInvocation } from '../../shared/invocation.ts';
 import { logError, logInfo } from '../../shared/log.ts';
 import { createEngineContext } from '../engine/index.ts';
 import type { EngineContext } from '../engine/model/context.ts';
-import { claimShard } from '../engine/store/claims.ts';
 import { forgetReceipts } from '../engine/store/delete-store.ts';
 import { hasDueEvents } from '../engine/store/event-store.ts';
 import { isClaimed } from '../engine/store/journal-store.ts';
@@ -22,7 +21,7 @@ import { finishMoves } from './move-slot.ts';
 import { walkOrphans } from './orphans.ts';
 import { emptyPackReport, isPackingDue, packVolume } from './pack.ts';
 import { emptyScrubReport, scrubOne, scrubStep } from './scrub.ts';
-import { isShardTrusted, openStorageCollector } from './shard-trust.ts';
+import { isShardReady } from './shard-trust.ts';
 import { snapshotStep } from './snapshot.ts';
 import { SnapshotRefused } from './snapshot-refused.ts';
 
@@ -63,14 +62,7 @@ const DAILY = '17 3 * * *';
 
 /** @returns whether there is more to do now. */
 export async function maintainShard(context: EngineContext, shard: number): Promise<boolean> {
-  if (!(await isClaimed(context, shard))) {
-    const claimed = await claimShard(context, shard);
-    if (!claimed.ok) {
-      await openStorageCollector(context).raiseAlarm(claimed.error.reason, { scanned: 0, found: 0 }, context.now());
-      return false;
-    }
-  }
-  if (!(await isShardTrusted(context, shard))) return false;
+  if (!(await isShardReady(context, shard))) return false;
   return (await withLease(context, shard, 'maintain', LEASE_MS, () => maintainClaimed(context, shard))) ?? false;
 }
 

@@ -4,7 +4,8 @@
  */
 import { type CollectorStore, createCollectorStore } from '../../collectors/store.ts';
 import type { EngineContext } from '../engine/model/context.ts';
-import { advanceEpoch } from '../engine/store/journal-store.ts';
+import { claimShard } from '../engine/store/claims.ts';
+import { advanceEpoch, isClaimed } from '../engine/store/journal-store.ts';
 import { findShardDoubt, findUnboundShard, takeOverLocations } from '../engine/store/shard-owner.ts';
 
 export const openStorageCollector = (context: EngineContext): CollectorStore =>
@@ -32,6 +33,18 @@ export async function isShardTrusted(context: EngineContext, shard: number): Pro
   if (doubt === null) return true;
   await openStorageCollector(context).raiseAlarm(doubt, { scanned: 0, found: 0 }, context.now());
   return false;
+}
+
+/** As `isShardTrusted`, after it has claimed a new database. */
+export async function isShardReady(context: EngineContext, shard: number): Promise<boolean> {
+  if (!(await isClaimed(context, shard))) {
+    const claimed = await claimShard(context, shard);
+    if (!claimed.ok) {
+      await openStorageCollector(context).raiseAlarm(claimed.error.reason, { scanned: 0, found: 0 }, context.now());
+      return false;
+    }
+  }
+  return isShardTrusted(context, shard);
 }
 
 /** @returns the reason why orphans and shared blobs must not be deleted, or null. */

@@ -6,7 +6,7 @@ import type { EngineContext } from '../engine/model/context.ts';
 import { collectBlobs, collectUploads, emptyCollectReport } from '../maintenance/collect.ts';
 import { walkOrphans } from '../maintenance/orphans.ts';
 import { emptyPackReport, isPackingDue, packVolume } from '../maintenance/pack.ts';
-import { isShardTrusted } from '../maintenance/shard-trust.ts';
+import { isShardReady } from '../maintenance/shard-trust.ts';
 import { body, contextOf, count, isWithin, json, maxSeconds, OPERATOR } from './route.ts';
 
 const collectSchema = z
@@ -67,7 +67,7 @@ async function runCollection(
   const packed = emptyPackReport();
   for (let shard = 0; shard < context.shards.length; shard++) {
     // The report of an untrusted shard stays empty. GET /v1/collectors says why.
-    if (!(await isShardTrusted(context, shard))) continue;
+    if (!(await isShardReady(context, shard))) continue;
     while (isInTime() && (await collectUploads(context, shard, report)));
     while (isInTime() && (await collectBlobs(context, shard, report)));
     while (isInTime() && (request.pack || (await isPackingDue(context, shard)))) {

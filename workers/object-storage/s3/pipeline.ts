@@ -2,55 +2,41 @@
  * Answers an S3 request: resolve it to a bucket and key, detect the action, authenticate the caller, authorise the action,
  * run it, and add the headers that every answer has.
  *
- * Round trips: operations on a version take credentials and bucket from a replica nearby, and one look-up of the version
- * proves them. Other operations, and refusals, load both from the primary in parallel; then the operation has one effect.
- * UploadPart loads its upload first, because the body may be 5 GB long.
+ * Round trips: credentials and bucket come from a replica nearby, if a call of a shard can prove them: the look-up of a
+ * version, a commit, or a listing. Other operations, and refusals, load both from the primary in parallel; then the
+ * operation has one effect. UploadPart loads its upload first, because the body may be 5 GB long.
  */
-import {
-  authenticateS3,
-  authenticateS3Form,
-  createS3Credentials,
-  type DatedS3Credentials,
-  findS3User,
-  findS3UsersByEmail,
-  recordUse,
-  republishRevocations,
-  type S3AuthFailure,
-  type S3Credentials,
-} from '../../identity/index.ts';
+import { republishRevocations } from '../../identity/index.ts';
 import { logError } from '../../shared/log.ts';
-import type { Source } from '../../shared/replica.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
 import { MisconfiguredError, settingsOf } from '../../shared/settings.ts';
-import { type S3Failure, s3Failure } from '../domain/failure.ts';
-import type { Origin } from '../engine/model/context.ts';
-import type { Bucket, Engine, PendingRead, StoredVersion, Unproven } from '../engine/model/contract.ts';
-import { mayAccess } from './access/authorise.ts';
+import { isServerError, type S3Failure, s3Failure } from '../domain/failure.ts';
+import type { Bucket, Engine, PendingRead, Proof, Unproven } from '../engine/model/contract.ts';
 import { isTakenDown } from './access/bucket-configuration.ts';
-import { admitCaller, admitToBucket } from './access/request-rate.ts';
+import { admitToBucket } from './access/request-rate.ts';
+import {
+  admit,
+  authenticate,
+  type Call,
+  credentialsIn,
+  isExpectedOwner,
+  mayRun,
+  onBucket,
+  versionOf,
+  type Wire,
+} from './admission.ts';
+import { isReadDocument } from './bodies/document-body.ts';
 import { addCommonHeaders, appCorsOf } from './common-headers.ts';
 import { parseVersionId } from './objects/object-version.ts';
 import { OPERATIONS } from './operations/index.ts';
 import { emptyAnswer, failureAnswer, internalFailure, misconfiguredFailure } from './protocol/answer.ts';
-import { detectAction, type S3Action } from './protocol/detect.ts';
+import { detectAction } from './protocol/detect.ts';
 import { toS3Error } from './protocol/engine-failures.ts';
 import { withDetails } from './protocol/failure-details.ts';
-import type { BucketContext, Caller, Operation, ServiceContext, Users, VersionContext } from './protocol/operation.ts';
+import type { BucketContext, Operation, ServiceContext, VersionContext } from './protocol/operation.ts';
 import { parseS3Request, type S3Request, withHoistedHeaders } from './protocol/request.ts';
 import { answerS3Control } from './protocol/s3-control.ts';
-
-export interface Wire {
-  readonly env: Env;
-  readonly engine: Engine;
-  /** Known to the engine. */
-  readonly origin: Origin;
-  readonly now: number;
-  readonly requestId: string;
-  /** Keeps the request alive for work after the answer. */
-  readonly waitUntil: (work: Promise<unknown>) => void;
-}
-
-const ANONYMOUS: Caller = { principal: null, via: 'anonymous', signature: null, payload: { kind: 'unsigned' } };
+import { findPublicAnswer, storePublicAnswer } from './public-cache.ts';
 
 /** Facts that the common headers and the error document need, as far as they are known. */
 interface Trace {
@@ -84,29 +70,40 @@ async function runRequest(httpRequest: Request, wire: Wire, trace: Trace): Promi
   if (sent.value.method === 'OPTIONS' && appCorsOf(httpRequest, wire.env) !== null) return ok(emptyAnswer(200));
   const control = answerS3Control(sent.value, wire.requestId);
   if (control !== null) return ok(control);
-  const outcome = await runResolved(sent.value, wire, trace);
+  const cached = await findPublicAnswer(wire.cache, sent.value, wire.now);
+  if (cached !== null) return ok(cached);
+  const outcome = await runResolved(sent.value, () => httpRequest.bodyUsed, wire, trace);
   return outcome.ok ? outcome : err(withDetails(outcome.error, sent.value));
 }
 
 /** @param sent the request as the client signed it. */
-async function runResolved(sent: S3Request, wire: Wire, trace: Trace): Promise<Result<Response, S3Failure>> {
+async function runResolved(
+  sent: S3Request,
+  isBodyUsed: () => boolean,
+  wire: Wire,
+  trace: Trace,
+): Promise<Result<Response, S3Failure>> {
   const request = withHoistedHeaders(sent);
   const action = detectAction(request);
   if (!action.ok) return action;
   const operation = OPERATIONS[action.value];
   const versionId = parseVersionId(request.query.get('versionId'));
   if (!versionId.ok && operation.needs === 'version') return versionId;
-  const credentialsIn = (source: Source) => createS3Credentials(wire.env, wire.now, source);
-  const call = { action: action.value, sent, request };
+  const call: Call = { action: action.value, sent, request, isBodyUsed, isAdmitted: false, isRefused: false };
   // Starts before anything is awaited, so that the version loads while the caller is authenticated.
   let pending: PendingRead | null = null;
   if (operation.needs === 'version' && versionId.ok) {
     pending = wire.engine.beginRead(request.bucket, request.key, { versionId: versionId.value });
-    const proven = await runProven(operation, call, credentialsIn('replica'), pending, wire, trace);
+    const proven = await runProven(operation, call, pending, wire, trace);
+    if (proven !== null) return proven;
+  }
+  if (operation.needs === 'bucket' && operation.isProven) {
+    const proven = await runOnCopies(operation, call, wire, trace);
     if (proven !== null) return proven;
   }
   const loading = operation.needs === 'service' ? null : wire.engine.getBucket(request.bucket);
-  const credentials = credentialsIn('primary');
+  if (call.isRefused) wire.waitUntil(repairGenerations(call, loading, wire));
+  const credentials = credentialsIn('primary', wire);
   const [caller, bucket] = await Promise.all([authenticate(call, credentials, wire), loading]);
   if (bucket?.ok) trace.bucket = bucket.value;
   if (!caller.ok) return caller;
@@ -116,14 +113,83 @@ async function runResolved(sent: S3Request, wire: Wire, trace: Trace): Promise<R
   if (bucket === null) throw new Error('an operation on a bucket started without one');
   if (!bucket.ok) return err(toS3Error(bucket.error));
   if (isTakenDown(bucket.value)) return err(s3Failure('UnavailableForLegalReasons'));
-  return runOnBucket(operation, service.value, bucket.value, { pending, env: wire.env });
+  return runOnBucket(operation, service.value, bucket.value, { pending, env: wire.env, isAdmitted: call.isAdmitted });
 }
 
-/** The S3 call: its action, and the request before and after headers were taken from the query. */
-interface Call {
-  readonly action: S3Action;
-  readonly sent: S3Request;
-  readonly request: S3Request;
+type BucketOperation = Extract<Operation, { needs: 'bucket' }>;
+
+/**
+ * Runs an operation on a bucket with caller and bucket from replicas of DIRECTORY. Its calls of a shard prove that both are
+ * current.
+ * @returns null without that proof: the primary decides.
+ */
+async function runOnCopies(
+  operation: BucketOperation,
+  call: Call,
+  wire: Wire,
+  trace: Trace,
+): Promise<Result<Response, S3Failure> | null> {
+  const { request } = call;
+  const credentials = credentialsIn('replica', wire);
+  const [caller, found] = await Promise.all([
+    authenticate(call, credentials, wire),
+    wire.engine.getBucket(request.bucket, 'replica'),
+  ]);
+  if (!caller.ok || !found.ok || isTakenDown(found.value)) return null;
+  const proof: Proof = { identityGeneration: credentials.generation, state: 'open' };
+  const bucket: Bucket = { ...found.value, proof };
+  if (!isExpectedOwner(request, bucket) || !mayRun(operation, request, caller.value, bucket, null, wire.now))
+    return null;
+  trace.bucket = found.value;
+  const service = await admit(caller.value, call, credentials, wire);
+  if (!service.ok) return service;
+  const admitted = await admitToBucket(wire.env, bucket.bucketId);
+  if (!admitted.ok) return admitted;
+  call.isAdmitted = true;
+  const context = onBucket(service.value, bucket);
+  const renew = () => authorizeAgain(operation, call, context, wire);
+  const outcome = await operation.run({ ...context, renew });
+  call.isRefused = proof.state === 'refused';
+  return isFinal(outcome, proof, call) ? outcome : null;
+}
+
+/** An unproven outcome is final only if it says nothing about the bucket, or if an upload cannot be read again. */
+function isFinal(outcome: Result<Response, S3Failure>, proof: Proof, { request, isBodyUsed }: Call): boolean {
+  if (proof.state === 'held' || (isBodyUsed() && !isReadDocument(request))) return true;
+  return proof.state === 'open' && !outcome.ok && isServerError(outcome.error);
+}
+
+/** A shard that refused may be ahead of DIRECTORY after a change that died, or have no generations after a rebuild. */
+async function repairGenerations(
+  { request }: Call,
+  loading: ReturnType<Engine['getBucket']> | null,
+  { engine, env }: Wire,
+): Promise<void> {
+  const bucket = await loading;
+  if (!bucket?.ok) return;
+  const pending = engine.beginRead(request.bucket, request.key);
+  const found = await pending.openProven(bucket.value, Number.POSITIVE_INFINITY);
+  if (!found.ok && found.error.kind === 'unproven' && !found.error.knowsIdentity) await republishRevocations(env);
+  // Levels the generation of the bucket.
+  await pending.open(bucket.value);
+}
+
+async function authorizeAgain(
+  operation: BucketOperation,
+  call: Call,
+  { bucket: _, ...context }: BucketContext,
+  wire: Wire,
+): Promise<Result<BucketContext, S3Failure>> {
+  const { request } = call;
+  const loading = wire.engine.getBucket(request.bucket);
+  wire.waitUntil(repairGenerations(call, loading, wire));
+  const [caller, bucket] = await Promise.all([authenticate(call, credentialsIn('primary', wire), wire), loading]);
+  if (!caller.ok) return caller;
+  if (!bucket.ok) return err(toS3Error(bucket.error));
+  if (isTakenDown(bucket.value)) return err(s3Failure('UnavailableForLegalReasons'));
+  if (!isExpectedOwner(request, bucket.value)) return err(s3Failure('AccessDenied'));
+  if (!mayRun(operation, request, caller.value, bucket.value, null, wire.now)) return err(s3Failure('AccessDenied'));
+  return ok(onBucket({ ...context, caller: caller.value }, bucket.value));
 }
 
 /**
@@ -134,11 +200,11 @@ interface Call {
 async function runProven(
   operation: Extract<Operation, { needs: 'version' }>,
   call: Call,
-  credentials: DatedS3Credentials,
   pending: PendingRead,
   wire: Wire,
   trace: Trace,
 ): Promise<Result<Response, S3Failure> | null> {
+  const credentials = credentialsIn('replica', wire);
   const [caller, bucket] = await Promise.all([
     authenticate(call, credentials, wire),
     wire.engine.getBucket(call.request.bucket, 'replica'),
@@ -157,82 +223,27 @@ async function runProven(
   if (version !== null && !isAllowed) return err(s3Failure('AccessDenied'));
   const service = await admit(caller.value, call, credentials, wire);
   if (!service.ok) return service;
-  return runOnVersion(operation, service.value, bucket.value, proven, { isAllowed, env: wire.env });
-}
-
-async function authenticate(
-  { action, sent }: Call,
-  credentials: S3Credentials,
-  { now }: Wire,
-): Promise<Result<Caller, S3Failure>> {
-  // A preflight has no credentials. A preflight of a presigned link carries a signature for another method.
-  const caller = action === 'PreflightObject' ? ok(ANONYMOUS) : await authenticateS3(sent, credentials, now);
-  return caller.ok ? caller : err(toAuthFailure(caller.error));
-}
-
-/** Records the use of the credential and applies the rates of the caller. */
-async function admit(
-  caller: Caller,
-  { sent, request }: Call,
-  credentials: S3Credentials,
-  { env, engine, origin, now, requestId, waitUntil }: Wire,
-): Promise<Result<ServiceContext, S3Failure>> {
-  origin.principalId = caller.principal?.userId ?? null;
-  recordUse(env, caller.principal, now, waitUntil);
-  const admitted = await admitCaller(env, caller, sent.headers);
-  if (!admitted.ok) return admitted;
-  return ok({
-    request,
-    caller,
-    engine,
-    users: createUsers(env),
-    now,
-    requestId,
-    async authenticateForm(fields) {
-      const result = await authenticateS3Form(fields, credentials, now);
-      if (!result.ok) return err(toAuthFailure(result.error));
-      origin.principalId = result.value.principal?.userId ?? null;
-      recordUse(env, result.value.principal, now, waitUntil);
-      return result;
-    },
-  });
-}
-
-function isExpectedOwner(request: S3Request, bucket: Bucket): boolean {
-  const expectedOwner = request.headers.get('x-amz-expected-bucket-owner');
-  return expectedOwner === null || expectedOwner === bucket.ownerId;
-}
-
-/** A missing version has no ACL to check. The operation reveals that it is missing only to callers who may list. */
-const versionOf = (found: VersionContext['found']): StoredVersion | null =>
-  found.ok && !found.value.isMarker ? found.value : null;
-
-function mayRun(
-  operation: Exclude<Operation, { needs: 'service' }>,
-  request: S3Request,
-  caller: Caller,
-  bucket: Bucket,
-  version: StoredVersion | null,
-  now: number,
-): boolean {
-  const permission = operation.permission(request);
-  if (permission === null) return true;
-  const { action, acl, on } = permission;
-  const key = on === 'object' ? request.key : null;
-  return mayAccess({ action, key, acl, bucket, caller, ...(version ? { version } : {}) }, request, now);
+  const outcome = await runOnVersion(operation, service.value, bucket.value, proven, { isAllowed, env: wire.env });
+  if (!outcome.ok || version === null) return outcome;
+  const { cache } = wire;
+  return ok(await storePublicAnswer(cache, call.sent, outcome.value, bucket.value, version.size, wire));
 }
 
 async function runOnBucket(
   operation: Exclude<Operation, { needs: 'service' }>,
   service: ServiceContext,
   bucket: Bucket,
-  { pending, env }: { readonly pending: PendingRead | null; readonly env: Env },
+  {
+    pending,
+    env,
+    isAdmitted,
+  }: { readonly pending: PendingRead | null; readonly env: Env; readonly isAdmitted: boolean },
 ): Promise<Result<Response, S3Failure>> {
   const { request, caller, now } = service;
   if (!isExpectedOwner(request, bucket)) return err(s3Failure('AccessDenied'));
   if (operation.needs === 'bucket') {
     if (!mayRun(operation, request, caller, bucket, null, now)) return err(s3Failure('AccessDenied'));
-    const admitted = await admitToBucket(env, bucket.bucketId);
+    const admitted = isAdmitted ? ok(null) : await admitToBucket(env, bucket.bucketId);
     return admitted.ok ? operation.run(onBucket(service, bucket)) : admitted;
   }
   if (pending === null) throw new Error('an operation on a version started without loading it');
@@ -242,12 +253,6 @@ async function runOnBucket(
   if (version !== null && !isAllowed) return err(s3Failure('AccessDenied'));
   return runOnVersion(operation, service, bucket, found, { isAllowed, env });
 }
-
-const onBucket = (service: ServiceContext, bucket: Bucket): BucketContext => ({
-  ...service,
-  bucket,
-  may: (need) => mayAccess(need, service.request, service.now),
-});
 
 async function runOnVersion(
   operation: Extract<Operation, { needs: 'version' }>,
@@ -260,16 +265,3 @@ async function runOnVersion(
   const admitted = isAllowed ? await admitToBucket(env, bucket.bucketId) : ok(null);
   return admitted.ok ? operation.run({ ...onBucket(service, bucket), found }) : admitted;
 }
-
-function toAuthFailure(failure: S3AuthFailure): S3Failure {
-  const { status, details } = failure;
-  return s3Failure(failure.code, failure.message, {
-    ...(status === undefined ? {} : { status }),
-    ...(details ? { details } : {}),
-  });
-}
-
-const createUsers = (env: Env): Users => ({
-  findById: (userId) => findS3User(env, userId),
-  findByEmail: (email) => findS3UsersByEmail(env, email),
-});

@@ -2,6 +2,18 @@
 import type { ProblemCodeTable } from './entry.ts';
 
 export const LEADERBOARD_CODES = {
+  unknown_board: { statuses: [404], meaning: 'The board does not exist.', action: 'Use a board of `/v1/boards`.' },
+  board_rules_fixed: {
+    statuses: [409],
+    meaning: 'Sort, operator and period of a board cannot change.',
+    action: 'Create another board, or delete this one first.',
+  },
+  board_being_deleted: {
+    statuses: [409],
+    meaning: 'The scores of a deleted board of this name are being erased.',
+    action: 'Retry in some minutes, or use another name.',
+  },
+  too_many_boards: { statuses: [409], meaning: 'There are as many boards as possible.', action: 'Delete a board.' },
   unknown_player: {
     statuses: [404],
     meaning: 'The player has no score in this season.',

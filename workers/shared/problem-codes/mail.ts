@@ -112,6 +112,16 @@ export const MAIL_CODES = {
     meaning: 'An imported file has bytes, but no message.',
     action: 'Send an mbox file, not an archive of one, or a single message as `message/rfc822`.',
   },
+  unsubscribe_unavailable: {
+    statuses: [409],
+    meaning: 'The message names no list, or only a page or an address that the service may not use.',
+    action: 'Look at `unsubscribe` of the message: its page is opened by the user. Else block the sender.',
+  },
+  unsubscribe_failed: {
+    statuses: [502],
+    meaning: 'The server of the list did not accept the request.',
+    action: 'Retry later, or block the sender.',
+  },
   unsupported_type: {
     statuses: [415],
     meaning: 'An import is neither `application/mbox` nor `message/rfc822`.',

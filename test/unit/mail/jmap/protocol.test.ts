@@ -3,6 +3,7 @@ import { applyPatch } from '../../../../workers/mail/jmap/domain/patch.ts';
 import { takeWindow } from '../../../../workers/mail/jmap/domain/query-window.ts';
 import { resolveReferences } from '../../../../workers/mail/jmap/domain/result-references.ts';
 import { parseRequest } from '../../../../workers/mail/jmap/protocol/request.ts';
+import { RunningRequests } from '../../../../workers/mail/jmap/protocol/running-requests.ts';
 
 const CORE = 'urn:ietf:params:jmap:core';
 const parse = (body: unknown, type = 'application/json') =>
@@ -109,4 +110,18 @@ describe('a patch', () => {
     expect(applyPatch(object, { 'list/0': 1 })).toBeNull();
     expect(applyPatch(object, { keywords: {}, 'keywords/x': null })).toBeNull();
   });
+});
+
+it('as many requests of a user run at once as may, and one that never ends is forgotten', () => {
+  const running = new RunningRequests(2);
+  const first = running.begin('ann', 0);
+  expect(running.begin('ann', 0)).not.toBeNull();
+  expect(running.begin('ann', 1)).toBeNull();
+  expect(running.begin('bob', 1)).not.toBeNull();
+  first?.();
+  first?.();
+  expect(running.begin('ann', 1)).not.toBeNull();
+  expect(running.begin('ann', 119_999)).toBeNull();
+  expect(running.begin('ann', 120_000)).not.toBeNull();
+  expect(running.begin('ann', 120_000)).toBeNull();
 });

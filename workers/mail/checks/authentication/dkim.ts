@@ -61,7 +61,14 @@ async function verifyField(
   const { domain, selector, algorithm } = tags.value;
   const checked = await checkSignature(field, tags.value, message, keys, now);
   const verdict = checked.ok ? { result: 'pass' as const, reason: checked.value } : checked.error;
-  return { ...verdict, domain, selector, algorithm, aligned: false };
+  const isCovered = ['list-unsubscribe', 'list-unsubscribe-post'].every((name) => coversAll(message, tags.value, name));
+  return { ...verdict, domain, selector, algorithm, aligned: false, ...(isCovered ? { unsubscribe: true } : {}) };
+}
+
+/** True if the message has fields of this name, and each of them is signed. */
+function coversAll({ headers }: SignedMessage, { names }: SignatureTags, wanted: string): boolean {
+  const present = headers.filter((field) => field.name === wanted).length;
+  return present > 0 && names.filter((name) => name === wanted).length >= present;
 }
 
 /** @returns a note on a valid signature, or the failure. */

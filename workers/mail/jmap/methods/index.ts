@@ -31,6 +31,7 @@ import { pushSubscriptionSet } from './push-subscription-set.ts';
 import { quotaChanges } from './quota-changes.ts';
 import { quotaGet } from './quota-get.ts';
 import { quotaQuery } from './quota-query.ts';
+import { quotaQueryChanges } from './quota-query-changes.ts';
 import { searchSnippetGet } from './search-snippet-get.ts';
 import { threadChanges } from './thread-changes.ts';
 import { threadGet } from './thread-get.ts';
@@ -74,4 +75,5 @@ export const methods: Readonly<Record<string, Method>> = {
   'Quota/get': quotaGet,
   'Quota/changes': quotaChanges,
   'Quota/query': quotaQuery,
+  'Quota/queryChanges': quotaQueryChanges,
 };

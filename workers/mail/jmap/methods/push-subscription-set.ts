@@ -1,9 +1,8 @@
 /** `PushSubscription/set` (RFC 8620 §7.2.2). */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { z } from '@hono/zod-openapi';
-import { isOutsideUrl } from '../../../shared/outside-url.ts';
+import { isPublicUrl } from '../../../shared/public-url.ts';
 import { err, ok, type Result } from '../../../shared/result.ts';
-import { settingsOf } from '../../../shared/settings.ts';
 import { areKeys } from '../../push/web-push.ts';
 import { toUtcDate } from '../objects/email.ts';
 import { setArguments, utcDateSchema } from '../protocol/arguments.ts';
@@ -56,12 +55,12 @@ async function create(call: Call, object: Arguments): Promise<Result<Arguments, 
   const parsed = newSchema.safeParse(object);
   if (!parsed.success) return err(toInvalid(parsed.error));
   const { deviceClientId, url, keys = null, types = null, expires } = parsed.data;
-  if (!isOutsideUrl(url, settingsOf(call.env).LOCAL === '1'))
+  if (!isPublicUrl(call.env, url))
     return err(invalidProperties(['url'], 'An https address of a public host is needed.'));
   const expiresAt = limitAge(call, expires);
   const id = randomUUID();
   const code = randomBytes(24).toString('base64url');
-  const subscription = { id, deviceClientId, url, keys, types, expiresAt, code };
+  const subscription = { id, deviceClientId, url, keys, types, expiresAt, code, isVerified: false };
   const made = await call.ask((mailbox) => mailbox.insertPushSubscription(call.user.credentialId, subscription));
   if (!made.ok) return err({ type: made.error.code === 'too_many' ? 'overQuota' : 'serverFail' });
   return ok({ id, ...(keys === null ? { keys } : {}), expires: toUtcDate(expiresAt) });

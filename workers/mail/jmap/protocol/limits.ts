@@ -6,9 +6,9 @@ export const REQUEST_BYTES_MAX = 8 * 1024 * 1024;
 export const CALLS_PER_REQUEST_MAX = 32;
 export const OBJECTS_PER_GET_MAX = 500;
 export const OBJECTS_PER_SET_MAX = 500;
-/** Advice to clients. Requests are counted per user and 10 seconds (`REQUESTS_PER_USER`), not while they run. */
-export const CONCURRENT_REQUESTS = 6;
-export const CONCURRENT_UPLOADS = 4;
+/** Of a user in one isolate: see `running-requests.ts`. */
+export const CONCURRENT_REQUESTS = 10;
+export const CONCURRENT_UPLOADS = 8;
 /** Ids of one answer to a query. */
 export const QUERY_LIMIT_MAX = 1_000;
 export const CHANGES_LIMIT_MAX = 1_000;

@@ -59,6 +59,13 @@ export function parseRequest(contentType: string, bytes: Uint8Array): Result<Jma
   return ok({ using, methodCalls, createdIds: createdIds ?? null });
 }
 
+export const tooManyAtOnce = (limit: 'maxConcurrentRequests' | 'maxConcurrentUpload'): RequestError => ({
+  type: 'limit',
+  status: 400,
+  limit,
+  detail: 'Too many requests of this user run at once. Wait for one of them.',
+});
+
 function parseJson(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes));

@@ -1,6 +1,7 @@
 /** Uploading and downloading (RFC 8620 §6.1, §6.2). */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { requireMailClient } from '../../../identity/index.ts';
+import { createClock } from '../../../shared/clock.ts';
 import {
   type JsonApiEnv,
   jsonContent,
@@ -14,13 +15,15 @@ import { NOT_FOUND } from '../../schemas/errors.ts';
 import { toUploadBlobId } from '../domain/blob-id.ts';
 import { openBlob } from '../objects/blobs.ts';
 import { storeUpload, toMediaType } from '../objects/uploads.ts';
-import { UPLOAD_BYTES_MAX } from '../protocol/limits.ts';
-import { toRequestErrorResponse } from '../protocol/request.ts';
+import { CONCURRENT_UPLOADS, UPLOAD_BYTES_MAX } from '../protocol/limits.ts';
+import { tooManyAtOnce, toRequestErrorResponse } from '../protocol/request.ts';
+import { RunningRequests } from '../protocol/running-requests.ts';
 import { JMAP_ROUTE } from './jmap-route.ts';
 
 const uploadAnswerSchema = z
   .object({ accountId: z.string(), blobId: z.string(), type: z.string(), size: z.int() })
   .openapi('JmapUpload');
+const running = new RunningRequests(CONCURRENT_UPLOADS);
 /** The URL contains the whole identity of the bytes, which never change. */
 const CACHE_CONTROL = 'private, immutable, max-age=31536000';
 
@@ -49,9 +52,11 @@ export function addBlobRoutes(api: OpenAPIHono<JsonApiEnv>): void {
         const detail = `An upload has at most ${UPLOAD_BYTES_MAX} bytes.`;
         return unchecked(toRequestErrorResponse({ type: 'limit', status: 413, limit: 'maxSizeUpload', detail }));
       }
+      const end = running.begin(caller.value.userId, createClock(c.env)());
+      if (!end) return unchecked(toRequestErrorResponse(tooManyAtOnce('maxConcurrentUpload')));
       const contentType = toMediaType(c.req.header('content-type') ?? '');
       const source = (c.req.raw.body ?? new Blob([]).stream()) as ReadableStream<Uint8Array>;
-      const stored = await storeUpload(c.env, caller.value.userId, { contentType, sizeBytes, source });
+      const stored = await storeUpload(c.env, caller.value.userId, { contentType, sizeBytes, source }).finally(end);
       if (!stored.ok) return sendProblem(c, stored.error);
       const blobId = toUploadBlobId(stored.value.attachmentId);
       return c.json({ accountId: caller.value.userId, blobId, type: contentType, size: sizeBytes }, 201);

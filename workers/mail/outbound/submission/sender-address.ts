@@ -1,6 +1,7 @@
-/** Senders that a user may use: the user's own addresses, with or without a `+tag`. */
+/** Senders that a user may use: the user's own addresses, with or without a `+tag`, and those that their wildcards match. */
 import { type Problem, problem } from '../../../shared/problem.ts';
 import { err, ok, type Result } from '../../../shared/result.ts';
+import { listWildcards } from '../../domain/email-address.ts';
 import { parseMailPath, withoutTag } from '../../domain/mail-path.ts';
 import { createAccountStore } from '../../store/account-store.ts';
 import { findRecipients } from '../../store/recipient-store.ts';
@@ -31,9 +32,12 @@ export async function decideFrom(
   }
   // The user chooses the tag, so the address must match the same grammar as any other.
   const path = parseMailPath(from.email.toLowerCase());
-  const emails = path ? [path.email, withoutTag(path)].filter((email) => email !== null) : [];
-  const own = (await findRecipients(env.DIRECTORY, emails)).find((row) => row.userId === sender.userId);
-  if (path && own) return ok({ name: from.name ?? sender.name, email: path.email, accountType: own.accountType });
+  const emails = path ? [path.email, withoutTag(path), ...listWildcards(path)].filter((email) => email !== null) : [];
+  const found = await findRecipients(env.DIRECTORY, emails);
+  // The first match receives mail to the address: a wildcard of the user does not cover the address of another one.
+  const [own] = emails.flatMap((email) => found.find((row) => row.email === email) ?? []);
+  if (path && own?.userId === sender.userId)
+    return ok({ name: from.name ?? sender.name, email: path.email, accountType: own.accountType });
   const errors = [{ path: 'from.email', message: 'Use one of your own addresses.' }];
   return err(problem(400, 'foreign_sender', 'From is not one of your addresses.', { errors }));
 }

@@ -13,6 +13,7 @@ import { nameAfter, nameAfterPrefix } from '../../domain/name-order.ts';
 import { SLOT_COUNT, shardsOf } from '../../domain/slots.ts';
 import { type EngineContext, PLACEMENTS_MAX, pause } from '../model/context.ts';
 import type { Bucket, CommonError, CreateBucketError, DeleteBucketError, Engine } from '../model/contract.ts';
+import { refuseUnproven } from '../model/proof.ts';
 import {
   advanceSealEpoch,
   type BucketChange,
@@ -56,11 +57,13 @@ export async function getBucketRecord(
   return ok(found.value);
 }
 
-/** Reloads a bucket from DIRECTORY. A new bucket with the same name is another bucket. */
+/** Reloads a proven bucket from DIRECTORY. A new bucket with the same name is another bucket. */
 export async function refreshBucket(
   context: EngineContext,
   bucket: Bucket,
 ): Promise<Result<BucketRecord, CommonError>> {
+  const refused = refuseUnproven(bucket);
+  if (refused) return refused;
   const found = await getBucketRecord(context, bucket.name);
   if (found.ok && found.value.bucketId !== bucket.bucketId) return err(NO_SUCH_BUCKET);
   return found;

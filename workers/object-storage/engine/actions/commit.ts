@@ -11,15 +11,16 @@ import { slotOf } from '../../domain/slots.ts';
 import { epochMsOf } from '../../domain/version-order.ts';
 import { allLocations, type EngineContext, pause } from '../model/context.ts';
 import type {
-  AuthorizationProof,
   Bucket,
   CommonError,
   Condition,
   ConditionError,
+  PutRequest,
   VersionAttributes,
   VersionFacts,
   Versioning,
 } from '../model/contract.ts';
+import { holdProof, proofGuardOf, refuseUnproven } from '../model/proof.ts';
 import { NO_LOCK } from '../model/versions.ts';
 import type { BucketRecord } from '../store/bucket-store.ts';
 import { introduceBucket } from '../store/claims.ts';
@@ -43,6 +44,17 @@ export type CommitError<E = never> =
   | { readonly kind: 'source_gone' }
   | { readonly kind: 'lost'; readonly reason: GuardReason };
 
+/** Reasons that concern the bucket. A guard has them before all others, so others prove that the bucket is current. */
+const OF_BUCKET: ReadonlySet<GuardReason> = new Set([
+  'no_bucket',
+  'bucket_sealed',
+  'slot_sealed',
+  'slot_moved',
+  'versioning_changed',
+  'stale_configuration',
+  'stale_identity',
+]);
+
 type Step = { readonly kind: 'again'; readonly bucket: Bucket } | { readonly kind: 'end'; readonly error: CommonError };
 
 /** After a guard refused, updates the shard's state of the bucket or waits for it to change. */
@@ -61,6 +73,9 @@ export class BucketWaiter {
 
   /** @returns null when the reason does not concern the bucket. */
   async settle(bucket: Bucket, shard: number, reason: GuardReason): Promise<Step | null> {
+    if (!OF_BUCKET.has(reason)) holdProof(bucket);
+    const refused = refuseUnproven(bucket);
+    if (refused) return { kind: 'end', error: refused.error };
     switch (reason) {
       case 'no_bucket':
       case 'versioning_changed':
@@ -125,7 +140,7 @@ export interface CommitOrder<E> {
   /** First version id to try, if the blobs already carry it. */
   readonly versionId?: string;
   readonly condition?: Condition | undefined;
-  readonly proof?: AuthorizationProof<E> | undefined;
+  readonly renew?: PutRequest<E>['renew'];
   readonly furtherGuards?: CommitRequest['furtherGuards'];
 }
 
@@ -155,11 +170,12 @@ export async function commitVersion<E = never>(
       allLocations: allLocations(context),
       nowMs: context.now(),
       event,
-      proof: order.proof ?? null,
+      proof: proofGuardOf(bucket),
       ...(order.furtherGuards ? { furtherGuards: order.furtherGuards } : {}),
     };
     const answer = await runBatch(context, database, commitStatements(database, request));
     if (answer.ok) {
+      holdProof(bucket);
       if (event !== null) hintEvents(context, shard);
       return ok(facts);
     }
@@ -169,7 +185,10 @@ export async function commitVersion<E = never>(
       await pause(20 * 3 ** unknowns);
       continue;
     }
-    if (failure.reason === 'already_committed') return ok(facts);
+    if (failure.reason === 'already_committed') {
+      holdProof(bucket);
+      return ok(facts);
+    }
     if (failure.reason === 'order_lost') {
       // It may have been committed and then replaced or deleted. A repeat would undo that.
       if (unknowns > 0) return err({ kind: 'unavailable', reason: 'the outcome is not known' });
@@ -178,18 +197,17 @@ export async function commitVersion<E = never>(
       versionId = context.memory.mint.mint(context.now(), newest.value);
       continue;
     }
-    if (order.proof && (failure.reason === 'stale_configuration' || failure.reason === 'stale_identity')) {
-      const renewed = await order.proof.renew();
-      if (!renewed.ok) return err({ kind: 'refused', error: renewed.error });
-      // Event notifications depend on the configuration.
-      const fresh = await refreshBucket(context, bucket);
-      if (!fresh.ok) return fresh;
-      bucket = fresh.value;
-      order = { ...order, facts: { ...order.facts, ...toAttributeFacts(renewed.value) }, proof: undefined };
-      continue;
-    }
     const step = await waiter.settle(bucket, shard, failure.reason);
     if (step === null) return err(toCommitError(failure.reason));
+    if (step.kind === 'end' && bucket.proof?.state === 'refused' && order.renew) {
+      const renewed = await order.renew();
+      if (!renewed.ok) return err({ kind: 'refused', error: renewed.error });
+      bucket.proof.state = 'held';
+      order = { ...order, facts: { ...order.facts, ...toAttributeFacts(renewed.value) } };
+      // Blobs that are stored already keep the description of an earlier bucket of this name.
+      bucket = renewed.value.bucket;
+      continue;
+    }
     if (step.kind === 'end') return err(step.error);
     bucket = step.bucket;
   }

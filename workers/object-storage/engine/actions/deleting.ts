@@ -12,6 +12,7 @@ import { slotOf } from '../../domain/slots.ts';
 import { fromVersionOrder, isTimeuuid } from '../../domain/version-order.ts';
 import { databaseOf, type EngineContext, pause } from '../model/context.ts';
 import type { Bucket, DeleteError, DeleteItem, DeleteOutcome } from '../model/contract.ts';
+import { holdProof, proofGuardOf, refuseUnproven } from '../model/proof.ts';
 import { runBatch } from '../store/database.ts';
 import {
   type Deletion,
@@ -57,6 +58,8 @@ export async function deleteObjects(
   }
   // Sequential: a name that is listed twice without a version is deleted twice, in the order of the list.
   for (const indexes of groups.values()) {
+    const refused = bucket.proof?.state === 'refused' ? refuseUnproven(bucket) : null;
+    if (refused) return items.map(() => refused);
     const answers = await deleteTogether(
       context,
       bucket,
@@ -91,11 +94,15 @@ async function deleteTogether(
       receiptId,
       versioning: isByName ? bucket.versioning : null,
       deletions,
+      proof: proofGuardOf(bucket),
       condition: items.length === 1 ? items[0]?.condition : undefined,
       nowMs: context.now(),
     };
     const answer = await runBatch(context, database, deleteStatements(database, batch));
-    if (answer.ok && deletions.some(({ event }) => event)) hintEvents(context, shard);
+    if (answer.ok) {
+      holdProof(bucket);
+      if (deletions.some(({ event }) => event)) hintEvents(context, shard);
+    }
     if (answer.ok) return toOutcomes(items, deletions, toRemoved(answer.value));
     const failure = answer.error;
     if (failure.kind === 'unknown' && ++unknowns <= UNKNOWN_MAX) {
@@ -106,9 +113,11 @@ async function deleteTogether(
       const removed = await findReceipt(context, database, receiptId);
       if (!removed.ok) return all(removed.error);
       if (removed.value === null) return all({ kind: 'unavailable', reason: failure.reason });
+      holdProof(bucket);
       return toOutcomes(items, deletions, removed.value);
     }
     const { reason } = failure;
+    if (reason === 'precondition_failed' || reason === 'no_such_key' || reason === 'object_locked') holdProof(bucket);
     const isOfItem = reason === 'precondition_failed' && items.some(({ due }) => due);
     if (reason === 'object_locked' || isOfItem) {
       const refused = await findRefused(context, database, batch, reason);

@@ -14,22 +14,14 @@ import type {
   ListVersionsRequest,
   UploadFacts,
 } from '../model/contract.ts';
+import { holdProof, isCurrent, refuseUnproven } from '../model/proof.ts';
 import { introduceBucket } from '../store/claims.ts';
 import type { Row } from '../store/database.ts';
-import { selectObjects, selectUploads, selectVersions } from '../store/listing-store.ts';
+import { type ShardPage, selectObjects, selectUploads, selectVersions } from '../store/listing-store.ts';
 import { toUploadFacts, UPLOAD_COLUMNS } from '../store/upload-query-store.ts';
 import { toVersionFacts } from '../store/version-sql.ts';
 import { findNullOrder } from '../store/version-store.ts';
 import { refreshBucket } from './buckets.ts';
-
-/**
- * A page of one shard. `slots` is the shard's state of the bucket's slots; null when the shard does not know the
- * bucket, or when it is the only shard.
- */
-export interface ShardPage {
-  readonly rows: readonly Row[];
-  readonly slots: string | null;
-}
 
 /** @param only 256 characters, `o` for each slot to include; null: all slots. */
 type Ask = (shard: number, only: string | null) => Promise<Result<ShardPage, CommonError>>;
@@ -50,23 +42,32 @@ async function mergePages(context: EngineContext, firstBucket: Bucket, ask: Ask)
       if (!page.ok) return page;
       found.push(page.value);
     }
+    const areHere = found.every(({ slots }, i) => slots !== null && holdsItsOwn(slots, map, shards[i] ?? 0, 'os'));
+    if (found.every((page, i) => isProven(bucket, page, shards[i] ?? 0))) holdProof(bucket);
+    const refused = refuseUnproven(bucket);
+    if (refused) return refused;
     // A shard that does not know the bucket may be a new database in place of a lost one.
     for (const [i, page] of found.entries()) {
-      if (page.slots !== null || page.rows.length > 0) continue;
+      if (page.slots !== null) continue;
       const fresh = await refreshBucket(context, bucket);
       if (!fresh.ok) return fresh;
       const known = await introduceBucket(context, shards[i] ?? 0, fresh.value);
       if (!known.ok) return known;
     }
-    if (found.every(({ slots }, i) => slots === null || holdsItsOwn(slots, map, shards[i] ?? 0))) {
-      return ok(mergeRows(found));
-    }
+    if (areHere) return ok(mergeRows(found));
     if (attempt > 0) await pause(20 * 2 ** attempt);
     const fresh = await refreshBucket(context, bucket);
     if (!fresh.ok) return fresh;
     bucket = fresh.value;
   }
   return err({ kind: 'unavailable', reason: 'a slot is being moved' });
+}
+
+/** The map may have been switched away from a sealed slot, and a copy of the bucket may have the old map. */
+function isProven(bucket: Bucket, { slots, generations }: ShardPage, shard: number): boolean {
+  if (bucket.proof === undefined || slots === null || generations === null) return false;
+  const isOpen = holdsItsOwn(slots, bucket.placement.shards, shard, 'o');
+  return isOpen && isCurrent(generations, bucket, bucket.proof.identityGeneration);
 }
 
 /** Rows of slots that belong to another shard are rare. Only a page that has some is requested again without them. */
@@ -76,8 +77,9 @@ async function askOwned(ask: Ask, map: Uint8Array, shard: number): ReturnType<As
   return await ask(shard, initialSlotStates(map, shard));
 }
 
-const holdsItsOwn = (slots: string, map: Uint8Array, shard: number): boolean =>
-  map.every((holder, slot) => holder !== shard || slots[slot] === 'o' || slots[slot] === 's');
+/** Whether the shard has the slots that the map says, each in one of the states. */
+const holdsItsOwn = (slots: string, map: Uint8Array, shard: number, states: string): boolean =>
+  map.every((holder, slot) => holder !== shard || states.includes(slots[slot] ?? ' '));
 
 function mergeRows(pages: readonly ShardPage[]): Row[] {
   const keyOf = (row: Row) => String(row.common_prefix ?? row.name);

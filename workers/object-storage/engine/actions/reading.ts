@@ -18,6 +18,7 @@ import type {
   Unavailable,
   VersionChoice,
 } from '../model/contract.ts';
+import { isCurrent } from '../model/proof.ts';
 import { introduceBucket } from '../store/claims.ts';
 import {
   FIRST_EXTENTS,
@@ -66,7 +67,8 @@ export function beginRead(
       const found = await beginIn(bucket);
       if (!found.ok) return found;
       const { slotState, version } = found.value;
-      const isHere = slotState === 'o' || slotState === 's';
+      // The map may have been switched away from a sealed slot, and a copy of the bucket may have the old map.
+      const isHere = slotState === 'o';
       if (!isHere || !isCurrent(found.value, bucket, identityGeneration)) {
         return err({ kind: 'unproven', knowsIdentity: !isHere || found.value.identityGeneration !== null });
       }
@@ -74,14 +76,6 @@ export function beginRead(
       return err({ kind: choice.versionId === undefined ? 'no_such_key' : 'no_such_version' });
     },
   };
-}
-
-/** Whether no acknowledged change of the bucket or revocation is missing in the copies that were read. */
-function isCurrent(found: FoundVersion, bucket: Bucket, identityGeneration: number | null): boolean {
-  const { generation, isSealed } = found;
-  if (isSealed || generation === null || generation > bucket.generation) return false;
-  if (identityGeneration === null) return true;
-  return found.identityGeneration !== null && found.identityGeneration <= identityGeneration;
 }
 
 export async function getVersion(

@@ -7,6 +7,7 @@ import { err, ok, type Result } from '../../../shared/result.ts';
 import { slotOf } from '../../domain/slots.ts';
 import { databaseOf, type EngineContext, pause } from '../model/context.ts';
 import type { Bucket, CommonError, CreateUploadRequest, Engine, UploadError, UploadFacts } from '../model/contract.ts';
+import { holdProof, isCurrent, proofGuardOf, refuseUnproven } from '../model/proof.ts';
 import { NO_LOCK } from '../model/versions.ts';
 import { type DatabaseFailure, runBatch, toHex } from '../store/database.ts';
 import type { GuardReason } from '../store/schema.ts';
@@ -33,6 +34,7 @@ export async function runGuarded(
     const shard = shardOf(bucket, name);
     const database = databaseOf(context, shard);
     const answer = await runBatch(context, database, make(database, bucket));
+    if (answer.ok) holdProof(bucket);
     if (answer.ok) return ok(null);
     const failure: DatabaseFailure = answer.error;
     if (failure.kind === 'unknown') {
@@ -68,7 +70,13 @@ export async function createUpload(
   };
   const slot = slotOf(request.name);
   const done = await runGuarded(context, request.bucket, request.name, (database, bucket) =>
-    insertUploadStatements(database, bucket.bucketId, slot, upload, initiatedAt + context.limits.abandonedUploadMs),
+    insertUploadStatements(database, {
+      bucketId: bucket.bucketId,
+      proof: proofGuardOf(bucket),
+      slot,
+      upload,
+      dueAt: initiatedAt + context.limits.abandonedUploadMs,
+    }),
   );
   if (done.ok) return ok(upload);
   return err(done.error.kind === 'guard' ? { kind: 'unavailable', reason: done.error.reason } : done.error);
@@ -80,10 +88,15 @@ export async function findUpload(
   name: string,
   uploadId: string,
 ): Promise<Result<UploadRow, UploadError>> {
-  const key = { bucketId: bucket.bucketId, name, uploadId };
+  const key = { bucketId: bucket.bucketId, slot: slotOf(name), name, uploadId };
   const found = await selectUpload(context, shardOf(bucket, name), key);
   if (!found.ok) return found;
-  return found.value === null ? err(NO_SUCH_UPLOAD) : ok(found.value);
+  if (found.value === null) return err(NO_SUCH_UPLOAD);
+  if (bucket.proof?.state === 'open') {
+    const { isOpen, generations } = found.value;
+    if (isOpen && isCurrent(generations, bucket, bucket.proof.identityGeneration)) holdProof(bucket);
+  }
+  return refuseUnproven(bucket) ?? ok(found.value);
 }
 
 export async function getUpload(
@@ -105,7 +118,14 @@ export async function abortUpload(
 ): Promise<Result<null, UploadError>> {
   const slot = slotOf(name);
   const done = await runGuarded(context, bucket, name, (database, holder) =>
-    abortStatements(database, { bucketId: holder.bucketId, name, slot, uploadId, nowMs: context.now() }),
+    abortStatements(database, {
+      bucketId: holder.bucketId,
+      proof: proofGuardOf(holder),
+      name,
+      slot,
+      uploadId,
+      nowMs: context.now(),
+    }),
   );
   if (done.ok) return ok(null);
   return err(done.error.kind === 'guard' ? NO_SUCH_UPLOAD : done.error);

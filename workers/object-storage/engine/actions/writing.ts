@@ -94,7 +94,7 @@ export async function putObject<E>(
     data: toCommitData(written.value),
     event: request.event ?? 'ObjectCreated:Put',
     condition: request.condition,
-    proof: request.proof,
+    ...(request.renew ? { renew: request.renew } : {}),
   });
   if (committed.ok) return committed;
   // If the outcome is unknown, the blobs stay. The orphan walk decides once the database answers again.

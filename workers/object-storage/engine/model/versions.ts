@@ -21,6 +21,15 @@ export interface Bucket {
   readonly placement: Placement;
   /** Counts the changes of the bucket. A shard that has a higher one proves that this copy is out of date. */
   readonly generation: number;
+  /** Of a bucket from a replica that is not proven yet. Absent: DIRECTORY's primary authorised the request. */
+  readonly proof?: Proof;
+}
+
+/** Whether the copies of DIRECTORY that authorised a request are current. The first call of a shard that passes settles it. */
+export interface Proof {
+  /** Of the copy that had the credential; null: no credential. */
+  readonly identityGeneration: number | null;
+  state: 'open' | 'held' | 'refused';
 }
 
 export interface Placement {
@@ -46,10 +55,11 @@ export interface ObjectLock {
   readonly mode: 'GOVERNANCE' | 'COMPLIANCE' | null;
   readonly retainUntilMs: number | null;
   /** Legal hold. */
-  readonly isHeld: boolean;
+  /** Null: never set. */
+  readonly isHeld: boolean | null;
 }
 
-export const NO_LOCK: ObjectLock = { mode: null, retainUntilMs: null, isHeld: false };
+export const NO_LOCK: ObjectLock = { mode: null, retainUntilMs: null, isHeld: null };
 
 export interface VersionFacts {
   readonly name: string;
@@ -150,18 +160,6 @@ export interface VersionAttributes {
   readonly lock?: ObjectLock;
 }
 
-/**
- * States which copies of DIRECTORY a write was authorised with. Its commit fails if the shard knows of a later change of the
- * bucket or a later revocation, so a write needs no look-up in DIRECTORY's primary.
- */
-export interface AuthorizationProof<E> {
-  readonly generation: number;
-  /** Null if no credential was needed. */
-  readonly identityGeneration: number | null;
-  /** Authorises the write again with DIRECTORY's primary. The engine calls it at most once. */
-  renew(): Promise<Result<VersionAttributes, E>>;
-}
-
 export interface PutRequest<E> extends VersionAttributes {
   readonly bucket: Bucket;
   readonly name: string;
@@ -169,10 +167,13 @@ export interface PutRequest<E> extends VersionAttributes {
   /** Bytes of the decoded body; null if unknown. */
   readonly size: number | null;
   readonly condition?: Condition;
-  /** Absent if DIRECTORY's primary authorised the write. */
-  readonly proof?: AuthorizationProof<E>;
   /** How the object is created, for event notifications. Default: `ObjectCreated:Put`. */
   readonly event?: 'ObjectCreated:Post' | 'ObjectCreated:Copy';
+  /**
+   * Authorises the write again with DIRECTORY's primary, because the body cannot be sent again. Called at most once, if the
+   * bucket's proof was refused.
+   */
+  readonly renew?: () => Promise<Result<VersionAttributes & { readonly bucket: Bucket }, E>>;
   /** Further checksums to compute while the body streams. */
   readonly checksums?: readonly ChecksumAlgorithm[];
   /**

@@ -8,13 +8,14 @@
 
 import { orderBoundsOfSecond, toVersionOrder } from '../../domain/version-order.ts';
 import type { WrittenBlob } from '../blobs/write-body.ts';
-import type { AuthorizationProof, Condition, StoredVersion, VersionFacts, Versioning } from '../model/contract.ts';
+import type { Condition, StoredVersion, VersionFacts, Versioning } from '../model/contract.ts';
+import type { ProofGuard } from '../model/proof.ts';
 import { IS_BEING_REBUILT, toHex } from './database.ts';
 import { insertEventsSql, type NewEvent } from './event-store.ts';
 import { removedSql } from './journal-store.ts';
 import { addToQuotas, isObjectSql, partBytesSql, REFUSE_OVER_QUOTA } from './quota-store.ts';
 import { NEXT_ID } from './version-ids.ts';
-import { isCurrent } from './version-sql.ts';
+import { isCurrent, toLegalHold } from './version-sql.ts';
 
 /** Source of the new version's data. */
 export type CommitData =
@@ -39,7 +40,7 @@ export interface CommitRequest {
   readonly nowMs: number;
   /** Null if the bucket notifies nobody of it. */
   readonly event: NewEvent | null;
-  readonly proof: Pick<AuthorizationProof<unknown>, 'generation' | 'identityGeneration'> | null;
+  readonly proof: ProofGuard | null;
   /** Further reasons to refuse, as SQL arms of a CASE. */
   readonly furtherGuards?: { readonly sql: string; readonly parameters: readonly unknown[] };
 }
@@ -150,7 +151,7 @@ export function bindNamed(database: D1Database, sql: string, parameters: readonl
  * CASE arms of a write that copies of DIRECTORY authorised. An unknown generation proves nothing. @param next the number of
  * the first free parameter.
  */
-function proofGuards({ proof }: CommitRequest, next: number) {
+export function proofGuards(proof: ProofGuard | null, next: number) {
   if (proof === null) return { sql: '', parameters: [] };
   const isIdentityStale = `COALESCE((SELECT generation > ?${next + 1} FROM identity), 1)`;
   return {
@@ -162,7 +163,7 @@ function proofGuards({ proof }: CommitRequest, next: number) {
 
 function guardStatement(prepare: Prepare, request: CommitRequest): D1PreparedStatement {
   const further = request.furtherGuards ?? { sql: '', parameters: [] };
-  const proof = proofGuards(request, 6 + further.parameters.length);
+  const proof = proofGuards(request.proof, 6 + further.parameters.length);
   const condition = conditionGuards(request.condition, 6 + further.parameters.length + proof.parameters.length);
   const same = `c.bucket = b.n AND c.name = ${NAME}`;
   const source = request.data.kind === 'reference' ? request.data.source : null;
@@ -293,7 +294,7 @@ function insertVersion(prepare: Prepare, facts: VersionFacts, data: CommitData):
     facts.acl,
     facts.lock.mode,
     facts.lock.retainUntilMs,
-    facts.lock.isHeld ? 1 : 0,
+    toLegalHold(facts.lock.isHeld),
     ...place.parameters,
   );
 }

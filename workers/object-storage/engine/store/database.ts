@@ -2,6 +2,7 @@
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { type EngineContext, inTime } from '../model/context.ts';
 import type { Unavailable } from '../model/contract.ts';
+import type { ShardGenerations } from '../model/proof.ts';
 import type { GuardReason } from './schema.ts';
 
 /**
@@ -23,6 +24,16 @@ const LATE = Symbol('late');
 export const REBUILD_SEAL = 'rebuild';
 /** SQL; `b` is a bucket's row. */
 export const IS_BEING_REBUILT = `COALESCE(substr(b.seal, 1, ${REBUILD_SEAL.length}) = '${REBUILD_SEAL}', 0)`;
+
+/** What a shard knows of a bucket and of identity; `b` is the bucket's row. */
+export const GENERATION_COLUMNS = `b.generation, b.seal IS NOT NULL AS is_sealed,
+  (SELECT generation FROM identity) AS identity_generation`;
+
+export const toGenerations = (row: Row): ShardGenerations => ({
+  generation: row.generation as number | null,
+  identityGeneration: row.identity_generation as number | null,
+  isSealed: row.is_sealed === 1,
+});
 
 async function call<T>(context: EngineContext, work: () => Promise<T>): Promise<Result<T, DatabaseFailure>> {
   try {

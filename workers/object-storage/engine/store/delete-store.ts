@@ -12,7 +12,8 @@ import { ok, type Result } from '../../../shared/result.ts';
 import { toVersionOrder } from '../../domain/version-order.ts';
 import { databaseOf, type EngineContext } from '../model/context.ts';
 import type { Condition, DueVersion, Unavailable, Versioning } from '../model/contract.ts';
-import { bindNamed, bucketGuards, conditionGuards, guardSql, OLDEST_ORDER } from './commit-store.ts';
+import type { ProofGuard } from '../model/proof.ts';
+import { bindNamed, bucketGuards, conditionGuards, guardSql, OLDEST_ORDER, proofGuards } from './commit-store.ts';
 import { nameHex, type Row, readRows, toHex } from './database.ts';
 import { isNotDue, toDueItem } from './due-sql.ts';
 import { insertEventsSql, type NewEvent } from './event-store.ts';
@@ -42,6 +43,7 @@ export interface DeleteBatch {
   /** Null if no deletion depends on it. */
   readonly versioning: Versioning | null;
   readonly deletions: readonly Deletion[];
+  readonly proof: ProofGuard | null;
   /** Only with a single deletion. */
   readonly condition: Condition | undefined;
   readonly nowMs: number;
@@ -225,7 +227,8 @@ export function deleteStatements(database: D1Database, batch: DeleteBatch): D1Pr
 function conditionStatement(database: D1Database, batch: DeleteBatch): D1PreparedStatement {
   const [only] = batch.deletions;
   const order = only?.versionId ? toVersionOrder(only.versionId) : '';
-  const condition = conditionGuards(batch.condition, 7, whichVersion(only));
+  const proof = proofGuards(batch.proof, 7);
+  const condition = conditionGuards(batch.condition, 7 + proof.parameters.length, whichVersion(only));
   const parameters = [
     batch.bucketId,
     only?.name ?? '',
@@ -237,8 +240,9 @@ function conditionStatement(database: D1Database, batch: DeleteBatch): D1Prepare
   const sql = guardSql(`
     WHEN EXISTS (SELECT 1 FROM receipt WHERE receipt_id = unhex(?6)) THEN 'already_committed'
     ${bucketGuards('?4', batch.versioning === null ? null : '?3')}
+    ${proof.sql}
     ${condition.sql}`);
-  return bindNamed(database, sql, [...parameters, ...condition.parameters]);
+  return bindNamed(database, sql, [...parameters, ...proof.parameters, ...condition.parameters]);
 }
 
 /**

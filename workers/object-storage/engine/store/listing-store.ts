@@ -10,8 +10,16 @@ import { err, ok, type Result } from '../../../shared/result.ts';
 import { nameAfter, nameAfterPrefix } from '../../domain/name-order.ts';
 import { databaseOf, type EngineContext } from '../model/context.ts';
 import type { Unavailable } from '../model/contract.ts';
+import type { ShardGenerations } from '../model/proof.ts';
 import { bindNamed } from './commit-store.ts';
-import { IS_BEING_REBUILT, type Row, readRows, runRepeatable, toUnavailable } from './database.ts';
+import {
+  GENERATION_COLUMNS,
+  IS_BEING_REBUILT,
+  type Row,
+  runRepeatable,
+  toGenerations,
+  toUnavailable,
+} from './database.ts';
 import { LISTED, listedColumns } from './version-sql.ts';
 
 export interface ListQuery {
@@ -24,24 +32,33 @@ export interface ListQuery {
   readonly only: string | null;
 }
 
-type Page = Promise<Result<{ readonly rows: readonly Row[]; readonly slots: string | null }, Unavailable>>;
+/** A page of one shard. `slots` is the shard's state of the bucket's slots; null if it does not know the bucket. */
+export interface ShardPage {
+  readonly rows: readonly Row[];
+  readonly slots: string | null;
+  readonly generations: ShardGenerations | null;
+}
+
+type Page = Promise<Result<ShardPage, Unavailable>>;
+
+const BUCKET_STATE = `SELECT b.slots, ${GENERATION_COLUMNS} FROM bucket b WHERE b.bucket_id = ?1 AND NOT ${IS_BEING_REBUILT}`;
 
 /**
- * With several shards, the shard's state of the bucket's slots is read in the same transaction as the page.
+ * The shard's state of the bucket is read in the same transaction as the page.
  * @param parameters the first is the bucket id.
  */
 async function readPage(context: EngineContext, shard: number, sql: string, parameters: readonly unknown[]): Page {
   const database = databaseOf(context, shard);
-  const statement = bindNamed(database, sql, parameters);
-  if (context.shards.length === 1) {
-    const rows = await readRows(context, statement);
-    return rows.ok ? ok({ rows: rows.value, slots: null }) : rows;
-  }
-  const slotsSql = `SELECT slots FROM bucket b WHERE bucket_id = ?1 AND NOT ${IS_BEING_REBUILT}`;
-  const answer = await runRepeatable(context, database, [statement, bindNamed(database, slotsSql, parameters)]);
+  const statements = [bindNamed(database, sql, parameters), bindNamed(database, BUCKET_STATE, parameters)];
+  const answer = await runRepeatable(context, database, statements);
   if (!answer.ok) return err(toUnavailable(answer.error));
-  const slots = answer.value[1]?.results[0]?.slots;
-  return ok({ rows: answer.value[0]?.results ?? [], slots: slots === undefined ? null : String(slots) });
+  const [page, states] = answer.value;
+  const state = states?.results[0];
+  return ok({
+    rows: page?.results ?? [],
+    slots: state ? String(state.slots) : null,
+    generations: state ? toGenerations(state) : null,
+  });
 }
 
 const BUCKET = `(SELECT b.n FROM bucket b WHERE b.bucket_id = ?1 AND NOT ${IS_BEING_REBUILT})`;
@@ -104,23 +121,23 @@ export async function selectObjects(context: EngineContext, shard: number, query
       : `${hop(nextAfter('hop.is_marker = 0'), only)} SELECT ${COMMON_PREFIX}, ${HOPPED}`;
   const successor = delimiter === '' ? null : nameAfterPrefix(delimiter);
   const rows: Row[] = [];
-  let [from, hops, slots]: [string, number, string | null | undefined] = [query.from, limit, undefined];
+  let [from, hops, first]: [string, number, ShardPage | null] = [query.from, limit, null];
   for (;;) {
     const parameters = [bucketId, prefix, from, nameAfterPrefix(prefix), delimiter || null, successor, hops, only];
     const page = await readPage(context, shard, sql, parameters);
     if (!page.ok) return page;
-    if (slots !== undefined && slots !== page.value.slots) return await selectObjects(context, shard, query);
-    slots = page.value.slots;
+    first ??= page.value;
+    if (first.slots !== page.value.slots) return await selectObjects(context, shard, query);
     for (const row of page.value.rows) if (row.is_marker === 0) rows.push(row);
     const last = page.value.rows.at(-1);
     if (rows.length >= limit || page.value.rows.length < hops || !last) {
-      return ok({ rows: rows.slice(0, limit), slots });
+      return ok({ ...first, rows: rows.slice(0, limit) });
     }
     const next =
       last.common_prefix === null || last.is_marker === 1
         ? nameAfter(String(last.name))
         : nameAfterPrefix(String(last.common_prefix));
-    if (next === null) return ok({ rows, slots });
+    if (next === null) return ok({ ...first, rows });
     from = next;
     hops = Math.min(HOPS_MAX, hops * 4);
   }

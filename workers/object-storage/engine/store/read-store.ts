@@ -3,22 +3,17 @@ import { ok, type Result } from '../../../shared/result.ts';
 import { toVersionOrder } from '../../domain/version-order.ts';
 import { databaseOf, type EngineContext } from '../model/context.ts';
 import type { Extent, ReadHandle, StoredVersion, Unavailable, VersionChoice } from '../model/contract.ts';
-import { fromHex, IS_BEING_REBUILT, type Row, readRows, toHex } from './database.ts';
+import type { ShardGenerations } from '../model/proof.ts';
+import { fromHex, GENERATION_COLUMNS, IS_BEING_REBUILT, type Row, readRows, toGenerations, toHex } from './database.ts';
 import { type ExtentRow, extentsJson, toExtent, toVersionFacts, VERSION_COLUMNS } from './version-sql.ts';
 
 /** Number of extents loaded with the version. The others of a longer object are loaded when a read begins. */
 export const FIRST_EXTENTS = 32;
 
-export interface FoundVersion {
+export interface FoundVersion extends ShardGenerations {
   /** The shard's state of the slot; null when it does not know the bucket. */
   readonly slotState: string | null;
   readonly version: StoredVersion | null;
-  /** The shard's generation of the bucket; null: unknown. */
-  readonly generation: number | null;
-  /** The shard's generation of identity; null: unknown. */
-  readonly identityGeneration: number | null;
-  /** Whether the bucket is being deleted, or was. */
-  readonly isSealed: boolean;
 }
 
 const UNKNOWN_BUCKET: FoundVersion = {
@@ -53,8 +48,7 @@ export async function findVersion(
     context,
     database
       .prepare(
-        `SELECT substr(b.slots, ?2 + 1, 1) AS slot_state, b.generation, b.seal IS NOT NULL AS is_sealed,
-           (SELECT generation FROM identity) AS identity_generation, ${isLatest} AS is_latest, ${VERSION_COLUMNS},
+        `SELECT substr(b.slots, ?2 + 1, 1) AS slot_state, ${GENERATION_COLUMNS}, ${isLatest} AS is_latest, ${VERSION_COLUMNS},
            v.data, v.crc32, ${extentsJson(FIRST_EXTENTS)} AS extents
          FROM bucket b LEFT JOIN version v ON v.bucket = b.n AND v.name = CAST(?3 AS BLOB) AND ${which}
          WHERE b.bucket_id = ?1 AND NOT ${IS_BEING_REBUILT}`,
@@ -64,12 +58,7 @@ export async function findVersion(
   if (!rows.ok) return rows;
   const row = rows.value[0];
   if (!row) return ok(UNKNOWN_BUCKET);
-  const state = {
-    slotState: String(row.slot_state),
-    generation: row.generation as number | null,
-    identityGeneration: row.identity_generation as number | null,
-    isSealed: row.is_sealed === 1,
-  };
+  const state = { slotState: String(row.slot_state), ...toGenerations(row) };
   if (row.ord === '' || row.ord === null) return ok({ ...state, version: null });
   const facts = toVersionFacts(row, row.is_latest === 1);
   const isTakenDown = Number(row.taken_down) === 1;

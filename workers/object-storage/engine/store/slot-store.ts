@@ -43,7 +43,8 @@ export async function setSlotState(
 
 /**
  * Registers the bucket in the target shard, with the slot coming in. If an earlier mover opened the slot and died
- * before it switched the map, the slot has received no write. @returns false when the bucket is being deleted.
+ * before it switched the map, the slot has received no write. A shard that had no slot of the bucket may have missed
+ * changes of it, so its generation becomes unknown. @returns false when the bucket is being deleted.
  */
 export async function prepareTarget(
   context: EngineContext,
@@ -51,7 +52,8 @@ export async function prepareTarget(
   slot: number,
   to: number,
 ): Promise<boolean> {
-  await databaseOf(context, to)
+  const database = databaseOf(context, to);
+  const introduced = database
     .prepare(
       `INSERT INTO bucket(bucket_id, name, versioning, versioning_seq, slots, owner_id, object_lock) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
        ON CONFLICT(bucket_id) DO UPDATE SET versioning = excluded.versioning, versioning_seq = excluded.versioning_seq, object_lock = excluded.object_lock
@@ -60,8 +62,11 @@ export async function prepareTarget(
     .bind(
       ...[bucket.bucketId, bucket.name, bucket.versioning, bucket.versioningSeq, '-'.repeat(256), bucket.ownerId],
       bucket.configuration.objectLock ?? null,
-    )
-    .run();
+    );
+  const forgotten = database
+    .prepare("UPDATE bucket SET generation = NULL WHERE bucket_id = ?1 AND instr(slots, 'o') = 0")
+    .bind(bucket.bucketId);
+  await database.batch([introduced, forgotten]);
   return (
     (await unsealed(context, to, bucket.bucketId)) &&
     (await setSlotState(context, to, bucket.bucketId, slot, ['-', 'i', 'o'], 'i'))

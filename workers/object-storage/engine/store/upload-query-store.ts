@@ -4,7 +4,8 @@ import { prepare, statement } from '../../../shared/statement.ts';
 import { fromVersionOrder } from '../../domain/version-order.ts';
 import { databaseOf, type EngineContext } from '../model/context.ts';
 import type { Checksums, PartFacts, Unavailable, UploadFacts } from '../model/contract.ts';
-import { type Row, readRows } from './database.ts';
+import type { ShardGenerations } from '../model/proof.ts';
+import { GENERATION_COLUMNS, type Row, readRows, toGenerations } from './database.ts';
 import { chosenPartsSql } from './upload-store.ts';
 import { toLock } from './version-sql.ts';
 
@@ -33,18 +34,23 @@ export interface UploadRow {
   readonly requestSha256: string;
   /** The version that the completion made. */
   readonly versionId: string | null;
+  /** Whether the shard has the slot of the name, and it is not being moved. */
+  readonly isOpen: boolean;
+  readonly generations: ShardGenerations;
 }
 
-const findUpload = statement<{ bucketId: string; name: string; uploadId: string }, Row>(
-  `SELECT ${UPLOAD_COLUMNS} FROM upload u WHERE u.bucket = (SELECT n FROM bucket WHERE bucket_id = :bucketId)
-   AND u.name = CAST(:name AS BLOB) AND u.upload_id = :uploadId`,
+type UploadKey = { readonly bucketId: string; readonly slot: number; readonly name: string; readonly uploadId: string };
+
+const findUpload = statement<UploadKey, Row>(
+  `SELECT substr(b.slots, :slot + 1, 1) = 'o' AS is_open, ${GENERATION_COLUMNS}, ${UPLOAD_COLUMNS} FROM bucket b
+   CROSS JOIN upload u ON u.bucket = b.n AND u.name = CAST(:name AS BLOB) AND u.upload_id = :uploadId WHERE b.bucket_id = :bucketId`,
 );
 
 /** @returns null when there is no such upload; completed and aborted uploads are found until they are forgotten. */
 export async function selectUpload(
   context: EngineContext,
   shard: number,
-  key: { readonly bucketId: string; readonly name: string; readonly uploadId: string },
+  key: UploadKey,
 ): Promise<Result<UploadRow | null, Unavailable>> {
   const rows = await readRows(context, prepare(databaseOf(context, shard), findUpload, key));
   if (!rows.ok) return rows;
@@ -55,6 +61,8 @@ export async function selectUpload(
     state: row.state as UploadRow['state'],
     requestSha256: String(row.request_sha256 ?? '').toLowerCase(),
     versionId: row.ord ? fromVersionOrder(String(row.ord)) : null,
+    isOpen: row.is_open === 1,
+    generations: toGenerations(row),
   });
 }
 

@@ -4,10 +4,20 @@
  */
 import type { WrittenBlob } from '../blobs/write-body.ts';
 import type { Extent, PartFacts, UploadFacts } from '../model/contract.ts';
-import { bucketGuards, guardSql, insertBlobsSql, type Prepare, toBlobRows } from './commit-store.ts';
+import type { ProofGuard } from '../model/proof.ts';
+import { bucketGuards, guardSql, insertBlobsSql, type Prepare, proofGuards, toBlobRows } from './commit-store.ts';
 import { toHex } from './database.ts';
 import { changeSql } from './journal-store.ts';
 import { addToQuotas, partBytesSql, REFUSE_OVER_QUOTA } from './quota-store.ts';
+import { toLegalHold } from './version-sql.ts';
+
+interface NewUpload {
+  readonly bucketId: string;
+  readonly proof: ProofGuard | null;
+  readonly slot: number;
+  readonly upload: UploadFacts;
+  readonly dueAt: number;
+}
 
 /** ?1 bucket id, ?2 name; `uploadId` is the parameter of the upload's id. */
 const uploadChangeSql = (uploadId: string): string =>
@@ -15,13 +25,11 @@ const uploadChangeSql = (uploadId: string): string =>
 
 export function insertUploadStatements(
   database: D1Database,
-  bucketId: string,
-  slot: number,
-  upload: UploadFacts,
-  dueAt: number,
-) {
+  { bucketId, proof, slot, upload, dueAt }: NewUpload,
+): D1PreparedStatement[] {
+  const proven = proofGuards(proof, 3);
   return [
-    database.prepare(guardSql(bucketGuards('?2', null))).bind(bucketId, slot),
+    database.prepare(guardSql(`${bucketGuards('?2', null)} ${proven.sql}`)).bind(bucketId, slot, ...proven.parameters),
     database
       .prepare(
         `INSERT INTO upload(bucket, name, upload_id, slot, initiated_at, metadata, tags, acl, checksum_algorithm, checksum_type, state, due_at,
@@ -43,7 +51,7 @@ export function insertUploadStatements(
         dueAt,
         upload.lock.mode,
         upload.lock.retainUntilMs,
-        upload.lock.isHeld ? 1 : 0,
+        toLegalHold(upload.lock.isHeld),
       ),
     database.prepare(uploadChangeSql('?3')).bind(bucketId, upload.name, upload.uploadId),
   ];
@@ -208,16 +216,19 @@ export function abortStatements(
   database: D1Database,
   request: {
     readonly bucketId: string;
+    readonly proof: ProofGuard | null;
     readonly name: string;
     readonly slot: number;
     readonly uploadId: string;
     readonly nowMs: number;
   },
 ): D1PreparedStatement[] {
+  const proven = proofGuards(request.proof, 5);
+  const arms = `${bucketGuards('?4', null)} ${proven.sql} WHEN NOT EXISTS (${OPEN_UPLOAD}) THEN 'no_such_upload'`;
   return [
     database
-      .prepare(guardSql(`${bucketGuards('?4', null)} WHEN NOT EXISTS (${OPEN_UPLOAD}) THEN 'no_such_upload'`))
-      .bind(request.bucketId, request.name, request.uploadId, request.slot),
+      .prepare(guardSql(arms))
+      .bind(request.bucketId, request.name, request.uploadId, request.slot, ...proven.parameters),
     database.prepare(addToQuotas(`-${partBytesSql('?2')}`, '0')).bind(request.bucketId, request.uploadId),
     database
       .prepare(

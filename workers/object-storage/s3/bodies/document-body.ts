@@ -12,13 +12,29 @@ import { openUploadBody } from './upload-body.ts';
 /** Enough for 10,000 parts with checksums, or 1,000 fully escaped keys of 1,024 bytes. */
 export const DOCUMENT_BYTES_MAX = 8 * 1024 ** 2;
 
-/** @returns the text; empty when there is no body. */
+/** Documents by the stream that they were read from. */
+const documents = new WeakMap<ReadableStream, Promise<Result<string, S3Failure>>>();
+
+/** Whether the body is a document that was read, so that the request can run again. */
+export const isReadDocument = ({ body }: S3Request): boolean => body !== null && documents.has(body);
+
+/** @returns the text; empty when there is no body. A repeated call gets the same. */
 export async function readDocument(
   request: S3Request,
   payload: PayloadMode,
   bytesMax = DOCUMENT_BYTES_MAX,
 ): Promise<Result<string, S3Failure>> {
   if (request.body === null) return ok('');
+  const document = documents.get(request.body) ?? readOnce(request, payload, bytesMax);
+  documents.set(request.body, document);
+  return await document;
+}
+
+async function readOnce(
+  request: S3Request,
+  payload: PayloadMode,
+  bytesMax: number,
+): Promise<Result<string, S3Failure>> {
   const opened = openUploadBody(request, payload, bytesMax);
   if (!opened.ok) return opened;
   const { body, checksums, size } = opened.value;

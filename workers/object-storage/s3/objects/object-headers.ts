@@ -111,6 +111,7 @@ function withoutAwsChunked(value: string | null): string | null {
 }
 
 const COMPRESSIONS = /\b(?:gzip|br|zstd|deflate)\b|\*/i;
+export const acceptsCompression = (acceptedEncodings: string): boolean => COMPRESSIONS.test(acceptedEncodings);
 
 /**
  * Forbids the edge to compress a body: without `no-transform`, a client that accepts gzip would get no Content-Length and a weak ETag.
@@ -118,7 +119,7 @@ const COMPRESSIONS = /\b(?:gzip|br|zstd|deflate)\b|\*/i;
  * https://developers.cloudflare.com/speed/optimization/content/compression/
  */
 export function forbidTransformation(headers: Headers, acceptedEncodings: string): void {
-  if (!COMPRESSIONS.test(acceptedEncodings) || headers.has('content-encoding')) return;
+  if (!acceptsCompression(acceptedEncodings) || headers.has('content-encoding')) return;
   const stored = headers.get('cache-control');
   if (/\bno-transform\b/i.test(stored ?? '')) return;
   headers.set('cache-control', stored === null ? 'no-transform' : `${stored}, no-transform`);

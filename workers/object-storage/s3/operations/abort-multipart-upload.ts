@@ -7,6 +7,7 @@ import type { Operation } from '../protocol/operation.ts';
 
 export const abortMultipartUpload: Operation = {
   needs: 'bucket',
+  isProven: true,
   permission: () => ({ action: 'AbortMultipartUpload', on: 'object', acl: { of: 'bucket', permission: 'WRITE' } }),
   async run({ request, bucket, engine }) {
     const initiated = request.headers.get('x-amz-if-match-initiated-time');

@@ -18,6 +18,7 @@ type Parts = CompleteUploadRequest['parts'];
 
 export const completeMultipartUpload: Operation = {
   needs: 'bucket',
+  isProven: true,
   permission: () => ({ action: 'PutObject', on: 'object', acl: { of: 'bucket', permission: 'WRITE' } }),
   async run(context) {
     const { request, bucket, engine, caller } = context;

@@ -18,6 +18,7 @@ import { element } from '../protocol/xml.ts';
 
 export const createMultipartUpload: Operation = {
   needs: 'bucket',
+  isProven: true,
   permission: () => ({ action: 'PutObject', on: 'object', acl: { of: 'bucket', permission: 'WRITE' } }),
   async run(context) {
     const { request, bucket, engine, caller } = context;

@@ -10,6 +10,7 @@ import { refuseConditions } from '../protocol/unsupported-headers.ts';
 
 export const deleteObject: Operation = {
   needs: 'bucket',
+  isProven: true,
   permission: ({ query }) => ({
     action: query.get('versionId') ? 'DeleteObjectVersion' : 'DeleteObject',
     on: 'object',

@@ -25,6 +25,7 @@ interface Entry {
 
 export const deleteObjects: Operation = {
   needs: 'bucket',
+  isProven: true,
   permission: () => null,
   async run(context) {
     const { request, caller, engine, bucket } = context;

@@ -12,6 +12,7 @@ const EMPTY: ListUploadsPage = { entries: [], next: null, nextUpload: null };
 
 export const listMultipartUploads: Operation = {
   needs: 'bucket',
+  isProven: true,
   permission: onBucket('ListBucketMultipartUploads', 'READ'),
   async run({ request, bucket, engine }) {
     const parameters = parseListing(request, 'max-uploads');

@@ -14,6 +14,7 @@ const EMPTY: ListVersionsPage = { entries: [], next: null, nextVersion: null };
 
 export const listObjectVersions: Operation = {
   needs: 'bucket',
+  isProven: true,
   permission: onBucket('ListBucketVersions', 'READ'),
   async run({ request, bucket, engine }) {
     const parameters = parseListing(request, 'max-keys');

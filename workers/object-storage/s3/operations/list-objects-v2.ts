@@ -8,6 +8,7 @@ import { element } from '../protocol/xml.ts';
 
 export const listObjectsV2: Operation = {
   needs: 'bucket',
+  isProven: true,
   permission: onBucket('ListBucket', 'READ'),
   async run(context) {
     const { request, bucket } = context;

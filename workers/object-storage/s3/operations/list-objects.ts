@@ -7,6 +7,7 @@ import { element } from '../protocol/xml.ts';
 
 export const listObjects: Operation = {
   needs: 'bucket',
+  isProven: true,
   permission: onBucket('ListBucket', 'READ'),
   async run(context) {
     const { request, bucket } = context;

@@ -11,6 +11,7 @@ import { element } from '../protocol/xml.ts';
 
 export const listParts: Operation = {
   needs: 'bucket',
+  isProven: true,
   permission: () => ({ action: 'ListMultipartUploadParts', on: 'object', acl: { of: 'bucket', permission: 'WRITE' } }),
   async run({ request, bucket, engine }) {
     const given = parseLimit(request, 'max-parts');

@@ -5,6 +5,7 @@ import { parseTagDocument } from '../documents/tag-document.ts';
 import { emptyAnswer } from '../protocol/answer.ts';
 import { toS3Error } from '../protocol/engine-failures.ts';
 import { type Operation, onBucket } from '../protocol/operation.ts';
+import { checkPublicCacheTag } from '../public-cache.ts';
 
 export const putBucketTagging: Operation = {
   needs: 'bucket',
@@ -14,6 +15,8 @@ export const putBucketTagging: Operation = {
     if (!text.ok) return text;
     const tags = parseTagDocument(text.value, BUCKET_TAGS_MAX);
     if (!tags.ok) return tags;
+    const checked = checkPublicCacheTag(tags.value);
+    if (!checked.ok) return checked;
     const set = await engine.setConfiguration(bucket, 'tagging', JSON.stringify(tags.value));
     return set.ok ? ok(emptyAnswer(204)) : err(toS3Error(set.error));
   },

@@ -6,13 +6,14 @@ import { readNewObject, uploadHeadersOf } from '../objects/object-upload.ts';
 import { readWriteCondition } from '../objects/write-conditions.ts';
 import { emptyAnswer } from '../protocol/answer.ts';
 import { PUT_BYTES_MAX, toS3Error } from '../protocol/engine-failures.ts';
-import type { Operation } from '../protocol/operation.ts';
+import type { BucketContext, Operation } from '../protocol/operation.ts';
 
 export const putObject: Operation = {
   needs: 'bucket',
+  isProven: true,
   permission: () => ({ action: 'PutObject', on: 'object', acl: { of: 'bucket', permission: 'WRITE' } }),
   async run(context) {
-    const { request, bucket, engine, caller } = context;
+    const { request, bucket, engine, caller, renew } = context;
     const key = checkKey(request.key);
     if (!key.ok) return key;
     const condition = readWriteCondition(context);
@@ -27,6 +28,7 @@ export const putObject: Operation = {
       ...body.value,
       ...object.value,
       ...condition.value,
+      ...(renew ? { renew: () => renewObject(renew) } : {}),
     });
     if (!put.ok) return err(toS3Error(put.error));
     return ok(
@@ -38,3 +40,11 @@ export const putObject: Operation = {
     );
   },
 };
+
+/** The bucket may have another default retention, and the caller other rights. */
+async function renewObject(renew: NonNullable<BucketContext['renew']>) {
+  const context = await renew();
+  if (!context.ok) return context;
+  const object = await readNewObject(context.value, uploadHeadersOf(context.value), context.value.request.key);
+  return object.ok ? ok({ ...object.value, bucket: context.value.bucket }) : object;
+}

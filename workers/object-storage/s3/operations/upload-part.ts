@@ -11,6 +11,7 @@ import { refuseCustomerKey } from '../protocol/unsupported-headers.ts';
 
 export const uploadPart: Operation = {
   needs: 'bucket',
+  isProven: true,
   permission: () => ({ action: 'PutObject', on: 'object', acl: { of: 'bucket', permission: 'WRITE' } }),
   async run({ request, bucket, engine, caller }) {
     const partNumber = readPartNumber(request);

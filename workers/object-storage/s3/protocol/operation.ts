@@ -31,6 +31,8 @@ export interface BucketContext extends ServiceContext {
   readonly bucket: Bucket;
   /** Whether this caller may do something else too (the source of a copy, each key of many). */
   may(need: AccessNeed): boolean;
+  /** Authorises the request again, with DIRECTORY's primary. Present if copies of DIRECTORY authorised it. */
+  readonly renew?: () => Promise<Result<BucketContext, S3Failure>>;
 }
 
 export interface VersionContext extends BucketContext {
@@ -64,6 +66,11 @@ export type Operation =
   | { readonly needs: 'service'; run(context: ServiceContext): Outcome }
   | {
       readonly needs: 'bucket';
+      /**
+       * Its calls of a shard prove that bucket and caller are current, so both may come from replicas. It may run a second
+       * time, unless its body is an upload.
+       */
+      readonly isProven?: true;
       /** Null: the operation decides by itself, with `may`. */
       permission(request: S3Request): Permission | null;
       run(context: BucketContext): Outcome;

@@ -1,0 +1,21 @@
+/** A folder of local state with migrated, empty databases. A test's server starts from a copy of it, which saves seconds of each start. */
+import { cpSync, existsSync, mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { ROOT } from '../../dev/build.ts';
+import { claimLocalState } from '../../dev/local-state.ts';
+
+const TEMPLATE = join(ROOT, 'dist/state');
+
+export async function makeStateTemplate(): Promise<void> {
+  rmSync(TEMPLATE, { recursive: true, force: true });
+  mkdirSync(TEMPLATE, { recursive: true });
+  claimLocalState(TEMPLATE);
+  // Loads wrangler, which files that only copy the template do not need.
+  const { migrateLocalStores } = await import('../../dev/local-server.ts');
+  await migrateLocalStores(TEMPLATE);
+}
+
+/** Does nothing if there is no template, or one of other migrations. */
+export function copyStateTemplate(directory: string): void {
+  if (existsSync(TEMPLATE) && claimLocalState(TEMPLATE) === null) cpSync(TEMPLATE, directory, { recursive: true });
+}

@@ -1,0 +1,68 @@
+/**
+ * Copies objects that a location lacks from another location: after a bucket was lost and created again. The mail, the archives,
+ * the snapshots and the owner ids have no other repair. Checksums of storage are checked by its scrub.
+ */
+import { blobLocations } from '../shared/bindings.ts';
+
+/** A copy holds one connection for the read and one for the write, and an invocation may have six. */
+const COPIES_AT_ONCE = 2;
+
+export interface RefillReport {
+  scanned: number;
+  copied: number;
+  copied_bytes: number;
+  /** Where the next call continues; null at the end. */
+  next_cursor: string | null;
+}
+
+/** @param cursor `<location> <last key>`, of an earlier report; '' at the start. */
+export async function refillLocations(env: Env, cursor: string, mayContinue: () => boolean): Promise<RefillReport> {
+  const locations = blobLocations(env);
+  const report: RefillReport = { scanned: 0, copied: 0, copied_bytes: 0, next_cursor: cursor };
+  while (report.next_cursor !== null) {
+    const [, number = '0', after = ''] = /^(\d+) (.*)$/s.exec(report.next_cursor) ?? [];
+    const source = locations[Number(number)];
+    if (!source) return { ...report, next_cursor: null };
+    const page: R2Objects = await source.list({ ...(after === '' ? {} : { startAfter: after }) });
+    const keys = page.objects.map(({ key }) => key);
+    const last = keys.at(-1);
+    report.scanned += keys.length;
+    for (const target of locations) {
+      if (target === source || last === undefined) continue;
+      const present = await listBetween(target, after, last);
+      const missing = keys.filter((key) => !present.has(key));
+      for (let at = 0; at < missing.length; at += COPIES_AT_ONCE) {
+        const copies = missing.slice(at, at + COPIES_AT_ONCE).map((key) => copy(source, target, key));
+        for (const bytes of await Promise.all(copies)) {
+          if (bytes === null) continue;
+          report.copied++;
+          report.copied_bytes += bytes;
+        }
+      }
+    }
+    const isEnd = !page.truncated || last === undefined;
+    report.next_cursor = isEnd ? `${Number(number) + 1} ` : `${number} ${last}`;
+    if (Number(number) + 1 >= locations.length && isEnd) report.next_cursor = null;
+    else if (!mayContinue()) break;
+  }
+  return report;
+}
+
+async function listBetween(bucket: R2Bucket, after: string, last: string): Promise<Set<string>> {
+  const found = new Set<string>();
+  for (let startAfter = after; ; ) {
+    const page: R2Objects = await bucket.list({ ...(startAfter === '' ? {} : { startAfter }) });
+    for (const { key } of page.objects) found.add(key);
+    startAfter = page.objects.at(-1)?.key ?? last;
+    if (!page.truncated || startAfter >= last) return found;
+  }
+}
+
+/** @returns the size, or null if the object was deleted or written meanwhile. */
+async function copy(source: R2Bucket, target: R2Bucket, key: string): Promise<number | null> {
+  const object = await source.get(key);
+  if (object === null) return null;
+  const { httpMetadata = {}, customMetadata = {} } = object;
+  const onlyIf = { etagDoesNotMatch: '*' };
+  return (await target.put(key, object.body, { httpMetadata, customMetadata, onlyIf })) ? object.size : null;
+}

@@ -1,0 +1,32 @@
+/** Erases the seasons of deleted boards: their objects, their archives and their rows. */
+import { logError } from '../shared/log.ts';
+import { BOARD_KNOWN_MS, toBoard } from './boards.ts';
+import { seasonStub, shardStub } from './objects.ts';
+import { removeSeasonFiles } from './records/archive-files.ts';
+import { createBoardStore } from './records/board-store.ts';
+import { createSeasonStore, type SeasonRow } from './records/season-store.ts';
+
+/** Until then, other isolates may still write to the board. */
+const ERASE_AFTER_MS = 6 * BOARD_KNOWN_MS;
+
+export async function eraseDeletedBoards(env: Env, now: number): Promise<void> {
+  const boards = createBoardStore(env.DIRECTORY);
+  for (const row of await boards.listDeleted(now - ERASE_AFTER_MS)) {
+    try {
+      for (const season of await createSeasonStore(env.DIRECTORY).listAll(toBoard(row).ref)) {
+        await eraseSeason(env, season);
+      }
+      await boards.remove(row.board);
+    } catch (error) {
+      logError('leaderboard_board_erase_failed', error, { board: row.board });
+    }
+  }
+}
+
+async function eraseSeason(env: Env, { season, shards, erasedAt }: SeasonRow): Promise<void> {
+  await seasonStub(env, season).destroy({ season, shards });
+  const addresses = Array.from({ length: shards }, (_, shard) => ({ season, shard, shards }));
+  if (erasedAt === null) await Promise.all(addresses.map((address) => shardStub(env, address).destroy()));
+  await removeSeasonFiles(env, season);
+  await createSeasonStore(env.DIRECTORY).remove(season);
+}

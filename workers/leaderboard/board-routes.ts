@@ -1,0 +1,151 @@
+/** Boards: operators create, change and delete them. Everyone may list and read the public ones. */
+import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import type { Context, Next } from 'hono';
+import { requireOperator, requireOperatorOrScope } from '../identity/index.ts';
+import { recordAudit } from '../shared/audit.ts';
+import { createClock } from '../shared/clock.ts';
+import {
+  type JsonApiEnv,
+  jsonBody,
+  jsonContent,
+  pageQuerySchema,
+  pageSchema,
+  problemResponses,
+  sendPage,
+  sendProblem,
+} from '../shared/json-api.ts';
+import { err, ok, type Result } from '../shared/result.ts';
+import { type Board, DEFAULT_BOARD, findBoard, forgetBoard, toBoard } from './boards.ts';
+import { operatorOnly } from './callers.ts';
+import { boardParamsSchema, boardRulesSchema, boardSchema } from './contract.ts';
+import { type LeaderboardError, toProblem } from './errors.ts';
+import { boardOf } from './mounts.ts';
+import { type BoardRow, createBoardStore } from './records/board-store.ts';
+
+/** Each has a season of many objects per period. */
+const BOARDS_MAX = 100;
+
+const TAGS = { tags: ['leaderboard'] };
+const OPERATOR = {
+  ...TAGS,
+  security: [{ bearer: [] }],
+  middleware: operatorOnly,
+  path: '/v1/boards/{board}' as const,
+};
+
+export function addBoards(api: OpenAPIHono<JsonApiEnv>): void {
+  const list = createRoute({
+    ...TAGS,
+    security: [],
+    method: 'get',
+    path: '/v1/boards',
+    operationId: 'listBoards',
+    summary: 'The public boards beside `default`. Operators also see the others',
+    request: { query: pageQuerySchema },
+    responses: { 200: jsonContent(pageSchema(boardSchema), 'A page of boards'), ...problemResponses(400, 401, 403) },
+  });
+  api.openapi(list, async (c) => {
+    const isOperator = c.req.header('authorization') !== undefined;
+    const caller = isOperator ? await requireOperator(c) : ok(null);
+    if (!caller.ok) return sendProblem(c, caller.error);
+    const store = createBoardStore(c.env.DIRECTORY);
+    return sendPage(c, c.req.valid('query'), {
+      read: (after, limit) => store.list(after, limit, !isOperator),
+      keyOf: (row) => row.board,
+      toItem: (row) => toBoardJson(toBoard(row), row.createdAt),
+    });
+  });
+
+  const put = createRoute({
+    ...OPERATOR,
+    method: 'put',
+    operationId: 'putBoard',
+    summary: 'Create a board, or change its title, visibility and limit. The other members never change',
+    request: { params: boardParamsSchema, ...jsonBody(boardRulesSchema) },
+    responses: { 200: jsonContent(boardSchema, 'The board'), ...problemResponses(400, 401, 403, 409) },
+  });
+  api.openapi(put, async (c) => {
+    const { board } = c.req.valid('param');
+    const { title, sort, operator, period, public: isPublic, max_points_per_post: pointsMax } = c.req.valid('json');
+    const createdAt = createClock(c.env)();
+    const id = crypto.randomUUID().slice(0, 8);
+    const wanted = { board, id, title, sort, operator, period, isPublic, pointsMax, createdAt, deletedAt: null };
+    const written = await putBoard(c.env, wanted);
+    forgetBoard(board);
+    if (!written.ok) return sendProblem(c, toProblem(written.error));
+    await recordAudit(c, 'board.put', { type: 'board', id: board }, { title, public: isPublic });
+    return c.json(toBoardJson(toBoard(written.value), written.value.createdAt), 200);
+  });
+
+  const get = createRoute({
+    ...OPERATOR,
+    method: 'get',
+    operationId: 'getBoard',
+    summary: 'One board',
+    request: { params: boardParamsSchema },
+    responses: { 200: jsonContent(boardSchema, 'The board'), ...problemResponses(400, 401, 403, 404) },
+  });
+  api.openapi(get, async (c) => {
+    const { board: name } = c.req.valid('param');
+    if (name === DEFAULT_BOARD.board) return c.json(toBoardJson(DEFAULT_BOARD, null), 200);
+    const row = await createBoardStore(c.env.DIRECTORY).find(name);
+    if (row === null || row.deletedAt !== null) {
+      return sendProblem(c, toProblem({ kind: 'unknown_board', board: name }));
+    }
+    return c.json(toBoardJson(toBoard(row), row.createdAt), 200);
+  });
+
+  const remove = createRoute({
+    ...OPERATOR,
+    method: 'delete',
+    operationId: 'deleteBoard',
+    summary: 'Delete a board with all its seasons, for good. Cron erases them after a minute',
+    request: { params: boardParamsSchema },
+    responses: { 204: { description: 'Deleted' }, ...problemResponses(400, 401, 403, 404, 409) },
+  });
+  api.openapi(remove, async (c) => {
+    const { board: name } = c.req.valid('param');
+    if (name === DEFAULT_BOARD.board) return sendProblem(c, toProblem({ kind: 'board_rules_fixed' }));
+    const store = createBoardStore(c.env.DIRECTORY);
+    const row = await store.find(name);
+    if (row === null || row.deletedAt !== null) {
+      return sendProblem(c, toProblem({ kind: 'unknown_board', board: name }));
+    }
+    await recordAudit(c, 'board.delete', { type: 'board', id: name });
+    await store.markDeleted(name, createClock(c.env)());
+    forgetBoard(name);
+    return c.body(null, 204);
+  });
+}
+
+async function putBoard(env: Env, wanted: BoardRow): Promise<Result<BoardRow, LeaderboardError>> {
+  const store = createBoardStore(env.DIRECTORY);
+  if (wanted.board === DEFAULT_BOARD.board) return err({ kind: 'board_rules_fixed' });
+  const isFull = (await store.find(wanted.board)) === null && (await store.count()) >= BOARDS_MAX;
+  if (isFull) return err({ kind: 'too_many_boards', boardsMax: BOARDS_MAX });
+  const written = await store.put(wanted);
+  if (written.deletedAt !== null) return err({ kind: 'board_being_deleted' });
+  const isSame =
+    written.sort === wanted.sort && written.operator === wanted.operator && written.period === wanted.period;
+  return isSame ? ok(written) : err({ kind: 'board_rules_fixed' });
+}
+
+/** Middleware of the paths of a board: a board that is not public needs an operator or a token with its scope. */
+export async function admitReader(c: Context<JsonApiEnv>, next: Next) {
+  const isRead = c.req.method === 'GET' || c.req.method === 'HEAD';
+  const board = isRead ? await findBoard(c.env, boardOf(c)) : null;
+  if (board === null || board.isPublic) return next();
+  const caller = await requireOperatorOrScope(c, `board:${board.board}:read`);
+  return caller.ok ? next() : sendProblem(c, caller.error);
+}
+
+const toBoardJson = (board: Board, createdAt: number | null) => ({
+  board: board.board,
+  title: board.title,
+  sort: board.sort,
+  operator: board.operator,
+  period: board.period,
+  public: board.isPublic,
+  max_points_per_post: board.pointsMax,
+  created_at: createdAt === null ? null : new Date(createdAt).toISOString(),
+});

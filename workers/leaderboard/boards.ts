@@ -1,0 +1,51 @@
+/** The boards: `default`, which is the specification's monthly one, and those that operators made. */
+import { POINTS_MAX } from './domain/board.ts';
+import { DEFAULT_RULES, type ScoreRules } from './domain/score-rules.ts';
+import { type BoardPeriods, toBoardRef } from './domain/season-name.ts';
+import { type BoardRow, createBoardStore } from './records/board-store.ts';
+
+export interface Board extends BoardPeriods, ScoreRules {
+  readonly board: string;
+  readonly title: string;
+  readonly isPublic: boolean;
+  /** Most points of one update. */
+  readonly pointsMax: number;
+}
+
+export const DEFAULT_BOARD: Board = {
+  ...DEFAULT_RULES,
+  board: 'default',
+  ref: '',
+  title: 'Leaderboard',
+  period: 'month',
+  isPublic: true,
+  pointsMax: POINTS_MAX,
+};
+
+export const toBoard = (row: BoardRow): Board => ({ ...row, ref: toBoardRef(row.board, row, row.id) });
+
+interface Known {
+  readonly at: number;
+  readonly board: Board;
+}
+
+/** A changed or deleted board is used as it was for this time. */
+export const BOARD_KNOWN_MS = 10_000;
+const KNOWN_MAX = 256;
+const known = new Map<string, Known>();
+
+/** @returns null for an unknown board. */
+export async function findBoard(env: Env, name = DEFAULT_BOARD.board): Promise<Board | null> {
+  if (name === DEFAULT_BOARD.board) return DEFAULT_BOARD;
+  const now = Date.now();
+  const cached = known.get(name);
+  if (cached !== undefined && Math.abs(now - cached.at) < BOARD_KNOWN_MS) return cached.board;
+  const row = await createBoardStore(env.DIRECTORY).find(name);
+  if (row === null || row.deletedAt !== null) return null;
+  if (known.size >= KNOWN_MAX) known.clear();
+  const board = toBoard(row);
+  known.set(name, { at: now, board });
+  return board;
+}
+
+export const forgetBoard = (name: string): boolean => known.delete(name);

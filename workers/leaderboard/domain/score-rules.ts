@@ -1,0 +1,26 @@
+/**
+ * How the scores of a board count. Objects and archives store scores so that a higher one is better: those of an ascending
+ * board, such as race times, are mirrored. Only `mirror` knows that; it also turns a stored score into the API's one.
+ */
+export const SORTS = ['desc', 'asc'] as const;
+export const OPERATORS = ['sum', 'best', 'last'] as const;
+
+export interface ScoreRules {
+  readonly sort: (typeof SORTS)[number];
+  readonly operator: (typeof OPERATORS)[number];
+}
+
+export const DEFAULT_RULES: ScoreRules = { sort: 'desc', operator: 'sum' };
+
+export const mirror = ({ sort }: Pick<ScoreRules, 'sort'>, score: number): number =>
+  sort === 'asc' ? Number.MAX_SAFE_INTEGER - score : score;
+
+/** @param before the stored score; null for a new player. @returns the next one; null if it cannot be stored. */
+export function nextScore(rules: ScoreRules, before: number | null, points: number): number | null {
+  if (rules.operator === 'sum') {
+    const sum = (before === null ? 0 : mirror(rules, before)) + points;
+    return Number.isSafeInteger(sum) ? mirror(rules, sum) : null;
+  }
+  const posted = mirror(rules, points);
+  return rules.operator === 'best' && before !== null ? Math.max(before, posted) : posted;
+}

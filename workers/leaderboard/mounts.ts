@@ -1,0 +1,29 @@
+/** The paths under which the routes of a board are registered: `/v1/scores` for `default`, and below `/v1/boards/{board}`. */
+import type { z } from '@hono/zod-openapi';
+import type { Context } from 'hono';
+import type { JsonApiEnv } from '../shared/json-api.ts';
+import { boardNameSchema, seasonSchemaOf, updateSchemaOf } from './contract.ts';
+import { BOARD_POINTS_MAX, POINTS_MAX } from './domain/board.ts';
+
+export const DEFAULT_MOUNT = {
+  prefix: '/v1' as string,
+  params: {} as { board?: z.ZodType<string> },
+  season: seasonSchemaOf('month'),
+  update: updateSchemaOf(POINTS_MAX, 'month').openapi('ScoreUpdate'),
+  updateName: 'ScoreUpdate',
+  /** Operation ids are unique. */
+  idOf: (operationId: string) => operationId,
+};
+export type Mount = typeof DEFAULT_MOUNT;
+
+export const BOARD_MOUNT: Mount = {
+  prefix: '/v1/boards/{board}',
+  params: { board: boardNameSchema },
+  season: seasonSchemaOf(),
+  update: updateSchemaOf(BOARD_POINTS_MAX).openapi('BoardScoreUpdate'),
+  updateName: 'BoardScoreUpdate',
+  idOf: (operationId) => `${operationId}OfBoard`,
+};
+
+/** The board that the path names; undefined for `default`. */
+export const boardOf = (c: Context<JsonApiEnv>): string | undefined => c.req.param('board');

@@ -1,0 +1,57 @@
+/** The boards that operators made, in DIRECTORY. */
+import { and, asc, count, eq, gt, isNull, lt, sql } from 'drizzle-orm';
+import { drizzle } from 'drizzle-orm/d1';
+import { board } from './schema.ts';
+
+export type BoardRow = typeof board.$inferSelect;
+
+export function createBoardStore(directory: D1Database) {
+  const db = drizzle(directory);
+  return {
+    /** Finds a board, also a deleted one. */
+    async find(name: string): Promise<BoardRow | null> {
+      return (await db.select().from(board).where(eq(board.board, name)).get()) ?? null;
+    },
+
+    async list(after: string, limit: number, isPublicOnly: boolean): Promise<BoardRow[]> {
+      const isShown = isPublicOnly ? eq(board.isPublic, true) : undefined;
+      const filter = and(gt(board.board, after), isNull(board.deletedAt), isShown);
+      return db.select().from(board).where(filter).orderBy(asc(board.board)).limit(limit);
+    },
+
+    async count(): Promise<number> {
+      return (await db.select({ boards: count() }).from(board).get())?.boards ?? 0;
+    },
+
+    /**
+     * Creates a board, or changes title, visibility and limit of the one with this name and rules.
+     * @returns the board of this name, which may have other rules.
+     */
+    async put(row: BoardRow): Promise<BoardRow> {
+      const { title, sort, operator, period, isPublic, pointsMax } = row;
+      const isSame = sql`${board.sort} = ${sort} AND ${board.operator} = ${operator} AND ${board.period} = ${period}`;
+      await db
+        .insert(board)
+        .values(row)
+        .onConflictDoUpdate({
+          target: board.board,
+          set: { title, isPublic, pointsMax },
+          setWhere: sql`${isSame} AND ${board.deletedAt} IS NULL`,
+        });
+      return (await db.select().from(board).where(eq(board.board, row.board)).get()) as BoardRow;
+    },
+
+    async markDeleted(name: string, now: number): Promise<void> {
+      await db.update(board).set({ deletedAt: now }).where(eq(board.board, name));
+    },
+
+    /** Lists boards that were deleted before a time. */
+    async listDeleted(before: number): Promise<BoardRow[]> {
+      return db.select().from(board).where(lt(board.deletedAt, before)).orderBy(asc(board.board));
+    },
+
+    async remove(name: string): Promise<void> {
+      await db.delete(board).where(eq(board.board, name));
+    },
+  };
+}

@@ -1,0 +1,118 @@
+/** Times of calendars in time zones: by the name of the zone, or by the rules that the calendar brings along. Pure. */
+import { type CalendarComponent, type CalendarProperty, findProperty } from './calendar.ts';
+
+export interface CalendarTime {
+  /** `2026-11-05T10:30:00` in its time zone, or `2026-11-05` for a whole day. */
+  readonly local: string;
+  /** Null for a whole day, and for a time that is the same on each clock of the world. */
+  readonly timeZone: string | null;
+  /** Milliseconds since 1970; null if the time zone is unknown or there is none. */
+  readonly at: number | null;
+}
+
+const DAY_MS = 86_400_000;
+
+/** @param zones the VTIMEZONE components of the calendar. */
+export function readTime(property: CalendarProperty | null, zones: readonly CalendarComponent[]): CalendarTime | null {
+  const match = /^(\d{4})(\d\d)(\d\d)(?:T(\d\d)(\d\d)(\d\d)(Z?))?$/.exec(property?.value.trim() ?? '');
+  if (!match) return null;
+  const [, year, month, day, hour, minute, second, isUtc] = match;
+  const clock = Date.UTC(
+    Number(year),
+    Number(month) - 1,
+    Number(day),
+    Number(hour ?? 0),
+    Number(minute ?? 0),
+    Number(second ?? 0),
+  );
+  if (hour === undefined) return { local: `${year}-${month}-${day}`, timeZone: null, at: null };
+  if (isUtc) return { local: toLocal(clock), timeZone: 'UTC', at: clock };
+  const timeZone = property?.parameters.get('TZID') ?? null;
+  const offset =
+    timeZone === null ? null : (readNamedOffset(timeZone, clock) ?? readRuledOffset(timeZone, clock, zones));
+  return { local: toLocal(clock), timeZone, at: offset === null ? null : clock - offset };
+}
+
+const toLocal = (clock: number): string => new Date(clock).toISOString().slice(0, 19);
+
+/** The same time later. @param duration RFC 5545 §3.3.6. @returns null if it is invalid. */
+export function addDuration(start: CalendarTime, duration: string): CalendarTime | null {
+  const match = /^\+?P(?:(\d{1,4})W)?(?:(\d{1,5})D)?(?:T(?:(\d{1,5})H)?(?:(\d{1,6})M)?(?:(\d{1,8})S)?)?$/.exec(
+    duration.trim(),
+  );
+  if (!match) return null;
+  const [weeks = 0, days = 0, hours = 0, minutes = 0, seconds = 0] = match.slice(1).map((part) => Number(part ?? 0));
+  const ms = (weeks * 7 + days) * DAY_MS + (hours * 3_600 + minutes * 60 + seconds) * 1_000;
+  const isDay = start.local.length === 10;
+  const local = toLocal(Date.parse(isDay ? start.local : `${start.local}Z`) + ms);
+  return { ...start, local: isDay ? local.slice(0, 10) : local, at: start.at === null ? null : start.at + ms };
+}
+
+/** @returns the offset from UTC in milliseconds at a local time; null if the name is unknown. */
+function readNamedOffset(timeZone: string, clock: number): number | null {
+  try {
+    const format = new Intl.DateTimeFormat('en-US', {
+      ...{ timeZone, hourCycle: 'h23', year: 'numeric', month: '2-digit', day: '2-digit' },
+      ...{ hour: '2-digit', minute: '2-digit', second: '2-digit' },
+    });
+    const offsetAt = (time: number): number => {
+      const part = Object.fromEntries(format.formatToParts(time).map(({ type, value }) => [type, Number(value)]));
+      const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = part;
+      return Date.UTC(year, month - 1, day, hour, minute, second) - time;
+    };
+    // The second look is right unless the clock changes within the offset itself.
+    return offsetAt(clock - offsetAt(clock));
+  } catch {
+    return null;
+  }
+}
+
+interface Onset {
+  readonly at: number;
+  readonly offset: number;
+}
+
+/** Names such as "W. Europe Standard Time" mean what their VTIMEZONE says. */
+function readRuledOffset(timeZone: string, clock: number, zones: readonly CalendarComponent[]): number | null {
+  const zone = zones.find((each) => findProperty(each, 'TZID')?.value === timeZone);
+  if (!zone) return null;
+  const onsets = zone.components.flatMap((each) => listOnsets(each, clock)).sort((a, b) => a.at - b.at);
+  return (onsets.findLast(({ at }) => at <= clock) ?? onsets[0])?.offset ?? null;
+}
+
+/** The beginnings of standard or daylight time in the year of a time and in the one before. */
+function listOnsets(component: CalendarComponent, clock: number): Onset[] {
+  const offset = readOffset(findProperty(component, 'TZOFFSETTO')?.value ?? '');
+  const first = readTime(findProperty(component, 'DTSTART'), []);
+  if (offset === null || first === null) return [];
+  const firstAt = Date.parse(`${first.local}Z`);
+  const rule = findProperty(component, 'RRULE')?.value.toUpperCase() ?? '';
+  const month = Number(/BYMONTH=(\d{1,2})/.exec(rule)?.[1] ?? 0);
+  const [, nth = '', weekday = ''] = /BYDAY=([+-]?\d)(SU|MO|TU|WE|TH|FR|SA)/.exec(rule) ?? [];
+  if (month < 1 || month > 12 || weekday === '') return [{ at: firstAt, offset }];
+  const year = new Date(clock).getUTCFullYear();
+  const timeOfDay = ((firstAt % DAY_MS) + DAY_MS) % DAY_MS;
+  const onsets = [year - 1, year].map(
+    (each) => toNthWeekday(each, month - 1, Number(nth), WEEKDAYS.indexOf(weekday)) + timeOfDay,
+  );
+  return [...onsets.filter((at) => at >= firstAt), firstAt].map((at) => ({ at, offset }));
+}
+
+const WEEKDAYS = ['SU', 'MO', 'TU', 'WE', 'TH', 'FR', 'SA'];
+
+/** @param nth from the end of the month if negative. */
+function toNthWeekday(year: number, month: number, nth: number, weekday: number): number {
+  if (nth > 0) {
+    const first = Date.UTC(year, month, 1);
+    return first + (((weekday - new Date(first).getUTCDay() + 7) % 7) + (nth - 1) * 7) * DAY_MS;
+  }
+  const last = Date.UTC(year, month + 1, 0);
+  return last - (((new Date(last).getUTCDay() - weekday + 7) % 7) + (-nth - 1) * 7) * DAY_MS;
+}
+
+function readOffset(text: string): number | null {
+  const match = /^([+-])(\d\d)(\d\d)(\d\d)?$/.exec(text.trim());
+  if (!match) return null;
+  const seconds = Number(match[2]) * 3_600 + Number(match[3]) * 60 + Number(match[4] ?? 0);
+  return (match[1] === '-' ? -1 : 1) * seconds * 1_000;
+}

@@ -1,0 +1,86 @@
+/** Leaves a mailing list for a user, by the way that a message of it offers. Only on the user's own act. */
+import type { MessageDetail } from '../../../durable-objects/mailbox/messages/message-read-store.ts';
+import { logError, logInfo } from '../../shared/log.ts';
+import { type Problem, problem } from '../../shared/problem.ts';
+import { isPublicUrl } from '../../shared/public-url.ts';
+import { err, ok, type Result } from '../../shared/result.ts';
+import type { DkimVerdict } from '../checks/verdicts.ts';
+import { readUnsubscribe, type Unsubscribe } from '../domain/unsubscribe.ts';
+import { MAILBOX_UNAVAILABLE } from '../schemas/errors.ts';
+import { decideFrom, type Sender } from './submission/sender-address.ts';
+import { submitMessage } from './submission/submit-message.ts';
+
+const TIMEOUT_MS = 10_000;
+/** Addresses in To and Cc that may be the one that is subscribed. */
+const ADDRESSES_MAX = 10;
+
+/** @returns how the reader of a stored message can leave its list; null if it says nothing, or the user wrote it. */
+export function findUnsubscribe(env: Env, message: MessageDetail): Unsubscribe | null {
+  if (message.origin !== 'received' && message.origin !== 'imported') return null;
+  const authentication = JSON.parse(message.authentication ?? '{}') as { dkim?: readonly DkimVerdict[] };
+  const isCovered = (authentication.dkim ?? []).some((one) => one.result === 'pass' && one.unsubscribe === true);
+  return readUnsubscribe(message.headers, isCovered, (url) => isPublicUrl(env, url));
+}
+
+const UNAVAILABLE = 'unsubscribe_unavailable';
+
+export async function leaveList(
+  env: Env,
+  sender: Sender,
+  message: MessageDetail,
+): Promise<Result<'one_click' | 'mail', Problem>> {
+  const way = findUnsubscribe(env, message);
+  if (way === null) return err(problem(409, UNAVAILABLE, 'The message does not say how to leave its list.'));
+  if (way.method === 'web') return err(problem(409, UNAVAILABLE, 'Open the page that the message names.'));
+  return way.method === 'mail' ? leaveByMail(env, sender, message, way) : leaveByPost(way.url);
+}
+
+/** RFC 8058 §3.2: no cookies, no credentials. A redirect is not followed, because it may lead into a network. */
+async function leaveByPost(url: string): Promise<Result<'one_click', Problem>> {
+  let status = 0;
+  try {
+    const response = await fetch(url, {
+      method: 'POST',
+      redirect: 'manual',
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: 'List-Unsubscribe=One-Click',
+    });
+    status = response.status;
+    await response.body?.cancel();
+  } catch (error) {
+    logError('unsubscribe_failed', error);
+  }
+  logInfo('unsubscribe_sent', { method: 'one_click', status });
+  if (status >= 200 && status < 300) return ok('one_click');
+  const reason = status === 0 ? 'did not answer' : `answered with status ${status}`;
+  return err(problem(502, 'unsubscribe_failed', `The server of the list ${reason}.`));
+}
+
+/** Sends from the address that the message came to. A repeated request sends nothing more. */
+async function leaveByMail(
+  env: Env,
+  sender: Sender,
+  message: MessageDetail,
+  { email, subject, body }: Extract<Unsubscribe, { method: 'mail' }>,
+): Promise<Result<'mail', Problem>> {
+  const from = await findOwnAddress(env, sender, message);
+  const request = { ...(from === null ? {} : { from: { email: from } }), to: [{ email }], subject, body };
+  try {
+    const sent = await submitMessage(env, sender, request, {
+      idempotencyKey: `unsubscribe:${message.messageId}`,
+      requestJson: JSON.stringify(request),
+    });
+    return sent.ok ? ok('mail') : sent;
+  } catch (error) {
+    logError('submission_failed', error);
+    return err(MAILBOX_UNAVAILABLE);
+  }
+}
+
+async function findOwnAddress(env: Env, sender: Sender, message: MessageDetail): Promise<string | null> {
+  for (const { email } of [...message.to, ...message.cc].slice(0, ADDRESSES_MAX)) {
+    if ((await decideFrom(env, sender, { email })).ok) return email;
+  }
+  return null;
+}

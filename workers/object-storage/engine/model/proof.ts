@@ -1,0 +1,43 @@
+/**
+ * Copies of DIRECTORY may be out of date, so a request that they authorised needs a proof: a shard of the bucket that
+ * knows no later change of the bucket and no later revocation. docs/architecture.md, "Reads from replicas".
+ */
+import type { Bucket } from './versions.ts';
+
+/** What a shard knows; null: unknown, which proves nothing. */
+export interface ShardGenerations {
+  readonly generation: number | null;
+  readonly identityGeneration: number | null;
+  /** Whether the bucket is being deleted, or was. */
+  readonly isSealed: boolean;
+}
+
+/** Whether no acknowledged change of the bucket or revocation is missing in the copies that were read. */
+export function isCurrent(shard: ShardGenerations, bucket: Bucket, identityGeneration: number | null): boolean {
+  const { generation, isSealed } = shard;
+  if (isSealed || generation === null || generation > bucket.generation) return false;
+  if (identityGeneration === null) return true;
+  return shard.identityGeneration !== null && shard.identityGeneration <= identityGeneration;
+}
+
+/** The generations that a guard compares; null if nothing needs a proof. */
+export interface ProofGuard {
+  readonly generation: number;
+  readonly identityGeneration: number | null;
+}
+
+export const proofGuardOf = ({ proof, generation }: Bucket): ProofGuard | null =>
+  proof === undefined || proof.state === 'held' ? null : { generation, identityGeneration: proof.identityGeneration };
+
+export function holdProof({ proof }: Bucket): void {
+  if (proof?.state === 'open') proof.state = 'held';
+}
+
+const UNPROVEN = { ok: false, error: { kind: 'unavailable', reason: 'a copy of DIRECTORY is out of date' } } as const;
+
+/** @returns null if the bucket is from the primary, or proven. */
+export function refuseUnproven({ proof }: Bucket): typeof UNPROVEN | null {
+  if (proof === undefined || proof.state === 'held') return null;
+  proof.state = 'refused';
+  return UNPROVEN;
+}

@@ -1,0 +1,133 @@
+/** Who calls, and what they may do: the steps of the pipeline before an operation runs. */
+import {
+  authenticateS3,
+  authenticateS3Form,
+  createS3Credentials,
+  type DatedS3Credentials,
+  findS3User,
+  findS3UsersByEmail,
+  recordUse,
+  type S3AuthFailure,
+  type S3Credentials,
+} from '../../identity/index.ts';
+import type { Source } from '../../shared/replica.ts';
+import { err, ok, type Result } from '../../shared/result.ts';
+import { type S3Failure, s3Failure } from '../domain/failure.ts';
+import type { Origin } from '../engine/model/context.ts';
+import type { Bucket, Engine, StoredVersion } from '../engine/model/contract.ts';
+import { mayAccess } from './access/authorise.ts';
+import { admitCaller } from './access/request-rate.ts';
+import type { S3Action } from './protocol/detect.ts';
+import type { BucketContext, Caller, Operation, ServiceContext, Users, VersionContext } from './protocol/operation.ts';
+import type { S3Request } from './protocol/request.ts';
+
+export interface Wire {
+  readonly env: Env;
+  readonly engine: Engine;
+  /** Known to the engine. */
+  readonly origin: Origin;
+  readonly now: number;
+  readonly requestId: string;
+  /** Of the data centre. */
+  readonly cache: Cache;
+  /** Keeps the request alive for work after the answer. */
+  readonly waitUntil: (work: Promise<unknown>) => void;
+}
+
+const ANONYMOUS: Caller = { principal: null, via: 'anonymous', signature: null, payload: { kind: 'unsigned' } };
+
+/** The S3 call: its action, and the request before and after headers were taken from the query. */
+export interface Call {
+  readonly action: S3Action;
+  readonly sent: S3Request;
+  readonly request: S3Request;
+  readonly isBodyUsed: () => boolean;
+  /** Counted by the rates of caller and bucket. A request that runs a second time counts once. */
+  isAdmitted: boolean;
+  /** A shard knows a change or a revocation that the copies lack. */
+  isRefused: boolean;
+}
+
+export const credentialsIn = (source: Source, { env, now }: Wire): DatedS3Credentials =>
+  createS3Credentials(env, now, source);
+
+export async function authenticate(
+  { action, sent }: Call,
+  credentials: S3Credentials,
+  { now }: Wire,
+): Promise<Result<Caller, S3Failure>> {
+  // A preflight has no credentials. A preflight of a presigned link carries a signature for another method.
+  const caller = action === 'PreflightObject' ? ok(ANONYMOUS) : await authenticateS3(sent, credentials, now);
+  return caller.ok ? caller : err(toAuthFailure(caller.error));
+}
+
+/** Records the use of the credential and applies the rates of the caller. */
+export async function admit(
+  caller: Caller,
+  { sent, request, isAdmitted }: Call,
+  credentials: S3Credentials,
+  { env, engine, origin, now, requestId, waitUntil }: Wire,
+): Promise<Result<ServiceContext, S3Failure>> {
+  origin.principalId = caller.principal?.userId ?? null;
+  recordUse(env, caller.principal, now, waitUntil);
+  const admitted = isAdmitted ? ok(null) : await admitCaller(env, caller, sent.headers);
+  if (!admitted.ok) return admitted;
+  return ok({
+    request,
+    caller,
+    engine,
+    users: createUsers(env),
+    now,
+    requestId,
+    async authenticateForm(fields) {
+      const result = await authenticateS3Form(fields, credentials, now);
+      if (!result.ok) return err(toAuthFailure(result.error));
+      origin.principalId = result.value.principal?.userId ?? null;
+      recordUse(env, result.value.principal, now, waitUntil);
+      return result;
+    },
+  });
+}
+
+export function isExpectedOwner(request: S3Request, bucket: Bucket): boolean {
+  const expectedOwner = request.headers.get('x-amz-expected-bucket-owner');
+  return expectedOwner === null || expectedOwner === bucket.ownerId;
+}
+
+/** A missing version has no ACL to check. The operation reveals that it is missing only to callers who may list. */
+export const versionOf = (found: VersionContext['found']): StoredVersion | null =>
+  found.ok && !found.value.isMarker ? found.value : null;
+
+export function mayRun(
+  operation: Exclude<Operation, { needs: 'service' }>,
+  request: S3Request,
+  caller: Caller,
+  bucket: Bucket,
+  version: StoredVersion | null,
+  now: number,
+): boolean {
+  const permission = operation.permission(request);
+  if (permission === null) return true;
+  const { action, acl, on } = permission;
+  const key = on === 'object' ? request.key : null;
+  return mayAccess({ action, key, acl, bucket, caller, ...(version ? { version } : {}) }, request, now);
+}
+
+export const onBucket = (service: ServiceContext, bucket: Bucket): BucketContext => ({
+  ...service,
+  bucket,
+  may: (need) => mayAccess(need, service.request, service.now),
+});
+
+function toAuthFailure(failure: S3AuthFailure): S3Failure {
+  const { status, details } = failure;
+  return s3Failure(failure.code, failure.message, {
+    ...(status === undefined ? {} : { status }),
+    ...(details ? { details } : {}),
+  });
+}
+
+const createUsers = (env: Env): Users => ({
+  findById: (userId) => findS3User(env, userId),
+  findByEmail: (email) => findS3UsersByEmail(env, email),
+});

@@ -1,0 +1,101 @@
+/**
+ * Answers of public objects from the cache of the data centre, without a look-up. The bucket's owner opts in by the bucket
+ * tag `tessera:public-cache-seconds`: for so long after a read, other anonymous clients near it may get the same answer,
+ * whatever happens to the object, its ACL, the bucket or the tag. docs/architecture.md, "Reads from replicas".
+ */
+import { logError } from '../../shared/log.ts';
+import { err, ok, type Result } from '../../shared/result.ts';
+import { type S3Failure, s3Failure } from '../domain/failure.ts';
+import type { Tag } from '../domain/tagging.ts';
+import { inTime } from '../engine/model/context.ts';
+import type { Bucket } from '../engine/model/contract.ts';
+import { policyOf, tagsOf } from './access/bucket-configuration.ts';
+import { acceptsCompression } from './objects/object-headers.ts';
+import { answer } from './protocol/answer.ts';
+import type { S3Request } from './protocol/request.ts';
+
+const TAG = 'tessera:public-cache-seconds';
+const SECONDS_MAX = 3_600;
+/** Larger bodies are read with a look-up, and their bytes come from the cache of blobs. */
+const BYTES_MAX = 1024 ** 2;
+const MATCH_TIMEOUT_MS = 250;
+
+const READ_AT = 'x-tessera-read-at';
+const UNTIL = 'x-tessera-until';
+const CACHE_CONTROL = 'x-tessera-cache-control';
+
+/** Headers that choose the answer and are not known to the Cache API, or show who asks. */
+const UNCACHED =
+  /^(?:authorization|cookie|origin|range|if-match|if-range|if-unmodified-since|if-modified-since|x-amz-.*)$/;
+
+/** Another answer than that to an anonymous `GET` without parameters is never stored. */
+const isPublicGet = ({ method, rawQuery, key, headerNames }: S3Request): boolean =>
+  method === 'GET' && rawQuery === '' && key !== '' && !headerNames.some((name) => UNCACHED.test(name));
+
+/** The bytes on the wire and Cache-Control depend on whether the edge may compress them. */
+const toUrl = ({ bucket, key, acceptedEncodings }: S3Request): string =>
+  `https://public.invalid/${acceptsCompression(acceptedEncodings) ? 'compressed' : 'plain'}/${bucket}/${encodeURIComponent(key)}`;
+
+export function checkPublicCacheTag(tags: readonly Tag[]): Result<null, S3Failure> {
+  const tag = tags.find(({ key }) => key === TAG);
+  if (!tag || (/^[1-9]\d{0,3}$/.test(tag.value) && Number(tag.value) <= SECONDS_MAX)) return ok(null);
+  const message = `The value of ${TAG} must be a number of seconds from 1 to ${SECONDS_MAX}.`;
+  return err(s3Failure('InvalidTag', message, { details: { TagKey: TAG, TagValue: tag.value } }));
+}
+
+/** The seconds that the owner set; 0 if answers are not stored. The answer of a policy with conditions depends on the request. */
+function secondsOf(bucket: Bucket): number {
+  const tag = tagsOf(bucket)?.find(({ key }) => key === TAG);
+  if (!tag || policyOf(bucket)?.statements.some(({ conditions }) => conditions.length > 0)) return 0;
+  return Math.min(SECONDS_MAX, Number(tag.value));
+}
+
+/** @returns null if the cache has no answer whose time has not ended. */
+export async function findPublicAnswer(cache: Cache, request: S3Request, now: number): Promise<Response | null> {
+  if (!isPublicGet(request)) return null;
+  let found: Response | null | undefined;
+  try {
+    found = await inTime(cache.match(toUrl(request)), MATCH_TIMEOUT_MS, null);
+  } catch (error) {
+    logError('public_cache_failed', error);
+  }
+  if (!found) return null;
+  const etag = request.headers.get('if-none-match');
+  if (now >= Number(found.headers.get(UNTIL)) || (etag !== null && etag !== found.headers.get('etag'))) {
+    await found.body?.cancel();
+    return null;
+  }
+  const headers = new Headers(found.headers);
+  const cacheControl = headers.get(CACHE_CONTROL);
+  headers.set('age', String(Math.max(0, Math.floor((now - Number(headers.get(READ_AT))) / 1000))));
+  for (const name of ['cache-control', 'cf-cache-status', READ_AT, UNTIL, CACHE_CONTROL]) headers.delete(name);
+  if (cacheControl !== null) headers.set('cache-control', cacheControl);
+  if (etag === null) return answer(found.body, 200, headers);
+  await found.body?.cancel();
+  headers.delete('content-length');
+  return answer(null, 304, headers);
+}
+
+/** @param now before the look-up of the version. @returns the answer to send. */
+export async function storePublicAnswer(
+  cache: Cache,
+  request: S3Request,
+  response: Response,
+  bucket: Bucket,
+  size: number,
+  { now, waitUntil }: { readonly now: number; readonly waitUntil: (work: Promise<unknown>) => void },
+): Promise<Response> {
+  const isStored = response.status === 200 && size <= BYTES_MAX && !response.headers.has('content-encoding');
+  const seconds = isStored && isPublicGet(request) ? secondsOf(bucket) : 0;
+  if (seconds === 0) return response;
+  const bytes = await response.arrayBuffer();
+  const headers = new Headers(response.headers);
+  const cacheControl = headers.get('cache-control');
+  if (cacheControl !== null) headers.set(CACHE_CONTROL, cacheControl);
+  headers.set('cache-control', `public, max-age=${seconds}`);
+  headers.set(READ_AT, String(now));
+  headers.set(UNTIL, String(now + seconds * 1000));
+  const storing = (async () => cache.put(toUrl(request), answer(bytes, 200, headers)))();
+  waitUntil(storing.catch((error: unknown) => logError('public_cache_failed', error)));
+  return answer(bytes, 200, response.headers);
+}

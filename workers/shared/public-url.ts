@@ -1,0 +1,17 @@
+/** Addresses that the service may call because mail or a client names them. */
+import { settingsOf } from './settings.ts';
+
+const INTERNAL = /(?:^|\.)(?:localhost|local|internal|home\.arpa|onion|invalid)$/;
+
+/** Only HTTPS to a public name that is not this service: nobody must make it call addresses inside a network, or itself. */
+export function isPublicUrl(env: Env, url: string): boolean {
+  if (!URL.canParse(url) || url.length > 2_000) return false;
+  const { protocol, hostname, username, password } = new URL(url);
+  if (username !== '' || password !== '') return false;
+  const { LOCAL, APP_HOST, S3_HOST } = settingsOf(env);
+  if (LOCAL === '1' && protocol === 'http:' && hostname === '127.0.0.1') return true;
+  const name = hostname.replace(/\.$/, '');
+  const isName = /^(?:[a-z0-9_-]+\.)+[a-z][a-z0-9-]*$/.test(name);
+  const isOwn = [APP_HOST, S3_HOST].some((host) => host !== '' && (name === host || name.endsWith(`.${host}`)));
+  return protocol === 'https:' && isName && !isOwn && !INTERNAL.test(name);
+}
