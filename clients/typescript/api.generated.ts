@@ -641,6 +641,12 @@ export interface MailAccount {
   created_at: string;
 }
 
+export interface AccountAddress {
+  /** @example "sales-*@example.test" */
+  email: string;
+  is_primary: boolean;
+}
+
 export interface RecoveryAddress {
   email: string | null;
   pending_email: string | null;
@@ -681,6 +687,8 @@ export interface MessageSummary {
   is_flagged: boolean;
   is_answered: boolean;
   is_forwarded: boolean;
+  /** When the message returns to the Inbox. */
+  snoozed_until: string | null;
   is_draft: boolean;
   has_attachments: boolean;
   labels: string[];
@@ -726,6 +734,8 @@ export interface Message {
   is_flagged: boolean;
   is_answered: boolean;
   is_forwarded: boolean;
+  /** When the message returns to the Inbox. */
+  snoozed_until: string | null;
   is_draft: boolean;
   has_attachments: boolean;
   labels: string[];
@@ -733,6 +743,8 @@ export interface Message {
   bcc?: Address[];
   reply_to: Address[];
   importance: "high" | "normal" | "low";
+  /** How to leave the list of the message. POST …/unsubscribe does it by one_click and mail. A web page is opened by the user. */
+  unsubscribe: Unsubscribe;
   body: string;
   html: string | null;
   headers: {
@@ -745,6 +757,24 @@ export interface Message {
   spam: Record<string, any> | null;
   delivery?: DeliveryState[];
 }
+
+/** How to leave the list of the message. POST …/unsubscribe does it by one_click and mail. A web page is opened by the user. */
+export type Unsubscribe =
+  | {
+      method: "one_click";
+      url: string;
+    }
+  | {
+      method: "mail";
+      email: string;
+      subject: string;
+      body: string;
+    }
+  | {
+      method: "web";
+      url: string;
+    }
+  | null;
 
 export interface Attachment {
   file_name: string;
@@ -775,10 +805,19 @@ export interface MessagePatch {
   is_flagged?: boolean;
   is_answered?: boolean;
   is_forwarded?: boolean;
+  /**
+   * Archives the message until this time, at most a year ahead. null, or a move, ends that.
+   * @format date-time
+   */
+  snoozed_until?: string | null;
   /** @maxLength 100 */
   folder_id?: string;
   /** @maxItems 50 */
   labels?: string[];
+}
+
+export interface UnsubscribeAnswer {
+  method: "one_click" | "mail";
 }
 
 export interface MessageBatchAnswer {
@@ -801,6 +840,11 @@ export interface MessageBatch {
   is_flagged?: boolean;
   is_answered?: boolean;
   is_forwarded?: boolean;
+  /**
+   * Archives the message until this time, at most a year ahead. null, or a move, ends that.
+   * @format date-time
+   */
+  snoozed_until?: string | null;
   /** @maxLength 100 */
   folder_id?: string;
   /** @maxItems 50 */
@@ -828,8 +872,68 @@ export interface MessageBatch {
 
 export interface Thread {
   id: string;
+  is_muted: boolean;
   data: Message[];
   next_cursor: string | null;
+}
+
+export interface ThreadPatch {
+  is_muted: boolean;
+}
+
+export interface Invitation {
+  /** @example "invite.ics" */
+  file_name: string;
+  /**
+   * request, cancel, reply, publish or another one of RFC 5546.
+   * @example "request"
+   */
+  method: string | null;
+  uid: string;
+  sequence: number;
+  /**
+   * confirmed, tentative or cancelled.
+   * @example "confirmed"
+   */
+  status: string | null;
+  summary: string;
+  description: string;
+  location: string;
+  start: CalendarTime;
+  /** Not part of the event. Of whole days, the day after the last. */
+  end: (CalendarTime & object) | null;
+  is_all_day: boolean;
+  /**
+   * The RRULE.
+   * @example "FREQ=WEEKLY;COUNT=4"
+   */
+  recurrence: string | null;
+  organizer: Address;
+  attendees: {
+    name: string;
+    email: string;
+    is_optional: boolean;
+    /**
+     * needs_action, accepted, declined, tentative, delegated or another one of RFC 5545.
+     * @example "accepted"
+     */
+    response: string;
+  }[];
+}
+
+export interface CalendarTime {
+  /**
+   * The time in its time zone, or the date of a whole day.
+   * @example "2026-11-05T10:30:00"
+   */
+  local: string;
+  /** @example "Europe/Berlin" */
+  time_zone: string | null;
+  /**
+   * The same time in UTC. Null for a whole day, and if the time zone is unknown or absent.
+   * @example "2026-11-05T09:30:00.000Z"
+   */
+  at: string | null;
 }
 
 export interface Events {
@@ -839,7 +943,7 @@ export interface Events {
 }
 
 export interface Change {
-  /** message_created, message_updated, message_deleted, delivery_updated, folder_created, folder_updated, folder_deleted, mailbox_updated, filters_updated, contacts_updated, senders_updated; of JMAP: identity_created, identity_updated, identity_deleted, submission_created, submission_deleted. Ignore other types. */
+  /** message_created, message_updated, message_deleted, delivery_updated, folder_created, folder_updated, folder_deleted, mailbox_updated, filters_updated, contacts_updated, senders_updated, thread_updated; of JMAP: identity_created, identity_updated, identity_deleted, submission_created, submission_deleted. Ignore other types. */
   type: string;
   message_id?: string;
   /** The id of the JMAP email, if it is not message_id. */
@@ -865,6 +969,10 @@ export interface Change {
   is_flagged?: boolean;
   is_answered?: boolean;
   is_forwarded?: boolean;
+  /** Set if it changed. */
+  snoozed_until?: string | null;
+  /** Of thread_updated. */
+  is_muted?: boolean;
   labels?: string[];
 }
 
@@ -4247,6 +4355,68 @@ export namespace V1 {
   /**
    * No description
    * @tags mail
+   * @name ListAccountAddresses
+   * @summary Operator: list the addresses of an account
+   * @request GET:/v1/accounts/{user_id}/addresses
+   * @secure
+   */
+  export namespace ListAccountAddresses {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      userId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = AccountAddress[];
+  }
+
+  /**
+   * @description Or a wildcard such as `sales-*@example.test`: the account receives mail to all addresses that begin so and that nobody has, and may send from them. The longest wildcard wins, then the catch-all of the domain.
+   * @tags mail
+   * @name AddAccountAddress
+   * @summary Operator: give an account an address
+   * @request POST:/v1/accounts/{user_id}/addresses
+   * @secure
+   */
+  export namespace AddAccountAddress {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      userId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /** @maxLength 320 */
+      email: string;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = AccountAddress;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name DeleteAccountAddress
+   * @summary Operator: take an address from an account; it is never issued again
+   * @request DELETE:/v1/accounts/{user_id}/addresses/{email}
+   * @secure
+   */
+  export namespace DeleteAccountAddress {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      userId: string;
+      /** @maxLength 320 */
+      email: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags mail
    * @name CreatePasswordReset
    * @summary Operator: create a link that sets a new password; it works once, within an hour
    * @request POST:/v1/accounts/{user_id}/password-reset
@@ -4836,6 +5006,25 @@ export namespace V1 {
   }
 
   /**
+   * @description By one click (RFC 8058) if a valid DKIM signature covers both header fields, else by a message to the address that the list names, which is then in Sent.
+   * @tags mail
+   * @name Unsubscribe
+   * @summary Leave the mailing list of a message
+   * @request POST:/v1/messages/{message_id}/unsubscribe
+   * @secure
+   */
+  export namespace Unsubscribe {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      messageId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = UnsubscribeAnswer;
+  }
+
+  /**
    * @description Up to 1,000 message_ids are changed in one transaction. With a query, a request changes about 1,000 of the messages that it finds, newest first, and never those that arrived after the first request. Repeat it with next_cursor.
    * @tags mail
    * @name UpdateMessages
@@ -4880,6 +5069,25 @@ export namespace V1 {
   }
 
   /**
+   * @description Muting archives the messages of the thread as read, and those that arrive later.
+   * @tags mail
+   * @name UpdateThread
+   * @summary Mute a thread, or end that
+   * @request PATCH:/v1/threads/{thread_id}
+   * @secure
+   */
+  export namespace UpdateThread {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      threadId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = ThreadPatch;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
    * No description
    * @tags mail
    * @name GetRawMessage
@@ -4917,6 +5125,25 @@ export namespace V1 {
     export type RequestBody = never;
     export type RequestHeaders = {};
     export type ResponseBody = File;
+  }
+
+  /**
+   * @description The first event of a text/calendar attachment of up to 1 MB. 404 if the message has none.
+   * @tags mail
+   * @name GetInvitation
+   * @summary Read the event that a message invites to
+   * @request GET:/v1/messages/{message_id}/invitation
+   * @secure
+   */
+  export namespace GetInvitation {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      messageId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = Invitation;
   }
 
   /**
