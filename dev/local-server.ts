@@ -116,7 +116,9 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
   );
   await miniflare.ready;
   const url = await miniflare.unsafeGetDirectURL(WORKER_NAME);
-  const stopCron = options.withoutCron ? () => {} : startCron(miniflare);
+  const stopCron = options.withoutCron
+    ? () => {}
+    : startCron(miniflare, toCronPeriod(options.vars.LIFECYCLE_DAY_SECONDS));
   return {
     url: url.origin,
     miniflare,
@@ -190,8 +192,13 @@ async function runCron(miniflare: Miniflare, cron: string, now: Date): Promise<v
   if (outcome !== 'ok') throw new Error(`${cron}: ${outcome}`);
 }
 
-/** Runs cron each minute, as production does; Miniflare has no timer for it. */
-function startCron(miniflare: Miniflare): () => void {
+const MINUTE_MS = 60_000;
+
+/** A minute, or a tenth of a shortened day of lifecycle rules. */
+const toCronPeriod = (daySeconds = ''): number => Math.min(MINUTE_MS, (Number(daySeconds) || 86_400) * 100);
+
+/** Runs cron each minute, as production does, or more often; Miniflare has no timer for it. */
+function startCron(miniflare: Miniflare, periodMs: number): () => void {
   let isStopped = false;
   const timer = setInterval(async () => {
     const now = new Date();
@@ -203,7 +210,7 @@ function startCron(miniflare: Miniflare): () => void {
       // Stopping the server may interrupt a run. That is not an error.
       if (!isStopped) console.error('cron:', error);
     }
-  }, 60_000);
+  }, periodMs);
   return () => {
     isStopped = true;
     clearInterval(timer);

@@ -81,6 +81,7 @@ export const S3_ERROR_ADVICE: Readonly<Record<S3ErrorCode, string>> = {
   OwnershipControlsNotFoundError: SET_FIRST,
   PermanentRedirect: 'Use the endpoint of the message.',
   PreconditionFailed: 'Read the object again and decide again.',
+  QuotaExceeded: 'Delete objects, old versions or open uploads, or ask the operator for more.',
   ReplicationConfigurationNotFoundError: NO_FEATURE,
   RequestHeaderSectionTooLarge: 'Send fewer or shorter headers.',
   RequestTimeTooSkewed: 'Correct the clock; 15 minutes are allowed.',

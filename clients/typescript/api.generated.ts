@@ -621,6 +621,8 @@ export interface MessageSummary {
   size: number;
   is_read: boolean;
   is_flagged: boolean;
+  is_answered: boolean;
+  is_forwarded: boolean;
   is_draft: boolean;
   has_attachments: boolean;
   labels: string[];
@@ -664,12 +666,15 @@ export interface Message {
   size: number;
   is_read: boolean;
   is_flagged: boolean;
+  is_answered: boolean;
+  is_forwarded: boolean;
   is_draft: boolean;
   has_attachments: boolean;
   labels: string[];
   cc: Address[];
   bcc?: Address[];
   reply_to: Address[];
+  importance: "high" | "normal" | "low";
   body: string;
   html: string | null;
   headers: {
@@ -710,6 +715,8 @@ export interface DeliveryState {
 export interface MessagePatch {
   is_read?: boolean;
   is_flagged?: boolean;
+  is_answered?: boolean;
+  is_forwarded?: boolean;
   /** @maxLength 100 */
   folder_id?: string;
   /** @maxItems 50 */
@@ -726,6 +733,8 @@ export interface MessageBatchAnswer {
 export interface MessageBatch {
   is_read?: boolean;
   is_flagged?: boolean;
+  is_answered?: boolean;
+  is_forwarded?: boolean;
   /** @maxLength 100 */
   folder_id?: string;
   /** @maxItems 50 */
@@ -756,12 +765,30 @@ export interface Events {
 }
 
 export interface Change {
+  /** message_created, message_updated, message_deleted, delivery_updated, folder_created, folder_updated, folder_deleted, mailbox_updated, filters_updated, contacts_updated, senders_updated; of JMAP: identity_created, identity_updated, identity_deleted, submission_created, submission_deleted. Ignore other types. */
   type: string;
   message_id?: string;
+  /** The id of the JMAP email, if it is not message_id. */
+  email_id?: string;
+  /** A draft was saved: the id of the JMAP email that email_id replaces. */
+  replaced_email_id?: string;
+  /** The first folder of the message, or the folder itself. */
   folder_id?: string;
+  /** All folders of the message, if it is in several. */
+  folder_ids?: string[];
+  /** Folders that the message left. */
+  left_folder_ids?: string[];
   thread_id?: string;
+  /** The thread that a saved draft left. */
+  left_thread_id?: string;
+  /** The message began its thread, or was the last one in it; of a saved draft, the last one in left_thread_id. */
+  thread?: "began" | "ended";
+  identity_id?: string;
+  submission_id?: string;
   is_read?: boolean;
   is_flagged?: boolean;
+  is_answered?: boolean;
+  is_forwarded?: boolean;
   labels?: string[];
 }
 
@@ -785,12 +812,19 @@ export interface Draft {
     name: string;
     email: string;
   }[];
+  reply_to: {
+    name: string;
+    email: string;
+  }[];
   subject: string;
   body: string;
   html: string | null;
   attachments: Upload[];
   in_reply_to: string | null;
   references: string[];
+  headers: HeaderField[];
+  importance: "high" | "normal" | "low";
+  forward_of: string | null;
 }
 
 export interface Upload {
@@ -798,6 +832,21 @@ export interface Upload {
   file_name: string;
   size: number;
   content_type: string;
+}
+
+/** @example {"name":"X-Ticket","value":"4711"} */
+export interface HeaderField {
+  /**
+   * @maxLength 76
+   * @pattern ^[!-9;-~]+$
+   */
+  name: string;
+  /**
+   * @minLength 1
+   * @maxLength 900
+   * @pattern ^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]*$
+   */
+  value: string;
 }
 
 export interface DraftRequest {
@@ -862,6 +911,22 @@ export interface DraftRequest {
     email: string;
   }[];
   /**
+   * @maxItems 20
+   * @default []
+   */
+  reply_to?: {
+    /**
+     * @maxLength 256
+     * @pattern ^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]*$
+     */
+    name?: string;
+    /**
+     * @maxLength 320
+     * @pattern ^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]*$
+     */
+    email: string;
+  }[];
+  /**
    * @maxLength 2000
    * @default ""
    * @pattern ^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]*$
@@ -892,6 +957,14 @@ export interface DraftRequest {
    * @default []
    */
   references?: string[];
+  /** @maxItems 50 */
+  headers?: HeaderField[];
+  importance?: "high" | "normal" | "low";
+  /**
+   * The id of the message that this one forwards. It is marked as forwarded when this one is sent.
+   * @maxLength 100
+   */
+  forward_of?: string;
 }
 
 export interface Filter {
@@ -1195,6 +1268,8 @@ export interface Submit {
   cc?: SubmitAddress[];
   /** @maxItems 1000 */
   bcc?: SubmitAddress[];
+  /** @maxItems 20 */
+  reply_to?: SubmitAddress[];
   /**
    * @maxLength 2000
    * @pattern ^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]*$
@@ -1243,6 +1318,14 @@ export interface Submit {
   in_reply_to?: string;
   /** @maxItems 100 */
   references?: string[];
+  /** @maxItems 50 */
+  headers?: HeaderField[];
+  importance?: "high" | "normal" | "low";
+  /**
+   * The id of the message that this one forwards. It is marked as forwarded when this one is sent.
+   * @maxLength 100
+   */
+  forward_of?: string;
   /** @format date-time */
   send_at?: string;
   /**
@@ -1579,6 +1662,7 @@ export interface StorageFsckReport {
   extents_dangling: number;
   extents_without_blob: number;
   blobs_unreferenced: number;
+  quotas_wrong: number;
   copies_missing: number;
   copies_of_wrong_size: number;
   orphans: number;
@@ -1599,6 +1683,25 @@ export interface StorageUsage {
   objects: number;
   versions: number;
   uploads: number;
+}
+
+export interface StorageQuota {
+  /**
+   * Of all versions and of the parts of open uploads; null: no limit
+   * @min 0
+   * @max 9007199254740991
+   */
+  bytes: number | null;
+  /**
+   * Names whose current version is not a deletion marker
+   * @min 0
+   * @max 9007199254740991
+   */
+  objects: number | null;
+  used: {
+    bytes: number;
+    objects: number;
+  };
 }
 
 export interface Collector {
@@ -2429,6 +2532,7 @@ export namespace V1 {
         | "address.create"
         | "address.delete"
         | "audit.prune"
+        | "bucket.lifecycle"
         | "bucket.restore"
         | "bucket.take_down"
         | "bucket_policy.delete"
@@ -2467,6 +2571,8 @@ export namespace V1 {
         | "quarantine.delete"
         | "quarantine.read"
         | "quarantine.release"
+        | "quota.delete"
+        | "quota.set"
         | "recovery_address.confirm"
         | "recovery_address.delete"
         | "recovery_codes.replace"
@@ -4138,7 +4244,7 @@ export namespace V1 {
   }
 
   /**
-   * @description Words, "phrases", prefix*, from: to: cc: subject: in: is:unread|read|flagged has:attachment filename: label: before: after: larger: smaller:, - negates, OR, parentheses. Junk and Trash are included only if in: names them (in:any is everything). A page takes bounded time: it may hold fewer hits than limit, or none, and still have a next_cursor.
+   * @description Words, "phrases", prefix*, from: to: cc: bcc: subject: in: is:unread|read|flagged|answered|forwarded|draft has:attachment filename: label: thread: list: header:name or header:name:text before: after: newer_than:2d older_than:1y larger: smaller:, - negates, OR, parentheses. Another word directly before a colon and a value is 400; quote it to search for it. Junk and Trash are included only if in: names them (in:any is everything). A page takes bounded time: it may hold fewer hits than limit, or none, and still have a next_cursor.
    * @tags mail
    * @name SearchMessages
    * @summary Search
@@ -5535,6 +5641,142 @@ export namespace V1 {
     export type RequestBody = never;
     export type RequestHeaders = {};
     export type ResponseBody = StorageUsage;
+  }
+
+  /**
+   * No description
+   * @tags storage
+   * @name GetUserQuota
+   * @summary Read the storage quota of a user
+   * @request GET:/v1/storage/quotas/users/{user_id}
+   * @secure
+   */
+  export namespace GetUserQuota {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      userId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = StorageQuota;
+  }
+
+  /**
+   * @description Replaces the quota. An upload that would exceed it is 403 `QuotaExceeded`. A limit below what is stored deletes nothing. The first time, everything stored is counted.
+   * @tags storage
+   * @name SetUserQuota
+   * @summary Set the storage quota of a user
+   * @request PUT:/v1/storage/quotas/users/{user_id}
+   * @secure
+   */
+  export namespace SetUserQuota {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      userId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /**
+       * @min 0
+       * @max 9007199254740991
+       */
+      bytes?: number;
+      /**
+       * @min 0
+       * @max 9007199254740991
+       */
+      objects?: number;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = StorageQuota;
+  }
+
+  /**
+   * No description
+   * @tags storage
+   * @name DeleteUserQuota
+   * @summary Remove the storage quota of a user
+   * @request DELETE:/v1/storage/quotas/users/{user_id}
+   * @secure
+   */
+  export namespace DeleteUserQuota {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      userId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags storage
+   * @name GetBucketQuota
+   * @summary Read the storage quota of a bucket
+   * @request GET:/v1/storage/quotas/buckets/{bucket}
+   * @secure
+   */
+  export namespace GetBucketQuota {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      bucket: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = StorageQuota;
+  }
+
+  /**
+   * @description Replaces the quota. An upload that would exceed it is 403 `QuotaExceeded`. A limit below what is stored deletes nothing. The first time, everything stored is counted.
+   * @tags storage
+   * @name SetBucketQuota
+   * @summary Set the storage quota of a bucket
+   * @request PUT:/v1/storage/quotas/buckets/{bucket}
+   * @secure
+   */
+  export namespace SetBucketQuota {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      bucket: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /**
+       * @min 0
+       * @max 9007199254740991
+       */
+      bytes?: number;
+      /**
+       * @min 0
+       * @max 9007199254740991
+       */
+      objects?: number;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = StorageQuota;
+  }
+
+  /**
+   * No description
+   * @tags storage
+   * @name DeleteBucketQuota
+   * @summary Remove the storage quota of a bucket
+   * @request DELETE:/v1/storage/quotas/buckets/{bucket}
+   * @secure
+   */
+  export namespace DeleteBucketQuota {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      bucket: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
   }
 
   /**

@@ -15,7 +15,11 @@ interface View {
   isBusy: boolean;
   /** The list changed while it was busy. */
   isBehind: boolean;
+  /** It registered since the last list was sent to it. */
+  isWanted: boolean;
 }
+
+const createView = (name: string): View => ({ name, isBusy: false, isBehind: false, isWanted: false });
 
 export class ViewFeed {
   readonly #env: Env;
@@ -30,12 +34,16 @@ export class ViewFeed {
     this.#store = store;
     this.#season = season;
     this.#read = read;
-    this.#views = new Map(store.readViews().map((name) => [name, { name, isBusy: false, isBehind: false }]));
+    this.#views = new Map(store.readViews().map((name) => [name, createView(name)]));
   }
 
   register(name: string): void {
-    if (this.#views.has(name)) return;
-    this.#views.set(name, { name, isBusy: false, isBehind: false });
+    const known = this.#views.get(name);
+    if (known !== undefined) {
+      known.isWanted = true;
+      return;
+    }
+    this.#views.set(name, createView(name));
     this.#store.addView(name);
   }
 
@@ -63,13 +71,14 @@ export class ViewFeed {
       return;
     }
     view.isBusy = true;
+    view.isWanted = false;
     try {
       const isRead = await within(
         view.name,
         NEWS_MS,
         viewStub(this.#env, this.#season, view.name).news(this.#season, list),
       );
-      if (!isRead) this.#forget(view.name);
+      if (!isRead && !view.isWanted) this.#forget(view.name);
     } catch (error) {
       logError('leaderboard_view_unavailable', error, { season: this.#season, view: view.name });
       view.isBehind = true;

@@ -31,6 +31,8 @@ export class LeaderboardView extends DurableObject<Env> {
   #pull: Promise<TopList> | undefined;
   #pulledAt = 0;
   #usedAt = 0;
+  /** The season sends changes. False after this view answered that it has no readers: it has to register again. */
+  #isFed = false;
   /** By the number of ranges. */
   readonly #distributions = new Map<number, Kept<Distribution>>();
 
@@ -63,7 +65,9 @@ export class LeaderboardView extends DurableObject<Env> {
     const text = (name: string) => query.get(name) ?? '';
     const address = { season: text('season'), shards: Number(text('shards')), view: text('view') };
     const viewer = { limit: Number(text('limit')), client: text('client'), perClient: Number(text('per_client')) };
-    const list = await this.#read(address, 0);
+    const read = await this.#read(address, 0);
+    // A change may have arrived before the answer that was read. It is not sent again.
+    const list = this.#list ?? read;
     return this.#viewers.open(request, viewer, toLiveList(address.season, list, viewer.limit));
   }
 
@@ -72,7 +76,8 @@ export class LeaderboardView extends DurableObject<Env> {
     this.#list = list;
     this.#pulledAt = this.#now();
     this.#viewers.send((limit) => toLiveList(season, list, limit));
-    return this.#viewers.count > 0 || Math.abs(this.#now() - this.#usedAt) < UNUSED_MS;
+    this.#isFed = this.#viewers.count > 0 || Math.abs(this.#now() - this.#usedAt) < UNUSED_MS;
+    return this.#isFed;
   }
 
   /** The season is over. */
@@ -101,7 +106,8 @@ export class LeaderboardView extends DurableObject<Env> {
     this.#usedAt = now;
     const list = this.#list;
     const isPulled = Math.abs(now - this.#pulledAt) < PULL_INTERVAL_MS;
-    if (list !== null && list.asOf >= minAsOf && (isPulled || !isStale(list.asOf, now))) return list;
+    const isNew = isPulled || !isStale(list?.asOf ?? 0, now);
+    if (list !== null && this.#isFed && list.asOf >= minAsOf && isNew) return list;
     // A pull under way may have begun before the time that the caller asks for.
     if (minAsOf > 0) return this.#pullList(address, minAsOf);
     this.#pull ??= this.#pullList(address, 0).finally(() => {
@@ -112,6 +118,7 @@ export class LeaderboardView extends DurableObject<Env> {
 
   async #pullList({ season, shards, view }: ViewAddress, minAsOf: number): Promise<TopList> {
     const list = await seasonStub(this.env, season).watch({ season, shards }, view, minAsOf);
+    this.#isFed = true;
     this.#pulledAt = this.#now();
     if (this.#list === null || list.asOf >= this.#list.asOf) this.#list = list;
     return list;

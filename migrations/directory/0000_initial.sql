@@ -160,6 +160,7 @@ CREATE TABLE `bucket` (
 --> statement-breakpoint
 CREATE UNIQUE INDEX `bucket_bucket_id_unique` ON `bucket` (`bucket_id`);--> statement-breakpoint
 CREATE INDEX `bucket_owner` ON `bucket` (`owner_id`,`name`);--> statement-breakpoint
+CREATE INDEX `bucket_lifecycle` ON `bucket` (`bucket_id`) WHERE json_extract(configuration, '$.lifecycle') IS NOT NULL;--> statement-breakpoint
 CREATE TABLE `slot_move` (
 	`bucket_id` text NOT NULL,
 	`slot` integer NOT NULL,
@@ -168,6 +169,16 @@ CREATE TABLE `slot_move` (
 	`phase` text NOT NULL,
 	`started_at` integer NOT NULL,
 	PRIMARY KEY(`bucket_id`, `slot`)
+);
+--> statement-breakpoint
+CREATE TABLE `storage_quota` (
+	`kind` text NOT NULL,
+	`subject` text NOT NULL,
+	`bytes` integer,
+	`objects` integer,
+	`lease` integer NOT NULL,
+	`busy_until` integer NOT NULL,
+	PRIMARY KEY(`kind`, `subject`)
 );
 --> statement-breakpoint
 CREATE TABLE `season` (

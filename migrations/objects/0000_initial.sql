@@ -88,10 +88,9 @@ CREATE TABLE `identity` (
 --> statement-breakpoint
 CREATE TABLE `lifecycle` (
 	`bucket` integer PRIMARY KEY NOT NULL,
-	`due_at` integer NOT NULL,
-	`started_at` integer,
+	`started_at` integer NOT NULL,
 	`cursor` text,
-	`counts` text
+	`counts` text NOT NULL
 );
 --> statement-breakpoint
 CREATE TABLE `part` (

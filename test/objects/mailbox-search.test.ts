@@ -95,6 +95,46 @@ describe('search', () => {
     expect(await find('after:2026-01-01T06:30:00Z')).toEqual(['read']);
   });
 
+  it('finds by hidden copy, thread, list, header, age and answered mark', async () => {
+    const now = { receivedAt: Date.now() - 2 * HOUR };
+    const headers = [
+      { name: 'List-Id', value: 'Developers <dev.lists.test>' },
+      { name: 'X-Mailer', value: 'Café 2' },
+    ];
+    await put('list', { headers, messageId: '<root@x.test>', cc: [{ name: 'Zoë', email: 'z@x.test' }] }, now);
+    await put(
+      'reply',
+      { inReplyTo: '<root@x.test>', bcc: [{ name: 'Jürgen', email: 'j@x.test' }] },
+      { ...now, origin: 'sent' },
+    );
+    const [list = ''] = [...ids].find(([, name]) => name === 'list') ?? [];
+    await mailbox.patchMessages([list], { isAnswered: true });
+    const found = await mailbox.readMessage(list);
+    const thread = found.ok ? found.value.threadId : '';
+    expect(await find(`thread:${thread}`)).toEqual(['reply', 'list']);
+    expect(await find(`thread:${thread} -is:answered`)).toEqual(['reply']);
+    expect([await find('thread:t1'), await find('thread:nonsense')]).toEqual([[], []]);
+    expect([await find('bcc:jurgen'), await find('cc:jurgen'), await find('bcc:zoe')]).toEqual([['reply'], [], []]);
+    expect(await find('cc:zoe')).toEqual(['list']);
+    expect(await find('list:dev.lists.test')).toEqual(['list']);
+    expect([await find('list:other'), await find('-list:dev newer_than:1d')]).toEqual([[], ['reply']]);
+    expect([await find('header:x-mailer'), await find('header:X-Mailer:2'), await find('header:x-mailer:3')]).toEqual([
+      ['list'],
+      ['list'],
+      [],
+    ]);
+    expect(await find('newer_than:3h')).toEqual(['reply', 'list']);
+    expect(await find('newer_than:1h')).toEqual([]);
+    expect(await find('older_than:1h newer_than:1d is:answered')).toEqual(['list']);
+    expect([await find('is:forwarded'), await find('is:unanswered list:dev')]).toEqual([[], []]);
+    expect(await find('frm:ada')).toContain('Unknown search word \\"frm:\\"');
+    for (const id of [...ids.keys()].filter((id) => ['list', 'reply'].includes(ids.get(id) ?? ''))) {
+      await mailbox.patchMessages([id], { folderKey: 'trash' });
+      await mailbox.deleteMessages([id]);
+      ids.delete(id);
+    }
+  });
+
   it('excludes Trash and Junk unless a folder is named', async () => {
     expect(await find('invoice in:trash')).toEqual(['trash']);
     expect(await find('invoice in:any')).toEqual(['trash', 'cafe']);

@@ -103,7 +103,7 @@ import boto3, os, sys
 from botocore.client import Config
 retries = {'mode': 'standard', 'max_attempts': 12}
 s3 = boto3.client('s3', endpoint_url=os.environ['S3_URL'], config=Config(retries=retries))
-answers = [s3.put_object(Bucket=sys.argv[1], Key='boto/%d' % n, Body=b'x') for n in range(12)]
+answers = [s3.put_object(Bucket=sys.argv[1], Key='boto/%d' % n, Body=b'x') for n in range(7)]
 print(sum(answer['ResponseMetadata']['RetryAttempts'] for answer in answers))
 `;
     const retries = await createClients(server.url, owner).python(script, Bucket);

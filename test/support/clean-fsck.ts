@@ -4,6 +4,7 @@ export const SOUND_FSCK = {
   extents_dangling: 0,
   extents_without_blob: 0,
   blobs_unreferenced: 0,
+  quotas_wrong: 0,
   copies_missing: 0,
 } as const;
 

@@ -230,44 +230,6 @@ describe('mail and storage settings of the zone', () => {
   });
 });
 
-describe('npm run deploy with JURISDICTION=eu', () => {
-  const EU = { JURISDICTION: 'eu', HOME_REGION: 'weur' };
-
-  it('creates databases, buckets and queues in the EU, keeps them there, and deletes them', async () => {
-    const first = await deploy(['--env', 'staging'], EU);
-    expect(first.status, first.output).toBe(0);
-    const { databases, buckets, queues, scripts } = cloudflare.state;
-    expect([...databases.values()].map(({ jurisdiction, region }) => [jurisdiction, region])).toEqual([
-      ['eu', undefined],
-      ['eu', undefined],
-    ]);
-    expect([...buckets].map(([name, { region }]) => [name, region])).toEqual([
-      ['eu/tessera-staging-blobs', undefined],
-      ['eu/tessera-staging-blobs-2', undefined],
-    ]);
-    expect(new Set([...queues.values()].map(({ jurisdiction }) => jurisdiction))).toEqual(new Set(['eu']));
-    const bindings = scripts.get('tessera-staging')?.bindings ?? [];
-    expect(bindings.filter(({ type }) => type === 'r2_bucket').map(({ jurisdiction }) => jurisdiction)).toEqual([
-      'eu',
-      'eu',
-    ]);
-    expect(bindings.find(({ name }) => name === 'JURISDICTION')).toMatchObject({ text: 'eu' });
-    const second = await deploy(['--env', 'staging'], EU);
-    expect(second.status, second.output).toBe(0);
-    expect(second.output).not.toContain('created');
-    expect(buckets.size).toBe(2);
-
-    const changes = listChanges(cloudflare).length;
-    const other = await deploy(['--env', 'staging']);
-    expect([other.status, other.output]).toEqual([1, expect.stringContaining('deployed with JURISDICTION=eu')]);
-    expect(listChanges(cloudflare).length).toBe(changes);
-
-    const end = await deploy(['--env', 'staging', '--teardown'], { ...EU, TEARDOWN: 'tessera-staging' });
-    expect(end.status, end.output).toBe(0);
-    expect([databases.size, buckets.size, queues.size, scripts.size]).toEqual([0, 0, 0, 0]);
-  });
-});
-
 describe('npm run deploy with PRODUCTS', () => {
   it('needs no host for storage if storage is not served', async () => {
     const { status, output } = await deploy(['--env', 'staging', '--dry-run'], {

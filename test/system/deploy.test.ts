@@ -162,23 +162,6 @@ describe('npm run deploy after a failure', () => {
     expect(repeated.status, repeated.output).toBe(0);
     expect(Object.fromEntries(cloudflare.state.scripts.get('tessera')?.secrets ?? [])).toEqual(kept);
   });
-
-  it.each([
-    ['between two buckets', /^POST .*\/r2\/buckets$/],
-    ['while it uploads the Worker', /^PUT .*\/workers\/scripts\/tessera$/],
-    ['before it sets the domains', /^PUT .*\/domains\/records$/],
-  ])('completes a run that was killed %s', async (_, killAt) => {
-    const killed = await deploy({}, { killAt });
-    expect(killed.status).not.toBe(0);
-    const idsBefore = [...cloudflare.state.databases.values()].map(({ uuid }) => uuid);
-    const { status, output } = await deploy();
-    expect(status, output).toBe(0);
-    expect([...cloudflare.state.databases.values()].map(({ uuid }) => uuid)).toEqual(idsBefore);
-    expect(cloudflare.state.buckets.size).toBe(2);
-    expect([...cloudflare.state.domains.keys()]).toEqual(Object.values(HOSTS));
-    expect(existsSync(join(directory, '.deploy.secrets.upload.json'))).toBe(false);
-    expect(Object.fromEntries(cloudflare.state.scripts.get('tessera')?.secrets ?? [])).toEqual(readSecrets());
-  });
 });
 
 /** Names of the tables that the first migration of objects creates. */
@@ -228,30 +211,6 @@ describe('npm run deploy without a terminal', () => {
     const { status, output } = await deploy({ DEPLOY_TAKE_OVER: '1' });
     expect(status, output).toBe(0);
     expect(cloudflare.domainWrites).toMatchObject([{ override_existing_dns_record: true }]);
-  });
-});
-
-describe('npm run deploy on a terminal', () => {
-  const TO_ALL = /Update them to point to this script/;
-
-  it('lets wrangler ask, and replaces nothing if the answer is no', async () => {
-    cloudflare.state.scripts.set('tessera', newScript());
-    cloudflare.state.records.push({ id: 'r', type: 'A', name: HOSTS.S3_HOST, content: '192.0.2.1' });
-    const { status, output } = await deploy({}, { answers: [[TO_ALL, 'n']] });
-    expect(output).toMatch(/DNS records that conflict[\s\S]*s3\.example\.com/);
-    expect(status, output).not.toBe(0);
-    expect(cloudflare.domainWrites).toEqual([]);
-  });
-
-  it('replaces the domains if the answer is yes', async () => {
-    cloudflare.state.scripts.set('tessera', newScript());
-    cloudflare.state.domains.set(HOSTS.APP_HOST, 'shop');
-    const { status, output } = await deploy({}, { answers: [[TO_ALL, 'y']] });
-    expect(status, output).toBe(0);
-    expect(output).toContain('used as a domain for "shop"');
-    expect(cloudflare.domainWrites).toMatchObject([
-      { override_existing_origin: true, override_existing_dns_record: false },
-    ]);
   });
 });
 

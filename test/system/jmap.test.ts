@@ -190,6 +190,27 @@ describe('limits and errors', () => {
   });
 });
 
+it('a request that names mail also submits and reads quotas, and nothing else that it does not name', async () => {
+  const ask = async (names: string[]) => {
+    const response = await client.fetch('/v1/jmap/api', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        using: names.map((name) => `urn:ietf:params:jmap:${name}`),
+        methodCalls: ['Identity', 'Quota', 'VacationResponse'].map((type) => [
+          `${type}/get`,
+          { accountId: client.accountId },
+          'c',
+        ]),
+      }),
+    });
+    const { methodResponses }: Json = await response.json();
+    return methodResponses.map(([name, args]: Json) => args.type ?? name);
+  };
+  expect(await ask(['core', 'mail'])).toEqual(['Identity/get', 'Quota/get', 'unknownMethod']);
+  expect(await ask(['core'])).toEqual(['unknownMethod', 'unknownMethod', 'unknownMethod']);
+});
+
 describe('messages', () => {
   it('have the same marks, folders and labels in JMAP and in the JSON API', async () => {
     const { id } = await importRaw(message('marks'), { keywords: { $seen: true, work: true } });

@@ -11,6 +11,8 @@ export const live = createStore<{ top: TopList | null; status: ConnectionStatus 
 
 const RETRY_MS_MIN = 500;
 const RETRY_MS_MAX = 15_000;
+/** A proxy may accept a connection and never answer it. */
+const FIRST_MESSAGE_MS = 10_000;
 /** After this many sockets that never opened, server-sent events are used. */
 const SOCKET_FAILURES_MAX = 2;
 
@@ -45,13 +47,15 @@ export function watchTop(): () => void {
     if (isStopped || document.hidden) return;
     live.set({ status: 'away' });
     loadTop({}).then(
-      (top) => live.set({ top }),
+      // A live list that came meanwhile is newer.
+      (top) => live.get().status === 'away' && live.set({ top }),
       () => undefined,
     );
     timer = setTimeout(connect, retryMs * (0.75 + Math.random() / 2));
     retryMs = Math.min(retryMs * 2, RETRY_MS_MAX);
   };
   const onMessage = (event: MessageEvent<string>) => {
+    clearTimeout(timer);
     failures = 0;
     retryMs = RETRY_MS_MIN;
     accept(event.data);
@@ -61,19 +65,18 @@ export function watchTop(): () => void {
     if (failures < SOCKET_FAILURES_MAX) {
       socket = new WebSocket(`${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}/v1/scores`);
       socket.onmessage = onMessage;
-      socket.onclose = () => {
-        failures += 1;
-        retry();
-      };
+      socket.onclose = onFailure;
     } else {
       events = new EventSource('/v1/scores');
       events.onmessage = onMessage;
-      events.onerror = () => {
-        failures = 0;
-        retry();
-      };
+      events.onerror = onFailure;
     }
+    timer = setTimeout(onFailure, FIRST_MESSAGE_MS);
   }
+  const onFailure = () => {
+    failures = failures < SOCKET_FAILURES_MAX ? failures + 1 : 0;
+    retry();
+  };
   const onVisible = () => (document.hidden ? disconnect() : connect());
   const onOffline = () => live.set({ status: 'away' });
   document.addEventListener('visibilitychange', onVisible);

@@ -5,6 +5,7 @@ import { createJsonApi, type JsonApiEnv, sendProblem } from '../shared/json-api.
 import { addBucketPolicyRoute } from './operator/bucket-policy.ts';
 import { addCheckRoutes } from './operator/checks.ts';
 import { addCollectionRoute } from './operator/collection.ts';
+import { addQuotaRoutes } from './operator/quotas.ts';
 import { addRecoveryRoutes } from './operator/recovery.ts';
 import { addSlotRoute } from './operator/slots.ts';
 import { addStatsRoute } from './operator/stats.ts';
@@ -25,5 +26,6 @@ export function createStorageApi(): OpenAPIHono<JsonApiEnv> {
   addSlotRoute(api);
   addTakeDownRoutes(api);
   addUsageRoute(api);
+  addQuotaRoutes(api);
   return api;
 }

@@ -1,5 +1,6 @@
 import { createClock } from '../shared/clock.ts';
-import { createEngine } from './engine/index.ts';
+import { forgetQuota } from './engine/actions/quotas.ts';
+import { createEngine, createEngineContext } from './engine/index.ts';
 
 /** A user cannot be deleted while it owns buckets. */
 export const bucketObligation = {
@@ -10,5 +11,8 @@ export const bucketObligation = {
     const [bucket] = owned.value.buckets;
     return bucket ? `The user owns buckets, for example ${bucket.name}. Delete them first.` : null;
   },
-  async erase(): Promise<void> {},
+  async erase(userId: string, env: Env): Promise<void> {
+    const context = createEngineContext(env, createClock(env), { waitUntil: () => {} });
+    await forgetQuota(context, { kind: 'user', subject: userId });
+  },
 };

@@ -46,7 +46,7 @@ const REQUESTS: Readonly<Record<string, unknown>> = {
   correctScore: { score: 1200, reason: 'Points of a match that was annulled' },
   updateOwnAccount: { signature: 'Ada Lovelace' },
   updateMessage: { is_read: true, labels: ['invoices'] },
-  updateMessages: { message_ids: [ID], is_read: true },
+  updateMessages: { query: 'in:inbox older_than:1y', is_read: true },
   sendMessage: { to: [{ name: 'Grace Hopper', email: 'grace@example.test' }], subject: 'Lunch', body: 'At noon?' },
   createDraft: { to: [ADA], subject: 'Lunch', body: 'At' },
   replaceDraft: { to: [ADA], subject: 'Lunch', body: 'At noon?' },
@@ -60,7 +60,7 @@ const COMPONENTS: Readonly<Record<string, unknown>> = {
     Statement: [{ Effect: 'Allow', Action: ['s3:GetObject', 's3:PutObject'], Resource: ['arn:aws:s3:::photos/*'] }],
   },
   Vacation: { enabled: true, subject: 'Away', body: 'I am back on Monday.', starts_at: null, ends_at: null },
-  Events: { state: '42', changes: [{ type: 'message_changed', message_id: ID, folder_id: 'inbox', is_read: true }] },
+  Events: { state: '42', changes: [{ type: 'message_updated', message_id: ID, folder_id: 'inbox', is_read: true }] },
 };
 
 /**

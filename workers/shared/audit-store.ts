@@ -50,6 +50,12 @@ export function createAuditStore(database: D1Database) {
       await insertAlways(db, row);
     },
 
+    /** Adds no entry if there is one with its time and id. */
+    async insertOnce(row: AuditRow): Promise<void> {
+      const same = sql`SELECT 1 FROM ${auditEntry} WHERE ${auditEntry.at} = ${row.at} AND ${auditEntry.entryId} = ${row.entryId}`;
+      await toInsert(db, row, sql`NOT EXISTS (${same})`);
+    },
+
     /** Newest first. @param before the last entry of the previous page. */
     async list(
       filter: AuditFilter,

@@ -32,6 +32,7 @@ export const AUDIT_ACTIONS = [
   'address.create',
   'address.delete',
   'audit.prune',
+  'bucket.lifecycle',
   'bucket.restore',
   'bucket.take_down',
   'bucket_policy.delete',
@@ -70,6 +71,8 @@ export const AUDIT_ACTIONS = [
   'quarantine.delete',
   'quarantine.read',
   'quarantine.release',
+  'quota.delete',
+  'quota.set',
   'recovery_address.confirm',
   'recovery_address.delete',
   'recovery_codes.replace',
@@ -148,6 +151,26 @@ export async function recordAudit(...entry: Parameters<typeof toAuditRow>): Prom
   await createAuditStore(entry[0].env.DIRECTORY).insert(toAuditRow(...entry));
 }
 
+/**
+ * Records work of the service itself that may be repeated, for example after a crash.
+ * @param id with the same `at` and `id` only the first call adds an entry.
+ */
+export async function recordSystemAudit(
+  directory: D1Database,
+  { at, id, action, target, details }: SystemEntry,
+): Promise<void> {
+  const entry = { ...toEntry(SYSTEM, action, target, details), at, entryId: id };
+  await createAuditStore(directory).insertOnce(entry);
+}
+
+interface SystemEntry {
+  readonly at: number;
+  readonly id: string;
+  readonly action: AuditAction;
+  readonly target: AuditTarget;
+  readonly details: AuditDetails;
+}
+
 /** Daily: deletes entries that are older than 400 days, by the time in the entry itself. */
 export async function pruneAudit(env: Env, now: number): Promise<void> {
   const store = createAuditStore(env.DIRECTORY);
@@ -165,14 +188,23 @@ export async function pruneAudit(env: Env, now: number): Promise<void> {
 /** Replaces the id of an erased person. It is random, so it cannot be computed from the id. */
 export const mintPseudonym = (): string => `erased-${randomUUID()}`;
 
-function toRow(env: Env, actor: AuditActor, action: AuditAction, target: AuditTarget, details: AuditDetails): AuditRow {
+const toRow = (env: Env, ...entry: Parameters<typeof toEntry>): AuditRow => ({
+  at: createClock(env)(),
+  // Orders entries of the same millisecond.
+  entryId: mintTimeOrderedId(),
+  ...toEntry(...entry),
+});
+
+function toEntry(
+  actor: AuditActor,
+  action: AuditAction,
+  target: AuditTarget,
+  details: AuditDetails,
+): Omit<AuditRow, 'at' | 'entryId'> {
   const kept = Object.entries(details).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, typeof value === 'string' ? value.slice(0, DETAIL_LENGTH_MAX) : value] as const],
   );
   return {
-    at: createClock(env)(),
-    // Orders entries of the same millisecond.
-    entryId: mintTimeOrderedId(),
     actorKind: actor.kind,
     actorId: actor.id,
     action,

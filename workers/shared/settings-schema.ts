@@ -251,6 +251,15 @@ export const settingsSchema = z.object({
     meaning:
       'How long the caches of data centres may keep stored bytes, deleted ones included. 0: no bytes are cached.',
   }),
+  LIFECYCLE_DAY_SECONDS: number({
+    group: 'Storage',
+    unit: 'seconds',
+    min: 1,
+    max: 86_400,
+    fallback: 86_400,
+    meaning: 'Length of a day of lifecycle rules, for tests. A shorter day makes `npm start` run cron more often.',
+    isLocal: true,
+  }),
   ALLOW_SIGV2: flag({
     group: 'Storage',
     fallback: true,

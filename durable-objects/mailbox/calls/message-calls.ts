@@ -40,6 +40,7 @@ import {
 import { findMessage } from '../messages/message-store.ts';
 import { listRebuildSources, type RebuildSource, rebuildMessage } from '../messages/rebuild-store.ts';
 import { findThread } from '../messages/thread-store.ts';
+import { type BatchPlace, type BatchRound, changeFound } from '../search/batch-search-store.ts';
 import type { CompileError } from '../search/search-sql.ts';
 import { type SearchAnswer, type SearchRequest, search } from '../search/search-store.ts';
 import { MailboxObject } from './mailbox-object.ts';
@@ -98,7 +99,7 @@ export class MessageCalls extends MailboxObject {
   }
 
   async search(request: SearchRequest): Promise<Result<SearchAnswer, CompileError | NoMailbox>> {
-    return this.transactions.read((sql) => search(sql, request));
+    return this.transactions.read((sql, _, now) => search(sql, request, now));
   }
 
   /** One transaction. Each id has its own outcome. */
@@ -112,6 +113,15 @@ export class MessageCalls extends MailboxObject {
   /** Moves messages to Trash. Messages that are in Trash already are erased. */
   async deleteMessages(ids: readonly string[]): Promise<Result<BatchResult[], NoMailbox>> {
     return this.transactions.write((sql, _, now) => ok(deleteMessages(sql, ids, now)));
+  }
+
+  /** Changes one round of the messages that a search finds. Call it again with `next`. */
+  async changeFound(
+    query: string,
+    place: BatchPlace | null,
+    change: BatchPatch | 'delete',
+  ): Promise<Result<BatchRound, CompileError | FolderError | NoMailbox>> {
+    return this.transactions.write((sql, _, now) => changeFound(sql, query, place, change, now));
   }
 
   async createFolder(name: string): Promise<Result<FolderRow, FolderError | NoMailbox>> {

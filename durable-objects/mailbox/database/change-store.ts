@@ -36,6 +36,8 @@ export interface Change {
   readonly submission_id?: string;
   readonly is_read?: boolean;
   readonly is_flagged?: boolean;
+  readonly is_answered?: boolean;
+  readonly is_forwarded?: boolean;
   readonly labels?: readonly string[];
   /** All folders of the message, if it is in several. */
   readonly folder_ids?: readonly string[];

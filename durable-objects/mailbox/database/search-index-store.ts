@@ -9,7 +9,7 @@ import type { MailAddress } from '../contract/delivered-message.ts';
 const INDEXED_TEXT_LENGTH_MAX = 1_000_000;
 
 /** Column filters of the query language name these. */
-export const SEARCH_COLUMNS = ['sender', 'recipients', 'copies', 'subject', 'body', 'files'] as const;
+export const SEARCH_COLUMNS = ['sender', 'recipients', 'copies', 'hidden', 'subject', 'body', 'files'] as const;
 export type SearchColumn = (typeof SEARCH_COLUMNS)[number];
 
 /**
@@ -62,11 +62,12 @@ const toPeopleText = (people: readonly MailAddress[]) =>
 /** Indexes a message, replacing its old entry. */
 export function indexMessage(sql: SqlStorage, position: number, message: SearchableMessage): void {
   sql.exec(
-    `INSERT OR REPLACE INTO message_search (rowid, ${SEARCH_COLUMNS.join(', ')}, period) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT OR REPLACE INTO message_search (rowid, ${SEARCH_COLUMNS.join(', ')}, period) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     position,
     toPeopleText(message.from ? [message.from] : []),
     toPeopleText(message.to),
-    toPeopleText([...message.cc, ...message.bcc]),
+    toPeopleText(message.cc),
+    toPeopleText(message.bcc),
     toIndexText(message.subject),
     toIndexText(message.text.slice(0, INDEXED_TEXT_LENGTH_MAX)),
     toIndexText(message.fileNames.join(' ')),

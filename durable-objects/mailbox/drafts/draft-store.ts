@@ -8,6 +8,7 @@ import { makeNamesUnique } from '../../../workers/mail/domain/attachment-name.ts
 import { toEmailId } from '../../../workers/mail/domain/email-id.ts';
 import { findDraftContentId } from '../../../workers/mail/domain/inline-picture.ts';
 import { toPlainText } from '../../../workers/mail/domain/plain-text.ts';
+import { type HeaderField, type Importance, toHeaderFields } from '../../../workers/mail/domain/written-fields.ts';
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
 import type { MailAddress, ParsedMessage } from '../contract/delivered-message.ts';
 import { recordChange } from '../database/change-store.ts';
@@ -50,6 +51,11 @@ export interface DraftContent {
   readonly attachmentIds: readonly string[];
   readonly inReplyTo: string | null;
   readonly references: readonly string[];
+  readonly replyTo?: readonly MailAddress[];
+  readonly headers?: readonly HeaderField[];
+  readonly importance?: Importance;
+  /** The message that it forwards, by its id. */
+  readonly forwardOf?: string | null;
 }
 
 export interface Draft {
@@ -120,7 +126,7 @@ function toParsed(
     to: content.to,
     cc: content.cc,
     bcc: content.bcc,
-    replyTo: [],
+    replyTo: content.replyTo ?? [],
     subject: content.subject,
     sentAt: now,
     messageId: null,
@@ -128,7 +134,7 @@ function toParsed(
     references: content.references,
     text: { value: content.body === '' && cleanedHtml !== null ? toPlainText(cleanedHtml) : content.body, r2Key: null },
     html: cleanedHtml === null ? null : { value: cleanedHtml, r2Key: null },
-    headers: [],
+    headers: toHeaderFields(content),
     attachments: uploads.map((upload, at) => {
       const contentId = findDraftContentId(content.html, upload.attachmentId);
       return {
@@ -246,7 +252,7 @@ function rewriteRow(sql: SqlStorage, message: MessageState, parsed: ParsedMessag
   const thread = isMoved ? reassignThread(sql, message.thread, parsed) : message.thread;
   sql.exec(
     `UPDATE message SET thread = ?, has_attachment = ?, size_bytes = ?, sent_at = ?, sender = ?, to_list = ?, cc_list = ?,
-       bcc_list = ?, subject = ?, preview = ?, in_reply_to = ?, reference_list = ? WHERE position = ?`,
+       bcc_list = ?, reply_to_list = ?, subject = ?, preview = ?, in_reply_to = ?, reference_list = ? WHERE position = ?`,
     thread,
     Number(parsed.attachments.length > 0),
     sizeBytes,
@@ -255,6 +261,7 @@ function rewriteRow(sql: SqlStorage, message: MessageState, parsed: ParsedMessag
     JSON.stringify(parsed.to),
     JSON.stringify(parsed.cc),
     JSON.stringify(parsed.bcc),
+    JSON.stringify(parsed.replyTo),
     parsed.subject,
     toPreview(parsed.text.value),
     parsed.inReplyTo,

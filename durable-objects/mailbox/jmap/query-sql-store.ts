@@ -145,19 +145,18 @@ const compileHeader = (name: string, text: string | null): Condition => ({
   values: text === null ? [name.toLowerCase()] : [name.toLowerCase(), text.toLowerCase()],
 });
 
-/** The columns of the full-text index. `copies` has Cc and Bcc. */
+/** The columns of the full-text index. */
 const COLUMNS: Readonly<Record<Exclude<TextPlace, 'any'>, string>> = {
   from: 'sender',
   to: 'recipients',
   cc: 'copies',
-  bcc: 'copies',
+  bcc: 'hidden',
   subject: 'subject',
   body: 'body',
 };
 
 function compileText(place: TextPlace, text: string): Condition {
-  const phrases = splitPhrases(text);
-  const expressions = phrases.flatMap((phrase) => {
+  const expressions = splitPhrases(text).flatMap((phrase) => {
     const parts = toPhrase(phrase);
     if (parts.length === 0) return [];
     const quoted = `"${parts.map((part) => part.term).join(' ')}"${parts.at(-1)?.isPrefix ? '*' : ''}`;
@@ -165,11 +164,7 @@ function compileText(place: TextPlace, text: string): Condition {
   });
   if (expressions.length === 0) return NEVER;
   const match = 'm.position IN (SELECT rowid FROM message_search WHERE message_search MATCH ?)';
-  const found = { sql: match, values: [expressions.join(' AND ')] };
-  if (place !== 'cc' && place !== 'bcc') return found;
-  const column = place === 'cc' ? 'm.cc_list' : 'm.bcc_list';
-  const inList = phrases.map((phrase) => ({ sql: `instr(lower(${column}), ?) > 0`, values: [phrase.toLowerCase()] }));
-  return join([found, ...inList], 'AND', '1');
+  return { sql: match, values: [expressions.join(' AND ')] };
 }
 
 /** The value that a message is sorted by. Texts are compared in JavaScript, as SQLite folds only ASCII. */

@@ -1,5 +1,6 @@
 /** Reads messages: summaries for lists, and single messages in full. */
 
+import type { HeaderField } from '../../../workers/mail/domain/written-fields.ts';
 import type { FolderRole, MailAddress, StoredAttachment } from '../contract/delivered-message.ts';
 import { first, type Row } from '../database/store.ts';
 import { type DeliveryState, readDelivery } from './delivery-state-store.ts';
@@ -22,6 +23,8 @@ export interface MessageSummary {
   readonly sizeBytes: number;
   readonly isRead: boolean;
   readonly isFlagged: boolean;
+  readonly isAnswered: boolean;
+  readonly isForwarded: boolean;
   readonly hasAttachment: boolean;
   readonly labels: readonly string[];
 }
@@ -38,6 +41,7 @@ export interface MessageDetail extends MessageSummary {
   readonly headerMessageId: string | null;
   readonly inReplyTo: string | null;
   readonly references: readonly string[];
+  readonly headers: readonly HeaderField[];
   /** JSON of the verdicts, as `storeMessage` received it. */
   readonly authentication: string | null;
   readonly spam: string | null;
@@ -65,13 +69,15 @@ interface SummaryRow extends Row {
   size_bytes: number;
   is_read: number;
   is_flagged: number;
+  is_answered: number;
+  is_forwarded: number;
   has_attachment: number;
   labels: string;
 }
 
 /** To be read from `message AS m JOIN folder AS f ON f.folder = m.folder`. */
 const SUMMARY_COLUMNS = `m.position, m.message_id, m.thread, f.folder_id, f.role, m.origin, m.sender, m.to_list, m.subject,
-  m.preview, m.sent_at, m.received_at, m.size_bytes, m.is_read, m.is_flagged, m.has_attachment,
+  m.preview, m.sent_at, m.received_at, m.size_bytes, m.is_read, m.is_flagged, m.is_answered, m.is_forwarded, m.has_attachment,
   (SELECT json_group_array(l.label) FROM message_label AS l WHERE l.position = m.position) AS labels`;
 
 const toSummary = (row: SummaryRow): MessageSummary => ({
@@ -90,6 +96,8 @@ const toSummary = (row: SummaryRow): MessageSummary => ({
   sizeBytes: row.size_bytes,
   isRead: row.is_read === 1,
   isFlagged: row.is_flagged === 1,
+  isAnswered: row.is_answered === 1,
+  isForwarded: row.is_forwarded === 1,
   hasAttachment: row.has_attachment === 1,
   labels: (JSON.parse(row.labels) as string[]).sort(),
 });
@@ -136,7 +144,7 @@ export function readSummaries(sql: SqlStorage, positions: readonly number[]): Me
   return [...rows].map(toSummary);
 }
 
-/** Characters of text per result; an RPC result has at most 32 MiB. */
+/** Characters of text and headers per result; an RPC result has at most 32 MiB. */
 const THREAD_TEXT_LENGTH_MAX = 4_000_000;
 
 export interface ThreadPage {
@@ -158,6 +166,7 @@ export function readThreadMessages(sql: SqlStorage, thread: number, after: numbe
     const message = readMessage(sql, position);
     if (!message) continue;
     messages.push(message);
+    length += message.headers.reduce((sum, { name, value }) => sum + name.length + value.length, 0);
     length += (message.text.value?.length ?? 0) + (message.html?.value?.length ?? 0);
   }
   return { messages, hasMore: false };
@@ -174,6 +183,7 @@ interface DetailRow extends Row {
   spam: string | null;
   raw_key: string | null;
   attachments: string;
+  headers: string;
   text_key: string | null;
   html_key: string | null;
   text: string;
@@ -188,7 +198,7 @@ export function readMessage(sql: SqlStorage, position: number): MessageDetail | 
   const row = first<DetailRow>(
     sql,
     `SELECT m.cc_list, m.bcc_list, m.reply_to_list, m.header_message_id, m.in_reply_to, m.reference_list, m.authentication,
-       m.spam, m.raw_key, c.attachments, c.text_key, c.html_key, c.text, c.html
+       m.spam, m.raw_key, c.attachments, c.headers, c.text_key, c.html_key, c.text, c.html
      FROM message AS m CROSS JOIN message_content AS c ON c.position = m.position WHERE m.position = ?`,
     position,
   );
@@ -201,6 +211,7 @@ export function readMessage(sql: SqlStorage, position: number): MessageDetail | 
     headerMessageId: row.header_message_id,
     inReplyTo: row.in_reply_to,
     references: JSON.parse(row.reference_list) as string[],
+    headers: JSON.parse(row.headers) as HeaderField[],
     authentication: row.authentication,
     spam: row.spam,
     text: { value: row.text_key === null ? row.text : null, r2Key: row.text_key },

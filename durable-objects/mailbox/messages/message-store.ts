@@ -295,6 +295,8 @@ export function patchMessage(sql: SqlStorage, before: MessageState, patch: Messa
       thread_id: formatThreadId(before.thread),
       is_read: isRead === 1,
       is_flagged: isFlagged === 1,
+      is_answered: isAnswered === 1,
+      is_forwarded: isForwarded === 1,
       labels: listLabels(sql, position),
       ...(to.length > 1 ? { folder_ids: to.map(({ folder_id }) => folder_id) } : {}),
       ...(left.length > 0 ? { left_folder_ids: left.map(({ folder_id }) => folder_id) } : {}),

@@ -161,10 +161,13 @@ export function forgetReferences(sql: SqlStorage, thread: number, ids: readonly 
 
 export const formatThreadId = (thread: number): string => `t${thread.toString(36)}`;
 
+/** @returns -1 if it is no id. */
+export const parseThreadId = (threadId: string): number =>
+  /^t[0-9a-z]{1,10}$/.test(threadId) ? Number.parseInt(threadId.slice(1), 36) : -1;
+
 /** @returns the thread's number; null if the id is unknown. */
 export function findThread(sql: SqlStorage, threadId: string): number | null {
-  if (!/^t[0-9a-z]{1,10}$/.test(threadId)) return null;
-  const thread = Number.parseInt(threadId.slice(1), 36);
+  const thread = parseThreadId(threadId);
   return isThread(sql, thread) ? thread : null;
 }
 

@@ -1,6 +1,7 @@
 /** Submits a message in one transaction: sending limit, idempotency key, copy in Sent and outbox row, or nothing. */
 import { toDraftContentId } from '../../../workers/mail/domain/inline-picture.ts';
 import { showRemoteImages } from '../../../workers/mail/domain/remote-images.ts';
+import { fromHeaderFields } from '../../../workers/mail/domain/written-fields.ts';
 import type { SendLimits } from '../../../workers/mail/outbound/domain/send-limit.ts';
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
 import type { StoredAttachment, StoreMessageError, StoreMessageInput } from '../contract/delivered-message.ts';
@@ -8,6 +9,7 @@ import { first, type MailboxRow } from '../database/store.ts';
 import { createDraft, readDraft, takeDraft } from '../drafts/draft-store.ts';
 import { dropKeptDraft, findKeptDraft, type Idempotency } from '../drafts/kept-draft-store.ts';
 import { storeMessage } from '../incoming/arrival-store.ts';
+import { markAnswered, markForwarded } from '../messages/answer-mark-store.ts';
 import { type DeliveryState, readDelivery } from '../messages/delivery-state-store.ts';
 import { findFolder } from '../messages/folder-store.ts';
 import { readMessage } from '../messages/message-read-store.ts';
@@ -33,6 +35,8 @@ export interface Submission {
   readonly draftId: string | null;
   /** The revision of the draft whose content was sent; null if the request had its own content. */
   readonly draftRevision: number | null;
+  /** The message that it forwards, by its id. */
+  readonly forwardOf: string | null;
   /** Uploads that were attached. Their bytes are in the copy in Sent now. */
   readonly attachmentIds: readonly string[];
 }
@@ -117,6 +121,8 @@ export function submitMessage(
   countSend(sql, recipients, submission.domainHour, now);
   insertOutbox(sql, outbox, toPosition(stored.value.messageId), now);
   takeDraft(sql, draftId, attachmentIds, now);
+  markAnswered(sql, submission.sentCopy.parsed.inReplyTo, true, now);
+  markForwarded(sql, submission.forwardOf, now);
   sql.exec('DELETE FROM submission WHERE created_at < ?', now - KEY_AGE_MAX_MS);
   if (idempotency) {
     dropKeptDraft(sql, idempotency, now);
@@ -150,7 +156,15 @@ export function cancelSubmission(
   if (canceled === 0) return err({ kind: 'too_late' });
   const delivery = readDelivery(sql, position);
   const isWhole = delivery.every((recipient) => recipient.state === 'canceled');
-  return ok({ delivery, draftId: isWhole ? toDraft(sql, mailbox, messageId, now) : null });
+  if (!isWhole) return ok({ delivery, draftId: null });
+  const answered = first<{ id: string | null }>(
+    sql,
+    'SELECT in_reply_to AS id FROM message WHERE position = ?',
+    position,
+  );
+  const draftId = toDraft(sql, mailbox, messageId, now);
+  markAnswered(sql, answered?.id ?? null, false, now);
+  return ok({ delivery, draftId });
 }
 
 /** @returns null if the copy in Sent was erased. A message that is too long for a draft only moves to Drafts. */
@@ -175,6 +189,8 @@ function toDraft(sql: SqlStorage, mailbox: MailboxRow, messageId: string, now: n
     attachmentIds,
     inReplyTo: detail.inReplyTo,
     references: detail.references,
+    replyTo: detail.replyTo,
+    ...fromHeaderFields(detail.headers),
   };
   const isInline = detail.text.r2Key === null && (detail.html === null || detail.html.r2Key === null);
   // The copy in Sent counted against the quota, so there is room for the draft.

@@ -8,6 +8,7 @@ import { toInflections, toPhrase } from '../../../workers/mail/domain/search-tex
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
 import { PERIOD_TERM_SQL } from '../database/search-index-store.ts';
 import { type FolderRow, findFolder, findFolderByName, isView } from '../messages/folder-store.ts';
+import { parseThreadId } from '../messages/thread-store.ts';
 
 export interface Condition {
   readonly sql: string;
@@ -54,6 +55,7 @@ const COLUMN_OF: Readonly<Record<Exclude<TextField, 'any'>, string>> = {
   sender: 'sender',
   recipients: 'recipients',
   copies: 'copies',
+  hidden: 'hidden',
   subject: 'subject',
   files: 'files',
 };
@@ -197,6 +199,10 @@ function toCondition(folders: FolderFinder, node: SearchNode, scope: TextScope):
       return { sql: FLAG_CONDITIONS[node.flag], values: [] };
     case 'has_attachment':
       return { sql: 'm.has_attachment = 1', values: [] };
+    case 'thread':
+      return { sql: 'm.thread = ?', values: [parseThreadId(node.threadId)] };
+    case 'header':
+      return toHeaderCondition(node.name, node.text);
     case 'before':
       return { sql: 'm.position < ?', values: [node.time * 1_000] };
     case 'after':
@@ -214,7 +220,17 @@ const FLAG_CONDITIONS = {
   flagged: 'm.is_flagged = 1',
   unflagged: 'm.is_flagged = 0',
   draft: "m.origin = 'draft'",
+  answered: 'm.is_answered = 1',
+  unanswered: 'm.is_answered = 0',
+  forwarded: 'm.is_forwarded = 1',
 } as const;
+
+/** Case is ignored in ASCII. `instr` skips most messages before their fields are read. */
+const toHeaderCondition = (name: string, text: string): Condition => ({
+  sql: `EXISTS (SELECT 1 FROM message_content AS c CROSS JOIN json_each(c.headers) AS h WHERE c.position = m.position
+    AND instr(lower(c.headers), ?) > 0 AND lower(h.value ->> 'name') = ? AND instr(lower(h.value ->> 'value'), lower(?)) > 0)`,
+  values: [name, name, text],
+});
 
 /** Finds a folder by role, name or id. Throws `UnknownFolder`. */
 type FolderFinder = (name: string, at: number) => FolderRow;
@@ -269,6 +285,11 @@ function toDriver(folders: FolderFinder, node: SearchNode): Driver | null {
       return node.flag === 'unread' ? byIndex('message_unread', 'm.is_read = 0') : null;
     case 'has_attachment':
       return byIndex('message_attachment', 'm.has_attachment = 1');
+    case 'thread':
+      return {
+        ...byIndex('message_thread', 'm.thread = ?'),
+        where: { sql: 'm.thread = ?', values: [parseThreadId(node.threadId)] },
+      };
     case 'label':
       return byTable('message_label', 'd.label = ?', node.label);
     default:

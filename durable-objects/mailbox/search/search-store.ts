@@ -6,9 +6,9 @@
  * The work per page is bounded (`search-walk-store.ts`): a page may have fewer hits than requested, even none, and still have a next one.
  */
 
-import { parseSearch } from '../../../workers/mail/domain/search-query.ts';
+import { parseSearch, type QueryError } from '../../../workers/mail/domain/search-query.ts';
 import { countNeedles, makeSnippet, type Needles, toNeedles } from '../../../workers/mail/domain/snippet.ts';
-import { ok, type Result } from '../../../workers/shared/result.ts';
+import { err, ok, type Result } from '../../../workers/shared/result.ts';
 import { first } from '../database/store.ts';
 import { type MessageSummary, readSummaries } from '../messages/message-read-store.ts';
 import { type CompiledSearch, type CompileError, compileSearch } from './search-sql.ts';
@@ -45,12 +45,9 @@ export interface SearchRequest {
   readonly limit: number;
 }
 
-export function search(sql: SqlStorage, request: SearchRequest): Result<SearchAnswer, CompileError> {
-  const parsed = parseSearch(request.query);
-  if (!parsed.ok) {
-    const message = `At character ${parsed.error.at + 1}: ${parsed.error.message}`;
-    return { ok: false, error: { kind: 'bad_request', path: 'q', message } };
-  }
+export function search(sql: SqlStorage, request: SearchRequest, now: number): Result<SearchAnswer, CompileError> {
+  const parsed = parseSearch(request.query, now);
+  if (!parsed.ok) return err(toQueryFault('q', parsed.error));
   const compiled = compileSearch(sql, parsed.value);
   if (!compiled.ok) return compiled;
   const isRanked = compiled.value.texts.length > 0 && request.sort === 'relevance';
@@ -62,6 +59,13 @@ export function search(sql: SqlStorage, request: SearchRequest): Result<SearchAn
       : readRanked(sql, compiled.value, needles, { ...page, offset: page.offset }, request.limit);
   return ok({ hits: toHits(sql, found.positions, needles), next: found.next });
 }
+
+/** @param path the member of the request with the query. */
+export const toQueryFault = (path: string, { at, message }: QueryError): CompileError => ({
+  kind: 'bad_request',
+  path,
+  message: `At character ${at + 1}: ${message}`,
+});
 
 interface Found {
   readonly positions: readonly number[];

@@ -1,6 +1,7 @@
 /** The cost of an action in Cloudflare's billing units: rows read and written in D1, operations in R2, round trips. */
 import { env } from 'cloudflare:test';
 import { beforeEach, expect, test } from 'vitest';
+import { setQuota } from '../../../workers/object-storage/engine/actions/quotas.ts';
 import { writeJournal } from '../../../workers/object-storage/maintenance/journal.ts';
 import { emptyPackReport, isPackingDue, packVolume } from '../../../workers/object-storage/maintenance/pack.ts';
 import { METADATA, makeBucket, makeEngine, patternOf, put, readAll, value, wipe } from './harness.ts';
@@ -69,7 +70,7 @@ function countingBindings(bill: Bill) {
 
 test('keeps puts, overwrites and reads within their cost', async () => {
   const bill: Bill = { rowsWritten: 0, rowsRead: 0, d1Calls: 0, r2Calls: 0 };
-  const { engine } = makeEngine({ bindings: countingBindings(bill) });
+  const { engine, context } = makeEngine({ bindings: countingBindings(bill) });
   const measure = async (work: () => Promise<unknown>): Promise<Bill> => {
     Object.assign(bill, { rowsWritten: 0, rowsRead: 0, d1Calls: 0, r2Calls: 0 });
     await work();
@@ -106,6 +107,9 @@ test('keeps puts, overwrites and reads within their cost', async () => {
     engine.copyObject({ bucket, name: 'z', source, metadata: METADATA, tags: null, acl: null }),
   );
   expect(copy).toMatchObject({ d1Calls: 1, r2Calls: 0 });
+  value(await setQuota(context, { kind: 'bucket', subject: bucket.bucketId }, { bytes: 1_000_000, objects: null }));
+  const counted = await measure(() => put(engine, bucket, 'counted', small));
+  expect(counted).toMatchObject({ d1Calls: 1, rowsWritten: 3 });
 });
 
 test('writes few rows over the life of an object: its commit, the journal, and packing', async () => {

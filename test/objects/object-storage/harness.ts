@@ -180,6 +180,7 @@ export async function wipe(): Promise<void> {
   await context.directory.batch([
     context.directory.prepare('DELETE FROM slot_move'),
     context.directory.prepare('DELETE FROM bucket'),
+    context.directory.prepare('DELETE FROM storage_quota'),
   ]);
   for (const location of context.locations) {
     for (;;) {

@@ -178,6 +178,7 @@ const send = fc
           domainHour: DOMAIN_HOUR,
           draftId: draft?.id ?? null,
           draftRevision: draft?.revision ?? null,
+          forwardOf: null,
           attachmentIds,
           idempotency: { key: outboxId, requestSha256: outboxId },
           outbox: {

@@ -81,11 +81,12 @@ describe('viewers of the live list', () => {
 
 /** A season with views that answer, fail or hang. */
 function createFeed() {
-  const state = { list: 0, mode: 'reads' as 'reads' | 'idle' | 'fails' | 'hangs', names: ['enam:0'] };
+  const state = { list: 0, mode: 'reads' as 'reads' | 'idle' | 'fails' | 'hangs', names: ['enam:0'], onNews: () => {} };
   const got: [view: string, list: number][] = [];
   const stub = (view: string) => ({
     async news(_season: string, { players }: TopList): Promise<boolean> {
       got.push([view, players]);
+      state.onNews();
       if (state.mode === 'fails') throw new Error('the view is gone');
       if (state.mode === 'hangs') await new Promise(() => {});
       return state.mode === 'reads';
@@ -131,6 +132,18 @@ describe('the views of a season', () => {
     change();
     await vi.advanceTimersByTimeAsync(200);
     expect([got.length, state.names, vi.getTimerCount()]).toEqual([1, [], 0]);
+  });
+
+  it('are kept if they register while they answer that nobody reads them', async () => {
+    const { feed, got, change, state } = createFeed();
+    state.mode = 'idle';
+    state.onNews = () => feed.register('enam:0');
+    change();
+    await vi.advanceTimersByTimeAsync(200);
+    expect(state.names).toEqual(['enam:0']);
+    change();
+    await vi.advanceTimersByTimeAsync(200);
+    expect(got.map(([, list]) => list)).toEqual([1, 2]);
   });
 
   it.each(['fails', 'hangs'] as const)(

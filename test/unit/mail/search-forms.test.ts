@@ -11,13 +11,14 @@ import {
 } from '../../../workers/mail/domain/search-text.ts';
 import { countNeedles, makeSnippet, toNeedles } from '../../../workers/mail/domain/snippet.ts';
 
+const NOW = Date.UTC(2026, 10, 22, 12);
 const parsed = (query: string) => {
-  const result = parseSearch(query);
+  const result = parseSearch(query, NOW);
   if (!result.ok) throw new Error(`${result.error.at}: ${result.error.message}`);
   return result.value;
 };
 const refusal = (query: string) => {
-  const result = parseSearch(query);
+  const result = parseSearch(query, NOW);
   return result.ok ? null : [result.error.at, result.error.message];
 };
 const word = (text: string) => ({ kind: 'text', field: 'any', text, match: 'word' });

@@ -5,13 +5,14 @@ import { parseSearch } from '../../../workers/mail/domain/search-query.ts';
 import { foldText, toIndexText, toInflections, toPhrase } from '../../../workers/mail/domain/search-text.ts';
 import { makeSnippet, toNeedles } from '../../../workers/mail/domain/snippet.ts';
 
+const NOW = Date.UTC(2026, 10, 22, 12);
 const parsed = (query: string) => {
-  const result = parseSearch(query);
+  const result = parseSearch(query, NOW);
   if (!result.ok) throw new Error(`${result.error.at}: ${result.error.message}`);
   return result.value;
 };
 const refusal = (query: string) => {
-  const result = parseSearch(query);
+  const result = parseSearch(query, NOW);
   return result.ok ? null : result.error;
 };
 
@@ -62,6 +63,69 @@ describe('a search query', () => {
     expect(parsed('a & b')).toMatchObject({ kind: 'and', of: [{ text: 'a' }, { text: 'b' }] });
   });
 
+  it('names a word that is unknown before a colon and a value', () => {
+    for (const [query, at, word] of [
+      ['form:ada', 0, 'form'],
+      ['plan -sender:ada', 6, 'sender'],
+      ['(a OR newer-than:2d)', 6, 'newer-than'],
+      ['von:anna', 0, 'von'],
+      ['größe:10', 0, 'größe'],
+      ['frm:"Ada L"', 0, 'frm'],
+    ] as const) {
+      expect(refusal(query), query).toEqual({
+        at,
+        message: `Unknown search word "${word}:". Quote it to search for it as text.`,
+      });
+    }
+  });
+
+  it('reads addresses, times, reply marks, paths and quoted text as text', () => {
+    for (const query of [
+      ...[
+        'https://shop.test/a?b=c:d',
+        'mailto:ada@x.test',
+        'shop.test:8080',
+        'localhost:8080',
+        '10:30',
+        '10:30:59Z',
+        '5:1',
+      ],
+      ...['Re:', 'Re:plan', 'AW:Rechnung', 'Fwd:x', 'note:', 'std::map', 'C:\\x', ':smile:', 'a.b:c', 'x1:y'],
+    ]) {
+      expect(parsed(query), query).toMatchObject({ kind: 'text', field: 'any', text: query, match: 'word' });
+    }
+    expect(parsed('"form:ada"')).toMatchObject({ kind: 'text', text: 'form:ada', match: 'phrase' });
+    expect(parsed('subject:"Re: form:x"')).toMatchObject({ kind: 'text', field: 'subject', text: 'Re: form:x' });
+  });
+
+  it('reads hidden copies, threads, lists, headers and ages', () => {
+    expect(
+      parsed('bcc:ada thread:T1A list:dev.x.test header:X-Mailer header:x-mailer:"a b" header:"X-A:b c" is:answered'),
+    ).toEqual({
+      kind: 'and',
+      of: [
+        { kind: 'text', field: 'hidden', text: 'ada', match: 'word' },
+        { kind: 'thread', threadId: 't1a' },
+        { kind: 'header', name: 'list-id', text: 'dev.x.test' },
+        { kind: 'header', name: 'x-mailer', text: '' },
+        { kind: 'header', name: 'x-mailer', text: 'a b' },
+        { kind: 'header', name: 'x-a', text: 'b c' },
+        { kind: 'is', flag: 'answered' },
+      ],
+    });
+    const day = 86_400_000;
+    expect(parsed('newer_than:2d older_than:1y')).toEqual({
+      kind: 'and',
+      of: [
+        { kind: 'after', time: NOW - 2 * day },
+        { kind: 'before', time: NOW - 365 * day },
+      ],
+    });
+    expect(parsed('NEWER_THAN:3H')).toEqual({ kind: 'after', time: NOW - day / 8 });
+    for (const query of ['newer_than:2', 'older_than:d', 'newer_than:-2d', 'header:"a b:c"', 'bcc:', 'list:'])
+      expect(refusal(query), query).toMatchObject({ at: 0 });
+  });
+
   it('points at what is wrong', () => {
     expect(refusal('ab "cd')).toEqual({ at: 3, message: 'Unmatched quotation mark.' });
     expect(refusal('a OR')).toMatchObject({ at: 2 });
@@ -101,7 +165,7 @@ describe('a search query', () => {
       fc.property(
         fc.array(piece, { maxLength: 30 }).map((pieces) => pieces.join('')),
         (query) => {
-          const result = parseSearch(query);
+          const result = parseSearch(query, NOW);
           if (!result.ok) expect(result.error.at).toBeLessThanOrEqual(query.length);
         },
       ),

@@ -43,6 +43,7 @@ const BAD: Record<string, readonly string[]> = {
   LOG_SAMPLE_PERCENT: ['-1', '101', 'all'],
   SCRUB_DAYS: ['0', '366', 'thirty'],
   EDGE_CACHE_SECONDS: ['-1', '86401', 'a day'],
+  LIFECYCLE_DAY_SECONDS: ['0', '86401', 'a day'],
   ALLOW_SIGV2: ['1', 'no', 'TRUE'],
   LEADERBOARD_SHARDS: ['0', '257', 'many', '3.5'],
   LEADERBOARD_LOCATION: ['europe', 'WEUR', 'weur,eeur'],

@@ -45,6 +45,7 @@ function answer(from: Writing, revision: number): DraftAnswer {
     })),
     in_reply_to: body.in_reply_to ?? null,
     references: body.references ?? [],
+    ...{ reply_to: [], headers: [], importance: 'normal', forward_of: null },
   };
 }
 

@@ -18,10 +18,11 @@ function shareAddress<T extends Address>(address: T): T {
 
 /** Copies only the fields that the list needs. */
 export function toSummary(full: Summary): Summary {
-  const { id, thread_id, folder_id, received_at, subject, preview, is_read, is_flagged, is_draft, has_attachments } =
-    full;
+  const { id, thread_id, folder_id, received_at, subject, preview } = full;
+  const { is_read, is_flagged, is_answered, is_forwarded, is_draft, has_attachments } = full;
   return {
-    ...{ id, thread_id, folder_id, received_at, subject, preview, is_read, is_flagged, is_draft, has_attachments },
+    ...{ id, thread_id, folder_id, received_at, subject, preview },
+    ...{ is_read, is_flagged, is_answered, is_forwarded, is_draft, has_attachments },
     from: full.from && shareAddress(full.from),
     to: full.to.length === 0 ? NO_ADDRESSES : full.to.map(shareAddress),
     labels: full.labels.length === 0 ? NO_LABELS : full.labels,

@@ -151,6 +151,7 @@ export const en: Texts = {
     mailbox_unavailable: 'Your mailbox cannot be reached. Try again {wait}.',
     // Operating storage
     no_such_bucket: 'This bucket does not exist.',
+    no_such_quota: 'There is no storage quota.',
     no_such_shard: 'This database does not exist.',
     bucket_sealed: 'The bucket is being deleted.',
     copy_differs: 'The copy differs from its source, so the move was stopped. Run fsck, then retry.',

@@ -1,12 +1,15 @@
 /**
- * The search language: words, "phrases", prefix*, `from:` `to:` `cc:` `subject:` `filename:` `in:` `is:` `has:attachment`
- * `label:` `before:` `after:` `larger:` `smaller:`, `-` or NOT negates, OR, and parentheses. Adjacent terms must all match. OR
- * binds tighter, so `a b OR c` is a and (b or c). A word with any other prefix and a colon is text ("10:30").
+ * The search language: words, "phrases", prefix*, `from:` `to:` `cc:` `bcc:` `subject:` `filename:` `in:` `is:` `has:attachment`
+ * `label:` `thread:` `list:` `header:` `before:` `after:` `newer_than:` `older_than:` `larger:` `smaller:`, `-` or NOT negates, OR,
+ * and parentheses. Adjacent terms must all match. OR binds tighter, so `a b OR c` is a and (b or c). Any other word directly before
+ * a colon and a value is an error, so that a typing error does not find nothing. Times, addresses of web pages, `Re:` and quoted
+ * text are text.
  */
 import { err, ok, type Result } from '../../shared/result.ts';
+import { toBaseSubject } from './base-subject.ts';
 
-export type TextField = 'any' | 'sender' | 'recipients' | 'copies' | 'subject' | 'files';
-export type Flag = 'read' | 'unread' | 'flagged' | 'unflagged' | 'draft';
+export type TextField = 'any' | 'sender' | 'recipients' | 'copies' | 'hidden' | 'subject' | 'files';
+export type Flag = 'read' | 'unread' | 'flagged' | 'unflagged' | 'draft' | 'answered' | 'unanswered' | 'forwarded';
 
 export type SearchNode =
   | { readonly kind: 'and' | 'or'; readonly of: readonly SearchNode[] }
@@ -22,6 +25,9 @@ export type SearchNode =
   | { readonly kind: 'is'; readonly flag: Flag }
   | { readonly kind: 'has_attachment' }
   | { readonly kind: 'label'; readonly label: string }
+  | { readonly kind: 'thread'; readonly threadId: string }
+  /** The field is there, and its value has the text. The name is in lower case. */
+  | { readonly kind: 'header'; readonly name: string; readonly text: string }
   /** `before`: received earlier. `after`: received then or later. Milliseconds since 1970 UTC. */
   | { readonly kind: 'before' | 'after'; readonly time: number }
   | { readonly kind: 'larger' | 'smaller'; readonly bytes: number };
@@ -40,6 +46,7 @@ const TEXT_FIELDS: Readonly<Record<string, TextField>> = {
   from: 'sender',
   to: 'recipients',
   cc: 'copies',
+  bcc: 'hidden',
   subject: 'subject',
   filename: 'files',
 };
@@ -52,8 +59,21 @@ const FLAGS: Readonly<Record<string, Flag>> = {
   starred: 'flagged',
   unflagged: 'unflagged',
   draft: 'draft',
+  answered: 'answered',
+  replied: 'answered',
+  unanswered: 'unanswered',
+  forwarded: 'forwarded',
 };
-const OPERATORS = [...Object.keys(TEXT_FIELDS), 'in', 'is', 'has', 'label', 'before', 'after', 'larger', 'smaller'];
+const OPERATORS = [
+  ...Object.keys(TEXT_FIELDS),
+  ...['in', 'is', 'has', 'label', 'thread', 'list', 'header'],
+  ...['before', 'after', 'newer_than', 'older_than', 'larger', 'smaller'],
+];
+/** A word directly before a colon and a value. A second colon, a slash or a backslash after it begins text: `std::map`, `https://`. */
+const UNKNOWN_OPERATOR = /^(\p{L}[\p{L}_-]*):(?=[^\s()/\\:])/u;
+/** Schemes of addresses without slashes. */
+const SCHEMES = /^(?:mailto|tel|sms|cid|mid|urn|news|xmpp|sip|sips|magnet|geo|data|localhost)$/i;
+const SPAN_MS = { h: 3_600_000, d: 86_400_000, w: 7 * 86_400_000, m: 30 * 86_400_000, y: 365 * 86_400_000 };
 
 interface Token {
   readonly kind: 'open' | 'close' | 'or' | 'not' | 'term';
@@ -71,8 +91,11 @@ class Refusal extends Error {
   }
 }
 
-/** @returns null for an empty query. */
-export function parseSearch(query: string): Result<SearchNode | null, QueryError> {
+/**
+ * @param now milliseconds since 1970, for `newer_than:` and `older_than:`.
+ * @returns null for an empty query.
+ */
+export function parseSearch(query: string, now: number): Result<SearchNode | null, QueryError> {
   if (query.length > QUERY_LENGTH_MAX)
     return err({ at: QUERY_LENGTH_MAX, message: `A query has at most ${QUERY_LENGTH_MAX} characters.` });
   try {
@@ -81,7 +104,7 @@ export function parseSearch(query: string): Result<SearchNode | null, QueryError
       return err({ at: 0, message: `A query has at most ${TERMS_MAX} terms.` });
     }
     if (tokens.length === 0) return ok(null);
-    const parser = { tokens, next: 0, end: query.length };
+    const parser = { tokens, next: 0, end: query.length, now };
     const node = parseAll(parser, 0);
     const rest = tokens[parser.next];
     if (rest) throw new Refusal(rest.at, 'Unmatched ")".');
@@ -114,14 +137,18 @@ function* tokenize(query: string): Generator<Token> {
 
 function readTerm(query: string, at: number): { token: Token; end: number } {
   const operator = new RegExp(`^(${OPERATORS.join('|')}):`, 'i').exec(query.slice(at))?.[1]?.toLowerCase();
+  if (operator === undefined) refuseUnknown(query.slice(at), at);
   const start = operator === undefined ? at : at + operator.length + 1;
-  if (query[start] === '"') {
-    const close = query.indexOf('"', start + 1);
-    if (close === -1) throw new Refusal(start, 'Unmatched quotation mark.');
+  // The text of a header may be quoted alone.
+  const field = operator === 'header' ? (/^[^\s()":]+:(?=")/.exec(query.slice(start))?.[0] ?? '') : '';
+  if (query[start + field.length] === '"') {
+    const open = start + field.length;
+    const close = query.indexOf('"', open + 1);
+    if (close === -1) throw new Refusal(open, 'Unmatched quotation mark.');
     const token: Token = {
       kind: 'term',
       at,
-      value: query.slice(start + 1, close),
+      value: field + query.slice(open + 1, close),
       isQuoted: true,
       ...(operator ? { operator } : {}),
     };
@@ -139,7 +166,14 @@ function readTerm(query: string, at: number): { token: Token; end: number } {
   return { token: { kind: 'term', at, value }, end };
 }
 
+function refuseUnknown(text: string, at: number): void {
+  const word = UNKNOWN_OPERATOR.exec(text)?.[1];
+  if (word === undefined || SCHEMES.test(word) || toBaseSubject(`${word}:`).isReply) return;
+  throw new Refusal(at, `Unknown search word "${word}:". Quote it to search for it as text.`);
+}
+
 interface Parser {
+  readonly now: number;
   readonly tokens: readonly Token[];
   next: number;
   readonly end: number;
@@ -192,11 +226,11 @@ function parseOne(parser: Parser, depth: number): SearchNode | null {
     parser.next += 1;
     return node;
   }
-  return toNode(token);
+  return toNode(token, parser.now);
 }
 
 /** @returns null for a term without letters or digits, such as a lone dash. */
-function toNode({ operator, value = '', isQuoted = false, at }: Token): SearchNode | null {
+function toNode({ operator, value = '', isQuoted = false, at }: Token, now: number): SearchNode | null {
   const field = operator === undefined ? 'any' : TEXT_FIELDS[operator];
   if (field !== undefined) {
     const isPrefix = !isQuoted && value.endsWith('*');
@@ -212,6 +246,12 @@ function toNode({ operator, value = '', isQuoted = false, at }: Token): SearchNo
       return { kind: 'in', folder: value, at };
     case 'label':
       return { kind: 'label', label: value };
+    case 'thread':
+      return { kind: 'thread', threadId: value.toLowerCase() };
+    case 'list':
+      return { kind: 'header', name: 'list-id', text: value };
+    case 'header':
+      return readHeader(value, at);
     case 'is': {
       const flag = FLAGS[value.toLowerCase()];
       if (!flag) throw new Refusal(at, `"is:" takes ${Object.keys(FLAGS).join(', ')}.`);
@@ -223,6 +263,10 @@ function toNode({ operator, value = '', isQuoted = false, at }: Token): SearchNo
     case 'before':
     case 'after':
       return { kind: operator, time: readTime(value, at) };
+    case 'newer_than':
+      return { kind: 'after', time: now - readSpan(value, at) };
+    case 'older_than':
+      return { kind: 'before', time: now - readSpan(value, at) };
     case 'larger':
     case 'smaller':
       return { kind: operator, bytes: readBytes(value, at) };
@@ -244,6 +288,20 @@ function readTime(value: string, at: number): number {
     if (!Number.isNaN(time)) return time;
   }
   throw new Refusal(at, 'Write a date as 2026-01-31.');
+}
+
+/** `NAME`, or `NAME:text`. */
+function readHeader(value: string, at: number): SearchNode {
+  const [, name, text = ''] = /^([!-9;-~]{1,76})(?::(.*))?$/s.exec(value) ?? [];
+  if (name === undefined) throw new Refusal(at, 'Write a header as header:x-mailer or header:x-mailer:text.');
+  return { kind: 'header', name: name.toLowerCase(), text };
+}
+
+/** @returns milliseconds. A month has 30 days, a year 365. */
+function readSpan(value: string, at: number): number {
+  const match = /^(\d{1,5})([hdwmy])$/i.exec(value);
+  if (!match) throw new Refusal(at, 'Write an age as 12h, 2d, 3w, 6m or 1y.');
+  return Number(match[1]) * SPAN_MS[(match[2] ?? 'd').toLowerCase() as keyof typeof SPAN_MS];
 }
 
 function readBytes(value: string, at: number): number {

@@ -10,6 +10,7 @@
 import MailComposer from 'nodemailer/lib/mail-composer';
 import { keepSendableIds, toEncodedWords } from '../domain/automatic-message.ts';
 import { toBase64Size } from '../domain/base64-size.ts';
+import type { HeaderField } from '../domain/written-fields.ts';
 
 export interface ComposeAddress {
   readonly name: string;
@@ -38,8 +39,9 @@ export interface Composition {
   readonly inReplyTo: string | null;
   readonly references: readonly string[];
   readonly date: Date;
-  /** Further headers, such as Auto-Submitted. */
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly replyTo?: readonly ComposeAddress[];
+  /** Further fields, in order. */
+  readonly headers?: readonly HeaderField[];
 }
 
 /** Bytes, or the placeholder of an attachment with its index. */
@@ -64,6 +66,7 @@ export async function composeMessage(composition: Composition, secret: Uint8Arra
     from: toMailbox(composition.from),
     to: composition.to.map(toMailbox),
     cc: composition.cc.map(toMailbox),
+    ...(composition.replyTo?.length ? { replyTo: composition.replyTo.map(toMailbox) } : {}),
     subject: toSubject(composition.subject),
     text: composition.text,
     ...(composition.html === null ? {} : { html: composition.html }),
@@ -71,7 +74,7 @@ export async function composeMessage(composition: Composition, secret: Uint8Arra
     ...(inReplyTo === undefined ? {} : { inReplyTo }),
     ...(references.length === 0 ? {} : { references }),
     date: composition.date,
-    headers: { ...composition.headers },
+    headers: (composition.headers ?? []).map(({ name, value }) => ({ key: name, value })),
     attachments: composition.attachments.map((attachment, n) => ({
       filename: attachment.fileName,
       contentType: toTransferableType(attachment.contentType),

@@ -43,12 +43,16 @@ const toContent = (request: DraftRequest): DraftContent => ({
   to: request.to.map(toAddress),
   cc: request.cc.map(toAddress),
   bcc: request.bcc.map(toAddress),
+  replyTo: request.reply_to.map(toAddress),
   subject: request.subject,
   body: request.body,
   html: request.html ?? null,
   attachmentIds: [...new Set(request.attachments.map((attachment) => attachment.attachment_id))],
   inReplyTo: request.in_reply_to ?? null,
   references: request.references,
+  headers: request.headers ?? [],
+  importance: request.importance ?? 'normal',
+  forwardOf: request.forward_of ?? null,
 });
 
 const toUploadJson = (upload: Upload) => ({
@@ -66,12 +70,16 @@ const toDraftJson = ({ messageId, revision, updatedAt, content, attachments }: D
   to: [...content.to],
   cc: [...content.cc],
   bcc: [...content.bcc],
+  reply_to: [...(content.replyTo ?? [])],
   subject: content.subject,
   body: content.body,
   html: content.html,
   attachments: attachments.map(toUploadJson),
   in_reply_to: content.inReplyTo,
   references: [...content.references],
+  headers: [...(content.headers ?? [])],
+  importance: content.importance ?? 'normal',
+  forward_of: content.forwardOf ?? null,
 });
 
 export function addDrafts(api: OpenAPIHono<JsonApiEnv>): void {

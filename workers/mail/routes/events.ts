@@ -12,12 +12,34 @@ const POLL_MS = 25_000;
 
 const changeSchema = z
   .object({
-    type: z.string(),
+    type: z.string().openapi({
+      description:
+        'message_created, message_updated, message_deleted, delivery_updated, folder_created, folder_updated, folder_deleted, mailbox_updated, filters_updated, contacts_updated, senders_updated; of JMAP: identity_created, identity_updated, identity_deleted, submission_created, submission_deleted. Ignore other types.',
+    }),
     message_id: z.string().optional(),
-    folder_id: z.string().optional(),
+    email_id: z.string().optional().openapi({ description: 'The id of the JMAP email, if it is not message_id.' }),
+    replaced_email_id: z
+      .string()
+      .optional()
+      .openapi({ description: 'A draft was saved: the id of the JMAP email that email_id replaces.' }),
+    folder_id: z.string().optional().openapi({ description: 'The first folder of the message, or the folder itself.' }),
+    folder_ids: z
+      .array(z.string())
+      .optional()
+      .openapi({ description: 'All folders of the message, if it is in several.' }),
+    left_folder_ids: z.array(z.string()).optional().openapi({ description: 'Folders that the message left.' }),
     thread_id: z.string().optional(),
+    left_thread_id: z.string().optional().openapi({ description: 'The thread that a saved draft left.' }),
+    thread: z.enum(['began', 'ended']).optional().openapi({
+      description:
+        'The message began its thread, or was the last one in it; of a saved draft, the last one in left_thread_id.',
+    }),
+    identity_id: z.string().optional(),
+    submission_id: z.string().optional(),
     is_read: z.boolean().optional(),
     is_flagged: z.boolean().optional(),
+    is_answered: z.boolean().optional(),
+    is_forwarded: z.boolean().optional(),
     labels: z.array(z.string()).optional(),
   })
   .openapi('Change');

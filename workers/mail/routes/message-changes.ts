@@ -1,15 +1,29 @@
 /** Changes messages: one, or up to 1,000 in one transaction. */
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
 import type { BatchPatch } from '../../../durable-objects/mailbox/messages/batch-store.ts';
-import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
+import type { BatchPlace, BatchRound } from '../../../durable-objects/mailbox/search/batch-search-store.ts';
+import {
+  decodeCursor,
+  encodeCursor,
+  INVALID_CURSOR,
+  type JsonApiEnv,
+  jsonBody,
+  jsonContent,
+  problemResponses,
+  sendProblem,
+} from '../../shared/json-api.ts';
+import type { Problem } from '../../shared/problem.ts';
+import { ok, type Result } from '../../shared/result.ts';
 import { NOT_FOUND, toBadRequest } from '../schemas/errors.ts';
-import { batchAnswerSchema, batchSchema, messagePatchSchema, messageSchema } from '../schemas/message.ts';
+import { BATCH_MAX, batchAnswerSchema, batchSchema, messagePatchSchema, messageSchema } from '../schemas/message.ts';
 import { toMessageJson } from './message-json.ts';
-import { messageParamSchema, openOwnMailbox, USER_ROUTE } from './route.ts';
+import { type AskMailbox, messageParamSchema, openOwnMailbox, USER_ROUTE } from './route.ts';
 
 interface PatchBody {
   is_read?: boolean | undefined;
   is_flagged?: boolean | undefined;
+  is_answered?: boolean | undefined;
+  is_forwarded?: boolean | undefined;
   folder_id?: string | undefined;
   labels?: string[] | undefined;
   add_labels?: string[] | undefined;
@@ -19,6 +33,8 @@ interface PatchBody {
 const toPatch = (body: PatchBody): BatchPatch => ({
   isRead: body.is_read,
   isFlagged: body.is_flagged,
+  isAnswered: body.is_answered,
+  isForwarded: body.is_forwarded,
   folderKey: body.folder_id,
   labels: body.labels,
   addLabels: body.add_labels,
@@ -77,7 +93,9 @@ export function addMessageChanges(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'post',
       path: '/v1/messages/batch',
       operationId: 'updateMessages',
-      summary: 'Apply the same change to up to 1,000 messages, in one transaction',
+      summary: 'Apply the same change to many messages',
+      description:
+        'Up to 1,000 message_ids are changed in one transaction. With a query, a request changes about 1,000 of the messages that it finds, newest first, and never those that arrived after the first request. Repeat it with next_cursor.',
       request: jsonBody(batchSchema),
       responses: {
         200: jsonContent(batchAnswerSchema, 'The result for each message, in order'),
@@ -87,14 +105,57 @@ export function addMessageChanges(api: OpenAPIHono<JsonApiEnv>): void {
     async (c) => {
       const own = await openOwnMailbox(c);
       if (!own.ok) return sendProblem(c, own.error);
-      const { message_ids, delete: isDelete, ...body } = c.req.valid('json');
+      const { message_ids, query, cursor, delete: isDelete, ...body } = c.req.valid('json');
       const hasPatch = Object.keys(body).length > 0;
       if ((isDelete === true) === hasPatch)
         return sendProblem(c, toBadRequest('delete', 'Give either delete or a change, not both.'));
+      const place = readPlace(cursor);
+      if (place === undefined) return sendProblem(c, INVALID_CURSOR);
+      const change = isDelete ? 'delete' : toPatch(body);
+      if (query !== undefined && message_ids === undefined) {
+        const done = await changeAll(own.value.ask, query, place, change);
+        if (!done.ok) return sendProblem(c, done.error);
+        const { results, next, progress } = done.value;
+        const next_cursor = next && encodeCursor([next.top, next.before]);
+        return c.json({ results: [...results], progress, next_cursor }, 200);
+      }
+      if (message_ids === undefined || query !== undefined || cursor !== undefined)
+        return sendProblem(
+          c,
+          toBadRequest('query', 'Give either message_ids or a query, and a cursor only with a query.'),
+        );
       const done = await own.value.ask((mailbox) =>
-        isDelete ? mailbox.deleteMessages(message_ids) : mailbox.patchMessages(message_ids, toPatch(body)),
+        change === 'delete' ? mailbox.deleteMessages(message_ids) : mailbox.patchMessages(message_ids, change),
       );
-      return done.ok ? c.json({ results: done.value }, 200) : sendProblem(c, done.error);
+      return done.ok
+        ? c.json({ results: done.value, progress: 1, next_cursor: null }, 200)
+        : sendProblem(c, done.error);
     },
   );
+}
+
+function readPlace(cursor: string | undefined): BatchPlace | null | undefined {
+  if (cursor === undefined) return null;
+  const [top, before, ...rest] = decodeCursor(cursor) ?? [];
+  return typeof top === 'number' && typeof before === 'number' && rest.length === 0 ? { top, before } : undefined;
+}
+
+/** Rounds per request. A round of a rare search may find nothing. */
+const ROUNDS_MAX = 8;
+
+/** Changes up to about 1,000 of the messages that a search finds, in several transactions. */
+async function changeAll(
+  ask: AskMailbox,
+  query: string,
+  from: BatchPlace | null,
+  change: BatchPatch | 'delete',
+): Promise<Result<BatchRound, Problem>> {
+  let total: BatchRound = { results: [], next: from, progress: 0 };
+  for (let round = 0; round < ROUNDS_MAX && total.results.length < BATCH_MAX; round++) {
+    const done = await ask((mailbox) => mailbox.changeFound(query, total.next, change));
+    if (!done.ok) return done;
+    total = { ...done.value, results: [...total.results, ...done.value.results] };
+    if (total.next === null) break;
+  }
+  return ok(total);
 }

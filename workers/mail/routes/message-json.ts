@@ -8,6 +8,7 @@ import type {
   TextRow,
 } from '../../../durable-objects/mailbox/messages/message-read-store.ts';
 import { getBlob } from '../bindings/blobs.ts';
+import { readImportance } from '../domain/written-fields.ts';
 import { showRemoteImages } from '../mime/clean-html.ts';
 import type { Folder, Message, Summary } from '../schemas/message.ts';
 import { toTime } from './route.ts';
@@ -36,6 +37,8 @@ export const toSummaryJson = (message: MessageSummary, userId: string, snippet?:
   size: message.sizeBytes,
   is_read: message.isRead,
   is_flagged: message.isFlagged,
+  is_answered: message.isAnswered,
+  is_forwarded: message.isForwarded,
   is_draft: message.origin === 'draft',
   has_attachments: message.hasAttachment,
   labels: [...message.labels],
@@ -59,6 +62,7 @@ export async function toMessageJson(
     cc: [...message.cc],
     ...(isOwn ? { bcc: [...message.bcc] } : {}),
     reply_to: [...message.replyTo],
+    importance: readImportance(message.headers),
     body,
     html: html !== null && withRemoteImages ? showRemoteImages(html) : html,
     headers: {

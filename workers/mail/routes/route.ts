@@ -56,12 +56,16 @@ export async function callMailbox<T>(
   }
 }
 
+export type AskMailbox = <T>(
+  question: (mailbox: MailboxRpc) => Promise<Result<T, MailError>>,
+) => Promise<Result<T, Problem>>;
+
 /** The caller, and a function that calls their mailbox; or the problem. */
 export async function openOwnMailbox(c: Context<JsonApiEnv>): Promise<
   Result<
     {
       user: UserPrincipal;
-      ask: <T>(question: (mailbox: MailboxRpc) => Promise<Result<T, MailError>>) => Promise<Result<T, Problem>>;
+      ask: AskMailbox;
     },
     Problem
   >

@@ -1,5 +1,6 @@
 /** JSON schemas of drafts and uploads. */
 import { z } from '@hono/zod-openapi';
+import { IMPORTANCES, isReservedField } from '../domain/written-fields.ts';
 
 const NO_LINE_ENDS = 'CR, LF and other control characters are not allowed.';
 /** Text that is valid in a header. */
@@ -8,11 +9,33 @@ export const lineSchema = (lengthMax: number) =>
     .string()
     .max(lengthMax)
     .regex(/^[^\p{Cc}\u2028\u2029]*$/u, NO_LINE_ENDS);
+export const REPLY_TO_MAX = 20;
 const TEXT_LENGTH_MAX = 1_900_000;
 
 /** A draft may contain an incomplete address. */
 const draftAddressSchema = z.strictObject({ name: lineSchema(256).optional(), email: lineSchema(320) });
 const messageIdSchema = lineSchema(998);
+
+/** Fields of the author's own, which the message carries as they are. */
+const headerFieldSchema = z
+  .strictObject({
+    name: z
+      .string()
+      .max(76)
+      .regex(/^[!-9;-~]+$/, 'The name of a header field.')
+      .refine((name) => !isReservedField(name), 'The service or another member sets this field.'),
+    value: lineSchema(900).min(1),
+  })
+  .openapi('HeaderField', { example: { name: 'X-Ticket', value: '4711' } });
+
+/** Members of a message beside recipients and content. */
+export const writtenMembers = {
+  headers: z.array(headerFieldSchema).max(50).optional(),
+  importance: z.enum(IMPORTANCES).optional(),
+  forward_of: z.string().max(100).optional().openapi({
+    description: 'The id of the message that this one forwards. It is marked as forwarded when this one is sent.',
+  }),
+};
 
 export const uploadSchema = z
   .object({ attachment_id: z.string(), file_name: z.string(), size: z.int(), content_type: z.string() })
@@ -24,6 +47,7 @@ export const draftSchema = z
     to: z.array(draftAddressSchema).max(1_000).default([]),
     cc: z.array(draftAddressSchema).max(1_000).default([]),
     bcc: z.array(draftAddressSchema).max(1_000).default([]),
+    reply_to: z.array(draftAddressSchema).max(REPLY_TO_MAX).default([]),
     subject: lineSchema(2_000).default(''),
     body: z.string().max(TEXT_LENGTH_MAX).default(''),
     html: z.string().max(TEXT_LENGTH_MAX).optional(),
@@ -33,6 +57,7 @@ export const draftSchema = z
       .default([]),
     in_reply_to: messageIdSchema.optional(),
     references: z.array(messageIdSchema).max(100).default([]),
+    ...writtenMembers,
   })
   .openapi('DraftRequest');
 
@@ -46,12 +71,16 @@ export const draftAnswerSchema = z
     to: z.array(addressAnswerSchema),
     cc: z.array(addressAnswerSchema),
     bcc: z.array(addressAnswerSchema),
+    reply_to: z.array(addressAnswerSchema),
     subject: z.string(),
     body: z.string(),
     html: z.string().nullable(),
     attachments: z.array(uploadSchema),
     in_reply_to: z.string().nullable(),
     references: z.array(z.string()),
+    headers: z.array(headerFieldSchema),
+    importance: z.enum(IMPORTANCES),
+    forward_of: z.string().nullable(),
   })
   .openapi('Draft');
 

@@ -1,5 +1,6 @@
 /** JSON schemas of folders and messages. */
 import { z } from '@hono/zod-openapi';
+import { IMPORTANCES } from '../domain/written-fields.ts';
 
 export const roleSchema = z.enum(['inbox', 'all', 'archive', 'drafts', 'flagged', 'junk', 'sent', 'trash']);
 
@@ -31,6 +32,8 @@ const summaryMembers = {
   size: z.int(),
   is_read: z.boolean(),
   is_flagged: z.boolean(),
+  is_answered: z.boolean(),
+  is_forwarded: z.boolean(),
   is_draft: z.boolean(),
   has_attachments: z.boolean(),
   labels: z.array(z.string()),
@@ -66,6 +69,7 @@ export const messageSchema = z
     cc: z.array(addressSchema),
     bcc: z.array(addressSchema).optional(),
     reply_to: z.array(addressSchema),
+    importance: z.enum(IMPORTANCES),
     body: z.string(),
     html: z.string().nullable(),
     headers: z.object({
@@ -95,6 +99,8 @@ export const messagePatchSchema = z
   .strictObject({
     is_read: z.boolean().optional(),
     is_flagged: z.boolean().optional(),
+    is_answered: z.boolean().optional(),
+    is_forwarded: z.boolean().optional(),
     folder_id: z.string().max(100).optional(),
     labels: z.array(labelSchema).max(50).optional(),
   })
@@ -103,7 +109,12 @@ export const messagePatchSchema = z
 export const BATCH_MAX = 1_000;
 export const batchSchema = messagePatchSchema
   .extend({
-    message_ids: z.array(z.string().max(100)).min(1).max(BATCH_MAX),
+    message_ids: z.array(z.string().max(100)).min(1).max(BATCH_MAX).optional(),
+    query: z.string().min(1).max(1_000).optional().openapi({
+      description:
+        'Changes all messages that this search finds, in place of message_ids. Repeat the request with next_cursor as cursor until it is null.',
+    }),
+    cursor: z.string().max(500).optional(),
     add_labels: z.array(labelSchema).max(50).optional(),
     remove_labels: z.array(labelSchema).max(50).optional(),
     delete: z
@@ -115,6 +126,12 @@ export const batchSchema = messagePatchSchema
 export const batchAnswerSchema = z
   .object({
     results: z.array(z.object({ id: z.string(), status: z.enum(['updated', 'unchanged', 'deleted', 'not_found']) })),
+    progress: z
+      .number()
+      .min(0)
+      .max(1)
+      .openapi({ description: 'The part of the mailbox, by time, that is done.', example: 1 }),
+    next_cursor: z.string().nullable(),
   })
   .openapi('MessageBatchAnswer');
 

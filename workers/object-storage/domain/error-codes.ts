@@ -108,6 +108,7 @@ export const S3_ERRORS = {
   OwnershipControlsNotFoundError: [404, 'The bucket ownership controls were not found'],
   PermanentRedirect: [301, 'The bucket you are attempting to access must be addressed using the specified endpoint.'],
   PreconditionFailed: [412, 'At least one of the pre-conditions you specified did not hold'],
+  QuotaExceeded: [403, 'The upload exceeds the storage quota of the bucket or of its owner.'],
   ReplicationConfigurationNotFoundError: [404, 'The replication configuration was not found'],
   RequestHeaderSectionTooLarge: [
     400,

@@ -49,6 +49,10 @@ export class VersionMint {
   }
 }
 
+/** The least `VersionOrder` of the versions made up to a millisecond. */
+export const newestOrderAt = (ms: number): VersionOrder =>
+  invert(`${(toTicks(ms + 1) - 1n).toString(16).padStart(15, '0')}${'f'.repeat(17)}`);
+
 /** The least and greatest `VersionOrder` of the versions made within one second, for conditions that name a second. */
 export function orderBoundsOfSecond(second: number): { readonly min: VersionOrder; readonly max: VersionOrder } {
   const bound = (ticks: bigint, filler: string) =>

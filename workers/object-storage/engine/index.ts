@@ -66,12 +66,13 @@ export function createEngineContext(
   const settings = settingsOf(env);
   const bucketsPerUserMax = settings.MAX_BUCKETS_PER_USER;
   const scrubCycleMs = settings.SCRUB_DAYS * DAY_MS;
+  const lifecycleDayMs = settings.LOCAL === '1' ? settings.LIFECYCLE_DAY_SECONDS * 1_000 : DAY_MS;
   const maxAgeSeconds = settings.EDGE_CACHE_SECONDS;
   const waitUntil = (work: Promise<unknown>) => ctx.waitUntil(work);
   return {
     ...findBindings(env),
     now,
-    limits: { ...DEFAULT_LIMITS, bucketsPerUserMax, scrubCycleMs, ...options.limits },
+    limits: { ...DEFAULT_LIMITS, bucketsPerUserMax, scrubCycleMs, lifecycleDayMs, ...options.limits },
     memory: options.memory ?? isolateMemory,
     edge: options.cache && maxAgeSeconds > 0 ? createEdgeBytes(options.cache, maxAgeSeconds, waitUntil) : null,
     waitUntil,

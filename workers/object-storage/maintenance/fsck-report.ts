@@ -9,6 +9,8 @@ export interface FsckReport {
   extents_dangling: number;
   extents_without_blob: number;
   blobs_unreferenced: number;
+  /** Buckets and users whose count for their quota is wrong. */
+  quotas_wrong: number;
   copies_missing: number;
   copies_of_wrong_size: number;
   orphans: number;
@@ -27,6 +29,7 @@ export const emptyFsckReport = (isDryRun: boolean): FsckReport => ({
   extents_dangling: 0,
   extents_without_blob: 0,
   blobs_unreferenced: 0,
+  quotas_wrong: 0,
   copies_missing: 0,
   copies_of_wrong_size: 0,
   orphans: 0,

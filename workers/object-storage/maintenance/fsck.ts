@@ -18,6 +18,7 @@ import {
   selectObjectIds,
   sumPage,
 } from '../engine/store/check-store.ts';
+import { findWrongQuotas } from '../engine/store/quota-store.ts';
 import type { Table } from '../engine/store/table-rows.ts';
 import { locationSteps } from './fsck-locations.ts';
 import { addExample, addReport, emptyFsckReport, type FsckReport } from './fsck-report.ts';
@@ -91,6 +92,13 @@ export function shardSteps(context: EngineContext, shard: number): WalkStep<Shar
       report.blobs_unreferenced += unreferenced;
       await repair(report, unreferenced, () => repairBlobs(context, shard, page));
       return page.end;
+    },
+    async (_, report) => {
+      const wrong = await findWrongQuotas(context, shard, !report.dry_run);
+      report.quotas_wrong += wrong.length;
+      if (!report.dry_run) report.repaired += wrong.length;
+      for (const { kind, subject } of wrong) addExample(report, `quota of ${kind} ${subject}`);
+      return null;
     },
   ];
 }

@@ -15,6 +15,7 @@ import { collectBlobs, collectUploads, emptyCollectReport } from './collect.ts';
 import { snapshotDirectory } from './directory-snapshot.ts';
 import { writeJournal } from './journal.ts';
 import { withLease } from './leases.ts';
+import { isLifecycleDue, runLifecycle } from './lifecycle.ts';
 import { finishMoves } from './move-slot.ts';
 import { walkOrphans } from './orphans.ts';
 import { emptyPackReport, isPackingDue, packVolume } from './pack.ts';
@@ -32,6 +33,7 @@ export type StorageTask = Traced &
   (
     | { readonly kind: 'maintain'; readonly shard: number }
     | { readonly kind: 'scrub'; readonly shard: number }
+    | { readonly kind: 'lifecycle'; readonly shard: number }
     | { readonly kind: 'repair'; readonly shard: number; readonly blob_id: string }
     | { readonly kind: 'snapshot'; readonly shard: number }
     | { readonly kind: 'directory'; readonly shard: 0 }
@@ -93,6 +95,9 @@ async function maintainClaimed(context: EngineContext, shard: number): Promise<b
       await finishMoves(context, MOVE_AGE_MS);
     },
     () => forgetReceipts(context, shard),
+    async () => {
+      if (await isLifecycleDue(context, shard)) await start(context, [{ kind: 'lifecycle', shard }]);
+    },
   ];
   const failures: unknown[] = [];
   for (const piece of pieces) await piece().catch((error: unknown) => failures.push(error));
@@ -166,6 +171,12 @@ async function runTask(context: EngineContext, task: StorageTask): Promise<void>
       return;
     case 'scrub':
       return await scrubShard(context, task.shard);
+    case 'lifecycle': {
+      const work = () => runLifecycle(context, task.shard);
+      const isMore = await withLease(context, task.shard, 'lifecycle', LEASE_MS, work);
+      if (isMore && context.tasks) await context.tasks.send(task);
+      return;
+    }
     case 'repair':
       return await scrubOne(context, task.shard, task.blob_id, emptyScrubReport());
     case 'directory':

@@ -35,6 +35,7 @@ const fsckSchema = z
     extents_dangling: count,
     extents_without_blob: count,
     blobs_unreferenced: count,
+    quotas_wrong: count,
     copies_missing: count,
     copies_of_wrong_size: count,
     orphans: count,

@@ -23,6 +23,11 @@ export const STORAGE_CODES = {
     meaning: 'The copy of a slot differs from its source, so the move was given up. The source stays in use.',
     action: 'Run `POST /v1/storage/fsck`, then retry.',
   },
+  no_such_quota: {
+    statuses: [404],
+    meaning: 'The bucket or user has no storage quota.',
+    action: 'Set one with `PUT` on the same path.',
+  },
   not_empty: {
     statuses: [409],
     meaning: 'Only an empty database can be rebuilt.',

@@ -11,8 +11,10 @@ import { markPreview, markSubject, toWords } from '../../../../workers/mail/jmap
 import { toKeywords, toLabel, toMarks } from '../../../../workers/mail/jmap/domain/keywords.ts';
 import { readBody, readBodyValue, toBodyPartJson, truncate } from '../../../../workers/mail/jmap/objects/body-parts.ts';
 import { composeEmail } from '../../../../workers/mail/jmap/objects/compose-email.ts';
+import { readEmailPatch } from '../../../../workers/mail/jmap/objects/email-patch.ts';
 import { parseHeaderProperty, readHeaderProperty } from '../../../../workers/mail/jmap/objects/header-forms.ts';
 import { readNewEmail } from '../../../../workers/mail/jmap/objects/new-email.ts';
+import type { Call } from '../../../../workers/mail/jmap/protocol/method.ts';
 import { readHeaders } from '../../../../workers/mail/mime/mime-tree.ts';
 import { streamMessage } from '../../../../workers/mail/outbound/compose-message.ts';
 
@@ -315,6 +317,20 @@ describe('small parts', () => {
     const labels = ['work', 'Zu erledigen', 'ü', 'label-00'];
     const none = { isDraft: false, isRead: false, isFlagged: false, isAnswered: false, isForwarded: false };
     expect(Object.keys(toKeywords({ ...none, labels })).map(toLabel)).toEqual(labels);
+  });
+
+  it('a patch removes members by null and by false', () => {
+    const call = { created: new Map() } as unknown as Call;
+    const parts = readEmailPatch(call, { 'keywords/$seen': false, 'keywords/$flagged': null, 'mailboxIds/a': false });
+    expect(parts).toMatchObject({
+      ok: true,
+      value: { marks: { isRead: false, isFlagged: false }, folders: { a: false }, replacesFolders: false },
+    });
+    expect(readEmailPatch(call, { keywords: { $seen: true, red: false, blue: true } })).toMatchObject({
+      value: { marks: { isRead: true, isFlagged: false, labels: { blue: true }, replacesLabels: true } },
+    });
+    for (const bad of [{ 'keywords/$seen': 1 }, { keywords: { $seen: 'yes' } }, { keywords: null }])
+      expect(readEmailPatch(call, bad).ok).toBe(false);
   });
 
   it('snippets mark the words of the query and escape the rest', () => {

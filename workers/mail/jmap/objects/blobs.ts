@@ -4,6 +4,7 @@ import { getBlob, inLargePieces } from '../../bindings/blobs.ts';
 import { openMailbox } from '../../bindings/mailbox.ts';
 import { type OpenedMessage, openBytes, openStored } from '../../checks/opened-message.ts';
 import { parseEmailId } from '../../domain/email-id.ts';
+import { toHeaderFields } from '../../domain/written-fields.ts';
 import { streamPieces } from '../../inbound/delivery.ts';
 import { memoryBudget } from '../../mime/memory-budget.ts';
 import { toPieces } from '../../mime/parse.ts';
@@ -106,17 +107,21 @@ async function composeDraft(env: Env, userId: string, emailId: string): Promise<
       attachments: attachments.map((upload) => ({ ...upload, contentId: null })),
       messageId: `<${id.messageId}.${revision}@draft.invalid>`,
       date: new Date(updatedAt),
-      headers: content.bcc.length > 0 ? { Bcc: content.bcc.map(({ email }) => email).join(', ') } : {},
+      headers: [
+        ...(content.bcc.length > 0 ? [{ name: 'Bcc', value: content.bcc.map(({ email }) => email).join(', ') }] : []),
+        ...toHeaderFields(content),
+      ],
     },
     crypto.getRandomValues(new Uint8Array(16)),
   );
   return readAll(streamMessage(composed, (n) => readStored(env, attachments[n]?.r2Key ?? '')));
 }
 
-const toComposition = ({ from, to, cc, subject, body, html, inReplyTo, references }: DraftContent) => ({
+const toComposition = ({ from, to, cc, replyTo = [], subject, body, html, inReplyTo, references }: DraftContent) => ({
   from: from ?? { name: '', email: '' },
   to,
   cc,
+  replyTo,
   subject,
   text: body,
   html,

@@ -7,6 +7,8 @@ import { invalidProperties, resolveId } from '../protocol/standard.ts';
 
 type Changes = Record<string, boolean>;
 
+const isBoolean = (value: unknown): value is boolean => typeof value === 'boolean';
+
 export function readEmailPatch(call: Call, patch: Arguments): Result<EmailPatch, SetError> {
   const keywords = readMembers(patch, 'keywords');
   if (!keywords.ok) return keywords;
@@ -25,7 +27,10 @@ export function readEmailPatch(call: Call, patch: Arguments): Result<EmailPatch,
   });
 }
 
-/** @returns the members that are set or removed; null if the property is not in the patch. */
+/**
+ * Clients also write false for a member that is not set; the RFC knows true and null only.
+ * @returns the members that are set or removed; null if the property is not in the patch.
+ */
 function readMembers(
   patch: Arguments,
   property: string,
@@ -35,15 +40,15 @@ function readMembers(
   if (whole !== undefined && paths.length > 0)
     return err({ type: 'invalidPatch', description: `${property} is given as a whole and in parts.` });
   if (whole !== undefined) {
-    const isSet = whole !== null && typeof whole === 'object' && Object.values(whole).every((value) => value === true);
+    const isSet = whole !== null && typeof whole === 'object' && Object.values(whole).every(isBoolean);
     if (!isSet) return err(invalidProperties([property]));
-    return ok({ isWhole: true, changes: Object.fromEntries(Object.keys(whole).map((key) => [key, true])) });
+    return ok({ isWhole: true, changes: Object.fromEntries(Object.entries(whole).filter(([, isIn]) => isIn)) });
   }
   if (paths.length === 0) return ok(null);
   const changes: Changes = {};
   for (const [path, value] of paths) {
     const key = path.slice(property.length + 1);
-    if (key.includes('/') || (value !== true && value !== null))
+    if (key.includes('/') || (value !== null && !isBoolean(value)))
       return err({ type: 'invalidPatch', description: `${path}: true or null is expected.` });
     changes[key.replaceAll('~1', '/').replaceAll('~0', '~')] = value === true;
   }

@@ -22,6 +22,12 @@ export interface JmapResponse {
   readonly createdIds?: Readonly<Record<string, string>>;
 }
 
+/**
+ * RFC 8620 §3.3 wants every capability named. Widely used clients name `mail` alone and still submit mail and read quotas; a method that
+ * is called by name cannot surprise its caller.
+ */
+const OPENED_BY_MAIL = [CAPABILITIES.submission, CAPABILITIES.quota];
+
 type MethodTable = Readonly<Record<string, Method>>;
 
 export async function dispatch(
@@ -49,7 +55,7 @@ class RequestRun {
   constructor(env: Env, user: UserPrincipal, request: JmapRequest, methods: MethodTable) {
     this.#env = env;
     this.#user = user;
-    this.#using = new Set(request.using);
+    this.#using = new Set([...request.using, ...(request.using.includes(CAPABILITIES.mail) ? OPENED_BY_MAIL : [])]);
     this.#methods = methods;
     this.created = new Map(Object.entries(request.createdIds ?? {}));
   }

@@ -46,20 +46,25 @@ export function validateSubmission(
     readonly to: readonly SubmittedAddress[];
     readonly cc: readonly SubmittedAddress[];
     readonly bcc: readonly SubmittedAddress[];
+    readonly replyTo?: readonly SubmittedAddress[];
     readonly files: readonly SubmittedFile[];
   },
   limits: SubmissionLimits,
 ): { readonly faults: readonly SubmissionFault[]; readonly recipients: ValidRecipients } {
   const faults: SubmissionFault[] = [];
   const paths = new Map<string, MailPath>();
+  const readPaths = (addresses: readonly SubmittedAddress[], member: string) =>
+    addresses.flatMap(({ email }, at) => {
+      const path = parseMailPath(email);
+      if (path) return path;
+      const message = explainBadAddress(email);
+      faults.push({ status: 400, code: 'bad_address', path: `${member}.${at}.email`, message });
+      return [];
+    });
   for (const list of ['to', 'cc', 'bcc'] as const) {
-    for (const [at, address] of message[list].entries()) {
-      const path = parseMailPath(address.email);
-      const where = `${list}.${at}.email`;
-      if (path) paths.set(path.email.toLowerCase(), path);
-      else faults.push({ status: 400, code: 'bad_address', path: where, message: explainBadAddress(address.email) });
-    }
+    for (const path of readPaths(message[list], list)) paths.set(path.email.toLowerCase(), path);
   }
+  readPaths(message.replyTo ?? [], 'reply_to');
   const count = message.to.length + message.cc.length + message.bcc.length;
   if (count === 0)
     faults.push({ status: 400, code: 'no_recipient', path: 'to', message: 'The message has no recipient.' });

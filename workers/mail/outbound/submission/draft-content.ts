@@ -29,6 +29,7 @@ export async function fillFromDraft(
     to: content.to,
     cc: content.cc,
     bcc: content.bcc,
+    reply_to: content.replyTo,
     subject: content.subject,
     body: content.body,
     html: content.html ?? undefined,
@@ -38,6 +39,9 @@ export async function fillFromDraft(
     })),
     in_reply_to: content.inReplyTo ?? undefined,
     references: content.references,
+    headers: content.headers,
+    importance: content.importance,
+    forward_of: content.forwardOf ?? undefined,
     send_at,
     draft_id: draftId,
   });

@@ -7,7 +7,7 @@ import { toAddress } from '../../domain/email-address.ts';
 import { cleanHtml } from '../../mime/clean-html.ts';
 import type { FoundFile } from './attached-files.ts';
 import type { SubmitRequest } from './request-schema.ts';
-import { toRecipients } from './sent-copy.ts';
+import { toRecipients, toReplyTo } from './sent-copy.ts';
 
 /** @returns the draft's id; null if the quota has no room for it. */
 export async function keepAsDraft(
@@ -46,6 +46,10 @@ export async function keepAsDraft(
     attachmentIds,
     inReplyTo: request.in_reply_to ?? null,
     references: request.references ?? [],
+    ...toReplyTo(request),
+    headers: request.headers ?? [],
+    importance: request.importance ?? 'normal',
+    forwardOf: request.forward_of ?? null,
   };
   const cleanedHtml = request.html === undefined ? null : cleanHtml(request.html);
   const kept = await mailbox.keepDraft({ content, cleanedHtml, idempotency });

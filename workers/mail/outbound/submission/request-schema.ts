@@ -1,7 +1,7 @@
 /** The body of `POST /v1/messages`. Text that becomes a header may not contain CR, LF or other control characters. */
 import { z } from '@hono/zod-openapi';
 import { displayNameSchema } from '../../../shared/display-name.ts';
-import { lineSchema } from '../../schemas/draft.ts';
+import { lineSchema, REPLY_TO_MAX, writtenMembers } from '../../schemas/draft.ts';
 import { deliveryStateSchema } from '../../schemas/message.ts';
 
 /** Message-IDs (RFC 5322 §3.6.4). */
@@ -50,6 +50,7 @@ export const submitSchema = z
     to: z.array(submitAddressSchema).max(ADDRESSES_MAX).optional(),
     cc: z.array(submitAddressSchema).max(ADDRESSES_MAX).optional(),
     bcc: z.array(submitAddressSchema).max(ADDRESSES_MAX).optional(),
+    reply_to: z.array(submitAddressSchema).max(REPLY_TO_MAX).optional(),
     subject: lineSchema(2_000).optional(),
     body: z.string().max(BODY_LENGTH_MAX).optional(),
     html: z.string().max(BODY_LENGTH_MAX).optional(),
@@ -59,6 +60,7 @@ export const submitSchema = z
       .optional(),
     in_reply_to: messageIdSchema.optional(),
     references: z.array(messageIdSchema).max(100).optional(),
+    ...writtenMembers,
     send_at: z.iso.datetime({ offset: true }).optional(),
     draft_id: z
       .string()

@@ -2,6 +2,7 @@
 import type { MailAddress, ParsedMessage } from '../../../../durable-objects/mailbox/contract/delivered-message.ts';
 import { getBlob, inLargePieces, putBlobStream } from '../../bindings/blobs.ts';
 import { toAddress } from '../../domain/email-address.ts';
+import { type HeaderField, toHeaderFields } from '../../domain/written-fields.ts';
 import { type PartStore, storeParts } from '../../inbound/delivery.ts';
 import { storeRaw, storeRawBytes } from '../../inbound/store-raw.ts';
 import { cleanHtml, toPlainText } from '../../mime/clean-html.ts';
@@ -16,11 +17,16 @@ export const toRecipients = (request: Pick<SubmitRequest, 'to' | 'cc' | 'bcc'>) 
   bcc: request.bcc?.map(toAddress) ?? [],
 });
 
+export const toReplyTo = (request: Pick<SubmitRequest, 'reply_to'>) => ({
+  replyTo: request.reply_to?.map(toAddress) ?? [],
+});
+
 /** Content written by the author. */
 export interface Content {
   readonly to: readonly MailAddress[];
   readonly cc: readonly MailAddress[];
   readonly bcc: readonly MailAddress[];
+  readonly replyTo: readonly MailAddress[];
   readonly subject: string;
   /** The body, or text made from the HTML if there is none. */
   readonly text: string;
@@ -28,16 +34,20 @@ export interface Content {
   readonly html: string | null;
   readonly inReplyTo: string | null;
   readonly references: readonly string[];
+  /** Custom fields, and those of the importance. */
+  readonly headers: readonly HeaderField[];
 }
 
 /** Makes text from the HTML, which takes time: call it once per message. */
 export const toContent = (request: SubmitRequest, recipients: ReturnType<typeof toRecipients>): Content => ({
   ...recipients,
+  ...toReplyTo(request),
   subject: request.subject ?? '',
   text: request.body ?? (request.html === undefined ? '' : toPlainText(request.html)),
   html: request.html ?? null,
   inReplyTo: request.in_reply_to ?? null,
   references: request.references ?? [],
+  headers: toHeaderFields(request),
 });
 
 /** Sender and files of a message. */
@@ -73,11 +83,9 @@ export async function toSentCopy(
     {
       ...content,
       from: { name: from.name, email: from.email },
-      replyTo: [],
       sentAt: now,
       messageId,
       html: content.html === null ? null : cleanHtml(content.html),
-      headers: [],
       attachments: [],
       isComplete: true,
     },

@@ -27,7 +27,7 @@ import { refuseSubmission, type SubmitFailure, type SubmitOptions, toSubmitProbl
 import type { SubmitRequest } from './request-schema.ts';
 import { decideRecipientsMax, isSendLimit, reserveRoom, submitWithShare } from './send-room.ts';
 import { decideFrom, type Sender } from './sender-address.ts';
-import { type Content, storeComposed, toContent, toRecipients, toSentCopy } from './sent-copy.ts';
+import { type Content, storeComposed, toContent, toRecipients, toReplyTo, toSentCopy } from './sent-copy.ts';
 
 const SEND_AHEAD_MAX_MS = 366 * 24 * 3_600_000;
 
@@ -63,6 +63,7 @@ export async function submitMessage(
   const { faults, recipients } = validateSubmission(
     {
       ...addresses,
+      ...toReplyTo(request),
       files: files.value,
     },
     { recipientsMax: decideRecipientsMax(settings), attachmentBytesMax: attachmentBytes },
@@ -118,6 +119,7 @@ async function send(
       limits: settings.sendLimits,
       draftId: request.draft_id ?? null,
       draftRevision: accepted.draftRevision,
+      forwardOf: request.forward_of ?? null,
       attachmentIds: (request.attachments ?? []).flatMap((file) =>
         'attachment_id' in file ? [file.attachment_id] : [],
       ),

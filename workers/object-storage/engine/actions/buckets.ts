@@ -31,6 +31,7 @@ import {
 } from '../store/bucket-store.ts';
 import { introduceBucket } from '../store/claims.ts';
 import { measureDatabaseBytes, toUnavailable } from '../store/database.ts';
+import { forgetQuota } from './quotas.ts';
 
 const NO_SUCH_BUCKET = { kind: 'no_such_bucket' } as const;
 
@@ -256,6 +257,7 @@ export async function deleteBucket(context: EngineContext, bucket: Bucket): Prom
     return err({ kind: 'conflict' });
   }
   context.memory.placements.delete(bucket.name);
+  await forgetQuota(context, { kind: 'bucket', subject: record.bucketId });
   return ok(null);
 }
 

@@ -27,6 +27,7 @@ import { type DatabaseFailure, runBatch } from '../store/database.ts';
 import type { GuardReason } from '../store/schema.ts';
 import { findNewest, isCommitted } from '../store/version-store.ts';
 import { breakSeals, refreshBucket } from './buckets.ts';
+import { type Refusal, recallShares } from './quotas.ts';
 
 const ATTEMPTS_MAX = 24;
 const UNKNOWN_MAX = 3;
@@ -45,11 +46,15 @@ type Step = { readonly kind: 'again'; readonly bucket: Bucket } | { readonly kin
 /** After a guard refused, updates the shard's state of the bucket or waits for it to change. */
 export class BucketWaiter {
   readonly #context: EngineContext;
+  readonly #bytes: number;
   readonly #startedAt = Date.now();
+  readonly #refusal: Refusal = { leases: '' };
   #waits = 0;
 
-  constructor(context: EngineContext) {
+  /** @param bytes that the write adds at most. */
+  constructor(context: EngineContext, bytes = 0) {
     this.#context = context;
+    this.#bytes = bytes;
   }
 
   /** @returns null when the reason does not concern the bucket. */
@@ -78,6 +83,13 @@ export class BucketWaiter {
           return { kind: 'end', error: { kind: 'no_such_bucket' } };
         }
         return step;
+      }
+      case 'quota_exceeded': {
+        const need = { shard, bytes: this.#bytes, objects: 1 };
+        const recalled = await recallShares(this.#context, bucket, need, this.#refusal);
+        if (!recalled.ok) return { kind: 'end', error: recalled.error };
+        if (recalled.value === 'exceeded') return { kind: 'end', error: { kind: 'quota_exceeded' } };
+        return await this.#wait(bucket, recalled.value === 'wait');
       }
       default:
         return null;
@@ -120,7 +132,7 @@ export async function commitVersion<E = never>(
 ): Promise<Result<VersionFacts, CommitError<E>>> {
   let order = firstOrder;
   const slot = slotOf(order.name);
-  const waiter = new BucketWaiter(context);
+  const waiter = new BucketWaiter(context, order.facts.size);
   let bucket = order.bucket;
   let versionId = order.versionId ?? context.memory.mint.mint(context.now());
   let unknowns = 0;

@@ -16,8 +16,8 @@ import { runBatch } from '../store/database.ts';
 import {
   type Deletion,
   deleteStatements,
-  findLocked,
   findReceipt,
+  findRefused,
   makeReceiptId,
   type RemovedVersion,
   toRemoved,
@@ -38,19 +38,21 @@ export async function deleteObjects(
   items: readonly DeleteItem[],
 ): Promise<readonly Outcome[]> {
   const outcomes: Outcome[] = items.map(() => ok(NOTHING));
-  // A batch has items of one shard without conditions of their own, each name once.
+  // A batch has items of one shard without conditions of their own. It has a name more than once only by version.
   const groups = new Map<string, number[]>();
-  const seen = new Map<string, number>();
+  const seen = new Map<string, { readonly round: number; readonly isByVersion: boolean }>();
   for (const [index, item] of items.entries()) {
     if (item.versionId !== undefined && item.versionId !== 'null' && !isTimeuuid(item.versionId)) continue;
     const shard = bucket.placement.shards[slotOf(item.name)] ?? 0;
-    const round = seen.get(item.name) ?? 0;
-    seen.set(item.name, round + 1);
+    const isByVersion = item.versionId !== undefined && item.versionId !== 'null';
+    const last = seen.get(item.name);
+    const round = last === undefined ? 0 : last.round + (last.isByVersion && isByVersion ? 0 : 1);
+    seen.set(item.name, { round, isByVersion });
     const chunk = Math.floor(index / BATCH_MAX);
     const key = item.condition ? `alone ${index}` : `${round}/${shard}/${chunk}`;
     groups.set(key, [...(groups.get(key) ?? []), index]);
   }
-  // Sequential: a name that is listed twice is deleted twice, in the order of the list.
+  // Sequential: a name that is listed twice without a version is deleted twice, in the order of the list.
   for (const indexes of groups.values()) {
     const answers = await deleteTogether(
       context,
@@ -103,12 +105,13 @@ async function deleteTogether(
       return toOutcomes(items, deletions, removed.value);
     }
     const { reason } = failure;
-    if (reason === 'precondition_failed' || reason === 'no_such_key') return all({ kind: reason });
-    if (reason === 'object_locked') {
-      const locked = await findLocked(context, database, batch);
-      if (!locked.ok) return all(locked.error);
-      return deleteUnlocked(context, bucket, items, new Set(locked.value));
+    const isOfItem = reason === 'precondition_failed' && items.some(({ due }) => due);
+    if (reason === 'object_locked' || isOfItem) {
+      const refused = await findRefused(context, database, batch, reason);
+      if (!refused.ok) return all(refused.error);
+      return deleteOthers(context, bucket, items, new Set(refused.value), reason);
     }
+    if (reason === 'precondition_failed' || reason === 'no_such_key') return all({ kind: reason });
     if (reason === 'order_lost') {
       for (const item of items) {
         const newest = await findNewest(context, database, bucket.bucketId, item.name);
@@ -126,18 +129,17 @@ async function deleteTogether(
   return all({ kind: 'unavailable', reason: 'too many writers of one name' });
 }
 
-/** Deletes the items that are not locked. Others may be locked by now, so it is the same call again. */
-async function deleteUnlocked(
+/** Deletes the items that are not refused. Others may be by now, so it is the same call again. */
+async function deleteOthers(
   context: EngineContext,
   bucket: Bucket,
   items: readonly DeleteItem[],
-  locked: ReadonlySet<number>,
+  refused: ReadonlySet<number>,
+  kind: 'object_locked' | 'precondition_failed',
 ): Promise<readonly Outcome[]> {
-  const others = items.filter((_, index) => !locked.has(index));
+  const others = items.filter((_, index) => !refused.has(index));
   const outcomes = others.length === 0 ? [] : [...(await deleteTogether(context, bucket, others))];
-  return items.map((_, index) =>
-    locked.has(index) ? err({ kind: 'object_locked' }) : (outcomes.shift() ?? ok(NOTHING)),
-  );
+  return items.map((_, index) => (refused.has(index) ? err({ kind }) : (outcomes.shift() ?? ok(NOTHING))));
 }
 
 const isAbove = (a: string, b: string): boolean => epochOf(a) > epochOf(b);
@@ -154,6 +156,7 @@ function toDeletion(context: EngineContext, bucket: Bucket, item: DeleteItem, ab
     markerId: writesMarker ? context.memory.mint.mint(context.now(), above) : null,
     isNullMarker: bucket.versioning === 'suspended',
     bypassesGovernance: item.bypassesGovernance ?? false,
+    due: item.due,
   };
 }
 

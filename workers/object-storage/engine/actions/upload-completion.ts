@@ -130,6 +130,7 @@ function commitUpload(
     },
     data: {
       kind: 'upload',
+      uploadId: request.uploadId,
       statements: (prepare) =>
         completeStatements(prepare, {
           uploadId: request.uploadId,

@@ -74,7 +74,7 @@ async function commitPart(
   data: NewPart['data'],
 ): Promise<Result<PartFacts, UploadError | { readonly kind: 'no_such_version' }>> {
   const slot = slotOf(request.name);
-  const done = await runGuarded(context, request.bucket, request.name, (database, bucket) =>
+  const make = (database: D1Database, bucket: Bucket) =>
     putPartStatements(database, {
       bucketId: bucket.bucketId,
       name: request.name,
@@ -85,8 +85,8 @@ async function commitPart(
       data,
       allLocations: allLocations(context),
       nowMs: context.now(),
-    }),
-  );
+    });
+  const done = await runGuarded(context, request.bucket, request.name, make, facts.size);
   if (done.ok) return ok(facts);
   if (done.error.kind !== 'guard') return err(done.error);
   return err({ kind: done.error.reason === 'source_gone' ? 'no_such_version' : 'no_such_upload' });

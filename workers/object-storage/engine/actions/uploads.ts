@@ -18,14 +18,15 @@ export const NO_SUCH_UPLOAD = { kind: 'no_such_upload' } as const;
 
 export const shardOf = (bucket: Bucket, name: string): number => bucket.placement.shards[slotOf(name)] ?? 0;
 
-/** Runs a guarded, repeatable batch. Waits for seals and moves to end. */
+/** Runs a guarded, repeatable batch. Waits for seals and moves to end. @param bytes that it adds at most. */
 export async function runGuarded(
   context: EngineContext,
   firstBucket: Bucket,
   name: string,
   make: (database: D1Database, bucket: Bucket) => D1PreparedStatement[],
+  bytes = 0,
 ): Promise<Result<null, CommonError | { readonly kind: 'guard'; readonly reason: GuardReason }>> {
-  const waiter = new BucketWaiter(context);
+  const waiter = new BucketWaiter(context, bytes);
   let bucket = firstBucket;
   let unknowns = 0;
   for (let attempt = 0; attempt < 24; attempt++) {

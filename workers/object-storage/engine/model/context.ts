@@ -30,6 +30,10 @@ export interface EngineLimits {
   readonly volumeLiveShareMin: number;
   /** Every copy is checked once within this time. */
   readonly scrubCycleMs: number;
+  /** A day of lifecycle rules. Tests shorten it. */
+  readonly lifecycleDayMs: number;
+  /** Versions and uploads that lifecycle rules examine in one statement. Each takes up to 6 KB in the batch that deletes it. */
+  readonly lifecyclePageRows: number;
   /** Rows that `fsck` and `stats` read in one statement. */
   readonly checkPageRows: number;
   readonly databaseTimeoutMs: number;
@@ -57,6 +61,8 @@ export const DEFAULT_LIMITS: EngineLimits = {
   volumeBytesMax: 16 * 1024 ** 2,
   volumeLiveShareMin: 0.7,
   scrubCycleMs: 30 * 86_400_000,
+  lifecycleDayMs: 86_400_000,
+  lifecyclePageRows: 250,
   checkPageRows: 20_000,
   databaseTimeoutMs: 15_000,
   locationTimeoutMs: 20_000,

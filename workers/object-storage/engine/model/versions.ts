@@ -182,7 +182,11 @@ export interface PutRequest<E> extends VersionAttributes {
 /** A store or a location does not answer; answered with 503. */
 export type Unavailable = { readonly kind: 'unavailable'; readonly reason: string };
 
-export type CommonError = Unavailable | { readonly kind: 'no_such_bucket' };
+export type CommonError =
+  | Unavailable
+  | { readonly kind: 'no_such_bucket' }
+  /** Of writes only. Unused shares of the quota were recalled before. */
+  | { readonly kind: 'quota_exceeded' };
 
 export type ConditionError = { readonly kind: 'precondition_failed' } | { readonly kind: 'no_such_key' };
 
@@ -207,6 +211,21 @@ export interface DeleteItem {
   readonly condition?: Condition;
   /** Removes a version that is retained in the mode GOVERNANCE too. */
   readonly bypassesGovernance?: boolean;
+  /** Of a delete by a lifecycle rule: refused as `precondition_failed` if it is not so at the commit. */
+  readonly due?: DueVersion;
+}
+
+/** What a lifecycle rule decided by. Names cannot change it, but other versions of the name and tags can. */
+export interface DueVersion {
+  readonly versionId: string;
+  /** The newest version; a deletion marker that is the only version; or a version that is not the newest. */
+  readonly kind: 'current' | 'alone' | 'noncurrent';
+  /** The tags as stored, if the rule selects by tags. */
+  readonly tags?: string;
+  /** The next newer version was written by then. */
+  readonly since?: number;
+  /** As many versions with data are newer, without the current one. */
+  readonly newerVersions?: number;
 }
 
 export interface DeleteOutcome {

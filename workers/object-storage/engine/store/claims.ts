@@ -4,11 +4,13 @@
  * not trusted about missing objects, and blobs that it does not know are not orphans.
  */
 import { err, ok, type Result } from '../../../shared/result.ts';
-import { type EngineContext, inTime } from '../model/context.ts';
+import { databaseOf, type EngineContext, inTime } from '../model/context.ts';
 import type { Unavailable } from '../model/contract.ts';
 import { type BucketRecord, insertShardBucket } from './bucket-store.ts';
 import { toUnavailable } from './database.ts';
 import { insertClaim } from './journal-store.ts';
+import { listQuotas } from './quota-limit-store.ts';
+import { quotaStatements } from './quota-store.ts';
 import { claimLocations } from './shard-owner.ts';
 
 /** Claims a new database, unless the locations show that the shard had another one before. */
@@ -27,7 +29,9 @@ export async function claimShard(context: EngineContext, shard: number): Promise
   const isOwner = await claimLocations(context, shard).catch(() => null);
   if (isOwner === null) return err({ kind: 'unavailable', reason: 'a location does not answer' });
   if (!isOwner) return err({ kind: 'unavailable', reason: `the bytes of shard ${shard} belong to another database` });
-  const claimed = await insertClaim(context, shard);
+  const quotas = await listQuotas(context).catch(() => null);
+  if (quotas === null) return err({ kind: 'unavailable', reason: 'DIRECTORY does not answer' });
+  const claimed = await insertClaim(context, shard, quotaStatements(databaseOf(context, shard), quotas));
   if (!claimed.ok) return err(toUnavailable(claimed.error));
   if (claimed.value[1]?.results[0]?.is_claimed === 1) return ok(null);
   return err({ kind: 'unavailable', reason: `the database of shard ${shard} is being rebuilt` });

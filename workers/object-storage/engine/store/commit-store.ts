@@ -11,6 +11,7 @@ import type { WrittenBlob } from '../blobs/write-body.ts';
 import type { AuthorizationProof, Condition, StoredVersion, VersionFacts, Versioning } from '../model/contract.ts';
 import { IS_BEING_REBUILT, toHex } from './database.ts';
 import { removedSql } from './journal-store.ts';
+import { addToQuotas, isObjectSql, partBytesSql, REFUSE_OVER_QUOTA } from './quota-store.ts';
 import { NEXT_ID } from './version-ids.ts';
 import { isCurrent } from './version-sql.ts';
 
@@ -20,7 +21,11 @@ export type CommitData =
   | { readonly kind: 'inline'; readonly data: string; readonly crc32: number }
   | { readonly kind: 'blobs'; readonly blobs: readonly WrittenBlob[] }
   | { readonly kind: 'reference'; readonly source: StoredVersion }
-  | { readonly kind: 'upload'; readonly statements: (prepare: Prepare) => D1PreparedStatement[] };
+  | {
+      readonly kind: 'upload';
+      readonly uploadId: string;
+      readonly statements: (prepare: Prepare) => D1PreparedStatement[];
+    };
 
 export interface CommitRequest {
   readonly bucketId: string;
@@ -108,6 +113,8 @@ export function commitStatements(database: D1Database, request: CommitRequest): 
   const prepare: Prepare = (sql, ...further) => bindNamed(database, sql, [...head, ...further]);
   return [
     guardStatement(prepare, request),
+    countStatement(prepare, facts, data),
+    prepare(REFUSE_OVER_QUOTA),
     insertVersion(prepare, facts, data),
     ...dataStatements(prepare, request),
     // A `null` version replaces the one before. It comes last, because it may be the source of a copy.
@@ -173,6 +180,16 @@ function guardStatement(prepare: Prepare, request: CommitRequest): D1PreparedSta
     ...parameters,
   );
 }
+
+/** The version replaces a `null` version, or the parts of its upload. */
+const COUNT_VERSION = addToQuotas(
+  `?5 - CASE ?6 WHEN 1 THEN COALESCE((SELECT sum(c.size) FROM version c WHERE c.bucket = ${BUCKET_N} AND c.name = ${NAME}
+    AND c.is_null = 1), 0) ELSE 0 END - ${partBytesSql('?7')}`,
+  `1 - ${isObjectSql(BUCKET_N, NAME)}`,
+);
+
+const countStatement = (prepare: Prepare, facts: VersionFacts, data: CommitData): D1PreparedStatement =>
+  prepare(COUNT_VERSION, facts.size, facts.isNull ? 1 : 0, data.kind === 'upload' ? data.uploadId : null);
 
 /** Records of blobs and extents. The version's own row has the data of a small object and the place in a single blob. */
 function dataStatements(prepare: Prepare, request: CommitRequest): D1PreparedStatement[] {

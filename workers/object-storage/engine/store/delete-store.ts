@@ -1,7 +1,7 @@
 /**
  * Deletes any number of names of one shard in one batch. Each item is JSON: `n` the name (hex), `o` the order of the
  * version to remove (hex), `r` 1 to remove the `null` version, `m` the order of the marker to write (hex), `mn` 1 for a
- * `null` marker.
+ * `null` marker, `d` what a lifecycle rule decided by.
  *
  * A batch writes a receipt, and refuses to run if its receipt exists. It therefore takes effect once, however often it
  * is sent and however late it arrives.
@@ -9,11 +9,13 @@
 import { ok, type Result } from '../../../shared/result.ts';
 import { toVersionOrder } from '../../domain/version-order.ts';
 import { databaseOf, type EngineContext } from '../model/context.ts';
-import type { Condition, Unavailable, Versioning } from '../model/contract.ts';
+import type { Condition, DueVersion, Unavailable, Versioning } from '../model/contract.ts';
 import { bindNamed, bucketGuards, conditionGuards, guardSql, OLDEST_ORDER } from './commit-store.ts';
 import { nameHex, type Row, readRows, toHex } from './database.ts';
+import { isNotDue, toDueItem } from './due-sql.ts';
 import { changeSql, removedSql } from './journal-store.ts';
 import { isLocked } from './lock-sql.ts';
+import { addToQuotas, isObjectSql } from './quota-store.ts';
 import { NEXT_ID } from './version-ids.ts';
 import { isCurrent } from './version-sql.ts';
 
@@ -27,6 +29,7 @@ export interface Deletion {
   readonly isNullMarker: boolean;
   /** Removes what is retained in the mode GOVERNANCE too. */
   readonly bypassesGovernance: boolean;
+  readonly due: DueVersion | undefined;
 }
 
 export interface DeleteBatch {
@@ -112,7 +115,7 @@ const DOOMED = `${ITEM}
 
 const toItems = (batch: DeleteBatch): string =>
   JSON.stringify(
-    batch.deletions.map(({ name, versionId, removesNull, markerId, isNullMarker, slot, bypassesGovernance }) => ({
+    batch.deletions.map(({ name, versionId, removesNull, markerId, isNullMarker, slot, bypassesGovernance, due }) => ({
       n: nameHex(name),
       s: slot,
       o: versionId === null ? null : toVersionOrder(versionId),
@@ -120,29 +123,45 @@ const toItems = (batch: DeleteBatch): string =>
       m: markerId === null ? null : toVersionOrder(markerId),
       mn: isNullMarker ? 1 : 0,
       b: bypassesGovernance ? 1 : 0,
+      ...(due ? { d: toDueItem(due) } : {}),
     })),
   );
 
 /** Of these, the versions that Object Lock keeps. */
 const LOCKED = `${DOOMED} AND ${isLocked('v', '?3', "a.value->>'b'")}`;
 
-/** @returns the indexes of the deletions that Object Lock refuses. */
-export async function findLocked(
+const BUCKET_N = '(SELECT n FROM bucket WHERE bucket_id = ?1)';
+const NOT_DUE = `json_each(?2) a WHERE ${isNotDue(BUCKET_N)}`;
+
+/** Deletions of a batch that are refused alone. */
+const REFUSED = { object_locked: LOCKED, precondition_failed: NOT_DUE } as const;
+
+/** @returns the indexes of the deletions that Object Lock refuses, or that are not due any more. */
+export async function findRefused(
   context: EngineContext,
   database: D1Database,
   batch: DeleteBatch,
+  reason: keyof typeof REFUSED,
 ): Promise<Result<number[], Unavailable>> {
-  const sql = `SELECT DISTINCT a.key AS item FROM ${LOCKED}`;
+  const sql = `SELECT DISTINCT a.key AS item FROM ${REFUSED[reason]}`;
   const query = bindNamed(database, sql, [batch.bucketId, toItems(batch), Math.trunc(batch.nowMs)]);
   const rows = await readRows<{ item: number }>(context, query);
   return rows.ok ? ok(rows.value.map(({ item }) => item)) : rows;
 }
 
+const BUCKET_N = '(SELECT n FROM bucket WHERE bucket_id = ?1)';
+const ITEM_NAME = "unhex(a.value->>'n')";
+const IS_DOOMED = "c.ord IS unhex(a.value->>'o') OR (a.value->>'r' = 1 AND c.is_null = 1)";
+const IS_OBJECT_AFTER = `CASE WHEN a.value->>'m' IS NULL THEN ${isObjectSql(BUCKET_N, ITEM_NAME, IS_DOOMED)} ELSE 0 END`;
+const COUNT_DELETIONS = addToQuotas(
+  `-COALESCE((SELECT sum(v.size) FROM ${DOOMED}), 0)`,
+  `SELECT sum(${IS_OBJECT_AFTER} - ${isObjectSql(BUCKET_N, ITEM_NAME)}) FROM json_each(?2) a`,
+);
+
 export function deleteStatements(database: D1Database, batch: DeleteBatch): D1PreparedStatement[] {
   const items = toItems(batch);
   const both = (sql: string) =>
     bindNamed(database, sql, [batch.bucketId, items, Math.trunc(batch.nowMs), batch.receiptId]);
-  const bucketN = '(SELECT n FROM bucket WHERE bucket_id = ?1)';
   return [
     conditionStatement(database, batch),
     // Every slot must be open here, and every marker must be newer than the existing versions.
@@ -158,6 +177,9 @@ export function deleteStatements(database: D1Database, batch: DeleteBatch): D1Pr
     both(`DELETE FROM extent WHERE object_id IN (SELECT v.object_id FROM ${DOOMED})`),
     both(`INSERT INTO receipt(receipt_id, removed)
       SELECT unhex(?4), json_group_array(json_array(a.key, hex(v.ord), v.is_marker, v.is_null)) FROM ${DOOMED} RETURNING removed`),
+    ...(batch.deletions.some(({ due }) => due)
+      ? [both(`INSERT INTO guard(reason) SELECT 'precondition_failed' FROM ${NOT_DUE}`)]
+      : []),
     // Includes the object id, because a blob may carry another version id than the committed one.
     both(
       changeSql(`SELECT v.bucket, v.name, CASE v.is_null WHEN 1 THEN 'n' || hex(v.ord)
@@ -167,9 +189,10 @@ export function deleteStatements(database: D1Database, batch: DeleteBatch): D1Pr
     both(`UPDATE bucket SET newest = d.ord FROM (SELECT min(v.ord) AS ord FROM ${DOOMED} AND a.value->>'m' IS NULL
         AND v.ord < ${OLDEST_ORDER} AND NOT EXISTS (SELECT 1 FROM version x WHERE x.bucket = v.bucket AND x.name = v.name AND x.ord < v.ord)) d
       WHERE bucket_id = ?1 AND d.ord IS NOT NULL AND (newest IS NULL OR newest > d.ord)`),
+    both(COUNT_DELETIONS),
     both(`DELETE FROM version WHERE id IN (SELECT v.id FROM ${DOOMED})`),
     both(`INSERT INTO version(id, bucket, name, ord, slot, is_null, is_marker, object_id, size, etag)
-      SELECT ${NEXT_ID} + a.key, ${bucketN}, unhex(a.value->>'n'), unhex(a.value->>'m'), a.value->>'s', a.value->>'mn', 1,
+      SELECT ${NEXT_ID} + a.key, ${BUCKET_N}, unhex(a.value->>'n'), unhex(a.value->>'m'), a.value->>'s', a.value->>'mn', 1,
         zeroblob(16), 0, '' FROM json_each(?2) a WHERE a.value->>'m' IS NOT NULL`),
   ];
 }

@@ -1,4 +1,5 @@
 /** Object storage's tables in DIRECTORY. Times are milliseconds since 1970 UTC. */
+import { sql } from 'drizzle-orm';
 import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
 export const bucket = sqliteTable(
@@ -25,7 +26,11 @@ export const bucket = sqliteTable(
     /** Documents of the S3 API, one text per kind: `{"acl": "…", "policy": "…"}`. */
     configuration: text('configuration').notNull(),
   },
-  (table) => [index('bucket_owner').on(table.ownerId, table.name)],
+  (table) => [
+    index('bucket_owner').on(table.ownerId, table.name),
+    // For the daily runs of lifecycle rules.
+    index('bucket_lifecycle').on(table.bucketId).where(sql`json_extract(configuration, '$.lifecycle') IS NOT NULL`),
+  ],
 );
 
 /** A slot that is moving to another shard. The row is removed when the move is complete. */
@@ -40,4 +45,25 @@ export const slotMove = sqliteTable(
     startedAt: integer('started_at').notNull(),
   },
   (table) => [primaryKey({ columns: [table.bucketId, table.slot] })],
+);
+
+/**
+ * What a bucket or a user may store. The shards that hold their data have shares of the limits. The row of a removed quota
+ * stays, without limits, so that a late change of a share is refused.
+ */
+export const storageQuota = sqliteTable(
+  'storage_quota',
+  {
+    kind: text('kind').notNull().$type<'bucket' | 'user'>(),
+    /** The bucket's id or the user's. */
+    subject: text('subject').notNull(),
+    /** Null: not limited. */
+    bytes: integer('bytes'),
+    objects: integer('objects'),
+    /** Counts the distributions of shares. A shard takes a share from the latest only. */
+    lease: integer('lease').notNull(),
+    /** Until then, the worker that took the lease distributes the shares, and others wait. */
+    busyUntil: integer('busy_until').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.kind, table.subject] })],
 );

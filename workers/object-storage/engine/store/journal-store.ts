@@ -32,7 +32,8 @@ export async function isClaimed(context: EngineContext, shard: number): Promise<
   return (await databaseOf(context, shard).prepare(`SELECT ${IS_CLAIMED} AS n`).first<number>('n')) === 1;
 }
 
-export function insertClaim(context: EngineContext, shard: number) {
+/** @param further statements of the same batch. */
+export function insertClaim(context: EngineContext, shard: number, further: D1PreparedStatement[]) {
   const database = databaseOf(context, shard);
   return runRepeatable(context, database, [
     database
@@ -42,6 +43,7 @@ export function insertClaim(context: EngineContext, shard: number) {
       )
       .bind(context.now()),
     database.prepare(`SELECT ${IS_CLAIMED} AS is_claimed`),
+    ...further,
   ]);
 }
 

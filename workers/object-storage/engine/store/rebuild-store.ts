@@ -6,6 +6,8 @@ import { type BucketRecord, findByIdsAfter, toBucketRecord } from './bucket-stor
 import { ask, type Page } from './check-store.ts';
 import { IS_BEING_REBUILT, REBUILD_SEAL, type Row } from './database.ts';
 import { epochStatement, IS_CLAIMED } from './journal-store.ts';
+import { listQuotas } from './quota-limit-store.ts';
+import { quotaStatements } from './quota-store.ts';
 import { insertRows, TABLE_NAMES, type Table } from './table-rows.ts';
 import { EPOCH } from './version-ids.ts';
 import { isReferenced } from './version-sql.ts';
@@ -49,10 +51,12 @@ export async function dropUnreferenced(context: EngineContext, shard: number, pa
   ).run();
 }
 
-/** Puts the shard into use and deletes the progress of the rebuild. @param above the latest earlier epoch. */
+/** Puts the shard into use, with the quotas counted again, and deletes the progress of the rebuild. @param above the latest earlier epoch. */
 export async function claimRebuilt(context: EngineContext, shard: number, above: number): Promise<void> {
   const database = databaseOf(context, shard);
+  const quotas = await listQuotas(context);
   await database.batch([
+    ...quotaStatements(database, quotas),
     epochStatement(database, context.now(), above),
     // The restored versions are in the snapshot and the journal that they came from.
     database

@@ -252,16 +252,14 @@ export const event = sqliteTable('event', {
   dueAt: integer('due_at').notNull(),
 });
 
-/** Progress of the lifecycle rules in a bucket's part of this shard. */
+/** A run of a bucket's lifecycle rules in this shard. Each day adds a row for each bucket with rules; its end removes it. */
 export const lifecycle = sqliteTable('lifecycle', {
   bucket: integer('bucket').primaryKey(),
-  /** When the next run is due. */
-  dueAt: integer('due_at').notNull(),
-  startedAt: integer('started_at'),
-  /** The last key examined, `[name, order]` in hex; null: none yet. */
+  startedAt: integer('started_at').notNull(),
+  /** The last version examined, or the last upload (`maintenance/lifecycle.ts`); null: none yet. */
   cursor: text('cursor'),
   /** Counts of the run, for its audit row. */
-  counts: text('counts'),
+  counts: text('counts').notNull(),
 });
 
 /**

@@ -5,6 +5,7 @@ import { databaseOf, type EngineContext } from '../model/context.ts';
 import type { BucketRecord } from './bucket-store.ts';
 import type { Row } from './database.ts';
 import { changeSql } from './journal-store.ts';
+import { slotChangeSql } from './quota-store.ts';
 import { columnsOf, insertRows, type Table, toParameters } from './table-rows.ts';
 
 const BUCKET = '(SELECT n FROM bucket WHERE bucket_id = ?1)';
@@ -18,18 +19,26 @@ export async function setSlotState(
   from: readonly SlotState[],
   to: SlotState,
 ): Promise<boolean> {
-  const [, state] = await databaseOf(context, shard).batch<{ state: string; seal: string | null }>([
-    databaseOf(context, shard)
+  const database = databaseOf(context, shard);
+  // Data in a slot that is open or sealed counts towards quotas.
+  const isCountChanged = [...from, to].some((state) => state === 'i' || state === '-');
+  const count = (change: 'before' | 'after') =>
+    isCountChanged ? [database.prepare(slotChangeSql(change)).bind(bucketId, slot)] : [];
+  const answers = await database.batch<{ state: string; seal: string | null }>([
+    ...count('before'),
+    database
       .prepare(
         `UPDATE bucket SET slots = substr(slots, 1, ?2) || ?4 || substr(slots, ?2 + 2)
          WHERE bucket_id = ?1 AND seal IS NULL AND instr(?3, substr(slots, ?2 + 1, 1)) > 0`,
       )
       .bind(bucketId, slot, from.join(''), to),
-    databaseOf(context, shard)
+    ...count('after'),
+    database
       .prepare('SELECT substr(slots, ?2 + 1, 1) AS state, seal FROM bucket WHERE bucket_id = ?1')
       .bind(bucketId, slot),
   ]);
-  return state?.results[0]?.state === to && state.results[0].seal === null;
+  const [row] = answers.at(-1)?.results ?? [];
+  return row?.state === to && row.seal === null;
 }
 
 /**

@@ -1,6 +1,7 @@
 /** Background work on multipart uploads: it aborts abandoned ones, removes the parts of ended ones, and later their rows. */
 import { prepare, type RowOf, readAll, statement } from '../../../shared/statement.ts';
 import { databaseOf, type EngineContext } from '../model/context.ts';
+import { addToQuotas, partBytesSql } from './quota-store.ts';
 import type { upload } from './schema.ts';
 
 /** An upload whose `due_at` has passed. `name` is hex. */
@@ -21,14 +22,25 @@ type UploadKey = { bucket: number; name: string; uploadId: string };
 const keyOf = ({ bucket, name, upload_id }: DueUpload): UploadKey => ({ bucket, name, uploadId: upload_id });
 const THIS_UPLOAD = 'bucket = :bucket AND name = unhex(:name) AND upload_id = :uploadId';
 
+// What is in a slot that moves stays as it is until it has moved.
+const IS_ABANDONED = `${THIS_UPLOAD} AND state = 'open' AND due_at <= :nowMs
+  AND (SELECT substr(b.slots, slot + 1, 1) = 'o' FROM bucket b WHERE b.n = :bucket)`;
 const abort = statement<UploadKey & { nowMs: number }>(
-  `UPDATE upload SET state = 'aborted', ended_at = :nowMs, due_at = :nowMs
-   WHERE ${THIS_UPLOAD} AND state = 'open' AND due_at <= :nowMs`,
+  `UPDATE upload SET state = 'aborted', ended_at = :nowMs, due_at = :nowMs WHERE ${IS_ABANDONED}`,
+);
+const uncount = statement<UploadKey & { nowMs: number }>(
+  addToQuotas(
+    `-COALESCE((SELECT ${partBytesSql('upload.upload_id')} FROM upload WHERE ${IS_ABANDONED}), 0)`,
+    '0',
+    '(SELECT bucket_id FROM bucket WHERE n = :bucket)',
+  ),
 );
 
 /** Aborts an abandoned upload, unless it was completed in the meantime. */
 export async function abortDueUpload(context: EngineContext, shard: number, due: DueUpload): Promise<void> {
-  await prepare(databaseOf(context, shard), abort, { ...keyOf(due), nowMs: context.now() }).run();
+  const database = databaseOf(context, shard);
+  const values = { ...keyOf(due), nowMs: context.now() };
+  await database.batch([prepare(database, uncount, values), prepare(database, abort, values)]);
 }
 
 const forget = statement<UploadKey>(`DELETE FROM upload WHERE ${THIS_UPLOAD}`);

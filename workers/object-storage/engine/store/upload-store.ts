@@ -7,6 +7,7 @@ import type { Extent, PartFacts, UploadFacts } from '../model/contract.ts';
 import { bucketGuards, guardSql, insertBlobsSql, type Prepare, toBlobRows } from './commit-store.ts';
 import { toHex } from './database.ts';
 import { changeSql } from './journal-store.ts';
+import { addToQuotas, partBytesSql, REFUSE_OVER_QUOTA } from './quota-store.ts';
 
 /** ?1 bucket id, ?2 name; `uploadId` is the parameter of the upload's id. */
 const uploadChangeSql = (uploadId: string): string =>
@@ -62,6 +63,11 @@ const REPLACE_PART = [
   `DELETE FROM extent WHERE object_id IN (${REPLACED})`,
 ];
 
+const COUNT_PART = addToQuotas(
+  '?6 - COALESCE((SELECT size FROM part WHERE upload_id = ?3 AND part_number = ?4), 0)',
+  '0',
+);
+
 export interface NewPart {
   readonly bucketId: string;
   readonly name: string;
@@ -101,7 +107,11 @@ export function putPartStatements(database: D1Database, part: NewPart): D1Prepar
         : ''
     }`);
   const source = isSource ? [data.source.bucketId, data.source.name, data.source.order] : [];
-  const statements = [prepare(guard, part.slot, ...source)];
+  const statements = [
+    prepare(guard, part.slot, ...source),
+    prepare(COUNT_PART, facts.size),
+    prepare(REFUSE_OVER_QUOTA),
+  ];
   if (data.kind === 'blobs') {
     const blobs = JSON.stringify(toBlobRows(data.blobs));
     statements.push(
@@ -208,6 +218,7 @@ export function abortStatements(
     database
       .prepare(guardSql(`${bucketGuards('?4', null)} WHEN NOT EXISTS (${OPEN_UPLOAD}) THEN 'no_such_upload'`))
       .bind(request.bucketId, request.name, request.uploadId, request.slot),
+    database.prepare(addToQuotas(`-${partBytesSql('?2')}`, '0')).bind(request.bucketId, request.uploadId),
     database
       .prepare(
         `UPDATE upload SET state = 'aborted', ended_at = ?4, due_at = ?4 WHERE bucket = (SELECT n FROM bucket WHERE bucket_id = ?1)

@@ -3,6 +3,7 @@ import { type Policy, parsePolicy } from '../../../identity/index.ts';
 import type { ObjectOwnership, PublicAccessBlock } from '../../domain/access.ts';
 import type { Acl, Owner } from '../../domain/acl.ts';
 import type { CorsRule } from '../../domain/cors.ts';
+import type { LifecycleConfiguration } from '../../domain/lifecycle.ts';
 import type { ObjectLockConfiguration } from '../../domain/object-lock.ts';
 import type { Tag } from '../../domain/tagging.ts';
 import type { Bucket } from '../../engine/model/contract.ts';
@@ -12,6 +13,7 @@ export type ConfigurationKind =
   | 'acl'
   | 'cors'
   | 'encryption'
+  | 'lifecycle'
   | 'objectLock'
   | 'ownership'
   | 'policy'
@@ -34,6 +36,11 @@ export const ownerOf = (bucket: Bucket): Owner => aclOf(bucket).owner;
 export function corsOf(bucket: Bucket): readonly CorsRule[] | null {
   const text = textOf(bucket, 'cors');
   return text === null ? null : (JSON.parse(text) as CorsRule[]);
+}
+
+export function lifecycleOf(bucket: Bucket): LifecycleConfiguration | null {
+  const text = textOf(bucket, 'lifecycle');
+  return text === null ? null : (JSON.parse(text) as LifecycleConfiguration);
 }
 
 export const policyTextOf = (bucket: Bucket): string | null => textOf(bucket, 'policy');

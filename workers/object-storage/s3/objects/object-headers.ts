@@ -3,7 +3,9 @@ import { err, ok, type Result } from '../../../shared/result.ts';
 import type { Owner } from '../../domain/acl.ts';
 import { CHECKSUM_ALGORITHMS, type ChecksumType, toChecksumHeader } from '../../domain/checksums.ts';
 import { type S3Failure, s3Failure } from '../../domain/failure.ts';
-import type { Bucket, Checksums, ObjectMetadata, VersionFacts } from '../../engine/model/contract.ts';
+import { DAY_MS, findAbort, findExpiry } from '../../domain/lifecycle.ts';
+import type { Bucket, Checksums, ObjectMetadata, UploadFacts, VersionFacts } from '../../engine/model/contract.ts';
+import { lifecycleOf } from '../access/bucket-configuration.ts';
 import { refuseUnsupportedUpload } from '../protocol/unsupported-headers.ts';
 
 /** Headers that are stored with an object and returned with it. */
@@ -128,15 +130,33 @@ export const quoteEtag = (etag: string): string => `"${etag}"`;
  * Like `toVersionHeaders`, for the answer to a write. The version id is shown "in case the bucket has versioning turned
  * on" (CompleteMultipartUpload), and not when the null version was written.
  */
-export function toWrittenHeaders(
-  bucket: Bucket,
-  version: Pick<VersionFacts, 'versionId' | 'isNull' | 'objectId'>,
-): Record<string, string> {
+export function toWrittenHeaders(bucket: Bucket, version: VersionFacts): Record<string, string> {
   const { 'x-amz-version-id': versionId, ...others } = toVersionHeaders(bucket, version);
   return {
     ...(versionId === undefined || version.isNull ? {} : { 'x-amz-version-id': versionId }),
     ...others,
     ...ENCRYPTED,
+    ...toExpirationHeaders(bucket, version),
+  };
+}
+
+/** When the lifecycle rules expire a current version, and by which rule (API reference, `x-amz-expiration`). */
+function toExpirationHeaders(bucket: Bucket, version: VersionFacts): Record<string, string> {
+  const expiry = version.isLatest ? findExpiry(lifecycleOf(bucket)?.rules ?? [], version) : null;
+  if (expiry === null) return {};
+  const { id, atMs } = expiry;
+  return {
+    'x-amz-expiration': `expiry-date="${new Date(atMs).toUTCString()}", rule-id="${encodeURIComponent(id)}"`,
+  };
+}
+
+/** When the lifecycle rules abort an upload, and by which rule (API reference, CreateMultipartUpload). */
+export function toAbortHeaders(bucket: Bucket, { name, initiatedAt }: UploadFacts): Record<string, string> {
+  const abort = findAbort(lifecycleOf(bucket)?.rules ?? [], name, initiatedAt, DAY_MS);
+  if (abort === null) return {};
+  return {
+    'x-amz-abort-date': new Date(abort.atMs).toUTCString(),
+    'x-amz-abort-rule-id': encodeURIComponent(abort.id),
   };
 }
 
@@ -174,7 +194,11 @@ export function toObjectHeaders(bucket: Bucket, version: VersionFacts): Headers 
   headers.set('etag', quoteEtag(version.etag));
   headers.set('last-modified', new Date(version.modifiedAt).toUTCString());
   headers.set('accept-ranges', 'bytes');
-  for (const [name, value] of Object.entries({ ...toVersionHeaders(bucket, version), ...ENCRYPTED })) {
+  for (const [name, value] of Object.entries({
+    ...toVersionHeaders(bucket, version),
+    ...ENCRYPTED,
+    ...toExpirationHeaders(bucket, version),
+  })) {
     headers.set(name, value);
   }
   const tagCount = Object.keys(version.tags ?? {}).length;

@@ -9,7 +9,7 @@ import {
 } from '../../domain/checksums.ts';
 import { type S3Failure, s3Failure } from '../../domain/failure.ts';
 import { checkKey } from '../../domain/naming.ts';
-import { ENCRYPTED } from '../objects/object-headers.ts';
+import { ENCRYPTED, toAbortHeaders } from '../objects/object-headers.ts';
 import { readNewObject, uploadHeadersOf } from '../objects/object-upload.ts';
 import { xmlAnswer } from '../protocol/answer.ts';
 import { toS3Error } from '../protocol/engine-failures.ts';
@@ -49,6 +49,7 @@ export const createMultipartUpload: Operation = {
           ...(checksum.value
             ? { 'x-amz-checksum-algorithm': checksum.value.algorithm, 'x-amz-checksum-type': checksum.value.type }
             : {}),
+          ...toAbortHeaders(bucket, created.value),
           ...ENCRYPTED,
         },
       ),

@@ -30,7 +30,6 @@ const READS: Readonly<Record<Name, readonly [action: string, answer: Answer]>> =
     oneOfMany('ListBucketIntelligentTieringConfigurationsOutput'),
   ],
   inventory: ['GetInventoryConfiguration', oneOfMany('ListInventoryConfigurationsResult')],
-  lifecycle: ['GetLifecycleConfiguration', 'NoSuchLifecycleConfiguration'],
   logging: ['GetBucketLogging', () => xmlAnswer('BucketLoggingStatus', '')],
   metadataConfiguration: ['GetBucketMetadataTableConfiguration', 'MetadataConfigurationNotFound'],
   metadataTable: ['GetBucketMetadataTableConfiguration', 'MetadataConfigurationNotFound'],

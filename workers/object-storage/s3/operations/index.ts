@@ -9,6 +9,7 @@ import { createMultipartUpload } from './create-multipart-upload.ts';
 import { deleteBucket } from './delete-bucket.ts';
 import { deleteBucketCors } from './delete-bucket-cors.ts';
 import { deleteBucketEncryption } from './delete-bucket-encryption.ts';
+import { deleteBucketLifecycle } from './delete-bucket-lifecycle.ts';
 import { deleteBucketOwnershipControls } from './delete-bucket-ownership-controls.ts';
 import { deleteBucketPolicy } from './delete-bucket-policy.ts';
 import { deleteBucketTagging } from './delete-bucket-tagging.ts';
@@ -19,6 +20,7 @@ import { deletePublicAccessBlock } from './delete-public-access-block.ts';
 import { getBucketAcl } from './get-bucket-acl.ts';
 import { getBucketCors } from './get-bucket-cors.ts';
 import { getBucketEncryption } from './get-bucket-encryption.ts';
+import { getBucketLifecycleConfiguration } from './get-bucket-lifecycle-configuration.ts';
 import { getBucketLocation } from './get-bucket-location.ts';
 import { getBucketOwnershipControls } from './get-bucket-ownership-controls.ts';
 import { getBucketPolicy } from './get-bucket-policy.ts';
@@ -46,6 +48,7 @@ import { preflightObject } from './preflight-object.ts';
 import { putBucketAcl } from './put-bucket-acl.ts';
 import { putBucketCors } from './put-bucket-cors.ts';
 import { putBucketEncryption } from './put-bucket-encryption.ts';
+import { putBucketLifecycleConfiguration } from './put-bucket-lifecycle-configuration.ts';
 import { putBucketOwnershipControls } from './put-bucket-ownership-controls.ts';
 import { putBucketPolicy } from './put-bucket-policy.ts';
 import { putBucketTagging } from './put-bucket-tagging.ts';
@@ -69,6 +72,7 @@ export const OPERATIONS: Readonly<Record<S3Action, Operation>> = {
   DeleteBucket: deleteBucket,
   DeleteBucketCors: deleteBucketCors,
   DeleteBucketEncryption: deleteBucketEncryption,
+  DeleteBucketLifecycle: deleteBucketLifecycle,
   DeleteBucketOwnershipControls: deleteBucketOwnershipControls,
   DeleteBucketPolicy: deleteBucketPolicy,
   DeleteBucketTagging: deleteBucketTagging,
@@ -80,6 +84,7 @@ export const OPERATIONS: Readonly<Record<S3Action, Operation>> = {
   GetBucketAcl: getBucketAcl,
   GetBucketCors: getBucketCors,
   GetBucketEncryption: getBucketEncryption,
+  GetBucketLifecycleConfiguration: getBucketLifecycleConfiguration,
   GetBucketLocation: getBucketLocation,
   GetBucketOwnershipControls: getBucketOwnershipControls,
   GetBucketPolicy: getBucketPolicy,
@@ -108,6 +113,7 @@ export const OPERATIONS: Readonly<Record<S3Action, Operation>> = {
   PutBucketAcl: putBucketAcl,
   PutBucketCors: putBucketCors,
   PutBucketEncryption: putBucketEncryption,
+  PutBucketLifecycleConfiguration: putBucketLifecycleConfiguration,
   PutBucketOwnershipControls: putBucketOwnershipControls,
   PutBucketPolicy: putBucketPolicy,
   PutBucketTagging: putBucketTagging,

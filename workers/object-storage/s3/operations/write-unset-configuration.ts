@@ -12,7 +12,6 @@ type Name = (typeof UNSET_CONFIGURATIONS)[number];
 const ACTIONS: Readonly<Record<Name, string>> = {
   abac: 'PutBucketAbac',
   accelerate: 'PutAccelerateConfiguration',
-  lifecycle: 'PutLifecycleConfiguration',
   logging: 'PutBucketLogging',
   metadataConfiguration: 'DeleteBucketMetadataTableConfiguration',
   notification: 'PutBucketNotification',
@@ -21,7 +20,7 @@ const ACTIONS: Readonly<Record<Name, string>> = {
   website: 'PutBucketWebsite',
 };
 
-const DELETABLE: readonly (Name | undefined)[] = ['lifecycle', 'replication', 'website'];
+const DELETABLE: readonly (Name | undefined)[] = ['replication', 'website'];
 
 /** Documents that match the defaults (`get-unset-configuration.ts` answers the same). */
 const ALREADY_SO: Readonly<Partial<Record<Name, { root: string; holds: (document: XmlElement) => boolean }>>> = {
@@ -39,7 +38,7 @@ const nameOf = (query: ReadonlyMap<string, string>): Name | undefined =>
   UNSET_CONFIGURATIONS.find((candidate) => query.has(candidate));
 
 const permission: (request: { readonly query: ReadonlyMap<string, string> }) => Permission = ({ query }) =>
-  onBucket(ACTIONS[nameOf(query) ?? 'lifecycle'])();
+  onBucket(ACTIONS[nameOf(query) ?? 'logging'])();
 
 /** Accepts documents that match the defaults, because set-up tools write them, and refuses all others. */
 export const putUnsetConfiguration: Operation = {

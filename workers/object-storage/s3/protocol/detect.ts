@@ -18,6 +18,7 @@ export type S3Action =
   | 'DeleteBucket'
   | 'DeleteBucketCors'
   | 'DeleteBucketEncryption'
+  | 'DeleteBucketLifecycle'
   | 'DeleteBucketOwnershipControls'
   | 'DeleteBucketPolicy'
   | 'DeleteBucketTagging'
@@ -29,6 +30,7 @@ export type S3Action =
   | 'GetBucketAcl'
   | 'GetBucketCors'
   | 'GetBucketEncryption'
+  | 'GetBucketLifecycleConfiguration'
   | 'GetBucketLocation'
   | 'GetBucketOwnershipControls'
   | 'GetBucketPolicy'
@@ -57,6 +59,7 @@ export type S3Action =
   | 'PutBucketAcl'
   | 'PutBucketCors'
   | 'PutBucketEncryption'
+  | 'PutBucketLifecycleConfiguration'
   | 'PutBucketOwnershipControls'
   | 'PutBucketPolicy'
   | 'PutBucketTagging'
@@ -89,6 +92,14 @@ const BUCKET_SUBRESOURCES: readonly (readonly [name: S3Subresource, methods: Met
   ['cors', { GET: 'GetBucketCors', PUT: 'PutBucketCors', DELETE: 'DeleteBucketCors' }],
   ['delete', { POST: 'DeleteObjects' }],
   ['encryption', { GET: 'GetBucketEncryption', PUT: 'PutBucketEncryption', DELETE: 'DeleteBucketEncryption' }],
+  [
+    'lifecycle',
+    {
+      GET: 'GetBucketLifecycleConfiguration',
+      PUT: 'PutBucketLifecycleConfiguration',
+      DELETE: 'DeleteBucketLifecycle',
+    },
+  ],
   ['location', { GET: 'GetBucketLocation' }],
   ['object-lock', { GET: 'GetObjectLockConfiguration', PUT: 'PutObjectLockConfiguration' }],
   [
@@ -123,7 +134,6 @@ const OBJECT_SUBRESOURCES: readonly (readonly [name: S3Subresource, methods: Met
 export const UNSET_CONFIGURATIONS = [
   'abac',
   'accelerate',
-  'lifecycle',
   'logging',
   'metadataConfiguration',
   'notification',

@@ -39,6 +39,8 @@ export function toS3Error(error: EngineError): S3Failure {
       return s3Failure('ServiceUnavailable', 'Please try again.', { headers: { 'retry-after': '1' } });
     case 'no_such_bucket':
       return s3Failure('NoSuchBucket');
+    case 'quota_exceeded':
+      return s3Failure('QuotaExceeded');
     case 'precondition_failed':
       return s3Failure('PreconditionFailed');
     case 'object_locked':

@@ -1,0 +1,41 @@
+/** Marks the messages that a message of the user answers or forwards. */
+import { first } from '../database/store.ts';
+import { findMessage, type MessageState, patchMessage, STATE_COLUMNS } from './message-store.ts';
+
+/** Copies of one message, as of a list, that are marked. */
+const COPIES_MAX = 20;
+
+/**
+ * Marks the messages with a Message-ID as answered, or takes the mark away if nothing sent answers them.
+ * @param parentId the In-Reply-To of the answer.
+ */
+export function markAnswered(sql: SqlStorage, parentId: string | null, isAnswered: boolean, now: number): void {
+  if (parentId === null) return;
+  const thread = first<{ thread: number }>(
+    sql,
+    'SELECT thread FROM thread_reference WHERE reference = ?',
+    parentId.slice(0, 500),
+  )?.thread;
+  if (thread === undefined || (!isAnswered && isStillAnswered(sql, thread, parentId))) return;
+  const parents = sql.exec<MessageState>(
+    `SELECT ${STATE_COLUMNS} FROM message WHERE thread = ? AND header_message_id = ? LIMIT ?`,
+    thread,
+    parentId,
+    COPIES_MAX,
+  );
+  for (const parent of [...parents]) patchMessage(sql, parent, { isAnswered }, now);
+}
+
+const isStillAnswered = (sql: SqlStorage, thread: number, parentId: string): boolean =>
+  first(
+    sql,
+    "SELECT 1 AS found FROM message WHERE thread = ? AND origin = 'sent' AND in_reply_to = ? LIMIT 1",
+    thread,
+    parentId,
+  ) !== null;
+
+/** @param messageId null, or of a message that is gone by now, marks nothing. */
+export function markForwarded(sql: SqlStorage, messageId: string | null, now: number): void {
+  const message = messageId === null ? null : findMessage(sql, messageId);
+  if (message) patchMessage(sql, message, { isForwarded: true }, now);
+}

@@ -1,0 +1,214 @@
+/** Lifecycle rules: their document, and what they decide. */
+import { describe, expect, it } from 'vitest';
+import {
+  DAY_MS,
+  decideVersion,
+  dueAfter,
+  findAbort,
+  findExpiry,
+  type LifecycleRule,
+  type LifecycleSubject,
+} from '../../../workers/object-storage/domain/lifecycle.ts';
+import {
+  parseLifecycle,
+  toLifecycleElements,
+} from '../../../workers/object-storage/s3/documents/lifecycle-document.ts';
+import { xmlDocument } from '../../../workers/object-storage/s3/protocol/xml.ts';
+
+let ids = 0;
+const parse = (rules: string) =>
+  parseLifecycle(`<LifecycleConfiguration>${rules}</LifecycleConfiguration>`, () => `minted-${ids++}`);
+const rule = (inner: string) => `<Rule><Status>Enabled</Status>${inner}</Rule>`;
+const DAYS = '<Expiration><Days>3</Days></Expiration>';
+const ALL = '<Filter/>';
+
+function rulesOf(...inner: string[]): readonly LifecycleRule[] {
+  const parsed = parse(inner.map(rule).join(''));
+  if (!parsed.ok) throw new Error(`${parsed.error.code}: ${parsed.error.message}`);
+  return parsed.value;
+}
+const codeOf = (rules: string): string => {
+  const parsed = parse(rules);
+  return parsed.ok ? 'accepted' : parsed.error.code;
+};
+
+describe('a lifecycle configuration', () => {
+  it.each([
+    ['no rule', ''],
+    ['no status', `<Rule>${ALL}${DAYS}</Rule>`],
+    ['a status in lower case', `<Rule><Status>enabled</Status>${ALL}${DAYS}</Rule>`],
+    ['neither prefix nor filter', rule(DAYS)],
+    ['prefix and filter', rule(`<Prefix>a</Prefix>${ALL}${DAYS}`)],
+    [
+      'two conditions without And',
+      rule(`<Filter><Prefix>a</Prefix><Tag><Key>k</Key><Value>v</Value></Tag></Filter>${DAYS}`),
+    ],
+    ['And with one condition', rule(`<Filter><And><Prefix>a</Prefix></And></Filter>${DAYS}`)],
+    ['days and a date', rule(`${ALL}<Expiration><Days>1</Days><Date>2030-01-01</Date></Expiration>`)],
+    ['an empty expiration', rule(`${ALL}<Expiration/>`)],
+    ['a date that is none', rule(`${ALL}<Expiration><Date>20300101</Date></Expiration>`)],
+    ['a size that is none', rule(`<Filter><ObjectSizeLessThan>big</ObjectSizeLessThan></Filter>${DAYS}`)],
+    ['1,001 rules', rule(`${ALL}${DAYS}`).repeat(1_001)],
+  ])('with %s is malformed', (_, rules) => {
+    expect(codeOf(rules)).toBe('MalformedXML');
+  });
+
+  it.each([
+    ['a long id', `<Rule><ID>${'a'.repeat(256)}</ID><Status>Enabled</Status>${ALL}${DAYS}</Rule>`],
+    ['the same id twice', `<Rule><ID>a</ID><Status>Enabled</Status>${ALL}${DAYS}</Rule>`.repeat(2)],
+    ['no days', rule(`${ALL}<Expiration><Days>0</Days></Expiration>`)],
+    ['negative days', rule(`${ALL}<Expiration><Days>-1</Days></Expiration>`)],
+    ['a date in the afternoon', rule(`${ALL}<Expiration><Date>2030-01-01T15:00:00Z</Date></Expiration>`)],
+    [
+      'no noncurrent days',
+      rule(`${ALL}<NoncurrentVersionExpiration><NoncurrentDays>0</NoncurrentDays></NoncurrentVersionExpiration>`),
+    ],
+    [
+      '101 newer versions',
+      rule(
+        `${ALL}<NoncurrentVersionExpiration><NoncurrentDays>1</NoncurrentDays><NewerNoncurrentVersions>101</NewerNoncurrentVersions></NoncurrentVersionExpiration>`,
+      ),
+    ],
+    ['no days after initiation', rule(`${ALL}<AbortIncompleteMultipartUpload/>`)],
+  ])('with %s has an invalid argument', (_, rules) => {
+    expect(codeOf(rules)).toBe('InvalidArgument');
+  });
+
+  const TAG = '<Tag><Key>k</Key><Value>v</Value></Tag>';
+  it.each([
+    ['no action', rule(ALL)],
+    ['both forms of rules', rule(`<Prefix>a</Prefix>${DAYS}`) + rule(`${ALL}${DAYS}`)],
+    ['a long prefix', rule(`<Filter><Prefix>${'a'.repeat(1_025)}</Prefix></Filter>${DAYS}`)],
+    ['a tag twice', rule(`<Filter><And>${TAG}${TAG}</And></Filter>${DAYS}`)],
+    [
+      'sizes that exclude each other',
+      rule(
+        `<Filter><And><ObjectSizeGreaterThan>5</ObjectSizeGreaterThan><ObjectSizeLessThan>5</ObjectSizeLessThan></And></Filter>${DAYS}`,
+      ),
+    ],
+    [
+      'an abort by tag',
+      rule(
+        `<Filter>${TAG}</Filter><AbortIncompleteMultipartUpload><DaysAfterInitiation>1</DaysAfterInitiation></AbortIncompleteMultipartUpload>`,
+      ),
+    ],
+    [
+      'markers by size',
+      rule(
+        `<Filter><ObjectSizeLessThan>5</ObjectSizeLessThan></Filter><Expiration><ExpiredObjectDeleteMarker>true</ExpiredObjectDeleteMarker></Expiration>`,
+      ),
+    ],
+    [
+      'newer versions in the old form',
+      rule(
+        '<Prefix/><NoncurrentVersionExpiration><NoncurrentDays>1</NoncurrentDays><NewerNoncurrentVersions>2</NewerNoncurrentVersions></NoncurrentVersionExpiration>',
+      ),
+    ],
+  ])('with %s is refused', (_, rules) => {
+    expect(codeOf(rules)).toBe('InvalidRequest');
+  });
+
+  it('with a transition is not implemented', () => {
+    const transition = '<Transition><Days>1</Days><StorageClass>GLACIER</StorageClass></Transition>';
+    expect(codeOf(rule(`${ALL}${transition}${DAYS}`))).toBe('NotImplemented');
+  });
+
+  it('is returned as it was set, and a rule without an id gets one', () => {
+    const rules = [
+      '<ID>a b</ID><Filter><And><Prefix>p/</Prefix><Tag><Key>k</Key><Value>v</Value></Tag><ObjectSizeGreaterThan>0</ObjectSizeGreaterThan><ObjectSizeLessThan>9</ObjectSizeLessThan></And></Filter><Status>Disabled</Status><Expiration><Days>3</Days></Expiration>',
+      '<ID>b</ID><Filter/><Status>Enabled</Status><Expiration><Date>2030-01-01T00:00:00.000Z</Date></Expiration><NoncurrentVersionExpiration><NoncurrentDays>1</NoncurrentDays><NewerNoncurrentVersions>2</NewerNoncurrentVersions></NoncurrentVersionExpiration><AbortIncompleteMultipartUpload><DaysAfterInitiation>7</DaysAfterInitiation></AbortIncompleteMultipartUpload>',
+      '<ID>c</ID><Filter><Prefix>q</Prefix></Filter><Status>Enabled</Status><Expiration><ExpiredObjectDeleteMarker>true</ExpiredObjectDeleteMarker></Expiration>',
+    ];
+    const document = (list: string) => `<LifecycleConfiguration>${list}</LifecycleConfiguration>`;
+    const xml = document(rules.map((inner) => `<Rule>${inner}</Rule>`).join(''));
+    const parsed = parseLifecycle(xml, () => 'none');
+    if (!parsed.ok) throw new Error(parsed.error.message);
+    const written = xmlDocument(
+      'LifecycleConfiguration',
+      toLifecycleElements({ rules: parsed.value, minimumSize: '' }),
+    );
+    expect(written.replace(/^.*\n<LifecycleConfiguration[^>]*>/, '<LifecycleConfiguration>')).toBe(xml);
+    expect(rulesOf(`<Prefix/>${DAYS}`)[0]?.id).toMatch(/^minted-/);
+  });
+});
+
+describe('a lifecycle rule', () => {
+  const NOW = Date.UTC(2026, 10, 22, 12);
+  const subject = (more: Partial<LifecycleSubject> = {}): LifecycleSubject => ({
+    name: 'a/b',
+    size: 10,
+    tags: null,
+    isMarker: false,
+    modifiedAt: NOW - 10 * DAY_MS,
+    noncurrentSince: null,
+    newerNoncurrent: 0,
+    isAlone: true,
+    ...more,
+  });
+  const kindOf = (rules: readonly LifecycleRule[], more: Partial<LifecycleSubject> = {}) =>
+    decideVersion(rules, subject(more), NOW, DAY_MS)?.kind ?? null;
+
+  it('expires a current version at the midnight after its days', () => {
+    const rules = rulesOf(`${ALL}<Expiration><Days>1</Days></Expiration>`);
+    const midnight = Date.UTC(2026, 10, 22);
+    expect(kindOf(rules, { modifiedAt: midnight - DAY_MS })).toBe('current');
+    expect(kindOf(rules, { modifiedAt: midnight - DAY_MS + 1 })).toBeNull();
+    expect(dueAfter(midnight - DAY_MS + 1, 1, DAY_MS)).toBe(midnight + DAY_MS);
+    expect(decideVersion(rules, subject({ modifiedAt: NOW - 10_000 }), NOW, 10_000)?.kind).toBe('current');
+  });
+
+  it('selects by prefix, tags and sizes, which must all hold', () => {
+    const rules = rulesOf(
+      `<Filter><And><Prefix>a/</Prefix><Tag><Key>k</Key><Value>v</Value></Tag><ObjectSizeGreaterThan>9</ObjectSizeGreaterThan>
+       <ObjectSizeLessThan>11</ObjectSizeLessThan></And></Filter>${DAYS}`,
+    );
+    const tags = { k: 'v', other: 'x' };
+    expect(kindOf(rules, { tags })).toBe('current');
+    for (const more of [{ name: 'b/a' }, { tags: { k: 'w' } }, { tags: null }, { size: 9 }, { size: 11 }]) {
+      expect([more, kindOf(rules, { tags, ...more })]).toEqual([more, null]);
+    }
+    expect(
+      kindOf(rulesOf(`<Filter><Tag><Key>constructor</Key><Value>v</Value></Tag></Filter>${DAYS}`), { tags }),
+    ).toBeNull();
+  });
+
+  it('removes a deletion marker only if it is the only version, and not by tags or size', () => {
+    const rules = rulesOf(`${ALL}<Expiration><ExpiredObjectDeleteMarker>true</ExpiredObjectDeleteMarker></Expiration>`);
+    expect(kindOf(rules)).toBeNull();
+    expect(kindOf(rules, { isMarker: true })).toBe('alone');
+    expect(kindOf(rules, { isMarker: true, isAlone: false })).toBeNull();
+    expect(kindOf(rulesOf(`${ALL}${DAYS}`), { isMarker: true })).toBe('alone');
+    const small = '<Filter><ObjectSizeLessThan>5</ObjectSizeLessThan></Filter>';
+    expect(kindOf(rulesOf(`${small}${DAYS}`), { isMarker: true })).toBeNull();
+  });
+
+  it('removes noncurrent versions by the time since they were replaced, and keeps the newest of them', () => {
+    const [days, newer] = [
+      '<NoncurrentDays>2</NoncurrentDays>',
+      '<NewerNoncurrentVersions>1</NewerNoncurrentVersions>',
+    ];
+    const rules = rulesOf(`${ALL}<NoncurrentVersionExpiration>${days}${newer}</NoncurrentVersionExpiration>`);
+    const noncurrentSince = NOW - 3 * DAY_MS;
+    expect(kindOf(rules)).toBeNull();
+    expect(kindOf(rules, { noncurrentSince, newerNoncurrent: 1 })).toBe('noncurrent');
+    expect(kindOf(rules, { noncurrentSince })).toBeNull();
+    expect(kindOf(rules, { noncurrentSince: NOW - DAY_MS, newerNoncurrent: 1 })).toBeNull();
+  });
+
+  it('does nothing while it is disabled, or before its date', () => {
+    const disabled = parse(`<Rule><Status>Disabled</Status>${ALL}${DAYS}</Rule>`);
+    expect(disabled.ok && kindOf(disabled.value)).toBeNull();
+    const at = (date: string) => kindOf(rulesOf(`${ALL}<Expiration><Date>${date}</Date></Expiration>`));
+    expect([at('2026-11-22T00:00:00Z'), at('2026-11-23')]).toEqual(['current', null]);
+  });
+
+  it('announces the first expiry and the first abort', () => {
+    const abort =
+      '<AbortIncompleteMultipartUpload><DaysAfterInitiation>5</DaysAfterInitiation></AbortIncompleteMultipartUpload>';
+    const rules = rulesOf(`<ID>a</ID>${ALL}${DAYS}${abort}`, `<ID>b</ID>${ALL}<Expiration><Days>1</Days></Expiration>`);
+    const object = subject({ modifiedAt: NOW });
+    expect(findExpiry(rules, object)).toEqual({ id: 'b', atMs: Date.UTC(2026, 10, 24) });
+    expect(findAbort(rules, 'x', NOW, DAY_MS)).toEqual({ id: 'a', atMs: Date.UTC(2026, 10, 28) });
+    expect(findExpiry(rulesOf(`<Filter><Prefix>z</Prefix></Filter>${DAYS}`), object)).toBeNull();
+  });
+});

@@ -1,0 +1,55 @@
+/** Header fields that an author sets beside the usual ones. Pure. */
+
+export interface HeaderField {
+  readonly name: string;
+  readonly value: string;
+}
+
+export const IMPORTANCES = ['high', 'normal', 'low'] as const;
+export type Importance = (typeof IMPORTANCES)[number];
+
+/** Fields that the service writes itself, fields of other members of a request, and trace fields. */
+const RESERVED =
+  /^(?:from|sender|to|cc|bcc|reply-to|subject|date|message-id|in-reply-to|references|mime-version|content-.*|return-path|delivered-to|received(?:-.*)?|resent-.*|dkim-signature|domainkey-signature|arc-.*|authentication-results|importance|priority|x-priority|x-msmail-priority|x-tessera-.*)$/i;
+
+export const isReservedField = (name: string): boolean => RESERVED.test(name);
+
+/** `Importance` is of RFC 2156 §5.3.4. Other programs read `X-Priority`. */
+const IMPORTANCE_FIELDS: Readonly<Record<Importance, readonly HeaderField[]>> = {
+  high: [
+    { name: 'Importance', value: 'high' },
+    { name: 'X-Priority', value: '1' },
+  ],
+  normal: [],
+  low: [
+    { name: 'Importance', value: 'low' },
+    { name: 'X-Priority', value: '5' },
+  ],
+};
+
+interface Written {
+  readonly headers?: readonly HeaderField[] | undefined;
+  readonly importance?: Importance | undefined;
+}
+
+/** The fields of a message that has these members. */
+export const toHeaderFields = ({ headers = [], importance = 'normal' }: Written): HeaderField[] => [
+  ...headers,
+  ...IMPORTANCE_FIELDS[importance],
+];
+
+/** The members that a message with these fields was written with. */
+export const fromHeaderFields = (fields: readonly HeaderField[]) => ({
+  headers: fields.filter(({ name }) => !isReservedField(name)),
+  importance: readImportance(fields),
+});
+
+/** `Importance` decides, then `X-Priority`: 1 and 2 are high, 4 and 5 low. */
+export function readImportance(headers: readonly HeaderField[]): Importance {
+  const read = (name: string) => headers.find((field) => field.name.toLowerCase() === name)?.value.trim() ?? '';
+  const named = read('importance').toLowerCase();
+  const known = IMPORTANCES.find((importance) => importance === named);
+  if (known) return known;
+  const [digit = ''] = read('x-priority');
+  return '12'.includes(digit) && digit !== '' ? 'high' : '45'.includes(digit) && digit !== '' ? 'low' : 'normal';
+}
