@@ -149,7 +149,6 @@ export async function findRefused(
   return rows.ok ? ok(rows.value.map(({ item }) => item)) : rows;
 }
 
-const BUCKET_N = '(SELECT n FROM bucket WHERE bucket_id = ?1)';
 const ITEM_NAME = "unhex(a.value->>'n')";
 const IS_DOOMED = "c.ord IS unhex(a.value->>'o') OR (a.value->>'r' = 1 AND c.is_null = 1)";
 const IS_OBJECT_AFTER = `CASE WHEN a.value->>'m' IS NULL THEN ${isObjectSql(BUCKET_N, ITEM_NAME, IS_DOOMED)} ELSE 0 END`;
