@@ -728,6 +728,14 @@ export interface MessageBatchAnswer {
     id: string;
     status: "updated" | "unchanged" | "deleted" | "not_found";
   }[];
+  /**
+   * The part of the mailbox, by time, that is done.
+   * @min 0
+   * @max 1
+   * @example 1
+   */
+  progress: number;
+  next_cursor: string | null;
 }
 
 export interface MessageBatch {
@@ -743,7 +751,15 @@ export interface MessageBatch {
    * @maxItems 1000
    * @minItems 1
    */
-  message_ids: string[];
+  message_ids?: string[];
+  /**
+   * Changes all messages that this search finds, in place of message_ids. Repeat the request with next_cursor as cursor until it is null.
+   * @minLength 1
+   * @maxLength 1000
+   */
+  query?: string;
+  /** @maxLength 500 */
+  cursor?: string;
   /** @maxItems 50 */
   add_labels?: string[];
   /** @maxItems 50 */
@@ -4160,10 +4176,10 @@ export namespace V1 {
   }
 
   /**
-   * No description
+   * @description Up to 1,000 message_ids are changed in one transaction. With a query, a request changes about 1,000 of the messages that it finds, newest first, and never those that arrived after the first request. Repeat it with next_cursor.
    * @tags mail
    * @name UpdateMessages
-   * @summary Apply the same change to up to 1,000 messages, in one transaction
+   * @summary Apply the same change to many messages
    * @request POST:/v1/messages/batch
    * @secure
    */

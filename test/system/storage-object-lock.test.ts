@@ -7,10 +7,12 @@ import {
   CreateBucketCommand,
   DeleteObjectCommand,
   DeleteObjectsCommand,
+  GetObjectLegalHoldCommand,
   HeadObjectCommand,
   ListObjectVersionsCommand,
   PutBucketPolicyCommand,
   PutObjectCommand,
+  PutObjectLegalHoldCommand,
   PutObjectLockConfigurationCommand,
   PutObjectRetentionCommand,
   type S3Client,
@@ -86,6 +88,19 @@ describe('Object Lock', () => {
       'AccessDenied',
     );
     expect(await nameOf(helper.send(new DeleteObjectCommand(bypass)))).toBe('done');
+  });
+
+  it('has no legal hold until one is set, then ON or OFF', async () => {
+    await makeBucket('held', 'GOVERNANCE', 1);
+    const target = { Bucket: 'held', Key: 'k' };
+    await owner.send(new PutObjectCommand({ ...target, Body: 'x' }));
+    const hold = () => owner.send(new GetObjectLegalHoldCommand(target)).then(({ LegalHold }) => LegalHold?.Status);
+    expect(await nameOf(hold())).toBe('NoSuchObjectLockConfiguration');
+    for (const Status of ['ON', 'OFF'] as const) {
+      await owner.send(new PutObjectLegalHoldCommand({ ...target, LegalHold: { Status } }));
+      expect(await hold()).toBe(Status);
+      expect((await owner.send(new HeadObjectCommand(target))).ObjectLockLegalHoldStatus).toBe(Status);
+    }
   });
 
   it('in the mode COMPLIANCE holds against owner and operator, and a copy gets the default of its bucket', async () => {

@@ -29,7 +29,8 @@ function createLeaderboardApi(): OpenAPIHono<JsonApiEnv> {
     logError('leaderboard_part_unavailable', error);
     return toProblem({ kind: 'unavailable' });
   });
-  for (const path of ['/v1/scores', '/v1/scores/*', '/v1/seasons', '/v1/seasons/:season/distribution']) {
+  // `/v1/scores/*` includes `/v1/scores`. A second match would count each read twice.
+  for (const path of ['/v1/scores/*', '/v1/seasons', '/v1/seasons/:season/distribution']) {
     api.use(path, async (c, next) => {
       if (isReadPreflight(c.req.raw)) return c.body(null, 204, PREFLIGHT_HEADERS);
       const isRead = c.req.method === 'GET' || c.req.method === 'HEAD';

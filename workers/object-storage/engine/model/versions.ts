@@ -45,10 +45,11 @@ export interface ObjectLock {
   readonly mode: 'GOVERNANCE' | 'COMPLIANCE' | null;
   readonly retainUntilMs: number | null;
   /** Legal hold. */
-  readonly isHeld: boolean;
+  /** Null: never set. */
+  readonly isHeld: boolean | null;
 }
 
-export const NO_LOCK: ObjectLock = { mode: null, retainUntilMs: null, isHeld: false };
+export const NO_LOCK: ObjectLock = { mode: null, retainUntilMs: null, isHeld: null };
 
 export interface VersionFacts {
   readonly name: string;

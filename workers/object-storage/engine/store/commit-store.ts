@@ -13,7 +13,7 @@ import { IS_BEING_REBUILT, toHex } from './database.ts';
 import { removedSql } from './journal-store.ts';
 import { addToQuotas, isObjectSql, partBytesSql, REFUSE_OVER_QUOTA } from './quota-store.ts';
 import { NEXT_ID } from './version-ids.ts';
-import { isCurrent } from './version-sql.ts';
+import { isCurrent, toLegalHold } from './version-sql.ts';
 
 /** Source of the new version's data. */
 export type CommitData =
@@ -284,7 +284,7 @@ function insertVersion(prepare: Prepare, facts: VersionFacts, data: CommitData):
     facts.acl,
     facts.lock.mode,
     facts.lock.retainUntilMs,
-    facts.lock.isHeld ? 1 : 0,
+    toLegalHold(facts.lock.isHeld),
     ...place.parameters,
   );
 }

@@ -22,8 +22,8 @@ const listLimited = statement<Record<never, never>, QuotaSubject>(
 export const listQuotas = (context: EngineContext): Promise<QuotaSubject[]> =>
   readAll(context.directory, listLimited, {});
 
-const findLimited = statement<Key, Lease>(
-  `SELECT bytes, objects, lease FROM storage_quota WHERE ${IS_THIS} AND ${IS_LIMITED}`,
+const findLimited = statement<Key, Limits>(
+  `SELECT bytes, objects FROM storage_quota WHERE ${IS_THIS} AND ${IS_LIMITED}`,
 );
 
 /** @returns null if there is no quota. */
@@ -31,7 +31,7 @@ export async function findLimits(
   context: EngineContext,
   subject: QuotaSubject,
 ): Promise<Result<Limits | null, Unavailable>> {
-  const rows = await readRows<Lease>(context, prepare(context.directory, findLimited, keyOf(subject)));
+  const rows = await readRows<Limits>(context, prepare(context.directory, findLimited, keyOf(subject)));
   return rows.ok ? ok(rows.value[0] ?? null) : rows;
 }
 

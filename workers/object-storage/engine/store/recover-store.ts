@@ -9,6 +9,7 @@ import { type BucketRecord, findByIds, toBucketRecord } from './bucket-store.ts'
 import { nameHex, toHex } from './database.ts';
 import { toParameters } from './table-rows.ts';
 import { NEXT_ID } from './version-ids.ts';
+import { toLegalHold } from './version-sql.ts';
 
 /**
  * A blob that may describe versions of the shard. `order`: object id and number of the piece, or the time at which a
@@ -232,7 +233,7 @@ function recoverStatements(database: D1Database, version: RecoveredVersion): D1P
         version.describedAt,
         version.lock.mode,
         version.lock.retainUntilMs,
-        version.lock.isHeld ? 1 : 0,
+        toLegalHold(version.lock.isHeld),
       ),
     // Also for a version that the snapshot has without its data.
     extents.length === 1

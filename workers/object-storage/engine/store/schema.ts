@@ -41,7 +41,7 @@ export const bucket = sqliteTable('bucket', {
 const lockColumns = {
   lockMode: text('lock_mode').$type<'GOVERNANCE' | 'COMPLIANCE'>(),
   retainUntil: integer('retain_until'),
-  /** 1 while a legal hold is on. */
+  /** 1 while a legal hold is on, 2 once it is off, 0 if it was never set. */
   legalHold: integer('legal_hold').notNull().default(0),
 };
 

@@ -8,6 +8,7 @@ import { bucketGuards, guardSql, insertBlobsSql, type Prepare, toBlobRows } from
 import { toHex } from './database.ts';
 import { changeSql } from './journal-store.ts';
 import { addToQuotas, partBytesSql, REFUSE_OVER_QUOTA } from './quota-store.ts';
+import { toLegalHold } from './version-sql.ts';
 
 /** ?1 bucket id, ?2 name; `uploadId` is the parameter of the upload's id. */
 const uploadChangeSql = (uploadId: string): string =>
@@ -43,7 +44,7 @@ export function insertUploadStatements(
         dueAt,
         upload.lock.mode,
         upload.lock.retainUntilMs,
-        upload.lock.isHeld ? 1 : 0,
+        toLegalHold(upload.lock.isHeld),
       ),
     database.prepare(uploadChangeSql('?3')).bind(bucketId, upload.name, upload.uploadId),
   ];

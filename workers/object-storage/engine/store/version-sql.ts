@@ -51,13 +51,16 @@ export function toVersionFacts(row: Row, isLatest: boolean): VersionFacts {
 export const toLock = (row: Row): ObjectLock => ({
   mode: row.lock_mode as ObjectLock['mode'],
   retainUntilMs: row.retain_until as number | null,
-  isHeld: row.legal_hold === 1,
+  isHeld: row.legal_hold === 0 ? null : row.legal_hold === 1,
 });
+
+/** The column `legal_hold`. */
+export const toLegalHold = (isHeld: boolean | null): number => (isHeld === null ? 0 : isHeld ? 1 : 2);
 
 export const toLockRow = ({ mode, retainUntilMs, isHeld }: ObjectLock) => ({
   lock_mode: mode,
   retain_until: retainUntilMs,
-  legal_hold: isHeld ? 1 : 0,
+  legal_hold: toLegalHold(isHeld),
 });
 
 /** The newest version of a name, or nothing if that is a marker. @param alias of a row of `version`. */

@@ -9,6 +9,7 @@ import { SAFE_ORDER } from './commit-store.ts';
 import { readRows } from './database.ts';
 import { changeSql, versionKeySql } from './journal-store.ts';
 import { mayReplaceRetention } from './lock-sql.ts';
+import { toLegalHold } from './version-sql.ts';
 
 type NameKey = { bucketId: string; name: string };
 
@@ -106,7 +107,7 @@ export function lockStatements(
   const first = prepare(database, refuseMovingSlot, { bucketId: handle.bucketId, slot: slotOf(name) });
   const record = prepare(database, recordVersion, key);
   if ('isHeld' in change) {
-    return [first, record, prepare(database, setLegalHold, { ...key, isHeld: change.isHeld ? 1 : 0 })];
+    return [first, record, prepare(database, setLegalHold, { ...key, isHeld: toLegalHold(change.isHeld) })];
   }
   const { mode, retainUntilMs: until } = change;
   const bypasses = change.bypassesGovernance ? 1 : 0;

@@ -41,7 +41,7 @@ export function readNewLock(
   if (mode !== null && !mayAlso(context, 'PutObjectRetention', key)) return err(s3Failure('AccessDenied'));
   if (hold !== null && !mayAlso(context, 'PutObjectLegalHold', key)) return err(s3Failure('AccessDenied'));
   const byDefault = configuration.defaultRetention;
-  const isHeld = hold === 'ON';
+  const isHeld = hold === null ? null : hold === 'ON';
   if (mode !== null && retainUntil) return ok({ mode, retainUntilMs: retainUntil.value, isHeld });
   if (byDefault) return ok({ mode: byDefault.mode, retainUntilMs: toRetainUntil(byDefault, now), isHeld });
   return ok({ mode: null, retainUntilMs: null, isHeld });
@@ -71,5 +71,5 @@ export function addLockHeaders(context: VersionContext, version: StoredVersion, 
     headers.set(MODE, mode);
     headers.set(UNTIL, new Date(retainUntilMs).toISOString());
   }
-  if (isHeld && may('GetObjectLegalHold')) headers.set(HOLD, 'ON');
+  if (isHeld !== null && may('GetObjectLegalHold')) headers.set(HOLD, isHeld ? 'ON' : 'OFF');
 }

@@ -26,7 +26,8 @@ export const getObjectRetention = readLock('GetObjectRetention', ({ mode, retain
   return ok(xmlAnswer('Retention', [element('Mode', mode), until]));
 });
 
-/** A version whose hold was never set is answered as one whose hold is off. */
 export const getObjectLegalHold = readLock('GetObjectLegalHold', ({ isHeld }) =>
-  ok(xmlAnswer('LegalHold', element('Status', isHeld ? 'ON' : 'OFF'))),
+  isHeld === null
+    ? err(s3Failure('NoSuchObjectLockConfiguration'))
+    : ok(xmlAnswer('LegalHold', element('Status', isHeld ? 'ON' : 'OFF'))),
 );
