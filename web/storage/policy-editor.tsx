@@ -68,7 +68,13 @@ export function PolicyEditor({ accessKey, bucket }: { accessKey: Key; bucket: st
       <div className="row wrap small">
         <span className="muted">{t.templates}</span>
         {TEMPLATES.map((name) => (
-          <button key={name} type="button" className="small" onClick={() => setText(templateOf(name, bucket))}>
+          <button
+            key={name}
+            type="button"
+            className="small"
+            disabled={value === null}
+            onClick={() => setText(templateOf(name, bucket))}
+          >
             {t[name]}
           </button>
         ))}
@@ -77,6 +83,8 @@ export function PolicyEditor({ accessKey, bucket }: { accessKey: Key; bucket: st
       <textarea
         className="mono policy-text"
         aria-label={t.policyText}
+        // What is typed before the stored policy is loaded would be lost.
+        disabled={value === null}
         spellCheck={false}
         rows={Math.min(24, Math.max(8, text.split('\n').length))}
         value={text}
