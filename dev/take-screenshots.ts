@@ -124,12 +124,14 @@ async function showStorage(): Promise<void> {
   await page.getByLabel('Name of the new bucket').fill('field-notes');
   await page.keyboard.press('Enter');
   await page.getByRole('link', { name: 'field-notes' }).click();
-  await page.getByRole('button', { name: 'Versions: not kept' }).click();
-  await page.getByRole('button', { name: 'Versions: kept' }).waitFor();
+  await page.getByRole('link', { name: 'Settings' }).click();
+  await page.getByLabel('Keep every version').check();
+  await page.getByText('On: overwritten').waitFor();
+  await page.getByRole('link', { name: 'Objects' }).click();
   const upload = async (files: [string, string][]) => {
     const list = files.map(([name, text]) => ({ name, mimeType: 'text/plain', buffer: Buffer.from(text) }));
     await page.getByLabel('Upload files').setInputFiles(list);
-    await page.getByRole('heading', { name: 'All stored' }).waitFor();
+    await page.getByRole('heading', { name: 'Uploads complete' }).waitFor();
     await page.getByRole('button', { name: 'Clear' }).click();
   };
   const notes = 'Day 1  Two herons, one boat.\nDay 2  Rain. Read by the stove.\n';

@@ -38,7 +38,7 @@ describe.skipIf(!hasChromium)('many objects in the storage page', () => {
     await page
       .getByLabel('Upload files')
       .setInputFiles(names.map((name) => ({ name, mimeType: 'text/plain', buffer: Buffer.from(name) })));
-    await page.getByRole('heading', { name: 'All stored' }).waitFor();
+    await page.getByRole('heading', { name: 'Uploads complete' }).waitFor();
   }
   const link = (page: Page, name: string) => page.getByRole('link', { name, exact: true });
   const box = (page: Page, name: string) => page.getByRole('checkbox', { name: `Select ${name}`, exact: true });
@@ -84,8 +84,10 @@ describe.skipIf(!hasChromium)('many objects in the storage page', () => {
   it('lists deleted objects in place and restores one, and empties a versioned bucket before it deletes it', async () => {
     const { page, troubles } = await signIn();
     await createBucket(page, 'kept-versions');
-    await page.getByRole('button', { name: 'Versions: not kept' }).click();
-    await page.getByRole('button', { name: 'Versions: kept' }).waitFor();
+    await page.getByRole('link', { name: 'Settings' }).click();
+    await page.getByLabel('Keep every version').check();
+    await page.getByText('On: overwritten').waitFor();
+    await page.getByRole('link', { name: 'Objects' }).click();
     await upload(page, ['first.txt', 'second.txt']);
     await eventually(() => names(page)).toEqual(['first.txt', 'second.txt']);
     await box(page, 'first.txt').click();

@@ -42,14 +42,16 @@ describe.skipIf(!hasChromium)('the storage page, with storage on its own host', 
     await page.getByLabel('Name of the new bucket').fill('far-away');
     await page.keyboard.press('Enter');
     await page.getByRole('link', { name: 'far-away' }).click();
-    await page.getByRole('button', { name: 'Versions: not kept' }).click();
-    await page.getByRole('button', { name: 'Versions: kept' }).waitFor();
+    await page.getByRole('link', { name: 'Settings' }).click();
+    await page.getByLabel('Keep every version').check();
+    await page.getByText('On: overwritten').waitFor();
+    await page.getByRole('link', { name: 'Objects' }).click();
     const files = [
       { name: 'small.txt', mimeType: 'text/plain', buffer: Buffer.from('over there') },
       { name: 'parts.bin', mimeType: 'application/octet-stream', buffer: Buffer.alloc(9 * 1024 * 1024, 7) },
     ];
     await page.getByLabel('Upload files').setInputFiles(files);
-    await page.getByRole('heading', { name: 'All stored' }).waitFor();
+    await page.getByRole('heading', { name: 'Uploads complete' }).waitFor();
     await page.getByRole('cell', { name: '9.4 MB' }).waitFor();
     await page.getByRole('link', { name: 'small.txt' }).click();
     await page.getByText('over there').waitFor();

@@ -46,6 +46,12 @@ describe.skipIf(!hasChromium)('the storage page', () => {
     await page.getByRole('link', { name, exact: true }).click();
     await page.getByRole('region', { name: `Bucket ${name}` }).waitFor();
   }
+  async function keepVersions(page: Page): Promise<void> {
+    await page.getByRole('link', { name: 'Settings' }).click();
+    await page.getByLabel('Keep every version').check();
+    await page.getByText('On: overwritten').waitFor();
+    await page.getByRole('link', { name: 'Objects' }).click();
+  }
   /** Uploads a file and waits until it is stored. */
   async function upload(page: Page, name: string, text: string, mimeType = 'text/plain'): Promise<void> {
     const stored = page.waitForResponse((response) => response.request().method() === 'PUT' && response.ok());
@@ -84,8 +90,7 @@ describe.skipIf(!hasChromium)('the storage page', () => {
   it('shows versions, explains a delete marker, undoes the deletion and restores an older version', async () => {
     const { page, troubles } = await signIn();
     await openBucket(page, 'album-of-versions');
-    await page.getByRole('button', { name: 'Versions: not kept' }).click();
-    await page.getByRole('button', { name: 'Versions: kept' }).waitFor();
+    await keepVersions(page);
     for (const text of ['the first text', 'the second text']) {
       await upload(page, 'notes ö.txt', text);
     }
@@ -173,7 +178,7 @@ describe.skipIf(!hasChromium)('the storage page', () => {
     const before = new Set(stored);
     stored = [];
     await page.getByLabel('Upload files').setInputFiles(path);
-    await page.getByRole('heading', { name: 'All stored' }).waitFor();
+    await page.getByRole('heading', { name: 'Uploads complete' }).waitFor();
     // Parts that had arrived are not sent again.
     expect([...before].sort()).toEqual([1, 2, 3, 4]);
     expect(stored.toSorted()).toEqual([5, 6, 7]);
@@ -195,7 +200,7 @@ describe.skipIf(!hasChromium)('the storage page', () => {
     await page.getByText('Paused', { exact: true }).waitFor();
     await page.unroute(/partNumber=/);
     await page.getByRole('button', { name: 'Resume' }).click();
-    await page.getByRole('heading', { name: 'All stored' }).waitFor();
+    await page.getByRole('heading', { name: 'Uploads complete' }).waitFor();
     await page.getByRole('cell', { name: '18 MB' }).waitFor();
     await page.context().close();
   });

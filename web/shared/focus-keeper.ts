@@ -42,6 +42,8 @@ function findPlace(): HTMLElement | null {
   if (!around || around.id === 'app') return main;
   const at = path[from - 1]?.at ?? 0;
   const siblings = [...around.children];
+  // A whole page took the place of another, such as after signing in: continue from its start.
+  if (around.id === 'main') return main;
   return firstIn(siblings[at]) ?? firstIn(siblings[at - 1]) ?? firstIn(around) ?? main;
 }
 

@@ -41,6 +41,9 @@ const formatWith = (format: Intl.DateTimeFormat) => (iso: string) => {
   const date = new Date(iso);
   return Number.isNaN(date.getTime()) ? '' : format.format(date);
 };
+/** With seconds, for moments that are close together. */
+export const formatExact = formatWith(new Intl.DateTimeFormat(LOCALE, { dateStyle: 'medium', timeStyle: 'medium' }));
+export const formatDay = formatWith(YEAR_DAY);
 export const formatFull = formatWith(FULL);
 export const formatDateTime = formatWith(SHORT);
 

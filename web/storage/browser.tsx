@@ -1,6 +1,8 @@
 /** Contents of one bucket: folders by prefix, objects, and upload by file chooser or drop. */
 import { type DragEvent, useEffect, useRef, useState } from 'react';
-import { go, toHash } from '../shared/hash-route.ts';
+import { formatCount } from '../shared/format.ts';
+import { fill } from '../shared/texts/index.ts';
+import { storageTexts } from '../shared/texts/storage.ts';
 import { showError, showToast } from '../shared/toasts.tsx';
 import { useLoaded } from '../shared/use-loaded.ts';
 import { DeleteDialog } from './delete-dialog.tsx';
@@ -9,45 +11,14 @@ import { startDeletion } from './jobs.ts';
 import { notifyChange } from './key.ts';
 import { useListing } from './listing.ts';
 import { ObjectTable } from './object-table.tsx';
-import { type Entry, getVersioning, type Key, putVersioning, s3, type Versioning } from './s3.ts';
+import { type Entry, getVersioning, type Key, s3 } from './s3.ts';
 import { describeSelection, useSelection } from './selection.ts';
+import { Snippet } from './snippet.tsx';
+import { uploadCommand } from './snippets.ts';
+import { BY_NAME, nextSorting, sortEntries, sortFolders } from './sorting.ts';
 import { addFiles, createFolder } from './uploads.ts';
 
-function Crumbs({ bucket, prefix }: { bucket: string; prefix: string }) {
-  const parts = prefix.split('/').filter(Boolean);
-  return (
-    <nav className="crumbs" aria-label="Place">
-      <a href={toHash([])}>Buckets</a>
-      <span aria-hidden="true">/</span>
-      <a href={toHash(['b', bucket])}>{bucket}</a>
-      {parts.map((part, index) => (
-        <span key={parts.slice(0, index + 1).join('/')}>
-          <span aria-hidden="true">/ </span>
-          <a href={toHash(['b', bucket], { prefix: `${parts.slice(0, index + 1).join('/')}/` })}>{part}</a>
-        </span>
-      ))}
-    </nav>
-  );
-}
-
-function VersioningButton({
-  value,
-  onChange,
-}: {
-  value: Versioning;
-  onChange: (next: 'Enabled' | 'Suspended') => void;
-}) {
-  return (
-    <button
-      type="button"
-      title={value === 'Enabled' ? 'Every version is kept. Click to keep no new ones.' : 'Click to keep every version.'}
-      aria-pressed={value === 'Enabled'}
-      onClick={() => onChange(value === 'Enabled' ? 'Suspended' : 'Enabled')}
-    >
-      Versions: {value === 'Enabled' ? 'kept' : value === 'Suspended' ? 'no new ones' : 'not kept'}
-    </button>
-  );
-}
+const t = storageTexts.objects;
 
 function Choose({
   label,
@@ -79,6 +50,36 @@ function Choose({
   );
 }
 
+/** A request per letter would be too many. */
+const PAUSE_MS = 250;
+
+/** What names in the place begin with. Another place begins without. */
+function useSearch(place: string): [string, (text: string) => void] {
+  const [search, setSearch] = useState({ place, text: '' });
+  return [search.place === place ? search.text : '', (text) => setSearch({ place, text })];
+}
+
+function SearchField({ place, onSearch }: { place: string; onSearch: (text: string) => void }) {
+  const timer = useRef(0);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  return (
+    <input
+      key={place}
+      type="search"
+      className="find"
+      aria-label={t.search}
+      placeholder={t.search}
+      autoComplete="off"
+      spellCheck={false}
+      onInput={(event) => {
+        const { value } = event.currentTarget;
+        clearTimeout(timer.current);
+        timer.current = window.setTimeout(() => onSearch(value), PAUSE_MS);
+      }}
+    />
+  );
+}
+
 export function Browser({
   accessKey,
   bucket,
@@ -91,15 +92,15 @@ export function Browser({
   open: string | null;
 }) {
   const [withDeleted, setWithDeleted] = useState(false);
-  const { folders, objects, next, loadMore, error, isLoading, value } = useListing(
-    accessKey,
-    bucket,
-    prefix,
-    withDeleted,
-  );
+  const [search, setSearch] = useSearch(`${bucket}/${prefix}`);
+  const [sorting, setSorting] = useState(BY_NAME);
+  const listing = useListing(accessKey, bucket, prefix + search, withDeleted);
+  const { next, loadMore, error, isLoading, value } = listing;
+  const folders = sortFolders(listing.folders, sorting);
+  const objects = sortEntries(listing.objects, sorting);
   const versioning = useLoaded(() => getVersioning(accessKey, bucket), [accessKey, bucket]);
   const hasVersions = Boolean(versioning.value);
-  const place = `${bucket}/${prefix}`;
+  const place = `${bucket}/${prefix}${search}`;
   const names = [...folders, ...objects.map((object) => object.key)];
   const { selected, isEverything, ...selection } = useSelection(names, `${place}/${withDeleted}`);
   const [isDeleting, setDeleting] = useState(false);
@@ -115,7 +116,7 @@ export function Browser({
     upload(await filesOfDrop(event.dataTransfer));
   };
   const makeFolder = async () => {
-    const name = prompt('Name of the new folder')
+    const name = prompt(t.folderName)
       ?.trim()
       .replaceAll(/^\/+|\/+$/g, '');
     if (name) await createFolder(accessKey, bucket, `${prefix}${name}/`).then(notifyChange, showError);
@@ -125,7 +126,7 @@ export function Browser({
     const isFolder = new Set(folders);
     const chosen = [...selected];
     const doom = isEverything
-      ? { keys: [], prefixes: [prefix] }
+      ? { keys: [], prefixes: [prefix + search] }
       : { keys: chosen.filter((name) => !isFolder.has(name)), prefixes: chosen.filter((name) => isFolder.has(name)) };
     selection.clear();
     void startDeletion(accessKey, bucket, `Delete ${count}`, { ...doom, isPermanent });
@@ -133,7 +134,7 @@ export function Browser({
   const restore = (object: Entry) =>
     s3(accessKey, { method: 'DELETE', bucket, key: object.key, query: { versionId: object.markerId ?? '' } }).then(
       () => {
-        showToast(`${object.key} restored.`);
+        showToast(fill(t.restored, { name: object.key }));
         notifyChange();
       },
       showError,
@@ -150,56 +151,52 @@ export function Browser({
       onDragLeave={() => setOver(false)}
       onDrop={onDrop}
     >
-      <header className="row wrap browser-head">
-        <Crumbs bucket={bucket} prefix={prefix} />
-        <span className="grow" />
+      <div className="row wrap browser-head">
+        <SearchField place={`${bucket}/${prefix}`} onSearch={setSearch} />
         {hasVersions && (
           <label className="check">
             <input type="checkbox" checked={withDeleted} onChange={(event) => setWithDeleted(event.target.checked)} />
-            Show deleted
+            {t.showDeleted}
           </label>
         )}
-        {versioning.value !== null && (
-          <VersioningButton
-            value={versioning.value}
-            onChange={(next) => putVersioning(accessKey, bucket, next).then(versioning.reload, showError)}
-          />
-        )}
+        <span className="grow" />
         <button type="button" onClick={() => void makeFolder()}>
-          New folder
+          {t.newFolder}
         </button>
-        <Choose label="Upload a folder" isFolder onFiles={upload} />
-        <Choose label="Upload files" onFiles={upload} />
-      </header>
+        <Choose label={t.uploadFolder} isFolder onFiles={upload} />
+        <Choose label={t.uploadFiles} onFiles={upload} />
+      </div>
       {selected.size > 0 && (
         <div className="row wrap selection">
-          <span role="status">{isEverything ? `Everything in ${place} is selected` : `${count} selected`}</span>
+          <span role="status">
+            {isEverything ? fill(t.selectedEverything, { place }) : fill(t.selected, { count })}
+          </span>
           <button type="button" className="danger" onClick={() => setDeleting(true)}>
-            Delete…
+            {t.delete}
           </button>
           {next && !isEverything && selected.size === names.length && (
             <button type="button" className="link" onClick={selection.selectEverything}>
-              Select everything in {place}, including what is not loaded
+              {fill(t.selectEverything, { place })}
             </button>
           )}
           <span className="grow" />
           <button type="button" className="quiet" onClick={selection.clear}>
-            Clear selection
+            {t.clear}
           </button>
         </div>
       )}
       {isDeleting && (
         <DeleteDialog
-          title={`Delete ${count}?`}
+          title={fill(t.deleteTitle, { count })}
           text={
             folders.some((folder) => selected.has(folder)) || isEverything
-              ? 'Folders are deleted with everything in them.'
+              ? t.deleteFolders
               : hasVersions
-                ? 'The objects get a delete marker. Their versions are kept.'
-                : 'This cannot be undone.'
+                ? t.deleteVersioned
+                : t.deletePlain
           }
           hasVersions={hasVersions}
-          action="Delete"
+          action={t.deleteAction}
           onConfirm={removeSelected}
           onClose={() => setDeleting(false)}
         />
@@ -209,40 +206,42 @@ export function Browser({
           {error}
         </p>
       )}
-      {isLoading && !value && <p className="muted">Loading…</p>}
+      {isLoading && !value && <p className="muted">{storageTexts.loading}</p>}
       {value && folders.length === 0 && objects.length === 0 && (
-        <p className="drop-hint muted">Nothing here. Drop files or folders to store them.</p>
+        <div className="drop-hint stack">
+          <p className="muted">{search ? fill(t.noMatch, { text: search }) : t.none}</p>
+          {!search && <Snippet accessKey={accessKey} text={uploadCommand(accessKey, bucket, prefix)} label="aws" />}
+        </div>
       )}
       {(folders.length > 0 || objects.length > 0) && (
         <ObjectTable
+          accessKey={accessKey}
           bucket={bucket}
           prefix={prefix}
           folders={folders}
           objects={objects}
           open={open}
           selected={selected}
+          sorting={sorting}
+          onSort={(by) => setSorting(nextSorting(sorting, by))}
           onSelect={selection.select}
           onSelectAll={selection.selectAll}
           onRestore={(object) => void restore(object)}
         />
       )}
-      <div className="row browser-foot">
-        {next && (
+      {next && (
+        <div className="row wrap browser-foot">
           <button type="button" onClick={() => void loadMore()}>
-            Show more
+            {t.more}
           </button>
-        )}
-        <form
-          className="row"
-          onSubmit={(event) => {
-            event.preventDefault();
-            const key = String(new FormData(event.currentTarget).get('key')).trim();
-            if (key) go(toHash(['b', bucket], { prefix, key }));
-          }}
-        >
-          <input name="key" aria-label="Open a name, deleted ones too" placeholder="Open a name, deleted ones too" />
-        </form>
-      </div>
+          {(sorting.by !== 'name' || sorting.isDescending) && (
+            <span className="muted small">{fill(t.sortedPart, { count: formatCount(names.length) })}</span>
+          )}
+          <button type="button" className="quiet" onClick={() => void listing.loadAll()}>
+            {t.loadAll}
+          </button>
+        </div>
+      )}
     </section>
   );
 }

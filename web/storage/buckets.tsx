@@ -1,13 +1,20 @@
 /** All buckets that the key can list, and a form to create one. */
 import { type FormEvent, useState } from 'react';
 import { describeError } from '../shared/api.ts';
-import { formatDateTime } from '../shared/format.ts';
-import { toHash } from '../shared/hash-route.ts';
+import { fill } from '../shared/texts/index.ts';
+import { storageTexts } from '../shared/texts/storage.ts';
 import { showError, showToast } from '../shared/toasts.tsx';
 import { useLoaded } from '../shared/use-loaded.ts';
+import { BucketCard } from './bucket-card.tsx';
 import { DeleteDialog } from './delete-dialog.tsx';
 import { startDeletion } from './jobs.ts';
 import { type Key, listBuckets, S3Error, s3 } from './s3.ts';
+import { Snippet } from './snippet.tsx';
+import { createBucketCommand } from './snippets.ts';
+
+const t = storageTexts.buckets;
+/** With fewer buckets, a search field is in the way. */
+const SEARCH_FROM = 7;
 
 interface Emptying {
   bucket: string;
@@ -19,6 +26,7 @@ export function Buckets({ accessKey }: { accessKey: Key }) {
   const { value, error, isLoading, reload } = useLoaded(() => listBuckets(accessKey), [accessKey]);
   const [emptying, setEmptying] = useState<Emptying | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
+  const [search, setSearch] = useState('');
   const create = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = event.currentTarget;
@@ -27,14 +35,14 @@ export function Buckets({ accessKey }: { accessKey: Key }) {
       await s3(accessKey, { method: 'PUT', bucket });
       form.reset();
       setProblem(null);
-      showToast(`Bucket ${bucket} made.`);
+      showToast(fill(t.created, { name: bucket }));
       reload();
     } catch (cause) {
       setProblem(describeError(cause));
     }
   };
   const remove = async (bucket: string) => {
-    if (!confirm(`Delete the bucket ${bucket}?`)) return;
+    if (!confirm(fill(t.confirmDelete, { name: bucket }))) return;
     try {
       await s3(accessKey, { method: 'DELETE', bucket });
       reload();
@@ -49,30 +57,45 @@ export function Buckets({ accessKey }: { accessKey: Key }) {
       prefixes: [''],
       isPermanent: true,
     });
+    reload();
     if (job?.state !== 'done' || !isDeletedAfter) return;
     s3(accessKey, { method: 'DELETE', bucket }).then(() => {
-      showToast(`Bucket ${bucket} deleted.`);
+      showToast(fill(t.deleted, { name: bucket }));
       reload();
     }, showError);
   };
+  const shown = (value ?? []).filter(({ name }) => name.includes(search.trim().toLowerCase()));
   return (
     <div className="page stack-large">
-      <h1>Buckets</h1>
-      <form className="row new-bucket" onSubmit={create}>
-        <input
-          name="name"
-          required
-          minLength={3}
-          maxLength={63}
-          pattern="[a-z0-9][a-z0-9.\-]+[a-z0-9]"
-          title="3 to 63 characters of a-z, 0-9, dot and hyphen"
-          aria-label="Name of the new bucket"
-          placeholder="name-of-a-new-bucket"
-        />
-        <button type="submit" className="primary">
-          Make bucket
-        </button>
-      </form>
+      <h1>{t.title}</h1>
+      <div className="row wrap">
+        <form className="row new-bucket" onSubmit={create}>
+          <input
+            name="name"
+            required
+            minLength={3}
+            maxLength={63}
+            pattern="[a-z0-9][a-z0-9.\-]+[a-z0-9]"
+            title={t.nameRule}
+            aria-label={t.nameLabel}
+            placeholder={t.namePlaceholder}
+          />
+          <button type="submit" className="primary">
+            {t.create}
+          </button>
+        </form>
+        <span className="grow" />
+        {value && value.length >= SEARCH_FROM && (
+          <input
+            type="search"
+            className="find"
+            aria-label={t.find}
+            placeholder={t.find}
+            value={search}
+            onChange={(event) => setSearch(event.target.value)}
+          />
+        )}
+      </div>
       {(problem ?? error) && (
         <p className="error-box" role="alert">
           {problem ?? error}
@@ -80,58 +103,38 @@ export function Buckets({ accessKey }: { accessKey: Key }) {
       )}
       {emptying && (
         <DeleteDialog
-          title={emptying.isDeletedAfter ? `${emptying.bucket} is not empty` : `Empty ${emptying.bucket}?`}
-          text={`All objects in ${emptying.bucket} and all their versions are deleted permanently${
-            emptying.isDeletedAfter ? ', then the bucket itself' : ''
-          }. This cannot be undone.`}
+          title={fill(emptying.isDeletedAfter ? t.isNotEmpty : t.emptyTitle, { name: emptying.bucket })}
+          text={fill(emptying.isDeletedAfter ? t.emptyAndDeleteText : t.emptyText, { name: emptying.bucket })}
           hasVersions
           isAlwaysPermanent
           nameToType={emptying.bucket}
-          action={emptying.isDeletedAfter ? 'Empty and delete' : 'Empty bucket'}
+          action={emptying.isDeletedAfter ? t.emptyAndDelete : t.emptyAction}
           onConfirm={() => void empty(emptying)}
           onClose={() => setEmptying(null)}
         />
       )}
-      {isLoading && !value && <p className="muted">Loading…</p>}
+      {isLoading && !value && <p className="muted">{storageTexts.loading}</p>}
       {value?.length === 0 && (
-        <p className="muted">No bucket yet. A bucket holds your objects; the first one is made above.</p>
-      )}
-      {value && value.length > 0 && (
-        <div className="card table-scroll">
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">Name</th>
-                <th scope="col">Made</th>
-                <th scope="col">
-                  <span className="visually-hidden">Actions</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {value.map((bucket) => (
-                <tr key={bucket.name}>
-                  <th scope="row" className="name-cell">
-                    <a href={toHash(['b', bucket.name])}>{bucket.name}</a>
-                  </th>
-                  <td className="muted">{formatDateTime(bucket.createdAt)}</td>
-                  <td className="numeric">
-                    <button
-                      type="button"
-                      className="quiet small"
-                      onClick={() => setEmptying({ bucket: bucket.name, isDeletedAfter: false })}
-                    >
-                      Empty…<span className="visually-hidden"> {bucket.name}</span>
-                    </button>
-                    <button type="button" className="quiet small" onClick={() => void remove(bucket.name)}>
-                      Delete<span className="visually-hidden"> {bucket.name}</span>
-                    </button>
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+        <div className="stack">
+          <p className="muted">{t.none}</p>
+          <Snippet accessKey={accessKey} text={createBucketCommand(accessKey)} label="aws" />
         </div>
+      )}
+      {value && value.length > 0 && shown.length === 0 && (
+        <p className="muted">{fill(t.noMatch, { text: search.trim() })}</p>
+      )}
+      {shown.length > 0 && (
+        <ul className="bucket-cards">
+          {shown.map((bucket) => (
+            <BucketCard
+              key={`${bucket.name} ${bucket.createdAt}`}
+              accessKey={accessKey}
+              bucket={bucket}
+              onEmpty={() => setEmptying({ bucket: bucket.name, isDeletedAfter: false })}
+              onDelete={() => void remove(bucket.name)}
+            />
+          ))}
+        </ul>
       )}
     </div>
   );

@@ -69,18 +69,22 @@ export async function listKeys(
   };
 }
 
-const isVersion = (element: Element): boolean => element.name === 'Version' || element.name === 'DeleteMarker';
+export const isVersion = (element: Element): boolean => element.name === 'Version' || element.name === 'DeleteMarker';
 
 /** The position after a page of versions, as one string. */
-function toNext(answer: Element): string | null {
+export function toNext(answer: Element): string | null {
   if (textOf(answer, 'IsTruncated') !== 'true') return null;
   return JSON.stringify([textOf(answer, 'NextKeyMarker'), textOf(answer, 'NextVersionIdMarker')]);
 }
-function addMarkers(query: Record<string, string>, token: string | null): void {
-  if (token === null) return;
+/** The query with the position of {@link toNext}. */
+export function withMarkers(query: Record<string, string>, token: string | null): Record<string, string> {
+  if (token === null) return query;
   const [keyMarker = '', versionIdMarker = ''] = JSON.parse(token) as string[];
-  query['key-marker'] = keyMarker;
-  if (versionIdMarker) query['version-id-marker'] = versionIdMarker;
+  return {
+    ...query,
+    'key-marker': keyMarker,
+    ...(versionIdMarker ? { 'version-id-marker': versionIdMarker } : {}),
+  };
 }
 
 /** Reads a page of all versions and delete markers under a prefix. */
@@ -91,8 +95,7 @@ export async function listAllVersions(
   token: string | null,
   signal: AbortSignal,
 ): Promise<DoomedPage> {
-  const query: Record<string, string> = { versions: '', prefix, 'max-keys': String(KEYS_PER_REQUEST) };
-  addMarkers(query, token);
+  const query = withMarkers({ versions: '', prefix, 'max-keys': String(KEYS_PER_REQUEST) }, token);
   const answer = parseXml(await (await s3(key, { bucket, query, signal })).text());
   return {
     doomed: answer.children
@@ -109,8 +112,7 @@ export async function listWithDeleted(
   prefix: string,
   token: string | null,
 ): Promise<Listing> {
-  const query: Record<string, string> = { versions: '', delimiter: '/', prefix, 'max-keys': '1000' };
-  addMarkers(query, token);
+  const query = withMarkers({ versions: '', delimiter: '/', prefix, 'max-keys': '1000' }, token);
   const answer = parseXml(await (await s3(key, { bucket, query })).text());
   const newest = answer.children.filter((one) => isVersion(one) && textOf(one, 'IsLatest') === 'true');
   return {

@@ -1,13 +1,25 @@
-/** Running and ended deletions. */
+/** Running and ended jobs. */
 import { formatCount, formatNumber } from '../shared/format.ts';
+import { fill } from '../shared/texts/index.ts';
+import { storageTexts } from '../shared/texts/storage.ts';
 import { dismissJob, FAILURES_LISTED_MAX, type Job, stopJob } from './jobs.ts';
 
-function describe({ state, deleted, total, failures, error }: Job): string {
-  const count = total === null ? formatCount(deleted) : `${formatCount(deleted)} of ${formatCount(total)}`;
-  if (state === 'running') return `${count} deleted`;
-  const failed = failures.length > 0 ? `, ${formatNumber(failures.length, 'object')} not deleted` : '';
-  const text = `${formatCount(deleted)} deleted${failed}`;
-  if (state === 'stopped') return `Stopped: ${text}`;
+const t = storageTexts.jobs;
+const WORDS = {
+  delete: { done: t.deleted, failed: t.notDeleted, what: t.whatDeleted },
+  restore: { done: t.restored, failed: t.notRestored, what: t.whatRestored },
+};
+
+function describe({ kind, state, done, total, failures, error }: Job): string {
+  const words = WORDS[kind];
+  if (state === 'running') {
+    const progress = { count: formatCount(done), total: formatCount(total ?? 0) };
+    return fill(words.done, { count: total === null ? progress.count : fill(t.ofTotal, progress) });
+  }
+  const failed =
+    failures.length > 0 ? `, ${fill(words.failed, { count: formatNumber(failures.length, 'object') })}` : '';
+  const text = fill(words.done, { count: formatCount(done) }) + failed;
+  if (state === 'stopped') return fill(t.stopped, { text });
   return error ? `${text}. ${error}` : text;
 }
 
@@ -20,16 +32,16 @@ export function JobRow({ job }: { job: Job }) {
           {job.title}
         </span>
         <button type="button" className="quiet small" onClick={() => (isRunning ? stopJob : dismissJob)(job.id)}>
-          {isRunning ? 'Stop' : 'Dismiss'}
+          {isRunning ? t.stop : t.dismiss}
         </button>
       </div>
       {isRunning && (
-        <progress aria-label={job.title} {...(job.total === null ? {} : { max: job.total, value: job.deleted })} />
+        <progress aria-label={job.title} {...(job.total === null ? {} : { max: job.total, value: job.done })} />
       )}
       <p className={job.state === 'failed' ? 'danger-text small' : 'muted small'}>{describe(job)}</p>
       {job.failures.length > 0 && (
         <details className="small">
-          <summary>What was not deleted</summary>
+          <summary>{WORDS[job.kind].what}</summary>
           <ul className="failures">
             {job.failures.slice(0, FAILURES_LISTED_MAX).map((failure) => (
               <li key={`${failure.key} ${failure.versionId}`}>

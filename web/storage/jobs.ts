@@ -1,4 +1,4 @@
-/** Deletions of many objects, with progress, a way to stop, and a list of what was not deleted. */
+/** Work on many objects, with progress, a way to stop, and a list of what failed. */
 import { describeError } from '../shared/api.ts';
 import { createStore } from '../shared/store.ts';
 import {
@@ -11,13 +11,14 @@ import {
   listKeys,
 } from './bulk.ts';
 import { notifyChange } from './key.ts';
-import type { Key } from './s3.ts';
+import { type Key, restoreVersion } from './s3.ts';
 
 export interface Job {
   id: string;
   title: string;
+  kind: 'delete' | 'restore';
   state: 'running' | 'done' | 'stopped' | 'failed';
-  deleted: number;
+  done: number;
   /** Null while the number is unknown. */
   total: number | null;
   failures: DeleteFailure[];
@@ -70,24 +71,19 @@ async function* pagesOf(
   for (const prefix of prefixes) yield* readAll(prefix, () => true);
 }
 
-/** Starts a deletion. Resolves when it ends, with the job. */
-export async function startDeletion(key: Key, bucket: string, title: string, doom: Doom): Promise<Job | null> {
+/** Adds a job and runs it. Resolves when it ends, with the job, or with null if the user has dismissed it. */
+async function run(
+  start: Pick<Job, 'title' | 'kind' | 'total'>,
+  work: (signal: AbortSignal, report: (done: number, failures: readonly DeleteFailure[]) => void) => Promise<void>,
+): Promise<Job | null> {
   const id = crypto.randomUUID();
   const stop = new AbortController();
   stops.set(id, stop);
-  const total = doom.prefixes.length === 0 && !doom.isPermanent ? doom.keys.length : null;
-  jobs.set(({ list }) => ({
-    list: [...list, { id, title, state: 'running', deleted: 0, total, failures: [], error: null }],
-  }));
+  jobs.set(({ list }) => ({ list: [...list, { ...start, id, state: 'running', done: 0, failures: [], error: null }] }));
   try {
-    for await (const page of pagesOf(key, bucket, doom, stop.signal)) {
-      if (page.length === 0) continue;
-      const failures = await deleteObjects(key, bucket, page, stop.signal);
-      update(id, (job) => ({
-        deleted: job.deleted + page.length - failures.length,
-        failures: [...job.failures, ...failures],
-      }));
-    }
+    await work(stop.signal, (done, failures) =>
+      update(id, (job) => ({ done: job.done + done, failures: [...job.failures, ...failures] })),
+    );
     update(id, ({ failures }) => ({ state: failures.length > 0 ? 'failed' : 'done' }));
   } catch (error) {
     const isStopped = stop.signal.aborted;
@@ -96,4 +92,47 @@ export async function startDeletion(key: Key, bucket: string, title: string, doo
   stops.delete(id);
   notifyChange();
   return jobs.get().list.find((job) => job.id === id) ?? null;
+}
+
+export function startDeletion(key: Key, bucket: string, title: string, doom: Doom): Promise<Job | null> {
+  const total = doom.prefixes.length === 0 && !doom.isPermanent ? doom.keys.length : null;
+  return run({ title, kind: 'delete', total }, async (signal, report) => {
+    for await (const page of pagesOf(key, bucket, doom, signal)) {
+      if (page.length === 0) continue;
+      const failures = await deleteObjects(key, bucket, page, signal);
+      report(page.length - failures.length, failures);
+    }
+  });
+}
+
+/** What makes objects as they were: copies of old versions, delete markers to remove, and objects to delete. */
+export interface Restoration {
+  copies: readonly { key: string; versionId: string }[];
+  /** Delete markers, and objects that did not exist. Without a version id, the object gets a delete marker. */
+  deletions: readonly Doomed[];
+}
+
+const PARALLEL_COPIES = 4;
+
+export function startRestoration(key: Key, bucket: string, title: string, plan: Restoration): Promise<Job | null> {
+  const total = plan.copies.length + plan.deletions.length;
+  return run({ title, kind: 'restore', total }, async (signal, report) => {
+    const copies = [...plan.copies];
+    const work = async () => {
+      for (let copy = copies.shift(); copy !== undefined; copy = copies.shift()) {
+        signal.throwIfAborted();
+        const { key: name, versionId } = copy;
+        await restoreVersion(key, bucket, name, versionId).then(
+          () => report(1, []),
+          (error: unknown) => report(0, [{ key: name, versionId, message: describeError(error) }]),
+        );
+      }
+    };
+    await Promise.all(Array.from({ length: PARALLEL_COPIES }, work));
+    for (let start = 0; start < plan.deletions.length; start += KEYS_PER_REQUEST) {
+      const page = plan.deletions.slice(start, start + KEYS_PER_REQUEST);
+      const failures = await deleteObjects(key, bucket, page, signal);
+      report(page.length - failures.length, failures);
+    }
+  });
 }

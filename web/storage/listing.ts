@@ -7,7 +7,14 @@ import { listWithDeleted } from './bulk.ts';
 import { signedIn } from './key.ts';
 import { type Key, type Listing, listObjects } from './s3.ts';
 
-/** Reads the first page when the bucket, the prefix or the contents change, and further pages on request. */
+/** Entries that {@link useListing} loads at most when all are wanted. */
+const ENTRIES_MAX = 20_000;
+
+/**
+ * @param prefix what the names begin with: the folder, and what the user searches for in it.
+ *
+ * Reads the first page when the bucket, the prefix or the contents change, and further pages on request.
+ */
 export function useListing(key: Key, bucket: string, prefix: string, withDeleted: boolean) {
   const list = withDeleted ? listWithDeleted : listObjects;
   const change = useStore(signedIn, (state) => state.change);
@@ -21,21 +28,35 @@ export function useListing(key: Key, bucket: string, prefix: string, withDeleted
   const [more, setMore] = useState<Listing | null>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new first page makes further pages outdated
   useEffect(() => setMore(null), [first.value]);
-  const loadMore = async () => {
-    const token = (more ?? first.value)?.next;
-    if (!token) return;
+  const loadMore = async (countMax = 1) => {
+    let token = (more ?? first.value)?.next ?? null;
+    let count = 0;
     try {
-      const page = await list(key, bucket, prefix, token);
-      setMore((before) => ({
-        folders: [...(before?.folders ?? []), ...page.folders],
-        objects: [...(before?.objects ?? []), ...page.objects],
-        next: page.next,
-      }));
+      do {
+        if (!token) return;
+        const page: Listing = await list(key, bucket, prefix, token);
+        setMore((before) => ({
+          folders: [...(before?.folders ?? []), ...page.folders],
+          objects: [...(before?.objects ?? []), ...page.objects],
+          next: page.next,
+        }));
+        token = page.next;
+        count += page.folders.length + page.objects.length;
+      } while (count < countMax);
     } catch (error) {
       showError(error);
     }
   };
   const folders = [...new Set([...(first.value?.folders ?? []), ...(more?.folders ?? [])])];
-  const objects = [...(first.value?.objects ?? []), ...(more?.objects ?? [])].filter((one) => one.key !== prefix);
-  return { ...first, folders, objects, next: (more ?? first.value)?.next ?? null, loadMore };
+  const objects = [...(first.value?.objects ?? []), ...(more?.objects ?? [])].filter(
+    (one) => one.key !== prefix || !prefix.endsWith('/'),
+  );
+  return {
+    ...first,
+    folders,
+    objects,
+    next: (more ?? first.value)?.next ?? null,
+    loadMore,
+    loadAll: () => loadMore(ENTRIES_MAX),
+  };
 }

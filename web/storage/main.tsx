@@ -1,23 +1,76 @@
 /** `/_/storage`: buckets and objects, with an access key. */
-import { useRoute } from '../shared/hash-route.ts';
+import { lazy, Suspense } from 'react';
+import { ConfirmationDialog } from '../shared/confirmation.tsx';
+import { toHash, useRoute } from '../shared/hash-route.ts';
 import { mount, Rail } from '../shared/page.tsx';
 import { useStore } from '../shared/store.ts';
 import { texts } from '../shared/texts/index.ts';
+import { storageTexts } from '../shared/texts/storage.ts';
 import { Browser } from './browser.tsx';
+import { BucketHead, TABS } from './bucket-head.tsx';
 import { Buckets } from './buckets.tsx';
+import { Connect } from './connect.tsx';
+import { History } from './history.tsx';
 import { setKey, signedIn } from './key.ts';
 import { ObjectPanel } from './object-panel.tsx';
+import { OwnKeys } from './own-keys.tsx';
+import type { Key } from './s3.ts';
 import { SignIn } from './sign-in.tsx';
 import './storage.css';
 import { UploadList } from './upload-list.tsx';
+
+/** With the rules of policies, so it loads when it is opened. */
+const Settings = lazy(() => import('./settings.tsx').then((module) => ({ default: module.Settings })));
+
+interface Place {
+  accessKey: Key;
+  bucket: string;
+  prefix: string;
+}
+
+function BucketPage({ place, tab: named, open }: { place: Place; tab: string | undefined; open: string | null }) {
+  const { bucket, prefix } = place;
+  const tab = TABS.find((one) => one === named) ?? 'objects';
+  return (
+    <div className={open ? 'places with-object' : 'places'}>
+      {/* On a phone the object covers the browser, so the heading is outside. */}
+      <h1 className="visually-hidden">{`${bucket}/${prefix}`}</h1>
+      <div className="bucket">
+        <BucketHead bucket={bucket} prefix={prefix} tab={tab} />
+        {tab === 'objects' && <Browser {...place} open={open} />}
+        {tab === 'versions' && <History key={`${bucket}/${prefix}`} {...place} />}
+        {tab === 'settings' && (
+          <Suspense fallback={<p className="bucket-page muted">{storageTexts.loading}</p>}>
+            <Settings key={bucket} accessKey={place.accessKey} bucket={bucket} />
+          </Suspense>
+        )}
+        {tab === 'connect' && <Connect accessKey={place.accessKey} bucket={bucket} />}
+      </div>
+      {open && <ObjectPanel key={`${bucket}/${open}`} {...place} name={open} />}
+    </div>
+  );
+}
+
+function TopTabs({ isKeys }: { isKeys: boolean }) {
+  const { places } = storageTexts;
+  return (
+    <nav className="tabs top-tabs" aria-label={places.title}>
+      <a href={toHash([])} aria-current={isKeys ? undefined : 'page'}>
+        {places.buckets}
+      </a>
+      <a href={toHash(['keys'])} aria-current={isKeys ? 'page' : undefined}>
+        {places.keys}
+      </a>
+    </nav>
+  );
+}
 
 function Storage() {
   const key = useStore(signedIn, (state) => state.key);
   const isAsking = useStore(signedIn, (state) => state.isAsking);
   const { parts, query } = useRoute();
   const bucket = parts[0] === 'b' ? (parts[1] ?? null) : null;
-  const prefix = query.get('prefix') ?? '';
-  const open = query.get('key');
+  const isKeys = parts[0] === 'keys';
   return (
     <div className="storage">
       <Rail
@@ -26,19 +79,18 @@ function Storage() {
       />
       <main id="main">
         {!key && !isAsking && <SignIn />}
-        {key && bucket === null && <Buckets accessKey={key} />}
+        {key && bucket === null && <TopTabs isKeys={isKeys} />}
+        {key && bucket === null && (isKeys ? <OwnKeys accessKey={key} /> : <Buckets accessKey={key} />)}
         {key && bucket !== null && (
-          <div className={open ? 'places with-object' : 'places'}>
-            {/* On a phone the object covers the browser, so the heading is outside. */}
-            <h1 className="visually-hidden">{`${bucket}/${prefix}`}</h1>
-            <Browser accessKey={key} bucket={bucket} prefix={prefix} open={open} />
-            {open && (
-              <ObjectPanel key={`${bucket}/${open}`} accessKey={key} bucket={bucket} prefix={prefix} name={open} />
-            )}
-          </div>
+          <BucketPage
+            place={{ accessKey: key, bucket, prefix: query.get('prefix') ?? '' }}
+            tab={parts[2]}
+            open={query.get('key')}
+          />
         )}
         {key && <UploadList />}
       </main>
+      <ConfirmationDialog />
     </div>
   );
 }

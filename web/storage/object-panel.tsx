@@ -1,7 +1,7 @@
 /** One object: details, preview, links, metadata, tags and versions. */
 import { type FormEvent, useEffect, useState } from 'react';
 import { formatBytes, formatDateTime } from '../shared/format.ts';
-import { go, toHash } from '../shared/hash-route.ts';
+import { go, readRoute, toHash } from '../shared/hash-route.ts';
 import { useStore } from '../shared/store.ts';
 import { showError, showToast } from '../shared/toasts.tsx';
 import { useLoaded } from '../shared/use-loaded.ts';
@@ -129,7 +129,7 @@ export function ObjectPanel({
     [accessKey, bucket, name, versionId, change],
   );
   const versions = useLoaded(() => listVersions(accessKey, bucket, name), [accessKey, bucket, name, change]);
-  const close = () => go(toHash(['b', bucket], { prefix }));
+  const close = () => go(toHash(readRoute().parts, { prefix }));
   const remove = () => {
     const isKept = (versions.value ?? []).some((version) => version.versionId !== 'null');
     if (!confirm(isKept ? `Delete ${name}? Its versions are kept.` : `Delete ${name} for good?`)) return;

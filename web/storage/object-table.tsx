@@ -3,7 +3,13 @@ import type { MouseEvent } from 'react';
 import { formatBytes, formatDateTime } from '../shared/format.ts';
 import { toHash } from '../shared/hash-route.ts';
 import { Icon } from '../shared/icons.tsx';
-import type { Entry } from './s3.ts';
+import { fill } from '../shared/texts/index.ts';
+import { storageTexts } from '../shared/texts/storage.ts';
+import type { Entry, Key } from './s3.ts';
+import type { SortBy, Sorting } from './sorting.ts';
+import { Thumbnail } from './thumbnail.tsx';
+
+const t = storageTexts.objects;
 
 interface SelectBoxProps {
   name: string;
@@ -17,7 +23,7 @@ function SelectBox({ name, isSelected, onSelect }: SelectBoxProps) {
     <td className="check-cell">
       <input
         type="checkbox"
-        aria-label={`Select ${name}`}
+        aria-label={fill(t.select, { name })}
         checked={isSelected}
         onChange={() => undefined}
         onClick={(event: MouseEvent) => onSelect(name, event.shiftKey)}
@@ -26,7 +32,30 @@ function SelectBox({ name, isSelected, onSelect }: SelectBoxProps) {
   );
 }
 
+interface HeadingProps {
+  by: SortBy;
+  label: string;
+  className?: string;
+  sorting: Sorting;
+  onSort: (by: SortBy) => void;
+}
+
+/** A column's name. A click orders by it. */
+function Heading({ by, label, className, sorting, onSort }: HeadingProps) {
+  const isSorted = sorting.by === by;
+  const order = sorting.isDescending ? 'descending' : 'ascending';
+  return (
+    <th scope="col" className={className} aria-sort={isSorted ? order : undefined}>
+      <button type="button" className="quiet sort" onClick={() => onSort(by)}>
+        {label}
+        {isSorted && <Icon name={sorting.isDescending ? 'down' : 'up'} size={14} />}
+      </button>
+    </th>
+  );
+}
+
 interface Props {
+  accessKey: Key;
   bucket: string;
   prefix: string;
   folders: readonly string[];
@@ -35,22 +64,25 @@ interface Props {
   open: string | null;
   /** Prefixes of folders and keys of objects. */
   selected: ReadonlySet<string>;
+  sorting: Sorting;
+  onSort: (by: SortBy) => void;
   onSelect: (name: string, isRange: boolean) => void;
   onSelectAll: () => void;
   onRestore: (object: Entry) => void;
 }
 
-export function ObjectTable({ bucket, prefix, folders, objects, open, selected, ...on }: Props) {
+export function ObjectTable({ accessKey, bucket, prefix, folders, objects, open, selected, sorting, ...on }: Props) {
   const count = folders.length + objects.length;
+  const order = { sorting, onSort: on.onSort };
   return (
     <table className="objects">
-      <caption className="visually-hidden">Folders and objects</caption>
+      <caption className="visually-hidden">{t.caption}</caption>
       <thead>
         <tr>
           <th scope="col" className="check-cell">
             <input
               type="checkbox"
-              aria-label="Select all that are loaded"
+              aria-label={t.selectAll}
               checked={selected.size > 0 && selected.size === count}
               ref={(element) => {
                 if (element) element.indeterminate = selected.size > 0 && selected.size < count;
@@ -58,13 +90,9 @@ export function ObjectTable({ bucket, prefix, folders, objects, open, selected, 
               onChange={on.onSelectAll}
             />
           </th>
-          <th scope="col">Name</th>
-          <th scope="col" className="numeric">
-            Size
-          </th>
-          <th scope="col" className="when-cell">
-            Changed
-          </th>
+          <Heading by="name" label={t.name} {...order} />
+          <Heading by="size" label={t.size} className="numeric" {...order} />
+          <Heading by="modified" label={t.modified} className="when-cell" {...order} />
         </tr>
       </thead>
       <tbody>
@@ -89,16 +117,18 @@ export function ObjectTable({ bucket, prefix, folders, objects, open, selected, 
             <SelectBox name={object.key} isSelected={selected.has(object.key)} onSelect={on.onSelect} />
             <th scope="row" className="name-cell">
               <a href={toHash(['b', bucket], { prefix, key: object.key })}>
-                <Icon name="file" /> <bdi className="name-text">{object.key.slice(prefix.length)}</bdi>
+                <Thumbnail accessKey={accessKey} bucket={bucket} object={object} />{' '}
+                <bdi className="name-text">{object.key.slice(prefix.length)}</bdi>
               </a>{' '}
-              {object.markerId !== undefined && <span className="badge bad">deleted</span>}
+              {object.markerId !== undefined && <span className="badge bad">{t.deleted}</span>}
             </th>
             <td className="numeric">
               {object.markerId === undefined ? (
                 formatBytes(object.size)
               ) : (
                 <button type="button" className="small row-action" onClick={() => on.onRestore(object)}>
-                  Restore<span className="visually-hidden"> {object.key}</span>
+                  {t.restore}
+                  <span className="visually-hidden"> {object.key}</span>
                 </button>
               )}
             </td>

@@ -1,26 +1,37 @@
-/** Sign-in with an access key. The key is tested before it is stored. */
+/** Sign-in with an access key, or with the session of a mailbox. The key is tested before it is stored. */
 import { type FormEvent, useState } from 'react';
-import { describeError } from '../shared/api.ts';
-import { loadConfig } from '../shared/config.ts';
+import { callJson, describeError } from '../shared/api.ts';
+import { isServed, loadConfig } from '../shared/config.ts';
+import { fill } from '../shared/texts/index.ts';
+import { storageTexts } from '../shared/texts/storage.ts';
+import { useLoaded } from '../shared/use-loaded.ts';
 import { setKey } from './key.ts';
+import { createOwnKey } from './own-key-api.ts';
 import { listBuckets } from './s3.ts';
+
+const t = storageTexts.signIn;
+const OWN_KEY_AGE_MS = 12 * 3_600_000;
+
+/** Address of the mailbox that this browser is signed in to, or null. */
+async function readMailbox(): Promise<string | null> {
+  if (!isServed(await loadConfig(), 'mail')) return null;
+  return callJson<{ email: string }>('/v1/me').then(
+    ({ email }) => email,
+    () => null,
+  );
+}
 
 export function SignIn() {
   const [error, setError] = useState<string | null>(null);
   const [isBusy, setBusy] = useState(false);
-  const submit = async (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    const form = new FormData(event.currentTarget);
+  const mailbox = useLoaded(readMailbox, []).value;
+  const signIn = async (read: () => Promise<{ accessKeyId: string; secretAccessKey: string }>) => {
     setBusy(true);
     setError(null);
     try {
-      if (!globalThis.crypto?.subtle) throw new Error('Browsers sign requests on https and localhost only.');
+      if (!globalThis.crypto?.subtle) throw new Error(t.needsHttps);
       const config = await loadConfig();
-      const key = {
-        accessKeyId: String(form.get('access_key_id')).trim(),
-        secretAccessKey: String(form.get('secret_access_key')).trim(),
-        endpoint: config.storage_endpoint ?? location.origin,
-      };
+      const key = { ...(await read()), endpoint: config.storage_endpoint ?? location.origin };
       await listBuckets(key);
       setKey(key);
     } catch (cause) {
@@ -29,27 +40,47 @@ export function SignIn() {
       setBusy(false);
     }
   };
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    void signIn(async () => ({
+      accessKeyId: String(form.get('access_key_id')).trim(),
+      secretAccessKey: String(form.get('secret_access_key')).trim(),
+    }));
+  };
+  const signInWithMailbox = () =>
+    signIn(async () => {
+      const made = await createOwnKey({ expires_at: new Date(Date.now() + OWN_KEY_AGE_MS).toISOString() });
+      return { accessKeyId: made.access_key_id, secretAccessKey: made.secret_access_key };
+    });
   return (
     <form className="card sign-in stack" onSubmit={submit}>
-      <h1>Sign in to storage</h1>
-      <p className="muted small">
-        Your secret stays in this browser. It is gone when you close the last tab of this page.
-      </p>
+      <h1>{t.title}</h1>
+      {mailbox && (
+        <>
+          <button type="button" disabled={isBusy} onClick={() => void signInWithMailbox()}>
+            <span className="ellipsis">{fill(t.withMailbox, { email: mailbox })}</span>
+          </button>
+          <p className="muted small">{t.withMailboxHint}</p>
+          <p className="or muted small">{t.or}</p>
+        </>
+      )}
       <label className="field">
-        <span>Access key</span>
+        <span>{t.accessKey}</span>
         <input name="access_key_id" required autoComplete="username" spellCheck={false} />
       </label>
       <label className="field">
-        <span>Secret access key</span>
+        <span>{t.secret}</span>
         <input name="secret_access_key" type="password" required autoComplete="off" />
       </label>
+      <p className="muted small">{t.about}</p>
       {error && (
         <p className="error-box" role="alert">
           {error}
         </p>
       )}
       <button type="submit" className="primary" disabled={isBusy}>
-        Sign in
+        {t.submit}
       </button>
     </form>
   );

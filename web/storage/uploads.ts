@@ -86,23 +86,22 @@ function change(id: string, part: Partial<Upload>): void {
 
 const find = (id: string): Upload | undefined => uploads.get().list.find((upload) => upload.id === id);
 
+const isSameFile = (upload: Upload, bucket: string, name: string, file: File): boolean =>
+  upload.bucket === bucket &&
+  upload.name === name &&
+  upload.size === file.size &&
+  upload.modified === file.lastModified;
+
 export function addFiles(bucket: string, added: readonly { name: string; file: File }[]): void {
+  const unfinished = uploads.get().list.filter(({ state }) => state === 'file-needed');
+  const found: Upload[] = [];
   for (const { name, file } of added) {
-    const known = uploads
-      .get()
-      .list.find(
-        (one) =>
-          one.state === 'file-needed' &&
-          one.bucket === bucket &&
-          one.name === name &&
-          one.size === file.size &&
-          one.modified === file.lastModified,
-      );
+    const known = unfinished.find((one) => isSameFile(one, bucket, name, file));
     const id = known?.id ?? crypto.randomUUID();
     files.set(id, file);
     if (known) change(id, { state: 'waiting', error: null });
     else {
-      const upload: Upload = {
+      found.push({
         id,
         bucket,
         name,
@@ -113,10 +112,10 @@ export function addFiles(bucket: string, added: readonly { name: string; file: F
         uploadId: null,
         partSize: Math.max(PART_BYTES_MIN, Math.ceil(file.size / PARTS_MAX)),
         error: null,
-      };
-      uploads.set(({ list }) => ({ list: [...list, upload] }));
+      });
     }
   }
+  uploads.set(({ list }) => ({ list: [...list, ...found] }));
   pump();
 }
 
@@ -129,6 +128,34 @@ export function resume(id: string): void {
   if (!files.has(id)) change(id, { state: 'file-needed' });
   else change(id, { state: 'waiting', error: null });
   pump();
+}
+
+const idsIn = (...states: readonly UploadState[]): string[] =>
+  uploads
+    .get()
+    .list.filter(({ state }) => states.includes(state))
+    .map(({ id }) => id);
+
+/** Pauses the uploads that wait first, so that none of them starts when a running one stops. */
+export function pauseAll(): void {
+  const isPaused = new Set(idsIn('waiting', 'running'));
+  uploads.set(({ list }) => ({ list: list.map((one) => (isPaused.has(one.id) ? { ...one, state: 'paused' } : one)) }));
+  keep();
+  for (const id of isPaused) stops.get(id)?.abort();
+}
+
+/** Resumes the paused uploads and repeats the failed ones. */
+export function resumeAll(): void {
+  const isWanted = new Set(idsIn('paused', 'failed'));
+  uploads.set(({ list }) => ({
+    list: list.map((one) => (isWanted.has(one.id) ? { ...one, state: 'waiting', error: null } : one)),
+  }));
+  pump();
+}
+
+export async function cancelAll(): Promise<void> {
+  // Those that wait first, so that none of them starts when a running one stops.
+  for (const id of idsIn('waiting', 'paused', 'failed', 'file-needed', 'running')) await cancel(id);
 }
 
 export async function cancel(id: string): Promise<void> {

@@ -1,0 +1,110 @@
+/** The settings of a bucket that S3 keeps as documents: CORS, Object Lock and the policy. */
+import { type Key, S3Error, s3 } from './s3.ts';
+import { childrenOf, type Element, escapeXml, parseXml, textOf } from './xml.ts';
+
+const NAMESPACE = 'xmlns="http://s3.amazonaws.com/doc/2006-03-01/"';
+
+/** @returns null if the bucket has no such document. S3 answers 404 then. */
+async function readDocument(key: Key, bucket: string, name: string): Promise<string | null> {
+  try {
+    return await (await s3(key, { bucket, query: { [name]: '' } })).text();
+  } catch (error) {
+    if (error instanceof S3Error && error.status === 404 && error.code !== 'NoSuchBucket') return null;
+    throw error;
+  }
+}
+
+const writeDocument = (key: Key, bucket: string, name: string, body: string): Promise<Response> =>
+  s3(key, { method: 'PUT', bucket, query: { [name]: '' }, body });
+
+const deleteDocument = (key: Key, bucket: string, name: string): Promise<Response> =>
+  s3(key, { method: 'DELETE', bucket, query: { [name]: '' } });
+
+export interface CorsRule {
+  origins: string[];
+  methods: string[];
+  headers: string[];
+  expose: string[];
+  maxAgeSeconds: string;
+}
+
+const textsOf = (rule: Element, name: string): string[] => childrenOf(rule, name).map(({ text }) => text);
+const toElements = (name: string, texts: readonly string[]): string =>
+  texts.map((text) => `<${name}>${escapeXml(text)}</${name}>`).join('');
+
+export async function readCors(key: Key, bucket: string): Promise<CorsRule[]> {
+  const text = await readDocument(key, bucket, 'cors');
+  if (text === null) return [];
+  return childrenOf(parseXml(text), 'CORSRule').map((rule) => ({
+    origins: textsOf(rule, 'AllowedOrigin'),
+    methods: textsOf(rule, 'AllowedMethod'),
+    headers: textsOf(rule, 'AllowedHeader'),
+    expose: textsOf(rule, 'ExposeHeader'),
+    maxAgeSeconds: textOf(rule, 'MaxAgeSeconds'),
+  }));
+}
+
+/** Without rules, the document is deleted. */
+export function writeCors(key: Key, bucket: string, rules: readonly CorsRule[]): Promise<Response> {
+  if (rules.length === 0) return deleteDocument(key, bucket, 'cors');
+  const elements = rules.map(
+    (rule) =>
+      `<CORSRule>${toElements('AllowedOrigin', rule.origins)}${toElements('AllowedMethod', rule.methods)}${toElements('AllowedHeader', rule.headers)}${toElements('ExposeHeader', rule.expose)}${rule.maxAgeSeconds ? `<MaxAgeSeconds>${escapeXml(rule.maxAgeSeconds)}</MaxAgeSeconds>` : ''}</CORSRule>`,
+  );
+  return writeDocument(key, bucket, 'cors', `<CORSConfiguration ${NAMESPACE}>${elements.join('')}</CORSConfiguration>`);
+}
+
+export type LockMode = 'GOVERNANCE' | 'COMPLIANCE';
+/** Retention of new versions. */
+export interface Retention {
+  mode: LockMode;
+  period: string;
+  unit: 'Days' | 'Years';
+}
+export interface Lock {
+  retention: Retention | null;
+}
+
+/** @returns null without Object Lock. */
+export async function readLock(key: Key, bucket: string): Promise<Lock | null> {
+  const text = await readDocument(key, bucket, 'object-lock');
+  if (text === null) return null;
+  const rule = childrenOf(parseXml(text), 'Rule')[0];
+  const retention = rule && childrenOf(rule, 'DefaultRetention')[0];
+  if (!retention) return { retention: null };
+  const years = textOf(retention, 'Years');
+  return {
+    retention: {
+      mode: textOf(retention, 'Mode') as LockMode,
+      period: years || textOf(retention, 'Days'),
+      unit: years ? 'Years' : 'Days',
+    },
+  };
+}
+
+export function writeLock(key: Key, bucket: string, { retention }: Lock): Promise<Response> {
+  const rule =
+    retention &&
+    `<Rule><DefaultRetention><Mode>${retention.mode}</Mode><${retention.unit}>${escapeXml(retention.period)}</${retention.unit}></DefaultRetention></Rule>`;
+  return writeDocument(
+    key,
+    bucket,
+    'object-lock',
+    `<ObjectLockConfiguration ${NAMESPACE}><ObjectLockEnabled>Enabled</ObjectLockEnabled>${rule ?? ''}</ObjectLockConfiguration>`,
+  );
+}
+
+/** @returns the text as it was stored, or an empty text. */
+export async function readPolicy(key: Key, bucket: string): Promise<string> {
+  const text = await readDocument(key, bucket, 'policy');
+  if (text === null) return '';
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}
+
+/** Without text, the policy is deleted. */
+export const writePolicy = (key: Key, bucket: string, text: string): Promise<Response> =>
+  text.trim() === '' ? deleteDocument(key, bucket, 'policy') : writeDocument(key, bucket, 'policy', text);

@@ -1,0 +1,89 @@
+/** What a prefix was at a moment, from the list of all its versions. Pure. */
+import type { Restoration } from './jobs.ts';
+
+export interface HistoryVersion {
+  key: string;
+  versionId: string;
+  isMarker: boolean;
+  size: number;
+  modifiedAt: string;
+}
+
+/** Versions by key, the newest first, as S3 lists them. */
+export type History = ReadonlyMap<string, readonly HistoryVersion[]>;
+
+export function toHistory(versions: readonly HistoryVersion[]): History {
+  const history = new Map<string, HistoryVersion[]>();
+  for (const version of versions) {
+    const known = history.get(version.key);
+    if (known) known.push(version);
+    else history.set(version.key, [version]);
+  }
+  return history;
+}
+
+/** The moments at which something changed, the oldest first. */
+export const momentsOf = (versions: readonly HistoryVersion[]): string[] =>
+  [...new Set(versions.map(({ modifiedAt }) => modifiedAt))].sort((a, b) => Date.parse(a) - Date.parse(b));
+
+export interface Difference {
+  key: string;
+  kind: 'deleted' | 'changed' | 'added';
+  /** Null if there was no object. */
+  then: HistoryVersion | null;
+  now: HistoryVersion | null;
+  /** Delete markers above the version of then, if nothing else is. Without them it is the current version again. */
+  markers: readonly HistoryVersion[] | null;
+}
+
+const unlessMarker = (version: HistoryVersion | undefined): HistoryVersion | null =>
+  version === undefined || version.isMarker ? null : version;
+
+/** Objects that existed at a moment, and what differs from now. */
+export function historyAt(
+  history: History,
+  moment: string,
+): { count: number; bytes: number; differences: Difference[] } {
+  const at = Date.parse(moment);
+  const differences: Difference[] = [];
+  let [count, bytes] = [0, 0];
+  for (const [key, versions] of history) {
+    const index = versions.findIndex(({ modifiedAt }) => Date.parse(modifiedAt) <= at);
+    const then = index === -1 ? null : unlessMarker(versions[index]);
+    const now = unlessMarker(versions[0]);
+    if (then) {
+      count += 1;
+      bytes += then.size;
+    }
+    if (then === now) continue;
+    const kind = then === null ? 'added' : now === null ? 'deleted' : 'changed';
+    const above = versions.slice(0, index);
+    const markers = then !== null && above.every(({ isMarker }) => isMarker) ? above : null;
+    differences.push({ key, kind, then, now, markers });
+  }
+  return { count, bytes, differences };
+}
+
+/** Objects whose newest version is a delete marker, as differences from the moment before. */
+export function deletedNow(history: History): Difference[] {
+  const differences: Difference[] = [];
+  for (const [key, versions] of history) {
+    const index = versions.findIndex(({ isMarker }) => !isMarker);
+    const then = versions[index];
+    if (index > 0 && then)
+      differences.push({ key, kind: 'deleted', then, now: null, markers: versions.slice(0, index) });
+  }
+  return differences;
+}
+
+/** Removes delete markers where that is enough, because it copies nothing. */
+export function toRestoration(differences: readonly Difference[]): Restoration {
+  const copies: { key: string; versionId: string }[] = [];
+  const deletions: { key: string; versionId?: string }[] = [];
+  for (const { key, then, markers } of differences) {
+    if (then === null) deletions.push({ key });
+    else if (markers) for (const { versionId } of markers) deletions.push({ key, versionId });
+    else copies.push({ key, versionId: then.versionId });
+  }
+  return { copies, deletions };
+}

@@ -1,0 +1,122 @@
+/** The tab Settings of a bucket. */
+import { type FormEvent, useState } from 'react';
+import { storageTexts } from '../shared/texts/storage.ts';
+import { showError, showToast } from '../shared/toasts.tsx';
+import { useLoaded } from '../shared/use-loaded.ts';
+import { type Lock, type LockMode, readLock, writeLock } from './bucket-documents.ts';
+import { CorsEditor } from './cors-editor.tsx';
+import { PolicyEditor } from './policy-editor.tsx';
+import { getVersioning, type Key, putVersioning, type Versioning } from './s3.ts';
+
+const t = storageTexts.settings;
+const VERSIONING: Record<Versioning, string> = {
+  Enabled: t.versioningOn,
+  Suspended: t.versioningSuspended,
+  '': t.versioningOff,
+};
+
+interface Props {
+  accessKey: Key;
+  bucket: string;
+}
+
+function LockForm({ accessKey, bucket, lock, onSaved }: Props & { lock: Lock; onSaved: () => void }) {
+  const [mode, setMode] = useState<LockMode | ''>(lock.retention?.mode ?? '');
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const period = String(new FormData(event.currentTarget).get('period') ?? '');
+    const unit = lock.retention?.unit ?? 'Days';
+    writeLock(accessKey, bucket, { retention: mode === '' ? null : { mode, period, unit } }).then(() => {
+      showToast(storageTexts.saved);
+      onSaved();
+    }, showError);
+  };
+  return (
+    <form className="stack" onSubmit={submit}>
+      <div className="form-grid">
+        <label className="field">
+          <span>{t.lockMode}</span>
+          <select value={mode} onChange={(event) => setMode(event.target.value as LockMode | '')}>
+            <option value="">{t.lockNone}</option>
+            <option value="GOVERNANCE">{t.governance}</option>
+            <option value="COMPLIANCE">{t.compliance}</option>
+          </select>
+        </label>
+        {mode !== '' && (
+          <label className="field">
+            <span>{lock.retention?.unit === 'Years' ? t.lockYears : t.lockDays}</span>
+            <input name="period" type="number" min={1} required defaultValue={lock.retention?.period ?? '30'} />
+          </label>
+        )}
+      </div>
+      <div>
+        <button type="submit" className="primary">
+          {storageTexts.save}
+          <span className="visually-hidden"> {t.lock}</span>
+        </button>
+      </div>
+    </form>
+  );
+}
+
+function LockSettings({ accessKey, bucket, versioning }: Props & { versioning: Versioning }) {
+  const { value, error, isLoading, reload } = useLoaded(() => readLock(accessKey, bucket), [accessKey, bucket]);
+  const turnOn = () => {
+    if (confirm(t.lockConfirm)) writeLock(accessKey, bucket, { retention: null }).then(reload, showError);
+  };
+  return (
+    <section className="card stack" aria-label={t.lock}>
+      <h2>{t.lock}</h2>
+      <p className="muted small">{t.lockAbout}</p>
+      {error && <p className="error-box">{error}</p>}
+      {value && <LockForm accessKey={accessKey} bucket={bucket} lock={value} onSaved={reload} />}
+      {!isLoading && !error && value === null && (
+        <div className="row wrap">
+          <span className="grow">{versioning === 'Enabled' ? t.lockOff : t.lockNeedsVersions}</span>
+          <button type="button" disabled={versioning !== 'Enabled'} onClick={turnOn}>
+            {t.turnOnLock}
+          </button>
+        </div>
+      )}
+    </section>
+  );
+}
+
+export function Settings({ accessKey, bucket }: Props) {
+  const versioning = useLoaded(() => getVersioning(accessKey, bucket), [accessKey, bucket]);
+  const state = versioning.value;
+  return (
+    <section className="bucket-page stack-large" aria-label={storageTexts.tabs.settings}>
+      <section className="card stack" aria-label={t.versioning}>
+        <h2>{t.versioning}</h2>
+        {versioning.error && <p className="error-box">{versioning.error}</p>}
+        {state !== null && (
+          <>
+            <label className="check">
+              <input
+                type="checkbox"
+                checked={state === 'Enabled'}
+                onChange={(event) =>
+                  putVersioning(accessKey, bucket, event.target.checked ? 'Enabled' : 'Suspended').then(
+                    versioning.reload,
+                    (error: unknown) => {
+                      versioning.reload();
+                      showError(error);
+                    },
+                  )
+                }
+              />
+              {t.keepVersions}
+            </label>
+            <p className="muted" role="status">
+              {VERSIONING[state]}
+            </p>
+          </>
+        )}
+      </section>
+      <LockSettings accessKey={accessKey} bucket={bucket} versioning={state ?? ''} />
+      <CorsEditor accessKey={accessKey} bucket={bucket} />
+      <PolicyEditor accessKey={accessKey} bucket={bucket} />
+    </section>
+  );
+}

@@ -1,0 +1,33 @@
+/** Order of the objects of a listing. S3 lists by name only, so the page orders those that are loaded. Pure. */
+import type { Entry } from './s3.ts';
+
+export type SortBy = 'name' | 'size' | 'modified';
+export interface Sorting {
+  by: SortBy;
+  isDescending: boolean;
+}
+
+/** The order of S3's listings. */
+export const BY_NAME: Sorting = { by: 'name', isDescending: false };
+
+const COMPARE: Record<SortBy, (a: Entry, b: Entry) => number> = {
+  name: (a, b) => compareText(a.key, b.key),
+  size: (a, b) => a.size - b.size || compareText(a.key, b.key),
+  modified: (a, b) => Date.parse(a.modifiedAt) - Date.parse(b.modifiedAt) || compareText(a.key, b.key),
+};
+
+const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+export function sortEntries(objects: readonly Entry[], { by, isDescending }: Sorting): Entry[] {
+  if (by === 'name' && !isDescending) return [...objects];
+  const sorted = objects.toSorted(COMPARE[by]);
+  return isDescending ? sorted.reverse() : sorted;
+}
+
+/** Folders have only names. */
+export const sortFolders = (folders: readonly string[], { by, isDescending }: Sorting): string[] =>
+  by === 'name' && isDescending ? folders.toReversed() : [...folders];
+
+/** The order after a click on a column: another column ascending (sizes and times descending), the same one reversed. */
+export const nextSorting = (sorting: Sorting, by: SortBy): Sorting =>
+  sorting.by === by ? { by, isDescending: !sorting.isDescending } : { by, isDescending: by !== 'name' };

@@ -1,0 +1,52 @@
+/** A small picture of a stored raster image, or an icon. It loads when it comes into view. */
+import { useEffect, useState } from 'react';
+import { Icon } from '../shared/icons.tsx';
+import { type Entry, type Key, s3 } from './s3.ts';
+import { useSeen } from './use-seen.ts';
+
+/** By extension, because a listing has no content types. Stored content is used as a picture only. */
+const RASTER_TYPES: Readonly<Record<string, string>> = {
+  avif: 'image/avif',
+  bmp: 'image/bmp',
+  gif: 'image/gif',
+  jpeg: 'image/jpeg',
+  jpg: 'image/jpeg',
+  png: 'image/png',
+  webp: 'image/webp',
+};
+/** The whole file is loaded, because S3 has no small copies. */
+const BYTES_MAX = 2_000_000;
+
+const typeOf = (name: string): string | undefined => RASTER_TYPES[/\.([a-z]+)$/i.exec(name)?.[1]?.toLowerCase() ?? ''];
+
+export function Thumbnail({ accessKey, bucket, object }: { accessKey: Key; bucket: string; object: Entry }) {
+  const { key, etag, size } = object;
+  const type = object.markerId === undefined && size > 0 && size <= BYTES_MAX ? typeOf(key) : undefined;
+  const [ref, isSeen] = useSeen<HTMLSpanElement>();
+  const [url, setUrl] = useState<string | null>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another ETag is another picture
+  useEffect(() => {
+    if (!isSeen || type === undefined) return;
+    const stop = new AbortController();
+    let made: string | null = null;
+    s3(accessKey, { bucket, key, signal: stop.signal })
+      .then((response) => response.arrayBuffer())
+      .then((bytes) => {
+        if (stop.signal.aborted) return;
+        made = URL.createObjectURL(new Blob([bytes], { type }));
+        setUrl(made);
+      })
+      // Without a picture the icon stays.
+      .catch(() => undefined);
+    return () => {
+      stop.abort();
+      if (made !== null) URL.revokeObjectURL(made);
+    };
+  }, [accessKey, bucket, key, etag, isSeen, type]);
+  if (type === undefined) return <Icon name="file" />;
+  return (
+    <span ref={ref} className="thumbnail">
+      {url === null ? <Icon name="file" /> : <img src={url} alt="" onError={() => setUrl(null)} />}
+    </span>
+  );
+}
