@@ -137,8 +137,9 @@ describe.skipIf(!hasChromium)('the pages of the web app', () => {
     await page.goto(`${server.url}/_/docs#problem-not_found`);
     await page.getByText('You came here from a problem with the code').waitFor();
     await page.getByLabel('Filter operations').fill('neighbors');
-    await page.getByRole('heading', { name: '/v1/scores/{user_id}/neighbors' }).waitFor();
-    expect(await page.getByRole('heading', { level: 3 }).count()).toBe(1);
+    await page.getByRole('heading', { name: '/v1/boards/{board}/scores/{user_id}/neighbors' }).waitFor();
+    // The same of the default board.
+    expect(await page.getByRole('heading', { level: 3 }).count()).toBe(2);
     await page.context().close();
   });
 });

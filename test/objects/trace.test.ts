@@ -40,7 +40,7 @@ it('is the same in the Worker and in the object that it calls', async () => {
     throw new Error('away');
   });
   await env.DIRECTORY.prepare(
-    "INSERT INTO season(season, shards, created_at) VALUES (strftime('%Y-%m', 'now'), 4, 0)",
+    "INSERT INTO season(season, board, ends_at, shards, created_at) VALUES (strftime('%Y-%m', 'now'), '', unixepoch('now', '+1 month') * 1000, 4, 0)",
   ).run();
   const request = new Request('http://localhost/v1/scores', {
     headers: { traceparent: `00-${TRACE}-00f067aa0ba902b7-01` },
