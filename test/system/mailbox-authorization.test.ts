@@ -20,7 +20,12 @@ interface Route {
 }
 
 /** Members that requests need in addition to their required members. */
-const MORE: Readonly<Record<string, object>> = { 'PATCH /v1/scores/{user_id}': { hidden: true } };
+const MORE: Readonly<Record<string, object>> = {
+  'PATCH /v1/scores/{user_id}': { hidden: true },
+  'PATCH /v1/boards/{board}/scores/{user_id}': { hidden: true },
+};
+/** Routes that a game server's token may use. */
+const OF_GAME = /^POST \/v1(?:\/boards\/\{board\})?\/scores(?:\/batch)?$/;
 const MARK = 'zanzibar-secret';
 let server: TestServer;
 let victim: { token: string; ids: Record<string, string> };
@@ -37,6 +42,12 @@ let openRoutes: Route[] = [];
 
 /** Routes without authentication. An open route that is not listed here fails the test. */
 const OPEN = [
+  'GET /v1/boards',
+  'GET /v1/boards/{board}/scores',
+  'GET /v1/boards/{board}/scores/{user_id}',
+  'GET /v1/boards/{board}/scores/{user_id}/neighbors',
+  'GET /v1/boards/{board}/seasons',
+  'GET /v1/boards/{board}/seasons/{season}/distribution',
   'GET /v1/health',
   'GET /v1/openapi.json',
   'GET /v1/scores',
@@ -110,6 +121,7 @@ async function furnish(name: string): Promise<typeof victim> {
     access_key_id: 'AKIAIOSFODNN7EXAMPLE',
     name: 'any',
     season: '2026-01',
+    board: 'default',
     bucket: 'any-bucket',
     collector: 'mail',
     operator_id: 'any',
@@ -230,7 +242,7 @@ describe('every route', () => {
   it('authorizes the caller before it validates the request', async () => {
     const game = await server.call('POST', '/v1/iam/tokens', { name: 'game', scopes: ['scores:write'] });
     const wrong: string[] = [];
-    const ours = [...routes, ...otherRoutes].filter(({ path }) => !path.startsWith('/v1/scores'));
+    const ours = [...routes, ...otherRoutes].filter((route) => !OF_GAME.test(nameOf(route)));
     for (const route of ours) {
       for (const body of ['{"a":', '{"no_such_member":1}']) {
         for (const [token, expected] of [
@@ -275,9 +287,7 @@ describe('every route', () => {
       for (const token of [game.body.token, storage.body.token, stranger]) {
         // A token may use the routes of its scope: a game server posts scores, a user reads mail.
         const isOwn =
-          token === game.body.token
-            ? /^POST \/v1\/scores(?:\/batch)?$/.test(nameOf(route))
-            : token === stranger && routes.includes(route);
+          token === game.body.token ? OF_GAME.test(nameOf(route)) : token === stranger && routes.includes(route);
         if (isOwn) continue;
         const { status, text } = await attempt(route, token, victim.ids);
         if (status !== 403 || text.includes(MARK)) wrong.push(`${nameOf(route)} ${status}`);
@@ -329,7 +339,7 @@ describe('every route', () => {
     const wrong: string[] = [];
     for (const route of [...openRoutes, ...routes, ...otherRoutes]) {
       const isOfUser = /"(?:session|basic)"/.test(JSON.stringify(route.operation.security ?? []));
-      const isOfGame = /^POST \/v1\/scores(?:\/batch)?$/.test(nameOf(route));
+      const isOfGame = OF_GAME.test(nameOf(route));
       const token = isOfUser ? victim.token : isOfGame ? game : server.rootToken;
       const query = { no_such_parameter: '1' };
       const { status, text } = await attempt(route, token, { ...victim.ids, access_key_id }, undefined, query);
