@@ -41,6 +41,12 @@ export function createCollectorStore(directory: D1Database, name: CollectorName)
       return row;
     },
 
+    /** The owner id. Null if there is none; writes no row. */
+    async findOwner(): Promise<string | null> {
+      const row = await db.select({ owner: collector.owner }).from(collector).where(isOwnRow).get();
+      return row?.owner ?? null;
+    },
+
     /** @returns false if another run has advanced the round meanwhile. */
     async advance(from: CollectorRow, cursor: string, scanned: number, unrecorded: number): Promise<boolean> {
       const done = await db

@@ -44,8 +44,7 @@ export const isRebuilding = async (context: EngineContext): Promise<boolean> =>
 
 /** Whether DIRECTORY lacks the id that a location has, or is being rebuilt. */
 export async function isDirectoryLost(context: EngineContext): Promise<boolean> {
-  const row = context.directory.prepare("SELECT owner FROM collector WHERE name = 'directory'");
-  const owner = await row.first<string>('owner');
+  const owner = await openStore(context).findOwner();
   if (owner === REBUILDING) return true;
   if (owner !== null) return false;
   return (await Promise.all(context.locations.map(readOwnerObject))).some((stored) => stored !== null);
