@@ -30,7 +30,7 @@ const toRoutes = (document: ApiDocument): Route[] =>
       method: method.toUpperCase(),
       path,
       operation,
-      isOfUsers: JSON.stringify(operation.security ?? []).includes('"session"'),
+      isOfUsers: /"(?:session|basic)"/.test(JSON.stringify(operation.security ?? [])),
     })),
   );
 
@@ -79,10 +79,10 @@ const attack = (
   refusal,
 });
 
-const SCORES = /^POST \/v1\/scores(?:\/batch)?$/;
+const SCORES = /^POST \/v1(?:\/boards\/\{board\})?\/scores(?:\/batch)?$/;
 const INBOUND = /^POST \/v1\/inbound(?:\/check)?$/;
 /** Routes of an operator's own session. */
-const OWN = /\/v1\/operators\/(?:me|me\/password|logout)$/;
+const OWN = /\/v1\/operators\/(?:me|me\/.*|logout)$/;
 /** Threads are numbered in each mailbox, so a caller may have one with the number of the victim's. */
 const OWN_NUMBERS = /^\/v1\/threads\//;
 const changes = ({ method }: Route) => method !== 'GET';

@@ -200,6 +200,10 @@ async function furnishMailbox(world: World): Promise<Record<string, string>> {
     name: 'any',
     collector: 'mail',
     operator_id: 'any',
+    board: 'default',
+    account_id: victim.userId,
+    blob_id: `m${message.id}`,
+    subscription_id: 'any',
     id: '00000000-0000-4000-8000-000000000000',
   };
 }
