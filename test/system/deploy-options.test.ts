@@ -1,23 +1,12 @@
 /** Runs with `--env staging`, whose configuration file differs from that of deploy.test.ts, which may run at the same time. */
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type CloudflareStandIn, DKIM_RECORD, startCloudflare } from '../support/cloudflare-api.ts';
+import { describe, expect, it } from 'vitest';
+import { DKIM_RECORD } from '../support/cloudflare-api.ts';
 import { newDatabase, newScript } from '../support/cloudflare-state.ts';
 import { type DeployRun, HOSTS, listChanges, runDeploy } from '../support/deploy-run.ts';
-
-const scratch = mkdtempSync(join(tmpdir(), 'tessera-deploy-options-'));
-afterAll(() => rmSync(scratch, { recursive: true, force: true }));
-
-let cloudflare: CloudflareStandIn;
-let directory: string;
-beforeEach(async () => {
-  cloudflare = await startCloudflare();
-  directory = mkdtempSync(join(scratch, 'run-'));
-});
-afterEach(() => cloudflare[Symbol.asyncDispose]());
+import { cloudflare, directory } from '../support/deploy-test.ts';
 
 type Options = Omit<Parameters<typeof runDeploy>[0], 'cloudflare' | 'directory' | 'args' | 'variables'>;
 const deploy = (args: string[], variables: Record<string, string> = {}, options: Options = {}): Promise<DeployRun> =>

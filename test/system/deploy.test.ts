@@ -1,22 +1,10 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type CloudflareStandIn, startCloudflare } from '../support/cloudflare-api.ts';
+import { describe, expect, it } from 'vitest';
 import { ACCOUNT_ID, newDatabase, newScript } from '../support/cloudflare-state.ts';
 import { type DeployRun, HOSTS, listChanges, runDeploy } from '../support/deploy-run.ts';
-
-const scratch = mkdtempSync(join(tmpdir(), 'tessera-deploy-'));
-afterAll(() => rmSync(scratch, { recursive: true, force: true }));
-
-let cloudflare: CloudflareStandIn;
-let directory: string;
-beforeEach(async () => {
-  cloudflare = await startCloudflare();
-  directory = mkdtempSync(join(scratch, 'run-'));
-});
-afterEach(() => cloudflare[Symbol.asyncDispose]());
+import { cloudflare, directory } from '../support/deploy-test.ts';
 
 type Options = Omit<Parameters<typeof runDeploy>[0], 'cloudflare' | 'directory'>;
 const deploy = (variables: Record<string, string> = {}, options: Options = {}): Promise<DeployRun> =>
