@@ -103,7 +103,7 @@ describe.skipIf(!hasChromium)('the storage console', () => {
     const { page, troubles } = await open(`#/b/${bucket}`);
     const picture = page.locator('tr', { hasText: 'pixel.png' }).locator('.thumbnail img');
     await eventually(() => picture.evaluate((image: HTMLImageElement) => image.naturalWidth)).toBe(1);
-    // What is no picture keeps its icon.
+    // A file that is not a picture keeps its icon.
     await page.locator('tr', { hasText: 'fake.png' }).locator('.thumbnail svg').waitFor();
     expect(troubles).toEqual([]);
     await page.context().close();

@@ -1,6 +1,6 @@
 /** A small picture of a stored raster image, or an icon. It loads when it comes into view. */
-import { useEffect, useState } from 'react';
 import { Icon } from '../shared/icons.tsx';
+import { usePicture } from '../shared/use-picture.ts';
 import { type Entry, type Key, s3 } from './s3.ts';
 import { useSeen } from './use-seen.ts';
 
@@ -23,30 +23,19 @@ export function Thumbnail({ accessKey, bucket, object }: { accessKey: Key; bucke
   const { key, etag, size } = object;
   const type = object.markerId === undefined && size > 0 && size <= BYTES_MAX ? typeOf(key) : undefined;
   const [ref, isSeen] = useSeen<HTMLSpanElement>();
-  const [url, setUrl] = useState<string | null>(null);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another ETag is another picture
-  useEffect(() => {
-    if (!isSeen || type === undefined) return;
-    const stop = new AbortController();
-    let made: string | null = null;
-    s3(accessKey, { bucket, key, signal: stop.signal })
-      .then((response) => response.arrayBuffer())
-      .then((bytes) => {
-        if (stop.signal.aborted) return;
-        made = URL.createObjectURL(new Blob([bytes], { type }));
-        setUrl(made);
-      })
-      // Without a picture the icon stays.
-      .catch(() => undefined);
-    return () => {
-      stop.abort();
-      if (made !== null) URL.revokeObjectURL(made);
-    };
-  }, [accessKey, bucket, key, etag, isSeen, type]);
+  const isWanted = isSeen && type !== undefined;
+  // Another ETag is another picture.
+  const { url, forget } = usePicture(isWanted ? (signal) => s3(accessKey, { bucket, key, signal }) : null, type ?? '', [
+    accessKey,
+    bucket,
+    key,
+    etag,
+    isWanted,
+  ]);
   if (type === undefined) return <Icon name="file" />;
   return (
     <span ref={ref} className="thumbnail">
-      {url === null ? <Icon name="file" /> : <img src={url} alt="" onError={() => setUrl(null)} />}
+      {url === null ? <Icon name="file" /> : <img src={url} alt="" onError={forget} />}
     </span>
   );
 }

@@ -1,34 +1,17 @@
 /** Attachments of a message: images with a preview, all of them with a download link. */
-import { useEffect, useState } from 'react';
 import { call } from '../../shared/api.ts';
 import { formatBytes, formatNumber } from '../../shared/format.ts';
 import { Icon } from '../../shared/icons.tsx';
+import { usePicture } from '../../shared/use-picture.ts';
 import { type Attachment, attachmentPath } from '../model/api.ts';
 
 const RASTER = /^image\/(png|jpeg|gif|webp|avif|bmp)$/;
 /** Larger images have no preview. */
 const PICTURE_BYTES_MAX = 10_000_000;
 
-/** Fetches the image and shows it from a `blob:` URL: the page's policy does not allow its address as a source. */
+/** Without the preview, the download link is still there. */
 function Picture({ path, type }: { path: string; type: string }) {
-  const [url, setUrl] = useState<string | null>(null);
-  useEffect(() => {
-    const stop = new AbortController();
-    let made = '';
-    call(path, { signal: stop.signal })
-      .then((response) => response.arrayBuffer())
-      .then((bytes) => {
-        if (stop.signal.aborted) return;
-        made = URL.createObjectURL(new Blob([bytes], { type }));
-        setUrl(made);
-      })
-      // Without the preview, the download link is still there.
-      .catch(() => undefined);
-    return () => {
-      stop.abort();
-      URL.revokeObjectURL(made);
-    };
-  }, [path, type]);
+  const { url } = usePicture((signal) => call(path, { signal }), type, [path]);
   return url ? <img className="picture" src={url} alt="" /> : <span className="picture" />;
 }
 
