@@ -4374,7 +4374,7 @@ export namespace V1 {
   }
 
   /**
-   * @description Or a wildcard such as `sales-*@example.test`: the account receives mail to all addresses that begin so and that nobody has, and may send from them. The longest wildcard wins, then the catch-all of the domain.
+   * @description An address, or a wildcard such as `sales-*@example.test`. The account receives mail for every address that matches the wildcard and belongs to nobody else, and may send from it. The longest wildcard wins, then the catch-all of the domain.
    * @tags mail
    * @name AddAccountAddress
    * @summary Operator: give an account an address
@@ -6452,7 +6452,7 @@ export namespace V1 {
   }
 
   /**
-   * @description Moves as many slots as one request of a Worker may, about 30. If `finished` is false, send the same request again: it goes on with the slots that are left.
+   * @description One request moves about 30 slots, because the queries of an invocation are limited. If `finished` is false, send the same request again. It continues with the remaining slots.
    * @tags storage
    * @name MoveStorageSlots
    * @summary Move slots of a bucket to another shard while it is in use

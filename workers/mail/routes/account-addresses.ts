@@ -1,10 +1,12 @@
 /** `/v1/accounts/{user_id}/addresses`: the operator assigns addresses and wildcards to accounts. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import type { Context } from 'hono';
 import { requireOperator } from '../../identity/index.ts';
 import { recordAudit } from '../../shared/audit.ts';
 import { createClock } from '../../shared/clock.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
+import { err, ok } from '../../shared/result.ts';
 import { parseOwnAddress, parseWildcard } from '../domain/email-address.ts';
 import { isHostedDomain } from '../domains/hosted-domains.ts';
 import { toBadRequest } from '../schemas/errors.ts';
@@ -16,6 +18,15 @@ const userParam = z.object({ user_id: z.string().max(100) });
 const addressSchema = z
   .object({ email: z.string().openapi({ example: 'sales-*@example.test' }), is_primary: z.boolean() })
   .openapi('AccountAddress');
+
+/** Admits an operator and finds the account. */
+async function findAccountOf(c: Context<JsonApiEnv>, userId: string) {
+  const caller = await requireOperator(c);
+  if (!caller.ok) return caller;
+  const store = createAccountStore(c.env.DIRECTORY);
+  const account = await store.findAccount(userId);
+  return account ? ok({ store, account }) : err(NO_ACCOUNT);
+}
 
 export function addAccountAddresses(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
@@ -29,11 +40,9 @@ export function addAccountAddresses(api: OpenAPIHono<JsonApiEnv>): void {
       responses: { 200: jsonContent(z.array(addressSchema), 'All addresses'), ...problemResponses(401, 403, 404) },
     }),
     async (c) => {
-      const caller = await requireOperator(c);
-      if (!caller.ok) return sendProblem(c, caller.error);
-      const store = createAccountStore(c.env.DIRECTORY);
-      const account = await store.findAccount(c.req.valid('param').user_id);
-      if (!account) return sendProblem(c, NO_ACCOUNT);
+      const found = await findAccountOf(c, c.req.valid('param').user_id);
+      if (!found.ok) return sendProblem(c, found.error);
+      const { store, account } = found.value;
       const addresses = await store.listAddresses(account.userId);
       return c.json(
         addresses.map((email) => ({ email, is_primary: email === account.email })),
@@ -49,16 +58,15 @@ export function addAccountAddresses(api: OpenAPIHono<JsonApiEnv>): void {
       operationId: 'addAccountAddress',
       summary: 'Operator: give an account an address',
       description:
-        'Or a wildcard such as `sales-*@example.test`: the account receives mail to all addresses that begin so and that nobody has, and may send from them. The longest wildcard wins, then the catch-all of the domain.',
+        'An address, or a wildcard such as `sales-*@example.test`. The account receives mail for every address that matches the wildcard and ' +
+        'belongs to nobody else, and may send from it. The longest wildcard wins, then the catch-all of the domain.',
       request: { params: userParam, ...jsonBody(z.strictObject({ email: z.string().max(320) })) },
       responses: { 201: jsonContent(addressSchema, 'The address'), ...problemResponses(400, 401, 403, 404, 409) },
     }),
     async (c) => {
-      const caller = await requireOperator(c);
-      if (!caller.ok) return sendProblem(c, caller.error);
-      const store = createAccountStore(c.env.DIRECTORY);
-      const account = await store.findAccount(c.req.valid('param').user_id);
-      if (!account) return sendProblem(c, NO_ACCOUNT);
+      const found = await findAccountOf(c, c.req.valid('param').user_id);
+      if (!found.ok) return sendProblem(c, found.error);
+      const { store, account } = found.value;
       const { email } = c.req.valid('json');
       const address = parseWildcard(email) ?? parseOwnAddress(email);
       if (address === 'reserved')
@@ -82,12 +90,10 @@ export function addAccountAddresses(api: OpenAPIHono<JsonApiEnv>): void {
       responses: { 204: { description: 'Taken away' }, ...problemResponses(401, 403, 404, 409) },
     }),
     async (c) => {
-      const caller = await requireOperator(c);
-      if (!caller.ok) return sendProblem(c, caller.error);
-      const store = createAccountStore(c.env.DIRECTORY);
-      const account = await store.findAccount(c.req.valid('param').user_id);
+      const found = await findAccountOf(c, c.req.valid('param').user_id);
+      if (!found.ok) return sendProblem(c, found.error);
+      const { store, account } = found.value;
       const email = c.req.valid('param').email.toLowerCase();
-      if (!account) return sendProblem(c, NO_ACCOUNT);
       if (email === account.email)
         return sendProblem(c, problem(409, 'primary_address', 'The account logs in with this address.'));
       if (!(await store.retireAddress(email, account.userId)))

@@ -14,8 +14,8 @@ const moveRoute = createRoute({
   operationId: 'moveStorageSlots',
   summary: 'Move slots of a bucket to another shard while it is in use',
   description:
-    'Moves as many slots as one request of a Worker may, about 30. If `finished` is false, send the same request again: ' +
-    'it goes on with the slots that are left.',
+    'One request moves about 30 slots, because the queries of an invocation are limited. If `finished` is false, send the same ' +
+    'request again. It continues with the remaining slots.',
   request: body(
     z.strictObject({
       bucket: z.string(),
