@@ -67,7 +67,7 @@ export const S3_ERROR_ADVICE: Readonly<Record<S3ErrorCode, string>> = {
   NoSuchConfiguration: NO_FEATURE,
   NoSuchCORSConfiguration: SET_FIRST,
   NoSuchKey: 'Check the key. Without permission to list, a missing object is AccessDenied.',
-  NoSuchLifecycleConfiguration: NO_FEATURE,
+  NoSuchLifecycleConfiguration: SET_FIRST,
   NoSuchObjectLockConfiguration: SET_FIRST,
   NoSuchPublicAccessBlockConfiguration: SET_FIRST,
   NoSuchTagSet: SET_FIRST,

@@ -2,8 +2,8 @@
  * `npm test`: builds once, with and without the rules of the platform, migrates empty databases once, then runs every ring. `--long`
  * runs the `*.long.test.ts` files instead. Other arguments go to vitest.
  *
- * In the gate, a failed file of the system or browser ring runs once more, alone and on new servers. If it passes then, the tests
- * raced or the machine was busy: the files are named, so that they can be mended, and the gate goes on.
+ * In the gate, a failed file of the system or browser ring runs once more, alone and on new servers. If it passes then, the
+ * gate goes on and prints the name of the file, because one of its tests races or waits too short.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';

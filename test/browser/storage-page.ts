@@ -1,4 +1,4 @@
-/** What the tests of the storage console share: a server, a browser, keys and buckets. */
+/** Helpers of the tests of the storage page: a server, a browser, keys and buckets. */
 import {
   CreateBucketCommand,
   DeleteObjectCommand,

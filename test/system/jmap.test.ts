@@ -708,7 +708,7 @@ describe('a push subscription', () => {
       { accountId: undefined, update: { [again.created.rest.id]: { verificationCode: plain.verificationCode } } },
     ]);
     await client.call('Email/set', { destroy: [emailId] });
-    // The laptop is told of the change, so the phone would have been told by now.
+    // The laptop has its push, so a push to the phone would have arrived by now.
     expect(JSON.parse((await after.next('the push')).body.toString())['@type']).toBe('StateChange');
     expect(service.received).toEqual([]);
     await client.request(['PushSubscription/set', { accountId: undefined, destroy: [again.created.rest.id] }]);

@@ -64,7 +64,7 @@ describe('the end of a month', () => {
     const { body } = await server.call('POST', '/v1/scores/batch', { updates }, token);
     expect(body.results.filter((result: { status?: number }) => result.status !== undefined)).toEqual([]);
     expect((await server.call('POST', '/v1/seasons/2031-03/close')).status).toBe(409);
-    // The distribution is told in the background.
+    // The distribution is updated in the background.
     const counted = async () => (await get('/v1/seasons/2031-03/distribution')).body.players;
     await expect.poll(counted).toBe(333);
     live = await readMarch();

@@ -1,4 +1,4 @@
-/** What people expect of a mailbox, through the API: answers and forwards, searches, lists, threads, invitations. */
+/** Daily work with a mailbox, through the API: answers and forwards, searches, lists, threads, invitations. */
 import { generateKeyPairSync } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -51,7 +51,7 @@ it('tells a browser of new mail only, until its session ends', async () => {
   await using other = await startPushService();
   const { read: readOther } = await subscribe(laptop, other.url);
   await receive(user, 'three');
-  // The laptop is told, so the phone would have been told by now.
+  // The laptop has its push, so a push to the phone would have arrived by now.
   expect(Object.keys(readOther(await other.next('the third push')).changed[user.userId])).toEqual(['EmailDelivery']);
   expect(service.received).toEqual([]);
 });

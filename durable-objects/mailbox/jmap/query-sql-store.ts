@@ -29,7 +29,7 @@ export interface CompiledQuery {
 
 const NEVER: Condition = { sql: '0', values: [] };
 
-/** What is read in order of time; the other conditions are tested on each of its messages. */
+/** The rows that a query reads, in order of time. The other conditions are tested on each of them. */
 interface Driver {
   readonly from: string;
   readonly position: string;

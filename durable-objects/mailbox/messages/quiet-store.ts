@@ -1,4 +1,4 @@
-/** What keeps mail out of the Inbox for a while or for good: messages that the user put off, and threads that they muted. */
+/** Snoozed messages, which are away from the Inbox for a time, and muted threads, whose new messages skip it. */
 import { recordChange } from '../database/change-store.ts';
 import { first } from '../database/store.ts';
 import { findFolder } from './folder-store.ts';

@@ -55,7 +55,7 @@ test.each(['bucket', 'user'] as const)(
     for (const outcome of refused) expect(failure(outcome)).toEqual(EXCEEDED);
     expect(refused.length).toBe(64 - 41);
     expect(value(await getQuota(context, subject))?.used).toEqual({ bytes: 41_000, objects: 41 });
-    // What is left fits too, wherever its share is.
+    // An upload of all remaining bytes fits, whichever shard has the share.
     expect((await tryPut(engine, bucket, 'rest', 500)).ok).toBe(true);
     expect(failure(await tryPut(engine, bucket, 'one more', 1))).toEqual(EXCEEDED);
     value(await engine.deleteObject(bucket, { name: 'rest' }));
