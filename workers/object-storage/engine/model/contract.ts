@@ -1,5 +1,5 @@
 /**
- * The engine's interface to the S3 API. `versions.ts` has its types; `engine/index.ts` creates an engine.
+ * The engine's interface to the S3 API. `versions.ts`, `uploads.ts` and `listings.ts` have its types; `engine/index.ts` creates an engine.
  *
  * Names of objects are JS strings of valid Unicode (the S3 API refuses lone surrogates), ordered by their UTF-8 bytes.
  * Times are milliseconds since 1970 UTC. Ids and versions are lower-case UUID text. MD5 and SHA-256 digests are hex; S3
@@ -12,43 +12,49 @@
 import type { Source } from '../../../shared/replica.ts';
 import type { Result } from '../../../shared/result.ts';
 import type {
-  BodyError,
-  Bucket,
-  ByteRange,
-  CommonError,
-  CompleteError,
-  CompleteUploadRequest,
-  CopyPartRequest,
-  CopyRequest,
-  CreateBucketError,
-  CreateUploadRequest,
-  DeleteBucketError,
-  DeleteError,
-  DeleteItem,
-  DeleteOutcome,
   ListPage,
   ListRequest,
   ListUploadsPage,
   ListUploadsRequest,
   ListVersionsPage,
   ListVersionsRequest,
+} from './listings.ts';
+import type {
+  CompleteError,
+  CompleteUploadRequest,
+  CopyPartRequest,
+  CreateUploadRequest,
+  PartFacts,
+  PutPartRequest,
+  UploadError,
+  UploadFacts,
+} from './uploads.ts';
+import type {
+  BodyError,
+  Bucket,
+  ByteRange,
+  CommonError,
+  CopyRequest,
+  CreateBucketError,
+  DeleteBucketError,
+  DeleteError,
+  DeleteItem,
+  DeleteOutcome,
   LockChange,
   LockError,
-  PartFacts,
   PartRange,
   PutError,
-  PutPartRequest,
   PutRequest,
   ReadError,
   StoredVersion,
   Unavailable,
-  UploadError,
-  UploadFacts,
   VersionChoice,
   VersionFacts,
   Versioning,
 } from './versions.ts';
 
+export type * from './listings.ts';
+export type * from './uploads.ts';
 export type * from './versions.ts';
 
 export interface Engine {

@@ -1,0 +1,100 @@
+/** Types of multipart uploads. */
+import type { ChecksumAlgorithm } from '../../domain/checksums.ts';
+import type {
+  Bucket,
+  ByteRange,
+  Checksums,
+  CommonError,
+  Condition,
+  ConditionError,
+  ObjectLock,
+  ObjectMetadata,
+  PutRequest,
+  StoredVersion,
+} from './versions.ts';
+
+export interface PartFacts {
+  readonly partNumber: number;
+  readonly size: number;
+  readonly etag: string;
+  readonly modifiedAt: number;
+  readonly checksums: Checksums;
+}
+
+export interface UploadFacts {
+  readonly uploadId: string;
+  readonly name: string;
+  readonly initiatedAt: number;
+  readonly metadata: ObjectMetadata;
+  readonly tags: Readonly<Record<string, string>> | null;
+  readonly acl: string | null;
+  readonly lock: ObjectLock;
+  readonly checksumAlgorithm: ChecksumAlgorithm | null;
+  readonly checksumType: 'FULL_OBJECT' | 'COMPOSITE' | null;
+}
+
+export interface CreateUploadRequest {
+  readonly bucket: Bucket;
+  readonly name: string;
+  readonly metadata: ObjectMetadata;
+  readonly tags?: Readonly<Record<string, string>> | null;
+  readonly acl?: string | null;
+  readonly lock?: ObjectLock;
+  readonly checksumAlgorithm?: ChecksumAlgorithm | null;
+  readonly checksumType?: 'FULL_OBJECT' | 'COMPOSITE' | null;
+}
+
+export interface PutPartRequest<E> {
+  readonly bucket: Bucket;
+  readonly name: string;
+  readonly uploadId: string;
+  readonly partNumber: number;
+  readonly body: ReadableStream<Uint8Array> | Uint8Array;
+  readonly size: number | null;
+  readonly checksums?: readonly ChecksumAlgorithm[];
+  readonly verify?: PutRequest<E>['verify'];
+}
+
+export interface CopyPartRequest {
+  readonly bucket: Bucket;
+  readonly name: string;
+  readonly uploadId: string;
+  readonly partNumber: number;
+  readonly source: StoredVersion;
+  /** The whole source when absent. */
+  readonly range?: ByteRange;
+  /** The checksum algorithm of the upload. If the source has no such checksum, it is computed by reading the source. */
+  readonly checksum?: ChecksumAlgorithm | null;
+}
+
+export interface CompletedPart {
+  readonly partNumber: number;
+  readonly etag: string;
+  readonly checksum?: { readonly algorithm: ChecksumAlgorithm; readonly value: string };
+}
+
+export interface CompleteUploadRequest {
+  readonly bucket: Bucket;
+  readonly name: string;
+  readonly uploadId: string;
+  /** In ascending order of number (the S3 API rejects others as InvalidPartOrder). A composite upload needs the checksum of every part. */
+  readonly parts: readonly CompletedPart[];
+  readonly condition?: Condition;
+  /** The checksum of the whole object that the caller declared: `…-N` for a composite one. */
+  readonly checksum?: string;
+  readonly size?: number;
+  /** Minimum size of every part except the last (S3: 5 MiB). 0 disables the check. */
+  readonly partBytesMin: number;
+}
+
+export type UploadError = CommonError | { readonly kind: 'no_such_upload' };
+
+export type CompleteError =
+  | UploadError
+  | ConditionError
+  | { readonly kind: 'invalid_part'; readonly partNumber: number }
+  | { readonly kind: 'part_too_small'; readonly partNumber: number; readonly size: number; readonly etag: string }
+  | { readonly kind: 'checksum_missing'; readonly partNumber: number; readonly algorithm: ChecksumAlgorithm }
+  | { readonly kind: 'bad_checksum'; readonly partNumber: number | null }
+  | { readonly kind: 'size_mismatch'; readonly size: number }
+  | { readonly kind: 'too_large'; readonly size: number };
