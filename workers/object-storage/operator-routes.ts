@@ -1,10 +1,11 @@
-/** `/v1/storage/…`: statistics and maintenance of object storage, for operators only. */
+/** `/v1/storage/…`: jobs, for users too; statistics and maintenance of object storage, for operators only. */
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import { requireOperator } from '../identity/index.ts';
 import { createJsonApi, type JsonApiEnv, sendProblem } from '../shared/json-api.ts';
 import { addBucketPolicyRoute } from './operator/bucket-policy.ts';
 import { addCheckRoutes } from './operator/checks.ts';
 import { addCollectionRoute } from './operator/collection.ts';
+import { addJobRoutes } from './operator/jobs.ts';
 import { addQuotaRoutes } from './operator/quotas.ts';
 import { addRecoveryRoutes } from './operator/recovery.ts';
 import { addSlotRoute } from './operator/slots.ts';
@@ -14,6 +15,8 @@ import { addUsageRoute } from './operator/usage.ts';
 
 export function createStorageApi(): OpenAPIHono<JsonApiEnv> {
   const api = createJsonApi();
+  // Before the guard of the others: users may call these.
+  addJobRoutes(api);
   api.use('/v1/storage/*', async (c, next) => {
     const caller = await requireOperator(c);
     return caller.ok ? next() : sendProblem(c, caller.error);
