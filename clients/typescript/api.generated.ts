@@ -1778,6 +1778,55 @@ export interface JmapUpload {
   size: number;
 }
 
+export interface StorageJob {
+  job_id: string;
+  kind: "empty" | "delete" | "restore" | "copy" | "count";
+  /** Null if the bucket was deleted */
+  bucket: string | null;
+  prefix: string;
+  at: string | null;
+  target: {
+    bucket: string | null;
+    prefix: string;
+  };
+  dry_run: boolean;
+  state: "waiting" | "running" | "done" | "failed" | "cancelled";
+  /** Problem code of a job that failed */
+  error: string | null;
+  created_at: string;
+  ended_at: string | null;
+  /** The name at which it continues, in the order of names */
+  position: string | null;
+  counts: {
+    examined: number;
+    objects_deleted: number;
+    versions_removed: number;
+    uploads_aborted: number;
+    objects_restored: number;
+    objects_copied: number;
+    bytes: number;
+    unchanged: number;
+    locked: number;
+    denied: number;
+    skipped: number;
+    objects: number;
+    versions: number;
+    uploads: number;
+  };
+  /** Of a dry run: the first 20 changes */
+  changes: {
+    key: string;
+    action: string;
+    version_id?: string;
+  }[];
+  /** The first 20 objects that stay as they are, and why */
+  obstacles: {
+    key: string;
+    reason: string;
+    version_id?: string;
+  }[];
+}
+
 export interface StorageStats {
   totals: {
     objects: number;
@@ -2827,6 +2876,9 @@ export namespace V1 {
         | "storage.gc"
         | "storage.scrub"
         | "storage.snapshot"
+        | "storage_job.cancel"
+        | "storage_job.end"
+        | "storage_job.start"
         | "token.create"
         | "token.delete"
         | "totp.disable"
@@ -6277,6 +6329,127 @@ export namespace V1 {
     export type RequestBody = never;
     export type RequestHeaders = {};
     export type ResponseBody = string;
+  }
+
+  /**
+   * @description The job runs in the background with the rights that you have at each step. It leaves alone what was written after it began, what Object Lock keeps, and what you may not change; `counts` and `obstacles` say so. `restore` needs a bucket that keeps versions: names that did not exist at the time get deletion markers, and no bytes are copied.
+   * @tags storage
+   * @name CreateStorageJob
+   * @summary Start a job over a bucket or a prefix
+   * @request POST:/v1/storage/jobs
+   * @secure
+   */
+  export namespace CreateStorageJob {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /** `empty`: remove all versions, deletion markers and open uploads. `delete`: delete objects, as S3 does by name. `restore`: make objects what they were at a time. `copy`: copy current objects to another prefix or bucket. `count`: count objects, versions and bytes. */
+      kind: "empty" | "delete" | "restore" | "copy" | "count";
+      /**
+       * @minLength 3
+       * @maxLength 63
+       */
+      bucket: string;
+      /**
+       * Names that begin with it; empty: the whole bucket
+       * @maxLength 1024
+       * @default ""
+       */
+      prefix?: string;
+      /**
+       * Of `restore`: the time
+       * @format date-time
+       */
+      at?: string;
+      /** Of `copy`: where the copies go. Its prefix replaces that of the names */
+      target?: {
+        /**
+         * @minLength 3
+         * @maxLength 63
+         */
+        bucket: string;
+        /** @maxLength 1024 */
+        prefix: string;
+      };
+      /**
+       * Change nothing, and report what would be changed
+       * @default false
+       */
+      dry_run?: boolean;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = StorageJob;
+  }
+
+  /**
+   * No description
+   * @tags storage
+   * @name ListStorageJobs
+   * @summary List your jobs and those of your buckets, the newest first; an operator sees all
+   * @request GET:/v1/storage/jobs
+   * @secure
+   */
+  export namespace ListStorageJobs {
+    export type RequestParams = {};
+    export type RequestQuery = {
+      /**
+       * @min 1
+       * @max 200
+       * @default 50
+       */
+      limit?: number;
+      /** @maxLength 1024 */
+      cursor?: string;
+      /**
+       * @minLength 3
+       * @maxLength 63
+       */
+      bucket?: string;
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      data: StorageJob[];
+      next_cursor: string | null;
+    };
+  }
+
+  /**
+   * @description Jobs can be read for 30 days after their end.
+   * @tags storage
+   * @name GetStorageJob
+   * @summary Read the progress of a job
+   * @request GET:/v1/storage/jobs/{job_id}
+   * @secure
+   */
+  export namespace GetStorageJob {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      jobId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = StorageJob;
+  }
+
+  /**
+   * @description A step that is under way ends first: it may change up to 200 more objects.
+   * @tags storage
+   * @name CancelStorageJob
+   * @summary Cancel a job; what it has done stays
+   * @request POST:/v1/storage/jobs/{job_id}/cancel
+   * @secure
+   */
+  export namespace CancelStorageJob {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      jobId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = StorageJob;
   }
 
   /**

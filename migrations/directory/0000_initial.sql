@@ -171,6 +171,25 @@ CREATE TABLE `slot_move` (
 	PRIMARY KEY(`bucket_id`, `slot`)
 );
 --> statement-breakpoint
+CREATE TABLE `storage_job` (
+	`job_id` text PRIMARY KEY NOT NULL,
+	`bucket_id` text NOT NULL,
+	`user_id` text,
+	`job` text NOT NULL,
+	`state` text NOT NULL,
+	`created_at` integer NOT NULL,
+	`ended_at` integer,
+	`cursor` text,
+	`report` text NOT NULL,
+	`error` text,
+	`holder` text,
+	`lease_until` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE INDEX `storage_job_open` ON `storage_job` (`job_id`) WHERE ended_at IS NULL;--> statement-breakpoint
+CREATE INDEX `storage_job_user` ON `storage_job` (`user_id`,`job_id`);--> statement-breakpoint
+CREATE INDEX `storage_job_bucket` ON `storage_job` (`bucket_id`,`job_id`);--> statement-breakpoint
+CREATE INDEX `storage_job_ended` ON `storage_job` (`ended_at`);--> statement-breakpoint
 CREATE TABLE `storage_quota` (
 	`kind` text NOT NULL,
 	`subject` text NOT NULL,

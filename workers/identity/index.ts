@@ -97,4 +97,4 @@ export {
 } from './users/user-access-keys.ts';
 export { eraseUser, registerUserObligation, type UserObligation } from './users/user-erasure.ts';
 export { createUserToken, deleteUserToken, listUserTokens } from './users/user-tokens.ts';
-export { findSuspended, findUserById, forgetUser, inventUserName } from './users/users.ts';
+export { findActingUser, findSuspended, findUserById, forgetUser, inventUserName } from './users/users.ts';

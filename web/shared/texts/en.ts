@@ -153,6 +153,12 @@ export const en: Texts = {
     mailbox_unavailable: 'Your mailbox cannot be reached. Try again {wait}.',
     // Operating storage
     no_such_bucket: 'This bucket does not exist.',
+    access_denied: 'You may not list this bucket.',
+    job_ended: 'The job has already ended.',
+    no_such_job: 'There is no such job.',
+    not_versioned: 'The bucket has never kept versions.',
+    taken_down: 'The operator has taken the bucket down.',
+    too_many_jobs: 'You have 20 jobs that have not ended. Wait or cancel one.',
     no_such_quota: 'There is no storage quota.',
     no_such_shard: 'This database does not exist.',
     bucket_sealed: 'The bucket is being deleted.',
