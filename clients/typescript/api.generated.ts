@@ -1693,6 +1693,7 @@ export interface Domain {
   is_hosted: boolean;
   /** True if MAIL_DOMAINS hosts it. */
   is_configured: boolean;
+  alias_of: string | null;
   catch_all: string | null;
   transport: string | null;
   is_held: boolean;
@@ -1701,6 +1702,12 @@ export interface Domain {
 export interface NewDomain {
   /** False for a route only: the domain is not hosted. True by default. */
   is_hosted?: boolean;
+  /**
+   * A hosted domain: mail to any address of the alias goes to the same local part there, and its owners may send from the alias. No new address is issued at an alias.
+   * @maxLength 255
+   * @example "example.test"
+   */
+  alias_of?: string | null;
   /** @maxLength 320 */
   catch_all?: string | null;
   /**
@@ -1720,6 +1727,12 @@ export interface NewDomain {
 export interface DomainChange {
   /** False for a route only: the domain is not hosted. True by default. */
   is_hosted?: boolean;
+  /**
+   * A hosted domain: mail to any address of the alias goes to the same local part there, and its owners may send from the alias. No new address is issued at an alias.
+   * @maxLength 255
+   * @example "example.test"
+   */
+  alias_of?: string | null;
   /** @maxLength 320 */
   catch_all?: string | null;
   /**
@@ -6011,7 +6024,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name UpdateDomain
-   * @summary Change catch-all, transport or hold
+   * @summary Change alias, catch-all, transport or hold
    * @request PATCH:/v1/domains/{domain}
    * @secure
    */
