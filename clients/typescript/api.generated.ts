@@ -1466,6 +1466,13 @@ export interface ForwardTarget {
   confirmed_at: string | null;
 }
 
+export interface AddressForward {
+  email: string;
+  to: string[];
+  /** False: what was forwarded is not kept. */
+  keeps_copy: boolean;
+}
+
 export interface SubmitAnswer {
   id: string;
   email_id: string;
@@ -2783,6 +2790,8 @@ export namespace V1 {
         | "account.update"
         | "address.create"
         | "address.delete"
+        | "address_forward.delete"
+        | "address_forward.update"
         | "audit.prune"
         | "board.delete"
         | "board.put"
@@ -5805,6 +5814,75 @@ export namespace V1 {
   export namespace DeleteForwardTarget {
     export type RequestParams = {
       /** @maxLength 254 */
+      email: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name ListAddressForwards
+   * @summary List your addresses whose mail is forwarded
+   * @request GET:/v1/me/address-forwards
+   * @secure
+   */
+  export namespace ListAddressForwards {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = AddressForward[];
+  }
+
+  /**
+   * @description Filters and the vacation reply skip mail that is not kept. Junk, reports and mail that this account forwarded before are not forwarded but kept.
+   * @tags mail
+   * @name SetAddressForward
+   * @summary Forward the mail of an address or wildcard of yours to confirmed targets
+   * @request PUT:/v1/me/address-forwards/{email}
+   * @secure
+   */
+  export namespace SetAddressForward {
+    export type RequestParams = {
+      /** @maxLength 320 */
+      email: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /** @maxLength 256 */
+      password?: string;
+      /** @pattern ^\d{6}$ */
+      totp?: string;
+      /** @maxLength 40 */
+      recovery_code?: string;
+      passkey?: PasskeyAssertion;
+      /**
+       * @maxItems 20
+       * @minItems 1
+       */
+      to: string[];
+      /** @default true */
+      keeps_copy?: boolean;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = AddressForward;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name DeleteAddressForward
+   * @summary Keep the mail of an address again
+   * @request DELETE:/v1/me/address-forwards/{email}
+   * @secure
+   */
+  export namespace DeleteAddressForward {
+    export type RequestParams = {
+      /** @maxLength 320 */
       email: string;
     };
     export type RequestQuery = {};

@@ -22,6 +22,8 @@ export interface RecipientReply {
 export interface Recipient {
   /** The envelope recipient, lower-cased. */
   readonly email: string;
+  /** The address or wildcard that receives it; the same as `email` if a catch-all does. */
+  readonly deliveredTo: string;
   readonly userId: string;
   /** Limit of the raw message. */
   readonly messageBytesMax: number;
@@ -63,14 +65,18 @@ export async function resolveRecipient(
   const receivers = returned ? [returned.owner] : listReceivers(path, main);
   const emails = operator === '' ? receivers : [email, `${path.local}@${main}`.toLowerCase(), operator, ...receivers];
   const found = await findRecipients(env.DIRECTORY, emails);
-  const match =
-    emails.flatMap((each) => found.find((row) => row.email === each) ?? [])[0] ??
-    (await findCatchAll(env.DIRECTORY, main));
+  const receiver = emails.flatMap((each) => found.find((row) => row.email === each) ?? [])[0];
+  const match = receiver ?? (await findCatchAll(env.DIRECTORY, main));
   if (!match && OPERATOR_NAMES.test(path.local)) {
     await openMailbox(env, OPERATOR_MAILBOX).createMailbox(OPERATOR_ACCOUNT);
-    return ok({ email, userId: OPERATOR_MAILBOX, messageBytesMax: MESSAGE_OVERHEAD_BYTES });
+    return ok({ email, deliveredTo: email, userId: OPERATOR_MAILBOX, messageBytesMax: MESSAGE_OVERHEAD_BYTES });
   }
   if (!match) return err(refuse(email, 550, '5.1.1 no such mailbox'));
   const { attachmentBytes } = readLimits(env, match.accountType);
-  return ok({ email, userId: match.userId, messageBytesMax: toBase64Size(attachmentBytes) + MESSAGE_OVERHEAD_BYTES });
+  return ok({
+    email,
+    deliveredTo: receiver?.email ?? email,
+    userId: match.userId,
+    messageBytesMax: toBase64Size(attachmentBytes) + MESSAGE_OVERHEAD_BYTES,
+  });
 }
