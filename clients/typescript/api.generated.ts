@@ -2880,6 +2880,26 @@ export namespace V1 {
 
   /**
    * No description
+   * @tags storage
+   * @name RebuildDirectory
+   * @summary Rebuild an empty DIRECTORY from its newest snapshot and the buckets in the shards
+   * @request POST:/v1/storage/directory/rebuild
+   * @secure
+   */
+  export namespace RebuildDirectory {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      snapshot: string | null;
+      rows_restored: number;
+      buckets_recovered: number;
+    };
+  }
+
+  /**
+   * No description
    * @tags leaderboard
    * @name AddScore
    * @summary Add the points of a win that the game server has validated
@@ -6519,26 +6539,6 @@ export namespace V1 {
       volumes_recovered: number;
       versions_incomplete: number;
       finished: boolean;
-    };
-  }
-
-  /**
-   * No description
-   * @tags storage
-   * @name RebuildDirectory
-   * @summary Rebuild an empty DIRECTORY from its newest snapshot and the buckets in the shards
-   * @request POST:/v1/storage/directory/rebuild
-   * @secure
-   */
-  export namespace RebuildDirectory {
-    export type RequestParams = {};
-    export type RequestQuery = {};
-    export type RequestBody = never;
-    export type RequestHeaders = {};
-    export type ResponseBody = {
-      snapshot: string | null;
-      rows_restored: number;
-      buckets_recovered: number;
     };
   }
 

@@ -5,6 +5,7 @@ import { createJsonApi, type JsonApiEnv, sendProblem } from '../shared/json-api.
 import { addBucketPolicyRoute } from './operator/bucket-policy.ts';
 import { addCheckRoutes } from './operator/checks.ts';
 import { addCollectionRoute } from './operator/collection.ts';
+import { addDirectoryRecoveryRoute } from './operator/directory-recovery.ts';
 import { addQuotaRoutes } from './operator/quotas.ts';
 import { addRecoveryRoutes } from './operator/recovery.ts';
 import { addSlotRoute } from './operator/slots.ts';
@@ -13,11 +14,7 @@ import { addTakeDownRoutes } from './operator/take-down.ts';
 import { addUsageRoute } from './operator/usage.ts';
 
 export function createStorageApi(): OpenAPIHono<JsonApiEnv> {
-  const api = createJsonApi();
-  api.use('/v1/storage/*', async (c, next) => {
-    const caller = await requireOperator(c);
-    return caller.ok ? next() : sendProblem(c, caller.error);
-  });
+  const api = createOperatorsApi('/v1/storage/*');
   addBucketPolicyRoute(api);
   addStatsRoute(api);
   addCollectionRoute(api);
@@ -27,5 +24,21 @@ export function createStorageApi(): OpenAPIHono<JsonApiEnv> {
   addTakeDownRoutes(api);
   addUsageRoute(api);
   addQuotaRoutes(api);
+  return api;
+}
+
+/** The part that every deployment has, whatever its products are. */
+export function createDirectoryApi(): OpenAPIHono<JsonApiEnv> {
+  const api = createOperatorsApi('/v1/storage/directory/*');
+  addDirectoryRecoveryRoute(api);
+  return api;
+}
+
+function createOperatorsApi(path: string): OpenAPIHono<JsonApiEnv> {
+  const api = createJsonApi();
+  api.use(path, async (c, next) => {
+    const caller = await requireOperator(c);
+    return caller.ok ? next() : sendProblem(c, caller.error);
+  });
   return api;
 }
