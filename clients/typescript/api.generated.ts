@@ -1466,6 +1466,13 @@ export interface ForwardTarget {
   confirmed_at: string | null;
 }
 
+export interface AddressForward {
+  email: string;
+  to: string[];
+  /** False: what was forwarded is not kept. */
+  keeps_copy: boolean;
+}
+
 export interface SubmitAnswer {
   id: string;
   email_id: string;
@@ -1693,6 +1700,7 @@ export interface Domain {
   is_hosted: boolean;
   /** True if MAIL_DOMAINS hosts it. */
   is_configured: boolean;
+  alias_of: string | null;
   catch_all: string | null;
   transport: string | null;
   is_held: boolean;
@@ -1701,6 +1709,12 @@ export interface Domain {
 export interface NewDomain {
   /** False for a route only: the domain is not hosted. True by default. */
   is_hosted?: boolean;
+  /**
+   * A hosted domain: mail to any address of the alias goes to the same local part there, and its owners may send from the alias. No new address is issued at an alias.
+   * @maxLength 255
+   * @example "example.test"
+   */
+  alias_of?: string | null;
   /** @maxLength 320 */
   catch_all?: string | null;
   /**
@@ -1720,6 +1734,12 @@ export interface NewDomain {
 export interface DomainChange {
   /** False for a route only: the domain is not hosted. True by default. */
   is_hosted?: boolean;
+  /**
+   * A hosted domain: mail to any address of the alias goes to the same local part there, and its owners may send from the alias. No new address is issued at an alias.
+   * @maxLength 255
+   * @example "example.test"
+   */
+  alias_of?: string | null;
   /** @maxLength 320 */
   catch_all?: string | null;
   /**
@@ -2819,6 +2839,8 @@ export namespace V1 {
         | "account.update"
         | "address.create"
         | "address.delete"
+        | "address_forward.delete"
+        | "address_forward.update"
         | "audit.prune"
         | "board.delete"
         | "board.put"
@@ -5875,6 +5897,75 @@ export namespace V1 {
   /**
    * No description
    * @tags mail
+   * @name ListAddressForwards
+   * @summary List your addresses whose mail is forwarded
+   * @request GET:/v1/me/address-forwards
+   * @secure
+   */
+  export namespace ListAddressForwards {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = AddressForward[];
+  }
+
+  /**
+   * @description Filters and the vacation reply skip mail that is not kept. Junk, reports and mail that this account forwarded before are not forwarded but kept.
+   * @tags mail
+   * @name SetAddressForward
+   * @summary Forward the mail of an address or wildcard of yours to confirmed targets
+   * @request PUT:/v1/me/address-forwards/{email}
+   * @secure
+   */
+  export namespace SetAddressForward {
+    export type RequestParams = {
+      /** @maxLength 320 */
+      email: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /** @maxLength 256 */
+      password?: string;
+      /** @pattern ^\d{6}$ */
+      totp?: string;
+      /** @maxLength 40 */
+      recovery_code?: string;
+      passkey?: PasskeyAssertion;
+      /**
+       * @maxItems 20
+       * @minItems 1
+       */
+      to: string[];
+      /** @default true */
+      keeps_copy?: boolean;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = AddressForward;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name DeleteAddressForward
+   * @summary Keep the mail of an address again
+   * @request DELETE:/v1/me/address-forwards/{email}
+   * @secure
+   */
+  export namespace DeleteAddressForward {
+    export type RequestParams = {
+      /** @maxLength 320 */
+      email: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags mail
    * @name CancelMessage
    * @summary Cancel a message that has not been sent
    * @request POST:/v1/messages/{message_id}/cancel
@@ -6083,7 +6174,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name UpdateDomain
-   * @summary Change catch-all, transport or hold
+   * @summary Change alias, catch-all, transport or hold
    * @request PATCH:/v1/domains/{domain}
    * @secure
    */

@@ -275,12 +275,14 @@ CREATE TABLE `mail_dkim_key` (
 CREATE TABLE `mail_domain` (
 	`domain` text PRIMARY KEY NOT NULL,
 	`is_hosted` integer NOT NULL,
+	`alias_of` text,
 	`catch_all_user_id` text,
 	`transport` text,
 	`is_held` integer DEFAULT 0 NOT NULL,
 	`created_at` integer NOT NULL
 );
 --> statement-breakpoint
+CREATE INDEX `mail_domain_alias` ON `mail_domain` (`alias_of`);--> statement-breakpoint
 CREATE TABLE `mail_error` (
 	`error_id` text PRIMARY KEY NOT NULL,
 	`user_id` text NOT NULL,

@@ -99,6 +99,7 @@ const MEMBERS: Readonly<Record<string, unknown>> = {
   'OutboundError.detail': 'The attachments exceed 25 MB.',
   'DomainDetail.is_hosted': true,
   'Domain.is_hosted': true,
+  alias_of: null,
   'FolderName.name': 'Projects',
   'Filter.name': 'Invoices to their folder',
   'FilterRequest.name': 'Invoices to their folder',

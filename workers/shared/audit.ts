@@ -31,6 +31,8 @@ export const AUDIT_ACTIONS = [
   'account.update',
   'address.create',
   'address.delete',
+  'address_forward.delete',
+  'address_forward.update',
   'audit.prune',
   'board.delete',
   'board.put',

@@ -131,6 +131,7 @@ export const en: Texts = {
     no_draft: 'This draft was sent or deleted.',
     no_mailbox: 'This user has no mailbox.',
     no_such_account: 'This account does not exist.',
+    domain_has_aliases: 'Other domains are aliases of this one. Change or delete them first.',
     no_such_domain: 'This domain does not exist.',
     no_such_folder: 'This folder no longer exists.',
     not_in_quarantine: 'This message is no longer in quarantine.',
