@@ -26,6 +26,7 @@ export const DATABASES: Record<string, { schema: string[]; driver?: 'durable-sql
   mailbox: {
     schema: [
       'durable-objects/mailbox/database/schema.ts',
+      'durable-objects/mailbox/credentials/schema.ts',
       'durable-objects/mailbox/messages/schema.ts',
       'durable-objects/mailbox/rules/schema.ts',
       'durable-objects/mailbox/rules/address-forward-schema.ts',
@@ -41,6 +42,7 @@ export const DATABASES: Record<string, { schema: string[]; driver?: 'durable-sql
       'message_label',
       'erased_delivery',
       'garbage',
+      'credential',
       'upload',
       'contact',
       'sender',

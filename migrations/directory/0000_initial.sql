@@ -46,23 +46,9 @@ CREATE TABLE `second_factor` (
 	FOREIGN KEY (`user_id`) REFERENCES `user`(`user_id`) ON UPDATE no action ON DELETE cascade
 );
 --> statement-breakpoint
-CREATE TABLE `session` (
-	`session_id` text PRIMARY KEY NOT NULL,
-	`secret_sha256` text NOT NULL,
-	`user_id` text NOT NULL,
-	`user_agent` text,
-	`created_at` integer NOT NULL,
-	`last_seen_at` integer NOT NULL,
-	`confirmed_until` integer,
-	`expires_at` integer NOT NULL,
-	FOREIGN KEY (`user_id`) REFERENCES `user`(`user_id`) ON UPDATE no action ON DELETE cascade
-);
---> statement-breakpoint
-CREATE UNIQUE INDEX `session_secret_sha256_unique` ON `session` (`secret_sha256`);--> statement-breakpoint
-CREATE INDEX `session_user` ON `session` (`user_id`);--> statement-breakpoint
 CREATE TABLE `token` (
 	`token_id` text PRIMARY KEY NOT NULL,
-	`token_sha256` text NOT NULL,
+	`token_sha256` text,
 	`name` text NOT NULL,
 	`user_id` text,
 	`scopes` text NOT NULL,

@@ -23,6 +23,25 @@ CREATE TABLE `mailbox` (
 	`created_at` integer NOT NULL
 );
 --> statement-breakpoint
+CREATE TABLE `credential` (
+	`secret_sha256` text PRIMARY KEY NOT NULL,
+	`credential_id` text NOT NULL,
+	`kind` text NOT NULL,
+	`user_agent` text,
+	`created_at` integer NOT NULL,
+	`last_used_at` integer,
+	`confirmed_until` integer,
+	`expires_at` integer
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `holder` (
+	`id` integer PRIMARY KEY NOT NULL,
+	`user_name` text NOT NULL,
+	`name` text NOT NULL,
+	`email` text,
+	`suspended_at` integer
+);
+--> statement-breakpoint
 CREATE TABLE `draft` (
 	`position` integer PRIMARY KEY NOT NULL,
 	`content` text NOT NULL,
