@@ -14,7 +14,7 @@ import { operatorSecrets } from './identity/index.ts';
 import { createAuditApi } from './identity/operators/audit-routes.ts';
 import { createOperatorApi } from './identity/operators/operator-routes.ts';
 import { runIdentitySchedule } from './identity/schedule.ts';
-import { findSilentObjects, leaderboardApi, runLeaderboardSchedule } from './leaderboard/index.ts';
+import { findSilentObjects, leaderboardApi, runLeaderboardSchedule, webhookSecrets } from './leaderboard/index.ts';
 import {
   consumeMail,
   findSilentMailboxes,
@@ -151,7 +151,7 @@ const toPlain = (batch: MessageBatch): MessageBatch => ({
   retryAll: (options) => batch.retryAll(options),
 });
 
-const identityApi = createIdentityApi([totpSecrets, operatorSecrets, ...mailSecrets]);
+const identityApi = createIdentityApi([totpSecrets, operatorSecrets, webhookSecrets, ...mailSecrets]);
 const operatorApi = createOperatorApi();
 const auditApi = createAuditApi();
 const apis = new Map<string, OpenAPIHono<JsonApiEnv>>();

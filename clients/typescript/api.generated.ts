@@ -502,6 +502,55 @@ export interface Board {
   created_at: string | null;
 }
 
+export interface BoardWebhookCreated {
+  /**
+   * @format uri
+   * @maxLength 2000
+   * @example "https://game.example.com/hooks/seasons"
+   */
+  url: string;
+  /** @format date-time */
+  created_at: string;
+  /**
+   * Null if only the URL changed. Never shown again
+   * @example "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwrX9yzGz8TQY="
+   */
+  secret: string | null;
+}
+
+export interface BoardWebhookRotated {
+  /**
+   * @format uri
+   * @maxLength 2000
+   * @example "https://game.example.com/hooks/seasons"
+   */
+  url: string;
+  /** @format date-time */
+  created_at: string;
+  /** @example "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwrX9yzGz8TQY=" */
+  secret: string;
+}
+
+export interface BoardWebhook {
+  /**
+   * @format uri
+   * @maxLength 2000
+   * @example "https://game.example.com/hooks/seasons"
+   */
+  url: string;
+  /** @format date-time */
+  created_at: string;
+  waiting: {
+    /** @example "2026-W47" */
+    season: string;
+    attempts: number;
+    /** @format date-time */
+    next_attempt_at: string;
+    /** HTTP status of the last answer; null without one */
+    status: number | null;
+  }[];
+}
+
 export interface SessionAnswer {
   user: Profile;
   token: string;
@@ -2844,6 +2893,9 @@ export namespace V1 {
         | "audit.prune"
         | "board.delete"
         | "board.put"
+        | "board_webhook.delete"
+        | "board_webhook.rotate"
+        | "board_webhook.set"
         | "bucket.lifecycle"
         | "bucket.restore"
         | "bucket.take_down"
@@ -3827,6 +3879,101 @@ export namespace V1 {
     export type RequestBody = never;
     export type RequestHeaders = {};
     export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags leaderboard
+   * @name PutBoardWebhook
+   * @summary Report each ended season of a board to a URL, or change the URL
+   * @request PUT:/v1/boards/{board}/webhook
+   * @secure
+   */
+  export namespace PutBoardWebhook {
+    export type RequestParams = {
+      /**
+       * @pattern ^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$
+       * @example "races"
+       */
+      board: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /**
+       * @format uri
+       * @maxLength 2000
+       * @example "https://game.example.com/hooks/seasons"
+       */
+      url: string;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = BoardWebhookCreated;
+  }
+
+  /**
+   * No description
+   * @tags leaderboard
+   * @name GetBoardWebhook
+   * @summary The webhook of a board, and the ends of seasons that its receiver has not accepted yet
+   * @request GET:/v1/boards/{board}/webhook
+   * @secure
+   */
+  export namespace GetBoardWebhook {
+    export type RequestParams = {
+      /**
+       * @pattern ^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$
+       * @example "races"
+       */
+      board: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = BoardWebhook;
+  }
+
+  /**
+   * No description
+   * @tags leaderboard
+   * @name DeleteBoardWebhook
+   * @summary Remove the webhook of a board, with what its receiver has not accepted yet
+   * @request DELETE:/v1/boards/{board}/webhook
+   * @secure
+   */
+  export namespace DeleteBoardWebhook {
+    export type RequestParams = {
+      /**
+       * @pattern ^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$
+       * @example "races"
+       */
+      board: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags leaderboard
+   * @name RotateBoardWebhook
+   * @summary Replace the secret of a webhook. The earlier one signs, too, for 24 hours
+   * @request POST:/v1/boards/{board}/webhook/rotate
+   * @secure
+   */
+  export namespace RotateBoardWebhook {
+    export type RequestParams = {
+      /**
+       * @pattern ^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$
+       * @example "races"
+       */
+      board: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = BoardWebhookRotated;
   }
 
   /**

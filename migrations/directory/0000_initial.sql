@@ -199,6 +199,13 @@ CREATE TABLE `board` (
 	`deleted_at` integer
 );
 --> statement-breakpoint
+CREATE TABLE `board_webhook` (
+	`board` text PRIMARY KEY NOT NULL,
+	`url` text NOT NULL,
+	`secrets_sealed` text NOT NULL,
+	`created_at` integer NOT NULL
+);
+--> statement-breakpoint
 CREATE TABLE `season` (
 	`season` text PRIMARY KEY NOT NULL,
 	`board` text NOT NULL,
@@ -213,6 +220,17 @@ CREATE TABLE `season` (
 );
 --> statement-breakpoint
 CREATE INDEX `season_by_board` ON `season` (`board`,`season`);--> statement-breakpoint
+CREATE TABLE `season_notice` (
+	`season` text PRIMARY KEY NOT NULL,
+	`board` text NOT NULL,
+	`created_at` integer NOT NULL,
+	`attempts` integer DEFAULT 0 NOT NULL,
+	`due_at` integer NOT NULL,
+	`status` integer
+);
+--> statement-breakpoint
+CREATE INDEX `season_notice_by_due` ON `season_notice` (`due_at`);--> statement-breakpoint
+CREATE INDEX `season_notice_by_board` ON `season_notice` (`board`);--> statement-breakpoint
 CREATE TABLE `mail_account` (
 	`user_id` text PRIMARY KEY NOT NULL,
 	`email` text NOT NULL,

@@ -172,6 +172,7 @@ export const en: Texts = {
     unknown_board: 'This board does not exist.',
     board_rules_fixed: 'Sort, operator and period of a board cannot change.',
     board_being_deleted: 'The old board of this name is being deleted. Try again in some minutes.',
+    no_webhook: 'This board has no webhook.',
     too_many_boards: 'There are too many boards. Delete one first.',
     unknown_player: 'This player has no score in this season.',
     unknown_season: 'This season does not exist.',
