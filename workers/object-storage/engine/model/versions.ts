@@ -288,3 +288,9 @@ export type CreateBucketError =
   | { readonly kind: 'too_many_buckets'; readonly limit: number };
 
 export type DeleteBucketError = CommonError | { readonly kind: 'bucket_not_empty' } | { readonly kind: 'conflict' };
+
+/** Null: no limit. Bytes are those of all versions and of open uploads. */
+export interface QuotaState {
+  readonly limits: { readonly bytes: number | null; readonly objects: number | null };
+  readonly used: { readonly bytes: number; readonly objects: number };
+}
