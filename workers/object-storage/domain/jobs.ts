@@ -78,7 +78,11 @@ export function note<T>(list: T[], item: T): void {
 
 /** What a name needs to be as it was. @param name what it is now, and was then. */
 export function decideRestore(
-  name: { readonly isMarker: boolean; readonly modifiedAt: number; readonly earlier: { readonly isSame: boolean } | null },
+  name: {
+    readonly isMarker: boolean;
+    readonly modifiedAt: number;
+    readonly earlier: { readonly isSame: boolean } | null;
+  },
   startedAt: number,
 ): 'nothing' | 'changed' | 'delete' | 'copy' {
   const isNeeded = name.earlier === null ? !name.isMarker : !name.earlier.isSame || name.isMarker;

@@ -147,7 +147,11 @@ function toNameAt(row: Row): NameAt {
     earlier:
       row.earlier_marker === 1
         ? null
-        : { versionId: fromVersionOrder(String(row.earlier_ord)), size: Number(row.earlier_size), isSame: row.is_same === 1 },
+        : {
+            versionId: fromVersionOrder(String(row.earlier_ord)),
+            size: Number(row.earlier_size),
+            isSame: row.is_same === 1,
+          },
   };
 }
 
