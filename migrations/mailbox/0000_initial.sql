@@ -234,6 +234,12 @@ CREATE TABLE `vacation_reply` (
 	`replied_at` integer NOT NULL
 ) WITHOUT ROWID;
 --> statement-breakpoint
+CREATE TABLE `address_forward` (
+	`email` text PRIMARY KEY NOT NULL,
+	`targets` text NOT NULL,
+	`keeps_copy` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
 CREATE TABLE `incoming` (
 	`incoming_id` text PRIMARY KEY NOT NULL,
 	`content_key` text NOT NULL,
@@ -242,6 +248,7 @@ CREATE TABLE `incoming` (
 	`size_bytes` integer NOT NULL,
 	`envelope_from` text NOT NULL,
 	`envelope_to` text NOT NULL,
+	`delivered_to` text NOT NULL,
 	`client_ip` text,
 	`helo` text,
 	`origin` text NOT NULL,

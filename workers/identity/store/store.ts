@@ -120,6 +120,17 @@ export async function findToken(
   return row && { ...toCredential(row), scopes: JSON.parse(row.scopes) as string[] };
 }
 
+const selectUser = statement<{ userId: string }, FoundCredential>(
+  `SELECT ${CREDENTIAL_COLUMNS}, u.user_id AS credential_id, NULL AS expires_at, NULL AS last_used_at
+   FROM user u WHERE u.user_id = :userId AND u.suspended_at IS NULL`,
+);
+
+/** A user with its policies, as a credential that it would use. @returns null if it is suspended or gone. */
+export async function findActiveUser(database: Database, userId: string): Promise<CredentialRow | null> {
+  const row = await readFirst(database, selectUser, { userId });
+  return row && toCredential(row);
+}
+
 export function createIdentityStore(database: D1Database) {
   const db = drizzle(database);
   const columns = {

@@ -18,7 +18,7 @@ import { settingsOf } from '../../shared/settings.ts';
 import { keepToken } from '../accounts/credentials.ts';
 import { noticeOwner } from '../accounts/security-notices.ts';
 import { parseOwnAddress } from '../domain/email-address.ts';
-import { isHostedDomain } from '../domains/hosted-domains.ts';
+import { mayHaveAddresses } from '../domains/hosted-domains.ts';
 import { nameSchema } from '../schemas/account.ts';
 import { NOT_FOUND, toBadRequest } from '../schemas/errors.ts';
 import { createAccountStore } from '../store/account-store.ts';
@@ -187,7 +187,7 @@ export function addAddresses(api: OpenAPIHono<JsonApiEnv>): void {
       const address = parseOwnAddress(email);
       if (address === 'reserved')
         return sendProblem(c, problem(403, 'address_reserved', 'This address is reserved for the operator.'));
-      if (address === 'bad_address' || !(await isHostedDomain(c.env, address.domain))) {
+      if (address === 'bad_address' || !(await mayHaveAddresses(c.env, address.domain))) {
         return sendProblem(c, toBadRequest('email', 'This address cannot be used for an account.'));
       }
       const store = createAccountStore(c.env.DIRECTORY);
