@@ -28,6 +28,7 @@ import { createMetricsApi, type ReadGauges, runCostSchedule } from './metrics/in
 import {
   consumeStorageTasks,
   findLostDatabases,
+  findMissingCopies,
   isDirectoryTask,
   runDirectorySchedule,
   runStorageSchedule,
@@ -175,9 +176,9 @@ function readServed(env: Env): readonly ProductName[] {
 
 function createApi(served: readonly ProductName[]): OpenAPIHono<JsonApiEnv> {
   const api = createJsonApi();
-  addHealth(api, version, async (env) =>
-    (await Promise.all([findLostDatabases(env), ...served.map((name) => PRODUCTS[name].findSilent(env))])).flat(),
-  );
+  const findSilent = async (env: Env) =>
+    (await Promise.all([findLostDatabases(env), ...served.map((name) => PRODUCTS[name].findSilent(env))])).flat();
+  addHealth(api, version, { findSilent, findWarnings: findMissingCopies });
   api.route('/', identityApi);
   api.route('/', operatorApi);
   api.route('/', auditApi);

@@ -1794,6 +1794,7 @@ export interface StorageStats {
     bytes_garbage: number;
     blobs_garbage: number;
     blobs_lost: number;
+    copies_missing: number;
     uploads_open: number;
     parts: number;
     database_bytes: number;
@@ -1814,6 +1815,7 @@ export interface StorageStats {
     bytes_garbage: number;
     blobs_garbage: number;
     blobs_lost: number;
+    copies_missing: number;
     uploads_open: number;
     parts: number;
     database_bytes: number;
@@ -1827,6 +1829,7 @@ export interface StorageStats {
     location: string;
     blobs: number;
     bytes: number;
+    missing: number;
   }[];
 }
 
