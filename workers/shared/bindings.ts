@@ -1,4 +1,5 @@
 /** The numbered bindings: databases `OBJECTS_0`, `OBJECTS_1`, … and buckets `BLOBS`, `BLOBS_2`, `BLOBS_3`, … */
+import { LATE_LOCATION_MS, LOCATION_TIMEOUT_MS, type Locations } from './quorum.ts';
 import { MisconfiguredError, type SettingProblem, settingProblemsOf, settingsOf } from './settings.ts';
 
 interface NumberedBindings {
@@ -17,6 +18,14 @@ export const blobLocations = (env: Env): readonly R2Bucket[] => complete(env).lo
 
 /** Locations that must have a byte before it is acknowledged. @throws MisconfiguredError if WRITE_QUORUM is bad. */
 export const writeQuorum = (env: Env): number => settingsOf(env).WRITE_QUORUM ?? blobLocations(env).length;
+
+/** Where mail is written, with the time limits of its writes. */
+export const locationsOf = (env: Env): Locations => ({
+  locations: blobLocations(env),
+  quorum: writeQuorum(env),
+  timeoutMs: LOCATION_TIMEOUT_MS,
+  lateMs: LATE_LOCATION_MS,
+});
 
 export const bindingProblemOf = (env: Env): SettingProblem | null => bindingsOf(env).problem;
 

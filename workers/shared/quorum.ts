@@ -5,6 +5,9 @@
 
 import { inTime } from './in-time.ts';
 
+export const LOCATION_TIMEOUT_MS = 20_000;
+export const LATE_LOCATION_MS = 2_000;
+
 /** The bound R2 buckets, in order, and how many of them a write needs. */
 export interface Locations {
   readonly locations: readonly R2Bucket[];

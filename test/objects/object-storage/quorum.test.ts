@@ -14,6 +14,8 @@ import { rebuildShard } from '../../../workers/object-storage/maintenance/rebuil
 import { consumeStorageTasks, maintainShard } from '../../../workers/object-storage/maintenance/schedule.ts';
 import { snapshotShard } from '../../../workers/object-storage/maintenance/snapshot.ts';
 import { measureShard } from '../../../workers/object-storage/maintenance/stats.ts';
+import { at } from '../../../workers/shared/at.ts';
+import { makeLocation } from '../../support/sick-location.ts';
 import {
   countRows,
   expectContent,
@@ -31,32 +33,6 @@ import {
 } from './harness.ts';
 
 beforeEach(wipe);
-
-type State = 'up' | 'down' | 'hanging' | 'broken off';
-
-/** A location whose calls fail, or never end, until it is up again. `calls` counts those that reached it. */
-function makeLocation(bucket: R2Bucket) {
-  const location = { state: 'up' as State, calls: [] as string[] };
-  const wrapped = new Proxy(bucket, {
-    get:
-      (target, name: keyof R2Bucket) =>
-      (key: unknown, ...rest: unknown[]) => {
-        location.calls.push(name);
-        if (location.state === 'down') return Promise.reject(new Error('the location is down'));
-        if (location.state === 'hanging') return new Promise(() => {});
-        const [body] = rest;
-        if (location.state === 'broken off' && name === 'put' && body instanceof ReadableStream) {
-          const reader = body.getReader();
-          return reader.read().then(async () => {
-            await reader.cancel('broken off');
-            throw new Error('the location broke off');
-          });
-        }
-        return (target[name] as (...values: unknown[]) => unknown).call(target, key, ...rest);
-      },
-  });
-  return { location, wrapped };
-}
 
 function makeThree(quorum = 2) {
   const made = [env.BLOBS, env.BLOBS_2, SPARE_BLOBS].map(makeLocation);
@@ -107,7 +83,7 @@ describe.each([0, 1, 2])('with location %i', (sick) => {
       const { engine, context, locations, settle } = makeThree();
       const bucket = await makeBucket(engine);
       const before = await writeAll(engine, bucket, 1);
-      (locations[sick] as { state: State }).state = state;
+      at(locations, sick).state = state;
       const during = await writeAll(engine, bucket, 100);
       await expectAll(engine, bucket, before);
       await expectAll(engine, bucket, during);
@@ -125,7 +101,7 @@ describe.each([0, 1, 2])('with location %i', (sick) => {
       expect(byLocation.map(({ missing }) => missing)).toEqual([0, 1, 2].map((n) => (n === sick ? short.length : 0)));
 
       if (state !== 'broken off') expect(await copyMissing(context, 0)).toBe(0);
-      (locations[sick] as { state: State }).state = 'up';
+      at(locations, sick).state = 'up';
       const report = emptyFsckReport(true);
       await checkShard(context, 0, report);
       await checkLocations(context, report);
@@ -144,7 +120,7 @@ describe.each([0, 1, 2])('with location %i', (sick) => {
 test('an upload without a quorum is refused and leaves nothing', async () => {
   const { engine, context, locations, settle } = makeThree();
   const bucket = await makeBucket(engine);
-  for (const n of [0, 2]) (locations[n] as { state: State }).state = 'down';
+  for (const n of [0, 2]) at(locations, n).state = 'down';
   for (const size of [300_000, 1_500_000]) {
     const request = { bucket, name: 'x', body: patternOf(size), size, metadata: METADATA };
     expect(failure(await engine.putObject(request)).kind).toBe('unavailable');
@@ -159,7 +135,7 @@ test('an upload without a quorum is refused and leaves nothing', async () => {
 test('without WRITE_QUORUM, every location must have the bytes', async () => {
   const { engine, locations } = makeThree(3);
   const bucket = await makeBucket(engine);
-  (locations[1] as { state: State }).state = 'down';
+  at(locations, 1).state = 'down';
   const request = { bucket, name: 'x', body: patternOf(300_000), size: 300_000, metadata: METADATA };
   expect(failure(await engine.putObject(request)).kind).toBe('unavailable');
 });
@@ -167,7 +143,7 @@ test('without WRITE_QUORUM, every location must have the bytes', async () => {
 test('a worker that dies after the commit leaves the task, and cron and the queue make the copies', async () => {
   const { engine, bindings, locations } = makeThree();
   const bucket = await makeBucket(engine);
-  (locations[2] as { state: State }).state = 'down';
+  at(locations, 2).state = 'down';
   await put(engine, bucket, 'x', patternOf(300_000));
   const sent: { body: { kind: string } }[] = [];
   const tasks = {
@@ -177,7 +153,7 @@ test('a worker that dies after the commit leaves the task, and cron and the queu
   // Another isolate, which knows nothing of the write.
   const { context } = makeEngine({ bindings: { ...bindings, STORAGE_TASKS: tasks } });
   await maintainShard(context, 0);
-  (locations[2] as { state: State }).state = 'up';
+  at(locations, 2).state = 'up';
   const copies = sent.filter(({ body }) => body.kind === 'copies');
   const acked: unknown[] = [];
   const messages = copies.map((message) => ({ ...message, ack: () => acked.push(1), retry: () => {} }));
@@ -197,7 +173,7 @@ test.each(['a snapshot', 'the journal', 'the blobs alone'])(
     const bucket = await makeBucket(engine);
     await put(engine, bucket, 'before', patternOf(20_000));
     await snapshotShard(context, 0);
-    const third = locations[2] as { state: State };
+    const third = at(locations, 2);
     third.state = 'down';
     const contents = await writeAll(engine, bucket, 1);
     if (source === 'a snapshot') await snapshotShard(context, 0);
@@ -219,7 +195,7 @@ test.each(['a snapshot', 'the journal', 'the blobs alone'])(
 test('compaction and collection while a location is down keep every live copy', async () => {
   const { context, engine, locations, settle } = makeThree();
   const bucket = await makeBucket(engine);
-  (locations[0] as { state: State }).state = 'down';
+  at(locations, 0).state = 'down';
   const contents = new Map(Array.from({ length: 20 }, (_, i) => [`n${i}`, patternOf(8_000, i + 1)]));
   for (const [name, content] of contents) await put(engine, bucket, name, content);
   await packVolume(context, 0, emptyPackReport());
@@ -236,7 +212,7 @@ test('compaction and collection while a location is down keep every live copy', 
   await settle();
   expect(contents.size).toBeGreaterThan(0);
   await expectAll(engine, bucket, contents);
-  (locations[0] as { state: State }).state = 'up';
+  at(locations, 0).state = 'up';
   await copyMissing(context, 0);
   for (const [n, location] of locations.entries()) location.state = n === 0 ? 'up' : 'down';
   await expectAll(engine, bucket, contents);
@@ -245,9 +221,9 @@ test('compaction and collection while a location is down keep every live copy', 
 test('a copy whose bytes are lost everywhere ends the task, and is reported as lost', async () => {
   const { context, engine, locations } = makeThree();
   const bucket = await makeBucket(engine);
-  (locations[2] as { state: State }).state = 'down';
+  at(locations, 2).state = 'down';
   await put(engine, bucket, 'x', patternOf(300_000));
-  (locations[2] as { state: State }).state = 'up';
+  at(locations, 2).state = 'up';
   for (const each of [env.BLOBS, env.BLOBS_2])
     for (const { key } of (await each.list({ prefix: 'blobs/' })).objects) await each.delete(key);
   expect(await copyMissing(context, 0)).toBe(0);
@@ -274,7 +250,7 @@ test('reads begin with the location nearest to the client', async () => {
 test('health warns of missing copies and of the silent location, and answers 200 as long as the quorum answers', async () => {
   const { engine, bindings, locations } = makeThree();
   const bucket = await makeBucket(engine);
-  (locations[2] as { state: State }).state = 'down';
+  at(locations, 2).state = 'down';
   await put(engine, bucket, 'x', patternOf(300_000));
   const ask = async () => {
     const request = new Request('http://localhost/v1/health') as Request<unknown, IncomingRequestCfProperties>;
@@ -283,6 +259,6 @@ test('health warns of missing copies and of the silent location, and answers 200
     return [answer.status, ...warnings.map(({ name }) => name)];
   };
   expect(await ask()).toEqual([200, 'BLOBS_3', 'OBJECTS_0']);
-  (locations[1] as { state: State }).state = 'down';
+  at(locations, 1).state = 'down';
   expect(await ask()).toEqual([503, 'OBJECTS_0']);
 });

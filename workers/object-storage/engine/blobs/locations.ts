@@ -2,6 +2,7 @@
 import { at } from '../../../shared/at.ts';
 import { logError } from '../../../shared/log.ts';
 import { countLocations, settleQuorum } from '../../../shared/quorum.ts';
+import type { QuorumStream, StreamedPut } from '../../../shared/quorum-stream.ts';
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { allLocations, type EngineContext, inTime, locationOf } from '../model/context.ts';
 import type { Unavailable } from '../model/contract.ts';
@@ -80,6 +81,26 @@ export const putCopies = (
     blobId,
     context.locations.map((_, location) => putBytes(context, location, blobId, bytes, md5, description)),
   );
+
+/** Waits for the copies of a streamed blob, and compares what the locations stored. */
+export function settleStream(
+  context: EngineContext,
+  blobId: string,
+  stream: QuorumStream,
+  length: number,
+  md5: string,
+): Promise<Result<Copies, Unavailable>> {
+  const check = async (put: StreamedPut, location: number) => {
+    const answer = await askLocation(context, location, async () => {
+      const outcome = await put;
+      if (!outcome.ok) throw outcome.error;
+      return outcome.value;
+    });
+    return answer.ok ? checkStored(answer.value, length, md5) : answer;
+  };
+  const copies = stream.puts.map((put, location) => (put === null ? null : check(put, location)));
+  return settleCopies(context, blobId, copies);
+}
 
 /** Writes buffered bytes to one location and verifies size and ETag that R2 reports. */
 async function putBytes(

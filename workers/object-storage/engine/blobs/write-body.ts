@@ -7,14 +7,14 @@
  * up, and the record of the blob says that its copy is missing.
  */
 import { at } from '../../../shared/at.ts';
+import { QuorumStream } from '../../../shared/quorum-stream.ts';
 import { err, ok, type Result } from '../../../shared/result.ts';
 import type { ChecksumAlgorithm } from '../../domain/checksums.ts';
-import type { EngineContext } from '../model/context.ts';
+import { type EngineContext, toLocations } from '../model/context.ts';
 import type { BodyDigests, BodyError, Unavailable } from '../model/contract.ts';
 import { type ByteSource, createByteSource } from './byte-source.ts';
 import { BlobHasher, BodyHasher } from './digests.ts';
-import { type BlobDescription, type Copies, putCopies, removeBlobs } from './locations.ts';
-import { StreamedCopies } from './streamed-copies.ts';
+import { type BlobDescription, type Copies, putCopies, removeBlobs, settleStream, toBlobKey } from './locations.ts';
 
 export interface WrittenBlob extends Copies {
   readonly blobId: string;
@@ -195,7 +195,8 @@ class BodyWriter {
 
   async #streamBlob(length: number): Promise<void> {
     const { blobId, description } = this.#begin();
-    const copies = new StreamedCopies(this.#context, blobId, length, description);
+    const options = { customMetadata: description };
+    const stream = new QuorumStream(toLocations(this.#context), toBlobKey(blobId), length, options);
     const hasher = new BlobHasher();
     try {
       let sent = 0;
@@ -206,16 +207,16 @@ class BodyWriter {
         if (chunk.length === 0) continue;
         hasher.update(chunk);
         sent += chunk.length;
-        this.#require(await copies.write(chunk));
+        refuse(await stream.write(chunk));
       }
-      this.#require(await copies.close());
+      refuse(await stream.close());
     } catch (error) {
-      copies.abort(error);
+      stream.abort(error);
       throw error;
     }
     const facts = hasher.digest();
-    const settled = this.#require(await copies.settle(facts.md5));
-    this.#blobs.push({ blobId, ...facts, ...settled, writtenAt: this.#context.now() });
+    const copies = this.#require(await settleStream(this.#context, blobId, stream, length, facts.md5));
+    this.#blobs.push({ blobId, ...facts, ...copies, writtenAt: this.#context.now() });
   }
 
   async undo(failure: WriteBodyError): Promise<void> {
@@ -223,4 +224,8 @@ class BodyWriter {
     void this.#source.cancel(failure.kind).catch(() => {});
     this.#context.waitUntil(removeBlobs(this.#context, this.#begun));
   }
+}
+
+function refuse(reason: string | null): void {
+  if (reason !== null) throw new WriteFailure({ kind: 'unavailable', reason });
 }

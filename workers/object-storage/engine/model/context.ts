@@ -2,7 +2,7 @@
 import { blobLocations, shardDatabases, writeQuorum } from '../../../shared/bindings.ts';
 import type { Clock } from '../../../shared/clock.ts';
 import { inTime } from '../../../shared/in-time.ts';
-import { type Locations, silentLocationsMax } from '../../../shared/quorum.ts';
+import { LATE_LOCATION_MS, LOCATION_TIMEOUT_MS, type Locations, silentLocationsMax } from '../../../shared/quorum.ts';
 import { VersionMint } from '../../domain/version-order.ts';
 import type { Placement } from './contract.ts';
 
@@ -69,8 +69,8 @@ export const DEFAULT_LIMITS: EngineLimits = {
   lifecyclePageRows: 100,
   checkPageRows: 20_000,
   databaseTimeoutMs: 15_000,
-  locationTimeoutMs: 20_000,
-  lateLocationMs: 2_000,
+  locationTimeoutMs: LOCATION_TIMEOUT_MS,
+  lateLocationMs: LATE_LOCATION_MS,
   edgeTimeoutMs: 1_000,
   sealWaitMs: 20_000,
   sealAgeMaxMs: 10_000,
