@@ -14,6 +14,7 @@ import type { Clock } from '../../shared/clock.ts';
 import { orderLocations } from '../../shared/nearest-locations.ts';
 import { isPublicUrl } from '../../shared/public-url.ts';
 import { settingsOf } from '../../shared/settings.ts';
+import { toWebhookSecret } from '../../shared/webhook.ts';
 import {
   createBucket,
   deleteBucket,
@@ -25,6 +26,7 @@ import {
 } from './actions/buckets.ts';
 import { deleteObjects } from './actions/deleting.ts';
 import { listObjects, listUploads, listVersions } from './actions/listing.ts';
+import { getQuota } from './actions/quotas.ts';
 import { beginRead, findPart, getVersion, listObjectParts, readVersion } from './actions/reading.ts';
 import { completeUpload } from './actions/upload-completion.ts';
 import { copyPart, putPart } from './actions/upload-parts.ts';
@@ -106,9 +108,6 @@ export function createEngine(
   return engineOf(createEngineContext(env, now, ctx, options));
 }
 
-/** As Standard Webhooks writes a secret. */
-const toWebhookSecret = (secret: Uint8Array): string => `whsec_${Buffer.from(secret).toString('base64')}`;
-
 export function engineOf(context: EngineContext): Engine {
   return {
     createBucket: (request) => createBucket(context, request),
@@ -117,6 +116,7 @@ export function engineOf(context: EngineContext): Engine {
     deleteBucket: (bucket) => deleteBucket(context, bucket),
     setVersioning: (bucket, versioning) => setVersioning(context, bucket, versioning),
     setObjectLock: (bucket, document) => setObjectLock(context, bucket, document),
+    getQuota: ({ bucketId }) => getQuota(context, { kind: 'bucket', subject: bucketId }),
     mayNotify: context.events.mayCall,
     webhookSecretOf: (bucket) => toWebhookSecret(context.events.secretOf(bucket.bucketId)),
     setConfiguration: (bucket, kind, document) => setConfiguration(context, bucket, kind, document),
