@@ -4,7 +4,7 @@
  *
  * By design: an absent product keeps its bindings, its object classes and everything that it stored. Its obligations when a
  * user is deleted and its sealed secrets stay too, because its data does. What every deployment has is in no product:
- * health, identity, operators, the audit log, the collectors' alarms, and the snapshot of DIRECTORY.
+ * health, identity, operators, the audit log, the collectors' alarms, and the snapshot and rebuild of DIRECTORY.
  */
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import { version } from '../package.json';
@@ -27,6 +27,7 @@ import {
 import { createMetricsApi, type ReadGauges, runCostSchedule } from './metrics/index.ts';
 import {
   consumeStorageTasks,
+  directoryApi,
   findLostDatabases,
   isDirectoryTask,
   runDirectorySchedule,
@@ -181,6 +182,7 @@ function createApi(served: readonly ProductName[]): OpenAPIHono<JsonApiEnv> {
   api.route('/', identityApi);
   api.route('/', operatorApi);
   api.route('/', auditApi);
+  api.route('/', directoryApi);
   for (const name of ['leaderboard', 'mail', 'storage'] as const)
     if (served.includes(name)) api.route('/', PRODUCTS[name].api);
   api.route('/', collectorsApi);

@@ -4,6 +4,7 @@
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { expect } from 'vitest';
 import { hasClient } from '../support/real-client.ts';
@@ -76,12 +77,35 @@ interface Finding {
   readonly nodes: { html: string; failureSummary?: string }[];
 }
 
+/** `PICTURES=folder` writes pictures of every state that is checked: wide and narrow, light and dark. */
+const picturesFolder = process.env.PICTURES;
+let pictures = 0;
+
+async function takePictures(page: Page, folder: string): Promise<void> {
+  const before = page.viewportSize();
+  const name = `${String(++pictures).padStart(2, '0')}-${(expect.getState().currentTestName ?? '').split(' > ').at(-1)}`;
+  for (const [size, width] of [
+    ['wide', 1280],
+    ['phone', 390],
+  ] as const) {
+    await page.setViewportSize({ width, height: 800 });
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      const path = join(folder, `${name.replaceAll(/\W+/g, '-').slice(0, 60)}-${size}-${colorScheme}.png`);
+      await page.screenshot({ path, fullPage: true });
+    }
+  }
+  await page.emulateMedia({ colorScheme: null });
+  if (before) await page.setViewportSize(before);
+}
+
 /**
  * Fails on findings of axe-core that are serious or worse. axe-core is evaluated from outside, so the page's policy
  * stays unchanged.
  * @param rules the rules to check, by default all.
  */
 export async function expectAccessible(page: Page, rules?: readonly string[]): Promise<void> {
+  if (picturesFolder) await takePictures(page, picturesFolder);
   await page.evaluate(AXE);
   const findings = await page.evaluate(async (only) => {
     const { axe } = globalThis as unknown as { axe: { run(options: object): Promise<{ violations: Finding[] }> } };

@@ -25,6 +25,7 @@ import {
 } from './actions/buckets.ts';
 import { deleteObjects } from './actions/deleting.ts';
 import { listObjects, listUploads, listVersions } from './actions/listing.ts';
+import { getQuota } from './actions/quotas.ts';
 import { beginRead, findPart, getVersion, listObjectParts, readVersion } from './actions/reading.ts';
 import { completeUpload } from './actions/upload-completion.ts';
 import { copyPart, putPart } from './actions/upload-parts.ts';
@@ -110,6 +111,7 @@ export function engineOf(context: EngineContext): Engine {
     deleteBucket: (bucket) => deleteBucket(context, bucket),
     setVersioning: (bucket, versioning) => setVersioning(context, bucket, versioning),
     setObjectLock: (bucket, document) => setObjectLock(context, bucket, document),
+    getQuota: ({ bucketId }) => getQuota(context, { kind: 'bucket', subject: bucketId }),
     mayNotify: context.events.mayCall,
     webhookSecretOf: (bucket) => toWebhookSecret(context.events.secretOf(bucket.bucketId)),
     setConfiguration: (bucket, kind, document) => setConfiguration(context, bucket, kind, document),

@@ -45,6 +45,7 @@ import type {
   PartRange,
   PutError,
   PutRequest,
+  QuotaState,
   ReadError,
   StoredVersion,
   Unavailable,
@@ -79,6 +80,8 @@ export interface Engine {
   setVersioning(bucket: Bucket, versioning: 'enabled' | 'suspended'): Promise<Result<null, CommonError>>;
   /** Replaces the Object Lock configuration of a bucket whose versioning is enabled, which then stays so. */
   setObjectLock(bucket: Bucket, document: string): Promise<Result<null, CommonError>>;
+  /** Limits and use of a bucket, or null without a quota of its own. */
+  getQuota(bucket: Bucket): Promise<Result<QuotaState | null, CommonError>>;
   /** Whether event notifications may go to a URL. */
   mayNotify(url: string): boolean;
   /** The secret that signs the webhooks of a bucket: `whsec_…`. */
