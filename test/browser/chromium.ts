@@ -4,6 +4,7 @@
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { expect } from 'vitest';
 import { hasClient } from '../support/real-client.ts';
@@ -66,6 +67,27 @@ export async function openTab(browser: Browser, options: BrowserContextOptions =
   });
   page.setDefaultTimeout(TIMEOUT_MS);
   return { page, troubles };
+}
+
+const PICTURES = process.env.PICTURES ?? '';
+const SIZES = { desktop: { width: 1280, height: 800 }, phone: { width: 390, height: 760 } };
+
+/**
+ * With `PICTURES=<folder>`, writes pictures of the page to it: desktop and phone, light and dark. Otherwise does nothing.
+ * The page has its size and colours again afterwards.
+ */
+export async function takePictures(page: Page, name: string): Promise<void> {
+  if (PICTURES === '') return;
+  const before = page.viewportSize();
+  for (const [size, viewport] of Object.entries(SIZES)) {
+    await page.setViewportSize(viewport);
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      await page.screenshot({ path: join(PICTURES, `${name}-${size}-${colorScheme}.png`) });
+    }
+  }
+  await page.emulateMedia({ colorScheme: null });
+  if (before) await page.setViewportSize(before);
 }
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
