@@ -24,7 +24,7 @@ import {
   runMailSchedule,
   totpSecrets,
 } from './mail/index.ts';
-import { createMetricsApi, type ReadGauges, runCostSchedule } from './metrics/index.ts';
+import { createMetricsApi, type ReadGauges, runMetricsSchedule } from './metrics/index.ts';
 import {
   consumeStorageTasks,
   findLostDatabases,
@@ -97,7 +97,7 @@ const QUEUES: readonly QueueRule[] = [
 const ALWAYS: Readonly<Record<string, Schedule>> = {
   identity: runIdentitySchedule,
   directory: runDirectorySchedule,
-  cost: runCostSchedule,
+  metrics: runMetricsSchedule,
 };
 
 /** The operation that a request counts as. */
