@@ -4,7 +4,7 @@
  *
  * By design: an absent product keeps its bindings, its object classes and everything that it stored. Its obligations when a
  * user is deleted and its sealed secrets stay too, because its data does. What every deployment has is in no product:
- * health, identity, operators, the audit log, the collectors' alarms, and the snapshot of DIRECTORY.
+ * health, identity, operators, the audit log, the collectors' alarms, and the snapshot and rebuild of DIRECTORY.
  */
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import { version } from '../package.json';
@@ -14,7 +14,7 @@ import { operatorSecrets } from './identity/index.ts';
 import { createAuditApi } from './identity/operators/audit-routes.ts';
 import { createOperatorApi } from './identity/operators/operator-routes.ts';
 import { runIdentitySchedule } from './identity/schedule.ts';
-import { findSilentObjects, leaderboardApi, runLeaderboardSchedule } from './leaderboard/index.ts';
+import { findSilentObjects, leaderboardApi, runLeaderboardSchedule, webhookSecrets } from './leaderboard/index.ts';
 import {
   consumeMail,
   findSilentMailboxes,
@@ -27,6 +27,7 @@ import {
 import { createMetricsApi, type ReadGauges, runMetricsSchedule } from './metrics/index.ts';
 import {
   consumeStorageTasks,
+  directoryApi,
   findLostDatabases,
   isDirectoryTask,
   runDirectorySchedule,
@@ -150,7 +151,7 @@ const toPlain = (batch: MessageBatch): MessageBatch => ({
   retryAll: (options) => batch.retryAll(options),
 });
 
-const identityApi = createIdentityApi([totpSecrets, operatorSecrets, ...mailSecrets]);
+const identityApi = createIdentityApi([totpSecrets, operatorSecrets, webhookSecrets, ...mailSecrets]);
 const operatorApi = createOperatorApi();
 const auditApi = createAuditApi();
 const apis = new Map<string, OpenAPIHono<JsonApiEnv>>();
@@ -181,6 +182,7 @@ function createApi(served: readonly ProductName[]): OpenAPIHono<JsonApiEnv> {
   api.route('/', identityApi);
   api.route('/', operatorApi);
   api.route('/', auditApi);
+  api.route('/', directoryApi);
   for (const name of ['leaderboard', 'mail', 'storage'] as const)
     if (served.includes(name)) api.route('/', PRODUCTS[name].api);
   api.route('/', collectorsApi);

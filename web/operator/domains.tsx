@@ -13,6 +13,7 @@ interface Domain {
   domain: string;
   is_hosted: boolean;
   is_configured: boolean;
+  alias_of: string | null;
   catch_all: string | null;
   transport: string | null;
   is_held: boolean;
@@ -77,6 +78,7 @@ function Records({ domain }: { domain: string }) {
       {value && (
         <>
           <p className="muted small">
+            {value.alias_of ? `Alias of ${value.alias_of}. ` : ''}
             {value.catch_all ? `Everything without a mailbox goes to ${value.catch_all}. ` : ''}
             {value.transport ? `Leaves by ${value.transport}.` : 'Leaves by the usual way.'}
           </p>

@@ -21,8 +21,11 @@ import { createSeasonStore } from './records/season-store.ts';
 import { addScores } from './score-routes.ts';
 import { addDistribution, addSeasons } from './season-routes.ts';
 import { addStandings } from './standings-routes.ts';
+import { addWebhooks } from './webhook-routes.ts';
+import { sendNotices } from './webhooks.ts';
 
 export { findSilentObjects } from './shard-status.ts';
+export { webhookSecrets } from './webhooks.ts';
 
 export const leaderboardApi = createLeaderboardApi();
 
@@ -59,6 +62,7 @@ function createLeaderboardApi(): OpenAPIHono<JsonApiEnv> {
     addOperatorRoutes(api, mount);
   }
   addBoards(api);
+  addWebhooks(api);
   return api;
 }
 
@@ -102,6 +106,7 @@ export async function runLeaderboardSchedule(
       .close({ season, shards })
       .catch((error: unknown) => logError('leaderboard_close_failed', error, { season }));
   }
+  await sendNotices(env, now);
   if (new Date(controller.scheduledTime).getUTCMinutes() !== HOURLY_MINUTE) return;
   const next = seasonAt(now + DAY_MS);
   if (next !== seasonAt(now)) await prepareSeason(env, next);

@@ -14,7 +14,7 @@ import { createClock } from '../shared/clock.ts';
 import { MisconfiguredError } from '../shared/settings.ts';
 import { s3Failure } from './domain/failure.ts';
 import { createEngine } from './engine/index.ts';
-import { createStorageApi } from './operator-routes.ts';
+import { createDirectoryApi, createStorageApi } from './operator-routes.ts';
 import { answerS3 } from './s3/pipeline.ts';
 import { failureAnswer, misconfiguredFailure } from './s3/protocol/answer.ts';
 
@@ -28,6 +28,9 @@ export {
 
 /** `/v1/storage/…`, for operators. */
 export const storageApi = createStorageApi();
+
+/** The rebuild of DIRECTORY, for operators of every deployment. */
+export const directoryApi = createDirectoryApi();
 
 export async function serveStorage(request: Request, env: Env, ctx: ExecutionContext): Promise<Response> {
   const requestId = crypto.randomUUID();

@@ -88,6 +88,8 @@ export interface StoreMessageInput {
   readonly envelopeFrom: string;
   /** The address it was accepted for; null for mail that was not received. */
   readonly envelopeTo: string | null;
+  /** The address or wildcard that received it, if the message was accepted. */
+  readonly deliveredTo?: string;
   /** JSON of the verdicts, kept and returned unchanged. */
   readonly spam: string | null;
   readonly authentication: string | null;

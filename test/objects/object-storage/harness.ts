@@ -181,6 +181,7 @@ export async function wipe(): Promise<void> {
     context.directory.prepare('DELETE FROM slot_move'),
     context.directory.prepare('DELETE FROM bucket'),
     context.directory.prepare('DELETE FROM storage_quota'),
+    context.directory.prepare('DELETE FROM storage_job'),
   ]);
   for (const location of context.locations) {
     for (;;) {

@@ -31,6 +31,9 @@ export interface BoardPeriods {
   readonly period: Period;
 }
 
+/** The name of the board with a reference. */
+export const boardOfRef = (ref: string): string => (ref === '' ? 'default' : ref.slice(0, ref.indexOf('.')));
+
 const DEFAULT_BOARD: BoardPeriods = { ref: '', period: 'month' };
 const DAY_MS = 86_400_000;
 const WEEK_MS = 7 * DAY_MS;

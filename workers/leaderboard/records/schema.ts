@@ -41,3 +41,30 @@ export const season = sqliteTable(
   },
   (table) => [index('season_by_board').on(table.board, table.season)],
 );
+
+/** Where the end of each season of a board is reported. */
+export const boardWebhook = sqliteTable('board_webhook', {
+  /** Also `default`. */
+  board: text('board').primaryKey(),
+  url: text('url').notNull(),
+  /** Sealed JSON: `WebhookSecrets` of workers/leaderboard/webhooks.ts. */
+  secretsSealed: text('secrets_sealed').notNull(),
+  createdAt: integer('created_at').notNull(),
+});
+
+/** Ends of seasons that the receiver has not accepted yet. */
+export const seasonNotice = sqliteTable(
+  'season_notice',
+  {
+    season: text('season').primaryKey(),
+    /** Of `board_webhook`. */
+    board: text('board').notNull(),
+    createdAt: integer('created_at').notNull(),
+    /** Failed attempts, and the one under way. */
+    attempts: integer('attempts').notNull().default(0),
+    dueAt: integer('due_at').notNull(),
+    /** Status of the last answer; null without one. */
+    status: integer('status'),
+  },
+  (table) => [index('season_notice_by_due').on(table.dueAt), index('season_notice_by_board').on(table.board)],
+);

@@ -1,8 +1,8 @@
 /** The seasons in DIRECTORY. */
-import { and, asc, desc, eq, gt, isNull, lt, lte } from 'drizzle-orm';
+import { and, asc, desc, eq, gt, isNull, lt, lte, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
-import { readSeason } from '../domain/season-name.ts';
-import { season } from './schema.ts';
+import { boardOfRef, readSeason } from '../domain/season-name.ts';
+import { boardWebhook, season, seasonNotice } from './schema.ts';
 
 export type SeasonRow = typeof season.$inferSelect;
 
@@ -46,14 +46,32 @@ export function createSeasonStore(directory: D1Database) {
     },
 
     async remove(name: string): Promise<void> {
-      await db.delete(season).where(eq(season.season, name));
+      await db.batch([
+        db.delete(seasonNotice).where(eq(seasonNotice.season, name)),
+        db.delete(season).where(eq(season.season, name)),
+      ]);
     },
 
+    /** Sets the archive of a season that has none, and records the notice for the board's webhook. */
     async publish(name: string, archive: string, players: number, now: number): Promise<void> {
-      await db
-        .update(season)
-        .set({ archive, players, closedAt: now })
-        .where(and(eq(season.season, name), isNull(season.archive)));
+      const isOpen = and(eq(season.season, name), isNull(season.archive));
+      const board = boardOfRef(readSeason(name).board);
+      const notice = db
+        .select({
+          season: season.season,
+          board: boardWebhook.board,
+          createdAt: sql<number>`${now}`.as('created_at'),
+          attempts: sql<number>`0`.as('attempts'),
+          dueAt: sql<number>`${now}`.as('due_at'),
+          status: sql<null>`NULL`.as('status'),
+        })
+        .from(season)
+        .innerJoin(boardWebhook, eq(boardWebhook.board, board))
+        .where(isOpen);
+      await db.batch([
+        db.insert(seasonNotice).select(notice).onConflictDoNothing(),
+        db.update(season).set({ archive, players, closedAt: now }).where(isOpen),
+      ]);
     },
 
     /** Records the number of players, if it is the largest so far. */

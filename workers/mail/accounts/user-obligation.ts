@@ -1,9 +1,10 @@
-/** Erases what mail stores for an identity user: addresses, the mailbox object, all bytes in R2. */
+/** What mail keeps for an identity user: addresses, the mailbox object with sessions and app tokens, all bytes in R2. */
 import type { UserObligation } from '../../identity/index.ts';
 import { createClock } from '../../shared/clock.ts';
 import { deleteBlobsUnder, userPrefix } from '../bindings/blobs.ts';
 import { openMailbox } from '../bindings/mailbox.ts';
 import { createAccountStore } from '../store/account-store.ts';
+import { askForCredentials } from './credentials.ts';
 
 export const mailboxObligation: UserObligation = {
   findObstacle: async () => null,
@@ -15,7 +16,12 @@ export const mailboxObligation: UserObligation = {
     await deleteBlobsUnder(env, userPrefix(userId));
   },
 
-  async endCredential(userId, credentialId, env) {
-    await openMailbox(env, userId).closeSockets(credentialId === null ? {} : { only: credentialId });
+  async endCredentials(userId, which, env) {
+    await askForCredentials(env, userId, (mailbox) => mailbox.endCredentials(which));
   },
+
+  setSuspended: (userId, at, env) => askForCredentials(env, userId, (mailbox) => mailbox.setSuspended(at)),
+
+  findCredential: (userId, secretSha256, env) =>
+    askForCredentials(env, userId, (mailbox) => mailbox.identify(secretSha256)),
 };

@@ -215,6 +215,7 @@ export async function putIntoMailbox(
     labels,
     envelopeFrom: message.envelopeFrom,
     envelopeTo: message.envelopeTo,
+    deliveredTo: message.deliveredTo,
     spam: JSON.stringify(spam),
     authentication: JSON.stringify({ ...authentication, virus: virus.verdict }),
     applyRules: junk === 'no',

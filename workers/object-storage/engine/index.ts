@@ -13,6 +13,7 @@ import { deriveSecret } from '../../identity/index.ts';
 import type { Clock } from '../../shared/clock.ts';
 import { isPublicUrl } from '../../shared/public-url.ts';
 import { settingsOf } from '../../shared/settings.ts';
+import { toWebhookSecret } from '../../shared/webhook.ts';
 import {
   createBucket,
   deleteBucket,
@@ -101,9 +102,6 @@ export function createEngine(
 ): Engine {
   return engineOf(createEngineContext(env, now, ctx, options));
 }
-
-/** As Standard Webhooks writes a secret. */
-const toWebhookSecret = (secret: Uint8Array): string => `whsec_${Buffer.from(secret).toString('base64')}`;
 
 export function engineOf(context: EngineContext): Engine {
   return {

@@ -10,10 +10,12 @@ import { createEngineContext } from '../engine/index.ts';
 import type { EngineContext } from '../engine/model/context.ts';
 import { forgetReceipts } from '../engine/store/delete-store.ts';
 import { hasDueEvents } from '../engine/store/event-store.ts';
+import { selectRunnable } from '../engine/store/job-store.ts';
 import { isClaimed } from '../engine/store/journal-store.ts';
 import { collectBlobs, collectUploads, emptyCollectReport } from './collect.ts';
 import { snapshotDirectory } from './directory-snapshot.ts';
 import { sendEvents } from './events.ts';
+import { runJob } from './jobs.ts';
 import { writeJournal } from './journal.ts';
 import { withLease } from './leases.ts';
 import { isLifecycleDue, runLifecycle } from './lifecycle.ts';
@@ -35,6 +37,7 @@ export type StorageTask = Traced &
     | { readonly kind: 'maintain'; readonly shard: number }
     | { readonly kind: 'scrub'; readonly shard: number }
     | { readonly kind: 'lifecycle'; readonly shard: number }
+    | { readonly kind: 'job'; readonly shard: 0; readonly job_id: string }
     | { readonly kind: 'events'; readonly shard: number }
     | { readonly kind: 'repair'; readonly shard: number; readonly blob_id: string }
     | { readonly kind: 'snapshot'; readonly shard: number }
@@ -58,6 +61,8 @@ const EVENTS_LEASE_MS = 120_000;
 const MOVE_AGE_MS = 600_000;
 /** Minute of each hour. */
 const DIRECTORY_SNAPSHOT_MINUTE = 23;
+/** Jobs that cron continues at a time. */
+const JOBS_MAX = 100;
 const DAILY = '17 3 * * *';
 
 /** @returns whether there is more to do now. */
@@ -131,7 +136,14 @@ export async function runStorageSchedule(
   const context = createEngineContext(env, createClock(env), ctx);
   const kind = controller.cron === DAILY ? 'snapshot' : 'maintain';
   const tasks = context.shards.map((_, shard): StorageTask => ({ kind, shard }));
-  if (kind === 'maintain') tasks.push(...context.shards.map((_, shard): StorageTask => ({ kind: 'scrub', shard })));
+  if (kind === 'maintain') {
+    tasks.push(...context.shards.map((_, shard): StorageTask => ({ kind: 'scrub', shard })));
+    const jobIds = await selectRunnable(context, JOBS_MAX).catch((error: unknown) => {
+      logError('jobs_unreadable', error);
+      return [];
+    });
+    tasks.push(...jobIds.map((job_id): StorageTask => ({ kind: 'job', shard: 0, job_id })));
+  }
   await start(context, tasks);
 }
 
@@ -181,6 +193,9 @@ async function runTask(context: EngineContext, task: StorageTask): Promise<void>
       if (isMore && context.tasks) await context.tasks.send(task);
       return;
     }
+    case 'job':
+      if ((await runJob(context, task.job_id)) && context.tasks) await context.tasks.send(task);
+      return;
     case 'repair':
       return await scrubOne(context, task.shard, task.blob_id, emptyScrubReport());
     case 'directory':

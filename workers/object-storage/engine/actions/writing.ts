@@ -130,13 +130,14 @@ function toCommitData(body: WrittenBody): CommitData {
  *
  * A copy is one object: its ETag is an MD5 and its checksum covers the whole object, as in S3 (CopyObject). If the source
  * was uploaded in parts or lacks the checksum, its bytes are read once, in a stream. That takes R2 reads and the CPU time
- * of an upload of the same size; at most 5 GB, the limit of CopyObject.
+ * of an upload of the same size; at most 5 GB, the limit of CopyObject. With
+ * `keepsParts` it is what it was.
  */
 export async function copyObject(
   context: EngineContext,
   request: CopyRequest,
 ): Promise<Result<VersionFacts, PutError<never> | ReadError>> {
-  const { bucket, name, source, checksum, metadata, tags, acl, lock = NO_LOCK } = request;
+  const { bucket, name, source, checksum, metadata, tags, acl, lock = NO_LOCK, keepsParts } = request;
   const target = {
     bucket,
     name,
@@ -148,8 +149,9 @@ export async function copyObject(
   };
   const shard = bucket.placement.shards[slotOf(name)];
   if (shard !== source.handle.shard) return await copyBytes(context, request, target);
-  const described = await describeWhole(context, source, checksum);
+  const described = keepsParts ? ok(source) : await describeWhole(context, source, checksum);
   if (!described.ok) return described;
+  const { etag, sha256, checksums, checksumType } = described.value;
   const committed = await commitVersion(context, {
     bucket,
     name,
@@ -157,8 +159,11 @@ export async function copyObject(
       isMarker: false,
       objectId: crypto.randomUUID(),
       size: source.size,
-      ...described.value,
-      partCount: null,
+      etag,
+      sha256,
+      checksums,
+      checksumType,
+      partCount: keepsParts ? source.partCount : null,
       metadata,
       tags,
       acl,

@@ -34,6 +34,8 @@ export interface EngineLimits {
   readonly lifecycleDayMs: number;
   /** Versions and uploads that lifecycle rules examine in one statement. Each takes up to 18 KB of the batch that deletes it. */
   readonly lifecyclePageRows: number;
+  /** Names or versions that a job handles in one step. */
+  readonly jobPageRows: number;
   /** Rows that `fsck` and `stats` read in one statement. */
   readonly checkPageRows: number;
   readonly databaseTimeoutMs: number;
@@ -63,6 +65,7 @@ export const DEFAULT_LIMITS: EngineLimits = {
   scrubCycleMs: 30 * 86_400_000,
   lifecycleDayMs: 86_400_000,
   lifecyclePageRows: 100,
+  jobPageRows: 200,
   checkPageRows: 20_000,
   databaseTimeoutMs: 15_000,
   locationTimeoutMs: 20_000,

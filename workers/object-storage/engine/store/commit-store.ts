@@ -88,7 +88,7 @@ export function conditionGuards(
   const current = (test: string) =>
     `EXISTS (SELECT 1 FROM version c WHERE c.bucket = b.n AND c.name = ${NAME} AND ${which} ${test})`;
   const arms: string[] = [];
-  const { absent, etags, notEtags, modifiedAtSeconds, size } = condition;
+  const { absent, etags, notEtags, modifiedAtSeconds, size, newest } = condition;
   if (absent) arms.push(`WHEN ${current('')} THEN 'precondition_failed'`);
   if (etags || modifiedAtSeconds !== undefined || size !== undefined) {
     arms.push(`WHEN NOT ${current('')} THEN 'no_such_key'`);
@@ -108,6 +108,10 @@ export function conditionGuards(
     arms.push(`WHEN NOT ${current(test)} THEN 'precondition_failed'`);
   }
   if (size !== undefined) arms.push(`WHEN NOT ${current(`AND c.size = ${bind(size)}`)} THEN 'precondition_failed'`);
+  if (newest !== undefined) {
+    arms.push(`WHEN (SELECT c.ord FROM version c WHERE c.bucket = b.n AND c.name = ${NAME} ORDER BY c.ord LIMIT 1)
+      IS NOT unhex(${bind(toVersionOrder(newest))}) THEN 'precondition_failed'`);
+  }
   return { sql: arms.join('\n'), parameters };
 }
 
@@ -226,10 +230,12 @@ function dataStatements(prepare: Prepare, request: CommitRequest): D1PreparedSta
     case 'reference':
       return [
         prepare(
-          `INSERT INTO extent(object_id, start, length, blob_id, blob_start, crc32)
-           SELECT unhex(?5), start, length, blob_id, blob_start, crc32 FROM extent WHERE object_id = unhex(?6)`,
+          `INSERT INTO extent(object_id, start, length, blob_id, blob_start, crc32, part, part_facts)
+           SELECT unhex(?5), start, length, blob_id, blob_start, crc32, iif(?7, part, NULL), iif(?7, part_facts, NULL)
+           FROM extent WHERE object_id = unhex(?6)`,
           objectId,
           toHex(data.source.objectId),
+          request.facts.partCount === null ? 0 : 1,
         ),
       ];
     case 'upload':
