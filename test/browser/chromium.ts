@@ -113,6 +113,8 @@ async function takePictures(page: Page, folder: string): Promise<void> {
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme });
       const path = join(folder, `${name.replaceAll(/\W+/g, '-').slice(0, 60)}-${size}-${colorScheme}.png`);
+      // Until transitions of colours end.
+      await page.waitForTimeout(400);
       await page.screenshot({ path, fullPage: true });
     }
   }
