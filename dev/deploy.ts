@@ -16,7 +16,14 @@ import { ROOT } from './build.ts';
 import { DeployError, findAccountId, findZone, REQUIRED_PERMISSIONS } from './deploy-api.ts';
 import { checkHealth } from './deploy-health.ts';
 import { type DeployOptions, parseOptions, USAGE } from './deploy-options.ts';
-import { countShards, type DeployPlan, planDeployment, renderConfig, type WorkerConfig } from './deploy-plan.ts';
+import {
+  countLocations,
+  countShards,
+  type DeployPlan,
+  planDeployment,
+  renderConfig,
+  type WorkerConfig,
+} from './deploy-plan.ts';
 import {
   type Account,
   createMissing,
@@ -176,12 +183,18 @@ async function main(): Promise<void> {
     variables: settings.variables,
     homeRegion: environment.HOME_REGION,
     secondRegion: environment.SECOND_REGION,
+    thirdRegion: environment.THIRD_REGION,
+    existingLocations: 2,
     rateLimits: readRateLimits({ ...config.vars, ...settings.variables }),
   };
   const { worker } = planDeployment(config, { ...input, shards: 1 });
   const { JURISDICTION: jurisdiction = '' } = settings.variables;
   const resources = await listResources(account, worker, jurisdiction);
-  const plan = planDeployment(config, { ...input, shards: chooseShards(resources) });
+  const plan = planDeployment(config, {
+    ...input,
+    shards: chooseShards(resources),
+    existingLocations: countLocations(resources.buckets, options.environment),
+  });
   if (options.mode === 'teardown') {
     const { isDryRun } = options;
     return teardown(account, plan, resources, { isDryRun, isTerminal, given: environment.TEARDOWN });
