@@ -76,7 +76,7 @@ it('a server that is killed under load loses no acknowledged update of any board
         }
       }
     });
-    const enough = (30 + random() * 40) * (life + 1);
+    const enough = (20 + random() * 30) * (life + 1);
     while (count() < enough) await new Promise((resolve) => setTimeout(resolve, 10));
     await server.kill9();
     isAlive = false;
