@@ -27,6 +27,7 @@ export const DATABASES: Record<string, { schema: string[]; driver?: 'durable-sql
     schema: [
       'durable-objects/mailbox/database/schema.ts',
       'durable-objects/mailbox/messages/schema.ts',
+      'durable-objects/mailbox/messages/snapshot-schema.ts',
       'durable-objects/mailbox/rules/schema.ts',
       'durable-objects/mailbox/rules/address-forward-schema.ts',
       'durable-objects/mailbox/incoming/schema.ts',
@@ -46,6 +47,7 @@ export const DATABASES: Record<string, { schema: string[]; driver?: 'durable-sql
       'sender',
       'vacation_reply',
       'address_forward',
+      'snapshot',
       'incoming',
       'outbox',
       'submission',

@@ -9,7 +9,7 @@ const KEYS_PER_DELETE_MAX = 1_000;
 
 export const listLocations = blobLocations;
 
-/** Resolves when every location has the bytes. A key is only ever written with the same bytes. */
+/** Resolves when every location has the bytes. A key is only ever written with the same bytes, but for snapshots. */
 export async function putBlob(env: Env, key: string, bytes: Uint8Array | string): Promise<void> {
   await Promise.all(listLocations(env).map((bucket) => bucket.put(key, bytes)));
 }
