@@ -26,8 +26,10 @@ export const DATABASES: Record<string, { schema: string[]; driver?: 'durable-sql
   mailbox: {
     schema: [
       'durable-objects/mailbox/database/schema.ts',
+      'durable-objects/mailbox/credentials/schema.ts',
       'durable-objects/mailbox/messages/schema.ts',
       'durable-objects/mailbox/rules/schema.ts',
+      'durable-objects/mailbox/rules/address-forward-schema.ts',
       'durable-objects/mailbox/incoming/schema.ts',
       'durable-objects/mailbox/outbox/schema.ts',
       'durable-objects/mailbox/jmap/schema.ts',
@@ -40,10 +42,12 @@ export const DATABASES: Record<string, { schema: string[]; driver?: 'durable-sql
       'message_label',
       'erased_delivery',
       'garbage',
+      'credential',
       'upload',
       'contact',
       'sender',
       'vacation_reply',
+      'address_forward',
       'incoming',
       'outbox',
       'submission',

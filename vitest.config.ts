@@ -51,6 +51,8 @@ export default defineConfig({
                 // Repeats a random run. workerd sees the environment only through bindings.
                 ...(process.env.SEED ? { SEED: process.env.SEED } : {}),
               },
+              // Tests with three locations bind it as BLOBS_3.
+              r2Buckets: ['SPARE_BLOBS'],
               d1Databases: ['OBJECTS_1', 'OBJECTS_2', ...REPLICAS],
             },
           }),
@@ -60,7 +62,8 @@ export default defineConfig({
           ...files('objects'),
           expect: { poll },
           setupFiles: ['test/support/workerd-setup.ts'],
-          testTimeout: timeoutMs,
+          // A test that runs into its limit inside workerd can keep the run from ending.
+          testTimeout: 3 * timeoutMs,
           hookTimeout: timeoutMs,
           maxWorkers,
         },

@@ -2,23 +2,24 @@
  * `npm test`: builds once, with and without the rules of the platform, migrates empty databases once, then runs every ring. `--long`
  * runs the `*.long.test.ts` files instead. Other arguments go to vitest.
  *
- * In the gate, a failed file of the system or browser ring runs once more, alone and on new servers. If it passes then, the
- * gate goes on and prints the name of the file, because one of its tests races or waits too short.
+ * In the gate, a failed file runs once more, alone and on new servers. If it passes then, the gate goes on and prints the name of
+ * the file, because one of its tests races or waits too short. A file that did not end counts as failed.
  */
-import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, relative } from 'node:path';
+import { join } from 'node:path';
 import { buildAll, buildWorker } from '../dev/build.ts';
+import type { JournalLine } from './support/journal-reporter.ts';
 import { PLATFORM_BUNDLE, PLATFORM_ENTRY } from './support/platform/bundle.ts';
 import { makeStateTemplate } from './support/state-template.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 /** More failed files than this are not a race. */
 const REPEATED_FILES_MAX = 4;
-const REPEATED_RINGS = /^test\/(system|security|browser)\//;
-/** A failed test inside workerd can keep vitest from ending. */
-const RUN_LIMIT_MS = 40 * 60_000;
+/** The slowest file takes two minutes on a quiet machine. A failed test inside workerd can keep Vitest from ending. */
+const STALL_MS = 8 * 60_000;
 
 const isLong = process.argv.includes('--long');
 const rest = process.argv.slice(2).filter((argument) => argument !== '--long');
@@ -31,45 +32,79 @@ const env = {
   NODE_COMPILE_CACHE: join(ROOT, 'dist/compile-cache'),
 };
 
-function vitest(...options: string[]): boolean {
-  const timeout = isLong ? undefined : RUN_LIMIT_MS;
-  const { status } = spawnSync(join(ROOT, 'node_modules/.bin/vitest'), ['run', ...options], {
-    cwd: ROOT,
-    stdio: 'inherit',
-    env,
-    timeout,
-    killSignal: 'SIGKILL',
-  });
-  return status === 0;
-}
+const VITEST = join(ROOT, 'node_modules/.bin/vitest');
 
-/** Files with a failed test. `undefined` without a report. */
-function failedFiles(report: string): string[] | undefined {
-  if (!existsSync(report)) return undefined;
-  const { testResults } = JSON.parse(readFileSync(report, 'utf8')) as {
-    testResults: { name: string; status: string }[];
-  };
-  return testResults.filter(({ status }) => status !== 'passed').map(({ name }) => relative(ROOT, name));
-}
-
-function runGate(): boolean {
+/** Files that failed or did not end. Empty if all passed. `undefined` if Vitest failed without a failed file. */
+async function failedFiles(...options: string[]): Promise<string[] | undefined> {
   const folder = mkdtempSync(join(tmpdir(), 'tessera-test-'));
-  const report = join(folder, 'report.json');
+  const journal = join(folder, 'journal.jsonl');
   try {
-    if (vitest('--reporter=default', '--reporter=json', `--outputFile.json=${report}`, ...rest)) return true;
-    const failed = failedFiles(report);
-    if (!failed?.length || failed.length > REPEATED_FILES_MAX) return false;
-    if (!failed.every((file) => REPEATED_RINGS.test(file))) return false;
-    console.log(`Failed, and repeated alone: ${failed.join(', ')}`);
-    const passed = vitest('--no-file-parallelism', ...failed);
-    if (passed) console.log(`Passed only alone, so a test races or waits too short: ${failed.join(', ')}`);
-    return passed;
+    const child = spawn(
+      VITEST,
+      [
+        'run',
+        '--silent=passed-only',
+        '--reporter=default',
+        '--reporter=./test/support/journal-reporter.ts',
+        ...options,
+      ],
+      {
+        cwd: ROOT,
+        stdio: ['ignore', 'inherit', 'inherit'],
+        env: { ...env, TESSERA_TEST_JOURNAL: journal },
+        // A process group of its own, so that its servers end with it.
+        detached: true,
+      },
+    );
+    const startedAt = Date.now();
+    const watch = setInterval(() => {
+      const progressAt = existsSync(journal) ? statSync(journal).mtimeMs : startedAt;
+      if (Date.now() - progressAt > STALL_MS && child.pid) process.kill(-child.pid, 'SIGKILL');
+    }, 5_000);
+    const [status] = (await once(child, 'exit')) as [number | null];
+    clearInterval(watch);
+    if (status === 0) return [];
+    return readFailures(journal);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
+function readFailures(journal: string): string[] | undefined {
+  if (!existsSync(journal)) return undefined;
+  const pending = new Set<string>();
+  const failed: string[] = [];
+  for (const text of readFileSync(journal, 'utf8').trim().split('\n')) {
+    const line = JSON.parse(text) as JournalLine;
+    if ('started' in line) {
+      for (const file of line.started) pending.add(file);
+      continue;
+    }
+    pending.delete(line.file);
+    if (line.passed) continue;
+    failed.push(line.file);
+    for (const failure of line.failures) console.log(`Failed in ${line.file}: ${failure}`);
+  }
+  for (const file of pending) console.log(`Did not end: ${file}`);
+  return failed.length || pending.size ? [...failed, ...pending] : undefined;
+}
+
+async function runGate(): Promise<boolean> {
+  const failed = await failedFiles(...rest);
+  if (failed?.length === 0) return true;
+  if (!failed || failed.length > REPEATED_FILES_MAX) return false;
+  console.log(`Repeated alone: ${failed.join(', ')}`);
+  const again = await failedFiles('--no-file-parallelism', ...failed);
+  if (again?.length !== 0) return false;
+  console.log(`Passed only alone, so a test races or waits too short: ${failed.join(', ')}`);
+  return true;
+}
+
+function runAll(): boolean {
+  return spawnSync(VITEST, ['run', ...rest], { cwd: ROOT, stdio: 'inherit', env }).status === 0;
+}
+
 buildAll();
 buildWorker(PLATFORM_BUNDLE, PLATFORM_ENTRY);
 await makeStateTemplate();
-process.exit((process.env.CI && !isLong ? runGate() : vitest(...rest)) ? 0 : 1);
+process.exit((process.env.CI && !isLong ? await runGate() : runAll()) ? 0 : 1);

@@ -4,17 +4,18 @@
  *
  * By design: an absent product keeps its bindings, its object classes and everything that it stored. Its obligations when a
  * user is deleted and its sealed secrets stay too, because its data does. What every deployment has is in no product:
- * health, identity, operators, the audit log, the collectors' alarms, and the snapshot of DIRECTORY.
+ * health, identity, operators, the audit log, the collectors' alarms, and the snapshot and rebuild of DIRECTORY.
  */
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import { version } from '../package.json';
+import { findMarkedCopies, runMarkedCopies } from './collectors/marked-copies.ts';
 import { collectorsApi } from './collectors/routes.ts';
 import { createIdentityApi } from './identity/iam/index.ts';
 import { operatorSecrets } from './identity/index.ts';
 import { createAuditApi } from './identity/operators/audit-routes.ts';
 import { createOperatorApi } from './identity/operators/operator-routes.ts';
 import { runIdentitySchedule } from './identity/schedule.ts';
-import { findSilentObjects, leaderboardApi, runLeaderboardSchedule } from './leaderboard/index.ts';
+import { findSilentObjects, leaderboardApi, runLeaderboardSchedule, webhookSecrets } from './leaderboard/index.ts';
 import {
   consumeMail,
   findSilentMailboxes,
@@ -24,10 +25,12 @@ import {
   runMailSchedule,
   totpSecrets,
 } from './mail/index.ts';
-import { createMetricsApi, type ReadGauges, runCostSchedule } from './metrics/index.ts';
+import { createMetricsApi, type ReadGauges, runMetricsSchedule } from './metrics/index.ts';
 import {
   consumeStorageTasks,
+  directoryApi,
   findLostDatabases,
+  findMissingCopies,
   isDirectoryTask,
   runDirectorySchedule,
   runStorageSchedule,
@@ -97,7 +100,8 @@ const QUEUES: readonly QueueRule[] = [
 const ALWAYS: Readonly<Record<string, Schedule>> = {
   identity: runIdentitySchedule,
   directory: runDirectorySchedule,
-  cost: runCostSchedule,
+  copies: runMarkedCopies,
+  metrics: runMetricsSchedule,
 };
 
 /** The operation that a request counts as. */
@@ -150,7 +154,7 @@ const toPlain = (batch: MessageBatch): MessageBatch => ({
   retryAll: (options) => batch.retryAll(options),
 });
 
-const identityApi = createIdentityApi([totpSecrets, operatorSecrets, ...mailSecrets]);
+const identityApi = createIdentityApi([totpSecrets, operatorSecrets, webhookSecrets, ...mailSecrets]);
 const operatorApi = createOperatorApi();
 const auditApi = createAuditApi();
 const apis = new Map<string, OpenAPIHono<JsonApiEnv>>();
@@ -175,12 +179,14 @@ function readServed(env: Env): readonly ProductName[] {
 
 function createApi(served: readonly ProductName[]): OpenAPIHono<JsonApiEnv> {
   const api = createJsonApi();
-  addHealth(api, version, async (env) =>
-    (await Promise.all([findLostDatabases(env), ...served.map((name) => PRODUCTS[name].findSilent(env))])).flat(),
-  );
+  const findSilent = async (env: Env) =>
+    (await Promise.all([findLostDatabases(env), ...served.map((name) => PRODUCTS[name].findSilent(env))])).flat();
+  const findWarnings = async (env: Env) => (await Promise.all([findMissingCopies(env), findMarkedCopies(env)])).flat();
+  addHealth(api, version, { findSilent, findWarnings });
   api.route('/', identityApi);
   api.route('/', operatorApi);
   api.route('/', auditApi);
+  api.route('/', directoryApi);
   for (const name of ['leaderboard', 'mail', 'storage'] as const)
     if (served.includes(name)) api.route('/', PRODUCTS[name].api);
   api.route('/', collectorsApi);

@@ -502,6 +502,55 @@ export interface Board {
   created_at: string | null;
 }
 
+export interface BoardWebhookCreated {
+  /**
+   * @format uri
+   * @maxLength 2000
+   * @example "https://game.example.com/hooks/seasons"
+   */
+  url: string;
+  /** @format date-time */
+  created_at: string;
+  /**
+   * Null if only the URL changed. Never shown again
+   * @example "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwrX9yzGz8TQY="
+   */
+  secret: string | null;
+}
+
+export interface BoardWebhookRotated {
+  /**
+   * @format uri
+   * @maxLength 2000
+   * @example "https://game.example.com/hooks/seasons"
+   */
+  url: string;
+  /** @format date-time */
+  created_at: string;
+  /** @example "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwrX9yzGz8TQY=" */
+  secret: string;
+}
+
+export interface BoardWebhook {
+  /**
+   * @format uri
+   * @maxLength 2000
+   * @example "https://game.example.com/hooks/seasons"
+   */
+  url: string;
+  /** @format date-time */
+  created_at: string;
+  waiting: {
+    /** @example "2026-W47" */
+    season: string;
+    attempts: number;
+    /** @format date-time */
+    next_attempt_at: string;
+    /** HTTP status of the last answer; null without one */
+    status: number | null;
+  }[];
+}
+
 export interface SessionAnswer {
   user: Profile;
   token: string;
@@ -1466,6 +1515,13 @@ export interface ForwardTarget {
   confirmed_at: string | null;
 }
 
+export interface AddressForward {
+  email: string;
+  to: string[];
+  /** False: what was forwarded is not kept. */
+  keeps_copy: boolean;
+}
+
 export interface SubmitAnswer {
   id: string;
   email_id: string;
@@ -1693,6 +1749,7 @@ export interface Domain {
   is_hosted: boolean;
   /** True if MAIL_DOMAINS hosts it. */
   is_configured: boolean;
+  alias_of: string | null;
   catch_all: string | null;
   transport: string | null;
   is_held: boolean;
@@ -1701,6 +1758,12 @@ export interface Domain {
 export interface NewDomain {
   /** False for a route only: the domain is not hosted. True by default. */
   is_hosted?: boolean;
+  /**
+   * A hosted domain: mail to any address of the alias goes to the same local part there, and its owners may send from the alias. No new address is issued at an alias.
+   * @maxLength 255
+   * @example "example.test"
+   */
+  alias_of?: string | null;
   /** @maxLength 320 */
   catch_all?: string | null;
   /**
@@ -1720,6 +1783,12 @@ export interface NewDomain {
 export interface DomainChange {
   /** False for a route only: the domain is not hosted. True by default. */
   is_hosted?: boolean;
+  /**
+   * A hosted domain: mail to any address of the alias goes to the same local part there, and its owners may send from the alias. No new address is issued at an alias.
+   * @maxLength 255
+   * @example "example.test"
+   */
+  alias_of?: string | null;
   /** @maxLength 320 */
   catch_all?: string | null;
   /**
@@ -1778,6 +1847,55 @@ export interface JmapUpload {
   size: number;
 }
 
+export interface StorageJob {
+  job_id: string;
+  kind: "empty" | "delete" | "restore" | "copy" | "count";
+  /** Null if the bucket was deleted */
+  bucket: string | null;
+  prefix: string;
+  at: string | null;
+  target: {
+    bucket: string | null;
+    prefix: string;
+  };
+  dry_run: boolean;
+  state: "waiting" | "running" | "done" | "failed" | "cancelled";
+  /** Problem code of a job that failed */
+  error: string | null;
+  created_at: string;
+  ended_at: string | null;
+  /** The name at which it continues, in the order of names */
+  position: string | null;
+  counts: {
+    examined: number;
+    objects_deleted: number;
+    versions_removed: number;
+    uploads_aborted: number;
+    objects_restored: number;
+    objects_copied: number;
+    bytes: number;
+    unchanged: number;
+    locked: number;
+    denied: number;
+    skipped: number;
+    objects: number;
+    versions: number;
+    uploads: number;
+  };
+  /** Of a dry run: the first 20 changes */
+  changes: {
+    key: string;
+    action: string;
+    version_id?: string;
+  }[];
+  /** The first 20 objects that stay as they are, and why */
+  obstacles: {
+    key: string;
+    reason: string;
+    version_id?: string;
+  }[];
+}
+
 export interface StorageStats {
   totals: {
     objects: number;
@@ -1794,6 +1912,7 @@ export interface StorageStats {
     bytes_garbage: number;
     blobs_garbage: number;
     blobs_lost: number;
+    copies_missing: number;
     uploads_open: number;
     parts: number;
     database_bytes: number;
@@ -1814,6 +1933,7 @@ export interface StorageStats {
     bytes_garbage: number;
     blobs_garbage: number;
     blobs_lost: number;
+    copies_missing: number;
     uploads_open: number;
     parts: number;
     database_bytes: number;
@@ -1827,6 +1947,7 @@ export interface StorageStats {
     location: string;
     blobs: number;
     bytes: number;
+    missing: number;
   }[];
 }
 
@@ -1972,6 +2093,43 @@ export interface LocationRefill {
    * @default 60
    */
   max_seconds?: number;
+}
+
+export interface MetricsHistory {
+  /** False if ANALYTICS_TOKEN is not set, or the counters cannot be read */
+  is_available: boolean;
+  hours: {
+    /** @format date-time */
+    since: string;
+    /** @min 0 */
+    requests: number;
+    /**
+     * Requests answered with 4xx
+     * @min 0
+     */
+    refused: number;
+    /**
+     * Requests answered with 5xx
+     * @min 0
+     */
+    failed: number;
+    /** @min 0 */
+    mail_in: number;
+    /** @min 0 */
+    mail_out: number;
+    /** Mean age of the oldest waiting recipient */
+    queue_age_seconds: number | null;
+    /** Mean size of all D1 databases together */
+    database_bytes: number | null;
+  }[];
+  month: {
+    /** @format date-time */
+    since: string;
+    /** @min 0 */
+    operations: number;
+    /** Estimate without stored bytes and without what the plan includes */
+    dollars: number;
+  };
 }
 
 export namespace V1 {
@@ -2770,9 +2928,14 @@ export namespace V1 {
         | "account.update"
         | "address.create"
         | "address.delete"
+        | "address_forward.delete"
+        | "address_forward.update"
         | "audit.prune"
         | "board.delete"
         | "board.put"
+        | "board_webhook.delete"
+        | "board_webhook.rotate"
+        | "board_webhook.set"
         | "bucket.lifecycle"
         | "bucket.restore"
         | "bucket.take_down"
@@ -2827,6 +2990,9 @@ export namespace V1 {
         | "storage.gc"
         | "storage.scrub"
         | "storage.snapshot"
+        | "storage_job.cancel"
+        | "storage_job.end"
+        | "storage_job.start"
         | "token.create"
         | "token.delete"
         | "totp.disable"
@@ -2853,6 +3019,26 @@ export namespace V1 {
     export type ResponseBody = {
       data: AuditEntry[];
       next_cursor: string | null;
+    };
+  }
+
+  /**
+   * No description
+   * @tags storage
+   * @name RebuildDirectory
+   * @summary Rebuild an empty DIRECTORY from its newest snapshot and the buckets in the shards
+   * @request POST:/v1/storage/directory/rebuild
+   * @secure
+   */
+  export namespace RebuildDirectory {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      snapshot: string | null;
+      rows_restored: number;
+      buckets_recovered: number;
     };
   }
 
@@ -3733,6 +3919,101 @@ export namespace V1 {
     export type RequestBody = never;
     export type RequestHeaders = {};
     export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags leaderboard
+   * @name PutBoardWebhook
+   * @summary Report each ended season of a board to a URL, or change the URL
+   * @request PUT:/v1/boards/{board}/webhook
+   * @secure
+   */
+  export namespace PutBoardWebhook {
+    export type RequestParams = {
+      /**
+       * @pattern ^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$
+       * @example "races"
+       */
+      board: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /**
+       * @format uri
+       * @maxLength 2000
+       * @example "https://game.example.com/hooks/seasons"
+       */
+      url: string;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = BoardWebhookCreated;
+  }
+
+  /**
+   * No description
+   * @tags leaderboard
+   * @name GetBoardWebhook
+   * @summary The webhook of a board, and the ends of seasons that its receiver has not accepted yet
+   * @request GET:/v1/boards/{board}/webhook
+   * @secure
+   */
+  export namespace GetBoardWebhook {
+    export type RequestParams = {
+      /**
+       * @pattern ^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$
+       * @example "races"
+       */
+      board: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = BoardWebhook;
+  }
+
+  /**
+   * No description
+   * @tags leaderboard
+   * @name DeleteBoardWebhook
+   * @summary Remove the webhook of a board, with what its receiver has not accepted yet
+   * @request DELETE:/v1/boards/{board}/webhook
+   * @secure
+   */
+  export namespace DeleteBoardWebhook {
+    export type RequestParams = {
+      /**
+       * @pattern ^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$
+       * @example "races"
+       */
+      board: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags leaderboard
+   * @name RotateBoardWebhook
+   * @summary Replace the secret of a webhook. The earlier one signs, too, for 24 hours
+   * @request POST:/v1/boards/{board}/webhook/rotate
+   * @secure
+   */
+  export namespace RotateBoardWebhook {
+    export type RequestParams = {
+      /**
+       * @pattern ^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$
+       * @example "races"
+       */
+      board: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = BoardWebhookRotated;
   }
 
   /**
@@ -5803,6 +6084,75 @@ export namespace V1 {
   /**
    * No description
    * @tags mail
+   * @name ListAddressForwards
+   * @summary List your addresses whose mail is forwarded
+   * @request GET:/v1/me/address-forwards
+   * @secure
+   */
+  export namespace ListAddressForwards {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = AddressForward[];
+  }
+
+  /**
+   * @description Filters and the vacation reply skip mail that is not kept. Junk, reports and mail that this account forwarded before are not forwarded but kept.
+   * @tags mail
+   * @name SetAddressForward
+   * @summary Forward the mail of an address or wildcard of yours to confirmed targets
+   * @request PUT:/v1/me/address-forwards/{email}
+   * @secure
+   */
+  export namespace SetAddressForward {
+    export type RequestParams = {
+      /** @maxLength 320 */
+      email: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /** @maxLength 256 */
+      password?: string;
+      /** @pattern ^\d{6}$ */
+      totp?: string;
+      /** @maxLength 40 */
+      recovery_code?: string;
+      passkey?: PasskeyAssertion;
+      /**
+       * @maxItems 20
+       * @minItems 1
+       */
+      to: string[];
+      /** @default true */
+      keeps_copy?: boolean;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = AddressForward;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name DeleteAddressForward
+   * @summary Keep the mail of an address again
+   * @request DELETE:/v1/me/address-forwards/{email}
+   * @secure
+   */
+  export namespace DeleteAddressForward {
+    export type RequestParams = {
+      /** @maxLength 320 */
+      email: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags mail
    * @name CancelMessage
    * @summary Cancel a message that has not been sent
    * @request POST:/v1/messages/{message_id}/cancel
@@ -6011,7 +6361,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name UpdateDomain
-   * @summary Change catch-all, transport or hold
+   * @summary Change alias, catch-all, transport or hold
    * @request PATCH:/v1/domains/{domain}
    * @secure
    */
@@ -6260,6 +6610,127 @@ export namespace V1 {
   }
 
   /**
+   * @description The job runs in the background with the rights that you have at each step. It leaves alone what was written after it began, what Object Lock keeps, and what you may not change; `counts` and `obstacles` say so. `restore` needs a bucket that keeps versions: names that did not exist at the time get deletion markers, and no bytes are copied.
+   * @tags storage
+   * @name CreateStorageJob
+   * @summary Start a job over a bucket or a prefix
+   * @request POST:/v1/storage/jobs
+   * @secure
+   */
+  export namespace CreateStorageJob {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /** `empty`: remove all versions, deletion markers and open uploads. `delete`: delete objects, as S3 does by name. `restore`: make objects what they were at a time. `copy`: copy current objects to another prefix or bucket. `count`: count objects, versions and bytes. */
+      kind: "empty" | "delete" | "restore" | "copy" | "count";
+      /**
+       * @minLength 3
+       * @maxLength 63
+       */
+      bucket: string;
+      /**
+       * Names that begin with it; empty: the whole bucket
+       * @maxLength 1024
+       * @default ""
+       */
+      prefix?: string;
+      /**
+       * Of `restore`: the time
+       * @format date-time
+       */
+      at?: string;
+      /** Of `copy`: where the copies go. Its prefix replaces that of the names */
+      target?: {
+        /**
+         * @minLength 3
+         * @maxLength 63
+         */
+        bucket: string;
+        /** @maxLength 1024 */
+        prefix: string;
+      };
+      /**
+       * Change nothing, and report what would be changed
+       * @default false
+       */
+      dry_run?: boolean;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = StorageJob;
+  }
+
+  /**
+   * No description
+   * @tags storage
+   * @name ListStorageJobs
+   * @summary List your jobs and those of your buckets, the newest first; an operator sees all
+   * @request GET:/v1/storage/jobs
+   * @secure
+   */
+  export namespace ListStorageJobs {
+    export type RequestParams = {};
+    export type RequestQuery = {
+      /**
+       * @min 1
+       * @max 200
+       * @default 50
+       */
+      limit?: number;
+      /** @maxLength 1024 */
+      cursor?: string;
+      /**
+       * @minLength 3
+       * @maxLength 63
+       */
+      bucket?: string;
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      data: StorageJob[];
+      next_cursor: string | null;
+    };
+  }
+
+  /**
+   * @description Jobs can be read for 30 days after their end.
+   * @tags storage
+   * @name GetStorageJob
+   * @summary Read the progress of a job
+   * @request GET:/v1/storage/jobs/{job_id}
+   * @secure
+   */
+  export namespace GetStorageJob {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      jobId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = StorageJob;
+  }
+
+  /**
+   * @description A step that is under way ends first: it may change up to 200 more objects.
+   * @tags storage
+   * @name CancelStorageJob
+   * @summary Cancel a job; what it has done stays
+   * @request POST:/v1/storage/jobs/{job_id}/cancel
+   * @secure
+   */
+  export namespace CancelStorageJob {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      jobId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = StorageJob;
+  }
+
+  /**
    * @description Afterwards only the owner and callers that the ACL admits have access. If no policy is set, the answer is 204 too.
    * @tags storage
    * @name DeleteBucketPolicy
@@ -6428,26 +6899,6 @@ export namespace V1 {
       volumes_recovered: number;
       versions_incomplete: number;
       finished: boolean;
-    };
-  }
-
-  /**
-   * No description
-   * @tags storage
-   * @name RebuildDirectory
-   * @summary Rebuild an empty DIRECTORY from its newest snapshot and the buckets in the shards
-   * @request POST:/v1/storage/directory/rebuild
-   * @secure
-   */
-  export namespace RebuildDirectory {
-    export type RequestParams = {};
-    export type RequestQuery = {};
-    export type RequestBody = never;
-    export type RequestHeaders = {};
-    export type ResponseBody = {
-      snapshot: string | null;
-      rows_restored: number;
-      buckets_recovered: number;
     };
   }
 
@@ -6802,6 +7253,22 @@ export namespace V1 {
     export type RequestBody = never;
     export type RequestHeaders = {};
     export type ResponseBody = string;
+  }
+
+  /**
+   * No description
+   * @tags service
+   * @name GetMetricsHistory
+   * @summary The last 24 hours, and the estimated cost of this month
+   * @request GET:/v1/metrics/history
+   * @secure
+   */
+  export namespace GetMetricsHistory {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = MetricsHistory;
   }
 
   /**

@@ -1,10 +1,10 @@
 /**
  * One user's mailbox: the RPC shell. The object's name is the `user_id`. Each call reads the clock, opens a transaction, calls a store
  * and notifies listeners. `calls/` has one class of calls per concern, each extending the one before: messages, drafts, rules,
- * incoming, outbox. `mailbox-object.ts` says why.
+ * incoming, outbox, JMAP, credentials. `mailbox-object.ts` says why.
  *
  * **Rooms**, each importing only those before it: `contract/` (types that callers pass), `database/` (schema, change log, wakes,
- * search index), `messages/`, `drafts/` and `search/` and `rules/`, `incoming/`, `outbox/`; then `alarm/` and `calls/`.
+ * search index), `credentials/`, `messages/`, `drafts/` and `search/` and `rules/`, `incoming/`, `outbox/`; then `alarm/` and `calls/`.
  *
  * **How a message gets in.** There is one way, `storeMessage(input)`. Put the raw bytes (`input.rawKey`) and the decoded attachments in
  * every location first (`workers/mail/inbound/delivery.ts` does this, parses the message and makes the call). One transaction then adds the
@@ -24,12 +24,12 @@ import { ok, type Result } from '../../workers/shared/result.ts';
 import { settingsOf } from '../../workers/shared/settings.ts';
 import { answerClose } from '../../workers/shared/web-socket.ts';
 import { runWakes } from './alarm/wakes.ts';
-import { JmapCalls } from './calls/jmap-calls.ts';
+import { CredentialCalls } from './calls/credential-calls.ts';
 import type { EventMessage } from './calls/listeners.ts';
 import type { NoMailbox } from './calls/transactions.ts';
+import { takeCredentials } from './credentials/credential-store.ts';
 import { readState } from './database/change-store.ts';
 import { type MailboxRow, type NewMailbox, readMailbox, writeMailbox } from './database/store.ts';
-import { endSubscriptions } from './jmap/push-store.ts';
 import { createRoleFolders } from './messages/folder-store.ts';
 
 export type { ReadError } from './calls/message-calls.ts';
@@ -49,10 +49,11 @@ export interface NamespaceOwner {
   readonly runs: number;
 }
 
-export class Mailbox extends JmapCalls {
+export class Mailbox extends CredentialCalls {
   /** Creates the mailbox with its folders. If it exists, updates its type and limit. */
   async createMailbox(mailbox: NewMailbox): Promise<void> {
-    const { database, now } = this.transactions;
+    const { now } = this.transactions;
+    const database = await this.transactions.create();
     database.transaction(() => {
       writeMailbox(database.sql, mailbox, now());
       createRoleFolders(database.sql, now());
@@ -66,8 +67,8 @@ export class Mailbox extends JmapCalls {
 
   /** Upgrades to a WebSocket; `since` and `credential` are in the query. The route has authorised the caller. */
   override async fetch(request: Request): Promise<Response> {
-    const { database, listeners } = this.transactions;
-    if (!readMailbox(database.sql)) return new Response(null, { status: 404 });
+    const { opened: database, listeners } = this.transactions;
+    if (!database || !readMailbox(database.sql)) return new Response(null, { status: 404 });
     const query = new URL(request.url).searchParams;
     const since = query.get('since');
     const expires = query.get('expires');
@@ -84,18 +85,16 @@ export class Mailbox extends JmapCalls {
       : ok(await this.transactions.listeners.poll(since, timeoutMs));
   }
 
-  /** Erases rows, search terms, alarm and sockets. The caller deletes the bytes in R2. Idempotent. */
+  /**
+   * Erases rows, search terms, alarm and sockets. The caller deletes the bytes in R2. Idempotent. Credentials stay until
+   * `endCredentials`, so that the user can repeat a deletion of the account that failed half-way.
+   */
   async erase(): Promise<void> {
-    this.transactions.listeners.close({});
-    await this.ctx.storage.deleteAlarm();
-    await this.ctx.storage.deleteAll();
-    await this.transactions.open();
-  }
-
-  /** Closes the sockets of credentials that ended, and ends their push subscriptions. */
-  async closeSockets(which: { readonly only?: string; readonly except?: string }): Promise<void> {
-    this.transactions.listeners.close(which);
-    endSubscriptions(this.transactions.database.sql, which);
+    const { opened, listeners } = this.transactions;
+    listeners.close({});
+    if (!opened) return;
+    const putBack = takeCredentials(opened.sql);
+    putBack((await this.transactions.empty()).sql);
   }
 
   override webSocketMessage(): void {
@@ -118,7 +117,8 @@ export class Mailbox extends JmapCalls {
   override async alarm(): Promise<void> {
     // Mail that waits stays until the deployment serves mail again.
     if (!settingsOf(this.env).PRODUCTS.includes('mail')) return this.ctx.storage.setAlarm(Date.now() + ABSENT_MS);
-    const { database, memory, now, ledgerDelayMs } = this.transactions;
+    const { opened: database, memory, now, ledgerDelayMs } = this.transactions;
+    if (!database) return;
     const userId = readMailbox(database.sql)?.userId;
     if (userId === undefined) return;
     const waitUntil = (work: Promise<unknown>) => this.ctx.waitUntil(work);

@@ -46,23 +46,9 @@ CREATE TABLE `second_factor` (
 	FOREIGN KEY (`user_id`) REFERENCES `user`(`user_id`) ON UPDATE no action ON DELETE cascade
 );
 --> statement-breakpoint
-CREATE TABLE `session` (
-	`session_id` text PRIMARY KEY NOT NULL,
-	`secret_sha256` text NOT NULL,
-	`user_id` text NOT NULL,
-	`user_agent` text,
-	`created_at` integer NOT NULL,
-	`last_seen_at` integer NOT NULL,
-	`confirmed_until` integer,
-	`expires_at` integer NOT NULL,
-	FOREIGN KEY (`user_id`) REFERENCES `user`(`user_id`) ON UPDATE no action ON DELETE cascade
-);
---> statement-breakpoint
-CREATE UNIQUE INDEX `session_secret_sha256_unique` ON `session` (`secret_sha256`);--> statement-breakpoint
-CREATE INDEX `session_user` ON `session` (`user_id`);--> statement-breakpoint
 CREATE TABLE `token` (
 	`token_id` text PRIMARY KEY NOT NULL,
-	`token_sha256` text NOT NULL,
+	`token_sha256` text,
 	`name` text NOT NULL,
 	`user_id` text,
 	`scopes` text NOT NULL,
@@ -171,6 +157,25 @@ CREATE TABLE `slot_move` (
 	PRIMARY KEY(`bucket_id`, `slot`)
 );
 --> statement-breakpoint
+CREATE TABLE `storage_job` (
+	`job_id` text PRIMARY KEY NOT NULL,
+	`bucket_id` text NOT NULL,
+	`user_id` text,
+	`job` text NOT NULL,
+	`state` text NOT NULL,
+	`created_at` integer NOT NULL,
+	`ended_at` integer,
+	`cursor` text,
+	`report` text NOT NULL,
+	`error` text,
+	`holder` text,
+	`lease_until` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE INDEX `storage_job_open` ON `storage_job` (`job_id`) WHERE ended_at IS NULL;--> statement-breakpoint
+CREATE INDEX `storage_job_user` ON `storage_job` (`user_id`,`job_id`);--> statement-breakpoint
+CREATE INDEX `storage_job_bucket` ON `storage_job` (`bucket_id`,`job_id`);--> statement-breakpoint
+CREATE INDEX `storage_job_ended` ON `storage_job` (`ended_at`);--> statement-breakpoint
 CREATE TABLE `storage_quota` (
 	`kind` text NOT NULL,
 	`subject` text NOT NULL,
@@ -194,6 +199,13 @@ CREATE TABLE `board` (
 	`deleted_at` integer
 );
 --> statement-breakpoint
+CREATE TABLE `board_webhook` (
+	`board` text PRIMARY KEY NOT NULL,
+	`url` text NOT NULL,
+	`secrets_sealed` text NOT NULL,
+	`created_at` integer NOT NULL
+);
+--> statement-breakpoint
 CREATE TABLE `season` (
 	`season` text PRIMARY KEY NOT NULL,
 	`board` text NOT NULL,
@@ -204,10 +216,25 @@ CREATE TABLE `season` (
 	`players` integer,
 	`players_seen` integer DEFAULT 0 NOT NULL,
 	`closed_at` integer,
-	`erased_at` integer
+	`erased_at` integer,
+	`due_at` integer,
+	`silent_at` integer
 );
 --> statement-breakpoint
 CREATE INDEX `season_by_board` ON `season` (`board`,`season`);--> statement-breakpoint
+CREATE INDEX `season_by_due` ON `season` (`due_at`);--> statement-breakpoint
+CREATE INDEX `season_by_silence` ON `season` (`silent_at`) WHERE silent_at IS NOT NULL;--> statement-breakpoint
+CREATE TABLE `season_notice` (
+	`season` text PRIMARY KEY NOT NULL,
+	`board` text NOT NULL,
+	`created_at` integer NOT NULL,
+	`attempts` integer DEFAULT 0 NOT NULL,
+	`due_at` integer NOT NULL,
+	`status` integer
+);
+--> statement-breakpoint
+CREATE INDEX `season_notice_by_due` ON `season_notice` (`due_at`);--> statement-breakpoint
+CREATE INDEX `season_notice_by_board` ON `season_notice` (`board`);--> statement-breakpoint
 CREATE TABLE `mail_account` (
 	`user_id` text PRIMARY KEY NOT NULL,
 	`email` text NOT NULL,
@@ -256,12 +283,14 @@ CREATE TABLE `mail_dkim_key` (
 CREATE TABLE `mail_domain` (
 	`domain` text PRIMARY KEY NOT NULL,
 	`is_hosted` integer NOT NULL,
+	`alias_of` text,
 	`catch_all_user_id` text,
 	`transport` text,
 	`is_held` integer DEFAULT 0 NOT NULL,
 	`created_at` integer NOT NULL
 );
 --> statement-breakpoint
+CREATE INDEX `mail_domain_alias` ON `mail_domain` (`alias_of`);--> statement-breakpoint
 CREATE TABLE `mail_error` (
 	`error_id` text PRIMARY KEY NOT NULL,
 	`user_id` text NOT NULL,

@@ -23,6 +23,25 @@ CREATE TABLE `mailbox` (
 	`created_at` integer NOT NULL
 );
 --> statement-breakpoint
+CREATE TABLE `credential` (
+	`secret_sha256` text PRIMARY KEY NOT NULL,
+	`credential_id` text NOT NULL,
+	`kind` text NOT NULL,
+	`user_agent` text,
+	`created_at` integer NOT NULL,
+	`last_used_at` integer,
+	`confirmed_until` integer,
+	`expires_at` integer
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `holder` (
+	`id` integer PRIMARY KEY NOT NULL,
+	`user_name` text NOT NULL,
+	`name` text NOT NULL,
+	`email` text,
+	`suspended_at` integer
+);
+--> statement-breakpoint
 CREATE TABLE `draft` (
 	`position` integer PRIMARY KEY NOT NULL,
 	`content` text NOT NULL,
@@ -215,6 +234,12 @@ CREATE TABLE `vacation_reply` (
 	`replied_at` integer NOT NULL
 ) WITHOUT ROWID;
 --> statement-breakpoint
+CREATE TABLE `address_forward` (
+	`email` text PRIMARY KEY NOT NULL,
+	`targets` text NOT NULL,
+	`keeps_copy` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
 CREATE TABLE `incoming` (
 	`incoming_id` text PRIMARY KEY NOT NULL,
 	`content_key` text NOT NULL,
@@ -223,6 +248,7 @@ CREATE TABLE `incoming` (
 	`size_bytes` integer NOT NULL,
 	`envelope_from` text NOT NULL,
 	`envelope_to` text NOT NULL,
+	`delivered_to` text NOT NULL,
 	`client_ip` text,
 	`helo` text,
 	`origin` text NOT NULL,

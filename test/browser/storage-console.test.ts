@@ -213,12 +213,12 @@ describe.skipIf(!hasChromium)('the storage console', () => {
     await page.getByText('On: overwritten').waitFor();
     await lock.getByRole('button', { name: 'Turn on Object Lock' }).click();
     await lock.getByLabel('Mode of new versions').selectOption('GOVERNANCE');
-    await lock.getByLabel('Days').fill('7');
+    await lock.getByLabel('Period').fill('7');
     await lock.getByRole('button', { name: 'Save' }).click();
     await page.getByText('Saved.').waitFor();
     await page.reload();
     await eventually(() => lock.getByLabel('Mode of new versions').inputValue()).toBe('GOVERNANCE');
-    expect(await lock.getByLabel('Days').inputValue()).toBe('7');
+    expect(await lock.getByLabel('Period').inputValue()).toBe('7');
     await expectAccessible(page);
     await page.context().close();
   });

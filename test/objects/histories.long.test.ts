@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
 import { expect, it } from 'vitest';
-import { playHistory } from './histories.ts';
+import { findsBug, playHistory } from './histories.ts';
 
 const RUN_MS = 300_000;
 
@@ -14,4 +14,8 @@ it('every name and every right is linearizable from eight regions, for five minu
   }
   console.log(`${runs} histories, the first with SEED=${first}`);
   expect(runs).toBeGreaterThan(10);
+});
+
+it('the check finds a seeded bug: no identity proof', async () => {
+  expect(await findsBug('no identity proof', { histories: 300, operations: 10 })).toBe(true);
 });

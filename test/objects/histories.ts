@@ -351,3 +351,11 @@ export async function playHistory({ seed, operations, bug }: HistoryOptions): Pr
     return left === null ? [] : [`${register} (seed ${seed}): no order explains ${JSON.stringify(left.slice(0, 3))}`];
   });
 }
+
+/** Plays histories until one shows the bug. */
+export async function findsBug(bug: SeededBug, most: { histories: number; operations: number }): Promise<boolean> {
+  for (let seed = 1; seed <= most.histories; seed++) {
+    if ((await playHistory({ seed, operations: most.operations, bug })).length > 0) return true;
+  }
+  return false;
+}

@@ -87,6 +87,7 @@ it('deletes bytes without a row after two rounds a day apart, and a day later in
     sizeBytes: raw.length,
     envelopeFrom: 'a@far.test',
     envelopeTo: 'x@example.test',
+    deliveredTo: 'x@example.test',
     clientIp: null,
     helo: null,
     origin: 'smtp',

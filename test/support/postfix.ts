@@ -79,7 +79,7 @@ export function startPostfix(options: PostfixOptions): Postfix {
     // Disables chroot, because this configuration has no chroot files.
     .replace(/^(\S+\s+(?:inet|unix|fifo|pass)\s+\S+\s+\S+\s+)y(\s)/gm, '$1n$2');
   writeFileSync(join(etc, 'master.cf'), master);
-  execFileSync('postfix', ['-c', etc, 'start'], { stdio: 'pipe' });
+  execFileSync('postfix', ['-c', etc, 'start'], { stdio: 'pipe', timeout: 60_000 });
   return {
     port: options.port,
     authorityPath: join(directory, 'authority.pem'),
@@ -89,7 +89,7 @@ export function startPostfix(options: PostfixOptions): Postfix {
     },
     log: () => readFileSync(join(directory, 'postfix.log'), 'utf8'),
     async [Symbol.asyncDispose]() {
-      execFileSync('postfix', ['-c', etc, 'stop'], { stdio: 'pipe' });
+      execFileSync('postfix', ['-c', etc, 'stop'], { stdio: 'pipe', timeout: 60_000 });
       rmSync(directory, { recursive: true, force: true });
     },
   };

@@ -3,10 +3,11 @@
  * its own state and secrets. `kill9()` simulates a power cut.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { createWriteStream, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, fstatSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { parseEnv } from 'node:util';
 import { PLATFORM_BUNDLE } from './platform/bundle.ts';
 import { copyStateTemplate } from './state-template.ts';
@@ -95,11 +96,13 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
       `VAR_${name}`,
       value,
     ]);
-    const log = createWriteStream(join(directory, 'server.log'), { flags: 'a' });
+    // A file and not a pipe: a test that runs a command synchronously reads no pipe, and a full pipe stops the server.
+    const log = openSync(join(directory, 'server.log'), 'a');
+    const from = fstatSync(log).size;
     child = spawn(process.execPath, ['dev/start.ts'], {
       cwd: ROOT,
       detached: true,
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['ignore', log, log],
       env: {
         ...process.env,
         ...Object.fromEntries(variables),
@@ -115,26 +118,21 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
         ...(options.objectShards ? { OBJECT_SHARDS: String(options.objectShards) } : {}),
       },
     });
-    child.stdout?.pipe(log);
-    child.stderr?.pipe(log);
-    await ready(child);
+    closeSync(log);
+    await ready(child, from);
     rootToken = parseEnv(readFileSync(join(directory, 'dev.vars'), 'utf8')).ROOT_TOKEN ?? '';
   }
 
   const readLog = () => readFileSync(join(directory, 'server.log'), 'utf8');
 
-  async function ready(process_: ChildProcess): Promise<void> {
-    await new Promise<void>((resolve, reject) => {
-      const onExit = (code: number | null) =>
-        setTimeout(() => reject(new Error(`The server exited with ${code}:\n${readLog()}`)), 100);
-      process_.once('exit', onExit);
-      process_.stdout?.on('data', (chunk: Buffer) => {
-        if (!chunk.includes('Ctrl-C ends it')) return;
-        // After this point, only the test stops the server.
-        process_.off('exit', onExit);
-        resolve();
-      });
-    });
+  /** @param from bytes of the log that an earlier process wrote. */
+  async function ready(process_: ChildProcess, from: number): Promise<void> {
+    const log = join(directory, 'server.log');
+    while (!readFileSync(log).subarray(from).includes('Ctrl-C ends it')) {
+      if (process_.exitCode !== null || process_.signalCode !== null)
+        throw new Error(`The server exited with ${process_.exitCode ?? process_.signalCode}:\n${readLog()}`);
+      await setTimeout(20);
+    }
   }
 
   async function end(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {

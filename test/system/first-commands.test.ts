@@ -14,16 +14,25 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
+/** A synchronous call stops the clock of the test, so a command that hangs needs a limit of its own. */
+const COMMAND_LIMIT_MS = 100_000;
+
 /** Runs `npm run demo` against the server of this test. */
 const demo = (port = new URL(server.url).port): string =>
   execFileSync(process.execPath, ['dev/demo.ts'], {
     cwd: join(import.meta.dirname, '../..'),
     encoding: 'utf8',
+    timeout: COMMAND_LIMIT_MS,
     env: { ...process.env, PORT: port, DEV_VARS: join(server.directory, 'dev.vars') },
   });
 
 const paste = (commands: string): string =>
-  execFileSync('sh', ['-e'], { input: commands, encoding: 'utf8', stdio: ['pipe', 'pipe', 'inherit'] });
+  execFileSync('sh', ['-e'], {
+    input: commands,
+    encoding: 'utf8',
+    stdio: ['pipe', 'pipe', 'inherit'],
+    timeout: COMMAND_LIMIT_MS,
+  });
 
 it('prints first commands that work when they are pasted', async () => {
   const base = server.url.replace('127.0.0.1', 'localhost');

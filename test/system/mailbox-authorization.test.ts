@@ -194,6 +194,7 @@ async function snapshot(): Promise<unknown[]> {
     '/v1/me/sessions',
     '/v1/me/tokens',
     '/v1/me/vacation',
+    '/v1/me/address-forwards',
   ];
   return Promise.all(paths.map(async (path) => (await server.call('GET', path, undefined, victim.token)).body));
 }

@@ -62,6 +62,9 @@ for (const served of SUBSETS) {
     const { body: document } = await server.call('GET', '/v1/openapi.json', undefined, null);
     const paths = Object.keys(document.paths);
     expect(paths).toContain('/v1/iam/users');
+    const rebuild = await server.call('POST', '/v1/storage/directory/rebuild');
+    expect(rebuild).toMatchObject({ status: 409, body: { code: 'not_empty' } });
+    expect((await server.call('POST', '/v1/storage/directory/rebuild', undefined, null)).status).toBe(401);
     const pages = { storage: '/_/storage', leaderboard: '/_/leaderboard', mail: '/_/mail' };
     const routes = { storage: '/v1/storage/stats', leaderboard: '/v1/scores', mail: '/v1/messages' };
     for (const product of PRODUCTS) {

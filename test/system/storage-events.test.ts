@@ -1,7 +1,6 @@
 /** Event notifications end to end: signed webhooks that a receiver verifies, through kills of the server, and a Cloudflare Queue. */
 import { createHmac, randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -20,56 +19,18 @@ import { startLocalServer } from '../../dev/local-server.ts';
 import { until } from '../support/mail.ts';
 import { createSdkClient } from '../support/s3-client.ts';
 import { freePort, startServer, type TestServer } from '../support/server.ts';
+import { type Received, WebhookReceiver } from '../support/webhook-receiver.ts';
 
-interface Received {
-  readonly headers: IncomingHttpHeaders;
-  readonly body: string;
-}
-
-/** Receives messages and answers with `status`. Only accepted ones are kept. */
-class Receiver {
-  readonly received: Received[] = [];
-  status = 200;
-  readonly url: string;
-  readonly #server: Server;
-
-  private constructor(port: number) {
-    this.url = `http://127.0.0.1:${port}/hook`;
-    this.#server = createServer((request, response) => {
-      const chunks: Buffer[] = [];
-      request.on('data', (chunk: Buffer) => chunks.push(chunk));
-      request.on('end', () => {
-        if (this.status === 200) {
-          this.received.push({ headers: request.headers, body: Buffer.concat(chunks).toString() });
-        }
-        response.writeHead(this.status).end();
-      });
-    });
-  }
-
-  static async start(): Promise<Receiver> {
-    const port = await freePort();
-    const receiver = new Receiver(port);
-    await new Promise<void>((resolve) => receiver.#server.listen(port, '127.0.0.1', resolve));
-    return receiver;
-  }
-
-  /** The records, each once, in the order of their first arrival. */
-  records(): S3EventRecord[] {
-    const seen = new Map<string, S3EventRecord>();
-    for (const { body } of this.received) {
-      for (const record of (JSON.parse(body) as S3Event).Records) {
-        const id = `${record.s3.object.key} ${record.s3.object.sequencer}`;
-        if (!seen.has(id)) seen.set(id, record);
-      }
+/** The records, each once, in the order of their first arrival. */
+function recordsOf({ received }: WebhookReceiver): S3EventRecord[] {
+  const seen = new Map<string, S3EventRecord>();
+  for (const { body } of received) {
+    for (const record of (JSON.parse(body) as S3Event).Records) {
+      const id = `${record.s3.object.key} ${record.s3.object.sequencer}`;
+      if (!seen.has(id)) seen.set(id, record);
     }
-    return [...seen.values()];
   }
-
-  stop(): Promise<void> {
-    this.#server.closeAllConnections();
-    return new Promise((resolve) => this.#server.close(() => resolve()));
-  }
+  return [...seen.values()];
 }
 
 /** Sets the destination of a bucket. @returns the secret of its webhooks, or null. */
@@ -106,7 +67,7 @@ describe('webhooks', () => {
   let server: TestServer;
   let userId: string;
   let s3: S3Client;
-  let receiver: Receiver;
+  let receiver: WebhookReceiver;
 
   beforeAll(async () => {
     // Cron, which sends what hints leave, runs every second.
@@ -114,7 +75,7 @@ describe('webhooks', () => {
     const key = await server.createAccessKey(`events-${randomUUID()}`);
     userId = key.userId;
     s3 = createSdkClient(server.url, key);
-    receiver = await Receiver.start();
+    receiver = await WebhookReceiver.start();
   });
   afterAll(async () => {
     await receiver.stop();
@@ -142,7 +103,7 @@ describe('webhooks', () => {
     await s3.send(new PutObjectCommand({ Bucket, Key: 'out/a', Body: 'x' }));
     const put = await s3.send(new PutObjectCommand({ Bucket, Key: 'in/a b', Body: 'four' }));
     const removed = await s3.send(new DeleteObjectCommand({ Bucket, Key: 'in/a b' }));
-    const ofBucket = () => receiver.records().filter((record) => record.s3.bucket.name === Bucket);
+    const ofBucket = () => recordsOf(receiver).filter((record) => record.s3.bucket.name === Bucket);
     await until('two events', async () => (ofBucket().length >= 2 ? true : undefined));
     const [created, marker] = ofBucket();
     expect(created).toMatchObject({
@@ -184,17 +145,16 @@ describe('webhooks', () => {
       await server.start({ CLOCK_OFFSET_SECONDS: String(3_700 * (round + 1)) });
     }
     const arrived = () =>
-      receiver
-        .records()
+      recordsOf(receiver)
         .filter((record) => record.s3.bucket.name === Bucket)
         .map(({ s3: { object } }) => `${object.key} ${object.versionId}`);
     await until('every event', async () => (acknowledged.every((one) => arrived().includes(one)) ? true : undefined));
-    expectOrdered(receiver.records());
+    expectOrdered(recordsOf(receiver));
   });
 });
 
 it('a queue gets the events of a bucket', async () => {
-  const receiver = await Receiver.start();
+  const receiver = await WebhookReceiver.start();
   const directory = mkdtempSync(join(tmpdir(), 'tessera-events-'));
   const rootToken = `root-${randomUUID()}`;
   buildAll();
@@ -233,8 +193,8 @@ it('a queue gets the events of a bucket', async () => {
     const Events = ['s3:ObjectCreated:Put'];
     expect(await notify(s3, Bucket, { QueueConfigurations: [{ QueueArn, Events }] })).toBeNull();
     await s3.send(new PutObjectCommand({ Bucket, Key: 'k', Body: 'x' }));
-    await until('the event', async () => (receiver.records().length > 0 ? true : undefined));
-    expect(receiver.records()[0]).toMatchObject({
+    await until('the event', async () => (recordsOf(receiver).length > 0 ? true : undefined));
+    expect(recordsOf(receiver)[0]).toMatchObject({
       eventName: 'ObjectCreated:Put',
       s3: { object: { key: 'k', size: 1 } },
     });

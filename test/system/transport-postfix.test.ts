@@ -99,7 +99,7 @@ describe.skipIf(!hasPostfix() || !hasClient('swaks', 'openssl'))('with Postfix a
       '--header',
       `Subject: ${subject}`,
     ];
-    for (const to of [ann.email, 'nobody@example.test']) spawnSync('swaks', [...args, '--to', to]);
+    for (const to of [ann.email, 'nobody@example.test']) spawnSync('swaks', [...args, '--to', to], { timeout: 60_000 });
     const message = await awaitMessage(server, ann, 'inbox', subject);
     const raw = await fetch(`${server.url}/v1/messages/${message.id}/raw`, {
       headers: { authorization: `Bearer ${ann.token}` },

@@ -64,7 +64,11 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'web/not-found/': WEB_CONTRACTS,
   'web/turnstile/': WEB_CONTRACTS,
   'web/welcome/': WEB_CONTRACTS,
-  'web/storage/': [...WEB_CONTRACTS, 'workers/identity/domain/policy.ts'],
+  'web/storage/': [
+    ...WEB_CONTRACTS,
+    'workers/identity/domain/policy.ts',
+    'workers/object-storage/domain/notifications.ts',
+  ],
   'web/leaderboard/': [...WEB_CONTRACTS, 'workers/leaderboard/contract.ts'],
   'web/operator/': [...WEB_CONTRACTS, 'workers/identity/principal.ts'],
   'web/mail/': [

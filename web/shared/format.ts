@@ -43,6 +43,7 @@ const formatWith = (format: Intl.DateTimeFormat) => (iso: string) => {
 };
 /** With seconds, for moments that are close together. */
 export const formatExact = formatWith(new Intl.DateTimeFormat(LOCALE, { dateStyle: 'medium', timeStyle: 'medium' }));
+export const formatTime = formatWith(CLOCK);
 export const formatDay = formatWith(YEAR_DAY);
 export const formatFull = formatWith(FULL);
 export const formatDateTime = formatWith(SHORT);
@@ -71,4 +72,11 @@ export function formatRelative(iso: string, now = Date.now()): string {
     if (Math.abs(seconds) < below) return RELATIVE.format(Math.round(seconds / (sizes[unit] ?? 1)), unit);
   }
   return '';
+}
+
+/** For example "45 s", "3 min" or "2 h". */
+export function formatDuration(seconds: number): string {
+  if (seconds < 90) return `${Math.round(seconds)} s`;
+  if (seconds < 5400) return `${Math.round(seconds / 60)} min`;
+  return `${Math.round(seconds / 3600)} h`;
 }

@@ -1,11 +1,11 @@
-/** The settings of a bucket that S3 keeps as documents: CORS, Object Lock and the policy. */
+/** The settings of a bucket that S3 keeps as documents: CORS, Object Lock and the policy. Rules are in bucket-rules.ts. */
 import { type Key, S3Error, s3 } from './s3.ts';
 import { childrenOf, type Element, escapeXml, parseXml, textOf } from './xml.ts';
 
-const NAMESPACE = 'xmlns="http://s3.amazonaws.com/doc/2006-03-01/"';
+export const NAMESPACE = 'xmlns="http://s3.amazonaws.com/doc/2006-03-01/"';
 
 /** @returns null if the bucket has no such document. S3 answers 404 then. */
-async function readDocument(key: Key, bucket: string, name: string): Promise<string | null> {
+export async function readDocument(key: Key, bucket: string, name: string): Promise<string | null> {
   try {
     return await (await s3(key, { bucket, query: { [name]: '' } })).text();
   } catch (error) {
@@ -14,10 +14,10 @@ async function readDocument(key: Key, bucket: string, name: string): Promise<str
   }
 }
 
-const writeDocument = (key: Key, bucket: string, name: string, body: string): Promise<Response> =>
+export const writeDocument = (key: Key, bucket: string, name: string, body: string): Promise<Response> =>
   s3(key, { method: 'PUT', bucket, query: { [name]: '' }, body });
 
-const deleteDocument = (key: Key, bucket: string, name: string): Promise<Response> =>
+export const deleteDocument = (key: Key, bucket: string, name: string): Promise<Response> =>
   s3(key, { method: 'DELETE', bucket, query: { [name]: '' } });
 
 export interface CorsRule {

@@ -5,7 +5,11 @@ import { showError, showToast } from '../shared/toasts.tsx';
 import { useLoaded } from '../shared/use-loaded.ts';
 import { type Lock, type LockMode, readLock, writeLock } from './bucket-documents.ts';
 import { CorsEditor } from './cors-editor.tsx';
+import { EventEditor } from './event-editor.tsx';
+import { LifecycleEditor } from './lifecycle-editor.tsx';
 import { PolicyEditor } from './policy-editor.tsx';
+import { QuotaCard } from './quota-card.tsx';
+import { Choice } from './rule-editor.tsx';
 import { getVersioning, type Key, putVersioning, type Versioning } from './s3.ts';
 
 const t = storageTexts.settings;
@@ -15,6 +19,8 @@ const VERSIONING: Record<Versioning, string> = {
   '': t.versioningOff,
 };
 
+const MODES = { '': t.lockNone, GOVERNANCE: t.governance, COMPLIANCE: t.compliance };
+
 interface Props {
   accessKey: Key;
   bucket: string;
@@ -22,10 +28,10 @@ interface Props {
 
 function LockForm({ accessKey, bucket, lock, onSaved }: Props & { lock: Lock; onSaved: () => void }) {
   const [mode, setMode] = useState<LockMode | ''>(lock.retention?.mode ?? '');
+  const [unit, setUnit] = useState(lock.retention?.unit ?? 'Days');
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const period = String(new FormData(event.currentTarget).get('period') ?? '');
-    const unit = lock.retention?.unit ?? 'Days';
     writeLock(accessKey, bucket, { retention: mode === '' ? null : { mode, period, unit } }).then(() => {
       showToast(storageTexts.saved);
       onSaved();
@@ -34,19 +40,20 @@ function LockForm({ accessKey, bucket, lock, onSaved }: Props & { lock: Lock; on
   return (
     <form className="stack" onSubmit={submit}>
       <div className="form-grid">
-        <label className="field">
-          <span>{t.lockMode}</span>
-          <select value={mode} onChange={(event) => setMode(event.target.value as LockMode | '')}>
-            <option value="">{t.lockNone}</option>
-            <option value="GOVERNANCE">{t.governance}</option>
-            <option value="COMPLIANCE">{t.compliance}</option>
-          </select>
-        </label>
+        <Choice label={t.lockMode} value={mode} texts={MODES} onChange={setMode} />
         {mode !== '' && (
-          <label className="field">
-            <span>{lock.retention?.unit === 'Years' ? t.lockYears : t.lockDays}</span>
-            <input name="period" type="number" min={1} required defaultValue={lock.retention?.period ?? '30'} />
-          </label>
+          <>
+            <label className="field">
+              <span>{t.lockPeriod}</span>
+              <input name="period" type="number" min={1} required defaultValue={lock.retention?.period ?? '30'} />
+            </label>
+            <Choice
+              label={t.lockUnit}
+              value={unit}
+              texts={{ Days: t.lockDays, Years: t.lockYears }}
+              onChange={setUnit}
+            />
+          </>
         )}
       </div>
       <div>
@@ -115,8 +122,16 @@ export function Settings({ accessKey, bucket }: Props) {
         )}
       </section>
       <LockSettings accessKey={accessKey} bucket={bucket} versioning={state ?? ''} />
+      <LifecycleEditor accessKey={accessKey} bucket={bucket} />
+      <QuotaCard accessKey={accessKey} bucket={bucket} />
+      <EventEditor accessKey={accessKey} bucket={bucket} />
       <CorsEditor accessKey={accessKey} bucket={bucket} />
       <PolicyEditor accessKey={accessKey} bucket={bucket} />
+      <section className="card stack" aria-label={t.encryption}>
+        <h2>{t.encryption}</h2>
+        <p>{t.encryptionText}</p>
+        <p className="muted small">{t.encryptionLimits}</p>
+      </section>
     </section>
   );
 }

@@ -5,6 +5,7 @@
  * By design: root and operators are neither users nor S3 identities.
  */
 
+export { findActingUser } from './callers/acting-user.ts';
 export { authenticateBearer, authenticateMailRequest, sessionCookieName } from './callers/authenticate.ts';
 export { readClient, UNKNOWN_CLIENT } from './callers/client.ts';
 export { recordUse } from './callers/credential-use.ts';
@@ -12,6 +13,7 @@ export {
   authorizeFirst,
   requireMailClient,
   requireMailUser,
+  requireMailUserStill,
   requireOperator,
   requireOperatorOrScope,
   requireScope,
@@ -29,6 +31,14 @@ export { S3_SUBRESOURCES, type S3Subresource } from './domain/s3-subresources.ts
 export { isSigV2Query } from './domain/sigv2.ts';
 export { parseAmzDate } from './domain/sigv4-credentials.ts';
 export { admitRegistration, type ChallengeSolution, createLoginCode } from './login/challenges.ts';
+export {
+  admitAction,
+  admitClient,
+  admitGuess,
+  forgiveGuesses,
+  type Guesser,
+  KNOWN_PLACE_AGE_MS,
+} from './login/guesses.ts';
 export { addPasskey, beginPasskey, beginPasskeyLogin, verifyPasskey } from './login/passkeys.ts';
 export { createPasswordReset, RESET_AGE_MS, resetPassword } from './login/password-reset.ts';
 export {
@@ -47,16 +57,6 @@ export {
   type SecondFactorError,
   totpSecrets,
 } from './login/second-factor.ts';
-export {
-  admitAction,
-  admitClient,
-  admitGuess,
-  createSession,
-  forgiveGuesses,
-  type Guesser,
-  KNOWN_PLACE_AGE_MS,
-  SESSION_AGE_MAX_MS,
-} from './login/sessions.ts';
 export { operatorSecrets } from './operators/operators.ts';
 export type { PolicyDocument, Principal, RootPrincipal, Scope, ServicePrincipal, UserPrincipal } from './principal.ts';
 export { isOperator } from './principal.ts';
@@ -81,6 +81,7 @@ export {
 } from './s3/s3-credentials.ts';
 export { authenticateS3Form } from './s3/s3-form-authentication.ts';
 export type { PayloadMode } from './s3/s3-payload-mode.ts';
+export { hashToken, mintKeptSecret } from './secrets/credentials.ts';
 export type { SecretKeeper } from './secrets/master-key.ts';
 export { hashPassword, verifyPassword } from './secrets/passwords.ts';
 export { deriveSecret, openSecret, sealSecret } from './secrets/secrets.ts';
@@ -88,6 +89,7 @@ export { toOtpAuthUrl } from './secrets/totp.ts';
 export { createLoginStore } from './store/login-store.ts';
 export { createPasskeyStore } from './store/passkey-store.ts';
 export { createRecoveryStore } from './store/recovery-store.ts';
+export { endingCredentials, registerUserObligation, type UserObligation } from './users/obligations.ts';
 export {
   type AccessKeyRow,
   createUserAccessKey,
@@ -95,6 +97,6 @@ export {
   listUserAccessKeys,
   rotateUserAccessKey,
 } from './users/user-access-keys.ts';
-export { eraseUser, registerUserObligation, type UserObligation } from './users/user-erasure.ts';
+export { eraseUser } from './users/user-erasure.ts';
 export { createUserToken, deleteUserToken, listUserTokens } from './users/user-tokens.ts';
 export { findSuspended, findUserById, forgetUser, inventUserName } from './users/users.ts';

@@ -35,11 +35,13 @@ export interface UserPrincipal {
   readonly credentialId: string;
   /** When the credential expires, in milliseconds since 1970 UTC; null for never. */
   readonly expiresAt: number | null;
-  /** Null before the first use, and for a session. Precise to an hour. */
+  /** Null before the first use. Precise to an hour. */
   readonly lastUsedAt: number | null;
+  /** Of a session: until then, sensitive actions do not ask for the password again. */
+  readonly confirmedUntil: number | null;
   /** Scopes of a token; null for an access key or a session, which have all rights of the user. */
   readonly scopes: readonly Scope[] | null;
-  /** The user's own identity policies. */
+  /** The user's own identity policies; none for a session or an app token, which open only the mailbox. */
   readonly policies: readonly PolicyDocument[];
 }
 

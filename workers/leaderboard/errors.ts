@@ -11,6 +11,8 @@ export type LeaderboardError =
   | { readonly kind: 'board_rules_fixed' }
   | { readonly kind: 'board_being_deleted' }
   | { readonly kind: 'too_many_boards'; readonly boardsMax: number }
+  | { readonly kind: 'no_webhook'; readonly board: string }
+  | { readonly kind: 'private_url' }
   | { readonly kind: 'unknown_player' }
   | { readonly kind: 'too_large'; readonly bytesMax: number }
   | { readonly kind: 'not_current'; readonly season: string }
@@ -35,6 +37,10 @@ export function toProblem(error: LeaderboardError): Problem {
       return problem(409, error.kind, `A deployment has at most ${error.boardsMax} boards.`);
     case 'board_being_deleted':
       return problem(409, error.kind, 'The board of this name is being deleted. Retry in some minutes.');
+    case 'no_webhook':
+      return problem(404, error.kind, `Board ${error.board} has no webhook.`);
+    case 'private_url':
+      return problem(400, 'invalid_request', 'url must be an https address of a public host.');
     case 'too_many_points':
       return problem(400, 'invalid_request', `points exceed ${error.pointsMax}, the limit of the board.`);
     case 'unknown_player':

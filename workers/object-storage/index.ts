@@ -14,11 +14,12 @@ import { createClock } from '../shared/clock.ts';
 import { MisconfiguredError } from '../shared/settings.ts';
 import { s3Failure } from './domain/failure.ts';
 import { createEngine } from './engine/index.ts';
-import { createStorageApi } from './operator-routes.ts';
+import { createDirectoryApi, createStorageApi } from './operator-routes.ts';
 import { answerS3 } from './s3/pipeline.ts';
 import { failureAnswer, misconfiguredFailure } from './s3/protocol/answer.ts';
 
 export { findLostDatabases } from './maintenance/lost-stores.ts';
+export { findMissingCopies } from './maintenance/missing-copies.ts';
 export {
   consumeStorageTasks,
   isDirectoryTask,
@@ -29,6 +30,9 @@ export {
 /** `/v1/storage/…`, for operators. */
 export const storageApi = createStorageApi();
 
+/** The rebuild of DIRECTORY, for operators of every deployment. */
+export const directoryApi = createDirectoryApi();
+
 export async function serveStorage(request: Request, env: Env, ctx: ExecutionContext): Promise<Response> {
   const requestId = crypto.randomUUID();
   try {
@@ -38,7 +42,11 @@ export async function serveStorage(request: Request, env: Env, ctx: ExecutionCon
     const origin = { requestId, sourceIp, principalId: null };
     const wire = {
       env,
-      engine: createEngine(env, clock, ctx, { cache: caches.default, origin }),
+      engine: createEngine(env, clock, ctx, {
+        cache: caches.default,
+        origin,
+        client: request.cf as IncomingRequestCfProperties | undefined,
+      }),
       origin,
       now: clock(),
       requestId,

@@ -1,10 +1,12 @@
-/** `/v1/storage/…`: statistics and maintenance of object storage, for operators only. */
+/** `/v1/storage/…`: jobs, for users too; statistics and maintenance of object storage, for operators only. */
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import { requireOperator } from '../identity/index.ts';
 import { createJsonApi, type JsonApiEnv, sendProblem } from '../shared/json-api.ts';
 import { addBucketPolicyRoute } from './operator/bucket-policy.ts';
 import { addCheckRoutes } from './operator/checks.ts';
 import { addCollectionRoute } from './operator/collection.ts';
+import { addDirectoryRecoveryRoute } from './operator/directory-recovery.ts';
+import { addJobRoutes } from './operator/jobs.ts';
 import { addQuotaRoutes } from './operator/quotas.ts';
 import { addRecoveryRoutes } from './operator/recovery.ts';
 import { addSlotRoute } from './operator/slots.ts';
@@ -14,10 +16,9 @@ import { addUsageRoute } from './operator/usage.ts';
 
 export function createStorageApi(): OpenAPIHono<JsonApiEnv> {
   const api = createJsonApi();
-  api.use('/v1/storage/*', async (c, next) => {
-    const caller = await requireOperator(c);
-    return caller.ok ? next() : sendProblem(c, caller.error);
-  });
+  // Before the guard of the others: users may call these.
+  addJobRoutes(api);
+  guard(api, '/v1/storage/*');
   addBucketPolicyRoute(api);
   addStatsRoute(api);
   addCollectionRoute(api);
@@ -28,4 +29,19 @@ export function createStorageApi(): OpenAPIHono<JsonApiEnv> {
   addUsageRoute(api);
   addQuotaRoutes(api);
   return api;
+}
+
+/** The part that every deployment has, whatever its products are. */
+export function createDirectoryApi(): OpenAPIHono<JsonApiEnv> {
+  const api = createJsonApi();
+  guard(api, '/v1/storage/directory/*');
+  addDirectoryRecoveryRoute(api);
+  return api;
+}
+
+function guard(api: OpenAPIHono<JsonApiEnv>, path: string): void {
+  api.use(path, async (c, next) => {
+    const caller = await requireOperator(c);
+    return caller.ok ? next() : sendProblem(c, caller.error);
+  });
 }

@@ -1,6 +1,7 @@
 import { createClock } from '../shared/clock.ts';
 import { forgetQuota } from './engine/actions/quotas.ts';
 import { createEngine, createEngineContext } from './engine/index.ts';
+import { forgetJobs } from './engine/store/job-store.ts';
 
 /** A user cannot be deleted while it owns buckets. */
 export const bucketObligation = {
@@ -13,6 +14,7 @@ export const bucketObligation = {
   },
   async erase(userId: string, env: Env): Promise<void> {
     const context = createEngineContext(env, createClock(env), { waitUntil: () => {} });
+    await forgetJobs(context, userId);
     await forgetQuota(context, { kind: 'user', subject: userId });
   },
 };

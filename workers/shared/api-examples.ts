@@ -57,6 +57,7 @@ const REQUESTS: Readonly<Record<string, unknown>> = {
   createDraft: { to: [ADA], subject: 'Lunch', body: 'At' },
   replaceDraft: { to: [ADA], subject: 'Lunch', body: 'At noon?' },
   updateDomain: { catch_all: 'ada@example.test' },
+  createStorageJob: { kind: 'restore', bucket: 'photos', prefix: '2026/', at: TIME, dry_run: true },
   setBucketQuota: { bytes: 10 * 1024 ** 3 },
   setUserQuota: { bytes: 10 * 1024 ** 3, objects: 100_000 },
 };
@@ -98,6 +99,7 @@ const MEMBERS: Readonly<Record<string, unknown>> = {
   'OutboundError.detail': 'The attachments exceed 25 MB.',
   'DomainDetail.is_hosted': true,
   'Domain.is_hosted': true,
+  alias_of: null,
   'FolderName.name': 'Projects',
   'Filter.name': 'Invoices to their folder',
   'FilterRequest.name': 'Invoices to their folder',

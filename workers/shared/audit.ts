@@ -31,9 +31,14 @@ export const AUDIT_ACTIONS = [
   'account.update',
   'address.create',
   'address.delete',
+  'address_forward.delete',
+  'address_forward.update',
   'audit.prune',
   'board.delete',
   'board.put',
+  'board_webhook.delete',
+  'board_webhook.rotate',
+  'board_webhook.set',
   'bucket.lifecycle',
   'bucket.restore',
   'bucket.take_down',
@@ -88,6 +93,9 @@ export const AUDIT_ACTIONS = [
   'storage.gc',
   'storage.scrub',
   'storage.snapshot',
+  'storage_job.cancel',
+  'storage_job.end',
+  'storage_job.start',
   'token.create',
   'token.delete',
   'totp.disable',
@@ -163,9 +171,15 @@ export async function recordSystemAudit(
   directory: D1Database,
   { at, id, action, target, details }: SystemEntry,
 ): Promise<void> {
-  const entry = { ...toEntry(SYSTEM, action, target, details), at, entryId: id };
-  await createAuditStore(directory).insertOnce(entry);
+  await createAuditStore(directory).insertOnce(toSystemAuditRow({ at, id, action, target, details }));
 }
+
+/** For a batch in DIRECTORY that does the work. */
+export const toSystemAuditRow = ({ at, id, action, target, details }: SystemEntry): AuditRow => ({
+  ...toEntry(SYSTEM, action, target, details),
+  at,
+  entryId: id,
+});
 
 interface SystemEntry {
   readonly at: number;

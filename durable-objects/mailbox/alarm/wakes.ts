@@ -14,6 +14,7 @@ import { finishLessons, listLessons, readSpamModel } from '../messages/spam-less
 import { dropOldUploads, nextUploadAt } from '../messages/upload-store.ts';
 import { isReportDue, listUnpublished, markPublished, nextPublishAt } from '../outbox/outbox-report-store.ts';
 import { nextOutboxAt } from '../outbox/outbox-store.ts';
+import { endForwarded } from '../rules/address-forward-store.ts';
 import { isAutomaticWaiting, listAutomatic, removeAutomatic } from '../rules/automatic-store.ts';
 import { isTidyDue, tidySearchIndex } from '../search/search-tidy-store.ts';
 import type { MailboxJobs } from './jobs.ts';
@@ -167,14 +168,26 @@ async function publishLedger({ database: { sql }, jobs, userId }: WakeContext): 
 }
 
 /** Sends row after row. A row is removed once its mail is in the outbox. A row that fails is retried later and delays no other. */
-async function sendAllAutomatic({ database: { sql }, jobs, userId, now }: WakeContext): Promise<void> {
+async function sendAllAutomatic({ database: { sql, transaction }, jobs, userId, now }: WakeContext): Promise<void> {
   let failure: unknown = null;
+  const unsent = new Set<string>();
   for (const send of listAutomatic(sql)) {
+    const isRecent = send.createdAt > now() - AUTOMATIC_AGE_MAX_MS;
+    if (send.kind === 'end') {
+      const isForwarded = !unsent.has(send.messageId);
+      if (!isForwarded && isRecent) continue;
+      transaction(() => {
+        endForwarded(sql, send.messageId, isForwarded, now());
+        removeAutomatic(sql, send.sendId);
+      });
+      continue;
+    }
     try {
       await jobs.sendAutomatic(userId, send);
     } catch (error) {
       logError('automatic_mail_failed', error);
-      if (send.createdAt > now() - AUTOMATIC_AGE_MAX_MS) {
+      unsent.add(send.messageId);
+      if (isRecent) {
         failure = error;
         continue;
       }

@@ -76,8 +76,9 @@ export class Listeners {
     for (const socket of this.#ctx.getWebSockets()) this.#catchUp(socket, false);
   }
 
-  /** Closes the sockets of one credential (`only`), of all others (`except`), or of all. */
+  /** Closes the sockets of one credential (`only`), of all others (`except`), or of all. Ends every poll, whose caller is then checked again. */
   close(which: { readonly only?: string; readonly except?: string }): void {
+    for (const end of [...this.#polls]) end();
     const kept = new Set(which.except === undefined ? [] : this.#ctx.getWebSockets(which.except));
     for (const socket of this.#ctx.getWebSockets(which.only)) {
       if (!kept.has(socket)) socket.close(SESSION_ENDED, 'the session ended');

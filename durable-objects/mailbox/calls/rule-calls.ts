@@ -14,6 +14,13 @@ import {
 } from '../messages/sender-store.ts';
 import { readSpamModel } from '../messages/spam-lesson-store.ts';
 import {
+  type AddressForward,
+  type AddressForwardError,
+  deleteAddressForward,
+  listAddressForwards,
+  saveAddressForward,
+} from '../rules/address-forward-store.ts';
+import {
   type Contact,
   type ContactCursor,
   type ContactError,
@@ -116,6 +123,18 @@ export class RuleCalls extends DraftCalls {
 
   async deleteSender(senderId: string): Promise<Result<null, ReadError>> {
     return this.transactions.write((sql, _, now) => orNotFound(deleteSender(sql, senderId, now)));
+  }
+
+  async listAddressForwards(): Promise<Result<AddressForward[], NoMailbox>> {
+    return this.transactions.read((sql) => ok(listAddressForwards(sql)));
+  }
+
+  async saveAddressForward(forward: AddressForward): Promise<Result<AddressForward, AddressForwardError | NoMailbox>> {
+    return this.transactions.write((sql) => saveAddressForward(sql, forward));
+  }
+
+  async deleteAddressForward(email: string): Promise<Result<null, ReadError>> {
+    return this.transactions.write((sql) => orNotFound(deleteAddressForward(sql, email)));
   }
 
   async listForwardTargets(): Promise<Result<ForwardTarget[], NoMailbox>> {

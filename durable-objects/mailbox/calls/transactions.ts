@@ -5,7 +5,7 @@ import { settingsOf } from '../../../workers/shared/settings.ts';
 import { nextAlarmAt } from '../alarm/wakes.ts';
 import { readChanges, readState } from '../database/change-store.ts';
 import { createMemory, type Memory } from '../database/memory.ts';
-import { type Database, type MailboxRow, openDatabase, readMailbox } from '../database/store.ts';
+import { type Database, isDatabase, type MailboxRow, openDatabase, readMailbox } from '../database/store.ts';
 import { Listeners } from './listeners.ts';
 
 export type NoMailbox = { readonly kind: 'no_mailbox' };
@@ -20,6 +20,7 @@ export class Transactions {
   readonly #env: Env;
   readonly #storage: DurableObjectStorage;
   #database: Database | undefined;
+  #opening: Promise<Database> | undefined;
   /** The last state that listeners received. */
   #announced = -1;
 
@@ -35,11 +36,34 @@ export class Transactions {
     return this.#database;
   }
 
-  /** Applies pending migrations. Call it before anything else, and again after `deleteAll`. */
+  /** Undefined while nothing was ever stored here. */
+  get opened(): Database | undefined {
+    return this.#database;
+  }
+
+  /**
+   * Opens the database if there is one, and applies pending migrations. Call it before anything else. An object without a database
+   * stays empty, because a stranger's made-up user id reaches one too.
+   */
   async open(): Promise<void> {
-    this.#database = await openDatabase(this.#storage);
+    if (isDatabase(this.#storage)) await this.create();
+  }
+
+  /** Opens the database, and makes it if there is none. */
+  async create(): Promise<Database> {
+    this.#opening ??= openDatabase(this.#storage);
+    this.#database = await this.#opening;
+    return this.#database;
+  }
+
+  /** Deletes everything, and makes an empty database. */
+  async empty(): Promise<Database> {
+    await this.#storage.deleteAlarm();
+    await this.#storage.deleteAll();
+    this.#opening = undefined;
     this.#announced = -1;
     this.memory = createMemory();
+    return this.create();
   }
 
   /** Longest time that the operator's totals of incoming mail are behind. */
@@ -49,7 +73,8 @@ export class Transactions {
 
   /** Runs work that writes nothing. */
   read<T, E>(work: (sql: SqlStorage, mailbox: MailboxRow, now: number) => Result<T, E>): Result<T, E | NoMailbox> {
-    const { sql } = this.database;
+    if (!this.opened) return err({ kind: 'no_mailbox' });
+    const { sql } = this.opened;
     const mailbox = readMailbox(sql);
     return mailbox ? work(sql, mailbox, this.now()) : err({ kind: 'no_mailbox' });
   }
@@ -61,8 +86,9 @@ export class Transactions {
   async write<T, E>(
     work: (sql: SqlStorage, mailbox: MailboxRow, now: number) => Result<T, E>,
   ): Promise<Result<T, E | NoMailbox>> {
-    const { sql } = this.database;
-    const outcome = this.database.transaction(() => {
+    if (!this.opened) return err({ kind: 'no_mailbox' });
+    const { sql } = this.opened;
+    const outcome = this.opened.transaction(() => {
       const mailbox = readMailbox(sql);
       return mailbox ? work(sql, mailbox, this.now()) : err<NoMailbox>({ kind: 'no_mailbox' });
     });

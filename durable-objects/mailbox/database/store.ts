@@ -13,6 +13,10 @@ export interface Database {
 
 export type Row = Record<string, SqlStorageValue>;
 
+/** Whether the object has tables. */
+export const isDatabase = ({ sql }: DurableObjectStorage): boolean =>
+  first(sql, "SELECT 1 AS one FROM sqlite_master WHERE type = 'table' AND name = 'mailbox'") !== null;
+
 export async function openDatabase(storage: DurableObjectStorage): Promise<Database> {
   await migrate(drizzle(storage), migrations);
   createSearchIndex(storage.sql);

@@ -19,6 +19,7 @@ export interface IncomingMessage {
   readonly sizeBytes: number;
   readonly envelopeFrom: string;
   readonly envelopeTo: string;
+  readonly deliveredTo: string;
   readonly clientIp: string | null;
   readonly helo: string | null;
   readonly origin: 'smtp' | 'local';
@@ -77,8 +78,8 @@ export function acceptIncoming(
   if (mailbox.usedBytes + (pending?.bytes ?? 0) + message.sizeBytes > mailbox.limitBytes)
     return err({ kind: 'over_quota' });
   sql.exec(
-    `INSERT INTO incoming (incoming_id, content_key, accepted_at, raw_key, size_bytes, envelope_from, envelope_to, client_ip,
-       helo, origin, verdicts, next_attempt_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?3)`,
+    `INSERT INTO incoming (incoming_id, content_key, accepted_at, raw_key, size_bytes, envelope_from, envelope_to, delivered_to,
+       client_ip, helo, origin, verdicts, next_attempt_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?3)`,
     message.incomingId,
     contentKey,
     now,
@@ -86,6 +87,7 @@ export function acceptIncoming(
     message.sizeBytes,
     message.envelopeFrom,
     message.envelopeTo,
+    message.deliveredTo,
     message.clientIp,
     message.helo,
     message.origin,
@@ -130,6 +132,7 @@ const toClaimed = (row: IncomingRow, { userId }: MailboxRow, attempts: number): 
   sizeBytes: row.size_bytes,
   envelopeFrom: row.envelope_from,
   envelopeTo: row.envelope_to,
+  deliveredTo: row.delivered_to,
   clientIp: row.client_ip,
   helo: row.helo,
   origin: row.origin as IncomingMessage['origin'],

@@ -15,6 +15,8 @@ export const incoming = sqliteTable('incoming', {
   sizeBytes: integer('size_bytes').notNull(),
   envelopeFrom: text('envelope_from').notNull(),
   envelopeTo: text('envelope_to').notNull(),
+  /** The address or wildcard of the account that received it; the envelope's recipient if the domain's catch-all did. */
+  deliveredTo: text('delivered_to').notNull(),
   clientIp: text('client_ip'),
   helo: text('helo'),
   /** smtp | local */

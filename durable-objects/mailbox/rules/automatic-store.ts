@@ -2,7 +2,8 @@
 import { first } from '../database/store.ts';
 
 export interface AutomaticSend {
-  readonly kind: 'forward' | 'vacation' | 'confirm';
+  /** `end`: nothing is sent. The forwards before it were the last use of the message. */
+  readonly kind: 'forward' | 'vacation' | 'confirm' | 'end';
   /** The message that caused it; for `confirm`, the code. */
   readonly messageId: string;
   readonly recipient: string;

@@ -15,7 +15,9 @@ import { executeFirst, type MailboxRow } from '../database/store.ts';
 import { findFolder, isView } from '../messages/folder-store.ts';
 import { type MessageState, patchMessage, STATE_COLUMNS } from '../messages/message-store.ts';
 import type { message } from '../messages/schema.ts';
+import { findAddressForward } from './address-forward-store.ts';
 import { queueAutomatic } from './automatic-store.ts';
+import { isConfirmed } from './forward-target-store.ts';
 import type { filter } from './schema.ts';
 
 const FILTERS_MAX = 200;
@@ -125,13 +127,6 @@ function findFault(sql: SqlStorage, rule: FilterRule): FilterError | null {
   return null;
 }
 
-const findConfirmed = statement<{ email: string }, { found: number }>(
-  'SELECT 1 AS found FROM forward_target WHERE email = :email AND confirmed_at IS NOT NULL',
-);
-
-export const isConfirmed = (sql: SqlStorage, email: string): boolean =>
-  executeFirst(sql, findConfirmed, { email: email.toLowerCase() }) !== null;
-
 /** Decides by the user's rules what happens to an arriving message. Queues forwards and the vacation reply. */
 export function applyRulesOnArrival(
   sql: SqlStorage,
@@ -140,12 +135,17 @@ export function applyRulesOnArrival(
   messageId: string,
   now: number,
 ): FilterDecision {
+  const { envelopeFrom } = input;
   const facts = toFacts(input);
   const decision = decideFilters(listFilters(sql), facts);
-  if (mayForward(mailbox.userId, input.envelopeFrom, input.parsed.headers)) {
-    for (const to of decision.forwardTo) {
-      if (isConfirmed(sql, to))
-        queueAutomatic(sql, { kind: 'forward', messageId, recipient: to, envelopeFrom: input.envelopeFrom }, now);
+  if (mayForward(mailbox.userId, envelopeFrom, input.parsed.headers)) {
+    const address = input.deliveredTo === undefined ? null : findAddressForward(sql, input.deliveredTo);
+    const byRules = decision.forwardTo.filter((to) => isConfirmed(sql, to));
+    for (const recipient of new Set([...(address?.targets ?? []), ...byRules]))
+      queueAutomatic(sql, { kind: 'forward', messageId, recipient, envelopeFrom }, now);
+    if (address && !address.keepsCopy) {
+      queueAutomatic(sql, { kind: 'end', messageId, recipient: '', envelopeFrom }, now);
+      return { ...decision, folder: 'trash', isRead: true };
     }
   }
   answerForVacation(sql, mailbox, input, facts, messageId, now);

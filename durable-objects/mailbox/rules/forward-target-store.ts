@@ -114,3 +114,10 @@ const remove = statement<{ email: string }, Pick<TargetRow, 'email'>>(
 
 export const deleteForwardTarget = (sql: SqlStorage, email: string): boolean =>
   executeFirst(sql, remove, { email }) !== null;
+
+const findConfirmed = statement<{ email: string }, { found: number }>(
+  'SELECT 1 AS found FROM forward_target WHERE email = :email AND confirmed_at IS NOT NULL',
+);
+
+export const isConfirmed = (sql: SqlStorage, email: string): boolean =>
+  executeFirst(sql, findConfirmed, { email: email.toLowerCase() }) !== null;

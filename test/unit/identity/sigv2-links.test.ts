@@ -26,6 +26,7 @@ const user: UserPrincipal = {
   credentialId: KEY_ID,
   expiresAt: null,
   lastUsedAt: null,
+  confirmedUntil: null,
   scopes: null,
   policies: [],
 };

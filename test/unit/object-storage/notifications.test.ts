@@ -7,7 +7,6 @@ import {
   type StoredEvent,
   toEventMessage,
 } from '../../../workers/object-storage/domain/notifications.ts';
-import { signWebhook } from '../../../workers/object-storage/maintenance/webhook-signature.ts';
 import {
   parseNotification,
   toNotificationElements,
@@ -135,16 +134,5 @@ describe('the message of an event', () => {
     });
     const key = decodeURIComponent((message.Records[0]?.s3.object.key ?? '').replaceAll('+', ' '));
     expect(key).toBe(event.name);
-  });
-
-  it('is signed as Standard Webhooks describes', () => {
-    const secret = Buffer.from('MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', 'base64');
-    const headers = signWebhook(secret, 'msg_p5jXN8AQM9LWM0D4loKWxJek', 1_614_265_330_000, '{"test": 2432232314}');
-    // The example of the specification's libraries.
-    expect(headers).toEqual({
-      'webhook-id': 'msg_p5jXN8AQM9LWM0D4loKWxJek',
-      'webhook-timestamp': '1614265330',
-      'webhook-signature': 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=',
-    });
   });
 });

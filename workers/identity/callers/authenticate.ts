@@ -8,9 +8,10 @@ import { settingsOf } from '../../shared/settings.ts';
 import type { OperatorRole } from '../domain/operator-roles.ts';
 import type { Principal, Scope, UserPrincipal } from '../principal.ts';
 import { findInPrimary, findUnrevoked } from '../revocations.ts';
-import { hashToken } from '../secrets/credentials.ts';
+import { hashToken, readKeptUser } from '../secrets/credentials.ts';
 import { createOperatorStore } from '../store/operator-store.ts';
-import { type CredentialRow, createIdentityStore, findToken } from '../store/store.ts';
+import { type CredentialRow, findToken } from '../store/store.ts';
+import { findKeptCredential } from '../users/obligations.ts';
 import { lookUpTogether } from './shared-look-up.ts';
 
 export type AuthenticationError =
@@ -31,6 +32,8 @@ export async function authenticateBearer(
   // Hashes have equal lengths, so the comparison does not reveal the length of root's token.
   const hash = hashToken(secret);
   if (equalInConstantTime(hash, hashToken(settingsOf(env).ROOT_TOKEN))) return ok({ kind: 'root' });
+  const keptUser = readKeptUser(secret);
+  if (keptUser !== null) return authenticateKept(keptUser, hash, env);
   if (secret.startsWith('tok_')) {
     const find = (database: D1Database | D1DatabaseSession) => findToken(database, hash, now);
     const known = await lookUpTogether(hash, () => findUnrevoked(env.DIRECTORY, find));
@@ -49,17 +52,26 @@ export async function authenticateBearer(
     if (!found) return err({ kind: 'invalid_credential' });
     return ok({ kind: 'operator', ...found, role: found.role as OperatorRole });
   }
-  return authenticateSession(secret, env, now);
+  return err({ kind: 'invalid_credential' });
 }
 
-async function authenticateSession(
-  secret: string,
+/** A session or an app token: asks the user's mailbox and nothing else. @throws ProblemError if it cannot be reached. */
+async function authenticateKept(
+  userId: string,
+  hash: string,
   env: Env,
-  now: number,
 ): Promise<Result<UserPrincipal, AuthenticationError>> {
-  if (!secret.startsWith('ses_')) return err({ kind: 'invalid_credential' });
-  const found = await createIdentityStore(env.DIRECTORY).findSession(hashToken(secret), now);
-  return found ? ok(toUser(found, 'session', null)) : err({ kind: 'invalid_credential' });
+  const found = await findKeptCredential(userId, hash, env);
+  if (found === null) return err({ kind: 'invalid_credential' });
+  const { kind, ...credential } = found;
+  return ok({
+    kind: 'user',
+    userId,
+    ...credential,
+    via: kind,
+    scopes: kind === 'token' ? ['mail'] : null,
+    policies: [],
+  });
 }
 
 /** The principal of a user's credential; also for SigV4. */
@@ -74,6 +86,7 @@ export function toUser(row: CredentialRow, via: UserPrincipal['via'], scopes: re
     credentialId: row.credentialId,
     expiresAt: row.expiresAt,
     lastUsedAt: row.lastUsedAt,
+    confirmedUntil: null,
     scopes,
     policies: row.policies,
   };
@@ -102,5 +115,7 @@ export async function authenticateMailRequest(
   if ((!isRead || isUpgrade) && request.headers.get('origin') !== new URL(request.url).origin) {
     return err({ kind: 'foreign_origin' });
   }
-  return authenticateSession(secret, env, now);
+  const userId = readKeptUser(secret);
+  const isSession = userId !== null && secret.startsWith('ses_');
+  return isSession ? authenticateKept(userId, hashToken(secret), env) : err({ kind: 'invalid_credential' });
 }

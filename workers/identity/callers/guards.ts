@@ -146,6 +146,10 @@ const missingScope = (scope: Scope) => problem(403, 'missing_scope', `Requires a
 export const requireMailUser = async (c: Context<JsonApiEnv>): Promise<Result<UserPrincipal, Problem>> =>
   toMailUser(c, await findMailCaller(c));
 
+/** As `requireMailUser`, but looks the caller up again: for a request that waited. */
+export const requireMailUserStill = async (c: Context<JsonApiEnv>): Promise<Result<UserPrincipal, Problem>> =>
+  toMailUser(c, await authenticateMailRequest(c.req.raw, c.env, createClock(c.env)()));
+
 /** As `requireMailUser`, for mail clients: never by cookie, and a token may be the password of Basic authentication. */
 export async function requireMailClient(c: Context<JsonApiEnv>): Promise<Result<UserPrincipal, Problem>> {
   const user = toMailUser(c, await findClientCaller(c));

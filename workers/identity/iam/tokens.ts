@@ -14,10 +14,9 @@ import {
 } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
 import { BOARD_SCOPE, SCOPES, type Scope } from '../principal.ts';
-import { publishRevocations } from '../revocations.ts';
 import { hashToken, mintToken } from '../secrets/credentials.ts';
 import { createIdentityStore, type TokenRow } from '../store/store.ts';
-import { endCredential } from '../users/user-erasure.ts';
+import { deleteUserToken } from '../users/user-tokens.ts';
 import { COMMON, NO_SUCH_USER, toTime, toTimeOrNull } from './route.ts';
 
 const scopeSchema = z.union([
@@ -128,11 +127,8 @@ export function addTokens(api: OpenAPIHono<JsonApiEnv>): void {
     async (c) => {
       const { token_id } = c.req.valid('param');
       const audit = toAuditRow(c, 'token.delete', { type: 'token', id: token_id });
-      const gone = await createIdentityStore(c.env.DIRECTORY).deleteToken(token_id, null, audit);
-      await publishRevocations(c.env);
-      if (!gone) return sendProblem(c, problem(404, 'no_such_token', 'Token not found.'));
-      if (gone.userId !== null) await endCredential(gone.userId, token_id, c.env);
-      return c.body(null, 204);
+      const isGone = await deleteUserToken(c.env, null, token_id, audit);
+      return isGone ? c.body(null, 204) : sendProblem(c, problem(404, 'no_such_token', 'Token not found.'));
     },
   );
 }

@@ -1,9 +1,11 @@
 /** Links that set a new password without the old one. Each works once, within an hour. */
 import { type Problem, problem } from '../../shared/problem.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
+import { publishRevocations } from '../revocations.ts';
 import { hashSecret, mintResetToken } from '../secrets/one-time-secrets.ts';
 import { hashPassword } from '../secrets/passwords.ts';
 import { createRecoveryStore } from '../store/recovery-store.ts';
+import { endingCredentials } from '../users/obligations.ts';
 
 /** Also the window of the limit of mailed links, so that a link is valid for as long as no other one can be requested. */
 export const RESET_AGE_MS = 3_600_000;
@@ -39,7 +41,7 @@ export async function createPasswordReset(
 
 /**
  * Sets the password, and ends all sessions and app tokens of the user. The second factor stays.
- * @returns the user id; 400 `invalid_reset_token`; or 503 while too many hashes wait. Then the link is not consumed.
+ * @returns the user id; 400 `invalid_reset_token`; or 503 while too many hashes wait or the mailbox cannot be reached. Then the link is not consumed.
  */
 export async function resetPassword(
   env: Env,
@@ -55,6 +57,9 @@ export async function resetPassword(
   if (found === null || found.userId === null) return err(INVALID_RESET_TOKEN);
   const hash = await hashPassword(password);
   if (!hash.ok) return hash;
-  const isReset = await store.resetPassword(found.secretSha256, found.userId, hash.value, now);
-  return isReset ? ok(found.userId) : err(INVALID_RESET_TOKEN);
+  const { userId, secretSha256 } = found;
+  const reset = () => store.resetPassword(secretSha256, userId, hash.value, now);
+  const isReset = await endingCredentials(env, userId, {}, reset);
+  await publishRevocations(env);
+  return isReset ? ok(userId) : err(INVALID_RESET_TOKEN);
 }

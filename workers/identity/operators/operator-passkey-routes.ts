@@ -22,8 +22,8 @@ import {
 } from '../../shared/passkey-json.ts';
 import { problem } from '../../shared/problem.ts';
 import { readClient } from '../callers/client.ts';
+import { admitClient } from '../login/guesses.ts';
 import { addPasskey, beginPasskey, beginPasskeyLogin, verifyPasskey } from '../login/passkeys.ts';
-import { admitClient } from '../login/sessions.ts';
 import { createOperatorStore } from '../store/operator-store.ts';
 import { createPasskeyStore } from '../store/passkey-store.ts';
 import { OPERATOR_CONFIRMATION, OPERATOR_TAGS, operatorSessionSchema, toOperatorTarget } from './operator-json.ts';

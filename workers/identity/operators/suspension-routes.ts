@@ -7,7 +7,7 @@ import { problem } from '../../shared/problem.ts';
 import { authorizeFirst, requireOperator } from '../callers/guards.ts';
 import { publishRevocations } from '../revocations.ts';
 import { createIdentityStore } from '../store/store.ts';
-import { endEveryCredential } from '../users/user-erasure.ts';
+import { setSuspended } from '../users/obligations.ts';
 
 const OPERATOR = { tags: ['identity'], security: [{ bearer: [] }], middleware: authorizeFirst(requireOperator) };
 const NO_SUCH_USER = problem(404, 'no_such_user', 'User not found.');
@@ -51,14 +51,16 @@ export function addSuspension(api: OpenAPIHono<JsonApiEnv>): void {
       const { user_id: id } = c.req.valid('param');
       const store = createIdentityStore(c.env.DIRECTORY);
       const { reason } = c.req.valid('json');
-      const now = createClock(c.env)();
-      const audit = toAuditRow(c, 'account.suspend', { type: 'user', id }, { reason });
-      const isNew = await store.setSuspended(id, now, audit);
-      const user = isNew ? { suspendedAt: now } : await store.findUser(id);
+      const user = await store.findUser(id);
       if (!user) return sendProblem(c, NO_SUCH_USER);
+      const at = user.suspendedAt ?? createClock(c.env)();
+      const audit = toAuditRow(c, 'account.suspend', { type: 'user', id }, { reason });
+      // Before, so that nothing changes if the mailbox cannot be reached; after, for connections that were opened meanwhile.
+      await setSuspended(id, at, c.env);
+      await store.setSuspended(id, at, audit);
       await publishRevocations(c.env);
-      await endEveryCredential(id, c.env);
-      return c.json(toJson(id, user.suspendedAt ?? null), 200);
+      await setSuspended(id, at, c.env);
+      return c.json(toJson(id, at), 200);
     },
   );
   api.openapi(
@@ -69,13 +71,14 @@ export function addSuspension(api: OpenAPIHono<JsonApiEnv>): void {
       operationId: 'resumeUser',
       summary: 'Lift the suspension of a user; everything works as before',
       request: { params },
-      responses: { 204: { description: 'Lifted' }, ...problemResponses(401, 403, 404) },
+      responses: { 204: { description: 'Lifted' }, ...problemResponses(401, 403, 404, 503) },
     }),
     async (c) => {
       const { user_id: id } = c.req.valid('param');
       const store = createIdentityStore(c.env.DIRECTORY);
       const isLifted = await store.setSuspended(id, null, toAuditRow(c, 'account.resume', { type: 'user', id }));
       if (!isLifted && !(await store.findUser(id))) return sendProblem(c, NO_SUCH_USER);
+      await setSuspended(id, null, c.env);
       return c.body(null, 204);
     },
   );

@@ -1,11 +1,21 @@
 /** Creates credentials, and the hashes that are stored. */
 import { createHash, randomBytes } from 'node:crypto';
 
-/** Scoped tokens begin with `tok_`, mail sessions with `ses_`, operators' with `ops_`. The prefix selects the table to look in. */
+/** Tokens that the operator makes. DIRECTORY has their hashes. */
 export const mintToken = (): string => `tok_${randomBytes(32).toString('base64url')}`;
-export const mintSessionSecret = (): string => `ses_${randomBytes(32).toString('base64url')}`;
 
 export const mintOperatorSecret = (): string => `ops_${randomBytes(32).toString('base64url')}`;
+
+const KEPT_PREFIX = { session: 'ses', token: 'tok' } as const;
+
+/** Sessions and app tokens name their user, whose mailbox has the hash. The id is no secret; the hash covers it. */
+export const mintKeptSecret = (kind: 'session' | 'token', userId: string): string =>
+  `${KEPT_PREFIX[kind]}_${userId}_${randomBytes(32).toString('base64url')}`;
+
+const KEPT = /^(?:ses|tok)_([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})_[\w-]{43}$/;
+
+/** @returns the user of a session or an app token; null for any other text. */
+export const readKeptUser = (secret: string): string | null => KEPT.exec(secret)?.[1] ?? null;
 
 /** 256 random bits need no slow hash: only the SHA-256 of a token is kept. */
 export const hashToken = (token: string): string => createHash('sha256').update(token).digest('hex');

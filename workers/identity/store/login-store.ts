@@ -1,8 +1,9 @@
-/** Queries for logins: passwords, second factors, sessions and counts of guesses. */
-import { and, asc, desc, eq, gt, inArray, isNotNull, lt, ne, sql } from 'drizzle-orm';
+/** Queries for logins: passwords, second factors and counts of guesses. */
+import { and, asc, eq, gt, inArray, isNotNull, lt, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { type AuditRow, insertIfChanged } from '../../shared/audit-store.ts';
-import { loginGuard, password, secondFactor, session, token, user } from './schema.ts';
+import { raiseGeneration } from './revocation-store.ts';
+import { loginGuard, password, secondFactor, token, user } from './schema.ts';
 import { toUserConflict } from './store.ts';
 
 export type LoginStore = ReturnType<typeof createLoginStore>;
@@ -32,67 +33,24 @@ export function createLoginStore(database: D1Database) {
       }
     },
 
-    /**
-     * Sets the password and ends every other session, in one batch.
-     * @param keepsTokens false also revokes the user's tokens that open the mailbox.
-     */
+    /** @param keepsTokens false also deletes the user's tokens that open the mailbox. */
     async replacePassword(
       userId: string,
       hash: string,
-      { keptSessionId, keepsTokens }: { readonly keptSessionId: string; readonly keepsTokens: boolean },
+      keepsTokens: boolean,
       now: number,
       audit: AuditRow,
     ): Promise<void> {
-      await db.batch([
+      const change = [
         db.update(password).set({ hash, changedAt: now }).where(eq(password.userId, userId)),
         insertIfChanged(db, audit),
-        db.delete(session).where(and(eq(session.userId, userId), ne(session.sessionId, keptSessionId))),
-        ...(keepsTokens ? [] : [db.delete(token).where(and(eq(token.userId, userId), opensMailbox))]),
-      ]);
+      ] as const;
+      const opening = db.delete(token).where(and(eq(token.userId, userId), opensMailbox));
+      await (keepsTokens ? db.batch(change) : db.batch([...change, opening, raiseGeneration(db)]));
     },
 
     async renameUser(userId: string, name: string): Promise<void> {
       await db.update(user).set({ name }).where(eq(user.userId, userId));
-    },
-
-    async insertSession(row: typeof session.$inferInsert): Promise<void> {
-      await db.insert(session).values(row);
-    },
-
-    /** Newest first. */
-    async listSessions(userId: string) {
-      return db
-        .select({
-          sessionId: session.sessionId,
-          userAgent: session.userAgent,
-          createdAt: session.createdAt,
-          lastSeenAt: session.lastSeenAt,
-          expiresAt: session.expiresAt,
-        })
-        .from(session)
-        .where(eq(session.userId, userId))
-        .orderBy(desc(session.createdAt))
-        .limit(200);
-    },
-
-    async deleteSession(userId: string, sessionId: string): Promise<boolean> {
-      const own = and(eq(session.userId, userId), eq(session.sessionId, sessionId));
-      return (await db.delete(session).where(own).run()).meta.changes === 1;
-    },
-
-    async confirmSession(sessionId: string, confirmedUntil: number): Promise<void> {
-      await db.update(session).set({ confirmedUntil }).where(eq(session.sessionId, sessionId));
-    },
-
-    async isSessionConfirmed(sessionId: string, now: number): Promise<boolean> {
-      const isConfirmed = and(eq(session.sessionId, sessionId), gt(session.confirmedUntil, now));
-      return (await db.$count(session, isConfirmed)) === 1;
-    },
-
-    /** Records that a session is in use, at most once an hour. */
-    async touchSession(sessionId: string, now: number): Promise<void> {
-      const stale = and(eq(session.sessionId, sessionId), lt(session.lastSeenAt, now - 3_600_000));
-      await db.update(session).set({ lastSeenAt: now }).where(stale);
     },
 
     async findSecondFactor(userId: string): Promise<SecondFactorRow | null> {
@@ -197,10 +155,7 @@ export function createLoginStore(database: D1Database) {
     },
 
     async pruneGuards(now: number): Promise<void> {
-      await db.batch([
-        db.delete(loginGuard).where(lt(loginGuard.endsAt, now)),
-        db.delete(session).where(lt(session.expiresAt, now)),
-      ]);
+      await db.delete(loginGuard).where(lt(loginGuard.endsAt, now));
     },
   };
 }

@@ -61,8 +61,8 @@ export function createRecoveryStore(database: D1Database) {
     },
 
     /**
-     * Consumes the secret of a link, in one batch: sets the password, and ends all sessions, app tokens and one-time
-     * secrets of the user. The second factor stays.
+     * Consumes the secret of a link, in one batch: sets the password, and deletes all tokens that open the mailbox and all
+     * one-time secrets of the user. The second factor stays.
      * @returns false if the secret was consumed meanwhile. Then nothing changed.
      */
     async resetPassword(secretSha256: string, userId: string, hash: string, now: number): Promise<boolean> {
@@ -76,12 +76,15 @@ export function createRecoveryStore(database: D1Database) {
            ON CONFLICT (user_id) DO UPDATE SET hash = ?4, changed_at = ?2`,
           hash,
         ),
-        bind(`DELETE FROM session WHERE user_id = ?3 AND ${isUnused}`),
         bind(
           `DELETE FROM token WHERE user_id = ?3 AND ${isUnused}
            AND EXISTS (SELECT 1 FROM json_each(token.scopes) WHERE value = 'mail')`,
         ),
         bind(`DELETE FROM one_time_secret WHERE user_id = ?3 AND ${isUnused}`),
+        database.prepare(
+          `INSERT INTO identity_generation (one, generation) VALUES (1, 1)
+           ON CONFLICT (one) DO UPDATE SET generation = generation + 1`,
+        ),
       ]);
       return set?.meta.changes === 1;
     },

@@ -40,12 +40,12 @@ export const accessKey = sqliteTable(
   (table) => [index('access_key_user').on(table.userId)],
 );
 
-/** Only the SHA-256 of a token is stored. */
+/** Only the SHA-256 of a token is stored. That of an app token is in its user's mailbox instead, and null here. */
 export const token = sqliteTable(
   'token',
   {
     tokenId: text('token_id').primaryKey(),
-    tokenSha256: text('token_sha256').notNull().unique(),
+    tokenSha256: text('token_sha256').unique(),
     name: text('name').notNull(),
     userId: text('user_id').references(() => user.userId, { onDelete: 'cascade' }),
     scopes: text('scopes', { mode: 'json' }).notNull().$type<string[]>(),
@@ -77,25 +77,6 @@ export const identityGeneration = sqliteTable('identity_generation', {
   one: integer('one').primaryKey(),
   generation: integer('generation').notNull(),
 });
-
-/** A mail session: bearer token or cookie. Only the SHA-256 of its secret is stored. */
-export const session = sqliteTable(
-  'session',
-  {
-    sessionId: text('session_id').primaryKey(),
-    secretSha256: text('secret_sha256').notNull().unique(),
-    userId: text('user_id')
-      .notNull()
-      .references(() => user.userId, { onDelete: 'cascade' }),
-    userAgent: text('user_agent'),
-    createdAt: integer('created_at').notNull(),
-    lastSeenAt: integer('last_seen_at').notNull(),
-    /** Until then, sensitive actions do not ask for the password again. */
-    confirmedUntil: integer('confirmed_until'),
-    expiresAt: integer('expires_at').notNull(),
-  },
-  (table) => [index('session_user').on(table.userId)],
-);
 
 /** Passwords of mail accounts: the scrypt hash with its parameters. */
 export const password = sqliteTable('password', {

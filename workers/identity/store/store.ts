@@ -7,7 +7,7 @@ import { readFirst, statement } from '../../shared/statement.ts';
 import { findUniqueConflict } from '../../shared/unique-conflict.ts';
 import type { PolicyDocument } from '../principal.ts';
 import { raiseGeneration } from './revocation-store.ts';
-import { accessKey, policy, session, token, user } from './schema.ts';
+import { accessKey, policy, token, user } from './schema.ts';
 
 export interface UserRow {
   readonly userId: string;
@@ -41,7 +41,7 @@ export interface CredentialRow {
   readonly email: string | null;
   /** Null for a credential that does not expire. */
   readonly expiresAt: number | null;
-  /** Of an access key or a token; null before its first use, and for a session. */
+  /** Null before the first use. */
   readonly lastUsedAt: number | null;
   readonly policies: readonly PolicyDocument[];
 }
@@ -56,21 +56,6 @@ export function toUserConflict(error: unknown): UserConflict | null {
   if (conflict?.includes('user_user_name')) return 'user_name_taken';
   return conflict?.includes('user.email') ? 'email_taken' : null;
 }
-
-/** The policies of the user in the same row, as one JSON array. */
-const policiesOfUser = sql`(SELECT coalesce(json_group_array(json(${policy.document})), '[]') FROM ${policy}
-  WHERE ${policy.userId} = ${user.userId})`.mapWith((json: string) => JSON.parse(json) as PolicyDocument[]);
-
-const credentialColumns = {
-  userId: user.userId,
-  userName: user.userName,
-  name: user.name,
-  email: user.email,
-  policies: policiesOfUser,
-};
-
-/** No credential of a suspended user is found. A token without a user is not affected. */
-const isActive = isNull(user.suspendedAt);
 
 const CREDENTIAL_COLUMNS = `u.user_id, u.user_name, u.name, u.email,
   (SELECT json_group_array(json(p.document)) FROM policy p WHERE p.user_id = u.user_id) AS policies,
@@ -135,31 +120,15 @@ export async function findToken(
   return row && { ...toCredential(row), scopes: JSON.parse(row.scopes) as string[] };
 }
 
-function prepareLookUps(database: D1Database) {
-  const db = drizzle(database);
-  const now = sql.placeholder('now');
-  return {
-    session: db
-      .select({
-        ...credentialColumns,
-        credentialId: session.sessionId,
-        expiresAt: session.expiresAt,
-        lastUsedAt: sql<null>`NULL`,
-      })
-      .from(session)
-      .innerJoin(user, eq(user.userId, session.userId))
-      .where(and(eq(session.secretSha256, sql.placeholder('secretSha256')), gt(session.expiresAt, now), isActive))
-      .prepare(),
-  };
-}
+const selectUser = statement<{ userId: string }, FoundCredential>(
+  `SELECT ${CREDENTIAL_COLUMNS}, u.user_id AS credential_id, NULL AS expires_at, NULL AS last_used_at
+   FROM user u WHERE u.user_id = :userId AND u.suspended_at IS NULL`,
+);
 
-const lookUps = new WeakMap<D1Database, ReturnType<typeof prepareLookUps>>();
-
-/** Prepared once per isolate: building such a query costs many times what sending it does. */
-function lookUpsOf(database: D1Database) {
-  const known = lookUps.get(database) ?? prepareLookUps(database);
-  lookUps.set(database, known);
-  return known;
+/** A user with its policies, as a credential that it would use. @returns null if it is suspended or gone. */
+export async function findActiveUser(database: Database, userId: string): Promise<CredentialRow | null> {
+  const row = await readFirst(database, selectUser, { userId });
+  return row && toCredential(row);
 }
 
 export function createIdentityStore(database: D1Database) {
@@ -173,10 +142,6 @@ export function createIdentityStore(database: D1Database) {
     suspendedAt: user.suspendedAt,
   };
   return {
-    async findSession(secretSha256: string, now: number): Promise<CredentialRow | null> {
-      return (await lookUpsOf(database).session.get({ secretSha256, now })) ?? null;
-    },
-
     // Users
 
     async insertUser(row: UserRow, audit: AuditRow): Promise<Result<null, UserConflict>> {
@@ -223,7 +188,7 @@ export function createIdentityStore(database: D1Database) {
       return rows.map(({ userId }) => userId);
     },
 
-    /** Also deletes its keys, tokens, sessions and policies, by foreign keys. */
+    /** Also deletes its keys, tokens and policies, by foreign keys. */
     async deleteUser(userId: string): Promise<void> {
       await db.batch([db.delete(user).where(eq(user.userId, userId)), raiseGeneration(db)]);
     },
@@ -296,22 +261,14 @@ export function createIdentityStore(database: D1Database) {
         .limit(limit);
     },
 
-    /**
-     * @param userId deletes the token only if this user owns it; null deletes it in any case. @returns its owner; null if there is no such token.
-     */
-    async deleteToken(
-      tokenId: string,
-      userId: string | null,
-      audit: AuditRow,
-    ): Promise<{ userId: string | null } | null> {
-      const owned = userId === null ? undefined : eq(token.userId, userId);
-      const gone = db.delete(token).where(and(eq(token.tokenId, tokenId), owned));
-      const [deleted] = await db.batch([
-        gone.returning({ userId: token.userId }),
-        insertIfChanged(db, audit),
-        raiseGeneration(db),
-      ]);
-      return deleted[0] ?? null;
+    /** @returns whose token it is (null: nobody's), or null if there is none. */
+    async findTokenOwner(tokenId: string): Promise<{ userId: string | null } | null> {
+      return (await db.select({ userId: token.userId }).from(token).where(eq(token.tokenId, tokenId)).get()) ?? null;
+    },
+
+    async deleteToken(tokenId: string, audit: AuditRow): Promise<void> {
+      const gone = db.delete(token).where(eq(token.tokenId, tokenId));
+      await db.batch([gone, insertIfChanged(db, audit), raiseGeneration(db)]);
     },
 
     // Policies

@@ -4,40 +4,56 @@ import type { AuditRow } from '../../shared/audit-store.ts';
 import { type Problem, problem } from '../../shared/problem.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
 import { publishRevocations } from '../revocations.ts';
-import { hashToken, mintToken } from '../secrets/credentials.ts';
 import { createIdentityStore, type TokenRow } from '../store/store.ts';
+import { endingCredentials } from './obligations.ts';
+
+const TOKENS_PER_USER_MAX = 100;
 
 export interface NewUserToken extends TokenRow {
   /** Returned only here. */
   readonly token: string;
 }
 
-const TOKENS_PER_USER_MAX = 100;
-
-/** @returns 409 if the user has 100 tokens. Concurrent requests may exceed that by a few. */
+/**
+ * @param keep makes the secret and keeps its hash where a request finds it.
+ * @returns 409 if the user has 100 tokens. Concurrent requests may exceed that by a few.
+ */
 export async function createUserToken(
   env: Env,
   userId: string,
   { name, expiresAt }: { readonly name: string; readonly expiresAt: number | null },
   now: number,
   toAudit: (tokenId: string) => AuditRow,
+  keep: (tokenId: string) => Promise<string>,
 ): Promise<Result<NewUserToken, Problem>> {
   const store = createIdentityStore(env.DIRECTORY);
   if ((await store.countTokens(userId)) >= TOKENS_PER_USER_MAX) {
     return err(problem(409, 'too_many', `A user has at most ${TOKENS_PER_USER_MAX} tokens. Revoke one first.`));
   }
-  const token = mintToken();
   const row = { tokenId: randomUUID(), name, userId, scopes: ['mail'], createdAt: now, expiresAt, lastUsedAt: null };
-  await store.insertToken({ ...row, tokenSha256: hashToken(token) }, toAudit(row.tokenId));
+  const token = await keep(row.tokenId);
+  await store.insertToken({ ...row, tokenSha256: null }, toAudit(row.tokenId));
   return ok({ ...row, token });
 }
 
 export const listUserTokens = (env: Env, userId: string, after: string, limit: number): Promise<TokenRow[]> =>
   createIdentityStore(env.DIRECTORY).listTokens(userId, after, limit);
 
-/** @returns false if the user has no such token. */
-export async function deleteUserToken(env: Env, userId: string, tokenId: string, audit: AuditRow): Promise<boolean> {
-  const gone = await createIdentityStore(env.DIRECTORY).deleteToken(tokenId, userId, audit);
+/**
+ * Revokes a token with its connections.
+ * @param userId null for a token of anybody. @returns false if there is no such token.
+ */
+export async function deleteUserToken(
+  env: Env,
+  userId: string | null,
+  tokenId: string,
+  audit: AuditRow,
+): Promise<boolean> {
+  const store = createIdentityStore(env.DIRECTORY);
+  const token = await store.findTokenOwner(tokenId);
+  if (token === null || (userId !== null && token.userId !== userId)) return false;
+  const remove = () => store.deleteToken(tokenId, audit);
+  await (token.userId === null ? remove() : endingCredentials(env, token.userId, { only: tokenId }, remove));
   await publishRevocations(env);
-  return gone !== null;
+  return true;
 }

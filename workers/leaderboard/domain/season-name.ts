@@ -31,6 +31,9 @@ export interface BoardPeriods {
   readonly period: Period;
 }
 
+/** The name of the board with a reference. */
+export const boardOfRef = (ref: string): string => (ref === '' ? 'default' : ref.slice(0, ref.indexOf('.')));
+
 const DEFAULT_BOARD: BoardPeriods = { ref: '', period: 'month' };
 const DAY_MS = 86_400_000;
 const WEEK_MS = 7 * DAY_MS;
@@ -103,4 +106,17 @@ export function seasonNamed(label: string, { ref, period } = DEFAULT_BOARD): str
 export function previousSeason(name: string): string | null {
   const { board: ref, period, startsAt } = readSeason(name);
   return period === 'none' ? null : seasonAt(startsAt - 1, { ref, period });
+}
+
+/** @returns null without one. */
+export function nextSeason(name: string): string | null {
+  const { board: ref, period, endsAt } = readSeason(name);
+  return period === 'none' ? null : seasonAt(endsAt, { ref, period });
+}
+
+/** When the objects of the next season are created: a day before it, or two hours before a day. Null without one. */
+export function preparationAt(name: string): number | null {
+  const { period, endsAt } = readSeason(name);
+  if (period === 'none') return null;
+  return endsAt - (period === 'day' ? DAY_MS / 12 : DAY_MS);
 }

@@ -1,4 +1,5 @@
 /** The leaderboard's tables in DIRECTORY. Times are milliseconds since 1970 UTC. */
+import { sql } from 'drizzle-orm';
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import type { ScoreRules } from '../domain/score-rules.ts';
 import type { Period } from '../domain/season-name.ts';
@@ -38,6 +39,41 @@ export const season = sqliteTable(
     closedAt: integer('closed_at'),
     /** When the objects were erased. Until then they answer retries of the season's events. */
     erasedAt: integer('erased_at'),
+    /** When cron next has work for the season: prepares the next one, closes it, erases its objects. Null: never again. */
+    dueAt: integer('due_at'),
+    /** Since when a part of it does not answer. Health asks these seasons. */
+    silentAt: integer('silent_at'),
   },
-  (table) => [index('season_by_board').on(table.board, table.season)],
+  (table) => [
+    index('season_by_board').on(table.board, table.season),
+    index('season_by_due').on(table.dueAt),
+    index('season_by_silence').on(table.silentAt).where(sql`silent_at IS NOT NULL`),
+  ],
+);
+
+/** Where the end of each season of a board is reported. */
+export const boardWebhook = sqliteTable('board_webhook', {
+  /** Also `default`. */
+  board: text('board').primaryKey(),
+  url: text('url').notNull(),
+  /** Sealed JSON: `WebhookSecrets` of workers/leaderboard/webhooks.ts. */
+  secretsSealed: text('secrets_sealed').notNull(),
+  createdAt: integer('created_at').notNull(),
+});
+
+/** Ends of seasons that the receiver has not accepted yet. */
+export const seasonNotice = sqliteTable(
+  'season_notice',
+  {
+    season: text('season').primaryKey(),
+    /** Of `board_webhook`. */
+    board: text('board').notNull(),
+    createdAt: integer('created_at').notNull(),
+    /** Failed attempts, and the one under way. */
+    attempts: integer('attempts').notNull().default(0),
+    dueAt: integer('due_at').notNull(),
+    /** Status of the last answer; null without one. */
+    status: integer('status'),
+  },
+  (table) => [index('season_notice_by_due').on(table.dueAt), index('season_notice_by_board').on(table.board)],
 );

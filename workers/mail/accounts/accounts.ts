@@ -23,7 +23,7 @@ import { settingsOf } from '../../shared/settings.ts';
 import { placeMailbox } from '../bindings/mailbox.ts';
 import { claimNamespace } from '../bindings/namespace-owner.ts';
 import { parseOwnAddress } from '../domain/email-address.ts';
-import { isHostedDomain } from '../domains/hosted-domains.ts';
+import { mayHaveAddresses } from '../domains/hosted-domains.ts';
 import type { Login, Register } from '../schemas/account.ts';
 import { toBadRequest } from '../schemas/errors.ts';
 import { type AccountRow, createAccountStore } from '../store/account-store.ts';
@@ -62,7 +62,7 @@ export async function registerAccount(
   }
   const address = parseOwnAddress(request.email);
   if (address === 'bad_address') return err(toBadRequest('email', 'This address cannot be used for an account.'));
-  if (!(await isHostedDomain(env, address === 'reserved' ? (request.email.split('@')[1] ?? '') : address.domain))) {
+  if (!(await mayHaveAddresses(env, address === 'reserved' ? (request.email.split('@')[1] ?? '') : address.domain))) {
     return err(toBadRequest('email', 'This service does not host this domain.'));
   }
   if (address === 'reserved')

@@ -21,6 +21,7 @@ const NOTICES = {
   login: ['New login', 'A login to your account came from a place that it never came from before.'],
   token: ['New app token', 'An app token was created. A program can read and send your mail with it.'],
   forward_target: ['New forward target', 'A forward target was confirmed. Filters may now forward mail to it.'],
+  address_forward: ['New forward', 'The forwarding of one of your addresses was created or changed.'],
   forward_filter: ['New forward', 'A filter that forwards mail was created or changed.'],
   password: ['Password changed', 'The password of your account was changed. All other sessions ended.'],
   password_removed: ['Password removed', 'The password of your account was removed. Passkeys are the only way in.'],

@@ -1,9 +1,9 @@
-/** Erases what mail stores for an identity user: addresses, the mailbox object, all bytes in R2. */
+/** What mail keeps for an identity user: addresses, the mailbox object with sessions and app tokens, all bytes in R2. */
 import type { UserObligation } from '../../identity/index.ts';
 import { createClock } from '../../shared/clock.ts';
 import { deleteBlobsUnder, userPrefix } from '../bindings/blobs.ts';
-import { openMailbox } from '../bindings/mailbox.ts';
 import { createAccountStore } from '../store/account-store.ts';
+import { reachMailbox } from './credentials.ts';
 
 export const mailboxObligation: UserObligation = {
   findObstacle: async () => null,
@@ -11,11 +11,15 @@ export const mailboxObligation: UserObligation = {
   /** Retires the addresses first and writes a tombstone, so no new mail arrives. Each step is idempotent. */
   async erase(userId, env) {
     await createAccountStore(env.DIRECTORY).deleteAccount(userId, createClock(env)());
-    await openMailbox(env, userId).erase();
+    await reachMailbox(env, userId, (mailbox) => mailbox.erase());
     await deleteBlobsUnder(env, userPrefix(userId));
   },
 
-  async endCredential(userId, credentialId, env) {
-    await openMailbox(env, userId).closeSockets(credentialId === null ? {} : { only: credentialId });
+  async endCredentials(userId, which, env) {
+    await reachMailbox(env, userId, (mailbox) => mailbox.endCredentials(which));
   },
+
+  setSuspended: (userId, at, env) => reachMailbox(env, userId, (mailbox) => mailbox.setSuspended(at)),
+
+  findCredential: (userId, secretSha256, env) => reachMailbox(env, userId, (mailbox) => mailbox.identify(secretSha256)),
 };

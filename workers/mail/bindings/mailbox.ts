@@ -33,4 +33,10 @@ export function placeMailbox(env: Env, userId: string, continent: ContinentCode 
   return openObject(env, env.MAILBOX, userId, locationHint === null ? {} : { locationHint });
 }
 
+/** Whether a call failed because the object was not reached. An error that the object threw has `remote`. */
+export function isUnreachable(error: unknown): boolean {
+  const { remote, retryable, overloaded } = error as { remote?: boolean; retryable?: boolean; overloaded?: boolean };
+  return !remote || retryable === true || overloaded === true;
+}
+
 export type MailboxRpc = ReturnType<typeof openMailbox>;

@@ -1,4 +1,5 @@
 /** Addresses of accounts here: ASCII, lower-cased, with a plain local part. Foreign addresses may use all of RFC 5321. */
+import { type MailPath, withoutTag } from './mail-path.ts';
 
 /**
  * Names of the operator, without dots, hyphens and underscores. People and programs trust mail from them.
@@ -46,9 +47,22 @@ export function parseWildcard(text: string): OwnAddress | null {
 }
 
 /** The wildcards that an address matches, the longest first. */
-export function listWildcards({ local, domain }: { readonly local: string; readonly domain: string }): string[] {
+function listWildcards({ local, domain }: { readonly local: string; readonly domain: string }): string[] {
   const start = local.toLowerCase().slice(0, WILDCARD_LENGTH_MAX);
   return Array.from(start, (_, at) => `${start.slice(0, start.length - at)}*@${domain}`);
+}
+
+/**
+ * The addresses that receive mail to a path: of those that exist, the first does.
+ * @param main the domain that the path's domain is an alias of, or the same domain.
+ */
+export function listReceivers(path: MailPath, main: string): string[] {
+  const isAlias = main !== path.domain;
+  const paths = isAlias ? [path, { ...path, domain: main, email: `${path.local}@${main}` }] : [path];
+  return paths
+    .flatMap((each) => [each.email, withoutTag(each) ?? '', ...listWildcards(each)])
+    .filter((email) => email !== '')
+    .map((email) => email.toLowerCase());
 }
 
 /** Converts an address of a JSON request, where the name is optional, to the form of a mailbox. */

@@ -19,6 +19,8 @@ import { sealTransport, unsealTransport } from './transport-secret.ts';
 
 export interface DomainChange {
   readonly is_hosted?: boolean | undefined;
+  /** A hosted domain whose addresses receive this domain's mail; null: its own addresses do. */
+  readonly alias_of?: string | null | undefined;
   /** An address of an account; null to unset. */
   readonly catch_all?: string | null | undefined;
   readonly transport?: string | null | undefined;
@@ -35,12 +37,17 @@ export interface DnsRecord {
   readonly seen: boolean | null;
 }
 
-const NO_DOMAIN = problem(404, 'no_such_domain', 'Unknown domain.');
+export const NO_DOMAIN = problem(404, 'no_such_domain', 'Unknown domain.');
+const HAS_ALIASES = problem(
+  409,
+  'domain_has_aliases',
+  'Other domains are aliases of this one. Change or delete them first.',
+);
 
 /** Domains of the configuration are hosted without a row. */
 function toConfigured(env: Env, domain: string): DomainRow | null {
   if (!listConfiguredDomains(env).includes(domain)) return null;
-  return { domain, isHosted: true, catchAllUserId: null, transport: null, isHeld: false, createdAt: 0 };
+  return { domain, isHosted: true, aliasOf: null, catchAllUserId: null, transport: null, isHeld: false, createdAt: 0 };
 }
 
 export async function findDomain(env: Env, name: string): Promise<DomainRow | null> {
@@ -84,9 +91,17 @@ export async function saveDomain(
     if (typeof fault === 'string') return err(toBadRequest('transport', fault));
     transport = change.transport === null ? null : sealTransport(change.transport, env);
   }
+  const isHosted = change.is_hosted ?? before?.isHosted ?? true;
+  const aliasOf = await decideMainDomain(env, domain, change, before);
+  if (!aliasOf.ok) return aliasOf;
+  if (aliasOf.value !== null && (!isHosted || catchAllUserId !== null))
+    return err(toBadRequest('alias_of', 'An alias is hosted and has no catch-all of its own.'));
+  if (!isHosted && before?.isHosted && (await createDomainStore(env.DIRECTORY).hasAliases(domain)))
+    return err(HAS_ALIASES);
   const row: DomainRow = {
     domain,
-    isHosted: change.is_hosted ?? before?.isHosted ?? true,
+    isHosted,
+    aliasOf: aliasOf.value,
     catchAllUserId,
     transport,
     isHeld: change.is_held ?? before?.isHeld ?? false,
@@ -97,9 +112,32 @@ export async function saveDomain(
   return ok(row);
 }
 
-export async function deleteDomain(env: Env, name: string, toAudit: (domain: string) => AuditRow): Promise<boolean> {
+/** The main domain that a change asks for, or the present one. Aliases of aliases are refused, so mail finds its address in one step. */
+async function decideMainDomain(
+  env: Env,
+  domain: string,
+  { alias_of: wanted }: DomainChange,
+  before: DomainRow | null,
+): Promise<Result<string | null, Problem>> {
+  if (wanted === undefined) return ok(before?.aliasOf ?? null);
+  if (wanted === null) return ok(null);
+  if (listConfiguredDomains(env).includes(domain))
+    return err(toBadRequest('alias_of', 'A domain of the configuration cannot be an alias.'));
+  const main = await findDomain(env, wanted);
+  if (!main?.isHosted || main.aliasOf !== null || main.domain === domain)
+    return err(toBadRequest('alias_of', 'Name another hosted domain that is not an alias itself.'));
+  return (await createDomainStore(env.DIRECTORY).hasAliases(domain)) ? err(HAS_ALIASES) : ok(main.domain);
+}
+
+export async function deleteDomain(
+  env: Env,
+  name: string,
+  toAudit: (domain: string) => AuditRow,
+): Promise<Result<null, Problem>> {
   const domain = toAsciiDomain(name) ?? name;
-  return createDomainStore(env.DIRECTORY).deleteDomain(domain, toAudit(domain));
+  const store = createDomainStore(env.DIRECTORY);
+  if (await store.hasAliases(domain)) return err(HAS_ALIASES);
+  return (await store.deleteDomain(domain, toAudit(domain))) ? ok(null) : err(NO_DOMAIN);
 }
 
 /** Creates an RSA-2048 and an Ed25519 key. Both sign from the next message on, so publish the records first. */

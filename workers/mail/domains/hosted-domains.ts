@@ -5,9 +5,20 @@ import { createDomainStore } from '../store/domain-store.ts';
 /** Configured domains, in lower case. */
 export const listConfiguredDomains = (env: Env): readonly string[] => settingsOf(env).MAIL_DOMAINS;
 
-/** Whether a domain is configured or was added by the operator. */
-export async function isHostedDomain(env: Env, domain: string): Promise<boolean> {
+/**
+ * The domain whose addresses receive mail to a hosted domain: the domain that it is an alias of, or itself.
+ * @returns null if the domain is not hosted: neither configured nor added by the operator.
+ */
+export async function findMainDomain(env: Env, domain: string): Promise<string | null> {
   const name = domain.toLowerCase();
-  if (listConfiguredDomains(env).includes(name)) return true;
-  return (await createDomainStore(env.DIRECTORY).findDomain(name))?.isHosted ?? false;
+  if (listConfiguredDomains(env).includes(name)) return name;
+  const row = await createDomainStore(env.DIRECTORY).findDomain(name);
+  return row?.isHosted ? (row.aliasOf ?? name) : null;
 }
+
+export const isHostedDomain = async (env: Env, domain: string): Promise<boolean> =>
+  (await findMainDomain(env, domain)) !== null;
+
+/** Whether a domain may have new addresses. An alias has none of its own: it shares those of its main domain. */
+export const mayHaveAddresses = async (env: Env, domain: string): Promise<boolean> =>
+  (await findMainDomain(env, domain)) === domain.toLowerCase();

@@ -250,6 +250,7 @@ async function takeFor(
       sizeBytes: stored.sizeBytes,
       envelopeFrom: envelope.from,
       envelopeTo: target.email,
+      deliveredTo: target.deliveredTo,
       clientIp: envelope.clientIp,
       helo: envelope.helo,
       origin,

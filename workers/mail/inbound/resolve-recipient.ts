@@ -1,14 +1,14 @@
-/** Resolves an envelope recipient to a mailbox (aliases, `+tags`, catch-all), or to the reply that refuses it. */
+/** Resolves an envelope recipient to a mailbox (domain aliases, `+tags`, wildcards, catch-all), or to the reply that refuses it. */
 import { createClock } from '../../shared/clock.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
 import { settingsOf } from '../../shared/settings.ts';
 import { readLimits } from '../accounts/account-limits.ts';
 import { openMailbox } from '../bindings/mailbox.ts';
 import { toBase64Size } from '../domain/base64-size.ts';
-import { listWildcards } from '../domain/email-address.ts';
-import { parseMailPath, withoutTag } from '../domain/mail-path.ts';
+import { listReceivers } from '../domain/email-address.ts';
+import { parseMailPath } from '../domain/mail-path.ts';
 import { readReturnPath } from '../domain/return-path.ts';
-import { isHostedDomain } from '../domains/hosted-domains.ts';
+import { findMainDomain } from '../domains/hosted-domains.ts';
 import { readReturnPathSigners } from '../domains/return-path-keys.ts';
 import { findCatchAll, findRecipients } from '../store/recipient-store.ts';
 
@@ -22,6 +22,8 @@ export interface RecipientReply {
 export interface Recipient {
   /** The envelope recipient, lower-cased. */
   readonly email: string;
+  /** The address or wildcard that receives it; the same as `email` if a catch-all does. */
+  readonly deliveredTo: string;
   readonly userId: string;
   /** Limit of the raw message. */
   readonly messageBytesMax: number;
@@ -54,23 +56,27 @@ export async function resolveRecipient(
   const path = parseMailPath(text.trim());
   if (!path) return err(refuse(text.slice(0, 320), 553, '5.1.3 invalid address'));
   const email = path.email.toLowerCase();
-  if (!(await isHostedDomain(env, path.domain))) return err(refuse(email, 550, '5.7.1 relaying denied'));
+  const main = await findMainDomain(env, path.domain);
+  if (main === null) return err(refuse(email, 550, '5.7.1 relaying denied'));
   const returned = readReturnPath(path, createClock(env)(), readReturnPathSigners(env));
   if (returned === false) return err(refuse(email, 550, '5.7.1 return path invalid or expired'));
   if (returned && from !== '') return err(refuse(email, 550, '5.7.1 this address accepts delivery reports only'));
-  const untagged = returned?.owner ?? withoutTag(path)?.toLowerCase();
-  const operator = OPERATOR_NAMES.test(path.local) ? settingsOf(env).POSTMASTER_ADDRESS.toLowerCase() : undefined;
-  const named = [email, untagged ?? '', operator ?? ''].filter((each) => each !== '');
-  const emails = [...named, ...listWildcards(path)];
+  const operator = OPERATOR_NAMES.test(path.local) ? settingsOf(env).POSTMASTER_ADDRESS.toLowerCase() : '';
+  const receivers = returned ? [returned.owner] : listReceivers(path, main);
+  const emails = operator === '' ? receivers : [email, `${path.local}@${main}`.toLowerCase(), operator, ...receivers];
   const found = await findRecipients(env.DIRECTORY, emails);
-  const match =
-    emails.flatMap((each) => found.find((row) => row.email === each) ?? [])[0] ??
-    (await findCatchAll(env.DIRECTORY, path.domain));
+  const receiver = emails.flatMap((each) => found.find((row) => row.email === each) ?? [])[0];
+  const match = receiver ?? (await findCatchAll(env.DIRECTORY, main));
   if (!match && OPERATOR_NAMES.test(path.local)) {
     await openMailbox(env, OPERATOR_MAILBOX).createMailbox(OPERATOR_ACCOUNT);
-    return ok({ email, userId: OPERATOR_MAILBOX, messageBytesMax: MESSAGE_OVERHEAD_BYTES });
+    return ok({ email, deliveredTo: email, userId: OPERATOR_MAILBOX, messageBytesMax: MESSAGE_OVERHEAD_BYTES });
   }
   if (!match) return err(refuse(email, 550, '5.1.1 no such mailbox'));
   const { attachmentBytes } = readLimits(env, match.accountType);
-  return ok({ email, userId: match.userId, messageBytesMax: toBase64Size(attachmentBytes) + MESSAGE_OVERHEAD_BYTES });
+  return ok({
+    email,
+    deliveredTo: receiver?.email ?? email,
+    userId: match.userId,
+    messageBytesMax: toBase64Size(attachmentBytes) + MESSAGE_OVERHEAD_BYTES,
+  });
 }

@@ -31,6 +31,7 @@ export async function sendAutomatic(env: Env, userId: string, send: AutomaticSen
       return sendVacationReply(env, userId, account.email, send);
     case 'confirm':
       return sendCode(env, userId, account.email, send);
+    case 'end':
   }
 }
 

@@ -8,7 +8,7 @@ import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem }
 import { problem } from '../../shared/problem.ts';
 import { err, ok } from '../../shared/result.ts';
 import { parseOwnAddress, parseWildcard } from '../domain/email-address.ts';
-import { isHostedDomain } from '../domains/hosted-domains.ts';
+import { mayHaveAddresses } from '../domains/hosted-domains.ts';
 import { toBadRequest } from '../schemas/errors.ts';
 import { createAccountStore } from '../store/account-store.ts';
 import { OPERATOR_ROUTE } from './route.ts';
@@ -71,7 +71,7 @@ export function addAccountAddresses(api: OpenAPIHono<JsonApiEnv>): void {
       const address = parseWildcard(email) ?? parseOwnAddress(email);
       if (address === 'reserved')
         return sendProblem(c, problem(403, 'address_reserved', 'This address is reserved for the operator.'));
-      if (address === 'bad_address' || !(await isHostedDomain(c.env, address.domain)))
+      if (address === 'bad_address' || !(await mayHaveAddresses(c.env, address.domain)))
         return sendProblem(c, toBadRequest('email', 'This address cannot be used for an account.'));
       if (!(await store.insertAddress(address.email, account.userId, createClock(c.env)())))
         return sendProblem(c, problem(409, 'address_taken', 'This address was already issued.'));

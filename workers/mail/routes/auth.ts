@@ -4,13 +4,10 @@ import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
 import {
-  createLoginStore,
-  createSession,
   forgiveGuesses,
   KNOWN_PLACE_AGE_MS,
   readClient,
   requireMailUser,
-  SESSION_AGE_MAX_MS,
   sessionCookieName,
 } from '../../identity/index.ts';
 import { recordAudit } from '../../shared/audit.ts';
@@ -24,8 +21,9 @@ import {
   unchecked,
 } from '../../shared/json-api.ts';
 import { checkLogin, ensureMailbox, registerAccount } from '../accounts/accounts.ts';
+import { createSession, endSession, SESSION_AGE_MAX_MS } from '../accounts/credentials.ts';
 import { noticeOwner } from '../accounts/security-notices.ts';
-import { continentOf, openMailbox } from '../bindings/mailbox.ts';
+import { continentOf } from '../bindings/mailbox.ts';
 import { loginSchema, registerSchema, sessionAnswerSchema } from '../schemas/account.ts';
 import type { AccountRow } from '../store/account-store.ts';
 import { readProfile } from './profile.ts';
@@ -122,15 +120,14 @@ export function addAuth(api: OpenAPIHono<JsonApiEnv>): void {
       path: '/v1/auth/logout',
       operationId: 'logout',
       summary: 'Log out: end the current session',
-      responses: { 204: { description: 'Ended' }, ...problemResponses(401, 403) },
+      responses: { 204: { description: 'Ended' }, ...problemResponses(401, 403, 503) },
     }),
     async (c) => {
       const caller = await requireMailUser(c);
       if (!caller.ok) return sendProblem(c, caller.error);
       const { via, userId, credentialId } = caller.value;
       if (via === 'session') {
-        await createLoginStore(c.env.DIRECTORY).deleteSession(userId, credentialId);
-        await openMailbox(c.env, userId).closeSockets({ only: credentialId });
+        await endSession(c.env, userId, credentialId);
       }
       deleteCookie(c, sessionCookieName(c.req.url), cookieOptions(c));
       return c.body(null, 204);

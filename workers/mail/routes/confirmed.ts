@@ -25,6 +25,7 @@ import { type JsonApiEnv, jsonBody, problemResponses, sendProblem } from '../../
 import { authenticationResponseSchema } from '../../shared/passkey-json.ts';
 import { type Problem, problem } from '../../shared/problem.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
+import { confirmSession } from '../accounts/credentials.ts';
 import { USER_ROUTE } from './route.ts';
 
 const CONFIRMED_MS = 10 * 60_000;
@@ -89,9 +90,8 @@ export async function requireConfirmed(
     return verified.ok && verified.value === caller.value.userId ? caller : err(WRONG_PASSKEY);
   }
   if (password !== undefined) return checkConfirmation(c, caller.value, { ...given, password });
-  const store = createLoginStore(c.env.DIRECTORY);
-  const isConfirmed = await store.isSessionConfirmed(caller.value.credentialId, createClock(c.env)());
-  return isConfirmed ? caller : err(CONFIRMATION_REQUIRED);
+  const { confirmedUntil } = caller.value;
+  return confirmedUntil !== null && confirmedUntil > createClock(c.env)() ? caller : err(CONFIRMATION_REQUIRED);
 }
 
 /** Checks password and second factor. Counts guesses per client and per session. */
@@ -144,7 +144,8 @@ export function addConfirmation(api: OpenAPIHono<JsonApiEnv>): void {
       const caller = await requireConfirmed(c, c.req.valid('json'));
       if (!caller.ok) return sendProblem(c, caller.error);
       const until = createClock(c.env)() + CONFIRMED_MS;
-      await createLoginStore(c.env.DIRECTORY).confirmSession(caller.value.credentialId, until);
+      const { userId, credentialId } = caller.value;
+      await confirmSession(c.env, userId, credentialId, until);
       return c.body(null, 204);
     },
   );

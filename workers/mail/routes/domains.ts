@@ -12,13 +12,13 @@ import {
   sendPage,
   sendProblem,
 } from '../../shared/json-api.ts';
-import { problem } from '../../shared/problem.ts';
 import {
   createDkimKeys,
   deleteDomain,
   findDomain,
   listDnsRecords,
   listDomains,
+  NO_DOMAIN,
   saveDomain,
   showTransport,
 } from '../domains/domains.ts';
@@ -33,6 +33,17 @@ const changeSchema = z
       .boolean()
       .optional()
       .openapi({ description: 'False for a route only: the domain is not hosted. True by default.' }),
+    alias_of: z
+      .string()
+      .max(255)
+      .nullable()
+      .optional()
+      .openapi({
+        example: 'example.test',
+        description:
+          'A hosted domain: mail to any address of the alias goes to the same local part there, and its owners may send from the alias. ' +
+          'No new address is issued at an alias.',
+      }),
     catch_all: z.string().max(320).nullable().optional(),
     transport: z
       .string()
@@ -50,6 +61,7 @@ const domainSchema = z
     domain: z.string(),
     is_hosted: z.boolean(),
     is_configured: z.boolean().openapi({ description: 'True if MAIL_DOMAINS hosts it.' }),
+    alias_of: z.string().nullable(),
     catch_all: z.string().nullable(),
     transport: z.string().nullable(),
     is_held: z.boolean(),
@@ -64,12 +76,12 @@ const recordSchema = z.object({
 });
 const detailSchema = domainSchema.extend({ dns_records: z.array(recordSchema) }).openapi('DomainDetail');
 const domainParam = z.object({ domain: z.string().max(255) });
-const NO_DOMAIN = problem(404, 'no_such_domain', 'Unknown domain.');
 
 /** The changed members for the audit log. Leaves out the transport, which may have a password, and the address of the catch-all. */
 const toChangeDetails = (change: z.infer<typeof changeSchema>) => ({
   is_hosted: change.is_hosted,
   is_held: change.is_held,
+  alias_of: change.alias_of ?? (change.alias_of === null ? 'removed' : undefined),
   transport: toChange(change.transport),
   catch_all: toChange(change.catch_all),
 });
@@ -82,6 +94,7 @@ async function toJson(env: Env, row: DomainRow): Promise<z.infer<typeof domainSc
     domain: row.domain,
     is_hosted: row.isHosted,
     is_configured: listConfiguredDomains(env).includes(row.domain),
+    alias_of: row.aliasOf,
     catch_all: account?.email ?? null,
     transport: showTransport(env, row),
     is_held: row.isHeld,
@@ -117,7 +130,7 @@ export function addDomains(api: OpenAPIHono<JsonApiEnv>): void {
       operationId: 'createDomain',
       summary: 'Add a hosted domain or a route',
       request: jsonBody(newSchema),
-      responses: { 201: jsonContent(domainSchema, 'The domain'), ...problemResponses(400, 401, 403) },
+      responses: { 201: jsonContent(domainSchema, 'The domain'), ...problemResponses(400, 401, 403, 409) },
     }),
     async (c) => {
       const caller = await requireOperator(c);
@@ -158,9 +171,9 @@ function addDomain(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'patch',
       path: '/v1/domains/{domain}',
       operationId: 'updateDomain',
-      summary: 'Change catch-all, transport or hold',
+      summary: 'Change alias, catch-all, transport or hold',
       request: { params: domainParam, ...jsonBody(changeSchema) },
-      responses: { 200: jsonContent(domainSchema, 'The domain'), ...problemResponses(400, 401, 403, 404) },
+      responses: { 200: jsonContent(domainSchema, 'The domain'), ...problemResponses(400, 401, 403, 404, 409) },
     }),
     async (c) => {
       const caller = await requireOperator(c);
@@ -182,15 +195,15 @@ function addDomain(api: OpenAPIHono<JsonApiEnv>): void {
       operationId: 'deleteDomain',
       summary: 'Delete a domain or route, and its DKIM keys',
       request: { params: domainParam },
-      responses: { 204: { description: 'Gone' }, ...problemResponses(401, 403, 404) },
+      responses: { 204: { description: 'Gone' }, ...problemResponses(401, 403, 404, 409) },
     }),
     async (c) => {
       const caller = await requireOperator(c);
       if (!caller.ok) return sendProblem(c, caller.error);
-      const isGone = await deleteDomain(c.env, c.req.valid('param').domain, (id) =>
+      const gone = await deleteDomain(c.env, c.req.valid('param').domain, (id) =>
         toAuditRow(c, 'domain.delete', { type: 'domain', id }),
       );
-      return isGone ? c.body(null, 204) : sendProblem(c, NO_DOMAIN);
+      return gone.ok ? c.body(null, 204) : sendProblem(c, gone.error);
     },
   );
   api.openapi(

@@ -1,6 +1,6 @@
 /** `GET /v1/events`: changes by WebSocket or by long poll. Both replay from `since`. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import { requireMailUser } from '../../identity/index.ts';
+import { requireMailUserStill } from '../../identity/index.ts';
 import { type JsonApiEnv, jsonContent, problemResponses, sendProblem, unchecked } from '../../shared/json-api.ts';
 import { logError } from '../../shared/log.ts';
 import { openMailbox } from '../bindings/mailbox.ts';
@@ -98,8 +98,8 @@ export function addEvents(api: OpenAPIHono<JsonApiEnv>): void {
         mailbox.pollEvents(since === undefined ? null : Number(since), POLL_MS),
       );
       if (!events.ok) return sendProblem(c, events.error);
-      // A poll can outlast its credential, so the credential is checked again.
-      const still = await requireMailUser(c);
+      // A poll can outlast its credential.
+      const still = await requireMailUserStill(c);
       if (!still.ok) return sendProblem(c, still.error);
       const { state, changes, resync } = events.value;
       return c.json(

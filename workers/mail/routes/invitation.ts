@@ -2,9 +2,9 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
 import type { StoredAttachment } from '../../../durable-objects/mailbox/contract/delivered-message.ts';
 import { type JsonApiEnv, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
-import { getBlob } from '../bindings/blobs.ts';
 import type { CalendarTime } from '../domain/calendar-time.ts';
 import { type Invitation, readInvitation } from '../domain/invitation.ts';
+import { readAttachment } from '../inbound/stored-attachment.ts';
 import { NOT_FOUND } from '../schemas/errors.ts';
 import { invitationSchema } from '../schemas/invitation.ts';
 import { messageParamSchema, openOwnMailbox, toTime, USER_ROUTE } from './route.ts';
@@ -31,8 +31,9 @@ export function addInvitation(api: OpenAPIHono<JsonApiEnv>): void {
       const found = await own.value.ask((mailbox) => mailbox.readMessage(c.req.valid('param').message_id));
       if (!found.ok) return sendProblem(c, found.error);
       for (const file of found.value.attachments.filter(isCalendar).slice(0, FILES_MAX)) {
-        const blob = await getBlob(c.env, file.r2Key);
-        const invitation = blob && readInvitation(await blob.text());
+        const chunks: Uint8Array[] = [];
+        for await (const chunk of await readAttachment(c.env, found.value.rawKey, file)) chunks.push(chunk);
+        const invitation = readInvitation(Buffer.concat(chunks).toString());
         if (invitation) return c.json(toJson(invitation, file.fileName), 200);
       }
       return sendProblem(c, NOT_FOUND);

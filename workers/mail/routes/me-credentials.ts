@@ -15,10 +15,10 @@ import {
 } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
 import { settingsOf } from '../../shared/settings.ts';
+import { keepToken } from '../accounts/credentials.ts';
 import { noticeOwner } from '../accounts/security-notices.ts';
-import { openMailbox } from '../bindings/mailbox.ts';
 import { parseOwnAddress } from '../domain/email-address.ts';
-import { isHostedDomain } from '../domains/hosted-domains.ts';
+import { mayHaveAddresses } from '../domains/hosted-domains.ts';
 import { nameSchema } from '../schemas/account.ts';
 import { NOT_FOUND, toBadRequest } from '../schemas/errors.ts';
 import { createAccountStore } from '../store/account-store.ts';
@@ -107,11 +107,17 @@ export function addAppTokens(api: OpenAPIHono<JsonApiEnv>): void {
       const expiresAt = expires_at === undefined ? null : Date.parse(expires_at);
       if (expiresAt !== null && expiresAt <= now)
         return sendProblem(c, toBadRequest('expires_at', 'Must be in the future.'));
-      const made = await createUserToken(c.env, caller.value.userId, { name, expiresAt }, now, (id) =>
-        toAuditRow(c, 'token.create', { type: 'token', id }, { scopes: 'mail', expires_at }),
+      const { userId } = caller.value;
+      const made = await createUserToken(
+        c.env,
+        userId,
+        { name, expiresAt },
+        now,
+        (id) => toAuditRow(c, 'token.create', { type: 'token', id }, { scopes: 'mail', expires_at }),
+        (id) => keepToken(c.env, userId, id, expiresAt),
       );
       if (!made.ok) return sendProblem(c, made.error);
-      noticeOwner(c, caller.value.userId, 'token');
+      noticeOwner(c, userId, 'token');
       return c.json({ ...toTokenJson(made.value), token: made.value.token }, 201);
     },
   );
@@ -130,9 +136,8 @@ export function addAppTokens(api: OpenAPIHono<JsonApiEnv>): void {
       if (!caller.ok) return sendProblem(c, caller.error);
       const { token_id } = c.req.valid('param');
       const audit = toAuditRow(c, 'token.delete', { type: 'token', id: token_id });
-      if (!(await deleteUserToken(c.env, caller.value.userId, token_id, audit))) return sendProblem(c, NOT_FOUND);
-      await openMailbox(c.env, caller.value.userId).closeSockets({ only: token_id });
-      return c.body(null, 204);
+      const isGone = await deleteUserToken(c.env, caller.value.userId, token_id, audit);
+      return isGone ? c.body(null, 204) : sendProblem(c, NOT_FOUND);
     },
   );
 }
@@ -182,7 +187,7 @@ export function addAddresses(api: OpenAPIHono<JsonApiEnv>): void {
       const address = parseOwnAddress(email);
       if (address === 'reserved')
         return sendProblem(c, problem(403, 'address_reserved', 'This address is reserved for the operator.'));
-      if (address === 'bad_address' || !(await isHostedDomain(c.env, address.domain))) {
+      if (address === 'bad_address' || !(await mayHaveAddresses(c.env, address.domain))) {
         return sendProblem(c, toBadRequest('email', 'This address cannot be used for an account.'));
       }
       const store = createAccountStore(c.env.DIRECTORY);

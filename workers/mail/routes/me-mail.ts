@@ -114,7 +114,7 @@ export function addForwardTargets(api: OpenAPIHono<JsonApiEnv>): void {
       const own = await openOwnMailbox(c);
       if (!own.ok) return sendProblem(c, own.error);
       const { userId } = own.value.user;
-      if ((await createAccountStore(c.env.DIRECTORY).findUserByAddress(email)) === userId) {
+      if ((await createAccountStore(c.env.DIRECTORY).listSenders(userId)).includes(email)) {
         return sendProblem(c, toBadRequest('email', 'This is one of your own addresses.'));
       }
       const admitted = await admitForwardInvitation(c.env, email, userId, createClock(c.env)());

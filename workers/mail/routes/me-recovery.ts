@@ -86,7 +86,7 @@ export function addRecoveryAddress(api: OpenAPIHono<JsonApiEnv>): void {
       const accounts = createAccountStore(c.env.DIRECTORY);
       const account = await accounts.findAccount(userId);
       if (!account) return sendProblem(c, problem(404, 'no_mailbox', 'This user has no mailbox.'));
-      if ((await accounts.findUserByAddress(email)) === userId) {
+      if ((await accounts.listSenders(userId)).includes(email)) {
         return sendProblem(c, toBadRequest('email', 'This is one of your own addresses.'));
       }
       const now = createClock(c.env)();

@@ -5,9 +5,11 @@ import {
   beginSecondFactor,
   confirmSecondFactor,
   createLoginStore,
+  endingCredentials,
   eraseUser,
   forgiveGuesses,
   hashPassword,
+  publishRevocations,
   readClient,
   removeSecondFactor,
   toOtpAuthUrl,
@@ -16,8 +18,8 @@ import { recordAudit, toAuditRow } from '../../shared/audit.ts';
 import { createClock } from '../../shared/clock.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
+import { endSession, listSessions } from '../accounts/credentials.ts';
 import { noticeOwner } from '../accounts/security-notices.ts';
-import { openMailbox } from '../bindings/mailbox.ts';
 import { passwordSchema } from '../schemas/account.ts';
 import { NOT_FOUND } from '../schemas/errors.ts';
 import {
@@ -72,15 +74,12 @@ export function addSecurity(api: OpenAPIHono<JsonApiEnv>): void {
       const keepsTokens = keep_tokens ?? false;
       const audit = toAuditRow(c, 'password.change', { type: 'user', id: userId }, { keeps_tokens: keepsTokens });
       const now = createClock(c.env)();
-      await createLoginStore(c.env.DIRECTORY).replacePassword(
-        userId,
-        hash.value,
-        { keptSessionId: credentialId, keepsTokens },
-        now,
-        audit,
+      const others = { except: credentialId, ...(keepsTokens ? { kind: 'session' as const } : {}) };
+      await endingCredentials(c.env, userId, others, () =>
+        createLoginStore(c.env.DIRECTORY).replacePassword(userId, hash.value, keepsTokens, now, audit),
       );
+      if (!keepsTokens) await publishRevocations(c.env);
       noticeOwner(c, userId, 'password');
-      await openMailbox(c.env, userId).closeSockets({ except: credentialId });
       return c.body(null, 204);
     },
   );
@@ -119,24 +118,21 @@ function addSessions(api: OpenAPIHono<JsonApiEnv>): void {
       summary: 'List your sessions, newest first',
       responses: {
         200: jsonContent(z.object({ data: z.array(sessionSchema), next_cursor: z.null() }), 'All sessions'),
-        ...problemResponses(401, 403),
+        ...problemResponses(401, 403, 503),
       },
     }),
     async (c) => {
       const caller = await requireSession(c);
       if (!caller.ok) return sendProblem(c, caller.error);
-      const now = createClock(c.env)();
-      const sessions = await createLoginStore(c.env.DIRECTORY).listSessions(caller.value.userId);
-      const data = sessions
-        .filter((session) => session.expiresAt > now)
-        .map((session) => ({
-          session_id: session.sessionId,
-          user_agent: session.userAgent,
-          created_at: toTime(session.createdAt),
-          last_seen_at: toTime(session.lastSeenAt),
-          expires_at: toTime(session.expiresAt),
-          is_current: session.sessionId === caller.value.credentialId,
-        }));
+      const sessions = await listSessions(c.env, caller.value.userId);
+      const data = sessions.map((session) => ({
+        session_id: session.sessionId,
+        user_agent: session.userAgent,
+        created_at: toTime(session.createdAt),
+        last_seen_at: toTime(session.lastSeenAt),
+        expires_at: toTime(session.expiresAt),
+        is_current: session.sessionId === caller.value.credentialId,
+      }));
       return c.json({ data, next_cursor: null }, 200);
     },
   );
@@ -148,15 +144,14 @@ function addSessions(api: OpenAPIHono<JsonApiEnv>): void {
       operationId: 'deleteSession',
       summary: 'End a session',
       request: { params: z.object({ session_id: z.string().max(100) }) },
-      responses: { 204: { description: 'Ended' }, ...problemResponses(401, 403, 404) },
+      responses: { 204: { description: 'Ended' }, ...problemResponses(401, 403, 404, 503) },
     }),
     async (c) => {
       const caller = await requireSession(c);
       if (!caller.ok) return sendProblem(c, caller.error);
       const { session_id } = c.req.valid('param');
-      const ended = await createLoginStore(c.env.DIRECTORY).deleteSession(caller.value.userId, session_id);
-      if (!ended) return sendProblem(c, NOT_FOUND);
-      await openMailbox(c.env, caller.value.userId).closeSockets({ only: session_id });
+      const isEnded = await endSession(c.env, caller.value.userId, session_id);
+      if (!isEnded) return sendProblem(c, NOT_FOUND);
       return c.body(null, 204);
     },
   );

@@ -1,8 +1,8 @@
 /** `/v1/me`: the profile. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { createLoginStore, requireMailUser } from '../../identity/index.ts';
-import { createClock } from '../../shared/clock.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
+import { reachMailbox } from '../accounts/credentials.ts';
 import { nameSchema, profileSchema } from '../schemas/account.ts';
 import { readProfile } from './profile.ts';
 import { openOwnMailbox, USER_ROUTE } from './route.ts';
@@ -24,11 +24,7 @@ export function addMe(api: OpenAPIHono<JsonApiEnv>): void {
     async (c) => {
       const caller = await requireMailUser(c);
       if (!caller.ok) return sendProblem(c, caller.error);
-      const { userId, via, credentialId } = caller.value;
-      if (via === 'session') {
-        c.executionCtx.waitUntil(createLoginStore(c.env.DIRECTORY).touchSession(credentialId, createClock(c.env)()));
-      }
-      const profile = await readProfile(c.env, userId);
+      const profile = await readProfile(c.env, caller.value.userId);
       return profile.ok ? c.json(profile.value, 200) : sendProblem(c, profile.error);
     },
   );
@@ -51,7 +47,10 @@ export function addMe(api: OpenAPIHono<JsonApiEnv>): void {
         const written = await own.value.ask((mailbox) => mailbox.writeSettings({ signature }));
         if (!written.ok) return sendProblem(c, written.error);
       }
-      if (name !== undefined) await createLoginStore(c.env.DIRECTORY).renameUser(userId, name);
+      if (name !== undefined) {
+        await createLoginStore(c.env.DIRECTORY).renameUser(userId, name);
+        await reachMailbox(c.env, userId, (mailbox) => mailbox.renameHolder(name));
+      }
       const profile = await readProfile(c.env, userId);
       return profile.ok ? c.json(profile.value, 200) : sendProblem(c, profile.error);
     },

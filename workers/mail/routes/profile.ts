@@ -13,7 +13,7 @@ export async function readProfile(env: Env, userId: string): Promise<Result<Prof
   const [account, user, addresses, factor, recoveryEmail, passwordRule, mailbox] = await Promise.all([
     accounts.findAccount(userId),
     findUserById(env, userId),
-    accounts.listAddresses(userId),
+    accounts.listSenders(userId),
     createLoginStore(env.DIRECTORY).findSecondFactor(userId),
     findRecoveryEmail(env, userId),
     createPasskeyStore(env.DIRECTORY).readPasswordRule(userId),

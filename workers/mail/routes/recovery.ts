@@ -8,7 +8,6 @@ import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem }
 import { problem } from '../../shared/problem.ts';
 import { admitRecoveryMail, mailLoginCode, mailResetLink, toResetUrl } from '../accounts/recovery.ts';
 import { noticeOwner } from '../accounts/security-notices.ts';
-import { openMailbox } from '../bindings/mailbox.ts';
 import { passwordSchema } from '../schemas/account.ts';
 import { createAccountStore } from '../store/account-store.ts';
 import { OPEN_ROUTE, OPERATOR_ROUTE, toTime } from './route.ts';
@@ -103,7 +102,6 @@ function addReset(api: OpenAPIHono<JsonApiEnv>): void {
       const user = { id: reset.value } as const;
       await recordAudit(c, 'password.reset', { type: 'user', ...user }, {}, { kind: 'user', ...user });
       noticeOwner(c, reset.value, 'password');
-      await openMailbox(c.env, reset.value).closeSockets({});
       return c.body(null, 204);
     },
   );

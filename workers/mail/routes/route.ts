@@ -13,7 +13,7 @@ import type { JsonApiEnv } from '../../shared/json-api.ts';
 import { logError } from '../../shared/log.ts';
 import type { Problem } from '../../shared/problem.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
-import { type MailboxRpc, openMailbox } from '../bindings/mailbox.ts';
+import { isUnreachable, type MailboxRpc, openMailbox } from '../bindings/mailbox.ts';
 import { MAILBOX_UNAVAILABLE, type MailError, toMailProblem } from '../schemas/errors.ts';
 
 /** Requires a token with the scope `inbound`, or root. */
@@ -48,9 +48,7 @@ export async function callMailbox<T>(
     const answer = await ask(openMailbox(env, userId));
     return answer.ok ? ok(answer.value) : err(toMailProblem(answer.error));
   } catch (error) {
-    // An error that the object threw has `remote`. Any other error means that it was not reached.
-    const { remote, retryable, overloaded } = error as { remote?: boolean; retryable?: boolean; overloaded?: boolean };
-    if (remote && !retryable && !overloaded) throw error;
+    if (!isUnreachable(error)) throw error;
     logError('mailbox_call_failed', error);
     return err(MAILBOX_UNAVAILABLE);
   }

@@ -1,6 +1,7 @@
 /** The SQL of accounts and addresses in DIRECTORY. */
 import { and, asc, eq, gt, isNull, notExists, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
+import { readAll, statement } from '../../shared/statement.ts';
 import { findUniqueConflict } from '../../shared/unique-conflict.ts';
 import { mailAccount, mailAddress, mailErasedAccount, mailInvite } from './account-schema.ts';
 import { deleteOperatorRows } from './erasure-store.ts';
@@ -14,6 +15,15 @@ export interface AccountRow {
 
 const isOpenInvite = (inviteSha256: string, now: number) =>
   and(eq(mailInvite.inviteSha256, inviteSha256), isNull(mailInvite.usedAt), gt(mailInvite.expiresAt, now));
+
+const listSenders = statement<{ userId: string }, { email: string }>(
+  `SELECT email FROM (
+     SELECT email, created_at, 0 AS is_alias FROM mail_address WHERE user_id = :userId
+     UNION ALL
+     SELECT substr(a.email, 1, instr(a.email, '@')) || d.domain, a.created_at, 1 FROM mail_address AS a
+       JOIN mail_domain AS d ON d.alias_of = substr(a.email, instr(a.email, '@') + 1) WHERE a.user_id = :userId
+   ) ORDER BY is_alias, created_at, email`,
+);
 
 export type AccountStore = ReturnType<typeof createAccountStore>;
 
@@ -43,16 +53,6 @@ export function createAccountStore(database: D1Database) {
         .limit(limit);
     },
 
-    /** The owner of a lower-cased address, for delivery. Null if it was never issued or was retired. */
-    async findUserByAddress(email: string): Promise<string | null> {
-      const row = await db
-        .select({ userId: mailAddress.userId })
-        .from(mailAddress)
-        .where(eq(mailAddress.email, email))
-        .get();
-      return row?.userId ?? null;
-    },
-
     async isAddressIssued(email: string): Promise<boolean> {
       const row = await db
         .select({ email: mailAddress.email })
@@ -70,6 +70,11 @@ export function createAccountStore(database: D1Database) {
         .where(eq(mailAddress.userId, userId))
         .orderBy(asc(mailAddress.createdAt), asc(mailAddress.email));
       return rows.map((row) => row.email);
+    },
+
+    /** The addresses, then the same at the aliases of their domains. */
+    async listSenders(userId: string): Promise<string[]> {
+      return (await readAll(database, listSenders, { userId })).map((row) => row.email);
     },
 
     /** @returns false if the address was issued before, to any user. */

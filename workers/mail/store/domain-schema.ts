@@ -1,18 +1,24 @@
 /** Domains in DIRECTORY: hosted domains, and routes of mail to others. */
 import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
-export const mailDomain = sqliteTable('mail_domain', {
-  domain: text('domain').primaryKey(),
-  /** 1: hosted. 0: a route only. */
-  isHosted: integer('is_hosted').notNull(),
-  /** The user who receives mail for unknown addresses; null: such mail is refused. */
-  catchAllUserId: text('catch_all_user_id'),
-  /** `smtp://…`, `smtps://…` or `email-service`, with the password sealed; null: the default transport. */
-  transport: text('transport'),
-  /** 1: mail to it is held. */
-  isHeld: integer('is_held').notNull().default(0),
-  createdAt: integer('created_at').notNull(),
-});
+export const mailDomain = sqliteTable(
+  'mail_domain',
+  {
+    domain: text('domain').primaryKey(),
+    /** 1: hosted. 0: a route only. */
+    isHosted: integer('is_hosted').notNull(),
+    /** The hosted domain whose addresses receive its mail; null: its own. */
+    aliasOf: text('alias_of'),
+    /** The user who receives mail for unknown addresses; null: such mail is refused. */
+    catchAllUserId: text('catch_all_user_id'),
+    /** `smtp://…`, `smtps://…` or `email-service`, with the password sealed; null: the default transport. */
+    transport: text('transport'),
+    /** 1: mail to it is held. */
+    isHeld: integer('is_held').notNull().default(0),
+    createdAt: integer('created_at').notNull(),
+  },
+  (table) => [index('mail_domain_alias').on(table.aliasOf)],
+);
 
 export const mailDkimKey = sqliteTable(
   'mail_dkim_key',

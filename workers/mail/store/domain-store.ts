@@ -8,6 +8,7 @@ import { mailDkimKey, mailDomain } from './domain-schema.ts';
 export interface DomainRow {
   readonly domain: string;
   readonly isHosted: boolean;
+  readonly aliasOf: string | null;
   readonly catchAllUserId: string | null;
   readonly transport: string | null;
   readonly isHeld: boolean;
@@ -37,6 +38,7 @@ export function createDomainStore(database: D1Database) {
   const columns = {
     domain: mailDomain.domain,
     isHosted: mailDomain.isHosted,
+    aliasOf: mailDomain.aliasOf,
     catchAllUserId: mailDomain.catchAllUserId,
     transport: mailDomain.transport,
     isHeld: mailDomain.isHeld,
@@ -59,6 +61,11 @@ export function createDomainStore(database: D1Database) {
     async findDomain(domain: string): Promise<DomainRow | null> {
       const row = await db.select(columns).from(mailDomain).where(eq(mailDomain.domain, domain)).get();
       return row ? toRow(row) : null;
+    },
+
+    async hasAliases(domain: string): Promise<boolean> {
+      const found = db.select({ domain: mailDomain.domain }).from(mailDomain);
+      return (await found.where(eq(mailDomain.aliasOf, domain)).get()) !== undefined;
     },
 
     async listDomains(after: string, limit: number): Promise<DomainRow[]> {

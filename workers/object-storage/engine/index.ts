@@ -11,8 +11,10 @@
  */
 import { deriveSecret } from '../../identity/index.ts';
 import type { Clock } from '../../shared/clock.ts';
+import { orderLocations } from '../../shared/nearest-locations.ts';
 import { isPublicUrl } from '../../shared/public-url.ts';
 import { settingsOf } from '../../shared/settings.ts';
+import { toWebhookSecret } from '../../shared/webhook.ts';
 import {
   createBucket,
   deleteBucket,
@@ -24,6 +26,7 @@ import {
 } from './actions/buckets.ts';
 import { deleteObjects } from './actions/deleting.ts';
 import { listObjects, listUploads, listVersions } from './actions/listing.ts';
+import { getQuota } from './actions/quotas.ts';
 import { beginRead, findPart, getVersion, listObjectParts, readVersion } from './actions/reading.ts';
 import { completeUpload } from './actions/upload-completion.ts';
 import { copyPart, putPart } from './actions/upload-parts.ts';
@@ -56,6 +59,8 @@ export interface EngineOptions {
   readonly memory?: IsolateMemory;
   /** Where reads of objects look for bytes first, and store them. */
   readonly cache?: Cache;
+  /** The client's place (`request.cf`). */
+  readonly client?: { readonly latitude?: unknown; readonly longitude?: unknown } | undefined;
   /** Default: the service itself. */
   readonly origin?: Origin;
 }
@@ -76,8 +81,10 @@ export function createEngineContext(
   const lifecycleDayMs = settings.LOCAL === '1' ? settings.LIFECYCLE_DAY_SECONDS * 1_000 : DAY_MS;
   const maxAgeSeconds = settings.EDGE_CACHE_SECONDS;
   const waitUntil = (work: Promise<unknown>) => ctx.waitUntil(work);
+  const bindings = findBindings(env);
   return {
-    ...findBindings(env),
+    ...bindings,
+    nearest: orderLocations(bindings.locations.length, settings.LOCATION_REGIONS, options.client),
     events: {
       queue: env.STORAGE_EVENTS ?? null,
       mayCall: (url) => isPublicUrl(env, url),
@@ -101,9 +108,6 @@ export function createEngine(
   return engineOf(createEngineContext(env, now, ctx, options));
 }
 
-/** As Standard Webhooks writes a secret. */
-const toWebhookSecret = (secret: Uint8Array): string => `whsec_${Buffer.from(secret).toString('base64')}`;
-
 export function engineOf(context: EngineContext): Engine {
   return {
     createBucket: (request) => createBucket(context, request),
@@ -112,6 +116,7 @@ export function engineOf(context: EngineContext): Engine {
     deleteBucket: (bucket) => deleteBucket(context, bucket),
     setVersioning: (bucket, versioning) => setVersioning(context, bucket, versioning),
     setObjectLock: (bucket, document) => setObjectLock(context, bucket, document),
+    getQuota: ({ bucketId }) => getQuota(context, { kind: 'bucket', subject: bucketId }),
     mayNotify: context.events.mayCall,
     webhookSecretOf: (bucket) => toWebhookSecret(context.events.secretOf(bucket.bucketId)),
     setConfiguration: (bucket, kind, document) => setConfiguration(context, bucket, kind, document),
@@ -128,8 +133,9 @@ export function engineOf(context: EngineContext): Engine {
       return outcome;
     },
     deleteObjects: (bucket, items) => deleteObjects(context, bucket, items),
-    setTags: (version, tags) => setAttribute(context, version, 'tags', tags === null ? null : JSON.stringify(tags)),
-    setAcl: (version, acl) => setAttribute(context, version, 'acl', acl),
+    setTags: (version, tags, bucket) =>
+      setAttribute(context, version, 'tags', tags === null ? null : JSON.stringify(tags), bucket),
+    setAcl: (version, acl, bucket) => setAttribute(context, version, 'acl', acl, bucket),
     setLock: (version, change) => setLock(context, version, change),
     setTakenDown: (version, isTakenDown) => setAttribute(context, version, 'taken_down', isTakenDown ? '1' : null),
     createUpload: (request) => createUpload(context, request),

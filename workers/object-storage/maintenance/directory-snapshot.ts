@@ -79,6 +79,10 @@ export type DirectoryOutcome =
   | { readonly ok: true; readonly report: DirectoryReport }
   | { readonly ok: false; readonly error: { readonly kind: 'not_empty' } };
 
+/** A job that was open when the snapshot was written may have been cancelled since. */
+const stopJob = (row: Row, now: number): Row =>
+  row.ended_at === null ? { ...row, state: 'failed', error: 'directory_rebuilt', ended_at: Math.trunc(now) } : row;
+
 /** Fills an empty DIRECTORY from its newest snapshot. An interrupted rebuild can be repeated. */
 export async function rebuildDirectory(context: EngineContext): Promise<DirectoryOutcome> {
   if ((await isDirectoryInUse(context)) && !(await isRebuilding(context)))
@@ -94,10 +98,11 @@ export async function rebuildDirectory(context: EngineContext): Promise<Director
       for (let page = 0; page < (manifest.pages[table] ?? 0); page++) {
         const rows = await readMetadata<Row[]>(context, pageKey(folder, table, page));
         if (rows === null) throw new Error(`no location has ${pageKey(folder, table, page)} whole`);
+        const restored = table === 'storage_job' ? rows.map((row) => stopJob(row, context.now())) : rows;
         // The owner says that a rebuild is under way.
-        const restored = table === 'collector' ? rows.filter(({ name }) => name !== 'directory') : rows;
-        await restoreDirectoryRows(context, table, restored);
-        report.rows_restored += restored.length;
+        const kept = table === 'collector' ? restored.filter(({ name }) => name !== 'directory') : restored;
+        await restoreDirectoryRows(context, table, kept);
+        report.rows_restored += kept.length;
       }
     }
     break;

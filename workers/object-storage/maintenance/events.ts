@@ -3,21 +3,20 @@
  * run that dies sends its events again.
  */
 import { logError } from '../../shared/log.ts';
+import {
+  isDelivered,
+  retryAfter,
+  sendWebhook,
+  WEBHOOK_AGE_MS_MAX,
+  WEBHOOKS_PARALLEL_MAX,
+} from '../../shared/webhook.ts';
 import { type EventRoute, toEventMessage } from '../domain/notifications.ts';
 import type { EngineContext } from '../engine/model/context.ts';
 import { type DueEvent, hasDueEvents, selectDueEvents, settleEvents } from '../engine/store/event-store.ts';
-import { signWebhook } from './webhook-signature.ts';
 
 const EVENTS_PER_RUN = 100;
-/** An invocation has six connections, and the database needs one. */
-const PARALLEL_MAX = 5;
 /** No event is begun after this time, so that a run ends before its lease. */
 const RUN_MS_MAX = 30_000;
-const WEBHOOK_TIMEOUT_MS = 10_000;
-const RETRY_MS_MIN = 30_000;
-const RETRY_MS_MAX = 3_600_000;
-/** An event that could not be sent for this long is dropped. */
-const AGE_MS_MAX = 3 * 86_400_000;
 
 /** @returns whether more events are due. */
 export async function sendEvents(context: EngineContext, shard: number): Promise<boolean> {
@@ -37,19 +36,19 @@ export async function sendEvents(context: EngineContext, shard: number): Promise
         if (Date.now() > deadline) return;
         if ((await sendEvent(context, shard, event)) || isTooOld(context, event)) done.push(event.id);
         else {
-          failed.push([event.id, context.now() + Math.min(RETRY_MS_MAX, RETRY_MS_MIN * 2 ** event.attempts)]);
+          failed.push([event.id, context.now() + retryAfter(event.attempts)]);
           break;
         }
       }
     }
   };
-  await Promise.all(Array.from({ length: PARALLEL_MAX }, sendGroups));
+  await Promise.all(Array.from({ length: WEBHOOKS_PARALLEL_MAX }, sendGroups));
   await settleEvents(context, shard, done, failed);
   return hasDueEvents(context, shard);
 }
 
 function isTooOld(context: EngineContext, { bucketId, id, occurredAt }: DueEvent): boolean {
-  if (context.now() - occurredAt < AGE_MS_MAX) return false;
+  if (context.now() - occurredAt < WEBHOOK_AGE_MS_MAX) return false;
   logError('event_dropped', new Error('no destination accepted it for 3 days'), { bucket_id: bucketId, event: id });
   return true;
 }
@@ -78,23 +77,11 @@ async function sendTo(
     await events.queue.send(message);
     return true;
   }
-  if (!events.mayCall(target.url)) return false;
-  const body = JSON.stringify(message);
-  const response = await fetch(target.url, {
-    method: 'POST',
-    redirect: 'manual',
-    signal: AbortSignal.timeout(WEBHOOK_TIMEOUT_MS),
-    headers: {
-      'content-type': 'application/json',
-      ...signWebhook(
-        events.secretOf(event.bucketId),
-        `evt_${shard}_${event.sequencer}_${Buffer.from(id).toString('hex')}`,
-        now(),
-        body,
-      ),
-    },
-    body,
-  });
-  await response.body?.cancel();
-  return response.ok;
+  const webhook = {
+    url: target.url,
+    id: `evt_${shard}_${event.sequencer}_${Buffer.from(id).toString('hex')}`,
+    body: JSON.stringify(message),
+    secrets: [events.secretOf(event.bucketId)],
+  };
+  return isDelivered(await sendWebhook(webhook, events.mayCall, now()));
 }

@@ -213,7 +213,7 @@ function toItem(
   const { hasTags, ...due } = decision;
   const tags = hasTags && row.tags !== null ? { tags: row.tags } : {};
   // By name: a versioned bucket gets a deletion marker, as from a client. That is possible in spite of a lock.
-  if (due.kind === 'current') return { name: row.name, due: { versionId, ...due, ...tags } };
+  if (due.kind === 'current') return { name: row.name, isLifecycle: true, due: { versionId, ...due, ...tags } };
   if (row.is_locked === 1) return null;
-  return { name: row.name, versionId, due: { versionId, ...due, ...tags } };
+  return { name: row.name, versionId, isLifecycle: true, due: { versionId, ...due, ...tags } };
 }

@@ -8,15 +8,19 @@ import { currentInvocation, runInvocation } from '../../shared/invocation.ts';
 import { logError, logInfo } from '../../shared/log.ts';
 import { createEngineContext } from '../engine/index.ts';
 import type { EngineContext } from '../engine/model/context.ts';
+import { isAnyMissing } from '../engine/store/blob-store.ts';
 import { forgetReceipts } from '../engine/store/delete-store.ts';
 import { hasDueEvents } from '../engine/store/event-store.ts';
+import { selectRunnable } from '../engine/store/job-store.ts';
 import { isClaimed } from '../engine/store/journal-store.ts';
 import { collectBlobs, collectUploads, emptyCollectReport } from './collect.ts';
 import { snapshotDirectory } from './directory-snapshot.ts';
 import { sendEvents } from './events.ts';
+import { runJob } from './jobs.ts';
 import { writeJournal } from './journal.ts';
 import { withLease } from './leases.ts';
 import { isLifecycleDue, runLifecycle } from './lifecycle.ts';
+import { copyMissing } from './missing-copies.ts';
 import { finishMoves } from './move-slot.ts';
 import { walkOrphans } from './orphans.ts';
 import { emptyPackReport, isPackingDue, packVolume } from './pack.ts';
@@ -35,7 +39,9 @@ export type StorageTask = Traced &
     | { readonly kind: 'maintain'; readonly shard: number }
     | { readonly kind: 'scrub'; readonly shard: number }
     | { readonly kind: 'lifecycle'; readonly shard: number }
+    | { readonly kind: 'job'; readonly shard: 0; readonly job_id: string }
     | { readonly kind: 'events'; readonly shard: number }
+    | { readonly kind: 'copies'; readonly shard: number }
     | { readonly kind: 'repair'; readonly shard: number; readonly blob_id: string }
     | { readonly kind: 'snapshot'; readonly shard: number }
     | { readonly kind: 'directory'; readonly shard: 0 }
@@ -58,6 +64,8 @@ const EVENTS_LEASE_MS = 120_000;
 const MOVE_AGE_MS = 600_000;
 /** Minute of each hour. */
 const DIRECTORY_SNAPSHOT_MINUTE = 23;
+/** Jobs that cron continues at a time. */
+const JOBS_MAX = 100;
 const DAILY = '17 3 * * *';
 
 /** @returns whether there is more to do now. */
@@ -95,6 +103,7 @@ async function maintainClaimed(context: EngineContext, shard: number): Promise<b
     async () => {
       if (await isLifecycleDue(context, shard)) await start(context, [{ kind: 'lifecycle', shard }]);
       if (await hasDueEvents(context, shard)) await start(context, [{ kind: 'events', shard }]);
+      if (await isAnyMissing(context, shard)) await start(context, [{ kind: 'copies', shard }]);
     },
   ];
   const failures: unknown[] = [];
@@ -131,7 +140,14 @@ export async function runStorageSchedule(
   const context = createEngineContext(env, createClock(env), ctx);
   const kind = controller.cron === DAILY ? 'snapshot' : 'maintain';
   const tasks = context.shards.map((_, shard): StorageTask => ({ kind, shard }));
-  if (kind === 'maintain') tasks.push(...context.shards.map((_, shard): StorageTask => ({ kind: 'scrub', shard })));
+  if (kind === 'maintain') {
+    tasks.push(...context.shards.map((_, shard): StorageTask => ({ kind: 'scrub', shard })));
+    const jobIds = await selectRunnable(context, JOBS_MAX).catch((error: unknown) => {
+      logError('jobs_unreadable', error);
+      return [];
+    });
+    tasks.push(...jobIds.map((job_id): StorageTask => ({ kind: 'job', shard: 0, job_id })));
+  }
   await start(context, tasks);
 }
 
@@ -169,6 +185,12 @@ async function runTask(context: EngineContext, task: StorageTask): Promise<void>
       return;
     case 'scrub':
       return await scrubShard(context, task.shard);
+    case 'copies': {
+      const deadline = Date.now() + SCRUB_MS_MAX;
+      const work = () => copyMissing(context, task.shard, () => Date.now() < deadline);
+      await withLease(context, task.shard, 'copies', LEASE_MS, work);
+      return;
+    }
     case 'events': {
       const work = () => sendEvents(context, task.shard);
       const isMore = await withLease(context, task.shard, 'events', EVENTS_LEASE_MS, work);
@@ -181,6 +203,9 @@ async function runTask(context: EngineContext, task: StorageTask): Promise<void>
       if (isMore && context.tasks) await context.tasks.send(task);
       return;
     }
+    case 'job':
+      if ((await runJob(context, task.job_id)) && context.tasks) await context.tasks.send(task);
+      return;
     case 'repair':
       return await scrubOne(context, task.shard, task.blob_id, emptyScrubReport());
     case 'directory':

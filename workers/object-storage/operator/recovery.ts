@@ -1,9 +1,9 @@
-/** Snapshots of the metadata, and rebuilds of a lost shard or a lost DIRECTORY from them. */
+/** Snapshots of the metadata, and the rebuild of a lost shard from them. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { recordAudit, SERVICE } from '../../shared/audit.ts';
 import { type JsonApiEnv, problemResponses, sendProblem } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
-import { rebuildDirectory, snapshotDirectory } from '../maintenance/directory-snapshot.ts';
+import { snapshotDirectory } from '../maintenance/directory-snapshot.ts';
 import { rebuildShard } from '../maintenance/rebuild.ts';
 import { snapshotShard } from '../maintenance/snapshot.ts';
 import { SnapshotRefused } from '../maintenance/snapshot-refused.ts';
@@ -58,21 +58,6 @@ const rebuildRoute = createRoute({
   },
 });
 
-const rebuildDirectoryRoute = createRoute({
-  ...OPERATOR,
-  method: 'post',
-  path: '/v1/storage/directory/rebuild',
-  operationId: 'rebuildDirectory',
-  summary: 'Rebuild an empty DIRECTORY from its newest snapshot and the buckets in the shards',
-  responses: {
-    ...json(
-      z.object({ snapshot: z.string().nullable(), rows_restored: count, buckets_recovered: count }),
-      'Restored rows and buckets',
-    ),
-    ...problemResponses(409),
-  },
-});
-
 const REBUILD_REFUSALS = {
   under_way: 'A rebuild of this shard is already running.',
   not_empty: 'The database is in use. Only an empty database can be rebuilt.',
@@ -105,14 +90,5 @@ export function addRecoveryRoutes(api: OpenAPIHono<JsonApiEnv>): void {
     }
     const { kind } = outcome.error;
     return sendProblem(c, problem(409, kind, REBUILD_REFUSALS[kind]));
-  });
-  api.openapi(rebuildDirectoryRoute, async (c) => {
-    const outcome = await rebuildDirectory(contextOf(c));
-    if (outcome.ok) {
-      await recordAudit(c, 'directory.rebuild', SERVICE, { rows_restored: outcome.report.rows_restored });
-      return c.json(outcome.report, 200);
-    }
-    const detail = 'DIRECTORY is in use. Only an empty DIRECTORY can be rebuilt.';
-    return sendProblem(c, problem(409, outcome.error.kind, detail));
   });
 }

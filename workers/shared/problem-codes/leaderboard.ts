@@ -14,6 +14,7 @@ export const LEADERBOARD_CODES = {
     action: 'Retry in some minutes, or use another name.',
   },
   too_many_boards: { statuses: [409], meaning: 'There are as many boards as possible.', action: 'Delete a board.' },
+  no_webhook: { statuses: [404], meaning: 'The board has no webhook.', action: 'Set one with PUT.' },
   unknown_player: {
     statuses: [404],
     meaning: 'The player has no score in this season.',

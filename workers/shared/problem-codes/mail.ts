@@ -54,6 +54,11 @@ export const MAIL_CODES = {
   },
   no_mailbox: { statuses: [404], meaning: 'The user has no mailbox.', action: 'Use the token of a mail account.' },
   no_such_account: { statuses: [404], meaning: 'No mail account has this id.', action: 'Check the id.' },
+  domain_has_aliases: {
+    statuses: [409],
+    meaning: 'Other domains are aliases of this one.',
+    action: 'Change or delete the aliases first.',
+  },
   no_such_domain: {
     statuses: [404],
     meaning: 'The domain is not configured.',

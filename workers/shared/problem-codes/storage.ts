@@ -23,6 +23,36 @@ export const STORAGE_CODES = {
     meaning: 'The copy of a slot differs from its source, so the move was given up. The source stays in use.',
     action: 'Run `POST /v1/storage/fsck`, then retry.',
   },
+  access_denied: {
+    statuses: [403],
+    meaning: 'The user may not list the bucket, or not any more while its job runs.',
+    action: 'Ask the owner of the bucket for the permission.',
+  },
+  job_ended: {
+    statuses: [409],
+    meaning: 'The job has already ended.',
+    action: 'Read it to see what it has done.',
+  },
+  no_such_job: {
+    statuses: [404],
+    meaning: 'No job has this id, or it is not yours, or it ended more than 30 days ago.',
+    action: 'Check the id with `GET /v1/storage/jobs`.',
+  },
+  not_versioned: {
+    statuses: [409],
+    meaning: 'The bucket has never kept versions, so nothing can be restored.',
+    action: 'Enable versioning before the next change.',
+  },
+  taken_down: {
+    statuses: [409],
+    meaning: 'The operator has taken the bucket down, so no job runs over it.',
+    action: 'Ask the operator.',
+  },
+  too_many_jobs: {
+    statuses: [409],
+    meaning: 'The user has 20 jobs that have not ended.',
+    action: 'Wait until one has ended, or cancel one.',
+  },
   no_such_quota: {
     statuses: [404],
     meaning: 'The bucket or user has no storage quota.',

@@ -1,5 +1,5 @@
 /**
- * Identities (RFC 8621 §6): one for each of the user's addresses, and those that clients added. What clients changed is a setting of the
+ * Identities (RFC 8621 §6): one for each of the user's addresses and their domain aliases, and those that clients added. What clients changed is a setting of the
  * mailbox. The text signature of the first address is the signature that the app uses.
  */
 import { createHash } from 'node:crypto';
@@ -62,7 +62,7 @@ export const toIdentityId = (email: string): string =>
 export async function readIdentities(call: Call): Promise<Result<Identities, MethodError>> {
   const [profile, addresses] = await Promise.all([
     call.ask((mailbox) => mailbox.readProfile()),
-    createAccountStore(call.env.DIRECTORY).listAddresses(call.user.userId),
+    createAccountStore(call.env.DIRECTORY).listSenders(call.user.userId),
   ]);
   if (!profile.ok) return err(toMethodError(profile.error));
   const { state, settings } = profile.value;

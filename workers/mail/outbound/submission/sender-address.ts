@@ -1,8 +1,12 @@
-/** Senders that a user may use: the user's own addresses, with or without a `+tag`, and those that their wildcards match. */
+/**
+ * Senders that a user may use: the user's own addresses, with or without a `+tag`, at their domains and the aliases of those, and those
+ * that their wildcards match.
+ */
 import { type Problem, problem } from '../../../shared/problem.ts';
 import { err, ok, type Result } from '../../../shared/result.ts';
-import { listWildcards } from '../../domain/email-address.ts';
-import { parseMailPath, withoutTag } from '../../domain/mail-path.ts';
+import { listReceivers } from '../../domain/email-address.ts';
+import { parseMailPath } from '../../domain/mail-path.ts';
+import { findMainDomain } from '../../domains/hosted-domains.ts';
 import { createAccountStore } from '../../store/account-store.ts';
 import { findRecipients } from '../../store/recipient-store.ts';
 
@@ -32,7 +36,8 @@ export async function decideFrom(
   }
   // The user chooses the tag, so the address must match the same grammar as any other.
   const path = parseMailPath(from.email.toLowerCase());
-  const emails = path ? [path.email, withoutTag(path), ...listWildcards(path)].filter((email) => email !== null) : [];
+  const main = path && (await findMainDomain(env, path.domain));
+  const emails = path && main ? listReceivers(path, main) : [];
   const found = await findRecipients(env.DIRECTORY, emails);
   // The first match receives mail to the address: a wildcard of the user does not cover the address of another one.
   const [own] = emails.flatMap((email) => found.find((row) => row.email === email) ?? []);

@@ -162,7 +162,7 @@ function toDeletion(context: EngineContext, bucket: Bucket, item: DeleteItem, ab
   const isByName = item.versionId === undefined;
   const writesMarker = isByName && bucket.versioning !== 'never';
   const markerId = writesMarker ? context.memory.mint.mint(context.now(), above) : null;
-  const cause = item.due ? 'LifecycleExpiration' : 'ObjectRemoved';
+  const cause = item.isLifecycle ? 'LifecycleExpiration' : 'ObjectRemoved';
   const kind = `${cause}:${writesMarker ? 'DeleteMarkerCreated' : 'Delete'}` as const;
   const versionId = markerId ?? item.versionId;
   return {

@@ -2,7 +2,7 @@
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { commonPrefixOf, compareNames, nameAfter, nameAfterPrefix } from '../../domain/name-order.ts';
 import { initialSlotStates, shardsOf, slotOf } from '../../domain/slots.ts';
-import { toVersionOrder } from '../../domain/version-order.ts';
+import { epochMsOf, fromVersionOrder, newestOrderAt, toVersionOrder } from '../../domain/version-order.ts';
 import { type EngineContext, pause } from '../model/context.ts';
 import type {
   Bucket,
@@ -12,12 +12,13 @@ import type {
   ListRequest,
   ListUploadsRequest,
   ListVersionsRequest,
+  NameAt,
   UploadFacts,
 } from '../model/contract.ts';
 import { holdProof, isCurrent, refuseUnproven } from '../model/proof.ts';
 import { introduceBucket } from '../store/claims.ts';
 import type { Row } from '../store/database.ts';
-import { type ShardPage, selectObjects, selectUploads, selectVersions } from '../store/listing-store.ts';
+import { type ShardPage, selectNamesAt, selectObjects, selectUploads, selectVersions } from '../store/listing-store.ts';
 import { toUploadFacts, UPLOAD_COLUMNS } from '../store/upload-query-store.ts';
 import { toVersionFacts } from '../store/version-sql.ts';
 import { findNullOrder } from '../store/version-store.ts';
@@ -118,6 +119,40 @@ export async function listObjects(context: EngineContext, request: ListRequest):
     entries: page.map((row) => toListed(row, () => toVersionFacts(row, true))),
     next: rows.value.length > request.limit && last ? pastRow(last) : null,
   });
+}
+
+/** Names as they are now and as they were at a time, deleted ones included. */
+export async function listNamesAt(
+  context: EngineContext,
+  request: Omit<ListRequest, 'delimiter'> & { readonly atMs: number },
+): Promise<Result<{ readonly names: readonly NameAt[]; readonly next: string | null }, CommonError>> {
+  const { bucket, prefix, limit, atMs } = request;
+  const from = startOf({ ...request, delimiter: '' });
+  const query = { bucketId: bucket.bucketId, prefix, from, limit: limit + 1, at: newestOrderAt(atMs) };
+  const rows = await mergePages(context, bucket, (shard, only) => selectNamesAt(context, shard, { ...query, only }));
+  if (!rows.ok) return rows;
+  const names = rows.value.slice(0, limit).map(toNameAt);
+  const last = names.at(-1);
+  return ok({ names, next: rows.value.length > limit && last ? nameAfter(last.name) : null });
+}
+
+function toNameAt(row: Row): NameAt {
+  const versionId = fromVersionOrder(String(row.ord));
+  return {
+    name: String(row.name),
+    versionId,
+    modifiedAt: epochMsOf(versionId),
+    isMarker: row.is_marker === 1,
+    size: Number(row.size),
+    earlier:
+      row.earlier_marker === 1
+        ? null
+        : {
+            versionId: fromVersionOrder(String(row.earlier_ord)),
+            size: Number(row.earlier_size),
+            isSame: row.is_same === 1,
+          },
+  };
 }
 
 const toListed = <T>(row: Row, toItem: () => T): Listed<T> =>

@@ -13,7 +13,7 @@
  */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import type { EngineContext } from '../model/context.ts';
-import type { Bucket, Unavailable } from '../model/contract.ts';
+import type { Bucket, QuotaState, Unavailable } from '../model/contract.ts';
 import { claimShard } from '../store/claims.ts';
 import { toUnavailable } from '../store/database.ts';
 import {
@@ -65,11 +65,6 @@ export async function forgetQuota(context: EngineContext, subject: QuotaSubject)
   if (!limits.ok || limits.value === null) return;
   const removed = await setQuota(context, subject, null);
   if (removed.ok) await forgetLimits(context, subject);
-}
-
-export interface QuotaState {
-  readonly limits: Limits;
-  readonly used: { readonly bytes: number; readonly objects: number };
 }
 
 /** @returns null if there is no quota. */

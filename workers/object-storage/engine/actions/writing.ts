@@ -7,6 +7,7 @@ import { removeBlobs } from '../blobs/locations.ts';
 import { type WrittenBody, writeBody } from '../blobs/write-body.ts';
 import { databaseOf, type EngineContext } from '../model/context.ts';
 import type {
+  Bucket,
   Checksums,
   CopyRequest,
   LockChange,
@@ -24,6 +25,7 @@ import { runRepeatable } from '../store/database.ts';
 import { toLockRow } from '../store/version-sql.ts';
 import { attributeStatements, lockStatements } from '../store/version-store.ts';
 import { type CommitError, commitVersion, toAttributeFacts } from './commit.ts';
+import { hintEvents, toNewEvent } from './events.ts';
 import { readVersion } from './reading.ts';
 
 /** R2 allows 8,192 bytes of custom metadata per object. */
@@ -130,13 +132,14 @@ function toCommitData(body: WrittenBody): CommitData {
  *
  * A copy is one object: its ETag is an MD5 and its checksum covers the whole object, as in S3 (CopyObject). If the source
  * was uploaded in parts or lacks the checksum, its bytes are read once, in a stream. That takes R2 reads and the CPU time
- * of an upload of the same size; at most 5 GB, the limit of CopyObject.
+ * of an upload of the same size; at most 5 GB, the limit of CopyObject. With
+ * `keepsParts` it is what it was.
  */
 export async function copyObject(
   context: EngineContext,
   request: CopyRequest,
 ): Promise<Result<VersionFacts, PutError<never> | ReadError>> {
-  const { bucket, name, source, checksum, metadata, tags, acl, lock = NO_LOCK } = request;
+  const { bucket, name, source, checksum, metadata, tags, acl, lock = NO_LOCK, keepsParts } = request;
   const target = {
     bucket,
     name,
@@ -148,8 +151,9 @@ export async function copyObject(
   };
   const shard = bucket.placement.shards[slotOf(name)];
   if (shard !== source.handle.shard) return await copyBytes(context, request, target);
-  const described = await describeWhole(context, source, checksum);
+  const described = keepsParts ? ok(source) : await describeWhole(context, source, checksum);
   if (!described.ok) return described;
+  const { etag, sha256, checksums, checksumType } = described.value;
   const committed = await commitVersion(context, {
     bucket,
     name,
@@ -157,8 +161,11 @@ export async function copyObject(
       isMarker: false,
       objectId: crypto.randomUUID(),
       size: source.size,
-      ...described.value,
-      partCount: null,
+      etag,
+      sha256,
+      checksums,
+      checksumType,
+      partCount: keepsParts ? source.partCount : null,
       metadata,
       tags,
       acl,
@@ -250,11 +257,17 @@ export async function setAttribute(
   version: StoredVersion,
   attribute: 'tags' | 'acl' | 'taken_down',
   value: string | null,
+  bucket?: Bucket,
 ): Promise<Result<null, ReadError>> {
-  const database = databaseOf(context, version.handle.shard);
-  const statements = attributeStatements(database, version, attribute, value);
+  const { shard } = version.handle;
+  const database = databaseOf(context, shard);
+  const kind = attribute === 'acl' ? 'ObjectAcl:Put' : value === null ? 'ObjectTagging:Delete' : 'ObjectTagging:Put';
+  const { name, versionId, etag } = version;
+  const event = bucket === undefined ? null : toNewEvent(context, bucket, kind, name, { versionId, etag });
+  const statements = attributeStatements(database, version, attribute, value, event);
   const answer = await runRepeatable(context, database, statements);
   if (!answer.ok) return err({ kind: 'unavailable', reason: 'the slot is being moved' });
+  if (event !== null) hintEvents(context, shard);
   return answer.value.at(-1)?.meta.changes === 0 ? err({ kind: 'no_such_version' }) : ok(null);
 }
 

@@ -45,6 +45,7 @@ import type {
   PartRange,
   PutError,
   PutRequest,
+  QuotaState,
   ReadError,
   StoredVersion,
   Unavailable,
@@ -79,6 +80,8 @@ export interface Engine {
   setVersioning(bucket: Bucket, versioning: 'enabled' | 'suspended'): Promise<Result<null, CommonError>>;
   /** Replaces the Object Lock configuration of a bucket whose versioning is enabled, which then stays so. */
   setObjectLock(bucket: Bucket, document: string): Promise<Result<null, CommonError>>;
+  /** Limits and use of a bucket, or null without a quota of its own. */
+  getQuota(bucket: Bucket): Promise<Result<QuotaState | null, CommonError>>;
   /** Whether event notifications may go to a URL. */
   mayNotify(url: string): boolean;
   /** The secret that signs the webhooks of a bucket: `whsec_…`. */
@@ -120,8 +123,13 @@ export interface Engine {
   deleteObject(bucket: Bucket, item: DeleteItem): Promise<Result<DeleteOutcome, DeleteError>>;
   /** Outcomes are in the order of the items. */
   deleteObjects(bucket: Bucket, items: readonly DeleteItem[]): Promise<readonly Result<DeleteOutcome, DeleteError>[]>;
-  setTags(version: StoredVersion, tags: Readonly<Record<string, string>> | null): Promise<Result<null, ReadError>>;
-  setAcl(version: StoredVersion, acl: string | null): Promise<Result<null, ReadError>>;
+  /** @param bucket whose event notifications tell of it; absent: none do. */
+  setTags(
+    version: StoredVersion,
+    tags: Readonly<Record<string, string>> | null,
+    bucket?: Bucket,
+  ): Promise<Result<null, ReadError>>;
+  setAcl(version: StoredVersion, acl: string | null, bucket?: Bucket): Promise<Result<null, ReadError>>;
   /** Changes retention or legal hold. Nobody shortens or removes a retention in the mode COMPLIANCE. */
   setLock(version: StoredVersion, change: LockChange): Promise<Result<null, ReadError | LockError>>;
   setTakenDown(version: StoredVersion, isTakenDown: boolean): Promise<Result<null, ReadError>>;

@@ -43,3 +43,14 @@ export interface ListUploadsRequest extends ListRequest {
 export interface ListUploadsPage extends ListPage<UploadFacts> {
   readonly nextUpload: string | null;
 }
+
+/** A name, its newest version, and what it was at an earlier time. */
+export interface NameAt {
+  readonly name: string;
+  readonly versionId: string;
+  readonly modifiedAt: number;
+  readonly isMarker: boolean;
+  readonly size: number;
+  /** The object of that time; null if there was none. `isSame`: the newest version has the same content and metadata. */
+  readonly earlier: { readonly versionId: string; readonly size: number; readonly isSame: boolean } | null;
+}

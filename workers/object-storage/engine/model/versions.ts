@@ -133,6 +133,8 @@ export interface Condition {
   /** Conditional deletes: last modified (to the second) and size. */
   readonly modifiedAtSeconds?: number;
   readonly size?: number;
+  /** Of jobs: the newest version of the name, which may be a deletion marker. */
+  readonly newest?: string;
 }
 
 export interface BodyDigests {
@@ -215,11 +217,13 @@ export interface DeleteItem {
   readonly condition?: Condition;
   /** Removes a version that is retained in the mode GOVERNANCE too. */
   readonly bypassesGovernance?: boolean;
-  /** Of a delete by a lifecycle rule: refused as `precondition_failed` if it is not so at the commit. */
+  /** Of a delete by a lifecycle rule or a job: refused as `precondition_failed` if it is not so at the commit. */
   readonly due?: DueVersion;
+  /** For event notifications. */
+  readonly isLifecycle?: true;
 }
 
-/** What a lifecycle rule decided by. Names cannot change it, but other versions of the name and tags can. */
+/** What a lifecycle rule or a job decided by. Names cannot change it, but other versions of the name and tags can. */
 export interface DueVersion {
   readonly versionId: string;
   /** The newest version; a deletion marker that is the only version; or a version that is not the newest. */
@@ -263,6 +267,8 @@ export interface CopyRequest {
   readonly condition?: Condition;
   /** A checksum that the copy must have. If the source lacks it, the bytes are read once. */
   readonly checksum?: ChecksumAlgorithm;
+  /** Of jobs: within a shard the copy keeps ETag, checksums and parts, so no bytes are read. */
+  readonly keepsParts?: true;
 }
 
 /** An inclusive byte range inside the object: `start` ≤ `end` < size. */
@@ -282,3 +288,9 @@ export type CreateBucketError =
   | { readonly kind: 'too_many_buckets'; readonly limit: number };
 
 export type DeleteBucketError = CommonError | { readonly kind: 'bucket_not_empty' } | { readonly kind: 'conflict' };
+
+/** Null: no limit. Bytes are those of all versions and of open uploads. */
+export interface QuotaState {
+  readonly limits: { readonly bytes: number | null; readonly objects: number | null };
+  readonly used: { readonly bytes: number; readonly objects: number };
+}

@@ -36,7 +36,6 @@ export interface CommitRequest {
   readonly facts: VersionFacts;
   readonly data: CommitData;
   readonly condition: Condition | undefined;
-  readonly allLocations: number;
   readonly nowMs: number;
   /** Null if the bucket notifies nobody of it. */
   readonly event: NewEvent | null;
@@ -88,7 +87,7 @@ export function conditionGuards(
   const current = (test: string) =>
     `EXISTS (SELECT 1 FROM version c WHERE c.bucket = b.n AND c.name = ${NAME} AND ${which} ${test})`;
   const arms: string[] = [];
-  const { absent, etags, notEtags, modifiedAtSeconds, size } = condition;
+  const { absent, etags, notEtags, modifiedAtSeconds, size, newest } = condition;
   if (absent) arms.push(`WHEN ${current('')} THEN 'precondition_failed'`);
   if (etags || modifiedAtSeconds !== undefined || size !== undefined) {
     arms.push(`WHEN NOT ${current('')} THEN 'no_such_key'`);
@@ -108,6 +107,10 @@ export function conditionGuards(
     arms.push(`WHEN NOT ${current(test)} THEN 'precondition_failed'`);
   }
   if (size !== undefined) arms.push(`WHEN NOT ${current(`AND c.size = ${bind(size)}`)} THEN 'precondition_failed'`);
+  if (newest !== undefined) {
+    arms.push(`WHEN (SELECT c.ord FROM version c WHERE c.bucket = b.n AND c.name = ${NAME} ORDER BY c.ord LIMIT 1)
+      IS NOT unhex(${bind(toVersionOrder(newest))}) THEN 'precondition_failed'`);
+  }
   return { sql: arms.join('\n'), parameters };
 }
 
@@ -211,7 +214,7 @@ function dataStatements(prepare: Prepare, request: CommitRequest): D1PreparedSta
       return [];
     case 'blobs': {
       const blobs = JSON.stringify(toBlobRows(data.blobs));
-      const inserted = prepare(insertBlobsSql('?5', '?6', '?7', 'object'), blobs, request.allLocations, request.nowMs);
+      const inserted = prepare(insertBlobsSql('?5', '?6', 'object'), blobs, request.nowMs);
       if (data.blobs.length === 1) return [inserted];
       return [
         inserted,
@@ -226,10 +229,12 @@ function dataStatements(prepare: Prepare, request: CommitRequest): D1PreparedSta
     case 'reference':
       return [
         prepare(
-          `INSERT INTO extent(object_id, start, length, blob_id, blob_start, crc32)
-           SELECT unhex(?5), start, length, blob_id, blob_start, crc32 FROM extent WHERE object_id = unhex(?6)`,
+          `INSERT INTO extent(object_id, start, length, blob_id, blob_start, crc32, part, part_facts)
+           SELECT unhex(?5), start, length, blob_id, blob_start, crc32, iif(?7, part, NULL), iif(?7, part_facts, NULL)
+           FROM extent WHERE object_id = unhex(?6)`,
           objectId,
           toHex(data.source.objectId),
+          request.facts.partCount === null ? 0 : 1,
         ),
       ];
     case 'upload':
@@ -240,15 +245,17 @@ function dataStatements(prepare: Prepare, request: CommitRequest): D1PreparedSta
 export const toBlobRows = (blobs: readonly WrittenBlob[]) => {
   let start = 0;
   return blobs.map((blob) => {
-    const row = { id: toHex(blob.blobId), start, size: blob.size, sha256: blob.sha256, segments: blob.segments };
-    start += blob.size;
+    const { blobId, size, sha256, segments, locations, missing } = blob;
+    const row = { id: toHex(blobId), start, size, sha256, segments, locations, missing };
+    start += size;
     return row;
   });
 };
 
-export const insertBlobsSql = (rows: string, locations: string, now: string, kind: 'object' | 'part' | 'volume') =>
-  `INSERT INTO blob(blob_id, kind, size, sha256, segments, locations, created_at)
-   SELECT unhex(a.value->>'id'), '${kind}', a.value->>'size', unhex(a.value->>'sha256'), unhex(a.value->>'segments'), ${locations}, ${now}
+export const insertBlobsSql = (rows: string, now: string, kind: 'object' | 'part' | 'volume') =>
+  `INSERT INTO blob(blob_id, kind, size, sha256, segments, locations, missing, created_at)
+   SELECT unhex(a.value->>'id'), '${kind}', a.value->>'size', unhex(a.value->>'sha256'), unhex(a.value->>'segments'),
+     a.value->>'locations', a.value->>'missing', ${now}
    FROM json_each(${rows}) a`;
 
 /** Removes the name's earlier `null` version with its data and marks its blobs for reclamation. */

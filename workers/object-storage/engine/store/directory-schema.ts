@@ -67,3 +67,35 @@ export const storageQuota = sqliteTable(
   },
   (table) => [primaryKey({ columns: [table.kind, table.subject] })],
 );
+
+/** A job over a bucket or a prefix. Rows of ended jobs are kept for 30 days. */
+export const storageJob = sqliteTable(
+  'storage_job',
+  {
+    /** Ascends in time. */
+    jobId: text('job_id').primaryKey(),
+    bucketId: text('bucket_id').notNull(),
+    /** The user whose rights apply; null: an operator's job, which needs none. */
+    userId: text('user_id'),
+    /** What to do (`domain/jobs.ts`), and the scopes of the token that asked. */
+    job: text('job').notNull(),
+    state: text('state').notNull().$type<'waiting' | 'running' | 'done' | 'failed' | 'cancelled'>(),
+    createdAt: integer('created_at').notNull(),
+    endedAt: integer('ended_at'),
+    /** The next step; null: the first. */
+    cursor: text('cursor'),
+    /** Counts and examples so far. */
+    report: text('report').notNull(),
+    /** Problem code of a failed job. */
+    error: text('error'),
+    /** The worker that runs it, and until when no other one does. */
+    holder: text('holder'),
+    leaseUntil: integer('lease_until').notNull(),
+  },
+  (table) => [
+    index('storage_job_open').on(table.jobId).where(sql`ended_at IS NULL`),
+    index('storage_job_user').on(table.userId, table.jobId),
+    index('storage_job_bucket').on(table.bucketId, table.jobId),
+    index('storage_job_ended').on(table.endedAt),
+  ],
+);

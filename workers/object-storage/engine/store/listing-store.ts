@@ -20,7 +20,7 @@ import {
   toGenerations,
   toUnavailable,
 } from './database.ts';
-import { LISTED, listedColumns } from './version-sql.ts';
+import { LISTED, LOCK, listedColumns } from './version-sql.ts';
 
 export interface ListQuery {
   readonly bucketId: string;
@@ -143,6 +143,28 @@ export async function selectObjects(context: EngineContext, shard: number, query
   }
 }
 
+/** Names with their newest version now, and their newest version of those up to the order `at`. */
+export function selectNamesAt(
+  context: EngineContext,
+  shard: number,
+  query: Omit<ListQuery, 'delimiter'> & { readonly at: string },
+): Page {
+  const { bucketId, prefix, from, limit, only, at: order } = query;
+  const same = ['etag', 'size', 'tags', 'checksums', 'part_count'].map((name) => `c.${name} IS t.${name}`);
+  for (const part of ['headers', 'user']) same.push(`c.metadata->'${part}' IS t.metadata->'${part}'`);
+  return readPage(
+    context,
+    shard,
+    `${hop(NEXT, only)} SELECT NULL AS common_prefix, CAST(hop.name AS TEXT) AS name, hex(hop.ord) AS ord, hop.is_marker,
+       hop.size, hex(t.ord) AS earlier_ord, t.size AS earlier_size, COALESCE(t.is_marker, 1) AS earlier_marker,
+       (${same.join(' AND ')}) AS is_same
+     FROM hop JOIN version c ON c.bucket = ${BUCKET} AND c.name = hop.name AND c.ord = hop.ord
+     LEFT JOIN version t ON t.id = (SELECT x.id FROM version x WHERE x.bucket = ${BUCKET} AND x.name = hop.name
+       AND x.ord >= unhex(?9) ORDER BY x.ord LIMIT 1)`,
+    [bucketId, prefix, from, nameAfterPrefix(prefix), null, null, limit, only, order],
+  );
+}
+
 /** @param olderThan order of a version of the name `from`: of that name, only later rows are listed. */
 export function selectVersions(
   context: EngineContext,
@@ -158,7 +180,7 @@ export function selectVersions(
     return readPage(
       context,
       shard,
-      `SELECT NULL AS common_prefix, CAST(v.name AS TEXT) AS name, ${isLatest('v.name')}, ${listedColumns('v')} FROM version v
+      `SELECT NULL AS common_prefix, CAST(v.name AS TEXT) AS name, ${isLatest('v.name')}, ${listedColumns('v', LOCK)} FROM version v
        WHERE v.bucket = ${BUCKET} AND v.name < COALESCE(CAST(?3 AS BLOB), x'ff')
          AND (v.name, v.ord) > (CAST(?2 AS BLOB), COALESCE(unhex(?5), x'')) ${inSlots('v', only, '?6')}
        ORDER BY v.bucket, v.name, v.ord LIMIT ?4`,

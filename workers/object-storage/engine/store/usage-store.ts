@@ -1,6 +1,7 @@
 /** Counts what a bucket has stored in a shard, page by page. */
 import { ok, type Result } from '../../../shared/result.ts';
 import { prepare, statement } from '../../../shared/statement.ts';
+import { nameAfterPrefix } from '../../domain/name-order.ts';
 import { databaseOf, type EngineContext } from '../model/context.ts';
 import type { Unavailable } from '../model/contract.ts';
 import { readRows } from './database.ts';
@@ -38,8 +39,13 @@ type PageRow = {
 
 const BUCKET_N = '(SELECT n FROM bucket WHERE bucket_id = :bucketId)';
 
-const countPage = statement<{ bucketId: string; name: string; ord: string }, PageRow>(
+const END = "COALESCE(CAST(:end AS BLOB), x'ff')";
+
+type PageKey = { bucketId: string; prefix: string; end: string | null };
+
+const countPage = statement<PageKey & { name: string; ord: string }, PageRow>(
   `WITH page AS (SELECT v.bucket, v.name, v.ord, v.size, v.is_marker FROM version v WHERE v.bucket = ${BUCKET_N}
+     AND v.name >= CAST(:prefix AS BLOB) AND v.name < ${END}
      AND (v.name, v.ord) > (unhex(:name), unhex(:ord)) ORDER BY v.name, v.ord LIMIT ${VERSIONS_PER_PAGE})
    SELECT count(*) AS seen, COALESCE(sum(size), 0) AS bytes, COALESCE(sum(is_marker = 0), 0) AS versions,
      COALESCE(sum(${isCurrent('page')}), 0) AS objects,
@@ -47,10 +53,48 @@ const countPage = statement<{ bucketId: string; name: string; ord: string }, Pag
      (SELECT hex(ord) FROM page ORDER BY name DESC, ord DESC LIMIT 1) AS ord FROM page`,
 );
 
-const countUploads = statement<{ bucketId: string }, { uploads: number; bytes: number }>(
+const countUploads = statement<PageKey, { uploads: number; bytes: number }>(
   `SELECT count(*) AS uploads, COALESCE(sum((SELECT sum(p.size) FROM part p WHERE p.upload_id = u.upload_id)), 0) AS bytes
-   FROM upload u WHERE u.bucket = ${BUCKET_N} AND u.state = 'open'`,
+   FROM upload u WHERE u.bucket = ${BUCKET_N} AND u.name >= CAST(:prefix AS BLOB) AND u.name < ${END} AND u.state = 'open'`,
 );
+
+/** The last version that was counted, as hex. */
+export interface UsageCursor {
+  readonly name: string;
+  readonly ord: string;
+}
+
+export interface UsagePage {
+  readonly usage: Usage;
+  readonly seen: number;
+  /** Null at the end. */
+  readonly next: UsageCursor | null;
+}
+
+/** Counts a page of versions; the first one also counts the open uploads. @param after null: the first page. */
+export async function measurePage(
+  context: EngineContext,
+  shard: number,
+  { bucketId, prefix }: { readonly bucketId: string; readonly prefix: string },
+  after: UsageCursor | null,
+): Promise<Result<UsagePage, Unavailable>> {
+  const database = databaseOf(context, shard);
+  const key = { bucketId, prefix, end: nameAfterPrefix(prefix) };
+  let usage = NO_USAGE;
+  if (after === null) {
+    const open = await readRows<{ uploads: number; bytes: number }>(context, prepare(database, countUploads, key));
+    if (!open.ok) return open;
+    usage = { ...NO_USAGE, ...open.value[0] };
+  }
+  const { name, ord } = after ?? { name: '', ord: '' };
+  const rows = await readRows<PageRow>(context, prepare(database, countPage, { ...key, name, ord }));
+  if (!rows.ok) return rows;
+  const [page] = rows.value;
+  if (!page) return ok({ usage, seen: 0, next: null });
+  usage = addUsage(usage, { bytes: page.bytes, objects: page.objects, versions: page.versions, uploads: 0 });
+  const isEnd = page.seen < VERSIONS_PER_PAGE || page.name === null || page.ord === null;
+  return ok({ usage, seen: page.seen, next: isEnd ? null : { name: page.name ?? '', ord: page.ord ?? '' } });
+}
 
 /** Changes during the count may or may not be in it. */
 export async function measureBucket(
@@ -58,21 +102,13 @@ export async function measureBucket(
   shard: number,
   bucketId: string,
 ): Promise<Result<Usage, Unavailable>> {
-  const database = databaseOf(context, shard);
-  const open = await readRows<{ uploads: number; bytes: number }>(
-    context,
-    prepare(database, countUploads, { bucketId }),
-  );
-  if (!open.ok) return open;
-  let usage: Usage = { ...NO_USAGE, ...open.value[0] };
-  let [name, ord] = ['', ''];
-  for (;;) {
-    const rows = await readRows<PageRow>(context, prepare(database, countPage, { bucketId, name, ord }));
-    if (!rows.ok) return rows;
-    const [page] = rows.value;
-    if (!page) return ok(usage);
-    usage = addUsage(usage, { bytes: page.bytes, objects: page.objects, versions: page.versions, uploads: 0 });
-    if (page.seen < VERSIONS_PER_PAGE || page.name === null || page.ord === null) return ok(usage);
-    [name, ord] = [page.name, page.ord];
-  }
+  let usage = NO_USAGE;
+  let after: UsageCursor | null = null;
+  do {
+    const page: Result<UsagePage, Unavailable> = await measurePage(context, shard, { bucketId, prefix: '' }, after);
+    if (!page.ok) return page;
+    usage = addUsage(usage, page.value.usage);
+    after = page.value.next;
+  } while (after !== null);
+  return ok(usage);
 }

@@ -13,10 +13,13 @@ export const LISTED = ['ord', 'is_null', 'is_marker', 'object_id', 'size', 'etag
   'part_count',
   'metadata',
 );
+const NO_LOCK = 'NULL AS lock_mode, NULL AS retain_until, 0 AS legal_hold';
+/** Columns of `v`. */
+export const LOCK = 'v.lock_mode, v.retain_until, v.legal_hold';
 /** @param from the row that has them. */
-export const listedColumns = (from: string): string =>
+export const listedColumns = (from: string, lock = NO_LOCK): string =>
   `${LISTED.map((name) => (name === 'ord' || name === 'object_id' ? `hex(${from}.${name}) AS ${name}` : `${from}.${name}`)).join(', ')},
-  NULL AS sha256, NULL AS tags, NULL AS acl, NULL AS lock_mode, NULL AS retain_until, 0 AS legal_hold`;
+  NULL AS sha256, NULL AS tags, NULL AS acl, ${lock}`;
 
 const NO_METADATA: ObjectMetadata = { headers: {}, user: {}, ownerId: null };
 const parseOr = <T>(text: string | number | null | undefined, otherwise: T): T =>

@@ -1,5 +1,5 @@
 /**
- * Mail sessions, and limits for password guesses. A guess is counted before any hash is computed:
+ * Limits for password guesses. A guess is counted before any hash is computed:
  * - by client, for all addresses: limits spraying one password over many addresses (OWASP Authentication Cheat Sheet).
  *   The platform counts per data centre and approximately.
  * - by address and place together, and by address alone: exactly, in DIRECTORY.
@@ -9,15 +9,13 @@
  * network's, and a few spare guesses when their network exceeds the limit by client. Guesses of others, from many
  * places or from the owner's own network, therefore do not lock the owner out.
  */
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { type Problem, problem } from '../../shared/problem.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
-import { hashToken, mintSessionSecret } from '../secrets/credentials.ts';
 import { hashGate } from '../secrets/hash-gate.ts';
 import { createLoginStore } from '../store/login-store.ts';
 import { admitByChallenge, type ChallengeSolution } from './challenges.ts';
 
-export const SESSION_AGE_MAX_MS = 30 * 24 * 3_600_000;
 const GUESSES_PER_PLACE_MAX = 10;
 const PLACE_WINDOW_MS = 15 * 60_000;
 /** Guesses of a known device or a session per `PLACE_WINDOW_MS` while its client is over the limit. */
@@ -28,34 +26,6 @@ const ADDRESS_WINDOW_MS = 3_600_000;
 const CLIENT_WINDOW_SECONDS = 60;
 /** How long a device or network that logged in is remembered; a device's cookie lasts as long. */
 export const KNOWN_PLACE_AGE_MS = 90 * 24 * 3_600_000;
-
-export interface NewSession {
-  readonly sessionId: string;
-  /** The bearer token. Returned only here. */
-  readonly secret: string;
-  readonly expiresAt: number;
-}
-
-export async function createSession(
-  env: Env,
-  userId: string,
-  userAgent: string | null,
-  now: number,
-): Promise<NewSession> {
-  const secret = mintSessionSecret();
-  const sessionId = randomUUID();
-  const expiresAt = now + SESSION_AGE_MAX_MS;
-  await createLoginStore(env.DIRECTORY).insertSession({
-    sessionId,
-    secretSha256: hashToken(secret),
-    userId,
-    userAgent: userAgent?.slice(0, 300) ?? null,
-    createdAt: now,
-    lastSeenAt: now,
-    expiresAt,
-  });
-  return { sessionId, secret, expiresAt };
-}
 
 const toGuardKey = (kind: string, ...parts: string[]) =>
   createHash('sha256')

@@ -1,0 +1,64 @@
+/** Sessions and app tokens: the mailbox of their user keeps them. Each function throws a `ProblemError` (503) if it cannot be reached. */
+import { randomUUID } from 'node:crypto';
+import type { SessionRow } from '../../../durable-objects/mailbox/credentials/credential-store.ts';
+import { findUserById, hashToken, mintKeptSecret } from '../../identity/index.ts';
+import { ProblemError } from '../../shared/problem.ts';
+import { isUnreachable, type MailboxRpc, openMailbox } from '../bindings/mailbox.ts';
+import { MAILBOX_UNAVAILABLE } from '../schemas/errors.ts';
+
+export const SESSION_AGE_MAX_MS = 30 * 24 * 3_600_000;
+
+export async function reachMailbox<T>(env: Env, userId: string, ask: (mailbox: MailboxRpc) => Promise<T>): Promise<T> {
+  try {
+    return await ask(openMailbox(env, userId));
+  } catch (error) {
+    if (!isUnreachable(error)) throw error;
+    throw new ProblemError(MAILBOX_UNAVAILABLE, error);
+  }
+}
+
+interface NewCredential {
+  readonly credentialId: string;
+  readonly kind: 'session' | 'token';
+  readonly userAgent: string | null;
+  readonly expiresAt: number | null;
+}
+
+/** @returns the secret, which is returned only here. */
+async function keepCredential(env: Env, userId: string, given: NewCredential): Promise<string> {
+  const user = await findUserById(env, userId);
+  if (!user) throw new Error('the user was deleted');
+  const secret = mintKeptSecret(given.kind, userId);
+  const { userName, name, email } = user;
+  await reachMailbox(env, userId, (mailbox) =>
+    mailbox.insertCredential({ ...given, secretSha256: hashToken(secret) }, { userName, name, email }),
+  );
+  return secret;
+}
+
+export async function createSession(
+  env: Env,
+  userId: string,
+  userAgent: string | null,
+  now: number,
+): Promise<{ readonly secret: string; readonly expiresAt: number }> {
+  const expiresAt = now + SESSION_AGE_MAX_MS;
+  const session = { credentialId: randomUUID(), kind: 'session', expiresAt } as const;
+  const secret = await keepCredential(env, userId, { ...session, userAgent: userAgent?.slice(0, 300) ?? null });
+  return { secret, expiresAt };
+}
+
+export const keepToken = (env: Env, userId: string, tokenId: string, expiresAt: number | null): Promise<string> =>
+  keepCredential(env, userId, { credentialId: tokenId, kind: 'token', userAgent: null, expiresAt });
+
+/** Newest first. */
+export const listSessions = (env: Env, userId: string): Promise<SessionRow[]> =>
+  reachMailbox(env, userId, (mailbox) => mailbox.listSessions());
+
+/** @returns false if the user has no such session. */
+export const endSession = async (env: Env, userId: string, sessionId: string): Promise<boolean> =>
+  (await reachMailbox(env, userId, (mailbox) => mailbox.endCredentials({ only: sessionId, kind: 'session' }))) > 0;
+
+/** Sensitive actions of the session do not ask for the password again, until then. */
+export const confirmSession = (env: Env, userId: string, sessionId: string, until: number): Promise<void> =>
+  reachMailbox(env, userId, (mailbox) => mailbox.confirmSession(sessionId, until));

@@ -1,0 +1,92 @@
+/**
+ * Jobs over a bucket or a prefix: what they are told, where they are, and what they report. Pure.
+ *
+ * A job touches nothing that was written after it began, so what it does not finish in one step it may repeat.
+ */
+
+export type JobOrder =
+  /** Removes every version, every deletion marker and every open upload. */
+  | { readonly kind: 'empty'; readonly prefix: string }
+  /** Deletes by name: a versioned bucket gets deletion markers. */
+  | { readonly kind: 'delete'; readonly prefix: string }
+  | { readonly kind: 'restore'; readonly prefix: string; readonly atMs: number }
+  | { readonly kind: 'copy'; readonly prefix: string; readonly targetId: string; readonly targetPrefix: string }
+  | { readonly kind: 'count'; readonly prefix: string };
+export type JobKind = JobOrder['kind'];
+
+export const JOB_KINDS = ['empty', 'delete', 'restore', 'copy', 'count'] as const satisfies readonly JobKind[];
+export const JOB_STATES = ['waiting', 'running', 'done', 'failed', 'cancelled'] as const;
+export type JobState = (typeof JOB_STATES)[number];
+
+/** Where a job is. */
+export type JobCursor =
+  | { readonly phase: 'uploads'; readonly from: string; readonly after: string | null }
+  | { readonly phase: 'names'; readonly from: string; readonly after: string | null }
+  | {
+      readonly phase: 'shard';
+      readonly shard: number;
+      readonly last: { readonly name: string; readonly ord: string } | null;
+    };
+
+export const COUNTED = [
+  /** Names or versions that were looked at. */
+  'examined',
+  'objects_deleted',
+  'versions_removed',
+  'uploads_aborted',
+  'objects_restored',
+  'objects_copied',
+  /** Of objects and versions that are counted above. */
+  'bytes',
+  'unchanged',
+  /** Kept by Object Lock. */
+  'locked',
+  /** The user may not do this to them. */
+  'denied',
+  /** For another reason, which `obstacles` has. */
+  'skipped',
+  /** Of the kind `count`. */
+  'objects',
+  'versions',
+  'uploads',
+] as const;
+export type JobCount = (typeof COUNTED)[number];
+
+export type JobAction = 'delete' | 'remove_version' | 'abort_upload' | 'restore' | 'copy';
+export type JobObstacle = 'locked' | 'denied' | 'taken_down' | 'data_lost' | 'changed' | 'too_long' | 'too_large';
+
+export interface JobReport {
+  readonly counts: Partial<Record<JobCount, number>>;
+  /** Of a dry run: the first changes that the job would make. */
+  readonly changes: { readonly key: string; readonly action: JobAction; readonly version_id?: string }[];
+  /** The first objects that stay as they are, and why. */
+  readonly obstacles: { readonly key: string; readonly reason: JobObstacle; readonly version_id?: string }[];
+}
+
+export const emptyReport = (): JobReport => ({ counts: {}, changes: [], obstacles: [] });
+
+export const LISTED_MAX = 20;
+
+export function addTo({ counts }: JobReport, count: JobCount, by = 1): void {
+  counts[count] = (counts[count] ?? 0) + by;
+}
+
+/** Keeps the first ones. */
+export function note<T>(list: T[], item: T): void {
+  if (list.length < LISTED_MAX) list.push(item);
+}
+
+/** What a name needs to be as it was. @param name what it is now, and was then. */
+export function decideRestore(
+  name: {
+    readonly isMarker: boolean;
+    readonly modifiedAt: number;
+    readonly earlier: { readonly isSame: boolean } | null;
+  },
+  startedAt: number,
+): 'nothing' | 'changed' | 'delete' | 'copy' {
+  const isNeeded = name.earlier === null ? !name.isMarker : !name.earlier.isSame || name.isMarker;
+  if (!isNeeded) return 'nothing';
+  if (name.modifiedAt > startedAt) return 'changed';
+  return name.earlier === null ? 'delete' : 'copy';
+}

@@ -1,0 +1,30 @@
+/** What the steps of a job share. */
+import { addTo, type JobObstacle, note } from '../domain/jobs.ts';
+import type { EngineContext } from '../engine/model/context.ts';
+import type { Bucket, CommonError } from '../engine/model/contract.ts';
+import type { Job } from '../engine/store/job-store.ts';
+import type { JobRights } from './job-rights.ts';
+
+/** Why a job ends before its end. */
+export type JobFailure = 'access_denied' | 'no_such_bucket' | 'quota_exceeded' | 'taken_down' | 'user_suspended';
+
+/** What a step works on. It adds to the job's report. */
+export interface JobScene {
+  readonly context: EngineContext;
+  readonly job: Job;
+  readonly bucket: Bucket;
+  /** Of a copy. */
+  readonly target: Bucket | null;
+  readonly rights: JobRights;
+}
+
+/** @throws if a store does not answer. */
+export function toFailure(error: CommonError): JobFailure {
+  if (error.kind === 'unavailable') throw new Error(error.reason);
+  return error.kind;
+}
+
+export function refuse({ job: { report } }: JobScene, key: string, reason: JobObstacle, versionId?: string): void {
+  addTo(report, reason === 'locked' || reason === 'denied' ? reason : 'skipped');
+  note(report.obstacles, { key, reason, ...(versionId === undefined ? {} : { version_id: versionId }) });
+}
