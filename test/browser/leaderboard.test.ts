@@ -200,4 +200,76 @@ describe.skipIf(!hasChromium)('the leaderboard page', () => {
     expect(troubles).toEqual([]);
     await page.context().close();
   });
+
+  it('goes to any rank, page by page', async () => {
+    const { page, troubles } = await openTab(browser);
+    await page.goto(`${server.url}/_/leaderboard`);
+    const ranks = page.getByRole('region', { name: 'All ranks' });
+    await ranks.getByLabel('Go to rank').fill('5');
+    await ranks.getByRole('button', { name: 'Go', exact: true }).click();
+    const first = ranks.locator('.standings .rank').first();
+    await eventually(() => first.innerText()).toBe('5');
+    await ranks.getByText(/^Ranks 5 to \d+ of \d+$/).waitFor();
+    await expectAccessible(page);
+    await ranks.getByRole('button', { name: 'Lower ranks' }).click();
+    await eventually(async () => Number(await first.innerText())).toBeGreaterThan(20);
+    await page.goBack();
+    await eventually(() => first.innerText()).toBe('5');
+    await ranks.getByRole('button', { name: 'Close' }).click();
+    await eventually(() => ranks.getByRole('table').count()).toBe(0);
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
+  it('shows several boards, each with its title, season and scores', async () => {
+    const id = `laps-${crypto.randomUUID().slice(0, 8)}`;
+    const rules = { title: `Laps ${id}`, sort: 'asc', operator: 'best', period: 'week', public: true };
+    expect((await server.call('PUT', `/v1/boards/${id}`, rules)).status).toBe(200);
+    const updates = [
+      { user_id: 'fast', user_name: 'Fast', points: 61 },
+      { user_id: 'slow', user_name: 'Slow', points: 75 },
+    ];
+    await server.call('POST', `/v1/boards/${id}/scores/batch`, { updates }, gameToken);
+    const { page, troubles } = await openTab(browser);
+    await page.goto(`${server.url}/_/leaderboard`);
+    await page.getByLabel('Board', { exact: true }).selectOption(rules.title);
+    await page.getByRole('heading', { name: rules.title }).waitFor();
+    await eventually(() => shown(page)).toEqual(['1 Fast 61', '2 Slow 75']);
+    await page.getByText(/^Week of .* 2 players/).waitFor();
+    await page.getByText(/^Ends in /).waitFor();
+    await page.getByText('Live', { exact: true }).waitFor();
+    await expectAccessible(page);
+    const posted = { user_id: 'faster', user_name: 'Faster', points: 59 };
+    await server.call('POST', `/v1/boards/${id}/scores`, posted, gameToken);
+    await eventually(() => shown(page)).toEqual(['1 Faster 59', '2 Fast 61', '3 Slow 75']);
+    await page.getByRole('button', { name: 'Slow', exact: true }).first().click();
+    await page.getByRole('region', { name: 'Player' }).getByText('#3').waitFor();
+    expect(new URL(page.url()).hash).toContain(`board=${id}`);
+    await page.getByLabel('Board', { exact: true }).selectOption('Main board');
+    await eventually(async () => (await shown(page)).length).toBe(10);
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
+  it('builds the code of an embedded board with a preview, and copies it', async () => {
+    const { page, troubles } = await openTab(browser, { colorScheme: 'light' });
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await page.goto(`${server.url}/_/leaderboard`);
+    await page.getByText('Put this board on your own page').click();
+    await page.getByLabel('Rows').selectOption('3');
+    await page.getByLabel('Colours').selectOption('Dark');
+    await page.getByLabel('Width').fill('400');
+    const preview = page.frameLocator('iframe[title="Preview"]');
+    await eventually(() => preview.locator('.standings tbody tr').count()).toBe(3);
+    await eventually(() => preview.locator('html').getAttribute('data-scheme')).toBe('dark');
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Copy' }).click();
+    await page.getByText('Copied.').waitFor();
+    const code = await page.evaluate(() => navigator.clipboard.readText());
+    expect(code).toBe(
+      `<iframe src="${server.url}/_/embed/leaderboard?rows=3&amp;theme=dark" width="400" height="460" title="Leaderboard"></iframe>`,
+    );
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
 });
