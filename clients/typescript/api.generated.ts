@@ -1912,6 +1912,7 @@ export interface StorageStats {
     bytes_garbage: number;
     blobs_garbage: number;
     blobs_lost: number;
+    copies_missing: number;
     uploads_open: number;
     parts: number;
     database_bytes: number;
@@ -1932,6 +1933,7 @@ export interface StorageStats {
     bytes_garbage: number;
     blobs_garbage: number;
     blobs_lost: number;
+    copies_missing: number;
     uploads_open: number;
     parts: number;
     database_bytes: number;
@@ -1945,6 +1947,7 @@ export interface StorageStats {
     location: string;
     blobs: number;
     bytes: number;
+    missing: number;
   }[];
 }
 

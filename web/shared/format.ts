@@ -48,6 +48,14 @@ export const formatDay = formatWith(YEAR_DAY);
 export const formatFull = formatWith(FULL);
 export const formatDateTime = formatWith(SHORT);
 
+const EVENT_DAY = new Intl.DateTimeFormat(LOCALE, { dateStyle: 'full' });
+
+/** The time of an event. @param end of whole days: the last day. */
+export function formatEvent(start: Date, end: Date | null, isAllDay: boolean): string {
+  const format = isAllDay ? EVENT_DAY : FULL;
+  return end && end >= start ? format.formatRange(start, end) : format.format(start);
+}
+
 const RELATIVE = new Intl.RelativeTimeFormat(LOCALE, { numeric: 'auto' });
 
 /** For example "in 5 minutes" or "2 hours ago". */

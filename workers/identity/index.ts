@@ -5,6 +5,7 @@
  * By design: root and operators are neither users nor S3 identities.
  */
 
+export { findActingUser } from './callers/acting-user.ts';
 export { authenticateBearer, authenticateMailRequest, sessionCookieName } from './callers/authenticate.ts';
 export { readClient, UNKNOWN_CLIENT } from './callers/client.ts';
 export { recordUse } from './callers/credential-use.ts';
@@ -98,4 +99,4 @@ export {
 } from './users/user-access-keys.ts';
 export { eraseUser } from './users/user-erasure.ts';
 export { createUserToken, deleteUserToken, listUserTokens } from './users/user-tokens.ts';
-export { findActingUser, findSuspended, findUserById, forgetUser, inventUserName } from './users/users.ts';
+export { findSuspended, findUserById, forgetUser, inventUserName } from './users/users.ts';
