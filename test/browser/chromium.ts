@@ -83,7 +83,9 @@ export async function takePictures(page: Page, name: string): Promise<void> {
     await page.setViewportSize(viewport);
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme });
-      await page.screenshot({ path: join(PICTURES, `${name}-${size}-${colorScheme}.png`) });
+      // Until transitions of colours end.
+      await page.waitForTimeout(400);
+      await page.screenshot({ path: join(PICTURES, `${name}-${size}-${colorScheme}.png`), fullPage: true });
     }
   }
   await page.emulateMedia({ colorScheme: null });
@@ -98,28 +100,13 @@ interface Finding {
   readonly nodes: { html: string; failureSummary?: string }[];
 }
 
-/** `PICTURES=folder` writes pictures of every state that is checked: wide and narrow, light and dark. */
-const picturesFolder = process.env.PICTURES;
-let pictures = 0;
+let checked = 0;
 
-async function takePictures(page: Page, folder: string): Promise<void> {
-  const before = page.viewportSize();
-  const name = `${String(++pictures).padStart(2, '0')}-${(expect.getState().currentTestName ?? '').split(' > ').at(-1)}`;
-  for (const [size, width] of [
-    ['wide', 1280],
-    ['phone', 390],
-  ] as const) {
-    await page.setViewportSize({ width, height: 800 });
-    for (const colorScheme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme });
-      const path = join(folder, `${name.replaceAll(/\W+/g, '-').slice(0, 60)}-${size}-${colorScheme}.png`);
-      // Until transitions of colours end.
-      await page.waitForTimeout(400);
-      await page.screenshot({ path, fullPage: true });
-    }
-  }
-  await page.emulateMedia({ colorScheme: null });
-  if (before) await page.setViewportSize(before);
+/** A name for pictures of a state that is checked: a number and the test. */
+function nameOfState(): string {
+  checked += 1;
+  const test = (expect.getState().currentTestName ?? '').split(' > ').at(-1) ?? '';
+  return `${String(checked).padStart(2, '0')}-${test.replaceAll(/\W+/g, '-').slice(0, 60)}`;
 }
 
 /**
@@ -128,7 +115,7 @@ async function takePictures(page: Page, folder: string): Promise<void> {
  * @param rules the rules to check, by default all.
  */
 export async function expectAccessible(page: Page, rules?: readonly string[]): Promise<void> {
-  if (picturesFolder) await takePictures(page, picturesFolder);
+  await takePictures(page, nameOfState());
   await page.evaluate(AXE);
   const findings = await page.evaluate(async (only) => {
     const { axe } = globalThis as unknown as { axe: { run(options: object): Promise<{ violations: Finding[] }> } };
