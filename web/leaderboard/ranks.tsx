@@ -59,7 +59,7 @@ export function Ranks({ from, season, players, here, refresh, onGo, onPick }: Pr
       <form className="row wrap" onSubmit={submit}>
         <h2 className="grow">{t.ranks}</h2>
         <label className="row">
-          <span>{t.rank}</span>
+          <span className="rank-label">{t.rank}</span>
           <input
             key={from}
             className="rank-field"
