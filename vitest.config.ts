@@ -51,6 +51,8 @@ export default defineConfig({
                 // Repeats a random run. workerd sees the environment only through bindings.
                 ...(process.env.SEED ? { SEED: process.env.SEED } : {}),
               },
+              // Tests with three locations bind it as BLOBS_3.
+              r2Buckets: ['SPARE_BLOBS'],
               d1Databases: ['OBJECTS_1', 'OBJECTS_2', ...REPLICAS],
             },
           }),

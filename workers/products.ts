@@ -8,6 +8,7 @@
  */
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import { version } from '../package.json';
+import { findMarkedCopies, runMarkedCopies } from './collectors/marked-copies.ts';
 import { collectorsApi } from './collectors/routes.ts';
 import { createIdentityApi } from './identity/iam/index.ts';
 import { operatorSecrets } from './identity/index.ts';
@@ -24,11 +25,12 @@ import {
   runMailSchedule,
   totpSecrets,
 } from './mail/index.ts';
-import { createMetricsApi, type ReadGauges, runCostSchedule } from './metrics/index.ts';
+import { createMetricsApi, type ReadGauges, runMetricsSchedule } from './metrics/index.ts';
 import {
   consumeStorageTasks,
   directoryApi,
   findLostDatabases,
+  findMissingCopies,
   isDirectoryTask,
   runDirectorySchedule,
   runStorageSchedule,
@@ -98,7 +100,8 @@ const QUEUES: readonly QueueRule[] = [
 const ALWAYS: Readonly<Record<string, Schedule>> = {
   identity: runIdentitySchedule,
   directory: runDirectorySchedule,
-  cost: runCostSchedule,
+  copies: runMarkedCopies,
+  metrics: runMetricsSchedule,
 };
 
 /** The operation that a request counts as. */
@@ -176,9 +179,10 @@ function readServed(env: Env): readonly ProductName[] {
 
 function createApi(served: readonly ProductName[]): OpenAPIHono<JsonApiEnv> {
   const api = createJsonApi();
-  addHealth(api, version, async (env) =>
-    (await Promise.all([findLostDatabases(env), ...served.map((name) => PRODUCTS[name].findSilent(env))])).flat(),
-  );
+  const findSilent = async (env: Env) =>
+    (await Promise.all([findLostDatabases(env), ...served.map((name) => PRODUCTS[name].findSilent(env))])).flat();
+  const findWarnings = async (env: Env) => (await Promise.all([findMissingCopies(env), findMarkedCopies(env)])).flat();
+  addHealth(api, version, { findSilent, findWarnings });
   api.route('/', identityApi);
   api.route('/', operatorApi);
   api.route('/', auditApi);

@@ -247,7 +247,11 @@ export class SeasonClosing {
   /** Erases the objects once retries of the month's last event have expired. */
   async #erase(closing: Closing): Promise<boolean> {
     if (!(await isArchived(this.#env, closing, this.#now()))) return false;
-    if (this.#now() < closing.sealedAt + EVENT_RETENTION_MS) return false;
+    const eraseAt = closing.sealedAt + EVENT_RETENTION_MS;
+    if (this.#now() < eraseAt) {
+      await createSeasonStore(this.#env.DIRECTORY).setDue(closing.season, eraseAt);
+      return false;
+    }
     // Cron skips a season that is marked. If erasing fails, the alarm repeats it.
     await this.#store.planAlarm(ERASE_AGAIN_MS);
     await createSeasonStore(this.#env.DIRECTORY).markErased(closing.season, this.#now());

@@ -74,11 +74,6 @@ export class LeaderboardSeason extends DurableObject<Env> {
     return counts.answer(report, isUsed);
   }
 
-  /** Number of players, by the last counts. */
-  async players(address: SeasonAddress): Promise<number> {
-    return (await this.#refresh(address)).merged.players;
-  }
-
   /** Registers a view for changes of the top list. @param minAsOf the list is as of this time or later, if possible. */
   async watch(address: SeasonAddress, view: string, minAsOf: number): Promise<TopList> {
     const { counts, feed } = this.#open(address);

@@ -17,6 +17,7 @@ import { parseSeason } from '../../workers/leaderboard/domain/season-name.ts';
 import type { CountAnswer, CountReport } from '../../workers/leaderboard/domain/shard-counts.ts';
 import { mergeStandings, type RankedEntry, rankRun, type TopEntry } from '../../workers/leaderboard/domain/standing.ts';
 import { shardStub, within } from '../../workers/leaderboard/objects.ts';
+import { createSeasonStore } from '../../workers/leaderboard/records/season-store.ts';
 import { logError } from '../../workers/shared/log.ts';
 import type { SnapshotStore } from './snapshot-store.ts';
 
@@ -117,7 +118,7 @@ export class SeasonCounts {
     if (stale.length === 0) return;
     const late = new Promise((resolve) => setTimeout(resolve, REFRESH_MS));
     await Promise.race([Promise.all(stale.map((shard) => this.#pull(shard))), late]);
-    for (const shard of stale) if (shard.pull !== undefined) shard.failedAt = now;
+    for (const shard of stale) if (shard.pull !== undefined) this.#noteSilent(shard, now);
   }
 
   /** Pulls and saves the counts of one shard, without what an operator erased. @throws if it does not answer. */
@@ -147,9 +148,19 @@ export class SeasonCounts {
     } catch (error) {
       logError('leaderboard_shard_unavailable', error, { season, shard: number });
       if (shard.failedAt === 0) this.#save(shard);
-      shard.failedAt = this.#now();
+      this.#noteSilent(shard, this.#now());
       return false;
     }
+  }
+
+  /** Skips a shard for a while. Records its first failure in DIRECTORY, for health. */
+  #noteSilent(shard: Shard, now: number): void {
+    const isFirst = shard.failedAt === 0;
+    shard.failedAt = now;
+    if (!isFirst) return;
+    createSeasonStore(this.#env.DIRECTORY)
+      .setSilent(shard.season, now)
+      .catch((error: unknown) => logError('leaderboard_silence_not_recorded', error, { season: shard.season }));
   }
 
   #planSave(shard: Shard): void {

@@ -7,9 +7,11 @@ CREATE TABLE `blob` (
 	`locations` integer NOT NULL,
 	`created_at` integer NOT NULL,
 	`is_shared` integer DEFAULT 0 NOT NULL,
-	`is_lost` integer DEFAULT 0 NOT NULL
+	`is_lost` integer DEFAULT 0 NOT NULL,
+	`missing` integer DEFAULT 0 NOT NULL
 ) WITHOUT ROWID;
 --> statement-breakpoint
+CREATE INDEX `blob_missing` ON `blob` (`blob_id`) WHERE missing <> 0;--> statement-breakpoint
 CREATE TABLE `bucket` (
 	`n` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`bucket_id` text NOT NULL,

@@ -69,6 +69,27 @@ export async function openTab(browser: Browser, options: BrowserContextOptions =
   return { page, troubles };
 }
 
+const PICTURES = process.env.PICTURES ?? '';
+const SIZES = { desktop: { width: 1280, height: 800 }, phone: { width: 390, height: 760 } };
+
+/**
+ * With `PICTURES=<folder>`, writes pictures of the page to it: desktop and phone, light and dark. Otherwise does nothing.
+ * The page has its size and colours again afterwards.
+ */
+export async function takePictures(page: Page, name: string): Promise<void> {
+  if (PICTURES === '') return;
+  const before = page.viewportSize();
+  for (const [size, viewport] of Object.entries(SIZES)) {
+    await page.setViewportSize(viewport);
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      await page.screenshot({ path: join(PICTURES, `${name}-${size}-${colorScheme}.png`) });
+    }
+  }
+  await page.emulateMedia({ colorScheme: null });
+  if (before) await page.setViewportSize(before);
+}
+
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 interface Finding {
@@ -92,6 +113,8 @@ async function takePictures(page: Page, folder: string): Promise<void> {
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme });
       const path = join(folder, `${name.replaceAll(/\W+/g, '-').slice(0, 60)}-${size}-${colorScheme}.png`);
+      // Until transitions of colours end.
+      await page.waitForTimeout(400);
       await page.screenshot({ path, fullPage: true });
     }
   }

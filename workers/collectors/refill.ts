@@ -40,7 +40,7 @@ export async function refillLocations(
       const present = await listBetween(target, after, last, keysPerPage);
       const missing = keys.filter((key) => !present.has(key));
       for (let at = 0; at < missing.length; at += COPIES_AT_ONCE) {
-        const copies = missing.slice(at, at + COPIES_AT_ONCE).map((key) => copy(source, target, key));
+        const copies = missing.slice(at, at + COPIES_AT_ONCE).map((key) => copyObject(source, target, key));
         for (const bytes of await Promise.all(copies)) {
           if (bytes === 'failed') report.failed++;
           if (typeof bytes !== 'number') continue;
@@ -68,7 +68,7 @@ async function listBetween(bucket: R2Bucket, after: string, last: string, limit:
 }
 
 /** @returns the size, or null if the object was deleted or written meanwhile. */
-async function copy(source: R2Bucket, target: R2Bucket, key: string): Promise<number | 'failed' | null> {
+export async function copyObject(source: R2Bucket, target: R2Bucket, key: string): Promise<number | 'failed' | null> {
   try {
     const object = await source.get(key);
     if (object === null) return null;

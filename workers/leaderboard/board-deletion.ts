@@ -1,6 +1,7 @@
 /** Erases the seasons of deleted boards: their objects, their archives and their rows. */
 import { logError } from '../shared/log.ts';
 import { BOARD_KNOWN_MS, toBoard } from './boards.ts';
+import { nextSeason } from './domain/season-name.ts';
 import { seasonStub, shardStub } from './objects.ts';
 import { removeSeasonFiles } from './records/archive-files.ts';
 import { createBoardStore } from './records/board-store.ts';
@@ -13,9 +14,12 @@ export async function eraseDeletedBoards(env: Env, now: number): Promise<void> {
   const boards = createBoardStore(env.DIRECTORY);
   for (const row of await boards.listDeleted(now - ERASE_AFTER_MS)) {
     try {
-      for (const season of await createSeasonStore(env.DIRECTORY).listAll(toBoard(row).ref)) {
-        await eraseSeason(env, season);
-      }
+      const seasons = await createSeasonStore(env.DIRECTORY).listAll(toBoard(row).ref);
+      const [newest] = seasons;
+      const prepared = newest === undefined ? null : nextSeason(newest.season);
+      if (newest !== undefined && prepared !== null)
+        await eraseSeason(env, { ...newest, season: prepared, erasedAt: null });
+      for (const season of seasons) await eraseSeason(env, season);
       await boards.remove(row.board);
     } catch (error) {
       logError('leaderboard_board_erase_failed', error, { board: row.board });

@@ -19,6 +19,7 @@ import { answerS3 } from './s3/pipeline.ts';
 import { failureAnswer, misconfiguredFailure } from './s3/protocol/answer.ts';
 
 export { findLostDatabases } from './maintenance/lost-stores.ts';
+export { findMissingCopies } from './maintenance/missing-copies.ts';
 export {
   consumeStorageTasks,
   isDirectoryTask,
@@ -41,7 +42,11 @@ export async function serveStorage(request: Request, env: Env, ctx: ExecutionCon
     const origin = { requestId, sourceIp, principalId: null };
     const wire = {
       env,
-      engine: createEngine(env, clock, ctx, { cache: caches.default, origin }),
+      engine: createEngine(env, clock, ctx, {
+        cache: caches.default,
+        origin,
+        client: request.cf as IncomingRequestCfProperties | undefined,
+      }),
       origin,
       now: clock(),
       requestId,

@@ -1,5 +1,6 @@
 /** The numbered bindings: databases `OBJECTS_0`, `OBJECTS_1`, … and buckets `BLOBS`, `BLOBS_2`, `BLOBS_3`, … */
-import { MisconfiguredError, type SettingProblem } from './settings.ts';
+import { LATE_LOCATION_MS, LOCATION_TIMEOUT_MS, type Locations } from './quorum.ts';
+import { MisconfiguredError, type SettingProblem, settingProblemsOf, settingsOf } from './settings.ts';
 
 interface NumberedBindings {
   readonly shards: readonly D1Database[];
@@ -14,6 +15,17 @@ export const shardDatabases = (env: Env): readonly D1Database[] => complete(env)
 
 /** In the order of their numbers. @throws MisconfiguredError if a number is missing: the order would change later. */
 export const blobLocations = (env: Env): readonly R2Bucket[] => complete(env).locations;
+
+/** Locations that must have a byte before it is acknowledged. @throws MisconfiguredError if WRITE_QUORUM is bad. */
+export const writeQuorum = (env: Env): number => settingsOf(env).WRITE_QUORUM ?? blobLocations(env).length;
+
+/** Where mail is written, with the time limits of its writes. */
+export const locationsOf = (env: Env): Locations => ({
+  locations: blobLocations(env),
+  quorum: writeQuorum(env),
+  timeoutMs: LOCATION_TIMEOUT_MS,
+  lateMs: LATE_LOCATION_MS,
+});
 
 export const bindingProblemOf = (env: Env): SettingProblem | null => bindingsOf(env).problem;
 
@@ -46,8 +58,18 @@ function findBindings(env: Env): NumberedBindings {
   const shards = inOrder(databases, (n) => `OBJECTS_${n}`);
   const locations = inOrder(buckets, (n) => (n === 0 ? 'BLOBS' : `BLOBS_${n + 1}`));
   const missing = shards.missing ?? locations.missing;
-  const problem = missing === null ? null : { name: missing, message: 'is not bound, but a later number is' };
+  const problem =
+    missing === null
+      ? findQuorumProblem(env, locations.bindings.length)
+      : { name: missing, message: 'is not bound, but a later number is' };
   return { shards: shards.bindings, locations: locations.bindings, problem };
+}
+
+function findQuorumProblem(env: Env, bound: number): SettingProblem | null {
+  const name = 'WRITE_QUORUM';
+  if (settingProblemsOf(env).some((problem) => problem.name === name)) return null;
+  const isMore = (settingsOf(env).WRITE_QUORUM ?? 0) > bound;
+  return isMore ? { name, message: `is more than the ${bound} locations that are bound` } : null;
 }
 
 function inOrder<T>(

@@ -1,5 +1,5 @@
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import { bindingProblemOf, listStores } from './bindings.ts';
+import { bindingProblemOf, listStores, writeQuorum } from './bindings.ts';
 import { type JsonApiEnv, jsonContent } from './json-api.ts';
 import { type DatabaseState, judgeDatabase, readDatabaseState } from './probe-store.ts';
 import { settingProblemsOf } from './settings.ts';
@@ -21,8 +21,15 @@ const unavailableSchema = z
 /** The names of a product's parts that do not answer. */
 export type FindSilent = (env: Env) => Promise<string[]>;
 
+type HealthFinding = z.output<typeof findingSchema>;
+
+interface Finders {
+  readonly findSilent: FindSilent;
+  readonly findWarnings: (env: Env) => Promise<HealthFinding[]>;
+}
+
 /** `GET /v1/health`: whether every store answers with the expected schema, and every setting is valid. */
-export function addHealth(api: OpenAPIHono<JsonApiEnv>, version: string, findSilent: FindSilent): void {
+export function addHealth(api: OpenAPIHono<JsonApiEnv>, version: string, finders: Finders): void {
   api.openapi(
     createRoute({
       method: 'get',
@@ -40,7 +47,7 @@ export function addHealth(api: OpenAPIHono<JsonApiEnv>, version: string, findSil
       },
     }),
     async (c) => {
-      const report = await checkHealth(c.env, version, findSilent);
+      const report = await checkHealth(c.env, version, finders);
       return report.status === 'ok' ? c.json(report, 200) : c.json(report, 503);
     },
   );
@@ -52,7 +59,7 @@ type HealthReport = z.output<typeof okSchema> | z.output<typeof unavailableSchem
 async function checkHealth(
   env: Env,
   version: string,
-  findSilent: FindSilent,
+  { findSilent, findWarnings }: Finders,
   timeoutMs = 3_000,
 ): Promise<HealthReport> {
   const { databases, buckets } = listStores(env);
@@ -66,7 +73,10 @@ async function checkHealth(
   );
   // It reads DIRECTORY, whose own probe has a name.
   const silent = outcomes.includes('DIRECTORY') ? [] : await findSilent(env).catch(() => []);
-  const unavailable = [...outcomes.filter((name) => name !== null), ...silent];
+  const silentBuckets = outcomes.filter((name) => name !== null && buckets.has(name));
+  const isQuorumHeld = buckets.size - silentBuckets.length >= quorumOf(env, buckets.size);
+  const spared = isQuorumHeld ? silentBuckets : [];
+  const unavailable = [...outcomes.filter((name) => name !== null && !spared.includes(name)), ...silent] as string[];
   const findings = [...states].flatMap(([name, state]) =>
     judgeDatabase(name, state).map((finding) => ({ name, ...finding })),
   );
@@ -74,10 +84,23 @@ async function checkHealth(
     findings.filter(({ isSick }) => isSick === isWanted).map(({ name, message }) => ({ name, message }));
   const settings = [...settingProblemsOf(env), bindingProblemOf(env)].filter((problem) => problem !== null);
   const misconfigured = [...settings, ...listed(true)];
-  const warnings = listed(false);
+  const warnings = [
+    ...listed(false),
+    ...spared.map((name) => ({ name: String(name), message: 'does not answer; the other locations do' })),
+    ...(await findWarnings(env).catch(() => [])),
+  ];
   if (unavailable.length + misconfigured.length === 0) return { status: 'ok', version, warnings };
   const status = unavailable.length === 0 ? 'misconfigured' : 'unavailable';
   return { status, version, unavailable, misconfigured, warnings };
+}
+
+/** Health answers even if a setting is bad. */
+function quorumOf(env: Env, bound: number): number {
+  try {
+    return writeQuorum(env);
+  } catch {
+    return bound;
+  }
 }
 
 /** @returns false if the probe fails or takes too long. */

@@ -4,7 +4,8 @@
  * a secret.
  */
 import { z } from 'zod';
-import { choice, flag, hostname, httpUrl, number, subset, text } from './setting-types.ts';
+import { isRegionList } from './nearest-locations.ts';
+import { choice, flag, hostname, httpUrl, number, optionalNumber, subset, text } from './setting-types.ts';
 import { mailSettings } from './settings-schema-mail.ts';
 
 export const PRODUCT_NAMES = ['storage', 'leaderboard', 'mail'] as const;
@@ -207,6 +208,24 @@ export const settingsSchema = z.object({
     fallback: true,
     meaning: 'Lets users of mail create access keys for storage. If it is off, only the operator creates keys.',
   }),
+  WRITE_QUORUM: optionalNumber({
+    group: 'Storage',
+    unit: 'locations',
+    min: 2,
+    max: 16,
+    fallback: 'every location',
+    meaning:
+      'Locations that must have the bytes of an upload before it is acknowledged. Missing copies are made in the background. At most the number of bound locations.',
+  }),
+  LOCATION_REGIONS: text(
+    {
+      group: 'Storage',
+      meaning:
+        'Regions of the locations, in their order. Reads begin with the one nearest to the client. `npm run deploy` sets it. Empty: the order of the bindings.',
+    },
+    'regions (wnam, enam, weur, eeur, apac, oc), separated by commas',
+    isRegionList,
+  ),
   SCRUB_DAYS: number({
     group: 'Storage',
     unit: 'days',

@@ -23,6 +23,9 @@ import { emptyFsckReport, type FsckReport } from '../../../workers/object-storag
 import type { Result } from '../../../workers/shared/result.ts';
 import { SOUND_FSCK } from '../../support/clean-fsck.ts';
 
+/** A third location, bound by tests that need one. */
+export const { SPARE_BLOBS } = env as unknown as { readonly SPARE_BLOBS: R2Bucket };
+
 export const METADATA: ObjectMetadata = { headers: { 'content-type': 'text/plain' }, user: { a: 'b' }, ownerId: 'u1' };
 
 export interface TestEngine {
@@ -183,7 +186,7 @@ export async function wipe(): Promise<void> {
     context.directory.prepare('DELETE FROM storage_quota'),
     context.directory.prepare('DELETE FROM storage_job'),
   ]);
-  for (const location of context.locations) {
+  for (const location of [...context.locations, SPARE_BLOBS]) {
     for (;;) {
       const page = await location.list({ limit: 1000 });
       if (page.objects.length > 0) await location.delete(page.objects.map((object) => object.key));

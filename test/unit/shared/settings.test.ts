@@ -41,6 +41,8 @@ const BAD: Record<string, readonly string[]> = {
   RAW_TARGET_HEADER: ['x raw', 'x:raw'],
   MAX_BUCKETS_PER_USER: ['0', '-1', '1k', '1.5', '0x10', '1e3', 'NaN', 'Infinity'],
   LOG_SAMPLE_PERCENT: ['-1', '101', 'all'],
+  WRITE_QUORUM: ['0', '1', '17', 'all', '2.5'],
+  LOCATION_REGIONS: ['europe', 'weur;enam', 'weur,'],
   SCRUB_DAYS: ['0', '366', 'thirty'],
   EDGE_CACHE_SECONDS: ['-1', '86401', 'a day'],
   LIFECYCLE_DAY_SECONDS: ['0', '86401', 'a day'],

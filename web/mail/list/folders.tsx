@@ -4,16 +4,18 @@ import { callJson } from '../../shared/api.ts';
 import { focusOnAppearing } from '../../shared/focus.ts';
 import { formatBytes, formatCount } from '../../shared/format.ts';
 import { toHash, useRoute } from '../../shared/hash-route.ts';
-import { Icon } from '../../shared/icons.tsx';
+import { Icon, type IconName } from '../../shared/icons.tsx';
 import { useStore } from '../../shared/store.ts';
 import { texts } from '../../shared/texts/index.ts';
 import { showError } from '../../shared/toasts.tsx';
 import { startWriting } from '../compose/compose-state.ts';
 import type { Folder } from '../model/api.ts';
+import { labels } from '../model/labels.ts';
 import { refreshFolders } from '../model/list-reading.ts';
 import { mailbox, sortFolders } from '../model/mailbox.ts';
 import { session } from '../model/session.ts';
 import { view } from '../model/view.ts';
+import { labelView, snoozedView } from './views.ts';
 
 export const folderHash = (folder: Folder) => toHash([folder.role ?? folder.id]);
 
@@ -32,6 +34,29 @@ function FolderLink({ folder, isCurrent }: { folder: Folder; isCurrent: boolean 
           <span className="visually-hidden">{folder.role === 'drafts' ? ' drafts' : ' unread'}</span>
         </span>
       )}
+    </a>
+  );
+}
+
+function ViewLink({
+  icon,
+  name,
+  view: { q, hash },
+}: {
+  icon: IconName;
+  name: string;
+  view: { q: string; hash: string };
+}) {
+  const isCurrent = useStore(mailbox, ({ source }) => source?.kind === 'search' && source.q === q);
+  const isSettings = useRoute().parts[0] === 'settings';
+  return (
+    <a href={hash} className="folder" aria-current={isCurrent && !isSettings ? 'page' : undefined}>
+      <span className="sign" aria-hidden="true">
+        <Icon name={icon} />
+      </span>
+      <span className="grow ellipsis" dir="auto">
+        {name}
+      </span>
     </a>
   );
 }
@@ -70,6 +95,7 @@ function NewFolder() {
 export function Folders() {
   const folders = useStore(mailbox, (state) => state.folders);
   const source = useStore(mailbox, (state) => state.source);
+  const names = useStore(labels, (state) => state.names);
   const profile = useStore(session, (state) => state.profile);
   const isSettings = useRoute().parts[0] === 'settings';
   const quota = profile?.quota;
@@ -85,7 +111,18 @@ export function Folders() {
           isCurrent={!isSettings && source?.kind === 'folder' && source.folderId === folder.id}
         />
       ))}
+      <ViewLink icon="snooze" name={texts.app.folders.snoozed} view={snoozedView()} />
       <NewFolder />
+      {names.length > 0 && (
+        <section className="folder-labels" aria-labelledby="labels-title">
+          <h2 id="labels-title" className="small muted">
+            {texts.app.folders.labels}
+          </h2>
+          {names.map((name) => (
+            <ViewLink key={name} icon="label" name={name} view={labelView(name)} />
+          ))}
+        </section>
+      )}
       <span className="grow" />
       <a
         href={toHash(['settings', 'profile'])}

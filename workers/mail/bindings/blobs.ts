@@ -1,63 +1,72 @@
 /**
- * Mail's bytes in R2: raw messages, attachments and long bodies, each under `mail/<user_id>/`, in every bound location
- * (`BLOBS`, `BLOBS_2`, …). A read uses the first location that has the object.
+ * Mail's bytes in R2: raw messages, attachments and long bodies, each under `mail/<user_id>/`, in the bound locations
+ * (`BLOBS`, `BLOBS_2`, …). A write needs `WRITE_QUORUM` of them; markers name the missing copies, which cron makes. A read
+ * uses the first location that has the object.
  */
-import { blobLocations } from '../../shared/bindings.ts';
+import { blobLocations, locationsOf } from '../../shared/bindings.ts';
+import { inTime } from '../../shared/in-time.ts';
+import {
+  countLocations,
+  isSuspected,
+  markMissing,
+  noteOutcome,
+  putInQuorum,
+  settleQuorum,
+} from '../../shared/quorum.ts';
+import { QuorumStream } from '../../shared/quorum-stream.ts';
 
 /** R2 deletes at most this many keys in one call. */
 const KEYS_PER_DELETE_MAX = 1_000;
 
 export const listLocations = blobLocations;
 
-/** Resolves when every location has the bytes. A key is only ever written with the same bytes. */
-export async function putBlob(env: Env, key: string, bytes: Uint8Array | string): Promise<void> {
-  await Promise.all(listLocations(env).map((bucket) => bucket.put(key, bytes)));
-}
+/** Resolves when the quorum has the bytes. A key is only ever written with the same bytes. */
+export const putBlob = (env: Env, key: string, bytes: Uint8Array | string): Promise<void> =>
+  putInQuorum(locationsOf(env), key, bytes);
 
 /**
- * Streams bytes of a known length into every location at the pace of the slowest. Rejects and stores nothing if the length
- * differs or the source fails.
+ * Streams bytes of a known length into the locations. Resolves when the quorum has them. Rejects and stores nothing if the
+ * length differs, the source fails, or too few locations take the bytes.
  */
 export async function putBlobStream(
   env: Env,
   key: string,
-  source: AsyncIterable<Uint8Array>,
+  source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   sizeBytes: number,
 ): Promise<void> {
-  const sinks = listLocations(env).map((bucket) => {
-    const { readable, writable } = new FixedLengthStream(sizeBytes);
-    return { writer: writable.getWriter(), put: bucket.put(key, readable) };
-  });
-  // A location that fails stops reading its stream. Without this promise, a write to it would wait forever.
-  const failure = new Promise<never>((_, reject) => {
-    for (const { put } of sinks) put.catch(reject);
-  });
-  failure.catch(() => {});
-  const pump = async () => {
-    try {
-      for await (const chunk of source) {
-        await Promise.race([failure, Promise.all(sinks.map(({ writer }) => writer.write(chunk)))]);
-      }
-      await Promise.race([failure, Promise.all(sinks.map(({ writer }) => writer.close()))]);
-    } catch (error) {
-      for (const { writer } of sinks) writer.abort(error).catch(() => {});
-      throw error;
-    }
+  const target = locationsOf(env);
+  const stream = new QuorumStream(target, key, sizeBytes);
+  const refuse = (reason: string | null) => {
+    if (reason !== null) throw new Error(reason);
   };
-  const outcomes = await Promise.allSettled([pump(), ...sinks.map(({ put }) => put)]);
-  const failed = outcomes.find((outcome) => outcome.status === 'rejected');
-  if (failed) throw failed.reason;
+  try {
+    for await (const chunk of source) refuse(await stream.write(chunk));
+    refuse(await stream.close());
+    const writes = stream.puts.map((put) => put?.then(({ ok }) => ok) ?? null);
+    const held = await settleQuorum(target.locations, writes, target.quorum, { leftMs: target.lateMs });
+    if (countLocations(held) < target.quorum) throw new Error(stream.failure ?? 'too few locations answer');
+    await markMissing(target, key, held);
+  } catch (error) {
+    stream.abort(error);
+    await inTime(Promise.all(stream.puts), target.lateMs, null);
+    throw error;
+  }
 }
 
 /** @returns null when no location has the object. @throws when no location returned it and at least one failed. */
 export async function getBlob(env: Env, key: string, range?: R2Range): Promise<R2ObjectBody | null> {
+  const { locations, timeoutMs, lateMs } = locationsOf(env);
   let failure: unknown;
-  for (const bucket of listLocations(env)) {
+  for (const [i, bucket] of locations.toSorted((a, b) => Number(isSuspected(a)) - Number(isSuspected(b))).entries()) {
     try {
-      const found = await bucket.get(key, range ? { range } : {});
-      if (found) return found;
+      const limitMs = i < locations.length - 1 ? lateMs : timeoutMs;
+      const found = await inTime(bucket.get(key, range ? { range } : {}), limitMs, 'late' as const);
+      noteOutcome(bucket, found !== 'late');
+      if (found === 'late') failure = new Error('a location did not answer in time');
+      else if (found) return found;
     } catch (error) {
       failure = error;
+      noteOutcome(bucket, false);
     }
   }
   if (failure !== undefined) throw failure;

@@ -1,6 +1,6 @@
-/** Streams raw bytes into every location while they arrive. Hashes them and keeps the head, and never holds the whole message. */
+/** Streams raw bytes into the locations while they arrive. Hashes them and keeps the head, and never holds the whole message. */
 import { createHash } from 'node:crypto';
-import { listLocations } from '../bindings/blobs.ts';
+import { putBlob, putBlobStream } from '../bindings/blobs.ts';
 
 /** Size of the start of a message that is kept: enough for its header. */
 const HEAD_BYTES_MAX = 256 * 1024;
@@ -13,9 +13,9 @@ export interface StoredRaw {
 }
 
 /**
- * Resolves when every location has the bytes.
+ * Resolves when the quorum has the bytes.
  * @param sizeBytes exact size of the source, because R2 needs it in advance.
- * @throws when the source breaks off, has another size, or a location fails; no location then has the object.
+ * @throws when the source breaks off, has another size, or the quorum fails; no location then has the object.
  */
 export async function storeRaw(
   env: Env,
@@ -27,17 +27,7 @@ export async function storeRaw(
   const hash = createHash('sha256');
   const head: Uint8Array[] = [];
   let headBytes = 0;
-  const streams = listLocations(env).map((bucket) => {
-    const { readable, writable } = new FixedLengthStream(sizeBytes);
-    return { writer: writable.getWriter(), put: bucket.put(key, readable) };
-  });
-  // A location that fails stops reading its stream. Without this promise, a write to it would wait forever.
-  const failure = new Promise<never>((_, reject) => {
-    for (const { put } of streams) put.catch(reject);
-  });
-  failure.catch(() => {});
-  const unlessFailed = <T>(step: Promise<T>): Promise<T> => Promise.race([step, failure]);
-  try {
+  async function* read() {
     for await (const chunk of source) {
       hash.update(chunk);
       observe(chunk);
@@ -45,21 +35,16 @@ export async function storeRaw(
         head.push(chunk.slice(0, HEAD_BYTES_MAX - headBytes));
         headBytes += chunk.length;
       }
-      await unlessFailed(Promise.all(streams.map(({ writer }) => writer.write(chunk))));
+      yield chunk;
     }
-    await unlessFailed(Promise.all(streams.map(({ writer }) => writer.close())));
-    await Promise.all(streams.map(({ put }) => put));
-  } catch (error) {
-    for (const { writer } of streams) writer.abort(error).catch(() => {});
-    await Promise.allSettled(streams.map(({ put }) => put));
-    throw error;
   }
+  await putBlobStream(env, key, read(), sizeBytes);
   return { sha256: hash.digest('hex'), sizeBytes, head: Buffer.concat(head) };
 }
 
 /** Stores bytes held in memory. */
 export async function storeRawBytes(env: Env, key: string, bytes: Uint8Array): Promise<StoredRaw> {
-  await Promise.all(listLocations(env).map((bucket) => bucket.put(key, bytes)));
+  await putBlob(env, key, bytes);
   return {
     sha256: createHash('sha256').update(bytes).digest('hex'),
     sizeBytes: bytes.byteLength,

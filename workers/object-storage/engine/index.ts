@@ -11,6 +11,7 @@
  */
 import { deriveSecret } from '../../identity/index.ts';
 import type { Clock } from '../../shared/clock.ts';
+import { orderLocations } from '../../shared/nearest-locations.ts';
 import { isPublicUrl } from '../../shared/public-url.ts';
 import { settingsOf } from '../../shared/settings.ts';
 import { toWebhookSecret } from '../../shared/webhook.ts';
@@ -58,6 +59,8 @@ export interface EngineOptions {
   readonly memory?: IsolateMemory;
   /** Where reads of objects look for bytes first, and store them. */
   readonly cache?: Cache;
+  /** The client's place (`request.cf`). */
+  readonly client?: { readonly latitude?: unknown; readonly longitude?: unknown } | undefined;
   /** Default: the service itself. */
   readonly origin?: Origin;
 }
@@ -78,8 +81,10 @@ export function createEngineContext(
   const lifecycleDayMs = settings.LOCAL === '1' ? settings.LIFECYCLE_DAY_SECONDS * 1_000 : DAY_MS;
   const maxAgeSeconds = settings.EDGE_CACHE_SECONDS;
   const waitUntil = (work: Promise<unknown>) => ctx.waitUntil(work);
+  const bindings = findBindings(env);
   return {
-    ...findBindings(env),
+    ...bindings,
+    nearest: orderLocations(bindings.locations.length, settings.LOCATION_REGIONS, options.client),
     events: {
       queue: env.STORAGE_EVENTS ?? null,
       mayCall: (url) => isPublicUrl(env, url),
@@ -128,8 +133,9 @@ export function engineOf(context: EngineContext): Engine {
       return outcome;
     },
     deleteObjects: (bucket, items) => deleteObjects(context, bucket, items),
-    setTags: (version, tags) => setAttribute(context, version, 'tags', tags === null ? null : JSON.stringify(tags)),
-    setAcl: (version, acl) => setAttribute(context, version, 'acl', acl),
+    setTags: (version, tags, bucket) =>
+      setAttribute(context, version, 'tags', tags === null ? null : JSON.stringify(tags), bucket),
+    setAcl: (version, acl, bucket) => setAttribute(context, version, 'acl', acl, bucket),
     setLock: (version, change) => setLock(context, version, change),
     setTakenDown: (version, isTakenDown) => setAttribute(context, version, 'taken_down', isTakenDown ? '1' : null),
     createUpload: (request) => createUpload(context, request),

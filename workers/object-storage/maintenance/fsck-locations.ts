@@ -89,9 +89,15 @@ async function checkRecord(
 ): Promise<void> {
   const isNamed = ((blob.locations >> location) & 1) === 1;
   if (size === blob.size && isNamed) return;
-  if (size === undefined) report.copies_missing++;
+  const isDue = ((blob.missing >> location) & 1) === 1;
+  if (isDue && size === undefined) report.copies_due++;
+  else if (isDue && size === blob.size) return;
+  else if (size === undefined) report.copies_missing++;
   else if (size !== blob.size) report.copies_of_wrong_size++;
-  addExample(report, `${size === undefined ? 'missing' : 'wrong'} copy: ${blob.blobId} in location ${location}`);
+  addExample(
+    report,
+    `${size === undefined ? (isDue ? 'due' : 'missing') : 'wrong'} copy: ${blob.blobId} in location ${location}`,
+  );
   if (report.dry_run) return;
   const scrubbed = emptyScrubReport();
   await scrubBlob(context, shard, blob, scrubbed);

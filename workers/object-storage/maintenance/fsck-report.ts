@@ -12,6 +12,8 @@ export interface FsckReport {
   /** Buckets and users whose count for their quota is wrong. */
   quotas_wrong: number;
   copies_missing: number;
+  /** Missing copies that the background work is going to make. */
+  copies_due: number;
   copies_of_wrong_size: number;
   orphans: number;
   orphan_bytes: number;
@@ -31,6 +33,7 @@ export const emptyFsckReport = (isDryRun: boolean): FsckReport => ({
   blobs_unreferenced: 0,
   quotas_wrong: 0,
   copies_missing: 0,
+  copies_due: 0,
   copies_of_wrong_size: 0,
   orphans: 0,
   orphan_bytes: 0,

@@ -9,7 +9,7 @@ import { epochMsOf, fromVersionOrder } from '../domain/version-order.ts';
 import type { VolumeEntry } from '../domain/volume.ts';
 import { createFaultReport } from '../engine/actions/reading.ts';
 import { fetchExtents, writeVolume } from '../engine/blobs/volumes.ts';
-import { allLocations, databaseOf, type EngineContext } from '../engine/model/context.ts';
+import { databaseOf, type EngineContext } from '../engine/model/context.ts';
 import { selectBlobs } from '../engine/store/blob-store.ts';
 import { runRepeatable } from '../engine/store/database.ts';
 import {
@@ -73,11 +73,7 @@ export async function packVolume(context: EngineContext, shard: number, report: 
   const database = databaseOf(context, shard);
   // After a lost answer the batch is repeated. If the outcome stays unknown, the volume is either in use or an orphan,
   // and the orphan walk finds out.
-  const packed = await runRepeatable(
-    context,
-    database,
-    packStatements(database, volume.value, places, allLocations(context), context.now()),
-  );
+  const packed = await runRepeatable(context, database, packStatements(database, volume.value, places, context.now()));
   if (!packed.ok) throw new Error(packed.error.reason);
   const bytes = entries.reduce((sum, entry) => sum + entry.length, 0);
   report.volumes++;
@@ -184,7 +180,7 @@ async function writeCompacted(context: EngineContext, shard: number, batch: Volu
   const done = await runRepeatable(
     context,
     database,
-    compactStatements(database, volume.value, batch.moves, allLocations(context), context.now()),
+    compactStatements(database, volume.value, batch.moves, context.now()),
   );
   if (!done.ok) throw new Error(done.error.reason);
 }

@@ -88,9 +88,9 @@ export async function findYoungBlobs(
 
 const idOf = (object: R2Object): string => object.key.slice(BLOB_PREFIX.length);
 
-/** Bits of the locations that hold the same bytes. */
+/** Bits of the locations that hold the same bytes. One that does not answer gets a copy later. */
 async function findLocations(context: EngineContext, object: R2Object): Promise<number> {
-  const heads = await Promise.all(context.locations.map((bucket) => bucket.head(object.key)));
+  const heads = await Promise.all(context.locations.map((bucket) => bucket.head(object.key).catch(() => null)));
   return heads.reduce((bits, head, location) => (head?.etag === object.etag ? bits | (1 << location) : bits), 0);
 }
 

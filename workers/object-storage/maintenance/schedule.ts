@@ -8,6 +8,7 @@ import { currentInvocation, runInvocation } from '../../shared/invocation.ts';
 import { logError, logInfo } from '../../shared/log.ts';
 import { createEngineContext } from '../engine/index.ts';
 import type { EngineContext } from '../engine/model/context.ts';
+import { isAnyMissing } from '../engine/store/blob-store.ts';
 import { forgetReceipts } from '../engine/store/delete-store.ts';
 import { hasDueEvents } from '../engine/store/event-store.ts';
 import { selectRunnable } from '../engine/store/job-store.ts';
@@ -19,6 +20,7 @@ import { runJob } from './jobs.ts';
 import { writeJournal } from './journal.ts';
 import { withLease } from './leases.ts';
 import { isLifecycleDue, runLifecycle } from './lifecycle.ts';
+import { copyMissing } from './missing-copies.ts';
 import { finishMoves } from './move-slot.ts';
 import { walkOrphans } from './orphans.ts';
 import { emptyPackReport, isPackingDue, packVolume } from './pack.ts';
@@ -39,6 +41,7 @@ export type StorageTask = Traced &
     | { readonly kind: 'lifecycle'; readonly shard: number }
     | { readonly kind: 'job'; readonly shard: 0; readonly job_id: string }
     | { readonly kind: 'events'; readonly shard: number }
+    | { readonly kind: 'copies'; readonly shard: number }
     | { readonly kind: 'repair'; readonly shard: number; readonly blob_id: string }
     | { readonly kind: 'snapshot'; readonly shard: number }
     | { readonly kind: 'directory'; readonly shard: 0 }
@@ -100,6 +103,7 @@ async function maintainClaimed(context: EngineContext, shard: number): Promise<b
     async () => {
       if (await isLifecycleDue(context, shard)) await start(context, [{ kind: 'lifecycle', shard }]);
       if (await hasDueEvents(context, shard)) await start(context, [{ kind: 'events', shard }]);
+      if (await isAnyMissing(context, shard)) await start(context, [{ kind: 'copies', shard }]);
     },
   ];
   const failures: unknown[] = [];
@@ -181,6 +185,12 @@ async function runTask(context: EngineContext, task: StorageTask): Promise<void>
       return;
     case 'scrub':
       return await scrubShard(context, task.shard);
+    case 'copies': {
+      const deadline = Date.now() + SCRUB_MS_MAX;
+      const work = () => copyMissing(context, task.shard, () => Date.now() < deadline);
+      await withLease(context, task.shard, 'copies', LEASE_MS, work);
+      return;
+    }
     case 'events': {
       const work = () => sendEvents(context, task.shard);
       const isMore = await withLease(context, task.shard, 'events', EVENTS_LEASE_MS, work);

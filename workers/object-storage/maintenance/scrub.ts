@@ -16,7 +16,7 @@ import { BlobHasher } from '../engine/blobs/digests.ts';
 import { askLocation, checkStored, toBlobKey } from '../engine/blobs/locations.ts';
 import { ReadFailure } from '../engine/blobs/read-extents.ts';
 import { readBlob } from '../engine/blobs/volumes.ts';
-import { type EngineContext, inTime, locationOf } from '../engine/model/context.ts';
+import { allLocations, type EngineContext, inTime, locationOf } from '../engine/model/context.ts';
 import {
   type BlobRow,
   findVersionsOfBlob,
@@ -121,8 +121,10 @@ export async function scrubBlob(
   if (isLost) await reportLoss(context, shard, blob, report);
   // Each object of a volume has its own checksum, so a volume is never lost as a whole.
   const isMarked = isLost && blob.kind !== 'volume';
-  if (held !== blob.locations || isMarked !== blob.isLost) {
-    await setLocations(context, shard, blob.blobId, held, isMarked);
+  // Copies of lost bytes cannot be made; the next cycle looks again.
+  const missing = isLost ? 0 : allLocations(context) & ~held;
+  if (held !== blob.locations || missing !== blob.missing || isMarked !== blob.isLost) {
+    await setLocations(context, shard, blob.blobId, { locations: held, missing, isLost: isMarked });
   }
   return blob.size * states.length;
 }

@@ -23,6 +23,7 @@ const emptyCounts = () => ({
   bytes_garbage: 0,
   blobs_garbage: 0,
   blobs_lost: 0,
+  copies_missing: 0,
   uploads_open: 0,
   parts: 0,
 });
@@ -33,10 +34,12 @@ export interface LocationStats {
   location: string;
   blobs: number;
   bytes: number;
+  /** Copies that must still be made here. */
+  missing: number;
 }
 
 interface Measured extends Counts {
-  readonly locations: { blobs: number; bytes: number }[];
+  readonly locations: { blobs: number; bytes: number; missing: number }[];
 }
 
 export interface ShardStats extends Counts {
@@ -85,7 +88,11 @@ function stepsOf(context: EngineContext, shard: number): WalkStep<Measured>[] {
     `count(*) AS blobs, ${sumOf('size')} AS bytes_blobs, ${sumOf("kind = 'volume'")} AS volumes, ${sumOf('is_lost')} AS blobs_lost`,
     ...context.locations.flatMap((_, location) => {
       const isHere = `((locations >> ${location}) & 1)`;
-      return [`${sumOf(isHere)} AS n${location}`, `${sumOf(`${isHere} * size`)} AS b${location}`];
+      const isMissing = `((missing >> ${location}) & 1)`;
+      return [
+        `${sumOf(isHere)} AS n${location}, ${sumOf(`${isHere} * size`)} AS b${location}`,
+        `${sumOf(isMissing)} AS m${location}`,
+      ];
     }),
   ].join(', ');
   return [
@@ -110,6 +117,8 @@ function stepsOf(context: EngineContext, shard: number): WalkStep<Measured>[] {
       for (const [i, location] of report.locations.entries()) {
         location.blobs += held[`n${i}`] ?? 0;
         location.bytes += held[`b${i}`] ?? 0;
+        location.missing += held[`m${i}`] ?? 0;
+        report.copies_missing += held[`m${i}`] ?? 0;
       }
       return page.end;
     },
@@ -141,7 +150,7 @@ export async function measureShard(
 ): Promise<{ readonly stats: ShardStats; readonly locations: LocationStats[] }> {
   const empty = (): Measured => ({
     ...emptyCounts(),
-    locations: context.locations.map(() => ({ blobs: 0, bytes: 0 })),
+    locations: context.locations.map(() => ({ blobs: 0, bytes: 0, missing: 0 })),
   });
   const walked = await walkTables(context, shard, 'stats walk', stepsOf(context, shard), empty, mayContinue);
   const before = walked.isDone ? null : await readTask<KeptCount>(context, shard, 'stats');

@@ -20,6 +20,7 @@ const shardStatsSchema = z.object({
   bytes_garbage: count,
   blobs_garbage: count,
   blobs_lost: count,
+  copies_missing: count,
   uploads_open: count,
   parts: count,
   database_bytes: count,
@@ -30,7 +31,7 @@ const statsSchema = z
   .object({
     totals: shardStatsSchema.omit({ shard: true, scrub: true, as_of: true }),
     shards: z.array(shardStatsSchema),
-    locations: z.array(z.object({ location: z.string(), blobs: count, bytes: count })),
+    locations: z.array(z.object({ location: z.string(), blobs: count, bytes: count, missing: count })),
   })
   .openapi('StorageStats');
 
@@ -56,6 +57,7 @@ export function addStatsRoute(api: OpenAPIHono<JsonApiEnv>): void {
       location,
       blobs: measured.reduce((sum, shard) => sum + (shard.locations[i]?.blobs ?? 0), 0),
       bytes: measured.reduce((sum, shard) => sum + (shard.locations[i]?.bytes ?? 0), 0),
+      missing: measured.reduce((sum, shard) => sum + (shard.locations[i]?.missing ?? 0), 0),
     }));
     return c.json({ totals: sumStats(shards), shards, locations }, 200);
   });

@@ -9,7 +9,7 @@ import { err, ok, type Result } from '../../../shared/result.ts';
 import type { EventKind } from '../../domain/notifications.ts';
 import { slotOf } from '../../domain/slots.ts';
 import { epochMsOf } from '../../domain/version-order.ts';
-import { allLocations, type EngineContext, pause } from '../model/context.ts';
+import { type EngineContext, pause } from '../model/context.ts';
 import type {
   Bucket,
   CommonError,
@@ -167,7 +167,6 @@ export async function commitVersion<E = never>(
       facts,
       data: order.data,
       condition: order.condition,
-      allLocations: allLocations(context),
       nowMs: context.now(),
       event,
       proof: proofGuardOf(bucket),

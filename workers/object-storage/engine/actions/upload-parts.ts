@@ -4,7 +4,7 @@ import { err, ok, type Result } from '../../../shared/result.ts';
 import { slotOf } from '../../domain/slots.ts';
 import { toVersionOrder } from '../../domain/version-order.ts';
 import { writeBody } from '../blobs/write-body.ts';
-import { allLocations, type EngineContext } from '../model/context.ts';
+import type { EngineContext } from '../model/context.ts';
 import type {
   BodyError,
   Bucket,
@@ -83,7 +83,6 @@ async function commitPart(
       partId,
       facts,
       data,
-      allLocations: allLocations(context),
       nowMs: context.now(),
     });
   const done = await runGuarded(context, request.bucket, request.name, make, facts.size);

@@ -1,7 +1,10 @@
-/** The R2 buckets (locations): stores and removes a blob in all of them. */
+/** The R2 buckets (locations): stores a blob in a quorum of them at least, and removes it from all. */
+import { at } from '../../../shared/at.ts';
 import { logError } from '../../../shared/log.ts';
+import { countLocations, settleQuorum } from '../../../shared/quorum.ts';
+import type { QuorumStream, StreamedPut } from '../../../shared/quorum-stream.ts';
 import { err, ok, type Result } from '../../../shared/result.ts';
-import { type EngineContext, inTime, locationOf } from '../model/context.ts';
+import { allLocations, type EngineContext, inTime, locationOf } from '../model/context.ts';
 import type { Unavailable } from '../model/contract.ts';
 
 export const BLOB_PREFIX = 'blobs/';
@@ -19,18 +22,88 @@ export async function askLocation<T>(
   context: EngineContext,
   location: number,
   work: () => Promise<T>,
+  timeoutMs = context.limits.locationTimeoutMs,
 ): Promise<Result<T, Unavailable>> {
   const name = location === 0 ? 'BLOBS' : `BLOBS_${location + 1}`;
   try {
-    const value = await inTime(work(), context.limits.locationTimeoutMs, LATE);
+    const value = await inTime(work(), timeoutMs, LATE);
     return value === LATE ? err({ kind: 'unavailable', reason: `${name} did not answer in time` }) : ok(value as T);
   } catch (error) {
     return err({ kind: 'unavailable', reason: `${name}: ${error instanceof Error ? error.message : String(error)}` });
   }
 }
 
+/** Bits of the locations that have a blob, and of those that do not yet. */
+export interface Copies {
+  readonly locations: number;
+  readonly missing: number;
+}
+
+/**
+ * Waits for the copies of a blob. Late ones are not aborted.
+ * @param copies in the order of the locations; null: given up.
+ */
+export async function settleCopies(
+  context: EngineContext,
+  blobId: string,
+  copies: readonly (Promise<Result<null, Unavailable>> | null)[],
+): Promise<Result<Copies, Unavailable>> {
+  const outcomes = context.locations.map(
+    (): Unavailable => ({ kind: 'unavailable', reason: 'did not answer in time' }),
+  );
+  const writes = copies.map(
+    (copy, location) =>
+      copy?.then((outcome) => {
+        if (!outcome.ok) outcomes[location] = outcome.error;
+        return outcome.ok;
+      }) ?? null,
+  );
+  context.waitUntil(Promise.all(writes));
+  const patience = { leftMs: context.limits.lateLocationMs };
+  const locations = await settleQuorum(context.locations, writes, context.quorum, patience);
+  const missing = allLocations(context) & ~locations;
+  const failed = outcomes.findIndex((_, location) => (missing >> location) & 1);
+  if (countLocations(locations) < context.quorum) return err(at(outcomes, failed));
+  if (missing !== 0) logError('copy_missing', at(outcomes, failed).reason, { blob_id: blobId, missing });
+  return ok({ locations, missing });
+}
+
+/** Writes buffered bytes to every location. */
+export const putCopies = (
+  context: EngineContext,
+  blobId: string,
+  bytes: Uint8Array,
+  md5: string,
+  description: BlobDescription,
+): Promise<Result<Copies, Unavailable>> =>
+  settleCopies(
+    context,
+    blobId,
+    context.locations.map((_, location) => putBytes(context, location, blobId, bytes, md5, description)),
+  );
+
+/** Waits for the copies of a streamed blob, and compares what the locations stored. */
+export function settleStream(
+  context: EngineContext,
+  blobId: string,
+  stream: QuorumStream,
+  length: number,
+  md5: string,
+): Promise<Result<Copies, Unavailable>> {
+  const check = async (put: StreamedPut, location: number) => {
+    const answer = await askLocation(context, location, async () => {
+      const outcome = await put;
+      if (!outcome.ok) throw outcome.error;
+      return outcome.value;
+    });
+    return answer.ok ? checkStored(answer.value, length, md5) : answer;
+  };
+  const copies = stream.puts.map((put, location) => (put === null ? null : check(put, location)));
+  return settleCopies(context, blobId, copies);
+}
+
 /** Writes buffered bytes to one location and verifies size and ETag that R2 reports. */
-export async function putBytes(
+async function putBytes(
   context: EngineContext,
   location: number,
   blobId: string,

@@ -1,19 +1,12 @@
-/** Small gzipped JSON objects that describe the databases, the same in every location: snapshots and journals. */
+/** Small gzipped JSON objects that describe the databases, in every location: snapshots and journals. */
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { type EngineContext, inTime } from '../model/context.ts';
+import { putInQuorum } from '../../../shared/quorum.ts';
+import { askEach, type EngineContext, locationCall, toLocations } from '../model/context.ts';
 
-/** Writes an object to every location. @throws if one location fails; the others may have it nevertheless. */
+/** Writes an object to a quorum of the locations at least. @throws if it cannot; some locations may have it nevertheless. */
 export async function writeMetadata(context: EngineContext, key: string, value: unknown): Promise<number> {
   const bytes = gzipSync(JSON.stringify(value));
-  const outcomes = await Promise.allSettled(
-    context.locations.map((bucket) =>
-      inTime(bucket.put(key, bytes), context.limits.locationTimeoutMs, 'late' as const),
-    ),
-  );
-  for (const outcome of outcomes) {
-    if (outcome.status === 'rejected') throw outcome.reason;
-    if (outcome.value === 'late') throw new Error(`a location did not take ${key} in time`);
-  }
+  await putInQuorum(toLocations(context), key, bytes);
   return bytes.length;
 }
 
@@ -21,7 +14,7 @@ export async function writeMetadata(context: EngineContext, key: string, value: 
 export async function readMetadata<T>(context: EngineContext, key: string): Promise<T | null> {
   for (const bucket of context.locations) {
     try {
-      const object = await bucket.get(key);
+      const object = await locationCall(context, bucket.get(key));
       if (object) return JSON.parse(gunzipSync(Buffer.from(await object.arrayBuffer())).toString()) as T;
     } catch {
       // Damaged or unreachable: try the next location.
@@ -32,31 +25,26 @@ export async function readMetadata<T>(context: EngineContext, key: string): Prom
 
 /** Keys under a prefix in any location, in order. With `delimiter`, the folders instead of the keys. */
 export async function listMetadata(context: EngineContext, prefix: string, delimiter?: string): Promise<string[]> {
-  const found = new Set<string>();
-  for (const bucket of context.locations) {
+  const lists = await askEach(context, async (bucket) => {
+    const found: string[] = [];
     for (let cursor: string | undefined; ; ) {
-      const page = await bucket.list({
-        prefix,
-        ...(delimiter === undefined ? {} : { delimiter }),
-        ...(cursor ? { cursor } : {}),
-      });
-      for (const key of delimiter === undefined ? page.objects.map((object) => object.key) : page.delimitedPrefixes) {
-        found.add(key);
-      }
-      if (!page.truncated) break;
+      const options = { prefix, ...(delimiter === undefined ? {} : { delimiter }), ...(cursor ? { cursor } : {}) };
+      const page: R2Objects = await locationCall(context, bucket.list(options));
+      found.push(...(delimiter === undefined ? page.objects.map((object) => object.key) : page.delimitedPrefixes));
+      if (!page.truncated) return found;
       cursor = page.cursor;
     }
-  }
-  return [...found].sort();
+  });
+  return [...new Set(lists.flatMap(({ answer }) => answer))].sort();
 }
 
-/** Removes everything under a prefix, in every location. */
+/** Removes everything under a prefix. A location that does not answer is left for the next removal. */
 export async function removeMetadata(context: EngineContext, prefix: string): Promise<void> {
-  for (const bucket of context.locations) {
+  await askEach(context, async (bucket) => {
     for (;;) {
-      const page = await bucket.list({ prefix, limit: 1000 });
+      const page = await locationCall(context, bucket.list({ prefix, limit: 1000 }));
       if (page.objects.length > 0) await bucket.delete(page.objects.map((object) => object.key));
       if (!page.truncated) break;
     }
-  }
+  });
 }

@@ -6,6 +6,7 @@
  */
 import { crc32 } from 'node:zlib';
 import { at } from '../../../shared/at.ts';
+import { isSuspected, noteOutcome } from '../../../shared/quorum.ts';
 import { type EngineContext, inTime, locationOf, SEGMENT_BYTES } from '../model/context.ts';
 import { type ByteSource, createByteSource } from './byte-source.ts';
 import { type Cached, divide, EntryCollector } from './edge-pieces.ts';
@@ -75,6 +76,8 @@ class PieceReader {
    * intact.
    */
   readonly #order: number[];
+  /** Locations that were given up for the present segment. They are at the end of the order. */
+  #left = 0;
   #isEveryAnswerIn = true;
   #source: ByteSource | null = null;
   #opening: Promise<boolean> | null = null;
@@ -89,11 +92,22 @@ class PieceReader {
     this.#report = report;
     this.#cached = cached;
     this.#collector = context.edge && !cached ? new EntryCollector(context.edge, piece) : null;
-    // Locations in the record come first. Another location may have a copy from a repair that died before it updated
-    // the record.
-    this.#order = context.locations.map((_, location) => location);
-    const isNamed = (location: number) => ((piece.extent.locations >> location) & 1) === 1;
-    this.#order.sort((a, b) => Number(isNamed(b)) - Number(isNamed(a)) || a - b);
+    // The nearest first. Locations that are not in the record come last: they may have a copy that arrived late. So do
+    // those that did not answer lately.
+    const doubtOf = (location: number) =>
+      Number(!this.#isNamed(location)) * 2 + Number(isSuspected(locationOf(context, location)));
+    this.#order = [...context.nearest].sort((a, b) => doubtOf(a) - doubtOf(b));
+  }
+
+  #isNamed(location: number): boolean {
+    return ((this.#piece.extent.locations >> location) & 1) === 1;
+  }
+
+  /** Short while another location may have the bytes. */
+  #timeoutMs(): number {
+    const { lateLocationMs, locationTimeoutMs } = this.#context.limits;
+    const isOther = this.#order.slice(1, this.#order.length - this.#left).some((location) => this.#isNamed(location));
+    return isOther ? Math.min(lateLocationMs, locationTimeoutMs) : locationTimeoutMs;
   }
 
   openAhead(): void {
@@ -126,7 +140,7 @@ class PieceReader {
       if (bytes !== null && crc32(bytes) === unit.crc32) return bytes;
       this.#leaveCache(this.#cached);
     }
-    for (let asked = 0; asked < this.#order.length; asked++) {
+    for (this.#left = 0; this.#left < this.#order.length; this.#left++) {
       this.#opening ??= this.#open(index);
       if (await this.#opening) {
         const bytes = await this.#fill(unit.length);
@@ -167,12 +181,14 @@ class PieceReader {
     const { units, extent } = this.#piece;
     const { blobStart: offset, length } = at(units, index);
     const last = at(units, units.length - 1);
-    const answer = await askLocation(this.#context, location, () =>
-      locationOf(this.#context, location).get(toBlobKey(extent.blobId), {
-        range: { offset, length: last.blobStart + last.length - offset },
-      }),
-    );
-    if (!answer.ok && !/range|10039/i.test(answer.error.reason)) this.#isEveryAnswerIn = false;
+    const bucket = locationOf(this.#context, location);
+    const range = { offset, length: last.blobStart + last.length - offset };
+    const ask = () => bucket.get(toBlobKey(extent.blobId), { range });
+    const answer = await askLocation(this.#context, location, ask, this.#timeoutMs());
+    if (!answer.ok && !/range|10039/i.test(answer.error.reason)) {
+      this.#isEveryAnswerIn = false;
+      noteOutcome(bucket, false);
+    } else noteOutcome(bucket, true);
     if (!answer.ok || answer.value === null) return false;
     this.#source = createByteSource(answer.value.body, {
       atLeastBytes: Math.min(SEGMENT_BYTES, length),
@@ -203,11 +219,11 @@ class PieceReader {
 
   async #readInTime(): Promise<Uint8Array | null> {
     if (!this.#source) return null;
-    const { edgeTimeoutMs, locationTimeoutMs } = this.#context.limits;
-    const timeoutMs = this.#cached ? edgeTimeoutMs : locationTimeoutMs;
+    const timeoutMs = this.#cached ? this.#context.limits.edgeTimeoutMs : this.#timeoutMs();
     const chunk = await inTime(this.#source.read(), timeoutMs, 'late' as const);
     if (chunk !== 'late') return chunk;
     this.#isEveryAnswerIn = false;
+    if (!this.#cached) noteOutcome(locationOf(this.#context, at(this.#order, 0)), false);
     return null;
   }
 }

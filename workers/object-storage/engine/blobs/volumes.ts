@@ -1,14 +1,14 @@
-/** Writes a volume to every location, and fetches blobs whole and checked. */
+/** Writes a volume to the locations, and fetches blobs whole and checked. */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { buildVolume, type VolumeEntry } from '../../domain/volume.ts';
 import type { EngineContext } from '../model/context.ts';
 import type { Extent, Unavailable } from '../model/contract.ts';
 import { BlobHasher } from './digests.ts';
-import { putBytes, removeBlobs } from './locations.ts';
+import { type Copies, putCopies, removeBlobs } from './locations.ts';
 import { planPieces } from './pieces.ts';
 import { ReadFailure, type ReportFault, readPieces } from './read-extents.ts';
 
-export interface WrittenVolume {
+export interface WrittenVolume extends Copies {
   readonly blobId: string;
   readonly size: number;
   readonly sha256: string;
@@ -27,15 +27,10 @@ export async function writeVolume(
   hasher.update(bytes);
   const { md5, ...facts } = hasher.digest();
   const description = { kind: 'volume', shard: String(shard), entries: String(entries.length) };
-  const outcomes = await Promise.all(
-    context.locations.map((_, location) => putBytes(context, location, blobId, bytes, md5, description)),
-  );
-  for (const outcome of outcomes) {
-    if (outcome.ok) continue;
-    await removeBlobs(context, [blobId]);
-    return outcome;
-  }
-  return ok({ blobId, ...facts });
+  const copies = await putCopies(context, blobId, bytes, md5, description);
+  if (copies.ok) return ok({ blobId, ...facts, ...copies.value });
+  await removeBlobs(context, [blobId]);
+  return copies;
 }
 
 /** The facts of a blob record that are needed to read all of it. */

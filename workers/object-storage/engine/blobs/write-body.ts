@@ -1,20 +1,22 @@
 /**
- * Stores a body: a small one in memory, to be committed inline, any other in blobs in every location. Bytes are hashed
- * while they stream; at most a few chunks are in memory.
+ * Stores a body: a small one in memory, to be committed inline, any other in blobs. Bytes are hashed while they stream;
+ * at most a few chunks are in memory.
  *
- * By design: if one location fails, the upload fails. Blobs of a failed upload are removed at once if possible;
- * otherwise they become orphans.
+ * A blob goes to every location. The upload fails if fewer than the quorum have it at the end; its blobs are then removed
+ * at once if possible, otherwise they become orphans. A location that fails or is much slower than the quorum is given
+ * up, and the record of the blob says that its copy is missing.
  */
 import { at } from '../../../shared/at.ts';
+import { QuorumStream } from '../../../shared/quorum-stream.ts';
 import { err, ok, type Result } from '../../../shared/result.ts';
 import type { ChecksumAlgorithm } from '../../domain/checksums.ts';
-import { type EngineContext, inTime } from '../model/context.ts';
+import { type EngineContext, toLocations } from '../model/context.ts';
 import type { BodyDigests, BodyError, Unavailable } from '../model/contract.ts';
 import { type ByteSource, createByteSource } from './byte-source.ts';
 import { BlobHasher, BodyHasher } from './digests.ts';
-import { askLocation, type BlobDescription, checkStored, putBytes, removeBlobs, toBlobKey } from './locations.ts';
+import { type BlobDescription, type Copies, putCopies, removeBlobs, settleStream, toBlobKey } from './locations.ts';
 
-export interface WrittenBlob {
+export interface WrittenBlob extends Copies {
   readonly blobId: string;
   readonly size: number;
   /** Hex. */
@@ -182,27 +184,19 @@ class BodyWriter {
     const hasher = new BlobHasher();
     hasher.update(bytes);
     const facts = hasher.digest();
-    const outcomes = await Promise.all(
-      this.#context.locations.map((_, location) =>
-        putBytes(this.#context, location, blobId, bytes, facts.md5, description),
-      ),
-    );
-    for (const outcome of outcomes) if (!outcome.ok) throw new WriteFailure(outcome.error);
-    this.#blobs.push({ blobId, ...facts, writtenAt: this.#context.now() });
+    const copies = this.#require(await putCopies(this.#context, blobId, bytes, facts.md5, description));
+    this.#blobs.push({ blobId, ...facts, ...copies, writtenAt: this.#context.now() });
+  }
+
+  #require<T>(outcome: Result<T, Unavailable>): T {
+    if (!outcome.ok) throw new WriteFailure(outcome.error);
+    return outcome.value;
   }
 
   async #streamBlob(length: number): Promise<void> {
     const { blobId, description } = this.#begin();
-    const streams = this.#context.locations.map(() => new FixedLengthStream(length));
-    const writers = streams.map((stream) => stream.writable.getWriter());
-    // A put lasts as long as the body, so the time limit applies only after its last byte.
-    const puts = this.#context.locations.map((bucket, location) =>
-      settle(
-        bucket.put(toBlobKey(blobId), at(streams, location).readable, {
-          customMetadata: description,
-        }),
-      ),
-    );
+    const options = { customMetadata: description };
+    const stream = new QuorumStream(toLocations(this.#context), toBlobKey(blobId), length, options);
     const hasher = new BlobHasher();
     try {
       let sent = 0;
@@ -213,47 +207,16 @@ class BodyWriter {
         if (chunk.length === 0) continue;
         hasher.update(chunk);
         sent += chunk.length;
-        await this.#writeAll(writers, chunk);
+        refuse(await stream.write(chunk));
       }
-      await this.#withinTime(Promise.all(writers.map((writer) => writer.close())));
+      refuse(await stream.close());
     } catch (error) {
-      for (const writer of writers) void writer.abort(error).catch(() => {});
-      const failed = await inTime(firstFailure(puts), 50, null);
-      if (error instanceof WriteFailure && error.failure.kind !== 'unavailable') throw error;
-      if (error instanceof LocationFailed || error instanceof WriteFailure) {
-        throw new WriteFailure({ kind: 'unavailable', reason: failed ?? error.message });
-      }
+      stream.abort(error);
       throw error;
     }
     const facts = hasher.digest();
-    for (const [location, put] of puts.entries()) {
-      const answer = await askLocation(this.#context, location, async () => {
-        const outcome = await put;
-        if (!outcome.ok) throw outcome.error;
-        return outcome.value;
-      });
-      const checked = answer.ok ? checkStored(answer.value, length, facts.md5) : answer;
-      if (!checked.ok) throw new WriteFailure(checked.error);
-    }
-    this.#blobs.push({ blobId, ...facts, writtenAt: this.#context.now() });
-  }
-
-  async #writeAll(writers: WritableStreamDefaultWriter<Uint8Array>[], chunk: Uint8Array): Promise<void> {
-    await this.#withinTime(Promise.all(writers.map((writer) => writer.write(chunk))));
-  }
-
-  /** A failure or timeout here is the location's, not the body's. */
-  async #withinTime(work: Promise<unknown>): Promise<void> {
-    const done = work.then(
-      () => null,
-      (error: unknown) => new LocationFailed(error instanceof Error ? error.message : String(error)),
-    );
-    const failure = await inTime(
-      done,
-      this.#context.limits.locationTimeoutMs,
-      new LocationFailed('a location did not accept bytes in time'),
-    );
-    if (failure !== null) throw failure;
+    const copies = this.#require(await settleStream(this.#context, blobId, stream, length, facts.md5));
+    this.#blobs.push({ blobId, ...facts, ...copies, writtenAt: this.#context.now() });
   }
 
   async undo(failure: WriteBodyError): Promise<void> {
@@ -263,14 +226,6 @@ class BodyWriter {
   }
 }
 
-class LocationFailed extends Error {}
-
-const settle = <T>(work: Promise<T>): Promise<Result<T, unknown>> => work.then(ok, (error: unknown) => err(error));
-
-async function firstFailure(puts: Promise<Result<unknown, unknown>>[]): Promise<string | null> {
-  for (const put of puts) {
-    const outcome = await put;
-    if (!outcome.ok) return outcome.error instanceof Error ? outcome.error.message : String(outcome.error);
-  }
-  return null;
+function refuse(reason: string | null): void {
+  if (reason !== null) throw new WriteFailure({ kind: 'unavailable', reason });
 }

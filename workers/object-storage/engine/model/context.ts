@@ -1,6 +1,8 @@
 /** The context of all engine code: bindings in order, clock, isolate memory and limits. */
-import { blobLocations, shardDatabases } from '../../../shared/bindings.ts';
+import { blobLocations, shardDatabases, writeQuorum } from '../../../shared/bindings.ts';
 import type { Clock } from '../../../shared/clock.ts';
+import { inTime } from '../../../shared/in-time.ts';
+import { LATE_LOCATION_MS, LOCATION_TIMEOUT_MS, type Locations, silentLocationsMax } from '../../../shared/quorum.ts';
 import { VersionMint } from '../../domain/version-order.ts';
 import type { Placement } from './contract.ts';
 
@@ -40,6 +42,8 @@ export interface EngineLimits {
   readonly checkPageRows: number;
   readonly databaseTimeoutMs: number;
   readonly locationTimeoutMs: number;
+  /** Wait for further locations once the quorum has a copy, and for a location while another one may have the bytes. */
+  readonly lateLocationMs: number;
   /** Wait for bytes of the data centre's cache. */
   readonly edgeTimeoutMs: number;
   /** Time that a write waits for a bucket that is being deleted or a slot that is being moved. */
@@ -68,7 +72,8 @@ export const DEFAULT_LIMITS: EngineLimits = {
   jobPageRows: 200,
   checkPageRows: 20_000,
   databaseTimeoutMs: 15_000,
-  locationTimeoutMs: 20_000,
+  locationTimeoutMs: LOCATION_TIMEOUT_MS,
+  lateLocationMs: LATE_LOCATION_MS,
   edgeTimeoutMs: 1_000,
   sealWaitMs: 20_000,
   sealAgeMaxMs: 10_000,
@@ -134,6 +139,10 @@ export interface EngineContext {
   readonly shards: readonly D1Database[];
   /** `BLOBS`, `BLOBS_2`, …; bit n of `locations` is the n-th. */
   readonly locations: readonly R2Bucket[];
+  /** Numbers of the locations in the order in which reads try them. */
+  readonly nearest: readonly number[];
+  /** Locations that must have a copy before an upload is acknowledged. */
+  readonly quorum: number;
   readonly tasks: Queue | null;
   readonly events: EventDestinations;
   readonly origin: Origin;
@@ -146,12 +155,15 @@ export interface EngineContext {
   readonly waitUntil: (work: Promise<unknown>) => void;
 }
 
+export { inTime };
+
 /** The bound shards and locations, in order. @throws MisconfiguredError if a number is missing. */
-export function findBindings(env: Env): Pick<EngineContext, 'directory' | 'shards' | 'locations' | 'tasks'> {
+export function findBindings(env: Env): Pick<EngineContext, 'directory' | 'shards' | 'locations' | 'quorum' | 'tasks'> {
   return {
     directory: env.DIRECTORY,
     shards: shardDatabases(env),
     locations: blobLocations(env),
+    quorum: writeQuorum(env),
     tasks: env.STORAGE_TASKS ?? null,
   };
 }
@@ -170,20 +182,40 @@ export function locationOf(context: EngineContext, location: number): R2Bucket {
   return bucket;
 }
 
+/**
+ * Asks every location the same. @returns the answers of those that answered.
+ * @throws if more are silent than may be: an object that is in a quorum could be overlooked.
+ */
+export async function askEach<T>(
+  context: EngineContext,
+  ask: (bucket: R2Bucket) => Promise<T>,
+): Promise<{ readonly bucket: R2Bucket; readonly answer: T }[]> {
+  const outcomes = await Promise.allSettled(
+    context.locations.map(async (bucket) => ({ bucket, answer: await ask(bucket) })),
+  );
+  const silent = outcomes.filter((outcome) => outcome.status === 'rejected');
+  if (silent.length > silentLocationsMax(context)) throw silent[0]?.reason;
+  return outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
+}
+
+const LATE = Symbol('late');
+
+/** One call of a location. @throws if it takes too long. */
+export async function locationCall<T>(context: EngineContext, call: Promise<T>): Promise<T> {
+  const answer = await inTime(call, context.limits.locationTimeoutMs, LATE);
+  if (answer === LATE) throw new Error('a location did not answer in time');
+  return answer as T;
+}
+
+/** The locations for writes of metadata. */
+export const toLocations = ({ locations, quorum, limits }: EngineContext): Locations => ({
+  locations,
+  quorum,
+  timeoutMs: limits.locationTimeoutMs,
+  lateMs: limits.lateLocationMs,
+});
+
 /** The bits of all bound locations. */
 export const allLocations = (context: EngineContext): number => 2 ** context.locations.length - 1;
-
-/** @returns the value, or `late` if it took too long. The work itself continues. */
-export async function inTime<T, L>(work: Promise<T>, timeoutMs: number, late: L): Promise<T | L> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const limit = new Promise<L>((resolve) => {
-    timer = setTimeout(() => resolve(late), timeoutMs);
-  });
-  try {
-    return await Promise.race([work, limit]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
 
 export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

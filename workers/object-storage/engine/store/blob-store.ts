@@ -15,10 +15,12 @@ export interface BlobRow {
   readonly locations: number;
   readonly isShared: boolean;
   readonly isLost: boolean;
+  /** Bits of the locations that a copy must still be made in. */
+  readonly missing: number;
 }
 
 const COLUMNS = `hex(l.blob_id) AS blob_id, l.kind, l.size, hex(l.sha256) AS sha256, hex(l.segments) AS segments, l.locations,
-  l.is_shared, l.is_lost`;
+  l.is_shared, l.is_lost, l.missing`;
 
 const toBlobRow = (row: Row): BlobRow => ({
   blobId: fromHex(String(row.blob_id)),
@@ -29,6 +31,7 @@ const toBlobRow = (row: Row): BlobRow => ({
   locations: Number(row.locations),
   isShared: row.is_shared === 1,
   isLost: row.is_lost === 1,
+  missing: Number(row.missing),
 });
 
 const toList = (blobIds: readonly string[]): string => JSON.stringify(blobIds.map(toHex));
@@ -159,16 +162,40 @@ export async function removeUnreferenced(
   }));
 }
 
+/** Records after an id that lack a copy in one of these locations, and which. */
+export async function selectMissing(
+  context: EngineContext,
+  shard: number,
+  { after, locations }: { readonly after: string; readonly locations: number },
+  limit: number,
+): Promise<BlobRow[]> {
+  const { results } = await databaseOf(context, shard)
+    .prepare(
+      `SELECT ${COLUMNS} FROM blob l WHERE l.missing <> 0 AND l.blob_id > unhex(?1) AND l.missing & ?2 <> 0
+       ORDER BY l.blob_id LIMIT ?3`,
+    )
+    .bind(toHex(after), locations, limit)
+    .all<Row>();
+  return results.map(toBlobRow);
+}
+
+/** Whether any copy is missing. Reads one row of the index. */
+export async function isAnyMissing(context: EngineContext, shard: number): Promise<boolean> {
+  const found = await databaseOf(context, shard)
+    .prepare('SELECT EXISTS (SELECT 1 FROM blob WHERE missing <> 0) AS is_any')
+    .first<number>('is_any');
+  return found === 1;
+}
+
 export async function setLocations(
   context: EngineContext,
   shard: number,
   blobId: string,
-  locations: number,
-  isLost: boolean,
+  { locations, missing, isLost }: Pick<BlobRow, 'locations' | 'missing' | 'isLost'>,
 ): Promise<void> {
   await databaseOf(context, shard)
-    .prepare('UPDATE blob SET locations = ?2, is_lost = ?3 WHERE blob_id = unhex(?1)')
-    .bind(toHex(blobId), locations, isLost ? 1 : 0)
+    .prepare('UPDATE blob SET locations = ?2, is_lost = ?3, missing = ?4 WHERE blob_id = unhex(?1)')
+    .bind(toHex(blobId), locations, isLost ? 1 : 0, missing)
     .run();
 }
 

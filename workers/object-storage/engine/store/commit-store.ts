@@ -36,7 +36,6 @@ export interface CommitRequest {
   readonly facts: VersionFacts;
   readonly data: CommitData;
   readonly condition: Condition | undefined;
-  readonly allLocations: number;
   readonly nowMs: number;
   /** Null if the bucket notifies nobody of it. */
   readonly event: NewEvent | null;
@@ -215,7 +214,7 @@ function dataStatements(prepare: Prepare, request: CommitRequest): D1PreparedSta
       return [];
     case 'blobs': {
       const blobs = JSON.stringify(toBlobRows(data.blobs));
-      const inserted = prepare(insertBlobsSql('?5', '?6', '?7', 'object'), blobs, request.allLocations, request.nowMs);
+      const inserted = prepare(insertBlobsSql('?5', '?6', 'object'), blobs, request.nowMs);
       if (data.blobs.length === 1) return [inserted];
       return [
         inserted,
@@ -246,15 +245,17 @@ function dataStatements(prepare: Prepare, request: CommitRequest): D1PreparedSta
 export const toBlobRows = (blobs: readonly WrittenBlob[]) => {
   let start = 0;
   return blobs.map((blob) => {
-    const row = { id: toHex(blob.blobId), start, size: blob.size, sha256: blob.sha256, segments: blob.segments };
-    start += blob.size;
+    const { blobId, size, sha256, segments, locations, missing } = blob;
+    const row = { id: toHex(blobId), start, size, sha256, segments, locations, missing };
+    start += size;
     return row;
   });
 };
 
-export const insertBlobsSql = (rows: string, locations: string, now: string, kind: 'object' | 'part' | 'volume') =>
-  `INSERT INTO blob(blob_id, kind, size, sha256, segments, locations, created_at)
-   SELECT unhex(a.value->>'id'), '${kind}', a.value->>'size', unhex(a.value->>'sha256'), unhex(a.value->>'segments'), ${locations}, ${now}
+export const insertBlobsSql = (rows: string, now: string, kind: 'object' | 'part' | 'volume') =>
+  `INSERT INTO blob(blob_id, kind, size, sha256, segments, locations, missing, created_at)
+   SELECT unhex(a.value->>'id'), '${kind}', a.value->>'size', unhex(a.value->>'sha256'), unhex(a.value->>'segments'),
+     a.value->>'locations', a.value->>'missing', ${now}
    FROM json_each(${rows}) a`;
 
 /** Removes the name's earlier `null` version with its data and marks its blobs for reclamation. */

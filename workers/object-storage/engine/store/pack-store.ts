@@ -76,6 +76,8 @@ export interface VolumeRecord {
   readonly size: number;
   readonly sha256: string;
   readonly segments: string;
+  readonly locations: number;
+  readonly missing: number;
 }
 
 /** Inserts the record of the volume and moves the objects into it. Idempotent. */
@@ -83,11 +85,10 @@ export function packStatements(
   database: D1Database,
   volume: VolumeRecord,
   entries: readonly { readonly id: number; readonly objectId: string; readonly start: number }[],
-  allLocations: number,
   nowMs: number,
 ): D1PreparedStatement[] {
   const id = toHex(volume.blobId);
-  const statements = [insertVolume(database, volume, allLocations, nowMs)];
+  const statements = [insertVolume(database, volume, nowMs)];
   for (let at = 0; at < entries.length; at += ENTRIES_PER_STATEMENT) {
     const rows = JSON.stringify(
       entries.slice(at, at + ENTRIES_PER_STATEMENT).map((e) => [e.id, toHex(e.objectId), e.start]),
@@ -114,11 +115,11 @@ export function packStatements(
   return statements;
 }
 
-function insertVolume(database: D1Database, volume: VolumeRecord, allLocations: number, nowMs: number) {
-  const { size, sha256, segments } = volume;
+function insertVolume(database: D1Database, volume: VolumeRecord, nowMs: number) {
+  const { blobId, ...facts } = volume;
   return database
-    .prepare(`${insertBlobsSql('?1', '?2', '?3', 'volume')} WHERE true ON CONFLICT(blob_id) DO NOTHING`)
-    .bind(JSON.stringify([{ id: toHex(volume.blobId), size, sha256, segments }]), allLocations, nowMs);
+    .prepare(`${insertBlobsSql('?1', '?2', 'volume')} WHERE true ON CONFLICT(blob_id) DO NOTHING`)
+    .bind(JSON.stringify([{ id: toHex(blobId), ...facts }]), nowMs);
 }
 
 /** A whole object in a volume, or a piece of a part that was copied from one. */
@@ -166,11 +167,10 @@ export function compactStatements(
   database: D1Database,
   volume: VolumeRecord,
   moves: readonly { readonly from: VolumeExtent; readonly to: number }[],
-  allLocations: number,
   nowMs: number,
 ): D1PreparedStatement[] {
   const id = toHex(volume.blobId);
-  const statements = [insertVolume(database, volume, allLocations, nowMs)];
+  const statements = [insertVolume(database, volume, nowMs)];
   for (let at = 0; at < moves.length; at += ENTRIES_PER_STATEMENT) {
     const rows = JSON.stringify(
       moves

@@ -3,7 +3,7 @@ import { readAll } from '../../../shared/statement.ts';
 import { slotOf } from '../../domain/slots.ts';
 import { toVersionOrder } from '../../domain/version-order.ts';
 import type { VolumeEntry } from '../../domain/volume.ts';
-import { databaseOf, type EngineContext } from '../model/context.ts';
+import { allLocations, databaseOf, type EngineContext } from '../model/context.ts';
 import type { ObjectLock } from '../model/contract.ts';
 import { type BucketRecord, findByIds, toBucketRecord } from './bucket-store.ts';
 import { nameHex, toHex } from './database.ts';
@@ -274,11 +274,12 @@ export async function insertBlobRecord(
     readonly locations: number;
   },
 ): Promise<void> {
+  const missing = allLocations(context) & ~blob.locations;
   await databaseOf(context, shard)
     .prepare(
-      `INSERT INTO blob(blob_id, kind, size, sha256, segments, locations, created_at)
-       VALUES (unhex(?1), ?2, ?3, unhex(?4), unhex(?5), ?6, ?7) ON CONFLICT DO NOTHING`,
+      `INSERT INTO blob(blob_id, kind, size, sha256, segments, locations, missing, created_at)
+       VALUES (unhex(?1), ?2, ?3, unhex(?4), unhex(?5), ?6, ?7, ?8) ON CONFLICT DO NOTHING`,
     )
-    .bind(toHex(blob.blobId), blob.kind, blob.size, blob.sha256, blob.segments, blob.locations, context.now())
+    .bind(toHex(blob.blobId), blob.kind, blob.size, blob.sha256, blob.segments, blob.locations, missing, context.now())
     .run();
 }

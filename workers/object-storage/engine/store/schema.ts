@@ -116,21 +116,27 @@ export const extent = sqliteTable(
 );
 
 /** An R2 object, written once under this id to every location. */
-export const blobRecord = sqliteTable('blob', {
-  blobId: bytes('blob_id').primaryKey(),
-  kind: text('kind').notNull().$type<'object' | 'part' | 'volume'>(),
-  size: integer('size').notNull(),
-  sha256: bytes('sha256').notNull(),
-  /** CRC-32 of each segment of 256 KiB, four bytes each. */
-  segments: bytes('segments').notNull(),
-  /** Bits of the locations that hold it: 1 is BLOBS, 2 is BLOBS_2, … */
-  locations: integer('locations').notNull(),
-  createdAt: integer('created_at').notNull(),
-  /** 1 when another shard may hold a record of the same blob (a slot was moved). */
-  isShared: integer('is_shared').notNull().default(0),
-  /** 1 when no location has a good copy. */
-  isLost: integer('is_lost').notNull().default(0),
-});
+export const blobRecord = sqliteTable(
+  'blob',
+  {
+    blobId: bytes('blob_id').primaryKey(),
+    kind: text('kind').notNull().$type<'object' | 'part' | 'volume'>(),
+    size: integer('size').notNull(),
+    sha256: bytes('sha256').notNull(),
+    /** CRC-32 of each segment of 256 KiB, four bytes each. */
+    segments: bytes('segments').notNull(),
+    /** Bits of the locations that hold it: 1 is BLOBS, 2 is BLOBS_2, … */
+    locations: integer('locations').notNull(),
+    createdAt: integer('created_at').notNull(),
+    /** 1 when another shard may hold a record of the same blob (a slot was moved). */
+    isShared: integer('is_shared').notNull().default(0),
+    /** 1 when no location has a good copy. */
+    isLost: integer('is_lost').notNull().default(0),
+    /** Bits of the locations that a copy must still be made in: the durable task of `maintenance/missing-copies.ts`. */
+    missing: integer('missing').notNull().default(0),
+  },
+  (table) => [index('blob_missing').on(table.blobId).where(sql`missing <> 0`)],
+);
 
 /** Blobs that lost a reference, and when. Reclamation and compaction read this table. */
 export const reclaim = sqliteTable(

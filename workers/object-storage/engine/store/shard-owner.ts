@@ -6,7 +6,8 @@
  * bucket, or the wrong database is bound. If a location has a later epoch than the database, the database is an older
  * copy that lacks objects acknowledged since. In both cases nothing is deleted, packed or journalled.
  */
-import { databaseOf, type EngineContext } from '../model/context.ts';
+import { countLocations, settleQuorum } from '../../../shared/quorum.ts';
+import { askEach, databaseOf, type EngineContext, locationCall } from '../model/context.ts';
 
 interface ShardOwner {
   readonly id: string;
@@ -59,10 +60,25 @@ export async function claimLocations(context: EngineContext, shard: number): Pro
   return true;
 }
 
-/** Records the present epoch of the journal in the locations, before a page of it is written. */
+/**
+ * Records the present epoch of the journal in a quorum of the locations, before a page of it is written. An earlier epoch in
+ * another location raises no doubt.
+ */
 export async function recordEpoch(context: EngineContext, shard: number, epoch: number): Promise<void> {
   const bytes = JSON.stringify({ id: await ensureId(context, shard), epoch } satisfies ShardOwner);
-  await Promise.all(context.locations.map((bucket) => bucket.put(keyOf(shard), bytes)));
+  let failure: unknown;
+  const writes = context.locations.map((bucket) =>
+    bucket.put(keyOf(shard), bytes).then(
+      () => true,
+      (error: unknown) => {
+        failure = error;
+        return false;
+      },
+    ),
+  );
+  const patience = { leftMs: context.limits.lateLocationMs };
+  const done = await settleQuorum(context.locations, writes, context.quorum, patience);
+  if (countLocations(done) < context.quorum) throw failure;
 }
 
 /**
@@ -89,12 +105,10 @@ async function holdsBytes(bucket: R2Bucket, shard: number): Promise<boolean> {
 /** @returns the reason not to trust the shard's database, or null. @throws if a store does not answer. */
 export async function findShardDoubt(context: EngineContext, shard: number): Promise<string | null> {
   // Locations are read first, so the epoch of the database, read later, is at least theirs.
-  const locations = await Promise.all(
-    context.locations.map(async (bucket) => ({ bucket, owner: await readOwnerObject(bucket, shard) })),
-  );
+  const locations = await askEach(context, (bucket) => locationCall(context, readOwnerObject(bucket, shard)));
   const [id, epoch] = [await readTaskState(context, shard, 'owner'), await readEpoch(context, shard)];
   if (id === null) return `the database of shard ${shard} has no owner id: it is new, or it was lost`;
-  for (const { bucket, owner } of locations) {
+  for (const { bucket, answer: owner } of locations) {
     if (owner === null) {
       if (await holdsBytes(bucket, shard)) return `a location with bytes has no owner id for shard ${shard}`;
       await bucket.put(keyOf(shard), JSON.stringify({ id, epoch: 0 }), { onlyIf: { etagDoesNotMatch: '*' } });
@@ -106,8 +120,8 @@ export async function findShardDoubt(context: EngineContext, shard: number): Pro
 
 /** @returns the number of a shard whose bytes are in a location and whose database is not bound, or null. */
 export async function findUnboundShard(context: EngineContext): Promise<number | null> {
-  for (const bucket of context.locations) {
-    const { objects } = await bucket.list({ prefix: OWNERS_PREFIX });
+  for (const { answer } of await askEach(context, (bucket) => bucket.list({ prefix: OWNERS_PREFIX }))) {
+    const { objects } = answer;
     const numbers = objects.map(({ key }) => Number(key.slice(OWNERS_PREFIX.length)));
     const unbound = numbers.find((shard) => shard >= context.shards.length);
     if (unbound !== undefined) return unbound;

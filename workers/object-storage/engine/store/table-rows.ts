@@ -33,7 +33,10 @@ export const TABLES = {
     key: ['n'],
   },
   blob: {
-    columns: ['blob_id', 'kind', 'size', 'sha256', 'segments', 'locations', 'created_at', 'is_shared', 'is_lost'],
+    columns: [
+      ...['blob_id', 'kind', 'size', 'sha256', 'segments', 'locations', 'created_at', 'is_shared', 'is_lost'],
+      'missing',
+    ],
     blobs: ['blob_id', 'sha256', 'segments'],
     key: ['blob_id'],
   },

@@ -91,7 +91,6 @@ export interface NewPart {
         /** The source must still exist, so that its blobs do. */
         readonly source: { readonly bucketId: string; readonly name: string; readonly order: string };
       };
-  readonly allLocations: number;
   readonly nowMs: number;
 }
 
@@ -123,7 +122,7 @@ export function putPartStatements(database: D1Database, part: NewPart): D1Prepar
   if (data.kind === 'blobs') {
     const blobs = JSON.stringify(toBlobRows(data.blobs));
     statements.push(
-      prepare(insertBlobsSql('?6', '?7', '?8', 'part'), blobs, part.allLocations, part.nowMs),
+      prepare(insertBlobsSql('?6', '?7', 'part'), blobs, part.nowMs),
       prepare(
         `INSERT INTO extent(object_id, start, length, blob_id, blob_start)
          SELECT unhex(?5), a.value->>'start', a.value->>'size', unhex(a.value->>'id'), 0 FROM json_each(?6) a`,

@@ -1,0 +1,89 @@
+/**
+ * Makes the copies that markers name: writes of mail, journals and snapshots leave a marker for each location that lacks the
+ * object (`shared/quorum.ts`). Blobs of storage have records instead (`object-storage/maintenance/missing-copies.ts`).
+ */
+import { locationsOf } from '../shared/bindings.ts';
+import { inTime } from '../shared/in-time.ts';
+import { logInfo } from '../shared/log.ts';
+import { type Locations, listMarkers, removeMarker } from '../shared/quorum.ts';
+import { copyObject } from './refill.ts';
+
+const MARKERS_PER_RUN_MAX = 500;
+const RUN_MS_MAX = 20_000;
+const EACH_MINUTE = '* * * * *';
+const PROBE_MS = 2_000;
+
+/** Cron runs it each minute; once a day if every write needs every location, because markers may be left from before. */
+export async function runMarkedCopies({ cron }: Pick<ScheduledController, 'cron'>, env: Env): Promise<void> {
+  const target = locationsOf(env);
+  if (target.quorum >= target.locations.length && cron === EACH_MINUTE) return;
+  const deadline = Date.now() + RUN_MS_MAX;
+  const made = await makeMarkedCopies(target, () => Date.now() < deadline);
+  if (made > 0) logInfo('marked_copies_made', { copies: made });
+}
+
+/** @returns how many copies it made. */
+export async function makeMarkedCopies(target: Locations, mayContinue: () => boolean): Promise<number> {
+  const answering = await probe(target);
+  const done = new Set<string>();
+  let made = 0;
+  for (const source of answering) {
+    for (const { location, key } of await listMarkers(source, MARKERS_PER_RUN_MAX)) {
+      const lacking = target.locations[location];
+      const name = `${location} ${key}`;
+      if (!lacking || !answering.has(lacking) || done.has(name)) continue;
+      if (!mayContinue()) return made;
+      const outcome = await makeCopy(target, lacking, key);
+      if (outcome === 'failed') continue;
+      if (outcome === 'made') made++;
+      done.add(name);
+      await removeMarker(target, location, key);
+    }
+  }
+  return made;
+}
+
+async function probe({ locations }: Locations): Promise<ReadonlySet<R2Bucket>> {
+  const isAnswering = async (bucket: R2Bucket) => {
+    const head = bucket.head('health').then(
+      () => true,
+      () => false,
+    );
+    return inTime(head, PROBE_MS, false);
+  };
+  const answers = await Promise.all(locations.map(isAnswering));
+  return new Set(locations.filter((_, location) => answers[location]));
+}
+
+/** @returns `needless` if the location has the object, or no location has it any more. */
+async function makeCopy(target: Locations, lacking: R2Bucket, key: string): Promise<'made' | 'needless' | 'failed'> {
+  let isSilent = false;
+  for (const source of target.locations) {
+    if (source === lacking) continue;
+    try {
+      if ((await source.head(key)) === null) continue;
+      const copied = await copyObject(source, lacking, key);
+      if (copied === 'failed') return 'failed';
+      // Deleted while it was copied: the delete may have come before the copy.
+      if ((await source.head(key)) === null) await lacking.delete(key);
+      return copied === null ? 'needless' : 'made';
+    } catch {
+      isSilent = true;
+    }
+  }
+  return isSilent ? 'failed' : 'needless';
+}
+
+/** For health: a sentence about each location with markers. One that does not answer has its own. */
+export async function findMarkedCopies(env: Env): Promise<{ name: string; message: string }[]> {
+  const target = locationsOf(env);
+  if (target.quorum >= target.locations.length) return [];
+  const found = await Promise.all(
+    target.locations.map((bucket) => inTime(listMarkers(bucket, 1), PROBE_MS, []).catch(() => [])),
+  );
+  const lacking = new Set(found.flatMap((markers) => markers.map(({ location }) => location)));
+  return [...lacking].map((location) => ({
+    name: location === 0 ? 'BLOBS' : `BLOBS_${location + 1}`,
+    message: 'lacks copies of mail, journals or snapshots',
+  }));
+}

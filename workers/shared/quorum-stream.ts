@@ -1,0 +1,87 @@
+/** One object while its bytes stream into the locations, at the pace of the slowest that still takes part. */
+import { at } from './at.ts';
+import { inTime } from './in-time.ts';
+import { countLocations, type Locations, settleQuorum } from './quorum.ts';
+import { err, ok, type Result } from './result.ts';
+
+type Writer = WritableStreamDefaultWriter<Uint8Array>;
+export type StreamedPut = Promise<Result<R2Object | null, unknown>>;
+
+export class QuorumStream {
+  readonly #target: Locations;
+  /** By location; null: given up. */
+  readonly #writers: (Writer | null)[];
+  readonly #puts: readonly StreamedPut[];
+  /** Each resolves when a put fails. A location that failed reads no more, so a write to it would wait for ever. */
+  readonly #failures: readonly Promise<false>[];
+  /** The first error of a location. */
+  failure: string | null = null;
+  /** For locations that are slower than the quorum. */
+  readonly #patience: { leftMs: number };
+
+  constructor(target: Locations, key: string, length: number, options: R2PutOptions = {}) {
+    this.#target = target;
+    this.#patience = { leftMs: target.lateMs };
+    const streams = target.locations.map(() => new FixedLengthStream(length));
+    this.#writers = streams.map((stream) => stream.writable.getWriter());
+    // A put lasts as long as the body, so the time limit applies only after its last byte.
+    this.#puts = target.locations.map((bucket, location) =>
+      bucket.put(key, at(streams, location).readable, options).then(ok, (error: unknown) => err(error)),
+    );
+    this.#failures = this.#puts.map((put) => this.#watch(put));
+  }
+
+  #watch(put: StreamedPut): Promise<false> {
+    return new Promise((resolve) => {
+      void put.then((outcome) => {
+        if (outcome.ok) return;
+        this.failure ??= outcome.error instanceof Error ? outcome.error.message : String(outcome.error);
+        resolve(false);
+      });
+    });
+  }
+
+  /** @returns why fewer locations than the quorum take part, or null. */
+  write(chunk: Uint8Array): Promise<string | null> {
+    return this.#each((writer) => writer.write(chunk));
+  }
+
+  /** After the last byte. @returns as `write`. */
+  close(): Promise<string | null> {
+    return this.#each((writer) => writer.close());
+  }
+
+  /** Gives up locations that fail or are late, as long as a quorum takes part. */
+  async #each(step: (writer: Writer) => Promise<void>): Promise<string | null> {
+    const { locations, quorum, timeoutMs } = this.#target;
+    const steps = this.#writers.map((writer, location) => {
+      const failed = at(this.#failures, location);
+      const taken =
+        writer &&
+        step(writer).then(
+          () => true,
+          // The put knows the reason, and fails next.
+          () => failed,
+        );
+      return taken && Promise.race([taken, failed]);
+    });
+    const done = await inTime(settleQuorum(locations, steps, quorum, this.#patience), timeoutMs, 0);
+    if (countLocations(done) < quorum) return this.failure ?? 'a location did not accept bytes in time';
+    for (const [location, writer] of this.#writers.entries()) {
+      if (writer === null || ((done >> location) & 1) === 1) continue;
+      this.#writers[location] = null;
+      void writer.abort(new Error('the location is late')).catch(() => {});
+    }
+    return null;
+  }
+
+  /** Breaks off: no location stores the object. */
+  abort(error: unknown): void {
+    for (const writer of this.#writers) void writer?.abort(error).catch(() => {});
+  }
+
+  /** By location; null: given up. */
+  get puts(): readonly (StreamedPut | null)[] {
+    return this.#puts.map((put, location) => (this.#writers[location] === null ? null : put));
+  }
+}

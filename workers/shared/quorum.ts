@@ -1,0 +1,148 @@
+/**
+ * Waits for writes to several locations: until a quorum of them succeeded, then briefly for the others. A location that was
+ * late or failed is not waited for again for a while, so that an outage does not slow every write.
+ */
+
+import { inTime } from './in-time.ts';
+
+export const LOCATION_TIMEOUT_MS = 20_000;
+export const LATE_LOCATION_MS = 2_000;
+
+/** The bound R2 buckets, in order, and how many of them a write needs. */
+export interface Locations {
+  readonly locations: readonly R2Bucket[];
+  readonly quorum: number;
+  /** Wait for a location. */
+  readonly timeoutMs: number;
+  /** Wait for further locations once the quorum has a copy. */
+  readonly lateMs: number;
+}
+
+/**
+ * Locations that a reader of an immutable object may miss and still find each one that was written with the quorum: the
+ * rest has at least one location in common with every quorum, and is one itself.
+ */
+export const silentLocationsMax = ({ locations, quorum }: Pick<Locations, 'locations' | 'quorum'>): number =>
+  Math.min(locations.length - quorum, quorum - 1);
+
+/** After a failure, a location is asked, but not waited for, this long or until its next success. */
+const SUSPECTED_MS = 30_000;
+const suspectedUntil = new WeakMap<R2Bucket, number>();
+
+export const isSuspected = (bucket: R2Bucket): boolean => (suspectedUntil.get(bucket) ?? 0) > Date.now();
+
+export function noteOutcome(bucket: R2Bucket, isGood: boolean): void {
+  if (isGood) suspectedUntil.delete(bucket);
+  else suspectedUntil.set(bucket, Date.now() + SUSPECTED_MS);
+}
+
+/**
+ * @param writes in the order of the locations, without rejections; null: not written there.
+ * @param patience time to wait for further locations once the quorum has succeeded. What was waited is subtracted.
+ * @returns the bits of the locations that succeeded. If they are fewer than the quorum, every write has ended.
+ */
+export async function settleQuorum(
+  buckets: readonly R2Bucket[],
+  writes: readonly (Promise<boolean> | null)[],
+  quorum: number,
+  patience: { leftMs: number },
+): Promise<number> {
+  let held = 0;
+  let heldCount = 0;
+  const open = new Set<number>();
+  let notify = (): void => {};
+  for (const [location, write] of writes.entries()) {
+    const bucket = buckets[location];
+    if (!write || !bucket) continue;
+    open.add(location);
+    void write.then((isGood) => {
+      open.delete(location);
+      noteOutcome(bucket, isGood);
+      if (isGood) {
+        held |= 1 << location;
+        heldCount++;
+      }
+      notify();
+    });
+  }
+  const until = (isReached: () => boolean): Promise<void> =>
+    new Promise((resolve) => {
+      notify = () => isReached() && resolve();
+      notify();
+    });
+  await until(() => heldCount >= quorum || open.size === 0);
+  const isWaitOver = () => [...open].every((location) => isSuspected(buckets[location] as R2Bucket));
+  if (!isWaitOver()) {
+    const since = Date.now();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const limit = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, patience.leftMs);
+    });
+    await Promise.race([until(isWaitOver), limit]);
+    clearTimeout(timer);
+    patience.leftMs = Math.max(0, patience.leftMs - (Date.now() - since));
+    for (const location of open) noteOutcome(buckets[location] as R2Bucket, false);
+  }
+  return held;
+}
+
+/** Number of set bits. */
+export const countLocations = (bits: number): number => bits.toString(2).replaceAll('0', '').length;
+
+const MARKERS = 'missing/';
+
+/** Names a copy that a location lacks. It is in every location that has the object. */
+const markerOf = (location: number, key: string): string => `${MARKERS}${location}/${key}`;
+
+/** Writes an object to every location; it must be in a quorum. A durable marker names each missing copy. @throws if it is not. */
+export async function putInQuorum(target: Locations, key: string, value: Uint8Array | string): Promise<void> {
+  const failures: unknown[] = [];
+  const writes = target.locations.map((bucket) => putInTime(target, bucket, key, value, failures));
+  const held = await settleQuorum(target.locations, writes, target.quorum, { leftMs: target.lateMs });
+  if (countLocations(held) < target.quorum) throw failures[0];
+  await markMissing(target, key, held);
+}
+
+async function putInTime(
+  { timeoutMs }: Locations,
+  bucket: R2Bucket,
+  key: string,
+  value: Uint8Array | string,
+  failures: unknown[],
+): Promise<boolean> {
+  try {
+    if ((await inTime(bucket.put(key, value), timeoutMs, 'late')) !== 'late') return true;
+    failures.push(new Error(`a location did not take ${key} in time`));
+  } catch (error) {
+    failures.push(error);
+  }
+  return false;
+}
+
+/** Notes the copies that are missing, before a write is acknowledged. @param held bits. @throws if a quorum cannot note it. */
+export async function markMissing(target: Locations, key: string, held: number): Promise<void> {
+  const { locations, quorum, lateMs } = target;
+  const failures: unknown[] = [];
+  for (let location = 0; location < locations.length; location++) {
+    if ((held >> location) & 1) continue;
+    const marker = markerOf(location, key);
+    const writes = locations.map((bucket, n) =>
+      (held >> n) & 1 ? putInTime(target, bucket, marker, '', failures) : null,
+    );
+    const marked = await settleQuorum(locations, writes, quorum, { leftMs: lateMs });
+    if (countLocations(marked) < quorum) throw failures[0];
+  }
+}
+
+/** Markers in one location. */
+export async function listMarkers(bucket: R2Bucket, limit: number): Promise<{ location: number; key: string }[]> {
+  const page = await bucket.list({ prefix: MARKERS, limit });
+  return page.objects.map((object) => {
+    const [, location = '', key = ''] = /^missing\/(\d+)\/(.*)$/s.exec(object.key) ?? [];
+    return { location: Number(location), key };
+  });
+}
+
+export const removeMarker = async ({ locations }: Locations, location: number, key: string): Promise<void> => {
+  await Promise.all(locations.map((bucket) => bucket.delete(markerOf(location, key)).catch(() => {})));
+};
