@@ -25,7 +25,7 @@ import {
   runMailSchedule,
   totpSecrets,
 } from './mail/index.ts';
-import { createMetricsApi, type ReadGauges, runCostSchedule } from './metrics/index.ts';
+import { createMetricsApi, type ReadGauges, runMetricsSchedule } from './metrics/index.ts';
 import {
   consumeStorageTasks,
   directoryApi,
@@ -101,7 +101,7 @@ const ALWAYS: Readonly<Record<string, Schedule>> = {
   identity: runIdentitySchedule,
   directory: runDirectorySchedule,
   copies: runMarkedCopies,
-  cost: runCostSchedule,
+  metrics: runMetricsSchedule,
 };
 
 /** The operation that a request counts as. */

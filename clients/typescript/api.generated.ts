@@ -2095,6 +2095,43 @@ export interface LocationRefill {
   max_seconds?: number;
 }
 
+export interface MetricsHistory {
+  /** False if ANALYTICS_TOKEN is not set, or the counters cannot be read */
+  is_available: boolean;
+  hours: {
+    /** @format date-time */
+    since: string;
+    /** @min 0 */
+    requests: number;
+    /**
+     * Requests answered with 4xx
+     * @min 0
+     */
+    refused: number;
+    /**
+     * Requests answered with 5xx
+     * @min 0
+     */
+    failed: number;
+    /** @min 0 */
+    mail_in: number;
+    /** @min 0 */
+    mail_out: number;
+    /** Mean age of the oldest waiting recipient */
+    queue_age_seconds: number | null;
+    /** Mean size of all D1 databases together */
+    database_bytes: number | null;
+  }[];
+  month: {
+    /** @format date-time */
+    since: string;
+    /** @min 0 */
+    operations: number;
+    /** Estimate without stored bytes and without what the plan includes */
+    dollars: number;
+  };
+}
+
 export namespace V1 {
   /**
    * No description
@@ -7216,6 +7253,22 @@ export namespace V1 {
     export type RequestBody = never;
     export type RequestHeaders = {};
     export type ResponseBody = string;
+  }
+
+  /**
+   * No description
+   * @tags service
+   * @name GetMetricsHistory
+   * @summary The last 24 hours, and the estimated cost of this month
+   * @request GET:/v1/metrics/history
+   * @secure
+   */
+  export namespace GetMetricsHistory {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = MetricsHistory;
   }
 
   /**

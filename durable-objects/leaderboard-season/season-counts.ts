@@ -3,6 +3,7 @@
  * second. A shard that does not answer is skipped for a while: its last counts stay, and their time is older.
  */
 import {
+  addressesOf,
   isStale,
   REFRESH_MS,
   type SeasonAddress,
@@ -17,6 +18,7 @@ import { parseSeason } from '../../workers/leaderboard/domain/season-name.ts';
 import type { CountAnswer, CountReport } from '../../workers/leaderboard/domain/shard-counts.ts';
 import { mergeStandings, type RankedEntry, rankRun, type TopEntry } from '../../workers/leaderboard/domain/standing.ts';
 import { shardStub, within } from '../../workers/leaderboard/objects.ts';
+import { createSeasonStore } from '../../workers/leaderboard/records/season-store.ts';
 import { logError } from '../../workers/shared/log.ts';
 import type { SnapshotStore } from './snapshot-store.ts';
 
@@ -48,8 +50,8 @@ export class SeasonCounts {
     this.#snapshots = snapshots;
     this.#now = now;
     this.merged = new MergedCounts(shards, crypto.randomUUID(), parseSeason(season)?.startsAt);
-    this.#shards = Array.from({ length: shards }, (_, shard) => {
-      return { season, shard, shards, top: [], failedAt: 0, changedAt: 0, pull: undefined };
+    this.#shards = addressesOf({ season, shards }).map((address) => {
+      return { ...address, top: [], failedAt: 0, changedAt: 0, pull: undefined };
     });
     for (const { shard, at, bits, buckets, top } of snapshots.read()) {
       const report = {
@@ -117,7 +119,7 @@ export class SeasonCounts {
     if (stale.length === 0) return;
     const late = new Promise((resolve) => setTimeout(resolve, REFRESH_MS));
     await Promise.race([Promise.all(stale.map((shard) => this.#pull(shard))), late]);
-    for (const shard of stale) if (shard.pull !== undefined) shard.failedAt = now;
+    for (const shard of stale) if (shard.pull !== undefined) this.#noteSilent(shard, now);
   }
 
   /** Pulls and saves the counts of one shard, without what an operator erased. @throws if it does not answer. */
@@ -147,9 +149,19 @@ export class SeasonCounts {
     } catch (error) {
       logError('leaderboard_shard_unavailable', error, { season, shard: number });
       if (shard.failedAt === 0) this.#save(shard);
-      shard.failedAt = this.#now();
+      this.#noteSilent(shard, this.#now());
       return false;
     }
+  }
+
+  /** Skips a shard for a while. Records its first failure in DIRECTORY, for health. */
+  #noteSilent(shard: Shard, now: number): void {
+    const isFirst = shard.failedAt === 0;
+    shard.failedAt = now;
+    if (!isFirst) return;
+    createSeasonStore(this.#env.DIRECTORY)
+      .setSilent(shard.season, now)
+      .catch((error: unknown) => logError('leaderboard_silence_not_recorded', error, { season: shard.season }));
   }
 
   #planSave(shard: Shard): void {

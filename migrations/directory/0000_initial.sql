@@ -216,10 +216,14 @@ CREATE TABLE `season` (
 	`players` integer,
 	`players_seen` integer DEFAULT 0 NOT NULL,
 	`closed_at` integer,
-	`erased_at` integer
+	`erased_at` integer,
+	`due_at` integer,
+	`silent_at` integer
 );
 --> statement-breakpoint
 CREATE INDEX `season_by_board` ON `season` (`board`,`season`);--> statement-breakpoint
+CREATE INDEX `season_by_due` ON `season` (`due_at`);--> statement-breakpoint
+CREATE INDEX `season_by_silence` ON `season` (`silent_at`) WHERE silent_at IS NOT NULL;--> statement-breakpoint
 CREATE TABLE `season_notice` (
 	`season` text PRIMARY KEY NOT NULL,
 	`board` text NOT NULL,

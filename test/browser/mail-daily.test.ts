@@ -190,8 +190,8 @@ describe.skipIf(!hasChromium)('mail every day', () => {
   it('shows the original of a message, with a download', async () => {
     const { page, troubles } = await open('curious', (user) => conversation(user, 1));
     await openRow(page, 'Pointers');
-    await page.getByRole('button', { name: 'Details' }).click();
-    await page.getByRole('button', { name: 'Show original' }).click();
+    await page.getByRole('button', { name: 'More about Dennis Ritchie' }).click();
+    await page.getByRole('menuitem', { name: 'Show original' }).click();
     const original = page.getByRole('dialog', { name: 'Original message' });
     await original.getByText('Message-ID: <pointer0@outside.test>').waitFor();
     await expectAccessible(page);

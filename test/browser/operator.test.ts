@@ -83,7 +83,7 @@ describe.skipIf(!hasChromium)('the operator page', () => {
     await page.getByText('Check: report').waitFor();
     await expectAccessible(page);
 
-    await tab(page, 'Users').click();
+    await tab(page, 'Accounts').click();
     await page.getByLabel('Name of the new user').fill('backup');
     await page.keyboard.press('Enter');
     await page.getByRole('button', { name: 'New access key' }).click();

@@ -29,7 +29,8 @@ function sign(options: SignerOptions, amzDate: string, query: string, headers: R
   const names = Object.keys(headers).sort();
   const signedHeaders = names.join(';');
   const headerLines = names.map((name) => `${name}:${headers[name]}\n`).join('');
-  const canonical = [options.method, options.path, query, headerLines, signedHeaders, UNSIGNED].join('\n');
+  const payload = headers['x-amz-content-sha256'] ?? UNSIGNED;
+  const canonical = [options.method, options.path, query, headerLines, signedHeaders, payload].join('\n');
   const scope = `${amzDate.slice(0, 8)}/us-east-1/s3/aws4_request`;
   const digest = createHash('sha256').update(canonical).digest('hex');
   const key = scope

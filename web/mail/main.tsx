@@ -14,6 +14,7 @@ import { ResetPage } from './account-recovery.tsx';
 import { listMailCommands } from './actions/commands.ts';
 import { KeysDialog, LabelDialog, MoveDialog } from './actions/dialogs.tsx';
 import { listenToKeys } from './actions/keys.ts';
+import { SnoozeDialog } from './actions/snooze.tsx';
 import { onNeededFiles, resumeWriting, startWriting } from './compose/compose-state.ts';
 import { CLOSED_COMPOSE, compose } from './compose/compose-store.ts';
 import { handleDraftChanges, retrySave } from './compose/draft-saving.ts';
@@ -25,10 +26,12 @@ import { Folders } from './list/folders.tsx';
 import { ListHead } from './list/list-head.tsx';
 import { MessageList } from './list/message-list.tsx';
 import { SearchBox } from './list/search-box.tsx';
+import { titleOfSearch } from './list/views.ts';
 import { sendChanges, startChanges, stopChanges, waiting } from './model/change-queue.ts';
 import { forgetUndo } from './model/changes.ts';
 import { connection, onMessagesChanged, watchMailbox } from './model/events.ts';
 import { forgetAnswers } from './model/kept-answers.ts';
+import { refreshLabels } from './model/labels.ts';
 import { openSource, refreshAll, refreshFolders } from './model/list-reading.ts';
 import { forgetMailbox, mailbox, type Source } from './model/mailbox.ts';
 import { registerOfflinePage } from './model/offline-page.ts';
@@ -98,7 +101,7 @@ function useRoutedSource(): { title: string; isUnknown: boolean } {
   }, [name, q, folderId]);
   // Folders are loaded, and none has this name: a mistyped or old link.
   const isUnknown = name !== 'search' && name !== 'settings' && folders.length > 0 && !folder;
-  return { title: name === 'search' ? `Search: ${q}` : (folder?.name ?? 'Mail'), isUnknown };
+  return { title: name === 'search' ? titleOfSearch(q) : (folder?.name ?? 'Mail'), isUnknown };
 }
 
 function NoSuchFolder() {
@@ -182,13 +185,14 @@ function useAccount(): Account {
 }
 
 function Mail() {
-  const { isHelpOpen, isMoveOpen, isLabelOpen, isFoldersOpen } = useStore(view, (state) => state);
+  const { isHelpOpen, isMoveOpen, isLabelOpen, isSnoozeOpen, isFoldersOpen } = useStore(view, (state) => state);
   useTitle();
   const isWriting = useStore(compose, (state) => state.writing !== null);
   // Listen before the first paint, so that a key pressed on a visible page always works.
   useLayoutEffect(listenToKeys, []);
   useEffect(() => {
     void refreshFolders();
+    void refreshLabels();
     void resumeWriting();
     // Load the compose window in advance, after everything else, so that it opens at once.
     const userId = session.get().profile?.user_id ?? '';
@@ -264,6 +268,7 @@ function Mail() {
       {isHelpOpen && <KeysDialog />}
       {isMoveOpen && <MoveDialog />}
       {isLabelOpen && <LabelDialog />}
+      {isSnoozeOpen && <SnoozeDialog />}
       <ConfirmationDialog />
     </div>
   );

@@ -1,9 +1,13 @@
 /** Hosted domains, the DNS records to publish (including DKIM keys), and whether DNS has them. */
 import { type FormEvent, useState } from 'react';
+import { fill } from '../shared/texts/index.ts';
+import { operatorTexts } from '../shared/texts/operator.ts';
 import { showError, showToast } from '../shared/toasts.tsx';
 import { useLoaded } from '../shared/use-loaded.ts';
 import { usePages } from './paged.ts';
 import { request, requestJson } from './token.ts';
+
+const t = operatorTexts.domains;
 
 interface Domain {
   domain: string;
@@ -27,6 +31,23 @@ interface Detail extends Domain {
 function Seen({ seen }: { seen: boolean | null }) {
   if (seen === null) return <span className="badge">not asked</span>;
   return seen ? <span className="badge good">seen</span> : <span className="badge warn">not seen</span>;
+}
+
+/** How many of the records DNS has. Each load of the domain checks them. */
+function DnsState({ records, onCheck }: { records: Detail['dns_records']; onCheck: () => void }) {
+  const asked = records.filter(({ seen }) => seen !== null);
+  const seen = asked.filter((record) => record.seen).length;
+  const values = { seen: String(seen), count: String(asked.length) };
+  return (
+    <div className="row wrap">
+      <span role="status" className={seen === asked.length ? 'good-text grow' : 'warning-text grow'}>
+        {asked.length > 0 && fill(seen === asked.length ? t.allSeen : t.someSeen, values)}
+      </span>
+      <button type="button" onClick={onCheck}>
+        {t.check}
+      </button>
+    </div>
+  );
 }
 
 function Copy({ text, what }: { text: string; what: string }) {
@@ -61,6 +82,7 @@ function Records({ domain }: { domain: string }) {
             {value.catch_all ? `Everything without a mailbox goes to ${value.catch_all}. ` : ''}
             {value.transport ? `Leaves by ${value.transport}.` : 'Leaves by the usual way.'}
           </p>
+          <DnsState records={value.dns_records} onCheck={reload} />
           <ul className="plain-lines">
             {value.dns_records.map((record) => (
               <li key={`${record.type} ${record.name} ${record.purpose}`} className="stack">

@@ -8,10 +8,14 @@ import { go, toHash, useRoute } from '../shared/hash-route.ts';
 import { mount, Rail } from '../shared/page.tsx';
 import { useStore } from '../shared/store.ts';
 import { fill, texts } from '../shared/texts/index.ts';
+import { operatorTexts } from '../shared/texts/operator.ts';
+import { Audit } from './audit.tsx';
+import { Boards } from './boards.tsx';
 import { Domains } from './domains.tsx';
-import { Health } from './health.tsx';
 import './operator.css';
 import { Outbound, Quarantine } from './outbound.tsx';
+import { Overview } from './overview.tsx';
+import { Quotas } from './quotas.tsx';
 import { Storage } from './storage.tsx';
 import { operator, requestJson, setToken, signOut } from './token.ts';
 import { Tokens } from './tokens.tsx';
@@ -19,14 +23,18 @@ import { Users } from './users.tsx';
 
 /** The last member is the product that a tab needs. */
 const TABS = [
-  ['health', 'Health', Health, null],
-  ['outbound', 'Outbound', Outbound, 'mail'],
-  ['quarantine', 'Quarantine', Quarantine, 'mail'],
-  ['domains', 'Domains', Domains, 'mail'],
-  ['storage', 'Storage', Storage, 'storage'],
-  ['users', 'Users', Users, null],
-  ['tokens', 'Tokens', Tokens, null],
+  ['overview', Overview, null],
+  ['outbound', Outbound, 'mail'],
+  ['quarantine', Quarantine, 'mail'],
+  ['domains', Domains, 'mail'],
+  ['storage', Storage, 'storage'],
+  ['quotas', Quotas, 'storage'],
+  ['boards', Boards, 'leaderboard'],
+  ['users', Users, null],
+  ['tokens', Tokens, null],
+  ['audit', Audit, null],
 ] as const;
+const { tabs: labels } = operatorTexts;
 
 /** Logs in as a person. */
 function PersonSignIn() {
@@ -111,12 +119,12 @@ function Operator() {
   const token = useStore(operator, (state) => state.token);
   const { parts } = useRoute();
   const config = useConfig();
-  const tabs = TABS.filter(([, , , product]) => product === null || isServed(config, product));
-  const [name, , View] = tabs.find(([tab]) => tab === parts[0]) ?? TABS[0];
+  const tabs = TABS.filter(([, , product]) => product === null || isServed(config, product));
+  const [name, View] = tabs.find(([tab]) => tab === parts[0]) ?? TABS[0];
   useCommands(() =>
     token
-      ? tabs.map(([tab, label]) => ({
-          title: fill(texts.app.palette.open, { name: `${texts.app.pages.operator} → ${label}` }),
+      ? tabs.map(([tab]) => ({
+          title: fill(texts.app.palette.open, { name: `${texts.app.pages.operator} → ${labels[tab]}` }),
           icon: 'operator' as const,
           run: () => go(toHash([tab])),
         }))
@@ -141,9 +149,9 @@ function Operator() {
           <div className="page stack-large">
             <h1 className="visually-hidden">Operator</h1>
             <nav className="tabs" aria-label="Operator">
-              {tabs.map(([tab, label]) => (
+              {tabs.map(([tab]) => (
                 <a key={tab} href={toHash([tab])} aria-current={tab === name ? 'page' : undefined}>
-                  {label}
+                  {labels[tab]}
                 </a>
               ))}
             </nav>

@@ -1,6 +1,6 @@
 /** Outgoing mail: what is queued, where and why it is stuck, what failed, and retries. */
 import { describeError } from '../shared/api.ts';
-import { formatBytes, formatCount, formatDateTime, formatRelative } from '../shared/format.ts';
+import { formatBytes, formatCount, formatDateTime, formatDuration, formatRelative } from '../shared/format.ts';
 import { showError, showToast } from '../shared/toasts.tsx';
 import { useLoaded } from '../shared/use-loaded.ts';
 import { usePages } from './paged.ts';
@@ -55,12 +55,6 @@ const DIAGNOSES: Record<Diagnosis, [string, string]> = {
   too_few_consumers: ['Too few senders at work', 'badge bad'],
 };
 
-function describeAge(seconds: number): string {
-  if (seconds < 90) return `${Math.round(seconds)} s`;
-  if (seconds < 5400) return `${Math.round(seconds / 60)} min`;
-  return `${Math.round(seconds / 3600)} h`;
-}
-
 function Figure({ label, value }: { label: string; value: string }) {
   return (
     <div className="card figure-card">
@@ -89,7 +83,7 @@ function QueueView({ queue, reload }: { queue: Queue; reload: () => void }) {
     <>
       <div className="figures-row">
         <Figure label="recipients wait" value={formatCount(queue.size)} />
-        <Figure label="oldest" value={queue.size === 0 ? '–' : describeAge(queue.oldest_age_seconds)} />
+        <Figure label="oldest" value={queue.size === 0 ? '–' : formatDuration(queue.oldest_age_seconds)} />
         <Figure label="queued" value={formatCount(queue.states.queued)} />
         <Figure label="put off" value={formatCount(queue.states.deferred)} />
         <Figure label="held" value={formatCount(queue.states.held)} />
@@ -112,7 +106,7 @@ function QueueView({ queue, reload }: { queue: Queue; reload: () => void }) {
                   aria-label={`${one.destination}: ${one.messages} messages`}
                 />
                 <span className="muted small">
-                  {formatCount(one.messages)}, oldest {describeAge(one.oldest_age_seconds)}
+                  {formatCount(one.messages)}, oldest {formatDuration(one.oldest_age_seconds)}
                 </span>
                 {one.last_reply && <code className="muted last-reply">{one.last_reply}</code>}
               </div>

@@ -1,18 +1,18 @@
 /** Users and their access keys. A secret key is shown only once. */
 import { type FormEvent, useState } from 'react';
+import { isServed, useConfig } from '../shared/config.ts';
 import { formatDateTime } from '../shared/format.ts';
+import { fill } from '../shared/texts/index.ts';
+import { operatorTexts } from '../shared/texts/operator.ts';
 import { showError, showToast } from '../shared/toasts.tsx';
+import { Account } from './account.tsx';
+import { Once } from './once.tsx';
 import { usePages } from './paged.ts';
 import { PagedList } from './paged-list.tsx';
 import { request, requestJson } from './token.ts';
+import type { User } from './types.ts';
 
-interface User {
-  user_id: string;
-  user_name: string;
-  name: string;
-  email: string | null;
-  created_at: string;
-}
+const t = operatorTexts.accounts;
 interface AccessKey {
   access_key_id: string;
   created_at: string;
@@ -34,7 +34,8 @@ function Keys({ userId }: { userId: string }) {
     request(`/v1/iam/access-keys/${encodeURIComponent(keyId)}`, { method: 'DELETE' }).then(reload, showError);
   };
   return (
-    <div className="stack nested">
+    <section className="stack" aria-label={t.keys}>
+      <h3>{t.keys}</h3>
       {error && <p className="error-box">{error}</p>}
       {made && (
         <div className="card small" role="status">
@@ -59,13 +60,15 @@ function Keys({ userId }: { userId: string }) {
           New access key
         </button>
       </div>
-    </div>
+    </section>
   );
 }
 
 export function Users() {
   const pages = usePages<User>('/v1/iam/users');
+  const config = useConfig();
   const [open, setOpen] = useState<string | null>(null);
+  const [invite, setInvite] = useState<{ invite: string; expires_at: string } | null>(null);
   const create = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = event.currentTarget;
@@ -80,6 +83,8 @@ export function Users() {
       showError,
     );
   };
+  const createInvite = () =>
+    requestJson<{ invite: string; expires_at: string }>('/v1/invites', { method: 'POST' }).then(setInvite, showError);
   const remove = (user: User) => {
     if (!confirm(`Delete ${user.name}? A mailbox is erased with its user.`)) return;
     request(`/v1/iam/users/${encodeURIComponent(user.user_id)}`, { method: 'DELETE' }).then(() => {
@@ -88,8 +93,16 @@ export function Users() {
     }, showError);
   };
   return (
-    <section className="stack" aria-label="Users">
-      <h2>Users</h2>
+    <section className="stack" aria-label={t.title}>
+      <div className="row wrap">
+        <h2 className="grow">{t.title}</h2>
+        {isServed(config, 'mail') && (
+          <button type="button" onClick={() => void createInvite()}>
+            {t.invite}
+          </button>
+        )}
+      </div>
+      {invite && <Once about={fill(t.inviteText, { date: formatDateTime(invite.expires_at) })} text={invite.invite} />}
       <form className="row wrap short-form" onSubmit={create}>
         <input
           name="name"
@@ -129,7 +142,12 @@ export function Users() {
                 Delete<span className="visually-hidden"> {user.name}</span>
               </button>
             </div>
-            {open === user.user_id && <Keys userId={user.user_id} />}
+            {open === user.user_id && (
+              <div className="stack nested">
+                <Keys userId={user.user_id} />
+                <Account user={user} />
+              </div>
+            )}
           </li>
         )}
       </PagedList>

@@ -7,7 +7,11 @@ export function Dialog({ title, onClose, children }: { title: string; onClose: (
   // Close in a layout effect, while the element still exists: only then the browser restores the focus.
   useLayoutEffect(() => {
     const element = ref.current;
-    if (element && !element.open) element.showModal();
+    if (element && !element.open) {
+      element.showModal();
+      // Not the close button, which comes first.
+      element.querySelector<HTMLElement>('[data-first]')?.focus();
+    }
     return () => element?.close();
   }, []);
   return (

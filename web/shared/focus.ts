@@ -1,2 +1,6 @@
-/** Ref that focuses an input when it appears. */
-export const focusOnAppearing = (element: HTMLElement | null): void => element?.focus();
+/** Ref that focuses an element when it appears. In a dialog, the dialog does that once it is open. */
+export function focusOnAppearing(element: HTMLElement | null): void {
+  if (!element) return;
+  element.dataset.first = '';
+  element.focus();
+}

@@ -43,9 +43,18 @@ const formatWith = (format: Intl.DateTimeFormat) => (iso: string) => {
 };
 /** With seconds, for moments that are close together. */
 export const formatExact = formatWith(new Intl.DateTimeFormat(LOCALE, { dateStyle: 'medium', timeStyle: 'medium' }));
+export const formatTime = formatWith(CLOCK);
 export const formatDay = formatWith(YEAR_DAY);
 export const formatFull = formatWith(FULL);
 export const formatDateTime = formatWith(SHORT);
+
+const EVENT_DAY = new Intl.DateTimeFormat(LOCALE, { dateStyle: 'full' });
+
+/** The time of an event. @param end of whole days: the last day. */
+export function formatEvent(start: Date, end: Date | null, isAllDay: boolean): string {
+  const format = isAllDay ? EVENT_DAY : FULL;
+  return end && end >= start ? format.formatRange(start, end) : format.format(start);
+}
 
 const RELATIVE = new Intl.RelativeTimeFormat(LOCALE, { numeric: 'auto' });
 
@@ -63,4 +72,11 @@ export function formatRelative(iso: string, now = Date.now()): string {
     if (Math.abs(seconds) < below) return RELATIVE.format(Math.round(seconds / (sizes[unit] ?? 1)), unit);
   }
   return '';
+}
+
+/** For example "45 s", "3 min" or "2 h". */
+export function formatDuration(seconds: number): string {
+  if (seconds < 90) return `${Math.round(seconds)} s`;
+  if (seconds < 5400) return `${Math.round(seconds / 60)} min`;
+  return `${Math.round(seconds / 3600)} h`;
 }

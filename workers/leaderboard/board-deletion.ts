@@ -1,6 +1,8 @@
 /** Erases the seasons of deleted boards: their objects, their archives and their rows. */
 import { logError } from '../shared/log.ts';
 import { BOARD_KNOWN_MS, toBoard } from './boards.ts';
+import { addressesOf } from './domain/board.ts';
+import { nextSeason } from './domain/season-name.ts';
 import { seasonStub, shardStub } from './objects.ts';
 import { removeSeasonFiles } from './records/archive-files.ts';
 import { createBoardStore } from './records/board-store.ts';
@@ -13,9 +15,12 @@ export async function eraseDeletedBoards(env: Env, now: number): Promise<void> {
   const boards = createBoardStore(env.DIRECTORY);
   for (const row of await boards.listDeleted(now - ERASE_AFTER_MS)) {
     try {
-      for (const season of await createSeasonStore(env.DIRECTORY).listAll(toBoard(row).ref)) {
-        await eraseSeason(env, season);
-      }
+      const seasons = await createSeasonStore(env.DIRECTORY).listAll(toBoard(row).ref);
+      const [newest] = seasons;
+      const prepared = newest === undefined ? null : nextSeason(newest.season);
+      if (newest !== undefined && prepared !== null)
+        await eraseSeason(env, { ...newest, season: prepared, erasedAt: null });
+      for (const season of seasons) await eraseSeason(env, season);
       await boards.remove(row.board);
     } catch (error) {
       logError('leaderboard_board_erase_failed', error, { board: row.board });
@@ -25,8 +30,8 @@ export async function eraseDeletedBoards(env: Env, now: number): Promise<void> {
 
 async function eraseSeason(env: Env, { season, shards, erasedAt }: SeasonRow): Promise<void> {
   await seasonStub(env, season).destroy({ season, shards });
-  const addresses = Array.from({ length: shards }, (_, shard) => ({ season, shard, shards }));
-  if (erasedAt === null) await Promise.all(addresses.map((address) => shardStub(env, address).destroy()));
+  const addresses = erasedAt === null ? addressesOf({ season, shards }) : [];
+  await Promise.all(addresses.map((address) => shardStub(env, address).destroy()));
   await removeSeasonFiles(env, season);
   await createSeasonStore(env.DIRECTORY).remove(season);
 }

@@ -6,24 +6,19 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { readClient, UNKNOWN_CLIENT } from '../identity/index.ts';
-import { createClock } from '../shared/clock.ts';
 import { admitToRoute, createJsonApi, type JsonApiEnv, rateLimited, sendProblem } from '../shared/json-api.ts';
 import { logError } from '../shared/log.ts';
-import { settingsOf } from '../shared/settings.ts';
-import { eraseDeletedBoards } from './board-deletion.ts';
 import { addBoards, admitReader } from './board-routes.ts';
-import { seasonAt } from './domain/season-name.ts';
 import { toProblem } from './errors.ts';
 import { BOARD_MOUNT, DEFAULT_MOUNT } from './mounts.ts';
-import { seasonStub, shardStub, UnavailableError } from './objects.ts';
+import { UnavailableError } from './objects.ts';
 import { addOperatorRoutes } from './operator-routes.ts';
-import { createSeasonStore } from './records/season-store.ts';
 import { addScores } from './score-routes.ts';
 import { addDistribution, addSeasons } from './season-routes.ts';
 import { addStandings } from './standings-routes.ts';
 import { addWebhooks } from './webhook-routes.ts';
-import { sendNotices } from './webhooks.ts';
 
+export { runLeaderboardSchedule } from './schedule.ts';
 export { findSilentObjects } from './shard-status.ts';
 export { webhookSecrets } from './webhooks.ts';
 
@@ -83,52 +78,3 @@ const PREFLIGHT_HEADERS = {
 };
 const isReadPreflight = (request: Request) =>
   request.method === 'OPTIONS' && /^(GET|HEAD)$/.test(request.headers.get('access-control-request-method') ?? '');
-
-/** Minute of each hour. */
-const HOURLY_MINUTE = 41;
-const DAY_MS = 86_400_000;
-
-/**
- * Each minute: erases deleted boards, and continues closing past seasons, until their objects are erased. Each hour: records
- * the number of players of the current seasons in DIRECTORY, and on the last day of a month creates the objects of the next one. A closing
- * compares the number with the shards before it archives them, so lost shards are noticed.
- */
-export async function runLeaderboardSchedule(
-  controller: ScheduledController,
-  env: Env,
-  _ctx: ExecutionContext,
-): Promise<void> {
-  const now = createClock(env)();
-  const store = createSeasonStore(env.DIRECTORY);
-  await eraseDeletedBoards(env, now);
-  for (const { season, shards } of await store.listUnfinished(now)) {
-    await seasonStub(env, season)
-      .close({ season, shards })
-      .catch((error: unknown) => logError('leaderboard_close_failed', error, { season }));
-  }
-  await sendNotices(env, now);
-  if (new Date(controller.scheduledTime).getUTCMinutes() !== HOURLY_MINUTE) return;
-  const next = seasonAt(now + DAY_MS);
-  if (next !== seasonAt(now)) await prepareSeason(env, next);
-  for (const { season } of await store.listCurrent(now)) {
-    await recordPlayers(env, season).catch((error: unknown) => logError('leaderboard_count_failed', error, { season }));
-  }
-}
-
-/** Records the number of players of a season, if the season has a row. */
-export async function recordPlayers(env: Env, season: string): Promise<void> {
-  const store = createSeasonStore(env.DIRECTORY);
-  const row = await store.find(season);
-  if (row === null) return;
-  await store.recordPlayers(season, await seasonStub(env, season).players({ season, shards: row.shards }));
-}
-
-/** Creates the objects of a season at the set location, instead of near the first player. */
-export async function prepareSeason(env: Env, season: string): Promise<void> {
-  const shards = settingsOf(env).LEADERBOARD_SHARDS;
-  const addresses = Array.from({ length: shards }, (_, shard) => ({ season, shard, shards }));
-  await Promise.all([
-    seasonStub(env, season).prepare(),
-    ...addresses.map((address) => shardStub(env, address).prepare()),
-  ]);
-}

@@ -16,12 +16,24 @@ export async function readShards(env: Env, { season, shards }: SeasonAddress): P
   }
 }
 
-/** The parts of the current season that do not answer. */
+/** Most seasons that health asks. */
+const SEASONS_ASKED_MAX = 10;
+
+/** The parts that do not answer: of the current month of `default`, and of the seasons that are known to have such parts. */
 export async function findSilentObjects(env: Env): Promise<string[]> {
-  const season = seasonAt(createClock(env)());
-  const row = await createSeasonStore(env.DIRECTORY).find(season);
-  if (row === null) return [];
-  const shards = await readShards(env, row);
-  if (shards === null) return [`LEADERBOARD_SEASON ${season}`];
-  return shards.filter(({ isAvailable }) => !isAvailable).map(({ shard }) => `LEADERBOARD_SHARD ${season}:${shard}`);
+  const store = createSeasonStore(env.DIRECTORY);
+  const current = seasonAt(createClock(env)());
+  const [found, silent] = await Promise.all([store.find(current), store.listSilent(SEASONS_ASKED_MAX)]);
+  const asked = [...(found === null ? [] : [found]), ...silent.filter(({ season }) => season !== current)];
+  const names = await Promise.all(
+    asked.map(async (row) => {
+      const { season, silentAt } = row;
+      const shards = await readShards(env, row);
+      if (shards === null) return [`LEADERBOARD_SEASON ${season}`];
+      const sick = shards.filter(({ isAvailable }) => !isAvailable);
+      if (sick.length === 0 && silentAt !== null) await store.setSilent(season, null);
+      return sick.map(({ shard }) => `LEADERBOARD_SHARD ${season}:${shard}`);
+    }),
+  );
+  return names.flat();
 }

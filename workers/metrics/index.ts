@@ -8,14 +8,15 @@ import { COLLECTOR_NAMES, createCollectorStore } from '../collectors/store.ts';
 import { authorizeFirst, requireOperator } from '../identity/index.ts';
 import { listStores } from '../shared/bindings.ts';
 import { createClock } from '../shared/clock.ts';
-import type { Counter } from '../shared/counters.ts';
+import { type Counter, recordGauge } from '../shared/counters.ts';
 import { createJsonApi, type JsonApiEnv, problemResponses, unchecked } from '../shared/json-api.ts';
 import { logError, logInfo } from '../shared/log.ts';
 import { estimateDollars } from '../shared/prices.ts';
 import { readDatabaseState } from '../shared/probe-store.ts';
 import { settingsOf } from '../shared/settings.ts';
-import { readCounters } from './counter-store.ts';
+import { readCounters, sumOperations } from './counter-store.ts';
 import { type Metric, OPEN_METRICS_TYPE, PROMETHEUS_TYPE, toExposition } from './exposition.ts';
+import { addHistoryRoute } from './history.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -49,13 +50,6 @@ async function readCollectors(env: Env): Promise<Metric> {
   );
   return gauge('tessera_collector_alarm', '1 if a collector stopped and waits for an operator.', samples);
 }
-
-const sumOperations = (counters: readonly Counter[]): Record<string, number> => {
-  const counts: Record<string, number> = {};
-  for (const { name, label, count } of counters)
-    if (name === 'operations') counts[label] = (counts[label] ?? 0) + count;
-  return counts;
-};
 
 function toCounterMetrics(counters: readonly Counter[]): Metric[] {
   const of = (wanted: Counter['name']) => counters.filter(({ name }) => name === wanted);
@@ -144,14 +138,29 @@ export function createMetricsApi(readGauges: ReadGauges): OpenAPIHono<JsonApiEnv
     }),
     answer,
   );
+  addHistoryRoute(api, guard);
   // Only APP_HOST sends this path here. On one origin it is a bucket.
   api.get('/metrics', guard, answer);
   return api;
 }
 
-/** Daily: estimates the cost of the day before. An estimate over COST_ALARM_DOLLARS is an error, for the alert on errors. */
-export async function runCostSchedule(controller: ScheduledController, env: Env): Promise<void> {
-  if (controller.cron === '* * * * *') return;
+const GAUGE_MINUTES = 10;
+
+/**
+ * Every ten minutes: records the size of the databases. Daily: estimates the cost of the day before. An estimate over
+ * COST_ALARM_DOLLARS is an error, for the alert on errors.
+ */
+export async function runMetricsSchedule(controller: ScheduledController, env: Env): Promise<void> {
+  if (controller.cron === '* * * * *') {
+    if (Math.floor(controller.scheduledTime / 60_000) % GAUGE_MINUTES !== 0) return;
+    const { samples } = await readDatabaseSizes(env);
+    recordGauge(
+      env,
+      'database_bytes',
+      samples.reduce((sum, { value }) => sum + value, 0),
+    );
+    return;
+  }
   const now = createClock(env)();
   const today = now - (now % DAY_MS);
   const counters = await readCounters(env, today - DAY_MS, today);

@@ -1,5 +1,5 @@
 /**
- * Counters in Workers Analytics Engine (binding `COUNTERS`): operations by outcome with their time, and errors by event. A local
+ * Counters in Workers Analytics Engine (binding `COUNTERS`): operations by outcome with their time, errors by event, and gauges. A local
  * server has no Analytics Engine, so it counts in memory.
  */
 import { currentInvocation } from './invocation.ts';
@@ -9,23 +9,29 @@ import { MisconfiguredError, settingsOf } from './settings.ts';
 export type Outcome = 'ok' | 'refused' | 'failed';
 
 export interface Counter {
-  readonly name: 'operations' | 'errors';
-  /** The operation, or the event of the log. */
+  readonly name: 'operations' | 'errors' | 'gauges';
+  /** The operation, the event of the log, or the gauge. */
   readonly label: string;
-  /** '' for errors. */
+  /** '' for errors and gauges. */
   readonly outcome: string;
   count: number;
-  /** Milliseconds, together. */
+  /** Milliseconds, or values of the gauge, together. */
   ms: number;
+}
+
+/** A counter of one hour. */
+export interface HourlyCounter extends Counter {
+  /** Its start, in seconds since 1970. */
+  readonly hour: number;
 }
 
 /** A data point costs nearly as much as a request, so of the requests that went well one in so many is written, with this weight. */
 const SAMPLED_OF = 10;
 
-const local = new Map<string, Counter>();
+const local = new Map<string, HourlyCounter>();
 
 /** The counters of this local server since it started. */
-export const readLocalCounters = (): readonly Counter[] => [...local.values()];
+export const readLocalCounters = (): readonly HourlyCounter[] => [...local.values()];
 
 export const toOutcome = (status: number): Outcome => (status >= 500 ? 'failed' : status >= 400 ? 'refused' : 'ok');
 
@@ -41,6 +47,10 @@ export function countError(event: string): void {
   if (invocation) add(invocation.env, { name: 'errors', label: event, outcome: '', count: 1, ms: 0 });
 }
 
+/** Records the present value of something. Readers get the mean of an hour. */
+export const recordGauge = (env: Env, label: string, value: number): void =>
+  add(env, { name: 'gauges', label, outcome: '', count: 1, ms: value });
+
 function isLocal(env: Env): boolean {
   try {
     return settingsOf(env).LOCAL === '1';
@@ -55,8 +65,9 @@ function add(env: Env, { name, label, outcome, count, ms }: Counter): void {
     env.COUNTERS.writeDataPoint({ indexes: [label], blobs: [name, label, outcome], doubles: [count, ms] });
     return;
   }
-  const key = `${name} ${label} ${outcome}`;
-  const known = local.get(key) ?? { name, label, outcome, count: 0, ms: 0 };
+  const hour = Math.floor(Date.now() / 3_600_000) * 3600;
+  const key = `${hour} ${name} ${label} ${outcome}`;
+  const known = local.get(key) ?? { hour, name, label, outcome, count: 0, ms: 0 };
   known.count += count;
   known.ms += ms;
   local.set(key, known);

@@ -13,6 +13,19 @@ export interface MailAddress {
   readonly email: string;
 }
 
+/** Bytes of a file inside the raw message. */
+export interface RawRange {
+  readonly offset: number;
+  readonly length: number;
+  /** The transfer encoding; empty if the bytes are the file. */
+  readonly encoding: string;
+  /**
+   * Set if they are Base64 lines only, which are decoded while they stream: characters and line end of every line but the last. The width
+   * is 0 if the lines differ, and a part of the file is then found only from its start.
+   */
+  readonly lines?: { readonly width: number; readonly end: number };
+}
+
 export interface StoredAttachment {
   /** Unique within its message. */
   readonly fileName: string;
@@ -22,8 +35,9 @@ export interface StoredAttachment {
   readonly isInline: boolean;
   /** Without angle brackets. */
   readonly contentId: string | null;
-  /** Key of the decoded bytes, which are in every location. */
-  readonly r2Key: string;
+  /** Key of the decoded bytes, which are in every location; null if they are a range of the raw message. */
+  readonly r2Key: string | null;
+  readonly range?: RawRange;
 }
 
 /** A text, in R2 if it is over 1 MB. `value` is then its first part, for the search. */
@@ -69,6 +83,8 @@ export interface ArrivalJudgement {
 export interface StoreMessageInput {
   /** The same bytes with a known key are not stored again, even if other fields differ, or if the message was received and erased since. */
   readonly deliveryKey: string;
+  /** The id that it had in a lost mailbox. Default: a new one. */
+  readonly messageId?: string;
   /** R2 key of the raw bytes, under `mail/<user_id>/`, already in every location. The mailbox then owns the object. */
   readonly rawKey: string;
   readonly rawSha256: string;

@@ -20,6 +20,7 @@ import {
   insertUploadRow,
   readLooseUploads,
   readUploads,
+  type Upload,
 } from '../messages/upload-store.ts';
 import { countSend, type DomainHour, readSendWait, readShare } from '../rules/send-limit-store.ts';
 import { cancelOutbox, insertOutbox, type NewOutboxMessage } from './outbox-store.ts';
@@ -173,7 +174,10 @@ function toDraft(sql: SqlStorage, mailbox: MailboxRow, messageId: string, now: n
   const detail = message && readMessage(sql, message.position);
   const drafts = findFolder(sql, 'drafts');
   if (!message || !detail || !drafts) return null;
-  const attachmentIds = detail.attachments.map((attachment) => moveToUploads(sql, attachment, now));
+  const files = detail.attachments.flatMap(({ r2Key, ...file }) => (r2Key === null ? [] : [{ ...file, r2Key }]));
+  // A copy that was rebuilt has its files in the raw message.
+  const hasFiles = files.length === detail.attachments.length;
+  const attachmentIds = hasFiles ? files.map((file) => moveToUploads(sql, file, now)) : [];
   const cleanedHtml = detail.html?.value
     ? nameDraftPictures(detail.html.value, detail.attachments, attachmentIds)
     : null;
@@ -192,7 +196,7 @@ function toDraft(sql: SqlStorage, mailbox: MailboxRow, messageId: string, now: n
     replyTo: detail.replyTo,
     ...fromHeaderFields(detail.headers),
   };
-  const isInline = detail.text.r2Key === null && (detail.html === null || detail.html.r2Key === null);
+  const isInline = hasFiles && detail.text.r2Key === null && (detail.html === null || detail.html.r2Key === null);
   // The copy in Sent counted against the quota, so there is room for the draft.
   const draft = isInline
     ? createDraft(sql, { ...mailbox, limitBytes: Number.MAX_SAFE_INTEGER }, content, cleanedHtml, now)
@@ -222,8 +226,8 @@ const nameDraftPictures = (
     html,
   );
 
-function moveToUploads(sql: SqlStorage, attachment: StoredAttachment, now: number): string {
+function moveToUploads(sql: SqlStorage, file: Omit<Upload, 'attachmentId'>, now: number): string {
   const attachmentId = crypto.randomUUID();
-  insertUploadRow(sql, { ...attachment, attachmentId }, now);
+  insertUploadRow(sql, { ...file, attachmentId }, now);
   return attachmentId;
 }

@@ -105,8 +105,8 @@ describe('a month that is over', () => {
     const destroy = vi.spyOn(LeaderboardShard.prototype, 'destroy').mockRejectedValueOnce(new Error('not now'));
     const failure = await close().then(String, String);
     expect(failure).toBe('Error: not now');
-    const unfinished = await createSeasonStore(env.DIRECTORY).listUnfinished(Date.now());
-    expect(unfinished.map((row) => row.season)).not.toContain(season);
+    const due = await createSeasonStore(env.DIRECTORY).listDue(Date.now(), 100);
+    expect(due.map((row) => row.season)).not.toContain(season);
     const countTables = () =>
       Promise.all(
         addresses(season).map((each) =>
@@ -485,7 +485,7 @@ it('writes one row for a post of a known player, and one for a thousand posts to
 });
 
 describe('a month that has not begun', () => {
-  it('has its successor’s objects created by cron on its last day, once an hour', async () => {
+  it('has its objects created by cron a day before, once', async () => {
     const prepared = [LeaderboardSeason, LeaderboardShard].map((each) => vi.spyOn(each.prototype, 'prepare'));
     const run = async (time: string) => {
       vi.useFakeTimers({ toFake: ['Date'], now: Date.parse(time) });
@@ -493,9 +493,11 @@ describe('a month that has not begun', () => {
       await runLeaderboardSchedule(controller, env, createExecutionContext());
       return prepared.map(({ mock }) => mock.calls.length);
     };
-    expect(await run('2048-02-28T12:41:00Z')).toEqual([0, 0]);
-    expect(await run('2048-02-29T12:40:00Z')).toEqual([0, 0]);
-    expect(await run('2048-02-29T12:41:00Z')).toEqual([1, SHARDS]);
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2048-02-20T12:00:00Z') });
+    await writeScores(env, [win('before', 1)]);
+    expect(await run('2048-02-28T23:59:00Z')).toEqual([0, 0]);
+    expect(await run('2048-02-29T00:00:00Z')).toEqual([1, SHARDS]);
+    expect(await run('2048-02-29T00:01:00Z')).toEqual([1, SHARDS]);
     // The month that has not begun is not listed, and its players can post in time.
     expect(await createSeasonStore(env.DIRECTORY).find('2048-03')).toBeNull();
     vi.setSystemTime(Date.parse('2048-03-01T00:00:00Z'));

@@ -1,6 +1,8 @@
 /** Boards of every sort and operator against an oracle, with crashes of objects, period ends, archives and deletion. */
 import { createExecutionContext, env, runInDurableObject, waitOnExecutionContext } from 'cloudflare:test';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { LeaderboardSeason } from '../../../durable-objects/leaderboard-season/index.ts';
+import { LeaderboardShard } from '../../../durable-objects/leaderboard-shard/index.ts';
 import { createIdentityApi } from '../../../workers/identity/iam/index.ts';
 import { shardOf } from '../../../workers/leaderboard/domain/shard-map.ts';
 import { leaderboardApi, runLeaderboardSchedule } from '../../../workers/leaderboard/index.ts';
@@ -321,6 +323,41 @@ describe('a board', () => {
     expect(await read(`board:${open}:read`, path)).toBe(403);
     expect(await read('scores:write', path)).toBe(403);
     expect(await read(`board:${hidden}:read`, `/v1/boards/${hidden}/seasons/2047-03-10/export`)).toBe(403);
+  });
+
+  it('costs cron calls to its objects only when its periods change', async () => {
+    vi.setSystemTime(Date.parse('2048-07-07T12:00:00Z'));
+    // Those of other tests are due, too.
+    await env.DIRECTORY.prepare('DELETE FROM season').run();
+    const boards: string[] = [];
+    for (let i = 0; i < 12; i++) boards.push(await makeBoard({}));
+    for (const board of boards) await post(board, 'ada', 5);
+    const spies = ['prepare', 'close', 'status'] as const;
+    const ofSeason = spies.map((method) => vi.spyOn(LeaderboardSeason.prototype, method));
+    const ofShard = ['prepare', 'seal', 'report', 'destroy'] as const;
+    const shardSpies = ofShard.map((method) => vi.spyOn(LeaderboardShard.prototype, method));
+    const callsOfRun = async (time: string) => {
+      vi.setSystemTime(Date.parse(time));
+      for (const spy of [...ofSeason, ...shardSpies]) spy.mockClear();
+      await runLeaderboardSchedule(
+        { scheduledTime: Date.now(), cron: '* * * * *', noRetry() {} },
+        env,
+        createExecutionContext(),
+      );
+      const count = (spy: { mock: { calls: unknown[] } }) => spy.mock.calls.length;
+      return [...ofSeason.map(count), shardSpies.reduce((sum, spy) => sum + count(spy), 0)];
+    };
+    const all = boards.length;
+    expect(await callsOfRun('2048-07-07T13:00:00Z')).toEqual([0, 0, 0, 0]);
+    // Two hours before the next day, its objects are created.
+    expect(await callsOfRun('2048-07-07T22:00:00Z')).toEqual([all, 0, 0, all * SHARDS]);
+    expect(await callsOfRun('2048-07-07T22:01:00Z')).toEqual([0, 0, 0, 0]);
+    expect(await callsOfRun('2048-07-08T00:00:10Z')).toEqual([0, all, 0, all * SHARDS]);
+    for (const minute of ['00:01', '12:00', '22:00'])
+      expect([minute, await callsOfRun(`2048-07-08T${minute}:10Z`)]).toEqual([minute, [0, 0, 0, 0]]);
+    // Its objects are erased after the time for retries of events.
+    expect(await callsOfRun('2048-07-10T01:01:00Z')).toEqual([0, all, 0, all * SHARDS]);
+    expect(await callsOfRun('2048-07-10T01:02:00Z')).toEqual([0, 0, 0, 0]);
   });
 
   it('that was deleted is unknown, is erased by cron, and can be created again without its scores', async () => {

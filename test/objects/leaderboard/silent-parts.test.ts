@@ -1,12 +1,14 @@
 /** A shard or the season object that does not answer costs only its own players their posts and ranks. */
-import { env, evictDurableObject, runInDurableObject } from 'cloudflare:test';
+import { createExecutionContext, env, evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { LeaderboardSeason } from '../../../durable-objects/leaderboard-season/index.ts';
 import { LeaderboardShard } from '../../../durable-objects/leaderboard-shard/index.ts';
 import { shardOf } from '../../../workers/leaderboard/domain/shard-map.ts';
-import { findSilentObjects, leaderboardApi } from '../../../workers/leaderboard/index.ts';
+import { findSilentObjects, leaderboardApi, runLeaderboardSchedule } from '../../../workers/leaderboard/index.ts';
 import { seasonStub, shardStub } from '../../../workers/leaderboard/objects.ts';
+import { createSeasonStore } from '../../../workers/leaderboard/records/season-store.ts';
 import { writeScores } from '../../../workers/leaderboard/score-writer.ts';
+import { findSeason } from '../../../workers/leaderboard/seasons.ts';
 
 const SHARDS = 4;
 /** Three players have each score. The top 100 are the 33 best scores. */
@@ -165,6 +167,44 @@ describe('one of four shards that does not answer', () => {
     expect(await findSilentObjects(env)).toEqual([]);
     const silent = PLAYERS.find(({ userId }) => isSilent(userId)) ?? { userId: '', points: 0 };
     expect((await get(`/v1/scores/${silent.userId}`)).body.user_info.rank).toBe(rankOf(silent.points));
+  });
+});
+
+describe('a board with a shard that does not answer', () => {
+  it('is in health, until the shard answers again', async () => {
+    vi.setSystemTime(Date.parse('2046-06-10T12:00:00Z'));
+    const board = `sick-${crypto.randomUUID().slice(0, 8)}`;
+    const rules = { title: 'A board', sort: 'asc', operator: 'best', period: 'day', public: true };
+    const headers = { authorization: 'Bearer root-of-tests', 'content-type': 'application/json' };
+    const init = { method: 'PUT', headers, body: JSON.stringify(rules) };
+    expect((await leaderboardApi.request(`/v1/boards/${board}`, init, env)).status).toBe(200);
+    await writeScores(
+      env,
+      PLAYERS.slice(0, 20).map(({ userId, points }) => win(userId, points)),
+      board,
+    );
+    const found = await findSeason(env, undefined, Date.now(), board);
+    if (!found.ok) throw new Error(found.error.kind);
+    const { season } = found.value;
+    expect(await findSilentObjects(env)).toEqual([]);
+    vi.spyOn(LeaderboardShard.prototype, 'report').mockRejectedValue(new Error('the storage is gone'));
+    vi.setSystemTime(Date.now() + 60_000);
+    expect((await get(`/v1/boards/${board}/scores`)).status).toBe(200);
+    const sick = [0, 1, 2, 3].map((shard) => `LEADERBOARD_SHARD ${season}:${shard}`);
+    await expect.poll(() => findSilentObjects(env)).toEqual(sick);
+    vi.restoreAllMocks();
+    vi.spyOn(console, 'error').mockImplementation(() => {});
+    vi.setSystemTime(Date.now() + 5_000);
+    expect(await findSilentObjects(env)).toEqual([]);
+    expect(await createSeasonStore(env.DIRECTORY).listSilent(10)).toEqual([]);
+    // Its season object is named, too. Cron notices it within the hour.
+    vi.spyOn(LeaderboardSeason.prototype, 'status').mockRejectedValue(new Error('the storage is gone') as never);
+    vi.setSystemTime(Date.parse('2046-06-10T12:41:00Z'));
+    const controller = { scheduledTime: Date.now() } as ScheduledController;
+    await runLeaderboardSchedule(controller, env, createExecutionContext());
+    expect(await findSilentObjects(env)).toEqual([`LEADERBOARD_SEASON ${season}`]);
+    vi.restoreAllMocks();
+    expect(await findSilentObjects(env)).toEqual([]);
   });
 });
 

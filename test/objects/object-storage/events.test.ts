@@ -1,14 +1,24 @@
 /** The outbox of event notifications: which changes write an event, in the same transaction, and in which order they are sent. */
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { JobOrder } from '../../../workers/object-storage/domain/jobs.ts';
 import type { Bucket, Engine } from '../../../workers/object-storage/engine/model/contract.ts';
 import { selectDueEvents, settleEvents } from '../../../workers/object-storage/engine/store/event-store.ts';
+import { insertJob } from '../../../workers/object-storage/engine/store/job-store.ts';
 import { sendEvents } from '../../../workers/object-storage/maintenance/events.ts';
+import { runJob } from '../../../workers/object-storage/maintenance/jobs.ts';
 import { parseNotification } from '../../../workers/object-storage/s3/documents/notification-document.ts';
+import { toSystemAuditRow } from '../../../workers/shared/audit.ts';
 import { countRows, expectSound, METADATA, makeBucket, makeEngine, patternOf, put, value, wipe } from './harness.ts';
 
 beforeEach(wipe);
 
-const ALL = ['s3:ObjectCreated:*', 's3:ObjectRemoved:*', 's3:LifecycleExpiration:*'];
+const ALL = [
+  's3:ObjectCreated:*',
+  's3:ObjectRemoved:*',
+  's3:LifecycleExpiration:*',
+  's3:ObjectTagging:*',
+  's3:ObjectAcl:Put',
+];
 
 async function setNotification(
   engine: Engine,
@@ -42,6 +52,55 @@ async function setUp(versioning: 'never' | 'enabled' | 'suspended', filter = '')
 }
 
 describe('an event', () => {
+  it('is written for a change of tags or ACL, with the version, and not if the version is gone', async () => {
+    const { engine, bucket, due } = await setUp('enabled');
+    const { versionId, etag } = await put(engine, bucket, 'k', '1');
+    const version = value(await engine.getVersion(bucket, 'k'));
+    value(await engine.setTags(version, { a: 'b' }, bucket));
+    value(await engine.setTags(version, null, bucket));
+    value(await engine.setAcl(version, '<acl/>', bucket));
+    value(await engine.deleteObject(bucket, { name: 'k', versionId }));
+    expect((await engine.setTags(version, { a: 'c' }, bucket)).ok).toBe(false);
+    const events = await due();
+    expect(events.map(({ kind }) => kind)).toEqual([
+      'ObjectCreated:Put',
+      'ObjectTagging:Put',
+      'ObjectTagging:Delete',
+      'ObjectAcl:Put',
+      'ObjectRemoved:Delete',
+    ]);
+    for (const { facts } of events.slice(1, 4)) expect([facts.versionId, facts.etag]).toEqual([versionId, etag]);
+  });
+
+  it('is written for each object that a job removes, hides, restores or copies', async () => {
+    const { engine, context, bucket, kinds, pass } = await setUp('enabled');
+    const target = await setNotification(engine, await makeBucket(engine), ALL);
+    pass(60_000);
+    await put(engine, bucket, 'k', '1');
+    const atMs = context.now();
+    pass(60_000);
+    await put(engine, bucket, 'k', '2');
+    const run = async (order: JobOrder) => {
+      const jobId = crypto.randomUUID();
+      const entry = { at: context.now(), id: jobId, action: 'storage_job.start', details: {} } as const;
+      const audit = toSystemAuditRow({ ...entry, target: { type: 'bucket', id: bucket.bucketId } });
+      const request = { order, isDryRun: false, scopes: null, userId: null };
+      await insertJob(context, { ...request, jobId, bucketId: bucket.bucketId }, audit);
+      pass(60_000);
+      while (await runJob(context, jobId));
+    };
+    await run({ kind: 'restore', prefix: '', atMs });
+    await run({ kind: 'copy', prefix: '', targetId: target.bucketId, targetPrefix: 'to ' });
+    await run({ kind: 'delete', prefix: '' });
+    await run({ kind: 'empty', prefix: '' });
+    expect((await kinds()).slice(2)).toEqual([
+      'ObjectCreated:Copy k',
+      'ObjectCreated:Copy to k',
+      'ObjectRemoved:DeleteMarkerCreated k',
+      ...Array(4).fill('ObjectRemoved:Delete k'),
+    ]);
+  });
+
   it('is written for each way to create and remove an object, with its facts', async () => {
     const { engine, context, bucket, due, kinds } = await setUp('never');
     const written = await put(engine, bucket, 'a', 'four');
@@ -77,7 +136,7 @@ describe('an event', () => {
     const newest = await put(engine, bucket, 'k', '2');
     const outcomes = await engine.deleteObjects(bucket, [
       { name: 'k', versionId },
-      { name: 'k', due: { versionId: newest.versionId, kind: 'current' } },
+      { name: 'k', isLifecycle: true, due: { versionId: newest.versionId, kind: 'current' } },
       { name: 'k', versionId: crypto.randomUUID() },
     ]);
     expect(outcomes.every((outcome) => outcome.ok)).toBe(true);

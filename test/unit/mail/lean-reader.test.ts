@@ -4,10 +4,11 @@ import { zipSync } from 'fflate';
 import { describe, expect, test } from 'vitest';
 import { hashBody } from '../../../workers/mail/checks/authentication/canonical-form.ts';
 import { checkMessage } from '../../../workers/mail/checks/index.ts';
-import { decodeCut, type OpenedMessage, openBytes, openStream } from '../../../workers/mail/checks/opened-message.ts';
+import { type OpenedMessage, openBytes, openStream } from '../../../workers/mail/checks/opened-message.ts';
 import { LEAN_BYTES_MAX } from '../../../workers/mail/mime/lean-reader.ts';
 import { parseMessage } from '../../../workers/mail/mime/parse.ts';
 import { EICAR } from '../../../workers/mail/mime/virus-signatures.ts';
+import { readPieces } from '../../support/mail/attachment-bytes.ts';
 import { offlineDependencies } from './checks/messages.ts';
 
 const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
@@ -50,20 +51,10 @@ const file = (name: string, bytes: Uint8Array, width?: number, end?: string) =>
 async function describeStored(opened: OpenedMessage) {
   const { attachments, ...parsed } = await parseMessage(opened.bytes, opened);
   const files = [];
-  for (const { pieces, ...about } of attachments) {
-    const hash = createHash('sha256');
-    let sizeBytes = 0;
-    for (const piece of pieces) {
-      if (!('cut' in piece)) {
-        hash.update(piece);
-        sizeBytes += piece.byteLength;
-        continue;
-      }
-      sizeBytes += piece.sizeBytes;
-      for await (const bytes of piece.isDecoded ? decodeCut(opened, piece.cut) : await opened.readPieces(piece.cut))
-        hash.update(bytes);
-    }
-    files.push({ ...about, sizeBytes, sha256: hash.digest('hex') });
+  for (const { pieces, range, ...about } of attachments) {
+    const bytes = await readPieces(opened, { pieces, range, ...about });
+    const place = range && { offset: range.offset, length: range.length };
+    files.push({ ...about, place, sizeBytes: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') });
   }
   return { ...parsed, files };
 }

@@ -2,7 +2,14 @@
 import { focusRegion } from '../../shared/focus-keeper.ts';
 import { showToast } from '../../shared/toasts.tsx';
 import type { Folder, FolderRole, Summary } from '../model/api.ts';
-import { changeMessages, labelMessages, moveMessages, trashMessages } from '../model/changes.ts';
+import {
+  changeMessages,
+  labelMessages,
+  moveMessages,
+  muteConversation,
+  snoozeMessages,
+  trashMessages,
+} from '../model/changes.ts';
 import { folderByRole, mailbox } from '../model/mailbox.ts';
 import type { Row } from '../model/rows.ts';
 import { view } from '../model/view.ts';
@@ -61,12 +68,23 @@ function removeAndActivateNext(rows: Row[], run: (messages: Summary[]) => Promis
   focusRow(mailbox.get().activeId);
 }
 
+/** Only received mail can return to the Inbox. */
+const canWait = (message: Summary): boolean =>
+  !['sent', 'drafts'].includes(mailbox.get().folders.find(({ id }) => id === message.folder_id)?.role ?? '');
+
 function moveToRole(role: FolderRole, rows: Row[]): void {
   const folder = folderByRole(role);
   if (folder) removeAndActivateNext(rows, (messages) => moveMessages(messages, folder));
 }
 
+/** Opens the choice of times for the chosen conversations. */
+export function openSnooze(): void {
+  if (chosenRows().length > 0) view.set({ isSnoozeOpen: true });
+}
+
 export const act = {
+  /** Makes a row the one that keys act on, without opening it. */
+  activate: (row: Row) => mailbox.set({ activeId: row.threadId, selected: new Set() }),
   open: (row: Row) => {
     activate(row, true);
     if (isNarrow()) focusReader();
@@ -156,6 +174,12 @@ export const act = {
   archive: (rows: Row[] = chosenRows()) => moveToRole('archive', rows),
   junk: (rows: Row[] = chosenRows()) => moveToRole('junk', rows),
   toInbox: (rows: Row[] = chosenRows()) => moveToRole('inbox', rows),
+  snooze: (until: Date, rows: Row[] = chosenRows()) =>
+    removeAndActivateNext(rows, (messages) => snoozeMessages(messages.filter(canWait), until)),
+  mute: (isMuted = true, rows: Row[] = chosenRows()) => {
+    for (const row of rows)
+      removeAndActivateNext([row], (messages) => muteConversation(row.threadId, messages, isMuted));
+  },
   trash: (rows: Row[] = chosenRows()) => removeAndActivateNext(rows, trashMessages),
   move: (folder: Folder, rows: Row[] = chosenRows()) =>
     removeAndActivateNext(rows, (messages) => moveMessages(messages, folder)),

@@ -10,7 +10,7 @@ import { compose } from '../compose/compose-store.ts';
 import type { FolderRole } from '../model/api.ts';
 import { undoLast } from '../model/changes.ts';
 import { view } from '../model/view.ts';
-import { act } from './actions.ts';
+import { act, openSnooze } from './actions.ts';
 
 const { keys: t, folders } = texts.app;
 
@@ -35,6 +35,8 @@ export const KEYS: readonly Key[] = [
   { keys: '!', icon: 'junk', title: t.junk, run: () => act.junk() },
   { keys: 'v', icon: 'move', title: t.move, run: () => view.set({ isMoveOpen: true }) },
   { keys: 'l', icon: 'label', title: t.label, run: () => view.set({ isLabelOpen: true }) },
+  { keys: 'b', icon: 'snooze', title: t.snooze, run: () => openSnooze() },
+  { keys: 'm', icon: 'mute', title: t.mute, run: () => act.mute() },
   { keys: 's', icon: 'flagged', title: t.flag, run: () => act.toggleFlag() },
   { keys: 'x', icon: 'check', title: t.select, run: () => act.toggleSelected() },
   { keys: '* a', icon: 'check', title: t.selectAll, run: () => act.selectAll() },

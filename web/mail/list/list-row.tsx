@@ -1,16 +1,17 @@
 /** One row of the list: a conversation with its people, its newest message, and what to do with it. */
 import { Avatar } from '../../shared/avatar.tsx';
-import { formatFull, formatWhen } from '../../shared/format.ts';
+import { formatDateTime, formatFull, formatWhen } from '../../shared/format.ts';
 import { IconButton } from '../../shared/icon-button.tsx';
 import { Icon } from '../../shared/icons.tsx';
 import { useStore } from '../../shared/store.ts';
 import { fill, texts } from '../../shared/texts/index.ts';
-import { act } from '../actions/actions.ts';
+import { act, openSnooze } from '../actions/actions.ts';
 import { describeAddress } from '../model/addresses.ts';
 import type { Summary } from '../model/api.ts';
 import { describeRow, ownReplies } from '../model/own-replies.ts';
 import type { Row } from '../model/rows.ts';
 import { session } from '../model/session.ts';
+import { draggable } from './drag.ts';
 import { useSwipe } from './gestures.ts';
 
 const { list } = texts.app;
@@ -26,6 +27,16 @@ function RowActions({ row }: { row: Row }) {
     <span className="row-actions">
       <IconButton icon="archive" label={list.archive} keys="e" tabIndex={-1} onClick={() => act.archive([row])} />
       <IconButton icon="trash" label={list.delete} keys="#" tabIndex={-1} onClick={() => act.trash([row])} />
+      <IconButton
+        icon="snooze"
+        label={list.snooze}
+        keys="b"
+        tabIndex={-1}
+        onClick={() => {
+          act.activate(row);
+          openSnooze();
+        }}
+      />
       <IconButton
         icon={row.isUnread ? 'read' : 'unread'}
         label={row.isUnread ? list.markRead : list.markUnread}
@@ -69,6 +80,7 @@ export function ListRow({ row, index, count, top, isActive, isTabStop, isSelecte
       data-right={row.isUnread ? list.markRead : list.markUnread}
       style={{ top }}
       {...swipe}
+      {...draggable(row)}
     >
       <span className="row-mark">
         <Avatar name={who ? describeAddress(who) : '?'} id={who?.email ?? ''} />
@@ -99,9 +111,15 @@ export function ListRow({ row, index, count, top, isActive, isTabStop, isSelecte
             {isOutgoing ? fill(list.to, { people: to || list.nobody }) : people.names.join(', ')}
           </span>
           {people.count > 1 && <span className="count">{people.count}</span>}
-          <time className="when" dateTime={newest.received_at} title={formatFull(newest.received_at)}>
-            {formatWhen(newest.received_at)}
-          </time>
+          {newest.snoozed_until ? (
+            <time className="when snoozed" dateTime={newest.snoozed_until}>
+              <Icon name="snooze" size={13} /> {fill(list.until, { when: formatDateTime(newest.snoozed_until) })}
+            </time>
+          ) : (
+            <time className="when" dateTime={newest.received_at} title={formatFull(newest.received_at)}>
+              {formatWhen(newest.received_at)}
+            </time>
+          )}
         </span>
         <span className="row-line">
           <span className="subject ellipsis" dir="auto">

@@ -1,6 +1,8 @@
 /** Calls of the mail API that this page makes. */
+
 import type { Profile } from '../../../workers/mail/schemas/account.ts';
 import type { DraftAnswer } from '../../../workers/mail/schemas/draft.ts';
+import type { InvitationAnswer as Invitation } from '../../../workers/mail/schemas/invitation.ts';
 import type {
   Folder,
   Summary as FullSummary,
@@ -14,7 +16,7 @@ export interface Address {
   name?: string;
   email: string;
 }
-export type { DraftAnswer, Folder, Message, Profile };
+export type { DraftAnswer, Folder, Invitation, Message, Profile };
 /** Fields of a message that the list keeps. Small, because a list may hold hundreds of thousands of messages. */
 export type Summary = Omit<FullSummary, 'user_id' | 'email_id' | 'date' | 'size'>;
 export type FolderRole = Folder['role'];
@@ -56,10 +58,17 @@ export const searchMessages = (q: string, cursor: string | null, limit = 50) =>
   callJson<Page<Summary>>(`/v1/messages?q=${id(q)}&limit=${limit}${cursor ? `&cursor=${id(cursor)}` : ''}`);
 
 export const loadMessage = (messageId: string) => callJson<Message>(`/v1/messages/${id(messageId)}`);
-/** Loads a conversation, oldest message first, or the kept one if the server cannot be reached. */
-export async function loadThread(threadId: string): Promise<Message[]> {
-  shownMessages = await loadKept(`thread ${threadId}`, () => loadWholeThread(threadId));
-  return shownMessages;
+export interface Thread {
+  /** Oldest first. */
+  messages: Message[];
+  isMuted: boolean;
+}
+
+/** Loads a conversation, or the kept one if the server cannot be reached. */
+export async function loadThread(threadId: string): Promise<Thread> {
+  const thread = await loadKept(`conversation ${threadId}`, () => loadWholeThread(threadId));
+  shownMessages = thread.messages;
+  return thread;
 }
 let shownMessages: Message[] = [];
 /** A message of the conversation that was read last. */
@@ -67,17 +76,26 @@ export const findShownMessage = (messageId: string): Message | undefined =>
   shownMessages.find((message) => message.id === messageId);
 
 /** Reads page by page. Stops after the page that reaches 500 messages. */
-async function loadWholeThread(threadId: string): Promise<Message[]> {
+async function loadWholeThread(threadId: string): Promise<Thread> {
   const messages: Message[] = [];
+  let isMuted = false;
   let cursor: string | null = null;
   do {
     const query: string = cursor ? `?cursor=${id(cursor)}` : '';
-    const page: Page<Message> = await callJson(`/v1/threads/${id(threadId)}${query}`);
+    const page: Page<Message> & { is_muted: boolean } = await callJson(`/v1/threads/${id(threadId)}${query}`);
+    isMuted = page.is_muted;
     messages.push(...page.data);
     cursor = page.next_cursor;
   } while (cursor !== null && messages.length < THREAD_MESSAGES_MAX);
-  return messages;
+  return { messages, isMuted };
 }
+
+export const muteThread = (threadId: string, isMuted: boolean) =>
+  callJson<unknown>(`/v1/threads/${id(threadId)}`, { method: 'PATCH', body: { is_muted: isMuted } });
+export const leaveList = (messageId: string) =>
+  callJson<{ method: 'one_click' | 'mail' }>(`/v1/messages/${id(messageId)}/unsubscribe`, { method: 'POST' });
+export const loadInvitation = (messageId: string) =>
+  loadKept(`invitation ${messageId}`, () => callJson<Invitation>(`/v1/messages/${id(messageId)}/invitation`));
 
 export const patchMessages = (ids: string[], patch: BatchPatch) =>
   callJson<unknown>('/v1/messages/batch', { method: 'POST', body: { message_ids: ids, ...patch } });
@@ -102,6 +120,10 @@ export interface Outgoing {
   attachments: { attachment_id: string; content_id?: string }[];
   in_reply_to?: string;
   references?: string[];
+  reply_to?: Address[];
+  importance?: DraftAnswer['importance'];
+  headers?: DraftAnswer['headers'];
+  forward_of?: string;
   send_at?: string;
   draft_id?: string;
 }

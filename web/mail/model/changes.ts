@@ -2,10 +2,12 @@
  * Changes messages: first in the page, then on the server. If the server refuses, the list is read again. Offline, the
  * change waits on this device.
  */
-import { formatNumber } from '../../shared/format.ts';
+import { formatDateTime, formatNumber } from '../../shared/format.ts';
+import { fill, texts } from '../../shared/texts/index.ts';
 import { showError, showToast } from '../../shared/toasts.tsx';
-import type { BatchPatch, Folder, Patch, Summary } from './api.ts';
+import { type BatchPatch, type Folder, muteThread, type Patch, type Summary } from './api.ts';
 import { isOffline, type QueuedChange, queueChange } from './change-queue.ts';
+import { refreshLabels } from './labels.ts';
 import { refreshAll, refreshFolders } from './list-reading.ts';
 import { folderByRole, isVirtualFolder, mailbox, setMessages, updateMessages } from './mailbox.ts';
 import { restoreRemoved } from './rows.ts';
@@ -52,16 +54,24 @@ export async function labelMessages(targets: Summary[], label: string, isOn: boo
   const relabel = (labels: string[]) => (isOn ? [...labels, label] : labels.filter((one) => one !== label));
   updateMessages(known, (message) => ({ ...message, labels: relabel(message.labels) }));
   await sendPatch([...known], isOn ? { add_labels: [label] } : { remove_labels: [label] });
+  await refreshLabels();
 }
 
-/** Changes messages at once in the page, then on the server. */
-export async function changeMessages(ids: string[], patch: Patch): Promise<void> {
-  const { source } = mailbox.get();
-  const leaves = patch.folder_id !== undefined && source?.kind === 'folder' && !isVirtualFolder(source.folderId);
-  updateMessages(new Set(ids), (message) =>
-    leaves && patch.folder_id !== message.folder_id ? null : { ...message, ...patch },
-  );
+/**
+ * Changes messages at once in the page, then on the server.
+ * @param outcome the members that the messages have afterwards, if the server sets more than `patch` names.
+ */
+export async function changeMessages(ids: string[], patch: Patch, outcome: Patch = patch): Promise<void> {
+  showChange(ids, outcome);
   await sendPatch(ids, patch);
+}
+
+function showChange(ids: readonly string[], outcome: Patch): void {
+  const { source } = mailbox.get();
+  const leaves = outcome.folder_id !== undefined && source?.kind === 'folder' && !isVirtualFolder(source.folderId);
+  updateMessages(new Set(ids), (message) =>
+    leaves && outcome.folder_id !== message.folder_id ? null : { ...message, ...outcome },
+  );
 }
 
 /** Queues one change per 1,000 messages. All of them are stored on this device before the first one is sent. */
@@ -81,16 +91,13 @@ async function sendPatch(ids: string[], patch: BatchPatch): Promise<void> {
   }
 }
 
-/** Moves messages and offers an undo. */
-export async function moveMessages(messages: Summary[], folder: Folder): Promise<void> {
+/** @returns what puts messages back into their folders, and into the list if it is still open. */
+function toReturn(messages: readonly Summary[]): () => Promise<void> {
   const before = new Map<string, string[]>();
-  for (const message of messages) {
-    before.set(message.folder_id, [...(before.get(message.folder_id) ?? []), message.id]);
-  }
+  for (const message of messages) before.set(message.folder_id, [...(before.get(message.folder_id) ?? []), message.id]);
   const { source, messages: then } = mailbox.get();
-  const later = isOffline() ? ' This is saved on this device until you are online.' : '';
-  offerUndo(`${formatNumber(messages.length, 'message')} moved to ${folder.name}.${later}`, async () => {
-    // Put the messages back here: far down in a long list, a refresh of its first page would not show them.
+  return async () => {
+    // Far down in a long list, a refresh of its first page would not show them.
     const { source: shown, messages: now } = mailbox.get();
     if (shown === source) setMessages(restoreRemoved(now, then, new Set(messages.map((message) => message.id))));
     await Promise.all(
@@ -98,11 +105,48 @@ export async function moveMessages(messages: Summary[], folder: Folder): Promise
         queueForAll(ids, (part) => ({ kind: 'patch', ids: part, patch: { folder_id: folderId } })),
       ),
     );
-  });
-  await changeMessages(
-    messages.map((message) => message.id),
-    { folder_id: folder.id },
-  );
+  };
+}
+
+const idsOf = (messages: readonly Summary[]): string[] => messages.map((message) => message.id);
+
+/** Moves messages and offers an undo. */
+export async function moveMessages(messages: Summary[], folder: Folder): Promise<void> {
+  const later = isOffline() ? ' This is saved on this device until you are online.' : '';
+  offerUndo(`${formatNumber(messages.length, 'message')} moved to ${folder.name}.${later}`, toReturn(messages));
+  await changeMessages(idsOf(messages), { folder_id: folder.id });
+}
+
+/** Takes messages out of the Inbox until a time, and offers an undo. */
+export async function snoozeMessages(messages: Summary[], until: Date): Promise<void> {
+  const archive = folderByRole('archive');
+  if (!archive) return;
+  const snoozed_until = until.toISOString();
+  offerUndo(fill(texts.app.snooze.done, { when: formatDateTime(snoozed_until) }), toReturn(messages));
+  await changeMessages(idsOf(messages), { snoozed_until }, { snoozed_until, folder_id: archive.id });
+}
+
+/** Archives a conversation as read, with its later mail, or ends that. */
+export async function muteConversation(threadId: string, messages: Summary[], isMuted: boolean): Promise<void> {
+  const archive = folderByRole('archive');
+  const inbox = folderByRole('inbox');
+  const left = messages.filter((message) => message.folder_id === inbox?.id);
+  const putBack = toReturn(left);
+  if (isMuted && archive) showChange(idsOf(left), { folder_id: archive.id, is_read: true });
+  try {
+    await muteThread(threadId, isMuted);
+  } catch (error) {
+    signOutIfUnauthorized(error);
+    showError(error);
+    refreshAll();
+    return;
+  }
+  if (!isMuted) showToast(texts.app.mute.ended);
+  else
+    offerUndo(texts.app.mute.done, async () => {
+      await muteThread(threadId, false);
+      await putBack();
+    });
 }
 
 /** Moves messages to Trash. If some are in Trash already, deletes those permanently instead, after a confirmation. */

@@ -7,6 +7,7 @@ import { announce, showError } from '../../shared/toasts.tsx';
 import { describeAddress } from './addresses.ts';
 import { loadFolders, loadMessages, type Summary, searchMessages } from './api.ts';
 import { changeCount, changesSettled, waiting } from './change-queue.ts';
+import { noticeLabels } from './labels.ts';
 import { isVirtualFolder, type MailboxState, mailbox, type Source, setMessages } from './mailbox.ts';
 import { appendToRows, findRowShift, groupByThread, rowCount, toMessageOffset } from './rows.ts';
 import { signOutIfUnauthorized } from './session.ts';
@@ -45,6 +46,7 @@ async function fetchPage(source: Source, from: { cursor: string | null } | { off
     source.kind === 'folder'
       ? await loadMessages(source.folderId, from, limit)
       : await searchMessages(source.q, 'cursor' in from ? from.cursor : null, limit);
+  noticeLabels(page.data);
   const folderId = source.kind === 'folder' && !isVirtualFolder(source.folderId) ? source.folderId : null;
   return { ...page, data: applyWaiting(page.data.map(toSummary), waiting.get().changes, folderId) };
 }

@@ -53,7 +53,9 @@ export function applyWaiting(
       const labels = [...new Set([...(patch.labels ?? message.labels), ...added])].filter(
         (label) => !removed.includes(label),
       );
-      return { ...message, ...patch, labels };
+      // The server archives what is snoozed.
+      const folder = patch.snoozed_until ? { folder_id: '' } : {};
+      return { ...message, ...folder, ...patch, labels };
     });
   }
   return folderId === null ? result : result.filter((message) => message.folder_id === folderId);

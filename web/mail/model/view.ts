@@ -8,6 +8,7 @@ export interface ViewState {
   isHelpOpen: boolean;
   isMoveOpen: boolean;
   isLabelOpen: boolean;
+  isSnoozeOpen: boolean;
   /** On a phone: the folders are shown. */
   isFoldersOpen: boolean;
   /** The end of the open conversation, where a reply to it is written; null if it has no room there. */
@@ -20,6 +21,7 @@ export const CLOSED: ViewState = {
   isHelpOpen: false,
   isMoveOpen: false,
   isLabelOpen: false,
+  isSnoozeOpen: false,
   isFoldersOpen: false,
   replySlot: null,
 };

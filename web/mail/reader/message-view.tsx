@@ -11,9 +11,10 @@ import { cancelAndEdit } from '../compose/sending.ts';
 import { describeAddress, formatAddresses } from '../model/addresses.ts';
 import type { Delivery, Message } from '../model/api.ts';
 import { Attachments } from './attachments.tsx';
+import { InvitationCard, mayInvite } from './invitation.tsx';
 import { MessageFrame } from './message-frame.tsx';
-import { Original } from './original.tsx';
 import { PlainText } from './plain-text.tsx';
+import { SenderMenu } from './sender-menu.tsx';
 import { describeAuthentication, describeSpam } from './verdicts.ts';
 
 const { reader: t } = texts.app;
@@ -119,7 +120,6 @@ function Verdicts({ message }: { message: Message }) {
 }
 
 function Details({ message }: { message: Message }) {
-  const [isOriginalShown, setOriginalShown] = useState(false);
   const rows: [string, string][] = [
     [t.fields.from, formatAddresses(message.from ? [message.from] : [])],
     [t.fields.to, formatAddresses(message.to)],
@@ -142,10 +142,6 @@ function Details({ message }: { message: Message }) {
           ))}
       </dl>
       <Verdicts message={message} />
-      <button type="button" className="link" onClick={() => setOriginalShown(true)}>
-        {t.original}
-      </button>
-      {isOriginalShown && <Original messageId={message.id} onClose={() => setOriginalShown(false)} />}
     </div>
   );
 }
@@ -180,12 +176,14 @@ function When({ message, isOpen }: { message: Message; isOpen: boolean }) {
 
 interface Props {
   message: Message;
+  /** The conversation. */
+  thread: readonly Message[];
   isOpen: boolean;
   isDraft: boolean;
   onToggle: () => void;
 }
 
-export function MessageView({ message, isOpen, isDraft, onToggle }: Props) {
+export function MessageView({ message, thread, isOpen, isDraft, onToggle }: Props) {
   const [areDetailsOpen, setDetailsOpen] = useState(false);
   const isForged = (message.authentication as Authentication | null)?.dmarc?.result === 'fail';
   const who = isDraft ? 'Draft' : describeAddress(message.from);
@@ -222,14 +220,17 @@ export function MessageView({ message, isOpen, isDraft, onToggle }: Props) {
               isExpanded={areDetailsOpen}
               onClick={() => setDetailsOpen(!areDetailsOpen)}
             />
+            <SenderMenu message={message} isOwn={isDraft || message.delivery !== undefined} />
           </span>
         )}
       </header>
       {isOpen && (
         <div className="message-body">
           {isForged && <p className="error-box small">{fill(t.forged, { email: message.from?.email ?? '' })}</p>}
+          {message.importance === 'high' && <p className="badge warn">{texts.app.compose.importances.high}</p>}
           {areDetailsOpen && <Details message={message} />}
           <DeliveryList message={message} />
+          {mayInvite(message) && <InvitationCard message={message} thread={thread} />}
           {message.html ? (
             <MessageFrame messageId={message.id} html={message.html} attachments={message.attachments} />
           ) : (

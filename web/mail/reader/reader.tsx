@@ -1,18 +1,19 @@
 /** The open conversation, oldest message first. Read messages are folded. */
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { describeError } from '../../shared/api.ts';
-import { formatCount } from '../../shared/format.ts';
+import { formatCount, formatDateTime } from '../../shared/format.ts';
 import { IconButton } from '../../shared/icon-button.tsx';
-import { Icon } from '../../shared/icons.tsx';
+import { Icon, type IconName } from '../../shared/icons.tsx';
+import { Menu } from '../../shared/menu.tsx';
 import { useStore } from '../../shared/store.ts';
 import { fill, texts } from '../../shared/texts/index.ts';
-import { act, isNarrow } from '../actions/actions.ts';
+import { act, isNarrow, openSnooze } from '../actions/actions.ts';
 import { startReply } from '../compose/compose-state.ts';
 import { compose } from '../compose/compose-store.ts';
 import { type OutgoingLetter, outbox } from '../compose/outbox.ts';
 import { toMessageId } from '../compose/reply.ts';
 import { replyRecipients } from '../model/addresses.ts';
-import { loadThread, type Message } from '../model/api.ts';
+import { loadThread, type Message, type Thread } from '../model/api.ts';
 import { changeMessages } from '../model/changes.ts';
 import { onMessagesChanged } from '../model/events.ts';
 import { folderByRole, mailbox } from '../model/mailbox.ts';
@@ -50,7 +51,8 @@ function useOutgoing(messages: readonly Message[] | null): OutgoingLetter[] {
 }
 
 function useThread(threadId: string) {
-  const [messages, setMessages] = useState<Message[] | null>(null);
+  const [thread, setThread] = useState<Thread | null>(null);
+  const messages = thread?.messages ?? null;
   const [error, setError] = useState<string | null>(null);
   const [readCount, setReadCount] = useState(0);
   useEffect(() => {
@@ -64,9 +66,9 @@ function useThread(threadId: string) {
     let isCurrent = true;
     const read = () =>
       loadThread(threadId).then(
-        (thread) => {
+        (read) => {
           if (!isCurrent) return;
-          setMessages(thread);
+          setThread(read);
           setError(null);
         },
         (cause: unknown) => isCurrent && setError(describeError(cause)),
@@ -90,7 +92,7 @@ function useThread(threadId: string) {
       stopOutbox();
     };
   }, [threadId, readCount]);
-  return { messages, error };
+  return { messages, isMuted: thread?.isMuted ?? false, error };
 }
 
 /** Unfolded messages: the last one, drafts and unread ones, until the user folds or unfolds them. */
@@ -113,7 +115,7 @@ function useOpen(messages: Message[] | null) {
   };
 }
 
-function Toolbar({ answered }: { answered: Message | undefined }) {
+function Toolbar({ answered, isMuted }: { answered: Message | undefined; isMuted: boolean }) {
   const inJunk = useStore(mailbox, (state) => state.folders.find((folder) => folder.role === 'junk')?.id);
   const source = useStore(mailbox, (state) => state.source);
   const isJunk = source?.kind === 'folder' && source.folderId === inJunk;
@@ -128,10 +130,20 @@ function Toolbar({ answered }: { answered: Message | undefined }) {
       )}
       <span className="toolbar-line" />
       <IconButton icon="move" label={t.move} keys="v" onClick={() => view.set({ isMoveOpen: true })} />
-      <IconButton icon="label" label={t.label} keys="l" onClick={() => view.set({ isLabelOpen: true })} />
+      <IconButton icon="snooze" label={t.snooze} keys="b" onClick={openSnooze} />
       <IconButton icon="unread" label={t.unread} keys="U" onClick={() => act.toggleRead()} />
+      <Menu
+        icon="more"
+        label={t.moreActions}
+        commands={[
+          { icon: 'label', title: t.label, keys: 'l', run: () => view.set({ isLabelOpen: true }) },
+          isMuted
+            ? { icon: 'mute', title: t.unmute, run: () => act.mute(false) }
+            : { icon: 'mute', title: t.mute, keys: 'm', run: () => act.mute() },
+          { icon: 'print', title: t.print, run: () => print() },
+        ]}
+      />
       <span className="grow wide-only" />
-      <IconButton icon="print" label={t.print} className="wide-only" onClick={() => print()} />
       {answered && (
         <IconButton
           icon="reply"
@@ -192,6 +204,18 @@ function foldRuns(messages: readonly Message[], isOpen: (id: string) => boolean)
   return parts;
 }
 
+/** Why the conversation is not in the Inbox, and what brings it back. */
+function Notice({ icon, text, action, run }: { icon: IconName; text: string; action: string; run: () => void }) {
+  return (
+    <p className="row notice small">
+      <Icon name={icon} size={16} /> <span className="grow">{text}</span>
+      <button type="button" className="small" onClick={run}>
+        {action}
+      </button>
+    </p>
+  );
+}
+
 function Labels({ threadId }: { threadId: string }) {
   const row = useStore(mailbox, (state) => state.rows.find((one) => one.threadId === threadId));
   if (!row || row.labels.length === 0) return null;
@@ -215,7 +239,7 @@ function Labels({ threadId }: { threadId: string }) {
 }
 
 export function Reader({ threadId }: { threadId: string }) {
-  const { messages, error } = useThread(threadId);
+  const { messages, isMuted, error } = useThread(threadId);
   const outgoing = useOutgoing(messages);
   // The draft of a message in the outbox disappears once the server has the message.
   const sentDrafts = new Set(outgoing.map((letter) => letter.body.draft_id));
@@ -235,6 +259,7 @@ export function Reader({ threadId }: { threadId: string }) {
     return () => clearTimeout(timer);
   }, [messages]);
   const last = messages?.at(-1);
+  const snoozedUntil = messages?.findLast((message) => message.snoozed_until)?.snoozed_until;
   // A reply answers the last message that is not a draft.
   const answered = messages?.findLast((message) => message.folder_id !== draftsId) ?? last;
   useEffect(() => {
@@ -252,6 +277,7 @@ export function Reader({ threadId }: { threadId: string }) {
     <MessageView
       key={message.id}
       message={message}
+      thread={messages ?? []}
       isOpen={isOpen(message.id)}
       isDraft={message.folder_id === draftsId}
       onToggle={() => toggle(message.id)}
@@ -259,7 +285,7 @@ export function Reader({ threadId }: { threadId: string }) {
   );
   return (
     <div className="reader-inner">
-      <Toolbar answered={answered} />
+      <Toolbar answered={answered} isMuted={isMuted} />
       <div className="reader-scroll">
         <div className="reader-width">
           <div className="row reader-head">
@@ -275,6 +301,15 @@ export function Reader({ threadId }: { threadId: string }) {
           {messages && (
             <>
               <Labels threadId={threadId} />
+              {isMuted && <Notice icon="mute" text={t.muted} action={t.unmute} run={() => act.mute(false)} />}
+              {snoozedUntil && (
+                <Notice
+                  icon="snooze"
+                  text={fill(t.snoozed, { when: formatDateTime(snoozedUntil) })}
+                  action={t.wake}
+                  run={() => act.toInbox()}
+                />
+              )}
               {parts.map((part) =>
                 Array.isArray(part) ? (
                   <button

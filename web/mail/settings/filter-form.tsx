@@ -50,11 +50,22 @@ function Preview({ query }: { query: string }) {
   );
 }
 
-export function FilterForm({ filter, onDone }: { filter: Filter | null; onDone: () => void }) {
+interface Props {
+  filter: Filter | null;
+  /** Of a new filter: the sender whose mail it is for. */
+  from?: string | null;
+  onDone: () => void;
+}
+
+const fromSender = (email: string): Condition => ({ field: 'from', operator: 'is', value: email });
+
+export function FilterForm({ filter, from = null, onDone }: Props) {
   const folders = useStore(mailbox, (state) => state.folders);
-  const [name, setName] = useState(filter?.name ?? '');
+  const [name, setName] = useState(filter?.name ?? from ?? '');
   const [match, setMatch] = useState<'all' | 'any'>(filter?.match ?? 'all');
-  const [conditions, setConditions] = useState<Condition[]>(filter?.conditions ?? [blankCondition('from')]);
+  const [conditions, setConditions] = useState<Condition[]>(
+    filter?.conditions ?? [from ? fromSender(from) : blankCondition('from')],
+  );
   const [actions, setActions] = useState<Action[]>(filter?.actions ?? [blankAction('move', folders)]);
   const [error, setError] = useState<string | null>(null);
   const replace = <T,>(list: T[], index: number, value: T | null): T[] =>

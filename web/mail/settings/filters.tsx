@@ -1,6 +1,7 @@
 /** Filters in their order, and the addresses that they may forward to. */
 import { useState } from 'react';
 import { callJson } from '../../shared/api.ts';
+import { go, toHash, useRoute } from '../../shared/hash-route.ts';
 import { showError } from '../../shared/toasts.tsx';
 import { useLoaded } from '../../shared/use-loaded.ts';
 import { type Filter, type FilterRequest, filterPath } from '../model/settings-api.ts';
@@ -9,13 +10,16 @@ import { ForwardTargets } from './forward-targets.tsx';
 
 export function Filters() {
   const { value, error, reload } = useLoaded(() => callJson<Filter[]>('/v1/filters'), []);
-  const [editing, setEditing] = useState<Filter | 'new' | null>(null);
+  const from = useRoute().query.get('from');
+  const [editing, setEditing] = useState<Filter | 'new' | null>(from ? 'new' : null);
   if (editing) {
     return (
       <FilterForm
         filter={editing === 'new' ? null : editing}
+        from={editing === 'new' ? from : null}
         onDone={() => {
           setEditing(null);
+          go(toHash(['settings', 'filters']), { replace: true });
           reload();
         }}
       />

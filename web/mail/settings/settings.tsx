@@ -14,6 +14,7 @@ import { OwnAddresses } from './own-addresses.tsx';
 
 const Contacts = lazy(() => import('./contacts.tsx').then((module) => ({ default: module.Contacts })));
 const Filters = lazy(() => import('./filters.tsx').then((module) => ({ default: module.Filters })));
+const Senders = lazy(() => import('./senders.tsx').then((module) => ({ default: module.Senders })));
 const Security = lazy(() => import('./security.tsx').then((module) => ({ default: module.Security })));
 const Transfer = lazy(() => import('../transfer/transfer.tsx').then((module) => ({ default: module.Transfer })));
 
@@ -134,6 +135,7 @@ const TABS = [
   ['profile', 'You', You],
   ['contacts', 'Contacts', Contacts],
   ['filters', 'Filters', Filters],
+  ['senders', 'Senders', Senders],
   ['vacation', 'Away', VacationForm],
   ['security', 'Security', Security],
   ['transfer', 'Import and export', Transfer],

@@ -107,3 +107,16 @@ export function previousSeason(name: string): string | null {
   const { board: ref, period, startsAt } = readSeason(name);
   return period === 'none' ? null : seasonAt(startsAt - 1, { ref, period });
 }
+
+/** @returns null without one. */
+export function nextSeason(name: string): string | null {
+  const { board: ref, period, endsAt } = readSeason(name);
+  return period === 'none' ? null : seasonAt(endsAt, { ref, period });
+}
+
+/** When the objects of the next season are created: a day before it, or two hours before a day. Null without one. */
+export function preparationAt(name: string): number | null {
+  const { period, endsAt } = readSeason(name);
+  if (period === 'none') return null;
+  return endsAt - (period === 'day' ? DAY_MS / 12 : DAY_MS);
+}

@@ -1,4 +1,5 @@
 /** The leaderboard's tables in DIRECTORY. Times are milliseconds since 1970 UTC. */
+import { sql } from 'drizzle-orm';
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import type { ScoreRules } from '../domain/score-rules.ts';
 import type { Period } from '../domain/season-name.ts';
@@ -38,8 +39,16 @@ export const season = sqliteTable(
     closedAt: integer('closed_at'),
     /** When the objects were erased. Until then they answer retries of the season's events. */
     erasedAt: integer('erased_at'),
+    /** When cron next has work for the season: prepares the next one, closes it, erases its objects. Null: never again. */
+    dueAt: integer('due_at'),
+    /** Since when a part of it does not answer. Health asks these seasons. */
+    silentAt: integer('silent_at'),
   },
-  (table) => [index('season_by_board').on(table.board, table.season)],
+  (table) => [
+    index('season_by_board').on(table.board, table.season),
+    index('season_by_due').on(table.dueAt),
+    index('season_by_silence').on(table.silentAt).where(sql`silent_at IS NOT NULL`),
+  ],
 );
 
 /** Where the end of each season of a board is reported. */

@@ -1,7 +1,7 @@
 /** The seasons in DIRECTORY. */
-import { and, asc, desc, eq, gt, isNull, lt, lte, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, gt, isNotNull, isNull, lt, lte, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
-import { boardOfRef, readSeason } from '../domain/season-name.ts';
+import { boardOfRef, preparationAt, readSeason } from '../domain/season-name.ts';
 import { boardWebhook, season, seasonNotice } from './schema.ts';
 
 export type SeasonRow = typeof season.$inferSelect;
@@ -16,7 +16,11 @@ export function createSeasonStore(directory: D1Database) {
     /** Returns the row of a season. Creates it if it is missing. */
     async ensure(name: string, shards: number, now: number): Promise<SeasonRow> {
       const { board, endsAt } = readSeason(name);
-      await db.insert(season).values({ season: name, board, endsAt, shards, createdAt: now }).onConflictDoNothing();
+      const dueAt = preparationAt(name);
+      await db
+        .insert(season)
+        .values({ season: name, board, endsAt, shards, createdAt: now, dueAt })
+        .onConflictDoNothing();
       return (await db.select().from(season).where(eq(season.season, name)).get()) as SeasonRow;
     },
 
@@ -27,13 +31,28 @@ export function createSeasonStore(directory: D1Database) {
       return db.select().from(season).where(filter).orderBy(desc(season.season)).limit(limit);
     },
 
-    /** Lists past seasons that are not archived, or whose objects are not erased. */
-    async listUnfinished(now: number): Promise<SeasonRow[]> {
-      return db
-        .select()
-        .from(season)
-        .where(and(lte(season.endsAt, now), isNull(season.erasedAt)))
-        .orderBy(asc(season.season));
+    /** Lists seasons with work for cron, the newest work first, so that a season that cannot be closed delays no other. */
+    async listDue(now: number, limit: number): Promise<SeasonRow[]> {
+      return db.select().from(season).where(lte(season.dueAt, now)).orderBy(desc(season.dueAt)).limit(limit);
+    },
+
+    async setDue(name: string, dueAt: number): Promise<void> {
+      await db.update(season).set({ dueAt }).where(eq(season.season, name));
+    },
+
+    /** Lists seasons without an archive that have a part that did not answer. */
+    async listSilent(limit: number): Promise<SeasonRow[]> {
+      const isSilent = and(isNotNull(season.silentAt), isNull(season.archive));
+      return db.select().from(season).where(isSilent).orderBy(desc(season.silentAt)).limit(limit);
+    },
+
+    /** @param at when a part did not answer; null: all parts answer. */
+    async setSilent(name: string, at: number | null): Promise<void> {
+      const isOther = at === null ? isNotNull(season.silentAt) : isNull(season.silentAt);
+      await db
+        .update(season)
+        .set({ silentAt: at })
+        .where(and(eq(season.season, name), isOther));
     },
 
     /** Lists seasons that take scores. */
@@ -81,7 +100,7 @@ export function createSeasonStore(directory: D1Database) {
     },
 
     async markErased(name: string, now: number): Promise<void> {
-      await db.update(season).set({ erasedAt: now }).where(eq(season.season, name));
+      await db.update(season).set({ erasedAt: now, dueAt: null }).where(eq(season.season, name));
     },
   };
 }

@@ -8,11 +8,7 @@ import { MAILBOX_UNAVAILABLE } from '../schemas/errors.ts';
 
 export const SESSION_AGE_MAX_MS = 30 * 24 * 3_600_000;
 
-export async function askForCredentials<T>(
-  env: Env,
-  userId: string,
-  ask: (mailbox: MailboxRpc) => Promise<T>,
-): Promise<T> {
+export async function reachMailbox<T>(env: Env, userId: string, ask: (mailbox: MailboxRpc) => Promise<T>): Promise<T> {
   try {
     return await ask(openMailbox(env, userId));
   } catch (error) {
@@ -34,7 +30,7 @@ async function keepCredential(env: Env, userId: string, given: NewCredential): P
   if (!user) throw new Error('the user was deleted');
   const secret = mintKeptSecret(given.kind, userId);
   const { userName, name, email } = user;
-  await askForCredentials(env, userId, (mailbox) =>
+  await reachMailbox(env, userId, (mailbox) =>
     mailbox.insertCredential({ ...given, secretSha256: hashToken(secret) }, { userName, name, email }),
   );
   return secret;
@@ -57,12 +53,12 @@ export const keepToken = (env: Env, userId: string, tokenId: string, expiresAt: 
 
 /** Newest first. */
 export const listSessions = (env: Env, userId: string): Promise<SessionRow[]> =>
-  askForCredentials(env, userId, (mailbox) => mailbox.listSessions());
+  reachMailbox(env, userId, (mailbox) => mailbox.listSessions());
 
 /** @returns false if the user has no such session. */
 export const endSession = async (env: Env, userId: string, sessionId: string): Promise<boolean> =>
-  (await askForCredentials(env, userId, (mailbox) => mailbox.endCredentials({ only: sessionId, kind: 'session' }))) > 0;
+  (await reachMailbox(env, userId, (mailbox) => mailbox.endCredentials({ only: sessionId, kind: 'session' }))) > 0;
 
 /** Sensitive actions of the session do not ask for the password again, until then. */
 export const confirmSession = (env: Env, userId: string, sessionId: string, until: number): Promise<void> =>
-  askForCredentials(env, userId, (mailbox) => mailbox.confirmSession(sessionId, until));
+  reachMailbox(env, userId, (mailbox) => mailbox.confirmSession(sessionId, until));

@@ -2,9 +2,8 @@
 import type { UserObligation } from '../../identity/index.ts';
 import { createClock } from '../../shared/clock.ts';
 import { deleteBlobsUnder, userPrefix } from '../bindings/blobs.ts';
-import { openMailbox } from '../bindings/mailbox.ts';
 import { createAccountStore } from '../store/account-store.ts';
-import { askForCredentials } from './credentials.ts';
+import { reachMailbox } from './credentials.ts';
 
 export const mailboxObligation: UserObligation = {
   findObstacle: async () => null,
@@ -12,16 +11,15 @@ export const mailboxObligation: UserObligation = {
   /** Retires the addresses first and writes a tombstone, so no new mail arrives. Each step is idempotent. */
   async erase(userId, env) {
     await createAccountStore(env.DIRECTORY).deleteAccount(userId, createClock(env)());
-    await openMailbox(env, userId).erase();
+    await reachMailbox(env, userId, (mailbox) => mailbox.erase());
     await deleteBlobsUnder(env, userPrefix(userId));
   },
 
   async endCredentials(userId, which, env) {
-    await askForCredentials(env, userId, (mailbox) => mailbox.endCredentials(which));
+    await reachMailbox(env, userId, (mailbox) => mailbox.endCredentials(which));
   },
 
-  setSuspended: (userId, at, env) => askForCredentials(env, userId, (mailbox) => mailbox.setSuspended(at)),
+  setSuspended: (userId, at, env) => reachMailbox(env, userId, (mailbox) => mailbox.setSuspended(at)),
 
-  findCredential: (userId, secretSha256, env) =>
-    askForCredentials(env, userId, (mailbox) => mailbox.identify(secretSha256)),
+  findCredential: (userId, secretSha256, env) => reachMailbox(env, userId, (mailbox) => mailbox.identify(secretSha256)),
 };

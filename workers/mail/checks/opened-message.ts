@@ -5,7 +5,7 @@
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { getBlob, inLargePieces } from '../bindings/blobs.ts';
-import { Base64Stream, type Cut, LEAN_BYTES_MAX, LeanReader } from '../mime/lean-reader.ts';
+import { type Cut, decodeBase64Lines, LEAN_BYTES_MAX, LeanReader } from '../mime/lean-reader.ts';
 import { attachCuts, type MimeTree, readMimeTree } from '../mime/mime-tree.ts';
 import type { DigestBody } from './authentication/dkim.ts';
 import { BodyDigests } from './authentication/index.ts';
@@ -132,14 +132,5 @@ export async function holdCut(message: RawReader, cut: Cut): Promise<Uint8Array>
 
 /** The decoded bytes of a cut, in windows. */
 export async function* decodeCut(message: RawReader, cut: Cut): AsyncGenerator<Buffer> {
-  let decoded: Buffer[] = [];
-  const decoder = new Base64Stream((bytes) => decoded.push(bytes));
-  const take = () => decoded.splice(0);
-  for await (const chunk of await message.readPieces(cut)) {
-    decoder.push(chunk);
-    yield* take();
-  }
-  decoder.end();
-  yield* take();
-  decoded = [];
+  yield* decodeBase64Lines(await message.readPieces(cut));
 }

@@ -11,7 +11,7 @@ import type {
   StoreMessageInput,
 } from '../../../durable-objects/mailbox/contract/delivered-message.ts';
 import type { Result } from '../../shared/result.ts';
-import { deleteBlobs, putBlob, putBlobStream, userPrefix } from '../bindings/blobs.ts';
+import { deleteBlobs, putBlob, userPrefix } from '../bindings/blobs.ts';
 import { openMailbox } from '../bindings/mailbox.ts';
 import { decodeCut, type OpenedMessage, type RawReader } from '../checks/opened-message.ts';
 import { type ParsedAttachment, type ParsedRaw, parseMessage } from '../mime/parse.ts';
@@ -67,9 +67,9 @@ export async function putDelivery(
   const rawKey = givenRawKey ?? toRawKey(userId, delivery.deliveryKey);
   const prefix = toDeliveryPrefix(userId, delivery.deliveryKey);
   const written: string[] = [];
-  const parts = createPartStore(env, message, written);
-  if (givenRawKey === undefined) await parts.put(rawKey, message.bytes);
-  const stored = await storeParts(parsed, prefix, parts);
+  const put = createPutPart(env, written);
+  if (givenRawKey === undefined) await put(rawKey, message.bytes);
+  const stored = await storeParts(parsed, prefix, put);
   const input = {
     ...rest,
     rawKey,
@@ -80,32 +80,14 @@ export async function putDelivery(
   return { input, written };
 }
 
-/** Storage for the parts of a message. */
-export interface PartStore {
-  put(key: string, bytes: Uint8Array | string): Promise<void>;
-  /** @returns the size in bytes. */
-  putFile(key: string, pieces: ParsedAttachment['pieces']): Promise<number>;
-}
+/** Stores a part of a message that its raw bytes do not have. */
+export type PutPart = (key: string, bytes: Uint8Array | string) => Promise<void>;
 
 /** @param written collects every key that may have been written. */
-export function createPartStore(env: Env, message: RawReader, written: string[]): PartStore {
-  const put = async (key: string, bytes: Uint8Array | string) => {
+export function createPutPart(env: Env, written: string[]): PutPart {
+  return async (key, bytes) => {
     written.push(key);
     await putBlob(env, key, bytes);
-  };
-  return {
-    put,
-    async putFile(key, pieces) {
-      const [only] = pieces;
-      if (only instanceof Uint8Array && pieces.length === 1) {
-        await put(key, only);
-        return only.byteLength;
-      }
-      const sizeBytes = pieces.reduce((sum, piece) => sum + ('cut' in piece ? piece.sizeBytes : piece.byteLength), 0);
-      written.push(key);
-      await putBlobStream(env, key, streamPieces(message, pieces), sizeBytes);
-      return sizeBytes;
-    },
   };
 }
 
@@ -120,18 +102,23 @@ export async function* streamPieces(
   }
 }
 
-/** Stores attachments and texts that are too long for a row. Deterministic: the same message gives the same keys. */
-export async function storeParts(parsed: ParsedRaw, prefix: string, store: PartStore): Promise<ParsedMessage> {
+/**
+ * Stores texts that are too long for a row, and files that are no range of the raw message. Deterministic: the same message gives the same
+ * keys.
+ */
+export async function storeParts(parsed: ParsedRaw, prefix: string, put: PutPart): Promise<ParsedMessage> {
   const { text, html, attachments, isComplete: _, ...rest } = parsed;
   const storeText = async (value: string, name: string): Promise<StoredText> => {
     if (Buffer.byteLength(value) <= INLINE_TEXT_BYTES_MAX) return { value, r2Key: null };
-    await store.put(prefix + name, value);
+    await put(prefix + name, value);
     return { value: value.slice(0, INLINE_TEXT_BYTES_MAX / 4), r2Key: prefix + name };
   };
   const stored: ParsedMessage['attachments'][number][] = [];
-  for (const [at, { pieces, ...attachment }] of attachments.entries()) {
-    const r2Key = `${prefix}part-${at}`;
-    stored.push({ ...attachment, sizeBytes: await store.putFile(r2Key, pieces), r2Key });
+  for (const [at, { pieces, range, ...attachment }] of attachments.entries()) {
+    const sizeBytes = pieces.reduce((sum, piece) => sum + ('cut' in piece ? piece.sizeBytes : piece.byteLength), 0);
+    const r2Key = range ? null : `${prefix}part-${at}`;
+    if (r2Key !== null) await put(r2Key, Buffer.concat(pieces.filter((piece) => !('cut' in piece))));
+    stored.push({ ...attachment, sizeBytes, r2Key, ...(range ? { range } : {}) });
   }
   return {
     ...rest,

@@ -52,42 +52,19 @@ export async function processIncoming(env: Env, userId: string): Promise<void> {
     if (!claimed.ok) return;
     const { messages, spamModel } = claimed.value;
     const queue = messages.values();
-    const inTurn = createTurns();
     const work = async () => {
-      for (const message of queue) await processOne(env, message, spamModel, inTurn);
+      for (const message of queue) await processOne(env, message, spamModel);
     };
     await Promise.all(Array.from({ length: PARALLEL_MAX }, work));
     if (messages.length < CLAIM_MAX) return;
   }
 }
 
-/** Runs one piece of work at a time. */
-type InTurn = <T>(work: () => Promise<T>) => Promise<T>;
-
-/**
- * Attachments are streamed from R2 to every location: each upload holds a connection per location until its last byte has been
- * read, and reading needs another one. An invocation has six connections, so two deliveries that write at once could wait for
- * each other for ever.
- */
-function createTurns(): InTurn {
-  let last: Promise<unknown> = Promise.resolve();
-  return (work) => {
-    const turn = last.then(work, work);
-    last = turn.catch(() => {});
-    return turn;
-  };
-}
-
-async function processOne(
-  env: Env,
-  message: ClaimedIncoming,
-  spamModel: Uint8Array | null,
-  inTurn: InTurn,
-): Promise<void> {
+async function processOne(env: Env, message: ClaimedIncoming, spamModel: Uint8Array | null): Promise<void> {
   const mailbox = openMailbox(env, message.userId);
   const { incomingRetryMs } = readTransportSettings(env);
   try {
-    const end = await memoryBudget.use(message.sizeBytes, () => deliver(env, message, spamModel, inTurn));
+    const end = await memoryBudget.use(message.sizeBytes, () => deliver(env, message, spamModel));
     if (!end.ok) {
       await mailbox.deferIncoming(message.incomingId, message.attempts, end.error, incomingRetryMs);
       logInfo('incoming_deferred', { incoming_id: message.incomingId, attempts: message.attempts });
@@ -113,7 +90,6 @@ async function deliver(
   env: Env,
   message: ClaimedIncoming,
   spamModel: Uint8Array | null,
-  inTurn: InTurn,
 ): Promise<Result<Outcome, string>> {
   const opened = await openStored(env, message.rawKey);
   if (!opened) return err('the raw message is missing in every location');
@@ -134,7 +110,7 @@ async function deliver(
   const newsletter = spareNewsletter(verdicts.spam, verdicts.authentication, opened.bytes);
   const said = newsletter ? { ...verdicts, spam: newsletter } : verdicts;
   const labels = newsletter ? [NEWSLETTER_LABEL] : [];
-  return inTurn(() => putIntoMailbox(env, message, opened, said, { labels, isReleased: false }));
+  return putIntoMailbox(env, message, opened, said, { labels, isReleased: false });
 }
 
 /** Runs the checks. Complete verdicts that came with the message, from its sending here, are used as they are. */

@@ -2,7 +2,7 @@
 
 import { openMailbox } from '../bindings/mailbox.ts';
 import { openStored } from '../checks/opened-message.ts';
-import { createPartStore, storeParts } from '../inbound/delivery.ts';
+import { createPutPart, storeParts } from '../inbound/delivery.ts';
 import { parseMessage } from '../mime/parse.ts';
 
 const PER_ROUND = 50;
@@ -30,7 +30,7 @@ export async function rebuildMailbox(env: Env, userId: string): Promise<RebuildR
       }
       const parsed = await parseMessage(message.bytes, message);
       const prefix = RAW_SUFFIX.test(rawKey) ? rawKey.replace(RAW_SUFFIX, '') : `${rawKey}.`;
-      const stored = await storeParts(parsed, prefix, createPartStore(env, message, []));
+      const stored = await storeParts(parsed, prefix, createPutPart(env, []));
       const done = await mailbox.rebuildMessage(messageId, stored);
       if (done.ok) report.messages += 1;
     }

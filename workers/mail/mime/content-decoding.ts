@@ -12,8 +12,14 @@ export function decodeContent(part: { readonly content: Uint8Array; readonly enc
   const bytes = Buffer.from(part.content.buffer, part.content.byteOffset, part.content.byteLength);
   if (part.encoding === 'base64') return decodeBase64(bytes);
   if (part.encoding === 'quoted-printable') return decodeQuotedPrintable(bytes);
-  return /^(?:x-)?uue(?:ncode)?$/.test(part.encoding) ? (decodeUuencoded(bytes).files[0]?.content ?? bytes) : bytes;
+  return UUENCODE.test(part.encoding) ? (decodeUuencoded(bytes).files[0]?.content ?? bytes) : bytes;
 }
+
+const UUENCODE = /^(?:x-)?uue(?:ncode)?$/;
+
+/** False for an encoding that `decodeContent` leaves unchanged. */
+export const isEncoded = (encoding: string): boolean =>
+  encoding === 'base64' || encoding === 'quoted-printable' || UUENCODE.test(encoding);
 
 /** Lenient like mail clients: skips characters that are not Base64, and starts a new run after padding in the middle. */
 export function decodeBase64(bytes: Buffer): Buffer {

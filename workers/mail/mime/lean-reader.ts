@@ -11,6 +11,8 @@ export interface Cut {
   /** Position of its bytes in the message, without the last line end. */
   readonly offset: number;
   readonly length: number;
+  /** Characters and line end of every line but the last; the width is 0 if they differ or cannot be decoded alone. */
+  readonly lines: { readonly width: number; readonly end: number };
   /** The placeholder line, and the bytes it decodes to. */
   readonly place: string;
   readonly token: Buffer;
@@ -51,6 +53,9 @@ interface Run {
   held: Buffer[];
   isCut: boolean;
   isPadded: boolean;
+  lines: { width: number; end: number } | null;
+  /** The previous line. */
+  last: { width: number; end: number } | null;
   readonly decoder: Base64Stream;
   readonly inspector: FileInspector;
 }
@@ -112,6 +117,9 @@ export class LeanReader {
     run.length = this.#offset + length - run.offset;
     run.lineEnd = LINE_ENDS[unit.length - length] ?? '';
     run.isPadded = isPadded;
+    run.lines ??= { width: length % 4 === 0 ? length : 0, end: unit.length - length };
+    if (run.last && (run.last.width !== run.lines.width || run.last.end !== run.lines.end)) run.lines.width = 0;
+    run.last = { width: length, end: unit.length - length };
     if (!run.isCut) run.held.push(Buffer.from(unit));
     run.decoder.pushPure(unit, isPadded ? countPure(unit, length) : length);
     if (run.isCut || run.length * 0.75 < CUT_BYTES_MIN) return;
@@ -128,18 +136,21 @@ export class LeanReader {
       return;
     }
     run.decoder.end();
+    const lines = run.last && run.lines && run.last.width <= run.lines.width ? run.lines : { width: 0, end: 0 };
     const token = Buffer.alloc(TOKEN_BYTES, `cut ${this.#cuts.length} of ${this.#secret} `);
     const place = token.toString('base64');
     this.#kept.add(Buffer.from(place, 'latin1'));
     this.#kept.add(Buffer.from(run.lineEnd, 'latin1'));
-    this.#cuts.push({ offset: run.offset, length: run.length, place, token, inspection: run.inspector.finish() });
+    const { offset, length, inspector } = run;
+    this.#cuts.push({ offset, length, lines, place, token, inspection: inspector.finish() });
   }
 }
 
 function openRun(offset: number): Run {
   const inspector = new FileInspector();
   const decoder = new Base64Stream((bytes) => inspector.feed(bytes));
-  return { offset, length: 0, lineEnd: '', held: [], isCut: false, isPadded: false, decoder, inspector };
+  const none = { length: 0, lineEnd: '', held: [], isCut: false, isPadded: false, lines: null, last: null };
+  return { offset, ...none, decoder, inspector };
 }
 
 /** Line ends by length. */
@@ -204,6 +215,20 @@ export class Base64Stream {
     if (this.#used > 0) this.#write(Buffer.from(this.#window.latin1Slice(0, this.#used), 'base64'));
     this.#used = 0;
   }
+}
+
+/** Decodes pieces of Base64, in windows. */
+export async function* decodeBase64Lines(
+  pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+): AsyncGenerator<Buffer> {
+  const decoded: Buffer[] = [];
+  const decoder = new Base64Stream((bytes) => decoded.push(bytes));
+  for await (const piece of pieces) {
+    decoder.push(piece);
+    yield* decoded.splice(0);
+  }
+  decoder.end();
+  yield* decoded;
 }
 
 /** Copies bytes together, because a view would keep the whole source chunk in memory. */

@@ -5,7 +5,7 @@
  * Limits, each against an attack: 50 levels of nesting (stack), 1,000 parts and 400,000 lines (time), 1 MiB of headers
  * (memory). A message beyond a limit is stored and shown with its headers and a note. Its raw bytes stay unchanged.
  */
-import type { MessageContent } from '../../../durable-objects/mailbox/contract/delivered-message.ts';
+import type { MessageContent, RawRange } from '../../../durable-objects/mailbox/contract/delivered-message.ts';
 import { cleanFileName, makeNamesUnique } from '../domain/attachment-name.ts';
 import { decodeWords } from '../domain/encoded-words.ts';
 import { cleanLine, parseAddressList } from './addresses.ts';
@@ -24,6 +24,7 @@ import {
   unfold,
 } from './mime-tree.ts';
 import { readText, toHtml } from './part-text.ts';
+import { createLocator } from './raw-range.ts';
 import { readTnef, type TnefContent } from './tnef.ts';
 import type { UuencodedFile } from './uuencode.ts';
 
@@ -50,6 +51,8 @@ export interface ParsedAttachment {
   readonly pieces: readonly (Uint8Array | CutPiece)[];
   readonly isInline: boolean;
   readonly contentId: string | null;
+  /** Where the raw message has it; null for a file from inside a text or winmail.dat. */
+  readonly range: RawRange | null;
 }
 
 export interface CutPiece {
@@ -86,8 +89,10 @@ export async function parseMessage(
   const shown = toTexts(body);
   const winmail = await openWinmail(body.attachments, opened?.holdCut);
   const texts = shown.text.trim() === '' && shown.html === null ? toWinmailTexts(winmail) : shown;
+  const cuts = opened?.cuts ?? [];
+  const locate = createLocator(raw, cuts);
   const attached = [
-    ...body.attachments.map((part) => toAttachment(part, opened?.cuts ?? [])),
+    ...body.attachments.map((part) => ({ ...toAttachment(part, cuts), range: locate(part) })),
     ...shown.files.map(({ name, content }) => toFile({ name, content })),
     ...winmail.flatMap(listWinmailFiles).map(toFile),
   ];
@@ -204,7 +209,7 @@ function keepHeaders(headers: readonly HeaderField[]): { name: string; value: st
 
 type UnnamedAttachment = Omit<ParsedAttachment, 'isInline'>;
 
-function toAttachment(part: MimePart, cuts: readonly Cut[]): UnnamedAttachment {
+function toAttachment(part: MimePart, cuts: readonly Cut[]): Omit<UnnamedAttachment, 'range'> {
   const contentId = headerValue(part.headers, 'content-id')
     .replace(/^\s*<|>\s*$/g, '')
     .trim();
@@ -231,6 +236,7 @@ function toFile({ name, contentType, contentId, content }: FoundFile): UnnamedAt
     contentType: type.slice(0, 200),
     pieces: [content],
     contentId: contentId ?? null,
+    range: null,
   };
 }
 

@@ -1,5 +1,6 @@
 /** Logs the state of the queue once a minute, for alerts. */
 import { createClock } from '../../shared/clock.ts';
+import { recordGauge } from '../../shared/counters.ts';
 import { logInfo } from '../../shared/log.ts';
 import { type QueueGroup, readQueueGroups } from '../store/queue-store.ts';
 import { diagnoseQueue } from './domain/recipient-state.ts';
@@ -73,6 +74,7 @@ export async function readMailGauges(env: Env) {
 
 export async function logQueue(env: Env): Promise<void> {
   const { summary, groups, now } = await readQueue(env);
+  recordGauge(env, 'mail_oldest_age_seconds', summary.oldestAgeMs / 1000);
   if (summary.messages === 0) return;
   const { sizeBytes, oldestAgeMs, dueLagMs, ...counts } = summary;
   logInfo('mail_queue_measured', {

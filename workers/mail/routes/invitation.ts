@@ -1,65 +1,17 @@
 /** `GET /v1/messages/{message_id}/invitation`: the event that a message invites to. */
-import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
 import type { StoredAttachment } from '../../../durable-objects/mailbox/contract/delivered-message.ts';
 import { type JsonApiEnv, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
-import { getBlob } from '../bindings/blobs.ts';
 import type { CalendarTime } from '../domain/calendar-time.ts';
 import { type Invitation, readInvitation } from '../domain/invitation.ts';
+import { readAttachment } from '../inbound/stored-attachment.ts';
 import { NOT_FOUND } from '../schemas/errors.ts';
-import { addressSchema } from '../schemas/message.ts';
+import { invitationSchema } from '../schemas/invitation.ts';
 import { messageParamSchema, openOwnMailbox, toTime, USER_ROUTE } from './route.ts';
 
 const CALENDAR_BYTES_MAX = 1_000_000;
 /** A message has the same invitation in an alternative part and in a file. */
 const FILES_MAX = 3;
-
-const timeSchema = z
-  .object({
-    local: z.string().openapi({
-      description: 'The time in its time zone, or the date of a whole day.',
-      example: '2026-11-05T10:30:00',
-    }),
-    time_zone: z.string().nullable().openapi({ example: 'Europe/Berlin' }),
-    at: z.string().nullable().openapi({
-      description: 'The same time in UTC. Null for a whole day, and if the time zone is unknown or absent.',
-      example: '2026-11-05T09:30:00.000Z',
-    }),
-  })
-  .openapi('CalendarTime');
-
-const invitationSchema = z
-  .object({
-    file_name: z.string().openapi({ example: 'invite.ics' }),
-    method: z.string().nullable().openapi({
-      description: 'request, cancel, reply, publish or another one of RFC 5546.',
-      example: 'request',
-    }),
-    uid: z.string(),
-    sequence: z.int(),
-    status: z.string().nullable().openapi({ description: 'confirmed, tentative or cancelled.', example: 'confirmed' }),
-    summary: z.string(),
-    description: z.string(),
-    location: z.string(),
-    start: timeSchema,
-    end: timeSchema
-      .nullable()
-      .openapi({ description: 'Not part of the event. Of whole days, the day after the last.' }),
-    is_all_day: z.boolean(),
-    recurrence: z.string().nullable().openapi({ description: 'The RRULE.', example: 'FREQ=WEEKLY;COUNT=4' }),
-    organizer: addressSchema.nullable(),
-    attendees: z.array(
-      z.object({
-        name: z.string(),
-        email: z.string(),
-        is_optional: z.boolean(),
-        response: z.string().openapi({
-          description: 'needs_action, accepted, declined, tentative, delegated or another one of RFC 5545.',
-          example: 'accepted',
-        }),
-      }),
-    ),
-  })
-  .openapi('Invitation');
 
 export function addInvitation(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
@@ -79,8 +31,9 @@ export function addInvitation(api: OpenAPIHono<JsonApiEnv>): void {
       const found = await own.value.ask((mailbox) => mailbox.readMessage(c.req.valid('param').message_id));
       if (!found.ok) return sendProblem(c, found.error);
       for (const file of found.value.attachments.filter(isCalendar).slice(0, FILES_MAX)) {
-        const blob = await getBlob(c.env, file.r2Key);
-        const invitation = blob && readInvitation(await blob.text());
+        const chunks: Uint8Array[] = [];
+        for await (const chunk of await readAttachment(c.env, found.value.rawKey, file)) chunks.push(chunk);
+        const invitation = readInvitation(Buffer.concat(chunks).toString());
         if (invitation) return c.json(toJson(invitation, file.fileName), 200);
       }
       return sendProblem(c, NOT_FOUND);

@@ -2,7 +2,7 @@
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { createLoginStore, requireMailUser } from '../../identity/index.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
-import { askForCredentials } from '../accounts/credentials.ts';
+import { reachMailbox } from '../accounts/credentials.ts';
 import { nameSchema, profileSchema } from '../schemas/account.ts';
 import { readProfile } from './profile.ts';
 import { openOwnMailbox, USER_ROUTE } from './route.ts';
@@ -49,7 +49,7 @@ export function addMe(api: OpenAPIHono<JsonApiEnv>): void {
       }
       if (name !== undefined) {
         await createLoginStore(c.env.DIRECTORY).renameUser(userId, name);
-        await askForCredentials(c.env, userId, (mailbox) => mailbox.renameHolder(name));
+        await reachMailbox(c.env, userId, (mailbox) => mailbox.renameHolder(name));
       }
       const profile = await readProfile(c.env, userId);
       return profile.ok ? c.json(profile.value, 200) : sendProblem(c, profile.error);

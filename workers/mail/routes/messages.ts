@@ -16,7 +16,7 @@ import { messageSchema, threadPatchSchema, threadSchema } from '../schemas/messa
 import { readPositionCursor } from './folders.ts';
 import { toMessageJson } from './message-json.ts';
 import { messageParamSchema, openOwnMailbox, USER_ROUTE } from './route.ts';
-import { serveStoredBytes } from './stored-bytes.ts';
+import { openAttachment, openRaw, serveStoredBytes } from './stored-bytes.ts';
 
 const threadParamSchema = z.object({ thread_id: z.string().max(100) });
 const bytesOf = (type: string) => ({ content: { [type]: { schema: z.string().openapi({ format: 'binary' }) } } });
@@ -125,7 +125,7 @@ function addBytes(api: OpenAPIHono<JsonApiEnv>): void {
       if (!found.ok) return sendProblem(c, found.error);
       const { rawKey } = found.value;
       if (rawKey === null) return sendProblem(c, NOT_FOUND);
-      const stored = { r2Key: rawKey, fileName: `${message_id}.eml`, contentType: 'message/rfc822' };
+      const stored = { open: openRaw(c, rawKey), fileName: `${message_id}.eml`, contentType: 'message/rfc822' };
       return unchecked(await serveStoredBytes(c, stored));
     },
   );
@@ -151,7 +151,8 @@ function addBytes(api: OpenAPIHono<JsonApiEnv>): void {
       if (!found.ok) return sendProblem(c, found.error);
       const attachment = found.value.attachments.find((each) => each.fileName === file_name);
       if (!attachment) return sendProblem(c, NOT_FOUND);
-      return unchecked(await serveStoredBytes(c, attachment));
+      const open = openAttachment(c, found.value.rawKey, attachment);
+      return unchecked(await serveStoredBytes(c, { ...attachment, open }));
     },
   );
 }

@@ -1,21 +1,80 @@
 /** Serves bytes from R2 with ranges, and with headers that prevent browsers from running stored content as our page. */
+import { createHash } from 'node:crypto';
 import type { Context } from 'hono';
-import { decideRange, doesIfRangeHold, toContentRange } from '../../shared/http-range.ts';
+import { type ByteRange, decideRange, doesIfRangeHold, toContentRange } from '../../shared/http-range.ts';
 import { type JsonApiEnv, sendProblem } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
 import { getBlob } from '../bindings/blobs.ts';
+import { type AttachmentPlace, readAttachment } from '../inbound/stored-attachment.ts';
 
 /** Displayed inline; all other types are downloaded. */
 const RASTER_IMAGES = /^image\/(?:png|jpeg|gif|webp)$/i;
 
+/** Bytes that a route serves. */
 export interface StoredBytes {
-  readonly r2Key: string;
   readonly fileName: string;
   readonly contentType: string;
+  readonly open: () => Promise<OpenBytes>;
+}
+
+interface OpenBytes {
+  readonly sizeBytes: number;
+  /** Quoted. */
+  readonly etag: string;
+  /** @param part all bytes without it. Call it once, or `discard`. */
+  readonly read: (part?: ByteRange) => Promise<ReadableStream<Uint8Array>>;
+  readonly discard: () => Promise<void>;
+}
+
+/** A raw message. */
+export const openRaw = (c: Context<JsonApiEnv>, key: string) => async (): Promise<OpenBytes> => {
+  const get = async (range?: R2Range) => {
+    const found = await getBlob(c.env, key, range);
+    if (!found) throw new Error(`bytes are missing in every location: ${key}`);
+    return found;
+  };
+  const whole = await get(c.req.method === 'HEAD' ? { offset: 0, length: 1 } : undefined);
+  const discard = () => whole.body.cancel();
+  const read = async (part?: ByteRange) => {
+    if (!part) return whole.body;
+    await discard();
+    return (await get({ offset: part.first, length: part.last - part.first + 1 })).body;
+  };
+  return { sizeBytes: whole.size, etag: whole.httpEtag, read, discard };
+};
+
+/** An attachment. Its entity tag names its place, because no place ever gets other bytes. */
+export const openAttachment =
+  (c: Context<JsonApiEnv>, rawKey: string | null, file: AttachmentPlace) => async (): Promise<OpenBytes> => {
+    const place = JSON.stringify([file.r2Key ?? rawKey, file.range]);
+    return {
+      sizeBytes: file.sizeBytes,
+      etag: `"${createHash('sha256').update(place).digest('hex').slice(0, 32)}"`,
+      async read(part) {
+        const pieces = await readAttachment(c.env, rawKey, file, part);
+        const length = part ? part.last - part.first + 1 : file.sizeBytes;
+        const { readable, writable } = new FixedLengthStream(length);
+        c.executionCtx.waitUntil(pump(pieces, writable.getWriter()));
+        return readable;
+      },
+      discard: async () => {},
+    };
+  };
+
+/** Writes all pieces. Ends early if the reader does. */
+export async function pump(
+  source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  writer: WritableStreamDefaultWriter<Uint8Array>,
+): Promise<void> {
+  try {
+    for await (const piece of source) await writer.write(piece);
+    await writer.close();
+  } catch (error) {
+    await writer.abort(error).catch(() => {});
+  }
 }
 
 export async function serveStoredBytes(c: Context<JsonApiEnv>, stored: StoredBytes): Promise<Response> {
-  const { env } = c;
   const request = c.req.raw;
   const headers = new Headers({
     'content-type': /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+$/.test(stored.contentType)
@@ -27,36 +86,35 @@ export async function serveStoredBytes(c: Context<JsonApiEnv>, stored: StoredByt
     'accept-ranges': 'bytes',
     'content-disposition': toDisposition(stored),
   });
-  const whole = await getBlob(env, stored.r2Key, request.method === 'HEAD' ? { offset: 0, length: 1 } : undefined);
-  if (!whole) throw new Error(`bytes are missing in every location: ${stored.r2Key}`);
-  headers.set('etag', whole.httpEtag);
-  if (request.headers.get('if-none-match') === whole.httpEtag) {
-    await whole.body.cancel();
+  const { sizeBytes, etag, read, discard } = await stored.open();
+  headers.set('etag', etag);
+  if (request.headers.get('if-none-match') === etag) {
+    await discard();
     return new Response(null, { status: 304, headers });
   }
-  const isHeld = doesIfRangeHold(request.headers.get('if-range'), whole.httpEtag, whole.uploaded.getTime());
-  const decision = decideRange(isHeld ? request.headers.get('range') : null, whole.size);
+  // No Last-Modified is sent, so no date can hold.
+  const isHeld = doesIfRangeHold(request.headers.get('if-range'), etag, Number.NaN);
+  const decision = decideRange(isHeld ? request.headers.get('range') : null, sizeBytes);
   if (decision.kind === 'unsatisfiable') {
-    await whole.body.cancel();
-    const refusal = sendProblem(c, problem(416, 'range_not_satisfiable', `The resource has ${whole.size} bytes.`));
-    refusal.headers.set('content-range', `bytes */${whole.size}`);
+    await discard();
+    const refusal = sendProblem(c, problem(416, 'range_not_satisfiable', `The resource has ${sizeBytes} bytes.`));
+    refusal.headers.set('content-range', `bytes */${sizeBytes}`);
     return refusal;
   }
-  if (decision.kind === 'whole' || request.method === 'HEAD') {
-    headers.set('content-length', String(whole.size));
-    return new Response(request.method === 'HEAD' ? null : whole.body, { status: 200, headers, encodeBody: 'manual' });
+  const isHead = request.method === 'HEAD';
+  if (isHead) await discard();
+  if (decision.kind === 'whole' || isHead) {
+    headers.set('content-length', String(sizeBytes));
+    return new Response(isHead ? null : await read(), { status: 200, headers, encodeBody: 'manual' });
   }
-  await whole.body.cancel();
   const { first, last } = decision.range;
-  const part = await getBlob(env, stored.r2Key, { offset: first, length: last - first + 1 });
-  if (!part) throw new Error(`bytes are missing in every location: ${stored.r2Key}`);
-  headers.set('content-range', toContentRange(decision.range, whole.size));
+  headers.set('content-range', toContentRange(decision.range, sizeBytes));
   headers.set('content-length', String(last - first + 1));
-  return new Response(part.body, { status: 206, headers, encodeBody: 'manual' });
+  return new Response(await read(decision.range), { status: 206, headers, encodeBody: 'manual' });
 }
 
 /** RFC 6266: an ASCII fallback, and the name in UTF-8. */
-function toDisposition({ fileName, contentType }: StoredBytes): string {
+function toDisposition({ fileName, contentType }: Pick<StoredBytes, 'fileName' | 'contentType'>): string {
   const kind = RASTER_IMAGES.test(contentType) ? 'inline' : 'attachment';
   const ascii = fileName.replace(/[^\x20-\x7e]|["\\%]/g, '_');
   const encoded = encodeURIComponent(fileName).replace(

@@ -9,6 +9,9 @@ export const EVENT_KINDS = [
   'ObjectRemoved:DeleteMarkerCreated',
   'LifecycleExpiration:Delete',
   'LifecycleExpiration:DeleteMarkerCreated',
+  'ObjectTagging:Put',
+  'ObjectTagging:Delete',
+  'ObjectAcl:Put',
 ] as const;
 export type EventKind = (typeof EVENT_KINDS)[number];
 
@@ -34,7 +37,10 @@ export interface EventRoute {
 
 /** @param pattern `s3:ObjectCreated:Put` or `s3:ObjectCreated:*`. @returns the kinds that it selects. */
 export const kindsOf = (pattern: string): EventKind[] =>
-  EVENT_KINDS.filter((kind) => pattern === `s3:${kind}` || pattern === `s3:${kind.split(':')[0]}:*`);
+  EVENT_KINDS.filter((kind) => pattern === `s3:${kind}` || pattern === toWildcard(kind));
+
+/** AWS has no `s3:ObjectAcl:*`. */
+const toWildcard = (kind: EventKind): string | null => (kind === 'ObjectAcl:Put' ? null : `s3:${kind.split(':')[0]}:*`);
 
 export const findRoutes = (rules: readonly NotificationRule[], kind: EventKind, name: string): EventRoute[] =>
   rules

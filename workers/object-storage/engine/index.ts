@@ -133,8 +133,9 @@ export function engineOf(context: EngineContext): Engine {
       return outcome;
     },
     deleteObjects: (bucket, items) => deleteObjects(context, bucket, items),
-    setTags: (version, tags) => setAttribute(context, version, 'tags', tags === null ? null : JSON.stringify(tags)),
-    setAcl: (version, acl) => setAttribute(context, version, 'acl', acl),
+    setTags: (version, tags, bucket) =>
+      setAttribute(context, version, 'tags', tags === null ? null : JSON.stringify(tags), bucket),
+    setAcl: (version, acl, bucket) => setAttribute(context, version, 'acl', acl, bucket),
     setLock: (version, change) => setLock(context, version, change),
     setTakenDown: (version, isTakenDown) => setAttribute(context, version, 'taken_down', isTakenDown ? '1' : null),
     createUpload: (request) => createUpload(context, request),

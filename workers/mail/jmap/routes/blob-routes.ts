@@ -11,6 +11,7 @@ import {
   unchecked,
 } from '../../../shared/json-api.ts';
 import { problem } from '../../../shared/problem.ts';
+import { pump } from '../../routes/stored-bytes.ts';
 import { NOT_FOUND } from '../../schemas/errors.ts';
 import { toUploadBlobId } from '../domain/blob-id.ts';
 import { openBlob } from '../objects/blobs.ts';
@@ -105,19 +106,6 @@ export function addBlobRoutes(api: OpenAPIHono<JsonApiEnv>): void {
       return unchecked(new Response(readable, { status: 200, headers, encodeBody: 'manual' }));
     },
   );
-}
-
-/** Ends early if the client does. */
-async function pump(
-  source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-  writer: WritableStreamDefaultWriter<Uint8Array>,
-): Promise<void> {
-  try {
-    for await (const piece of source) await writer.write(piece);
-    await writer.close();
-  } catch (error) {
-    await writer.abort(error).catch(() => {});
-  }
 }
 
 /** RFC 8187. */

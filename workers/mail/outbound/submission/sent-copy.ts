@@ -3,7 +3,7 @@ import type { MailAddress, ParsedMessage } from '../../../../durable-objects/mai
 import { getBlob, inLargePieces, putBlobStream } from '../../bindings/blobs.ts';
 import { toAddress } from '../../domain/email-address.ts';
 import { type HeaderField, toHeaderFields } from '../../domain/written-fields.ts';
-import { type PartStore, storeParts } from '../../inbound/delivery.ts';
+import { type PutPart, storeParts } from '../../inbound/delivery.ts';
 import { storeRaw, storeRawBytes } from '../../inbound/store-raw.ts';
 import { cleanHtml, toPlainText } from '../../mime/clean-html.ts';
 import { composeMessage, streamMessage } from '../compose-message.ts';
@@ -62,7 +62,10 @@ interface Making {
   readonly names: readonly string[];
 }
 
-/** Makes the copy in Sent from the request. It is never parsed back, so it has Bcc and large files are not read again. */
+/**
+ * Makes the copy in Sent from the request. It is never parsed back, so it has Bcc and large files are not read again. Its files have
+ * objects of their own, because they become uploads again if it is canceled.
+ */
 export async function toSentCopy(
   content: Content,
   { from, files }: Parts,
@@ -71,11 +74,11 @@ export async function toSentCopy(
     now,
     names,
     prefix,
-    store,
+    put,
     env,
   }: Making & {
     readonly prefix: string;
-    readonly store: PartStore;
+    readonly put: PutPart;
     readonly env: Env;
   },
 ): Promise<ParsedMessage> {
@@ -90,12 +93,12 @@ export async function toSentCopy(
       isComplete: true,
     },
     prefix,
-    store,
+    put,
   );
   const attachments: ParsedMessage['attachments'][number][] = [];
   for (const [n, file] of files.entries()) {
     const r2Key = `${prefix}part-${n}`;
-    if (file.bytes) await store.put(r2Key, file.bytes);
+    if (file.bytes) await put(r2Key, file.bytes);
     else {
       const uploaded = await getBlob(env, file.r2Key);
       if (!uploaded) throw new Error('an uploaded file is missing in every location');

@@ -15,9 +15,8 @@ import { deleteBlobs, userPrefix } from '../../bindings/blobs.ts';
 import { hintOutbound } from '../../bindings/hints.ts';
 import { openMailbox } from '../../bindings/mailbox.ts';
 import { readTransportSettings } from '../../bindings/transport-settings.ts';
-import { openBytes } from '../../checks/opened-message.ts';
 import { cleanFileName, makeNamesUnique } from '../../domain/attachment-name.ts';
-import { createPartStore } from '../../inbound/delivery.ts';
+import { createPutPart } from '../../inbound/delivery.ts';
 import { toBadRequest } from '../../schemas/errors.ts';
 import { type ValidRecipients, validateSubmission } from '../domain/submission-policy.ts';
 import { type FoundFile, findFiles } from './attached-files.ts';
@@ -81,9 +80,6 @@ export async function submitMessage(
   return err(toSubmitProblem(error, await keepAsDraft(env, sender.userId, request, files.value, idempotency)));
 }
 
-/** The copy in Sent is built from the request, which has no cuts. */
-const NO_CUTS = openBytes(new Uint8Array());
-
 interface Accepted {
   readonly idempotency: Idempotency | null;
   readonly draftRevision: number | null;
@@ -107,10 +103,10 @@ async function send(
   const prefix = `${userPrefix(sender.userId)}sent/${outboxId}/`;
   const messageId = `<${outboxId}@${from.email.slice(from.email.lastIndexOf('@') + 1)}>`;
   const written: string[] = [];
-  const store = createPartStore(env, NO_CUTS, written);
+  const put = createPutPart(env, written);
   const names = makeNamesUnique(files.map((file) => cleanFileName(file.fileName, file.contentType)));
   try {
-    const parsed = await toSentCopy(content, accepted, { messageId, now, names, prefix, store, env });
+    const parsed = await toSentCopy(content, accepted, { messageId, now, names, prefix, put, env });
     const raw = await storeComposed(env, content, accepted, { messageId, now, names, rawKey: `${prefix}raw`, parsed });
     written.push(`${prefix}raw`);
     const holdUntil = decideHold(request.send_at, now, settings.holdMs);

@@ -7,6 +7,7 @@ import { removeBlobs } from '../blobs/locations.ts';
 import { type WrittenBody, writeBody } from '../blobs/write-body.ts';
 import { databaseOf, type EngineContext } from '../model/context.ts';
 import type {
+  Bucket,
   Checksums,
   CopyRequest,
   LockChange,
@@ -24,6 +25,7 @@ import { runRepeatable } from '../store/database.ts';
 import { toLockRow } from '../store/version-sql.ts';
 import { attributeStatements, lockStatements } from '../store/version-store.ts';
 import { type CommitError, commitVersion, toAttributeFacts } from './commit.ts';
+import { hintEvents, toNewEvent } from './events.ts';
 import { readVersion } from './reading.ts';
 
 /** R2 allows 8,192 bytes of custom metadata per object. */
@@ -255,11 +257,17 @@ export async function setAttribute(
   version: StoredVersion,
   attribute: 'tags' | 'acl' | 'taken_down',
   value: string | null,
+  bucket?: Bucket,
 ): Promise<Result<null, ReadError>> {
-  const database = databaseOf(context, version.handle.shard);
-  const statements = attributeStatements(database, version, attribute, value);
+  const { shard } = version.handle;
+  const database = databaseOf(context, shard);
+  const kind = attribute === 'acl' ? 'ObjectAcl:Put' : value === null ? 'ObjectTagging:Delete' : 'ObjectTagging:Put';
+  const { name, versionId, etag } = version;
+  const event = bucket === undefined ? null : toNewEvent(context, bucket, kind, name, { versionId, etag });
+  const statements = attributeStatements(database, version, attribute, value, event);
   const answer = await runRepeatable(context, database, statements);
   if (!answer.ok) return err({ kind: 'unavailable', reason: 'the slot is being moved' });
+  if (event !== null) hintEvents(context, shard);
   return answer.value.at(-1)?.meta.changes === 0 ? err({ kind: 'no_such_version' }) : ok(null);
 }
 

@@ -123,8 +123,13 @@ export interface Engine {
   deleteObject(bucket: Bucket, item: DeleteItem): Promise<Result<DeleteOutcome, DeleteError>>;
   /** Outcomes are in the order of the items. */
   deleteObjects(bucket: Bucket, items: readonly DeleteItem[]): Promise<readonly Result<DeleteOutcome, DeleteError>[]>;
-  setTags(version: StoredVersion, tags: Readonly<Record<string, string>> | null): Promise<Result<null, ReadError>>;
-  setAcl(version: StoredVersion, acl: string | null): Promise<Result<null, ReadError>>;
+  /** @param bucket whose event notifications tell of it; absent: none do. */
+  setTags(
+    version: StoredVersion,
+    tags: Readonly<Record<string, string>> | null,
+    bucket?: Bucket,
+  ): Promise<Result<null, ReadError>>;
+  setAcl(version: StoredVersion, acl: string | null, bucket?: Bucket): Promise<Result<null, ReadError>>;
   /** Changes retention or legal hold. Nobody shortens or removes a retention in the mode COMPLIANCE. */
   setLock(version: StoredVersion, change: LockChange): Promise<Result<null, ReadError | LockError>>;
   setTakenDown(version: StoredVersion, isTakenDown: boolean): Promise<Result<null, ReadError>>;

@@ -7,6 +7,7 @@ import { databaseOf, type EngineContext } from '../model/context.ts';
 import type { LockChange, StoredVersion, Unavailable } from '../model/contract.ts';
 import { SAFE_ORDER } from './commit-store.ts';
 import { readRows } from './database.ts';
+import { insertEventsSql, type NewEvent } from './event-store.ts';
 import { changeSql, versionKeySql } from './journal-store.ts';
 import { mayReplaceRetention } from './lock-sql.ts';
 import { toLegalHold } from './version-sql.ts';
@@ -121,18 +122,30 @@ const SET_ATTRIBUTE = {
   taken_down: setAttribute('taken_down'),
 } as const;
 
+const insertEvent = statement<NameKey & { order: string; kind: string; facts: string }>(
+  insertEventsSql(
+    { key: '0', name: 'CAST(:name AS BLOB)', kind: ':kind', facts: ':facts' },
+    `bucket b WHERE b.bucket_id = :bucketId AND EXISTS (SELECT 1 FROM version v WHERE v.bucket = b.n
+       AND v.name = CAST(:name AS BLOB) AND v.ord = unhex(:order))`,
+  ),
+);
+
 /** The last statement changes one row; it changes none when the version is gone. */
 export function attributeStatements(
   database: D1Database,
   version: StoredVersion,
   attribute: keyof typeof SET_ATTRIBUTE,
   value: string | null,
+  event: NewEvent | null,
 ): D1PreparedStatement[] {
   const { name, handle } = version;
   const key = { bucketId: handle.bucketId, name, order: toVersionOrder(version.versionId) };
   return [
     prepare(database, refuseMovingSlot, { bucketId: handle.bucketId, slot: slotOf(name) }),
     prepare(database, recordVersion, key),
+    ...(event === null
+      ? []
+      : [prepare(database, insertEvent, { ...key, kind: event.kind, facts: JSON.stringify(event.facts) })]),
     prepare(database, SET_ATTRIBUTE[attribute], { ...key, value }),
   ];
 }

@@ -13,7 +13,7 @@ export const deleteObjectTagging: Operation = {
     const { request, bucket, engine, found } = context;
     const version = requireObject(found, bucket, request.key, request.query.get('versionId'), () => mayList(context));
     if (!version.ok) return version;
-    const removed = await engine.setTags(version.value, null);
+    const removed = await engine.setTags(version.value, null, bucket);
     return removed.ok ? ok(emptyAnswer(204, toVersionHeaders(bucket, version.value))) : err(toS3Error(removed.error));
   },
 };

@@ -18,7 +18,7 @@ export const putObjectAcl: Operation = {
     if (!version.ok) return version;
     const acl = await readAclRequest(context, aclOfVersion(version.value, bucket.ownerId).owner);
     if (!acl.ok) return acl;
-    const set = await engine.setAcl(version.value, serializeAcl(acl.value));
+    const set = await engine.setAcl(version.value, serializeAcl(acl.value), bucket);
     return set.ok ? ok(emptyAnswer(200, toVersionHeaders(bucket, version.value))) : err(toS3Error(set.error));
   },
 };

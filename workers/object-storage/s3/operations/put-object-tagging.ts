@@ -31,7 +31,7 @@ export const putObjectTagging: Operation = {
     // Checked again with the new tags, because a policy may depend on them.
     const need = { action, key: request.key, acl: null, bucket, version: version.value, caller, context: requestTags };
     if (!context.may(need)) return err(s3Failure('AccessDenied'));
-    const set = await engine.setTags(version.value, toTagRecord(tags.value));
+    const set = await engine.setTags(version.value, toTagRecord(tags.value), bucket);
     return set.ok ? ok(emptyAnswer(200, toVersionHeaders(bucket, version.value))) : err(toS3Error(set.error));
   },
 };

@@ -1,0 +1,284 @@
+/** What a reader does about a message and its sender: leave a list, block, filter, snooze, mute, answer an invitation. */
+import type { Browser, Locator, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { awaitMessage, listFolder, type MailUser, registerUser } from '../support/mail.ts';
+import { startServer, type TestServer } from '../support/server.ts';
+import { eventually, expectAccessible, hasChromium, launchChromium, type Tab, takePictures } from './chromium.ts';
+import { deliver, folder, importLetters, letter, messageText, openRow, row, signIn, subjects } from './mail-page.ts';
+
+const LIST = 'Content-Type: text/plain\nList-Unsubscribe: <mailto:leave@lists.test?subject=leave%20digest>\n';
+
+const invitation = (to: MailUser): string =>
+  letter(
+    to,
+    'Invitation: Team lunch',
+    [
+      '--cut',
+      'Content-Type: text/plain',
+      '',
+      'You are invited.',
+      '--cut',
+      'Content-Type: text/calendar; method=REQUEST; charset=utf-8; name="invite.ics"',
+      'Content-Disposition: attachment; filename="invite.ics"',
+      '',
+      'BEGIN:VCALENDAR',
+      'METHOD:REQUEST',
+      'BEGIN:VEVENT',
+      'UID:lunch-1@outside.test',
+      'SEQUENCE:2',
+      'DTSTAMP:20261101T080000Z',
+      'DTSTART:20301105T113000Z',
+      'DTEND:20301105T123000Z',
+      'SUMMARY:Team lunch',
+      'LOCATION:Café by the river',
+      'ORGANIZER;CN=Carol:mailto:carol@outside.test',
+      `ATTENDEE;PARTSTAT=NEEDS-ACTION:mailto:${to.email}`,
+      'ATTENDEE;PARTSTAT=ACCEPTED:mailto:dan@outside.test',
+      'END:VEVENT',
+      'END:VCALENDAR',
+      '--cut--',
+    ].join('\n'),
+    'MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=cut\n',
+  );
+
+describe.skipIf(!hasChromium)('a reader of mail', () => {
+  let server: TestServer;
+  let browser: Browser;
+  beforeAll(async () => {
+    const vars = { MAIL_HOLD_SECONDS: '0', REGISTRATION: 'open' };
+    [server, browser] = await Promise.all([startServer({ vars }), launchChromium()]);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await server?.[Symbol.asyncDispose]();
+  });
+
+  let users = 0;
+  async function open(letters: (user: MailUser) => string[]): Promise<Tab & { user: MailUser }> {
+    users += 1;
+    const user = await registerUser(server, `actor${users}`);
+    await importLetters(server, user, letters(user));
+    return { ...(await signIn(server, browser, user)), user };
+  }
+  const menuItem = async (page: Page, menu: RegExp | string, item: string): Promise<Locator> => {
+    await page.getByRole('button', { name: menu }).last().click();
+    return page.getByRole('menuitem', { name: item });
+  };
+
+  it('leaves a mailing list with the button beside its sender', async () => {
+    const { page, user, troubles } = await open((to) => [letter(to, 'Digest', 'News.', LIST)]);
+    await openRow(page, 'Digest');
+    await page.getByRole('button', { name: 'Unsubscribe' }).waitFor();
+    await takePictures(page, 'list-message');
+    await page.getByRole('button', { name: 'Unsubscribe' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Unsubscribe from Carol?' });
+    await dialog.getByText('leave@lists.test').waitFor();
+    await expectAccessible(page);
+    await takePictures(page, 'unsubscribe');
+    await dialog.getByRole('button', { name: 'Unsubscribe' }).click();
+    await page.getByText('You unsubscribed from Carol.').waitFor();
+    await awaitMessage(server, user, 'sent', 'leave digest');
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
+  it('blocks a sender, finds the block in the settings and removes it', async () => {
+    const { page, user, troubles } = await open((to) => [letter(to, 'Offer', 'Buy now.')]);
+    await openRow(page, 'Offer');
+    await messageText(page, 'Buy now.').waitFor();
+    const block = await menuItem(page, 'More about Carol', 'Block carol@outside.test');
+    await block.waitFor();
+    await expectAccessible(page);
+    await takePictures(page, 'sender-menu');
+    await block.click();
+    await page.getByText('carol@outside.test is blocked.').waitFor();
+    await deliver(server, user, letter(user, 'Again', 'Buy at last.'));
+    await awaitMessage(server, user, 'junk', 'Again');
+    await page.goto(`${server.url}/_/mail#/settings/senders`);
+    const blocked = page.getByRole('region', { name: 'Blocked' });
+    await blocked.getByText('carol@outside.test').first().waitFor();
+    await expectAccessible(page);
+    await takePictures(page, 'senders');
+    await blocked.getByRole('button', { name: 'Remove carol@outside.test' }).click();
+    await blocked.getByText('No sender is blocked.').waitFor();
+    await page.getByLabel('Address, domain or mailing list').fill('not a sender');
+    await page.getByRole('button', { name: 'Add' }).click();
+    await page.getByText('“not a sender” is not an address').waitFor();
+    await page.getByLabel('Address, domain or mailing list').fill('@friends.test');
+    await page.getByLabel('Decision').selectOption('Trust');
+    await page.getByRole('button', { name: 'Add' }).click();
+    await page.getByRole('region', { name: 'Trusted' }).getByText('@friends.test').first().waitFor();
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
+  it('makes a filter from a message', async () => {
+    const { page, user, troubles } = await open((to) => [letter(to, 'Report', 'All well.')]);
+    await openRow(page, 'Report');
+    await messageText(page, 'All well.').waitFor();
+    await (await menuItem(page, 'More about Carol', 'Filter messages like this')).click();
+    await page.getByRole('region', { name: 'What it would catch' }).getByText('Report').waitFor();
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Save and apply to mail already here' }).click();
+    await page.getByText('Saved, and applied to 1 message.').waitFor();
+    await awaitMessage(server, user, 'archive', 'Report');
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
+  it('snoozes a conversation with a key, finds it under Snoozed and brings it back', async () => {
+    const { page, user, troubles } = await open((to) => [
+      letter(to, 'Tax', 'Due soon.'),
+      letter(to, 'Other', 'Later.'),
+    ]);
+    await openRow(page, 'Tax');
+    await messageText(page, 'Due soon.').waitFor();
+    await page.keyboard.press('b');
+    const dialog = page.getByRole('dialog', { name: 'Snooze until' });
+    await dialog.getByRole('button', { name: /^Tomorrow/ }).waitFor();
+    await expectAccessible(page);
+    await takePictures(page, 'snooze');
+    await dialog.getByRole('button', { name: /^Tomorrow/ }).click();
+    await eventually(() => subjects(page)).toEqual(['Other']);
+    await awaitMessage(server, user, 'archive', 'Tax');
+    await folder(page, 'Snoozed').click();
+    await row(page, 'Tax').locator('.snoozed').waitFor();
+    await openRow(page, 'Tax');
+    await messageText(page, 'Due soon.').waitFor();
+    await page.getByText(/^Snoozed until .*\d\.$/).waitFor();
+    await expectAccessible(page);
+    await takePictures(page, 'snoozed');
+    await page.getByRole('button', { name: 'Back to the Inbox' }).click();
+    await awaitMessage(server, user, 'inbox', 'Tax');
+    await folder(page, 'Inbox').click();
+    await row(page, 'Tax').waitFor();
+    // The undo of a snooze puts the row back.
+    await row(page, 'Tax').hover();
+    await row(page, 'Tax').getByRole('button', { name: 'Snooze' }).click();
+    await dialog.getByLabel('Another time').fill('2026-12-24T09:30');
+    await dialog.getByRole('button', { name: 'Snooze', exact: true }).click();
+    await eventually(() => subjects(page)).toEqual(['Other']);
+    await page.keyboard.press('z');
+    await row(page, 'Tax').waitFor();
+    await awaitMessage(server, user, 'inbox', 'Tax');
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
+  it('mutes a conversation, so that its later mail skips the Inbox, and ends that', async () => {
+    const first = (to: MailUser) =>
+      letter(to, 'Noise', 'One.', 'Content-Type: text/plain\n').replace(/Message-ID: .*/, 'Message-ID: <n1@o.test>');
+    const { page, user, troubles } = await open((to) => [first(to), letter(to, 'Other', 'Quiet.')]);
+    await openRow(page, 'Noise');
+    await messageText(page, 'One.').waitFor();
+    await (await menuItem(page, 'More actions', 'Mute')).click();
+    await eventually(() => subjects(page)).toEqual(['Other']);
+    await page.getByText('Muted. New messages of this conversation skip the Inbox.').waitFor();
+    await deliver(
+      server,
+      user,
+      letter(user, 'Re: Noise', 'Two.', 'In-Reply-To: <n1@o.test>\nContent-Type: text/plain\n'),
+    );
+    await awaitMessage(server, user, 'archive', 'Re: Noise');
+    await folder(page, 'Archive').click();
+    await openRow(page, 'Noise');
+    await messageText(page, 'Two.').waitFor();
+    await page.getByText('Muted: new messages').waitFor();
+    await expectAccessible(page);
+    await takePictures(page, 'muted');
+    await page.getByRole('button', { name: 'End muting' }).click();
+    await page.getByText('New messages of this conversation come to the Inbox again.').waitFor();
+    await page.getByText('Muted: new messages').waitFor({ state: 'detached' });
+    await deliver(
+      server,
+      user,
+      letter(user, 'Re: Noise', 'Three.', 'In-Reply-To: <n1@o.test>\nContent-Type: text/plain\n'),
+    );
+    await eventually(async () => (await listFolder(server, user, 'inbox')).length).toBe(2);
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
+  it('sees an invitation as a card and answers it for the calendar of its organizer', async () => {
+    const { page, user, troubles } = await open((to) => [invitation(to)]);
+    await openRow(page, 'Team lunch');
+    const card = page.getByRole('region', { name: 'Invitation' });
+    await card.getByText('Café by the river').waitFor();
+    await card.getByText(/5 November 2030.*12:30.*13:30/).waitFor();
+    await expectAccessible(page);
+    await takePictures(page, 'invitation');
+    await card.getByRole('button', { name: 'Yes' }).click();
+    await card.getByText('You accepted.').waitFor();
+    const sent = await awaitMessage(server, user, 'sent', 'Accepted: Team lunch');
+    const get = async (path: string) => {
+      const headers = { authorization: `Bearer ${user.token}` };
+      return (await fetch(`${server.url}/v1/messages/${sent.id}/${path}`, { headers })).text();
+    };
+    expect(await get('raw')).toContain('Content-Type: text/calendar; method=reply');
+    expect((await get('attachments/accepted.ics')).split('\r\n')).toEqual(
+      expect.arrayContaining([
+        'METHOD:REPLY',
+        'UID:lunch-1@outside.test',
+        'SEQUENCE:2',
+        'ORGANIZER;CN=Carol:mailto:carol@outside.test',
+        `ATTENDEE;PARTSTAT=ACCEPTED:mailto:${user.email}`,
+      ]),
+    );
+    // Another device reads the answer from the conversation.
+    await page.reload();
+    await openRow(page, 'Team lunch');
+    await page
+      .getByRole('article', { name: 'Message from Carol' })
+      .getByRole('button', { expanded: false })
+      .first()
+      .click();
+    await card.getByText('You accepted.').waitFor();
+    await takePictures(page, 'invitation-answered');
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
+  it('finds newsletters and other labels beside the folders', async () => {
+    const { page, user, troubles } = await open((to) => [letter(to, 'Weekly', 'News.'), letter(to, 'Ann', 'Hi.')]);
+    const weekly = await awaitMessage(server, user, 'inbox', 'Weekly');
+    await server.call('PATCH', `/v1/messages/${weekly.id}`, { labels: ['Newsletters'] }, user.token);
+    await folder(page, 'Newsletters').click();
+    await page.getByRole('heading', { name: 'Newsletters', level: 1 }).waitFor();
+    await eventually(() => subjects(page)).toEqual(['Weekly']);
+    await expectAccessible(page);
+    await takePictures(page, 'labels');
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
+  it('drags a row to a folder, and selected rows to a label', async () => {
+    const { page, user, troubles } = await open((to) => [
+      letter(to, 'Apples', 'a'),
+      letter(to, 'Berries', 'b'),
+      letter(to, 'Cherries', 'c'),
+    ]);
+    const first = await awaitMessage(server, user, 'inbox', 'Apples');
+    await server.call('PATCH', `/v1/messages/${first.id}`, { labels: ['Plans'] }, user.token);
+    await folder(page, 'Plans').waitFor();
+    await row(page, 'Cherries').hover();
+    await page.mouse.down();
+    await folder(page, 'Sent').hover();
+    expect(await folder(page, 'Sent').getAttribute('class')).toBe('folder');
+    await folder(page, 'Archive').hover();
+    await folder(page, 'Archive').hover();
+    await eventually(() => folder(page, 'Archive').getAttribute('class')).toBe('folder drop');
+    await expectAccessible(page);
+    await page.mouse.up();
+    await eventually(() => subjects(page)).toEqual(['Berries', 'Apples']);
+    await awaitMessage(server, user, 'archive', 'Cherries');
+    await page.getByRole('checkbox', { name: 'Select all that are loaded' }).click();
+    await row(page, 'Berries').dragTo(folder(page, 'Plans'));
+    await eventually(async () => {
+      const list = await listFolder(server, user, 'inbox');
+      return list.map((message: { labels: string[] }) => message.labels);
+    }).toEqual([['Plans'], ['Plans']]);
+    await row(page, 'Berries').locator('.badge').getByText('Plans').waitFor();
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+});

@@ -1,0 +1,201 @@
+/**
+ * Cuts the power of jobs and lifecycle rules at one chosen call of a store. The next run must end with what a run without a
+ * cut ends with: the same versions, each event once, exact counts of the quota, and no locked version less.
+ */
+import { env } from 'cloudflare:test';
+import { expect } from 'vitest';
+import type { JobOrder } from '../../../workers/object-storage/domain/jobs.ts';
+import { getQuota, setQuota } from '../../../workers/object-storage/engine/actions/quotas.ts';
+import type { Bucket, Engine } from '../../../workers/object-storage/engine/index.ts';
+import type { EngineContext } from '../../../workers/object-storage/engine/model/context.ts';
+import { selectDueEvents } from '../../../workers/object-storage/engine/store/event-store.ts';
+import { insertJob } from '../../../workers/object-storage/engine/store/job-store.ts';
+import { addUsage, measureBucket, NO_USAGE } from '../../../workers/object-storage/engine/store/usage-store.ts';
+import { runJob } from '../../../workers/object-storage/maintenance/jobs.ts';
+import { isLifecycleDue, runLifecycle } from '../../../workers/object-storage/maintenance/lifecycle.ts';
+import { toSystemAuditRow } from '../../../workers/shared/audit.ts';
+import { type FaultPlan, faultyBucket, faultyDatabase } from './faults.ts';
+import { expectSound, METADATA, makeBucket, makeEngine, patternOf, put, readAll, value } from './harness.ts';
+
+const SHARDS = 2;
+const MINUTE = 60_000;
+const DAY = 86_400_000;
+const LIMITS = { bucketSpread: SHARDS, jobPageRows: 8, lifecyclePageRows: 4, databaseTimeoutMs: 2_000 };
+
+interface Scene {
+  readonly bucket: Bucket;
+  readonly target: Bucket;
+  /** Between the old and the new content. */
+  readonly atMs: number;
+}
+
+interface Work {
+  readonly start: (context: EngineContext, scene: Scene) => Promise<unknown>;
+  readonly run: (context: EngineContext) => Promise<unknown>;
+  /** Time between the changes of clients and the work. */
+  readonly waitsMs: number;
+}
+
+const JOB_ID = 'the job';
+
+const jobOf = (toOrder: (scene: Scene) => JobOrder): Work => ({
+  waitsMs: MINUTE,
+  start: async (context, scene) => {
+    const { bucketId } = scene.bucket;
+    const target = { type: 'bucket', id: bucketId } as const;
+    const entry = {
+      at: context.now(),
+      id: crypto.randomUUID(),
+      action: 'storage_job.start',
+      target,
+      details: {},
+    } as const;
+    const order = toOrder(scene);
+    const request = { jobId: JOB_ID, bucketId, userId: null, order, isDryRun: false, scopes: null };
+    expect(await insertJob(context, request, toSystemAuditRow(entry))).toBe(true);
+  },
+  run: async (context) => {
+    while (await runJob(context, JOB_ID));
+  },
+});
+
+export const WORKS: Readonly<Record<string, Work>> = {
+  'a job that empties': jobOf(() => ({ kind: 'empty', prefix: '' })),
+  'a job that deletes': jobOf(() => ({ kind: 'delete', prefix: '' })),
+  'a job that restores': jobOf(({ atMs }) => ({ kind: 'restore', prefix: '', atMs })),
+  'a job that copies': jobOf(({ target }) => ({
+    kind: 'copy',
+    prefix: '',
+    targetId: target.bucketId,
+    targetPrefix: 'copy/',
+  })),
+  'lifecycle rules': {
+    waitsMs: 3 * DAY,
+    start: async () => {},
+    run: async (context) => {
+      for (let shard = 0; shard < SHARDS; shard++) {
+        if (await isLifecycleDue(context, shard)) while (await runLifecycle(context, shard));
+      }
+    },
+  },
+};
+
+const ALL = ['s3:ObjectCreated:*', 's3:ObjectRemoved:*', 's3:LifecycleExpiration:*'];
+const RULE = { id: 'all', target: { kind: 'queue' }, arn: '', events: ALL, prefix: null, suffix: null };
+const EXPIRY = {
+  id: 'old',
+  isEnabled: true,
+  filter: {},
+  form: 'one',
+  expiration: { days: 1 },
+  noncurrent: { days: 1, newerVersions: null },
+  abortAfterDays: 1,
+};
+
+async function fill(engine: Engine, context: EngineContext, pass: (ms: number) => void): Promise<Scene> {
+  const made = [await makeBucket(engine, 'enabled'), await makeBucket(engine, 'enabled')];
+  for (const bucket of made) {
+    value(await engine.setConfiguration(bucket, 'notification', JSON.stringify([RULE])));
+    const subject = { kind: 'bucket', subject: bucket.bucketId } as const;
+    value(await setQuota(context, subject, { bytes: 1_000_000, objects: 1_000 }));
+  }
+  const [bucket, target] = (await Promise.all(made.map(async ({ name }) => value(await engine.getBucket(name))))) as [
+    Bucket,
+    Bucket,
+  ];
+  const held = { mode: 'COMPLIANCE', retainUntilMs: context.now() + 99 * DAY, isHeld: false } as const;
+  for (let i = 0; i < 7; i++) await put(engine, bucket, `k${i}`, patternOf(20 + i, i));
+  await put(engine, bucket, 'large', patternOf(20_000, 8));
+  await put(engine, bucket, 'locked', 'locked', { lock: held });
+  pass(MINUTE);
+  const atMs = context.now();
+  pass(MINUTE);
+  for (let i = 0; i < 4; i++) await put(engine, bucket, `k${i}`, patternOf(40 + i, i));
+  value(await engine.deleteObject(bucket, { name: 'k5' }));
+  await put(engine, bucket, 'large', 'now small');
+  await put(engine, bucket, 'new', 'new');
+  value(await engine.createUpload({ bucket, name: 'upload', metadata: METADATA }));
+  const rules = JSON.stringify({ rules: [EXPIRY], minimumSize: '' });
+  value(await engine.setConfiguration(bucket, 'lifecycle', rules));
+  return { bucket: value(await engine.getBucket(bucket.name)), target, atMs };
+}
+
+/** What clients see, without ids: names with the bytes of their versions, and uploads. */
+async function listContents(engine: Engine, bucket: Bucket): Promise<string[]> {
+  const query = { bucket, prefix: '', delimiter: '', from: '', limit: 1_000 };
+  const seen: string[] = [];
+  for (const entry of value(await engine.listVersions(query)).entries) {
+    if (entry.kind !== 'item') continue;
+    const { name, versionId, isMarker } = entry.item;
+    const version = value(await engine.getVersion(bucket, name, { versionId }));
+    seen.push(`${name} ${isMarker ? 'a marker' : (await readAll(engine, version)).toString('base64')}`);
+  }
+  for (const entry of value(await engine.listUploads(query)).entries) {
+    if (entry.kind === 'item') seen.push(`upload ${entry.item.name}`);
+  }
+  return seen;
+}
+
+async function readOutcome(engine: Engine, context: EngineContext, { bucket, target }: Scene) {
+  const events: string[] = [];
+  for (let shard = 0; shard < SHARDS; shard++) {
+    for (const { kind, bucketId, name } of await selectDueEvents(context, shard, 1_000)) {
+      events.push(`${kind} ${bucketId === bucket.bucketId ? '' : 'target '}${name}`);
+    }
+  }
+  for (const { bucketId } of [bucket, target]) {
+    let stored = NO_USAGE;
+    for (let shard = 0; shard < SHARDS; shard++) {
+      stored = addUsage(stored, value(await measureBucket(context, shard, bucketId)));
+    }
+    const quota = value(await getQuota(context, { kind: 'bucket', subject: bucketId }));
+    expect(quota?.used).toEqual({ bytes: stored.bytes, objects: stored.objects });
+  }
+  const contents = [...(await listContents(engine, bucket)), 'TARGET', ...(await listContents(engine, target))];
+  return { contents, events: events.sort() };
+}
+
+type Outcome = Awaited<ReturnType<typeof readOutcome>>;
+
+/**
+ * @param at number of the call at which the power is cut; null: not at all.
+ * @returns the outcome, and the call that was cut; null if the work makes fewer calls.
+ */
+export async function runChangeWithCut(
+  name: string,
+  how: 'cut before' | 'cut after',
+  at: number | null,
+): Promise<{ readonly outcome: Outcome; readonly hit: string | null }> {
+  const work = WORKS[name] as Work;
+  let now = Date.now() + DAY;
+  const options = { shards: SHARDS, now: () => now, limits: LIMITS };
+  const { engine, context } = makeEngine(options);
+  const scene = await fill(engine, context, (ms) => {
+    now += ms;
+  });
+  now += work.waitsMs;
+  await work.start(context, scene);
+  now += MINUTE;
+  const plan: FaultPlan = { at, how, calls: 0, hit: null };
+  const cut = makeEngine({
+    ...options,
+    bindings: {
+      DIRECTORY: faultyDatabase(env.DIRECTORY, plan),
+      OBJECTS_0: faultyDatabase(env.OBJECTS_0, plan),
+      OBJECTS_1: faultyDatabase((env as unknown as { OBJECTS_1: D1Database }).OBJECTS_1, plan),
+      BLOBS: faultyBucket(env.BLOBS, plan),
+      BLOBS_2: faultyBucket(env.BLOBS_2, plan),
+    },
+  });
+  await work.run(cut.context).catch(() => {});
+  await cut.settle();
+  // The lease of the interrupted run has expired.
+  now += MINUTE;
+  await work.run(context);
+  const outcome = await readOutcome(engine, context, scene);
+  expect(outcome.contents, `${name}, ${how} call ${at} (${plan.hit})`).toContain(
+    `locked ${Buffer.from('locked').toString('base64')}`,
+  );
+  await expectSound(context);
+  return { outcome, hit: plan.hit };
+}

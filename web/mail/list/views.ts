@@ -1,0 +1,15 @@
+/** Lists beside the folders: what is snoozed, and each label. They are searches. */
+import { toHash } from '../../shared/hash-route.ts';
+import { fill, texts } from '../../shared/texts/index.ts';
+
+const { folders: t } = texts.app;
+const SNOOZED = 'is:snoozed';
+const LABEL = /^label:"([^"]*)"$/;
+
+const toSearch = (q: string) => ({ q, hash: toHash(['search'], { q }) });
+export const snoozedView = () => toSearch(SNOOZED);
+export const labelView = (label: string) => toSearch(`label:"${label.replaceAll('"', ' ')}"`);
+
+export function titleOfSearch(q: string): string {
+  return q === SNOOZED ? t.snoozed : (LABEL.exec(q)?.[1] ?? fill(t.search, { q }));
+}

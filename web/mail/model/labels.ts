@@ -1,0 +1,30 @@
+/** The labels of the mailbox. They are read at the start, after a change of labels, and when mail has an unknown one. */
+import { callJson, type Page } from '../../shared/api.ts';
+import { createStore } from '../../shared/store.ts';
+import { loadKept } from './kept-answers.ts';
+
+/** More do not fit beside the list. */
+const LABELS_MAX = 50;
+
+export const labels = createStore<{ names: readonly string[] }>({ names: [] });
+
+let reading: Promise<void> | null = null;
+
+export function refreshLabels(): Promise<void> {
+  const path = `/v1/labels?limit=${LABELS_MAX}`;
+  const own = loadKept('labels', () => callJson<Page<{ label: string }>>(path)).then(
+    ({ data }) => {
+      if (reading === own) labels.set({ names: data.map(({ label }) => label) });
+    },
+    // Unreachable: the next change of labels reads again.
+    () => undefined,
+  );
+  reading = own;
+  return own;
+}
+
+export function noticeLabels(messages: readonly { labels: readonly string[] }[]): void {
+  const { names } = labels.get();
+  if (names.length >= LABELS_MAX) return;
+  if (messages.some((message) => message.labels.some((label) => !names.includes(label)))) void refreshLabels();
+}

@@ -1,0 +1,114 @@
+/** What can be done about the sender of a message: leave the list, trust, block, filter. */
+import { useState } from 'react';
+import { describeError } from '../../shared/api.ts';
+import { Dialog } from '../../shared/dialog.tsx';
+import { go, toHash } from '../../shared/hash-route.ts';
+import { Menu, type MenuCommand } from '../../shared/menu.tsx';
+import { fill, texts } from '../../shared/texts/index.ts';
+import { showError, showToast } from '../../shared/toasts.tsx';
+import { describeAddress } from '../model/addresses.ts';
+import { leaveList, type Message } from '../model/api.ts';
+import { offerUndo } from '../model/changes.ts';
+import { refreshAll } from '../model/list-reading.ts';
+import { deleteSender, type Sender, saveSender } from '../model/senders.ts';
+import { Original } from './original.tsx';
+
+const { reader: t, senders } = texts.app;
+
+/** Saves a decision, with an undo that forgets it. */
+function decide(email: string, status: Sender['status']): void {
+  saveSender(email, status).then(({ id }) => {
+    const text = status === 'blocked' ? senders.blockedNow : senders.trustedNow;
+    offerUndo(fill(text, { email }), () => deleteSender(id));
+  }, showError);
+}
+
+function LeaveListDialog({ message, onClose }: { message: Message; onClose: () => void }) {
+  const [isSending, setSending] = useState(false);
+  const [error, setError] = useState<string | null>(null);
+  const way = message.unsubscribe;
+  if (!way) return null;
+  const name = describeAddress(message.from);
+  const leave = async () => {
+    setSending(true);
+    try {
+      await leaveList(message.id);
+      onClose();
+      showToast(fill(t.leave.done, { name }));
+      refreshAll();
+    } catch (cause) {
+      setError(describeError(cause));
+      setSending(false);
+    }
+  };
+  const explanation = { one_click: t.leave.oneClick, mail: t.leave.mail, web: t.leave.web }[way.method];
+  const values = {
+    name,
+    email: way.method === 'mail' ? way.email : '',
+    host: way.method === 'mail' ? '' : new URL(way.url).host,
+  };
+  return (
+    <Dialog title={fill(t.leave.title, { name })} onClose={onClose}>
+      <div className="stack">
+        <p>{fill(explanation, values)}</p>
+        {error && (
+          <p className="error-box" role="alert">
+            {error}
+          </p>
+        )}
+        <div className="row wrap">
+          {way.method === 'web' ? (
+            <a className="button primary" href={way.url} target="_blank" rel="noreferrer noopener" onClick={onClose}>
+              {t.leave.open}
+            </a>
+          ) : (
+            <button type="button" className="primary" disabled={isSending} onClick={() => void leave()}>
+              {t.leave.button}
+            </button>
+          )}
+          <button type="button" onClick={onClose}>
+            {t.leave.cancel}
+          </button>
+        </div>
+      </div>
+    </Dialog>
+  );
+}
+
+/** The button beside the sender of a list's message, and the menu of every received message. */
+export function SenderMenu({ message, isOwn }: { message: Message; isOwn: boolean }) {
+  const [isLeaving, setLeaving] = useState(false);
+  const [isOriginalShown, setOriginalShown] = useState(false);
+  const email = message.from?.email ?? '';
+  const aboutSender: MenuCommand[] =
+    isOwn || !email
+      ? []
+      : [
+          { icon: 'block', title: fill(senders.block, { email }), run: () => decide(email, 'blocked') },
+          { icon: 'trust', title: fill(senders.trust, { email }), run: () => decide(email, 'trusted') },
+          {
+            icon: 'filter',
+            title: senders.filter,
+            run: () => go(toHash(['settings', 'filters'], { from: email })),
+          },
+        ];
+  const leaving: MenuCommand[] = message.unsubscribe
+    ? [{ icon: 'signOut', title: t.unsubscribe, run: () => setLeaving(true) }]
+    : [];
+  return (
+    <>
+      {message.unsubscribe && (
+        <button type="button" className="quiet small unsubscribe" onClick={() => setLeaving(true)}>
+          {t.unsubscribe}
+        </button>
+      )}
+      <Menu
+        icon="more"
+        label={fill(t.more, { name: describeAddress(message.from) })}
+        commands={[...leaving, ...aboutSender, { icon: 'file', title: t.original, run: () => setOriginalShown(true) }]}
+      />
+      {isLeaving && <LeaveListDialog message={message} onClose={() => setLeaving(false)} />}
+      {isOriginalShown && <Original messageId={message.id} onClose={() => setOriginalShown(false)} />}
+    </>
+  );
+}

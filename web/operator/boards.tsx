@@ -1,0 +1,181 @@
+/** Boards, and corrections of scores. */
+import { type FormEvent, useState } from 'react';
+import { Dialog } from '../shared/dialog.tsx';
+import { fill } from '../shared/texts/index.ts';
+import { operatorTexts } from '../shared/texts/operator.ts';
+import { showError, showToast } from '../shared/toasts.tsx';
+import { Corrections } from './corrections.tsx';
+import { usePages } from './paged.ts';
+import { request } from './token.ts';
+import type { Board } from './types.ts';
+
+const t = operatorTexts.boards;
+
+const NEW_BOARD: Board = {
+  board: '',
+  title: '',
+  sort: 'desc',
+  operator: 'sum',
+  period: 'month',
+  public: true,
+  max_points_per_post: 1_000_000,
+};
+
+function Select({ name, label, texts, value, isFixed }: SelectProps) {
+  return (
+    <label className="field">
+      <span>{label}</span>
+      <select name={name} defaultValue={value} disabled={isFixed}>
+        {Object.entries(texts).map(([one, text]) => (
+          <option key={one} value={one}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+interface SelectProps {
+  name: 'sort' | 'operator' | 'period';
+  label: string;
+  texts: Readonly<Record<string, string>>;
+  value: string;
+  isFixed: boolean;
+}
+
+function BoardDialog({ board, onSaved, onClose }: { board: Board; onSaved: () => void; onClose: () => void }) {
+  const isNew = board.board === '';
+  const save = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    // The rules of an existing board are shown, but not sent by the browser.
+    const choose = (name: 'sort' | 'operator' | 'period') => String(form.get(name) ?? board[name]);
+    const body = {
+      title: String(form.get('title')).trim(),
+      sort: choose('sort'),
+      operator: choose('operator'),
+      period: choose('period'),
+      public: form.has('public'),
+      max_points_per_post: Number(form.get('max_points_per_post')),
+    };
+    const id = isNew ? String(form.get('board')).trim() : board.board;
+    request(`/v1/boards/${encodeURIComponent(id)}`, { method: 'PUT', body }).then(() => {
+      showToast(operatorTexts.saved);
+      onSaved();
+    }, showError);
+  };
+  return (
+    <Dialog title={isNew ? t.create : board.title} onClose={onClose}>
+      <form className="stack" onSubmit={save}>
+        {isNew && (
+          <label className="field">
+            <span>{t.id}</span>
+            <input name="board" required maxLength={32} pattern="[a-z0-9]([a-z0-9\-]*[a-z0-9])?" placeholder="races" />
+          </label>
+        )}
+        <label className="field">
+          <span>{t.name}</span>
+          <input name="title" required maxLength={64} defaultValue={board.title} />
+        </label>
+        <Select name="sort" label={t.sort} texts={t.sorts} value={board.sort} isFixed={!isNew} />
+        <Select name="operator" label={t.operator} texts={t.operators} value={board.operator} isFixed={!isNew} />
+        <Select name="period" label={t.period} texts={t.periods} value={board.period} isFixed={!isNew} />
+        <p className="muted small">{t.fixed}</p>
+        <label className="field">
+          <span>{t.most}</span>
+          <input
+            name="max_points_per_post"
+            type="number"
+            required
+            min={1}
+            max={4_294_967_295}
+            defaultValue={board.max_points_per_post ?? 1_000_000}
+          />
+        </label>
+        <label className="check">
+          <input type="checkbox" name="public" defaultChecked={board.public} />
+          {t.public}
+        </label>
+        <div className="row">
+          <button type="submit" className="primary">
+            {operatorTexts.save}
+          </button>
+          <button type="button" className="quiet" onClick={onClose}>
+            {operatorTexts.cancel}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+export function Boards() {
+  const { data, error, reload, hasMore, loadMore } = usePages<Board>('/v1/boards?limit=200');
+  const [edited, setEdited] = useState<Board | null>(null);
+  const remove = ({ board, title }: Board) => {
+    if (!confirm(fill(t.confirmDelete, { name: title }))) return;
+    request(`/v1/boards/${encodeURIComponent(board)}`, { method: 'DELETE' }).then(() => {
+      showToast(t.deleted);
+      reload();
+    }, showError);
+  };
+  return (
+    <div className="stack-large">
+      <section className="stack" aria-label={t.title}>
+        <div className="row">
+          <h2 className="grow">{t.title}</h2>
+          <button type="button" className="primary" onClick={() => setEdited(NEW_BOARD)}>
+            {t.create}
+          </button>
+        </div>
+        {error && <p className="error-box">{error}</p>}
+        <ul className="card plain-lines">
+          {data?.map((board) => (
+            <li key={board.board} className="row wrap">
+              <span className="grow">
+                <strong>{board.title}</strong> <code className="muted">{board.board}</code>{' '}
+                {!board.public && <span className="badge warn">{t.private}</span>}
+                <span className="reason muted small">
+                  {fill(t.rules, {
+                    sort: t.sorts[board.sort],
+                    operator: t.operators[board.operator],
+                    period: t.periods[board.period],
+                  })}
+                </span>
+              </span>
+              <a href={`/_/leaderboard#/?board=${encodeURIComponent(board.board)}`}>
+                {t.open}
+                <span className="visually-hidden"> {board.title}</span>
+              </a>
+              <button type="button" className="quiet small" onClick={() => setEdited(board)}>
+                {t.edit}
+                <span className="visually-hidden"> {board.title}</span>
+              </button>
+              <button type="button" className="quiet small" onClick={() => remove(board)}>
+                {operatorTexts.delete}
+                <span className="visually-hidden"> {board.title}</span>
+              </button>
+            </li>
+          ))}
+          {data?.length === 0 && <li className="muted">{t.none}</li>}
+        </ul>
+        {hasMore && (
+          <button type="button" onClick={loadMore}>
+            Show more
+          </button>
+        )}
+      </section>
+      <Corrections boards={data ?? []} />
+      {edited && (
+        <BoardDialog
+          board={edited}
+          onClose={() => setEdited(null)}
+          onSaved={() => {
+            setEdited(null);
+            reload();
+          }}
+        />
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,129 @@
+/** Finds a player, corrects the score, hides or erases the player. */
+import { type FormEvent, useState } from 'react';
+import { formatCount } from '../shared/format.ts';
+import { fill } from '../shared/texts/index.ts';
+import { operatorTexts } from '../shared/texts/operator.ts';
+import { showError, showToast } from '../shared/toasts.tsx';
+import { request, requestJson } from './token.ts';
+import type { Board } from './types.ts';
+
+const t = operatorTexts.boards;
+
+interface Player {
+  user_id: string;
+  user_name: string;
+  score: number;
+  rank: number | null;
+  hidden?: boolean;
+}
+interface Found {
+  player: Player;
+  path: string;
+}
+
+function CorrectionForm({
+  found: { player, path },
+  onDone,
+}: {
+  found: Found;
+  onDone: (player: Player | null) => void;
+}) {
+  const isHidden = player.hidden === true;
+  const correct = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    const score = Number(form.get('score'));
+    const body = {
+      reason: String(form.get('reason')).trim(),
+      ...(score === player.score ? {} : { score }),
+      hidden: form.has('hidden'),
+    };
+    requestJson<{ user_info: Player }>(path, { method: 'PATCH', body }).then(({ user_info }) => {
+      showToast(t.corrected);
+      onDone(user_info);
+    }, showError);
+  };
+  const erase = () => {
+    if (!confirm(fill(t.confirmErase, { name: player.user_name }))) return;
+    request(path, { method: 'DELETE' }).then(() => {
+      showToast(t.erased);
+      onDone(null);
+    }, showError);
+  };
+  const values = { name: player.user_name, score: formatCount(player.score), rank: formatCount(player.rank ?? 0) };
+  return (
+    <form key={`${player.score} ${isHidden}`} className="stack" onSubmit={correct}>
+      <p role="status">{fill(isHidden ? t.hiddenNow : t.found, values)}</p>
+      <div className="row wrap end">
+        <label className="field">
+          <span>{t.score}</span>
+          <input name="score" type="number" min={0} required defaultValue={player.score} />
+        </label>
+        <label className="field grow">
+          <span>{t.reason}</span>
+          <input name="reason" required maxLength={1000} />
+        </label>
+      </div>
+      <label className="check">
+        <input type="checkbox" name="hidden" defaultChecked={isHidden} />
+        {t.hide}
+      </label>
+      <div className="row wrap">
+        <button type="submit" className="primary">
+          {t.correct}
+        </button>
+        <button type="button" className="danger" onClick={erase}>
+          {t.erase}
+        </button>
+      </div>
+    </form>
+  );
+}
+
+export function Corrections({ boards }: { boards: readonly Board[] }) {
+  const [found, setFound] = useState<Found | null>(null);
+  const find = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    const textOf = (name: string) => encodeURIComponent(String(form.get(name)).trim());
+    const board = textOf('board');
+    const season = textOf('season');
+    const path = `${board ? `/v1/boards/${board}` : '/v1'}/scores/${textOf('player')}${season ? `?season=${season}` : ''}`;
+    requestJson<{ user_info: Player }>(path).then(
+      ({ user_info }) => setFound({ player: user_info, path }),
+      (error: unknown) => {
+        setFound(null);
+        showError(error);
+      },
+    );
+  };
+  return (
+    <section className="card stack" aria-label={t.corrections}>
+      <h2>{t.corrections}</h2>
+      <p className="muted small">{t.correctionsAbout}</p>
+      <form className="row wrap end" onSubmit={find}>
+        <label className="field">
+          <span>{t.board}</span>
+          <select name="board">
+            <option value="">{t.default}</option>
+            {boards.map(({ board, title }) => (
+              <option key={board} value={board}>
+                {title}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label className="field grow">
+          <span>{t.player}</span>
+          <input name="player" required maxLength={64} spellCheck={false} />
+        </label>
+        <label className="field">
+          <span>{t.season}</span>
+          <input name="season" placeholder="2026-11" spellCheck={false} />
+        </label>
+        <button type="submit">{t.find}</button>
+      </form>
+      {found && <CorrectionForm found={found} onDone={(player) => setFound(player && { player, path: found.path })} />}
+    </section>
+  );
+}

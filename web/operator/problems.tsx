@@ -1,0 +1,171 @@
+/** One list of everything that is wrong, with what to do about it. */
+
+import type { WebConfig } from '../../workers/shared/web-config.ts';
+import { isServed, useConfig } from '../shared/config.ts';
+import { formatBytes, formatCount, formatNumber } from '../shared/format.ts';
+import { toHash } from '../shared/hash-route.ts';
+import { fill } from '../shared/texts/index.ts';
+import { operatorTexts } from '../shared/texts/operator.ts';
+import { showError, showToast } from '../shared/toasts.tsx';
+import { useLoaded } from '../shared/use-loaded.ts';
+import { request, requestJson } from './token.ts';
+import type { History } from './types.ts';
+
+const t = operatorTexts.problems;
+
+interface Named {
+  name: string;
+  message: string;
+}
+interface Health {
+  status: string;
+  version: string;
+  unavailable?: string[];
+  misconfigured?: Named[];
+  warnings: Named[];
+}
+interface Collector {
+  collector: string;
+  alarm: { reason: string; since: string; scanned: number; found: number } | null;
+}
+interface Problem {
+  id: string;
+  isBad: boolean;
+  title: string;
+  text: string;
+  tab?: keyof typeof operatorTexts.tabs;
+  collector?: string;
+}
+
+const ofHealth = ({ unavailable = [], misconfigured = [], warnings }: Health): Problem[] => [
+  ...unavailable.map((name) => ({ id: name, isBad: true, title: fill(t.store, { name }), text: t.storeDo })),
+  ...misconfigured.map(({ name, message }) => ({
+    id: name,
+    isBad: true,
+    title: fill(t.setting, { name }),
+    text: fill(t.settingDo, { message }),
+  })),
+  ...warnings.map(({ name, message }) => ({
+    id: name,
+    isBad: false,
+    title: fill(t.warning, { name }),
+    text: fill(t.warningDo, { message }),
+  })),
+];
+
+const ofCollectors = (collectors: readonly Collector[]): Problem[] =>
+  collectors.flatMap(({ collector, alarm }) => {
+    if (alarm === null) return [];
+    const { reason, scanned, found } = alarm;
+    const values = { reason, scanned: formatCount(scanned), found: formatCount(found) };
+    const title = fill(t.alarm, { name: collector });
+    return [{ id: `collector ${collector}`, isBad: true, title, text: fill(t.alarmDo, values), collector }];
+  });
+
+async function findMailProblems(): Promise<Problem[]> {
+  const [queue, failures] = await Promise.all([
+    requestJson<{ diagnosis: string }>('/v1/outbound?limit=1'),
+    requestJson<{ data: unknown[]; next_cursor: string | null }>('/v1/outbound/errors?limit=100'),
+  ]);
+  const found: Problem[] = [];
+  if (queue.diagnosis !== 'healthy') {
+    const isDown = queue.diagnosis === 'recipient_down';
+    found.push({
+      id: 'queue',
+      isBad: !isDown,
+      title: t.queue,
+      text: isDown ? t.queueDown : t.queueSlow,
+      tab: 'outbound',
+    });
+  }
+  const count = failures.data.length;
+  if (count > 0) {
+    const title = fill(t.failed, { count: formatNumber(count, 'message') + (failures.next_cursor ? '+' : '') });
+    found.push({ id: 'failed', isBad: false, title, text: t.failedDo, tab: 'outbound' });
+  }
+  return found;
+}
+
+/** Size limit of a D1 database, and from where on an operator should act. */
+const DATABASE_BYTES_MAX = 10_000_000_000;
+const NEARLY_FULL = 0.8;
+
+async function findStorageProblems(): Promise<Problem[]> {
+  const { shards } = await requestJson<{ shards: { shard: number; database_bytes: number }[] }>('/v1/storage/stats');
+  return shards
+    .filter(({ database_bytes }) => database_bytes > DATABASE_BYTES_MAX * NEARLY_FULL)
+    .map(({ shard, database_bytes }) => ({
+      id: `shard ${shard}`,
+      isBad: true,
+      title: fill(t.disk, {
+        name: `OBJECTS_${shard}`,
+        percent: `${Math.round((database_bytes / DATABASE_BYTES_MAX) * 100)} % (${formatBytes(database_bytes)})`,
+      }),
+      text: t.diskDo,
+      tab: 'storage' as const,
+    }));
+}
+
+/** If a store does not answer, the status is 503, with the same report. */
+const loadHealth = async (): Promise<Health> => (await fetch('/v1/health')).json();
+
+async function loadProblems(config: WebConfig | null): Promise<{ version: string; problems: Problem[] }> {
+  const [health, collectors, mail, storage] = await Promise.all([
+    loadHealth(),
+    requestJson<{ data: Collector[] }>('/v1/collectors'),
+    isServed(config, 'mail') ? findMailProblems() : [],
+    isServed(config, 'storage') ? findStorageProblems() : [],
+  ]);
+  return {
+    version: health.version,
+    problems: [...ofHealth(health), ...ofCollectors(collectors.data), ...mail, ...storage],
+  };
+}
+
+export function Problems({ history }: { history: History | null }) {
+  const config = useConfig();
+  // The overview loads its history again on request, and with it the problems.
+  const { value, error, reload } = useLoaded(() => loadProblems(config), [config, history]);
+  const problems = [...(value?.problems ?? [])];
+  if (history && !history.is_available)
+    problems.push({ id: 'counters', isBad: false, title: t.counters, text: t.countersDo });
+  const isWell = value !== null && !problems.some(({ isBad }) => isBad);
+  const acknowledge = (collector: string) =>
+    request(`/v1/collectors/${collector}/acknowledge`, { method: 'POST', body: {} }).then(() => {
+      showToast(t.acknowledged);
+      reload();
+    }, showError);
+  return (
+    <section className="card stack" aria-label={t.title}>
+      <div className="row wrap">
+        <h2 className="grow">{t.title}</h2>
+        {value && (
+          <span className={isWell ? 'badge good' : 'badge bad'} role="status">
+            {isWell ? t.well : fill(t.count, { count: formatCount(problems.length) })}
+          </span>
+        )}
+      </div>
+      {error && <p className="error-box">{error}</p>}
+      {value && problems.length === 0 && <p className="muted">{t.none}</p>}
+      {problems.length > 0 && (
+        <ul className="plain-lines problems">
+          {problems.map(({ id, isBad, title, text, tab, collector }) => (
+            <li key={id} className="row wrap" data-bad={isBad || undefined}>
+              <span className="grow">
+                <strong>{title}</strong>
+                <span className="reason muted">{text}</span>
+              </span>
+              {tab && <a href={toHash([tab])}>{fill(t.open, { name: operatorTexts.tabs[tab] })}</a>}
+              {collector && (
+                <button type="button" onClick={() => void acknowledge(collector)}>
+                  {t.acknowledge}
+                </button>
+              )}
+            </li>
+          ))}
+        </ul>
+      )}
+      {value && <p className="muted small">Tessera {value.version}</p>}
+    </section>
+  );
+}

@@ -1,0 +1,74 @@
+/**
+ * What cron does for the leaderboard. Each minute: erases deleted boards, does what is due for seasons, and sends notices of
+ * their ends. Each hour: records the number of players of the current seasons.
+ *
+ * By design: a minute without due work costs four queries to DIRECTORY, whatever the number of boards.
+ */
+import { createClock } from '../shared/clock.ts';
+import { logError } from '../shared/log.ts';
+import { runInParallel } from '../shared/parallel.ts';
+import { settingsOf } from '../shared/settings.ts';
+import { eraseDeletedBoards } from './board-deletion.ts';
+import { findBoard } from './boards.ts';
+import { addressesOf } from './domain/board.ts';
+import { boardOfRef, nextSeason } from './domain/season-name.ts';
+import { seasonStub, shardStub } from './objects.ts';
+import { createSeasonStore, type SeasonRow } from './records/season-store.ts';
+import { readShards } from './shard-status.ts';
+import { sendNotices } from './webhooks.ts';
+
+/** Minute of each hour. */
+const HOURLY_MINUTE = 41;
+/** A run may make 10,000 calls. A season has at most 257 objects, by default 33. */
+const SEASONS_PER_RUN = 100;
+const SEASONS_IN_PARALLEL_MAX = 5;
+
+export async function runLeaderboardSchedule(
+  controller: ScheduledController,
+  env: Env,
+  _ctx: ExecutionContext,
+): Promise<void> {
+  const now = createClock(env)();
+  const store = createSeasonStore(env.DIRECTORY);
+  const forEach = (rows: readonly SeasonRow[], event: string, run: (row: SeasonRow) => Promise<void>) =>
+    runInParallel(rows, SEASONS_IN_PARALLEL_MAX, (row) =>
+      run(row).catch((error: unknown) => logError(event, error, { season: row.season })),
+    );
+  await eraseDeletedBoards(env, now);
+  await forEach(await store.listDue(now, SEASONS_PER_RUN), 'leaderboard_close_failed', (row) => advance(env, row, now));
+  await sendNotices(env, now);
+  if (new Date(controller.scheduledTime).getUTCMinutes() !== HOURLY_MINUTE) return;
+  await forEach(await store.listCurrent(now), 'leaderboard_count_failed', (row) => recordPlayers(env, row, now));
+}
+
+/** Closes a season that is over, or prepares the next one. */
+async function advance(env: Env, row: SeasonRow, now: number): Promise<void> {
+  if (now >= row.endsAt) {
+    await seasonStub(env, row.season).close(row);
+    return;
+  }
+  await prepareNext(env, row);
+  await createSeasonStore(env.DIRECTORY).setDue(row.season, row.endsAt);
+}
+
+/** Creates the objects of the next season at the set location, instead of near its first player. */
+async function prepareNext(env: Env, { season: current, board: ref }: SeasonRow): Promise<void> {
+  const season = nextSeason(current);
+  const board = await findBoard(env, boardOfRef(ref));
+  if (season === null || board?.ref !== ref) return;
+  const shards = settingsOf(env).LEADERBOARD_SHARDS;
+  const ofShards = addressesOf({ season, shards }).map((address) => shardStub(env, address).prepare());
+  await Promise.all([seasonStub(env, season).prepare(), ...ofShards]);
+}
+
+/**
+ * Records the number of players of a season in DIRECTORY, and whether all its parts answer. A closing compares the number
+ * with the shards before it archives them, so lost shards are noticed.
+ */
+async function recordPlayers(env: Env, row: SeasonRow, now: number): Promise<void> {
+  const store = createSeasonStore(env.DIRECTORY);
+  const shards = await readShards(env, row);
+  await store.setSilent(row.season, shards?.every(({ isAvailable }) => isAvailable) ? null : now);
+  const players = (shards ?? []).reduce((sum, shard) => sum + shard.players, 0);
+  if (players > 0) await store.recordPlayers(row.season, players);
+}
