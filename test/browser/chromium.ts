@@ -71,21 +71,25 @@ export async function openTab(browser: Browser, options: BrowserContextOptions =
 
 const PICTURES = process.env.PICTURES ?? '';
 const SIZES = { desktop: { width: 1280, height: 800 }, phone: { width: 390, height: 760 } };
+let pictures = 0;
 
 /**
  * With `PICTURES=<folder>`, writes pictures of the page to it: desktop and phone, light and dark. Otherwise does nothing.
  * The page has its size and colours again afterwards.
+ * @param name by default that of the test.
  */
-export async function takePictures(page: Page, name: string): Promise<void> {
+export async function takePictures(page: Page, name = expect.getState().currentTestName ?? ''): Promise<void> {
   if (PICTURES === '') return;
   const before = page.viewportSize();
+  const title = (name.split(' > ').at(-1) ?? '').replaceAll(/\W+/g, '-').slice(0, 60);
+  const start = `${String(++pictures).padStart(2, '0')}-${title}`;
   for (const [size, viewport] of Object.entries(SIZES)) {
     await page.setViewportSize(viewport);
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme });
       // Until transitions of colours end.
       await page.waitForTimeout(400);
-      await page.screenshot({ path: join(PICTURES, `${name}-${size}-${colorScheme}.png`), fullPage: true });
+      await page.screenshot({ path: join(PICTURES, `${start}-${size}-${colorScheme}.png`), fullPage: true });
     }
   }
   await page.emulateMedia({ colorScheme: null });
@@ -100,22 +104,13 @@ interface Finding {
   readonly nodes: { html: string; failureSummary?: string }[];
 }
 
-let checked = 0;
-
-/** A name for pictures of a state that is checked: a number and the test. */
-function nameOfState(): string {
-  checked += 1;
-  const test = (expect.getState().currentTestName ?? '').split(' > ').at(-1) ?? '';
-  return `${String(checked).padStart(2, '0')}-${test.replaceAll(/\W+/g, '-').slice(0, 60)}`;
-}
-
 /**
  * Fails on findings of axe-core that are serious or worse. axe-core is evaluated from outside, so the page's policy
  * stays unchanged.
  * @param rules the rules to check, by default all.
  */
 export async function expectAccessible(page: Page, rules?: readonly string[]): Promise<void> {
-  await takePictures(page, nameOfState());
+  await takePictures(page);
   await page.evaluate(AXE);
   const findings = await page.evaluate(async (only) => {
     const { axe } = globalThis as unknown as { axe: { run(options: object): Promise<{ violations: Finding[] }> } };

@@ -250,4 +250,35 @@ describe.skipIf(!hasChromium)('a reader of mail', () => {
     expect(troubles).toEqual([]);
     await page.context().close();
   });
+
+  it('drags a row to a folder, and selected rows to a label', async () => {
+    const { page, user, troubles } = await open((to) => [
+      letter(to, 'Apples', 'a'),
+      letter(to, 'Berries', 'b'),
+      letter(to, 'Cherries', 'c'),
+    ]);
+    const first = await awaitMessage(server, user, 'inbox', 'Apples');
+    await server.call('PATCH', `/v1/messages/${first.id}`, { labels: ['Plans'] }, user.token);
+    await folder(page, 'Plans').waitFor();
+    await row(page, 'Cherries').hover();
+    await page.mouse.down();
+    await folder(page, 'Sent').hover();
+    expect(await folder(page, 'Sent').getAttribute('class')).toBe('folder');
+    await folder(page, 'Archive').hover();
+    await folder(page, 'Archive').hover();
+    await eventually(() => folder(page, 'Archive').getAttribute('class')).toBe('folder drop');
+    await expectAccessible(page);
+    await page.mouse.up();
+    await eventually(() => subjects(page)).toEqual(['Berries', 'Apples']);
+    await awaitMessage(server, user, 'archive', 'Cherries');
+    await page.getByRole('checkbox', { name: 'Select all that are loaded' }).click();
+    await row(page, 'Berries').dragTo(folder(page, 'Plans'));
+    await eventually(async () => {
+      const list = await listFolder(server, user, 'inbox');
+      return list.map((message: { labels: string[] }) => message.labels);
+    }).toEqual([['Plans'], ['Plans']]);
+    await row(page, 'Berries').locator('.badge').getByText('Plans').waitFor();
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
 });

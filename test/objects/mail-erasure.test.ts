@@ -93,7 +93,7 @@ it('removes them with the tombstone, and again when it is repeated after an inte
       },
     },
   } as unknown as Env;
-  await expect(mailboxObligation.erase(userId, broken)).rejects.toThrow('killed');
+  await expect(mailboxObligation.erase(userId, broken)).rejects.toThrow('mailbox_unavailable');
   expect(await countRows(userId)).toEqual([0, 0, 0, 0]);
   await mailboxObligation.erase(userId, env);
   await mailboxObligation.erase(userId, env);

@@ -244,6 +244,25 @@ export const app = {
     discard: 'Discard',
     close: 'Close and keep in Drafts',
     popOut: 'Write in a window',
+    options: 'More options',
+    message: 'Message',
+    format: 'Format the text',
+    plain: 'Switch to plain text',
+    toolbar: 'Formatting',
+    tools: {
+      bold: 'Bold',
+      italic: 'Italic',
+      list: 'List',
+      numbers: 'Numbered list',
+      quote: 'Quotation',
+      link: 'Link',
+      clear: 'Remove the formatting',
+    },
+    linkAddress: 'Address of the link',
+    picture: 'Picture',
+    importances: { high: 'High importance', normal: 'Normal importance', low: 'Low importance' },
+    replyTo: 'Reply to',
+    setReplyTo: 'Answers to another address',
     invalid: 'Invalid address',
     remove: 'Remove {name}',
     recipients: '{field}: recipients',
@@ -264,6 +283,44 @@ export const app = {
     protectText: 'Sign in with a passkey or a second factor, and set a recovery address.',
     protectButton: 'Security',
     finish: 'Do not show this again',
+  },
+  importGuide: {
+    where: 'Where is your mail now?',
+    steps: 'Steps',
+    choose: 'Choose the file below. Large files may take a while; you can stop and go on.',
+    services: {
+      gmail: {
+        name: 'Gmail',
+        steps: [
+          'Open takeout.google.com, deselect all products and select Mail only.',
+          'Create the export, and download the archive that Google tells you of.',
+          'Unpack it. The mail is in a file that ends with .mbox.',
+        ],
+      },
+      apple: {
+        name: 'Apple Mail, iCloud',
+        steps: [
+          'In Mail on a Mac, select the mailbox in the sidebar.',
+          'Choose Mailbox → Export Mailbox… and a folder.',
+          'Open the new folder, whose name ends with .mbox. The mail is in its file “mbox”.',
+        ],
+      },
+      thunderbird: {
+        name: 'Thunderbird',
+        steps: [
+          'In Account Settings → Server Settings, open the folder at “Local Directory”.',
+          'Each mail folder is a file without an ending, such as “Inbox”. Compact the folder first.',
+        ],
+      },
+      other: {
+        name: 'Outlook or another service',
+        steps: [
+          'If it exports mbox or .eml files, use them.',
+          'If not, add the account to Thunderbird with IMAP, and let it download all messages.',
+          'Then take the files of Thunderbird: Account Settings → Server Settings → Local Directory.',
+        ],
+      },
+    },
   },
   notifications: {
     title: 'Notifications',
