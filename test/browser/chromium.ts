@@ -70,6 +70,8 @@ export async function openTab(browser: Browser, options: BrowserContextOptions =
 }
 
 const PICTURES = process.env.PICTURES ?? '';
+/** A longer page is pictured as far as it is seen. */
+const PICTURE_HEIGHT_MAX = 6_000;
 const SIZES = { desktop: { width: 1280, height: 800 }, phone: { width: 390, height: 760 } };
 let pictures = 0;
 
@@ -85,11 +87,12 @@ export async function takePictures(page: Page, name = expect.getState().currentT
   const start = `${String(++pictures).padStart(2, '0')}-${title}`;
   for (const [size, viewport] of Object.entries(SIZES)) {
     await page.setViewportSize(viewport);
+    const fullPage = (await page.evaluate(() => document.documentElement.scrollHeight)) < PICTURE_HEIGHT_MAX;
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme });
       // Until transitions of colours end.
       await page.waitForTimeout(400);
-      await page.screenshot({ path: join(PICTURES, `${start}-${size}-${colorScheme}.png`), fullPage: true });
+      await page.screenshot({ path: join(PICTURES, `${start}-${size}-${colorScheme}.png`), fullPage });
     }
   }
   await page.emulateMedia({ colorScheme: null });

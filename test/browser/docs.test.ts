@@ -25,7 +25,7 @@ describe.skipIf(!hasChromium)('the documentation', () => {
       const name = await guide.innerText();
       await guide.click();
       const article = page.getByRole('article', { name, exact: true });
-      await article.getByRole('heading', { level: 1 }).waitFor();
+      await article.getByRole('heading', { level: 1 }).first().waitFor();
       await expectAccessible(page);
     }
     await nav.getByRole('link', { name: 'Leaderboard', exact: true }).click();

@@ -73,6 +73,8 @@ function toBlock(block: Block, guide: Guide): ReactNode {
         </section>
       );
     case 'code':
+      // A diagram is a text for another program.
+      if (block.language === 'mermaid') return null;
       return (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: code that scrolls is reached with the keyboard
         <pre tabIndex={0}>{block.text}</pre>

@@ -208,7 +208,7 @@ function Docs() {
         </nav>
         <main id="main" className="docs-main">
           {guide ? (
-            <GuideView guide={guide} anchor={anchor} />
+            <GuideView key={guide} guide={guide} anchor={anchor} />
           ) : (
             <>
               <h1>API reference</h1>

@@ -47,8 +47,9 @@ const toCells = (line: string): Inline[][] =>
     .split(/(?<!\\)\|/)
     .map((cell) => parseInline(cell.trim().replaceAll('\\|', '|')));
 
+const FENCE = /^( *)```(\w*)/;
 const ITEM = /^(?:-|\d+\.) +/;
-const isStart = (line: string): boolean => /^(?:#{1,6} |```|\|)/.test(line) || ITEM.test(line);
+const isStart = (line: string): boolean => /^(?:#{1,6} |\|)/.test(line) || FENCE.test(line) || ITEM.test(line);
 
 export function parseMarkdown(source: string): Block[] {
   const lines = source.split('\n');
@@ -68,17 +69,21 @@ export function parseMarkdown(source: string): Block[] {
       const [, marks = '', text = ''] = heading;
       at++;
       blocks.push({ kind: 'heading', level: marks.length, anchor: toAnchor(text), text: parseInline(text) });
-    } else if (line.startsWith('```')) {
+    } else if (FENCE.test(line)) {
+      // In an item of a list, fence and code are indented.
+      const [, indent = '', language = ''] = FENCE.exec(line) ?? [];
       at++;
-      const text = take((one) => !one.startsWith('```')).join('\n');
+      const text = take((one) => !FENCE.test(one)).map((one) =>
+        one.startsWith(indent) ? one.slice(indent.length) : one,
+      );
       at++;
-      blocks.push({ kind: 'code', language: line.slice(3).split(' ')[0] ?? '', text });
+      blocks.push({ kind: 'code', language, text: text.join('\n') });
     } else if (line.startsWith('|')) {
       const [head = '', , ...rows] = take((one) => one.startsWith('|'));
       blocks.push({ kind: 'table', head: toCells(head), rows: rows.map(toCells) });
     } else if (ITEM.test(line)) {
       const items: string[] = [];
-      for (const one of take((next) => ITEM.test(next) || /^ +\S/.test(next))) {
+      for (const one of take((next) => ITEM.test(next) || (/^ +\S/.test(next) && !FENCE.test(next)))) {
         if (ITEM.test(one)) items.push(one.replace(ITEM, ''));
         else items.push(`${items.pop() ?? ''} ${one.trim()}`);
       }

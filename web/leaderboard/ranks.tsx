@@ -58,8 +58,8 @@ export function Ranks({ from, season, players, here, refresh, onGo, onPick }: Pr
     <section className="card stack" aria-label={t.ranks}>
       <form className="row wrap" onSubmit={submit}>
         <h2 className="grow">{t.ranks}</h2>
-        <label className="row">
-          <span className="rank-label">{t.rank}</span>
+        <label className="row rank-label">
+          <span>{t.rank}</span>
           <input
             key={from}
             className="rank-field"

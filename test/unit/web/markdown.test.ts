@@ -37,6 +37,14 @@ describe('the Markdown of the guides', () => {
     ]);
   });
 
+  it('has code in an item of a list', () => {
+    expect(parseMarkdown('- one:\n  ```json\n  {\n    "a": 1\n  }\n  ```\n- two\n')).toEqual([
+      { kind: 'list', isOrdered: false, items: [[{ kind: 'text', text: 'one:' }]] },
+      { kind: 'code', language: 'json', text: '{\n  "a": 1\n}' },
+      { kind: 'list', isOrdered: false, items: [[{ kind: 'text', text: 'two' }]] },
+    ]);
+  });
+
   it.each(readdirSync(join(ROOT, 'docs')).filter((name) => name.endsWith('.md')))(
     'has the anchors of GitHub in %s, and no row with too many cells',
     (name) => {
