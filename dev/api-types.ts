@@ -13,10 +13,12 @@ export async function readServedDocument(): Promise<string> {
   buildAll();
   const stateDirectory = mkdtempSync(join(tmpdir(), 'tessera-api-document-'));
   const vars = { LOCAL: '1', ROOT_TOKEN: 'root', MASTER_KEY: Buffer.alloc(32).toString('base64') };
-  const server = await startLocalServer({ host: '127.0.0.1', port: 0, stateDirectory, vars });
+  const log: string[] = [];
+  const printLog = (message: string): void => void log.push(message);
+  const server = await startLocalServer({ host: '127.0.0.1', port: 0, stateDirectory, vars, printLog });
   try {
     const answer = await fetch(`${server.url}/v1/openapi.json`);
-    if (!answer.ok) throw new Error(`/v1/openapi.json answered ${answer.status}`);
+    if (!answer.ok) throw new Error(`/v1/openapi.json answered ${answer.status}\n${log.join('\n')}`);
     return toStoredDocument((await answer.json()) as Record<string, unknown>);
   } finally {
     await server.stop();

@@ -25,4 +25,6 @@ const results = await Promise.all(
       }),
   ),
 );
-process.exit(results.every(Boolean) ? 0 : 1);
+const isPassed = results.every(Boolean);
+if (isPassed) console.log('Types, lint, generated files and a dry run of the deployment are correct.');
+process.exit(isPassed ? 0 : 1);

@@ -24,6 +24,8 @@ export class ApiError extends DeployError {
 }
 
 const TIMEOUT_MS = 30_000;
+/** The most that one page has. */
+const ACCOUNTS_MAX = 50;
 /** "Authentication error", "Unauthorized to access requested resource" and the same of older endpoints. */
 const FORBIDDEN_CODES = [10000, 9109, 10405];
 
@@ -110,13 +112,25 @@ export function reasonOf(error: unknown): string {
   return cause?.code ?? cause?.message ?? error.message;
 }
 
-/** @returns the id of the token's only account. @throws ApiError if the token sees several accounts or none. */
-export async function findAccountId(access: ApiAccess): Promise<string> {
-  const accounts = await callApi<{ id: string; name: string }[]>(access, 'GET', '/accounts?per_page=50');
+/**
+ * @param wanted an account id, or empty for the token's only account.
+ * @returns the id. A token that may not list accounts gets the wanted one. @throws ApiError that lists the accounts to choose from.
+ */
+export async function findAccountId(access: ApiAccess, wanted: string): Promise<string> {
+  const listed = callApi<{ id: string; name: string }[]>(access, 'GET', `/accounts?per_page=${ACCOUNTS_MAX}`);
+  const accounts = await listed.catch((error: unknown) => {
+    if (wanted !== '' && error instanceof ApiError && error.permission) return [];
+    throw error;
+  });
   const [account] = accounts;
-  if (accounts.length === 1 && account) return account.id;
+  // With a full page, there may be more accounts.
+  const mayBeThere = [0, ACCOUNTS_MAX].includes(accounts.length) || accounts.some(({ id }) => id === wanted);
+  if (wanted !== '' && mayBeThere) return wanted;
+  if (wanted === '' && accounts.length === 1 && account) return account.id;
   const list = accounts.map(({ id, name }) => `\n  ${id}  ${name}`).join('');
-  const reason = accounts.length === 0 ? 'sees no account' : `sees ${accounts.length} accounts`;
+  const count =
+    accounts.length === 0 ? 'no account' : accounts.length === 1 ? 'another account' : `${accounts.length} accounts`;
+  const reason = wanted === '' ? `sees ${count}` : `does not see the account ${wanted}, but ${count}`;
   throw new ApiError(`The token ${reason}. Set CLOUDFLARE_ACCOUNT_ID to the one to deploy to.${list}`, 200, []);
 }
 

@@ -17,22 +17,31 @@ export const USAGE = `npm run deploy -- [options]
   --dry-run      print what would be done and change nothing
   --shards <n>   number of OBJECTS_n databases, 1 to ${SHARDS_MAX}; it never decreases
   --teardown     delete the deployment and its data
-  --upgrade      the same as npm run upgrade: show what changes, back up, deploy, say how to go back`;
+  --upgrade      the same as npm run upgrade: show what changes, deploy, and say how to go back`;
 
-/** @returns the options, or a sentence that says what is wrong. */
-export function parseOptions(args: readonly string[]): DeployOptions | string {
+const OPTIONS = {
+  env: { type: 'string' },
+  'dry-run': { type: 'boolean' },
+  shards: { type: 'string' },
+  teardown: { type: 'boolean' },
+  upgrade: { type: 'boolean' },
+} as const;
+
+/**
+ * Without `--` before it, npm keeps an option for itself and sets this variable: `npm run deploy --dry-run` would deploy.
+ * @returns the first such option.
+ */
+const findLostOption = (variables: NodeJS.ProcessEnv): string | undefined =>
+  Object.keys(OPTIONS).find((name) => variables[`npm_config_${name.replaceAll('-', '_')}`] !== undefined);
+
+/** @param variables of the process. @returns the options, or a sentence that says what is wrong. */
+export function parseOptions(args: readonly string[], variables: NodeJS.ProcessEnv): DeployOptions | string {
+  const lost = findLostOption(variables);
+  if (lost !== undefined)
+    return `npm kept --${lost} for itself. Write "--" before the options: npm run deploy -- --${lost}`;
   let values: { env?: string; 'dry-run'?: boolean; shards?: string; teardown?: boolean; upgrade?: boolean };
   try {
-    ({ values } = parseArgs({
-      args: [...args],
-      options: {
-        env: { type: 'string' },
-        'dry-run': { type: 'boolean' },
-        shards: { type: 'string' },
-        teardown: { type: 'boolean' },
-        upgrade: { type: 'boolean' },
-      },
-    }));
+    ({ values } = parseArgs({ args: [...args], options: OPTIONS }));
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }

@@ -49,6 +49,10 @@ interface PlanInput {
   readonly variables: Readonly<Record<string, string>>;
   readonly homeRegion: Region | '';
   readonly secondRegion: Region | '';
+  /** Asks for a third location. */
+  readonly thirdRegion: Region | '';
+  /** Buckets for bytes that exist. A third one stays bound. */
+  readonly existingLocations: number;
   /** Quotas of rate limiters that settings decide, by binding. */
   readonly rateLimits: Readonly<Record<string, number>>;
 }
@@ -73,6 +77,8 @@ export function planDeployment(config: WorkerConfig, input: PlanInput): DeployPl
   };
   const rendered = structuredClone(config);
   rendered.name = rename(config.name);
+  // Only the hosts serve it. wrangler warns if this is left to its defaults.
+  Object.assign(rendered, { workers_dev: false, preview_urls: false });
   // A season's objects talk to each other and to DIRECTORY, so they are in the same region unless a setting says otherwise.
   rendered.vars = { ...config.vars, LEADERBOARD_LOCATION: input.homeRegion, ...variables };
   rendered.d1_databases = addShards(config.d1_databases, input.shards).map((database) => ({
@@ -80,6 +86,8 @@ export function planDeployment(config: WorkerConfig, input: PlanInput): DeployPl
     database_name: rename(database.database_name),
   }));
   const { JURISDICTION: jurisdiction = '' } = variables;
+  if (input.thirdRegion !== '' || input.existingLocations > 2)
+    rendered.r2_buckets.push({ binding: 'BLOBS_3', bucket_name: `${PREFIX}-blobs-3` });
   for (const bucket of rendered.r2_buckets) {
     bucket.bucket_name = rename(bucket.bucket_name);
     if (jurisdiction !== '') bucket.jurisdiction = jurisdiction;
@@ -102,6 +110,10 @@ export function planDeployment(config: WorkerConfig, input: PlanInput): DeployPl
   rendered.routes = hosts.map((pattern) => ({ pattern, custom_domain: true }));
   const home = (jurisdiction === '' && input.homeRegion) || undefined;
   const second = (jurisdiction === '' && input.secondRegion) || (home && NEAREST[home]);
+  const third = (jurisdiction === '' && input.thirdRegion) || undefined;
+  const regions = [home, second, third].slice(0, rendered.r2_buckets.length);
+  // Where a bucket is that Cloudflare placed by itself is not known.
+  if (regions.every((region) => region !== undefined)) rendered.vars.LOCATION_REGIONS ||= regions.join(',');
   const { producers, consumers } = rendered.queues;
   return {
     worker: rendered.name,
@@ -114,7 +126,7 @@ export function planDeployment(config: WorkerConfig, input: PlanInput): DeployPl
     })),
     buckets: rendered.r2_buckets.map(({ bucket_name }, at) => ({
       name: bucket_name,
-      region: at === 0 ? home : second,
+      region: regions[at],
     })),
     queues: [
       ...new Set([
@@ -147,6 +159,10 @@ export function countShards(existing: Iterable<string>, environment: string): nu
   });
   return Math.max(1, ...numbers);
 }
+
+/** @returns how many locations of this deployment exist. */
+export const countLocations = (existing: ReadonlySet<string>, environment: string): number =>
+  existing.has(environment === '' ? `${PREFIX}-blobs-3` : `${PREFIX}-${environment}-blobs-3`) ? 3 : 2;
 
 /** @returns the configuration for wrangler, with the ids of this account's databases. */
 export function renderConfig(plan: DeployPlan, databaseIds: ReadonlyMap<string, string>): string {

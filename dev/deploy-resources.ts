@@ -101,7 +101,7 @@ async function findJurisdiction({ access, accountId }: Account, worker: string):
 export function refuseOtherJurisdiction({ jurisdiction, worker }: DeployPlan, resources: Resources): void {
   if (resources.jurisdiction === undefined || resources.jurisdiction === jurisdiction) return;
   throw new DeployError(
-    `"${worker}" was deployed with JURISDICTION=${resources.jurisdiction}, and it cannot change: mailboxes and leaderboards would be empty. Nothing was changed. Use --env for a second deployment and move the data.`,
+    `"${worker}" was deployed ${resources.jurisdiction === '' ? 'without JURISDICTION' : `with JURISDICTION=${resources.jurisdiction}`}, and it cannot change: mailboxes and leaderboards would be empty. Nothing was changed. Use --env for a second deployment and move the data.`,
   );
 }
 

@@ -1,7 +1,7 @@
 /** Describes the changes of an upgrade and the way back. */
 import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { ROOT } from './build.ts';
 import { callApi, DeployError } from './deploy-api.ts';
 import type { DeployPlan } from './deploy-plan.ts';
@@ -73,13 +73,14 @@ async function listApplied({ access, accountId }: Account, id: string): Promise<
 
 /**
  * Prints what the upgrade changes and notes the state to go back to. Changes nothing.
+ * @param configPath of the configuration with the ids of the databases: those in wrangler.toml are placeholders.
  * @returns prints the way back. @throws DeployError if the Worker was never deployed.
  */
 export async function prepareUpgrade(
   account: Account,
   plan: DeployPlan,
   databaseIds: ReadonlyMap<string, string>,
-  isDeployed: boolean,
+  { isDeployed, configPath }: { readonly isDeployed: boolean; readonly configPath: string },
 ): Promise<() => void> {
   if (!isDeployed) throw new DeployError(`The Worker "${plan.worker}" is not deployed. Run npm run deploy first.`);
   const version = await findDeployedVersion(account, plan.worker);
@@ -94,7 +95,7 @@ export async function prepareUpgrade(
     const id = databaseIds.get(name);
     if (id) bookmarks.set(name, await findBookmark(account, id));
   }
-  return () => console.log(describeWayBack(plan.worker, version, bookmarks));
+  return () => console.log(describeWayBack(plan.worker, relative(ROOT, configPath), version, bookmarks));
 }
 
 async function findBookmark({ access, accountId }: Account, id: string): Promise<string> {
@@ -104,14 +105,15 @@ async function findBookmark({ access, accountId }: Account, id: string): Promise
 
 function describeWayBack(
   worker: string,
+  config: string,
   version: DeployedVersion | undefined,
   bookmarks: ReadonlyMap<string, string>,
 ): string {
   const restores = [...bookmarks].map(
-    ([name, bookmark]) => `  npx wrangler d1 time-travel restore ${name} --bookmark=${bookmark}`,
+    ([name, bookmark]) => `  npx wrangler d1 time-travel restore ${name} --bookmark=${bookmark} --config ${config}`,
   );
   return [
-    'To go back to the version before:',
+    'To go back to the version before, in this folder:',
     `  npx wrangler rollback ${version?.id ?? '<version id>'} --name ${worker}`,
     'If the old version does not run on the new schema, restore the databases too. All later changes in them are lost:',
     ...restores,

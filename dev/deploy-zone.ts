@@ -127,6 +127,7 @@ async function listWanted(origin: string, domain: string, rootToken: string): Pr
   const ask = async (method: string, path: string): Promise<WantedRecord[]> => {
     const headers = { authorization: `Bearer ${rootToken}` };
     const response = await fetch(origin + path, { method, headers, signal: AbortSignal.timeout(30_000) });
+    if (response.status === 401) throw new DeployError('the Worker has another ROOT_TOKEN than the one given here.');
     if (!response.ok) throw new DeployError(`the Worker answered ${response.status} to ${path}.`);
     return ((await response.json()) as { dns_records: WantedRecord[] }).dns_records;
   };

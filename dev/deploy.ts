@@ -16,7 +16,14 @@ import { ROOT } from './build.ts';
 import { DeployError, findAccountId, findZone, REQUIRED_PERMISSIONS } from './deploy-api.ts';
 import { checkHealth } from './deploy-health.ts';
 import { type DeployOptions, parseOptions, USAGE } from './deploy-options.ts';
-import { countShards, type DeployPlan, planDeployment, renderConfig, type WorkerConfig } from './deploy-plan.ts';
+import {
+  countLocations,
+  countShards,
+  type DeployPlan,
+  planDeployment,
+  renderConfig,
+  type WorkerConfig,
+} from './deploy-plan.ts';
 import {
   type Account,
   createMissing,
@@ -45,7 +52,7 @@ const DEPLOY_CONFIG = join(ROOT, `wrangler.deploy${options.environment && `.${op
 
 /** Ends the process with status 2 if an option is wrong. */
 function readOptions(): DeployOptions {
-  const parsed = parseOptions(process.argv.slice(2));
+  const parsed = parseOptions(process.argv.slice(2), process.env);
   if (typeof parsed !== 'string') return parsed;
   console.error(`${parsed}\n\n${USAGE}`);
   process.exit(2);
@@ -83,7 +90,7 @@ async function openAccount(): Promise<Account> {
   );
   const baseUrl = (environment.CLOUDFLARE_API_BASE_URL || 'https://api.cloudflare.com/client/v4').replace(/\/+$/, '');
   const access = { baseUrl, token: await findToken() };
-  const accountId = environment.CLOUDFLARE_ACCOUNT_ID || (await findAccountId(access));
+  const accountId = await findAccountId(access, environment.CLOUDFLARE_ACCOUNT_ID.toLowerCase());
   // Makes wrangler deploy to the account that is checked here.
   process.env.CLOUDFLARE_ACCOUNT_ID = accountId;
   if (environment.CLOUDFLARE_API_TOKEN) process.env.CLOUDFLARE_API_TOKEN = access.token;
@@ -176,12 +183,18 @@ async function main(): Promise<void> {
     variables: settings.variables,
     homeRegion: environment.HOME_REGION,
     secondRegion: environment.SECOND_REGION,
+    thirdRegion: environment.THIRD_REGION,
+    existingLocations: 2,
     rateLimits: readRateLimits({ ...config.vars, ...settings.variables }),
   };
   const { worker } = planDeployment(config, { ...input, shards: 1 });
   const { JURISDICTION: jurisdiction = '' } = settings.variables;
   const resources = await listResources(account, worker, jurisdiction);
-  const plan = planDeployment(config, { ...input, shards: chooseShards(resources) });
+  const plan = planDeployment(config, {
+    ...input,
+    shards: chooseShards(resources),
+    existingLocations: countLocations(resources.buckets, options.environment),
+  });
   if (options.mode === 'teardown') {
     const { isDryRun } = options;
     return teardown(account, plan, resources, { isDryRun, isTerminal, given: environment.TEARDOWN });
@@ -192,7 +205,9 @@ async function main(): Promise<void> {
   await refuseTakeOver(account, plan);
   const isDeployed = resources.secrets !== undefined;
   const printWayBack =
-    options.mode === 'upgrade' ? await prepareUpgrade(account, plan, resources.databases, isDeployed) : undefined;
+    options.mode === 'upgrade'
+      ? await prepareUpgrade(account, plan, resources.databases, { isDeployed, configPath: DEPLOY_CONFIG })
+      : undefined;
   if (options.isDryRun) return printDryRun(account, plan, resources);
   try {
     await deploy(account, plan, resources, settings);

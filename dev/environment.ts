@@ -108,6 +108,11 @@ export const deploySchema = z.object({
     fallback: '',
     meaning: 'Region of the second bucket. Empty: the nearest other region.',
   }),
+  THIRD_REGION: choice(['', ...REGIONS], {
+    group: 'npm run deploy',
+    fallback: '',
+    meaning: 'Asks for a third bucket, in this region. Once it exists it stays bound. See WRITE_QUORUM.',
+  }),
   TEARDOWN: text(
     {
       group: 'npm run deploy',

@@ -27,7 +27,7 @@ export function toFirstCommands(url: string, devVars: string): FirstCommands {
       ...helpers,
       `TOKEN=$(api ${url}/v1/iam/tokens -d '{"name":"game","scopes":["scores:write"]}' | field token)`,
       `curl -sS ${url}/v1/scores -H "Authorization: Bearer $TOKEN" -H 'content-type: application/json' -d '{"user_id":"ada","user_name":"Ada","points":3}'; echo`,
-      `curl -sS ${url}/v1/scores; echo`,
+      `curl -sS '${url}/v1/scores?exact=1'; echo`,
     ].join('\n'),
     mail: [
       `curl -sS ${url}/v1/auth/register -H 'content-type: application/json' -d '{"email":"me@example.test","password":"correct horse battery","name":"Me"}'; echo`,

@@ -18,7 +18,12 @@ import { toErrorsPage } from './errors-page.ts';
 
 const run = promisify(execFile);
 const isCheck = process.argv.includes('--check');
-const fresh = process.argv.includes('--fresh') ? process.argv[process.argv.indexOf('--fresh') + 1] : undefined;
+const fresh = process.argv.includes('--fresh') ? (process.argv[process.argv.indexOf('--fresh') + 1] ?? '') : undefined;
+
+if (fresh !== undefined && !(fresh in DATABASES)) {
+  console.error(`--fresh needs one of ${Object.keys(DATABASES).join(', ')}.`);
+  process.exit(2);
+}
 
 const countMigrations = (directory: string) =>
   existsSync(directory) ? readdirSync(directory).filter((name) => name.endsWith('.sql')).length : 0;

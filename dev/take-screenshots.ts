@@ -151,10 +151,10 @@ async function showStorage(): Promise<void> {
 }
 
 async function showOperator(): Promise<void> {
-  const operator = await open('/_/operator#/storage');
+  const operator = await open('/_/operator', { viewport: { width: 1280, height: 900 } });
   await operator.getByLabel('Token').fill(server.rootToken);
   await operator.keyboard.press('Enter');
-  await operator.getByRole('heading', { name: 'Copies by location' }).waitFor();
+  await operator.getByRole('region', { name: 'Last 24 hours' }).waitFor();
   await shoot(operator, 'operator');
 }
 

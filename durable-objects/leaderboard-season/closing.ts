@@ -3,7 +3,12 @@
  * rank order; write the look-ups; read everything back and compare count and sum with the shards; publish; keep the
  * objects while they may get retries of events; erase them. A file is written before the row that records it.
  */
-import { EVENT_RETENTION_MS, LIST_START, type ShardAddress } from '../../workers/leaderboard/domain/board.ts';
+import {
+  addressesOf,
+  EVENT_RETENTION_MS,
+  LIST_START,
+  type ShardAddress,
+} from '../../workers/leaderboard/domain/board.ts';
 import {
   addScores,
   decideAllRanges,
@@ -87,10 +92,6 @@ export class SeasonClosing {
     return false;
   }
 
-  #addresses({ season, shards }: Closing): ShardAddress[] {
-    return Array.from({ length: shards }, (_, shard) => ({ season, shard, shards }));
-  }
-
   #stub(address: ShardAddress) {
     return shardStub(this.#env, address);
   }
@@ -101,7 +102,7 @@ export class SeasonClosing {
   }
 
   async #seal(closing: Closing): Promise<boolean> {
-    const sealed = await Promise.all(this.#addresses(closing).map((address) => this.#stub(address).seal(address)));
+    const sealed = await Promise.all(addressesOf(closing).map((address) => this.#stub(address).seal(address)));
     const players = sealed.reduce((sum, shard) => sum + shard.players, 0);
     const sum = sealed.reduce((total, shard) => total + BigInt(shard.sum), 0n);
     if (!(await isComplete(this.#env, closing.season, players, this.#now()))) return false;
@@ -127,7 +128,7 @@ export class SeasonClosing {
 
   #open(closing: Closing, after: StandingKey): RunMerger<TopEntry> {
     if (this.#merger === undefined || compareStandings(this.#merger.after, after) !== 0) {
-      const addresses = this.#addresses(closing);
+      const addresses = addressesOf(closing);
       const read = async (shard: number, key: StandingKey, limit: number) => {
         const address = addresses[shard] as ShardAddress;
         return (await this.#stub(address).run(address, key, 0, limit)).after;
@@ -234,7 +235,7 @@ export class SeasonClosing {
       sum: progress.sealed.sum,
       sealedAt,
       standings: this.#store.listFiles<StandingsFile>('standings', 0),
-      lookups: this.#addresses(closing).map(({ shard }) => this.#store.listFiles<LookupFile>('lookup', shard)),
+      lookups: addressesOf(closing).map(({ shard }) => this.#store.listFiles<LookupFile>('lookup', shard)),
       distributions: this.#rangesOf(closing).map((ranges, list) =>
         ranges.map((range, i) => ({ ...range, players: progress.verify.distributions[list]?.[i] ?? 0 })),
       ),
@@ -255,7 +256,7 @@ export class SeasonClosing {
     // Cron skips a season that is marked. If erasing fails, the alarm repeats it.
     await this.#store.planAlarm(ERASE_AGAIN_MS);
     await createSeasonStore(this.#env.DIRECTORY).markErased(closing.season, this.#now());
-    await Promise.all(this.#addresses(closing).map((address) => this.#stub(address).destroy()));
+    await Promise.all(addressesOf(closing).map((address) => this.#stub(address).destroy()));
     this.#store.forgetFiles();
     this.#continue(closing, 'done');
     return false;

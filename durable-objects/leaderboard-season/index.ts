@@ -5,16 +5,16 @@
  */
 import { DurableObject, RpcTarget } from 'cloudflare:workers';
 import {
+  addressesOf,
   type SeasonAddress,
   type ShardStatus,
   type TopList,
-  toShardName,
 } from '../../workers/leaderboard/domain/board.ts';
 import { countRanges, type Distribution, decideRanges } from '../../workers/leaderboard/domain/distribution.ts';
 import { mirror } from '../../workers/leaderboard/domain/score-rules.ts';
 import { readSeason } from '../../workers/leaderboard/domain/season-name.ts';
 import type { CountAnswer, CountReport } from '../../workers/leaderboard/domain/shard-counts.ts';
-import { shardStub, within } from '../../workers/leaderboard/objects.ts';
+import { countAboveIn } from '../../workers/leaderboard/objects.ts';
 import { createClock } from '../../workers/shared/clock.ts';
 import { callInTrace, runInvocation } from '../../workers/shared/invocation.ts';
 import { settingsOf } from '../../workers/shared/settings.ts';
@@ -124,28 +124,18 @@ export class LeaderboardSeason extends DurableObject<Env> {
   }
 
   /** Asks the shards about scores inside a bucket of several scores. Without an answer, its end counts. */
-  async #countAbove(
-    { season, shards }: SeasonAddress,
-    counts: SeasonCounts,
-    all: readonly number[],
-  ): Promise<number[]> {
-    const above = all.map((score) => counts.merged.countAbove(score));
-    const scores = all.filter((_, i) => (above[i]?.unsure ?? 0) > 0);
-    const addresses =
-      scores.length === 0 ? [] : Array.from({ length: shards }, (_, shard) => ({ season, shard, shards }));
-    const answers = await Promise.all(
-      addresses.map((address) =>
-        within(toShardName(address), QUESTION_MS, shardStub(this.env, address).countAbove(address, scores)),
-      ),
-    ).catch(() => []);
-    let asked = 0;
-    return above.map(({ above: sure, unsure }) => {
-      if (unsure === 0) return sure;
-      const now = answers.reduce((sum, answer) => sum + (answer[asked] ?? 0), 0);
-      asked++;
-      // Scores written between the two queries must not make a range negative.
-      return Math.min(sure + unsure, Math.max(sure, now));
-    });
+  async #countAbove(address: SeasonAddress, { merged }: SeasonCounts, scores: readonly number[]): Promise<number[]> {
+    const known = scores.map((score) => merged.countAbove(score));
+    const unsure = scores.filter((_, i) => known[i]?.unsure !== 0);
+    const asked =
+      unsure.length === 0
+        ? []
+        : await countAboveIn(this.env, addressesOf(address), unsure, QUESTION_MS).catch(() => []);
+    const now = new Map(unsure.map((score, i) => [score, asked[i] ?? 0]));
+    // Scores written between the two queries must not make a range negative.
+    return known.map(({ above, unsure: more }, i) =>
+      Math.min(above + more, Math.max(above, now.get(scores[i] as number) ?? 0)),
+    );
   }
 
   /**

@@ -3,6 +3,7 @@
  * second. A shard that does not answer is skipped for a while: its last counts stay, and their time is older.
  */
 import {
+  addressesOf,
   isStale,
   REFRESH_MS,
   type SeasonAddress,
@@ -49,8 +50,8 @@ export class SeasonCounts {
     this.#snapshots = snapshots;
     this.#now = now;
     this.merged = new MergedCounts(shards, crypto.randomUUID(), parseSeason(season)?.startsAt);
-    this.#shards = Array.from({ length: shards }, (_, shard) => {
-      return { season, shard, shards, top: [], failedAt: 0, changedAt: 0, pull: undefined };
+    this.#shards = addressesOf({ season, shards }).map((address) => {
+      return { ...address, top: [], failedAt: 0, changedAt: 0, pull: undefined };
     });
     for (const { shard, at, bits, buckets, top } of snapshots.read()) {
       const report = {

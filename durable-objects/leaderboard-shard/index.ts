@@ -6,6 +6,7 @@
  */
 import { DurableObject } from 'cloudflare:workers';
 import {
+  addressesOf,
   type CorrectedPlayer,
   type Correction,
   EVENT_RETENTION_MS,
@@ -19,7 +20,7 @@ import {
 } from '../../workers/leaderboard/domain/board.ts';
 import type { CountReport } from '../../workers/leaderboard/domain/shard-counts.ts';
 import type { StandingKey, TopEntry } from '../../workers/leaderboard/domain/standing.ts';
-import { seasonStub, shardStub, within } from '../../workers/leaderboard/objects.ts';
+import { countAboveIn, seasonStub } from '../../workers/leaderboard/objects.ts';
 import { createClock } from '../../workers/shared/clock.ts';
 import { callInTrace, runInvocation } from '../../workers/shared/invocation.ts';
 import { logError } from '../../workers/shared/log.ts';
@@ -253,19 +254,14 @@ export class LeaderboardShard extends DurableObject<Env> {
    */
   async #askShards({ address, counts }: ShardBoard, scores: readonly number[]): Promise<KnownCounts> {
     if (scores.length === 0) return NO_COUNTS;
-    const { season, shards } = address;
     const asked = [...new Set(scores), ALL];
-    const others = Array.from({ length: shards }, (_, shard) => ({ season, shard, shards }));
+    const others = addressesOf(address).filter(({ shard }) => shard !== address.shard);
     try {
-      const answers = await Promise.all(
-        others
-          .filter(({ shard }) => shard !== address.shard)
-          .map((other) => within(toShardName(other), QUESTION_MS, shardStub(this.env, other).countAbove(other, asked))),
-      );
-      return new Map(asked.map((score, i) => [score, answers.reduce((sum, answer) => sum + (answer[i] as number), 0)]));
+      const above = await countAboveIn(this.env, others, asked, QUESTION_MS);
+      return new Map(asked.map((score, i) => [score, above[i] as number]));
     } catch (error) {
       if (counts.othersAsOf === 0) throw error;
-      logError('leaderboard_shard_unavailable', error, { season });
+      logError('leaderboard_shard_unavailable', error, { season: address.season });
       return NO_COUNTS;
     }
   }

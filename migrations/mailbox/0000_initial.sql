@@ -188,6 +188,13 @@ CREATE TABLE `upload` (
 	`draft_position` integer
 ) WITHOUT ROWID;
 --> statement-breakpoint
+CREATE TABLE `snapshot` (
+	`page` text PRIMARY KEY NOT NULL,
+	`r2_key` text NOT NULL,
+	`sha256` text NOT NULL,
+	`state` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
 CREATE TABLE `automatic_send` (
 	`send_id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`kind` text NOT NULL,

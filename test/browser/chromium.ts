@@ -70,20 +70,29 @@ export async function openTab(browser: Browser, options: BrowserContextOptions =
 }
 
 const PICTURES = process.env.PICTURES ?? '';
+/** A longer page is pictured as far as it is seen. */
+const PICTURE_HEIGHT_MAX = 6_000;
 const SIZES = { desktop: { width: 1280, height: 800 }, phone: { width: 390, height: 760 } };
+let pictures = 0;
 
 /**
  * With `PICTURES=<folder>`, writes pictures of the page to it: desktop and phone, light and dark. Otherwise does nothing.
  * The page has its size and colours again afterwards.
+ * @param name by default that of the test.
  */
-export async function takePictures(page: Page, name: string): Promise<void> {
+export async function takePictures(page: Page, name = expect.getState().currentTestName ?? ''): Promise<void> {
   if (PICTURES === '') return;
   const before = page.viewportSize();
+  const title = (name.split(' > ').at(-1) ?? '').replaceAll(/\W+/g, '-').slice(0, 60);
+  const start = `${String(++pictures).padStart(2, '0')}-${title}`;
   for (const [size, viewport] of Object.entries(SIZES)) {
     await page.setViewportSize(viewport);
+    const fullPage = (await page.evaluate(() => document.documentElement.scrollHeight)) < PICTURE_HEIGHT_MAX;
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme });
-      await page.screenshot({ path: join(PICTURES, `${name}-${size}-${colorScheme}.png`) });
+      // Until transitions of colours end.
+      await page.waitForTimeout(400);
+      await page.screenshot({ path: join(PICTURES, `${start}-${size}-${colorScheme}.png`), fullPage });
     }
   }
   await page.emulateMedia({ colorScheme: null });
@@ -98,37 +107,13 @@ interface Finding {
   readonly nodes: { html: string; failureSummary?: string }[];
 }
 
-/** `PICTURES=folder` writes pictures of every state that is checked: wide and narrow, light and dark. */
-const picturesFolder = process.env.PICTURES;
-let pictures = 0;
-
-async function takePictures(page: Page, folder: string): Promise<void> {
-  const before = page.viewportSize();
-  const name = `${String(++pictures).padStart(2, '0')}-${(expect.getState().currentTestName ?? '').split(' > ').at(-1)}`;
-  for (const [size, width] of [
-    ['wide', 1280],
-    ['phone', 390],
-  ] as const) {
-    await page.setViewportSize({ width, height: 800 });
-    for (const colorScheme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme });
-      const path = join(folder, `${name.replaceAll(/\W+/g, '-').slice(0, 60)}-${size}-${colorScheme}.png`);
-      // Until transitions of colours end.
-      await page.waitForTimeout(400);
-      await page.screenshot({ path, fullPage: true });
-    }
-  }
-  await page.emulateMedia({ colorScheme: null });
-  if (before) await page.setViewportSize(before);
-}
-
 /**
  * Fails on findings of axe-core that are serious or worse. axe-core is evaluated from outside, so the page's policy
  * stays unchanged.
  * @param rules the rules to check, by default all.
  */
 export async function expectAccessible(page: Page, rules?: readonly string[]): Promise<void> {
-  if (picturesFolder) await takePictures(page, picturesFolder);
+  await takePictures(page);
   await page.evaluate(AXE);
   const findings = await page.evaluate(async (only) => {
     const { axe } = globalThis as unknown as { axe: { run(options: object): Promise<{ violations: Finding[] }> } };

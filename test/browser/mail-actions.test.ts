@@ -4,7 +4,19 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { awaitMessage, listFolder, type MailUser, registerUser } from '../support/mail.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 import { eventually, expectAccessible, hasChromium, launchChromium, type Tab, takePictures } from './chromium.ts';
-import { deliver, folder, importLetters, letter, messageText, openRow, row, signIn, subjects } from './mail-page.ts';
+import {
+  deliver,
+  enter,
+  folder,
+  importLetters,
+  letter,
+  messageText,
+  openRow,
+  row,
+  signIn,
+  signOut,
+  subjects,
+} from './mail-page.ts';
 
 const LIST = 'Content-Type: text/plain\nList-Unsubscribe: <mailto:leave@lists.test?subject=leave%20digest>\n';
 
@@ -155,7 +167,8 @@ describe.skipIf(!hasChromium)('a reader of mail', () => {
     // The undo of a snooze puts the row back.
     await row(page, 'Tax').hover();
     await row(page, 'Tax').getByRole('button', { name: 'Snooze' }).click();
-    await dialog.getByLabel('Another time').fill('2026-12-24T09:30');
+    const inAMonth = new Date(Date.now() + 30 * 86_400_000).toISOString().slice(0, 16);
+    await dialog.getByLabel('Another time').fill(inAMonth);
     await dialog.getByRole('button', { name: 'Snooze', exact: true }).click();
     await eventually(() => subjects(page)).toEqual(['Other']);
     await page.keyboard.press('z');
@@ -189,6 +202,7 @@ describe.skipIf(!hasChromium)('a reader of mail', () => {
     await page.getByRole('button', { name: 'End muting' }).click();
     await page.getByText('New messages of this conversation come to the Inbox again.').waitFor();
     await page.getByText('Muted: new messages').waitFor({ state: 'detached' });
+    await messageText(page, 'Two.').waitFor();
     await deliver(
       server,
       user,
@@ -247,6 +261,42 @@ describe.skipIf(!hasChromium)('a reader of mail', () => {
     await eventually(() => subjects(page)).toEqual(['Weekly']);
     await expectAccessible(page);
     await takePictures(page, 'labels');
+    await signOut(page);
+    const other = await registerUser(server, 'successor');
+    await enter(page, other.email);
+    await folder(page, 'Inbox').waitFor();
+    expect(await folder(page, 'Newsletters').count()).toBe(0);
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
+  it('drags a row to a folder, and selected rows to a label', async () => {
+    const { page, user, troubles } = await open((to) => [
+      letter(to, 'Apples', 'a'),
+      letter(to, 'Berries', 'b'),
+      letter(to, 'Cherries', 'c'),
+    ]);
+    const first = await awaitMessage(server, user, 'inbox', 'Apples');
+    await server.call('PATCH', `/v1/messages/${first.id}`, { labels: ['Plans'] }, user.token);
+    await folder(page, 'Plans').waitFor();
+    await row(page, 'Cherries').hover();
+    await page.mouse.down();
+    await folder(page, 'Sent').hover();
+    expect(await folder(page, 'Sent').getAttribute('class')).toBe('folder');
+    await folder(page, 'Archive').hover();
+    await folder(page, 'Archive').hover();
+    await eventually(() => folder(page, 'Archive').getAttribute('class')).toBe('folder drop');
+    await expectAccessible(page);
+    await page.mouse.up();
+    await eventually(() => subjects(page)).toEqual(['Berries', 'Apples']);
+    await awaitMessage(server, user, 'archive', 'Cherries');
+    await page.getByRole('checkbox', { name: 'Select all that are loaded' }).click();
+    await row(page, 'Berries').dragTo(folder(page, 'Plans'));
+    await eventually(async () => {
+      const list = await listFolder(server, user, 'inbox');
+      return list.map((message: { labels: string[] }) => message.labels);
+    }).toEqual([['Plans'], ['Plans']]);
+    await row(page, 'Berries').locator('.badge').getByText('Plans').waitFor();
     expect(troubles).toEqual([]);
     await page.context().close();
   });

@@ -2,8 +2,8 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { awaitMessage, listFolder, type MailUser, registerUser } from '../support/mail.ts';
 import { startServer, type TestServer } from '../support/server.ts';
-import { eventually, expectAccessible, hasChromium, launchChromium, TIMEOUT_MS } from './chromium.ts';
-import { folder, openRow, signIn } from './mail-page.ts';
+import { eventually, expectAccessible, hasChromium, launchChromium, TIMEOUT_MS, takePictures } from './chromium.ts';
+import { deliver, folder, letter, openRow, signIn } from './mail-page.ts';
 
 describe.skipIf(!hasChromium)('a draft that is edited in two places', () => {
   let server: TestServer;
@@ -83,6 +83,53 @@ describe.skipIf(!hasChromium)('a draft that is edited in two places', () => {
     await page.getByRole('button', { name: 'Send', exact: true }).click();
     const sent = await awaitMessage(server, user, 'inbox', 'Formatted soup');
     expect(sent.html).toContain('<b>and</b>');
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
+  it('keeps reply address, importance, header fields and what it forwards through an edit, and sends them', async () => {
+    const user = await registerUser(server, 'keeper');
+    await deliver(server, user, letter(user, 'Original', 'To pass on.'));
+    const source = await awaitMessage(server, user, 'inbox', 'Original');
+    await makeDraft(user, {
+      to: [{ email: user.email }],
+      subject: 'Full draft',
+      body: 'First.',
+      reply_to: [{ name: 'Desk', email: 'desk@example.test' }],
+      importance: 'high',
+      headers: [{ name: 'X-Ticket', value: '4711' }],
+      forward_of: source.id,
+    });
+    const { page, troubles } = await signIn(server, browser, user);
+    await openDraft(page, 'Full draft');
+    await page.getByLabel('Reply to: recipients').getByText('Desk').waitFor();
+    await page.getByRole('region', { name: 'New message' }).getByText('High importance').waitFor();
+    await expectAccessible(page);
+    await takePictures(page, 'draft-options');
+    await text(page).fill('Second.');
+    await isSaved(page);
+    await eventually(() => bodies(user)).toEqual(['Second.']);
+    const [saved] = await listFolder(server, user, 'drafts');
+    const draft = await server.call('GET', `/v1/drafts/${saved.id}`, undefined, user.token);
+    expect(draft.body).toMatchObject({
+      reply_to: [{ name: 'Desk', email: 'desk@example.test' }],
+      importance: 'high',
+      headers: [{ name: 'X-Ticket', value: '4711' }],
+      forward_of: source.id,
+    });
+    await page.getByRole('button', { name: 'More options' }).click();
+    await page.getByRole('menuitem', { name: 'Low importance' }).click();
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
+    const sent = await awaitMessage(server, user, 'sent', 'Full draft');
+    const { body: message } = await server.call('GET', `/v1/messages/${sent.id}`, undefined, user.token);
+    expect(message).toMatchObject({ importance: 'low', reply_to: [{ name: 'Desk', email: 'desk@example.test' }] });
+    const raw = await fetch(`${server.url}/v1/messages/${sent.id}/raw`, {
+      headers: { authorization: `Bearer ${user.token}` },
+    });
+    expect(await raw.text()).toContain('X-Ticket: 4711');
+    await eventually(
+      async () => (await server.call('GET', `/v1/messages/${source.id}`, undefined, user.token)).body.is_forwarded,
+    ).toBe(true);
     expect(troubles).toEqual([]);
     await page.context().close();
   });

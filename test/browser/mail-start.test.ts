@@ -3,8 +3,8 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { awaitMessage, registerUser } from '../support/mail.ts';
 import { startServer, type TestServer } from '../support/server.ts';
-import { eventually, expectAccessible, hasChromium, launchChromium } from './chromium.ts';
-import { row, signIn } from './mail-page.ts';
+import { eventually, expectAccessible, hasChromium, launchChromium, takePictures } from './chromium.ts';
+import { letter, row, signIn } from './mail-page.ts';
 
 describe.skipIf(!hasChromium)('a new user of mail', () => {
   let server: TestServer;
@@ -38,6 +38,24 @@ describe.skipIf(!hasChromium)('a new user of mail', () => {
     await row(page, 'Hello from my new mailbox').waitFor();
     await page.getByText('Select a conversation.').waitFor();
     expect(await steps(page).count()).toBe(0);
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
+  it('is led to the file of another service, and imports a file without an ending', async () => {
+    const user = await registerUser(server, 'mover');
+    const { page, troubles } = await signIn(server, browser, user);
+    await steps(page).getByRole('link', { name: 'Import' }).click();
+    const guide = page.getByRole('region', { name: 'Import' });
+    await guide.getByText('takeout.google.com').waitFor();
+    await expectAccessible(page);
+    await takePictures(page, 'import-guide');
+    await guide.getByLabel('Where is your mail now?').selectOption('Thunderbird');
+    await guide.getByText('Local Directory').waitFor();
+    const mbox = `From x@y.test Sat Jan 10 10:00:00 2026\n${letter(user, 'From Thunderbird', 'Old mail.')}\n`;
+    await guide.getByLabel('File').setInputFiles({ name: 'Inbox', mimeType: '', buffer: Buffer.from(mbox) });
+    await guide.getByText('1 of 1 message imported.').waitFor();
+    await awaitMessage(server, user, 'inbox', 'From Thunderbird');
     expect(troubles).toEqual([]);
     await page.context().close();
   });

@@ -88,6 +88,13 @@ async function snapshot(mailbox: ReturnType<typeof openMailbox>) {
     found: [await find('word3'), await find('東京'), await find('filename:f4')],
   };
 }
+/** Runs the alarm as it runs an hour later. */
+async function takeSnapshot(mailbox: ReturnType<typeof openMailbox>): Promise<void> {
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 2 * 3_600_000 });
+  const stub = mailbox as unknown as DurableObjectStub;
+  await runInDurableObject(stub, (object) => (object as unknown as { alarm(): Promise<void> }).alarm());
+  vi.useRealTimers();
+}
 const listKeys = async (bucket: R2Bucket, prefix: string) =>
   (await bucket.list({ prefix })).objects.map((object) => object.key);
 
@@ -151,6 +158,45 @@ describe('a mailbox whose object was lost', () => {
     expect(value(await mailbox.readMessage(first?.messageId ?? '')).labels).toEqual([RECOVERED_LABEL]);
   });
 
+  it('has folders, flags, labels, ids and threads as of the last snapshot, and older snapshots stay', async () => {
+    const filled = await fill();
+    const { userId, mailbox } = filled;
+    await deliverAccepted(userId);
+    const folder = value(await mailbox.createFolder('Projects/Blue'));
+    const [newest, second, third] = value(await mailbox.listMessages('all', { offset: 0 }, 3));
+    const patch = (id: string | undefined, change: Parameters<typeof mailbox.patchMessages>[1]) =>
+      mailbox.patchMessages([id ?? ''], change);
+    value(await patch(newest?.messageId, { folderKey: folder.folder_id, addLabels: ['blue'], isFlagged: true }));
+    value(await patch(second?.messageId, { isAnswered: true, isRead: false }));
+    value(await patch(third?.messageId, { folderKey: 'trash' }));
+    const state = async () => {
+      const { messages, folders } = await snapshot(mailbox);
+      const inTrash = value(await mailbox.listMessages('trash', { offset: 0 }, 10)).map(({ messageId }) => messageId);
+      const kept = messages.map(({ messageId, threadId, folderId, isRead, isFlagged, isAnswered, labels }) => ({
+        ...{ messageId, threadId, folderId, isRead, isFlagged, isAnswered, labels },
+      }));
+      return { kept, inTrash, folders: folders.map(({ folder: _, ...each }) => each) };
+    };
+    const before = await state();
+    await takeSnapshot(mailbox);
+    const pages = await listKeys(env.BLOBS, `${userPrefix(userId)}snapshot/`);
+    expect(pages.length).toBeGreaterThan(1);
+    expect(await listKeys(env.BLOBS_2, `${userPrefix(userId)}snapshot/`)).toEqual(pages);
+    expect(value(await mailbox.listUnheld(pages)).keys).toEqual([]);
+
+    await lose(filled);
+    await createAgain(filled);
+    // The new mailbox is empty, and its own snapshot replaces nothing.
+    value(await mailbox.createFolder('Empty'));
+    await takeSnapshot(mailbox);
+    const withOwn = await listKeys(env.BLOBS, `${userPrefix(userId)}snapshot/`);
+    expect(withOwn).toEqual(expect.arrayContaining(pages));
+    expect(await recoverMessages(env, userId)).toBe(7);
+    expect(await recoverMessages(env, userId)).toBe(0);
+    const after = await state();
+    expect({ ...after, folders: after.folders.filter(({ name }) => name !== 'Empty') }).toEqual(before);
+  });
+
   it('does not get back what was stored after it was made, which no row names', async () => {
     const { userId, mailbox } = await fill();
     const refused = toRawKey(userId, 'refused');
@@ -167,7 +213,7 @@ describe('an erased account', () => {
   it('has no bytes in any location and no rows in the object, and can be erased again without effect', async () => {
     const { userId, mailbox } = await fill();
     for (const bucket of [env.BLOBS, env.BLOBS_2])
-      expect((await listKeys(bucket, userPrefix(userId))).length).toBeGreaterThan(12);
+      expect((await listKeys(bucket, userPrefix(userId))).length).toBeGreaterThan(6);
     await mailboxObligation.erase(userId, env);
     for (const bucket of [env.BLOBS, env.BLOBS_2]) expect(await listKeys(bucket, userPrefix(userId))).toEqual([]);
     expect(await mailbox.readProfile()).toEqual({ ok: false, error: { kind: 'no_mailbox' } });

@@ -31,6 +31,7 @@ const failing = (broken: Partial<MailboxJobs>): MailboxJobs => ({
   publishLedger: async () => {},
   publishOutbox: async () => {},
   deleteBlobs: async () => {},
+  saveSnapshot: async () => {},
   trainSpamModel: async () => null,
   ...broken,
 });

@@ -142,6 +142,14 @@ describe('npm run deploy -- --teardown', () => {
   });
 });
 
+describe('an option without -- before it', () => {
+  it('is refused, because npm keeps it for itself', async () => {
+    const { status, output } = await deploy([], { npm_config_dry_run: 'true' });
+    expect([status, output]).toEqual([2, expect.stringContaining('npm run deploy -- --dry-run')]);
+    expect(cloudflare.requests).toEqual([]);
+  });
+});
+
 describe('npm run upgrade', () => {
   it('shows the changes, deploys, and says how to go back', async () => {
     const never = await deploy(['--upgrade', '--env', 'staging']);
@@ -162,7 +170,7 @@ describe('npm run upgrade', () => {
     expect(output).toContain('Migrations of tessera-staging-directory: none');
     expect(output).toContain('npx wrangler rollback version-1 --name tessera-staging');
     expect(output).toContain(
-      'npx wrangler d1 time-travel restore tessera-staging-objects-0 --bookmark=bookmark-of-tessera-staging-objects-0',
+      'npx wrangler d1 time-travel restore tessera-staging-objects-0 --bookmark=bookmark-of-tessera-staging-objects-0 --config wrangler.deploy.staging.json',
     );
     expect(output).toContain('Durable Objects (mailboxes, leaderboards) cannot be rolled back');
     expect(script?.uploads).toBe(2);

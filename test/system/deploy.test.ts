@@ -129,7 +129,10 @@ describe('npm run deploy with a token that lacks rights', () => {
     expect(twoAccounts.output).toContain(`${ACCOUNT_ID}  Test`);
     const chosen = await deploy({ CLOUDFLARE_ACCOUNT_ID: ACCOUNT_ID }, { args: ['--dry-run'] });
     expect(chosen.status, chosen.output).toBe(0);
-    for (const { output } of [noToken, twoAccounts]) expect(output).not.toMatch(STACK_TRACE);
+    const unknown = await deploy({ CLOUDFLARE_ACCOUNT_ID: 'd'.repeat(32) });
+    expect([unknown.status, unknown.output]).toEqual([1, expect.stringContaining('does not see the account dddd')]);
+    expect(unknown.output).toContain(`${ACCOUNT_ID}  Test`);
+    for (const { output } of [noToken, twoAccounts, unknown]) expect(output).not.toMatch(STACK_TRACE);
     expect(listChanges(cloudflare)).toEqual([]);
   });
 });

@@ -40,7 +40,7 @@ it('prints first commands that work when they are pasted', async () => {
   const printed = () => readFileSync(join(server.directory, 'server.log'), 'utf8');
   for (const block of Object.values(first)) await expect.poll(printed).toContain(block);
   expect(paste(first.storage)).toBe('Hello from the edge\n');
-  expect(paste(first.leaderboard)).toContain('"user_id":"ada"');
+  expect(paste(first.leaderboard)).toContain('"data":[{"user_id":"ada"');
   expect(JSON.parse(paste(first.mail))).toMatchObject({ user: { email: 'me@example.test' } });
 });
 

@@ -125,6 +125,7 @@ async function furnish(name: string): Promise<typeof victim> {
     bucket: 'any-bucket',
     collector: 'mail',
     operator_id: 'any',
+    job_id: '00000000-0000-4000-8000-000000000000',
     account_id: userId,
     subscription_id: 'any',
     blob_id: `m${message.id}`,

@@ -69,7 +69,11 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'workers/identity/domain/policy.ts',
     'workers/object-storage/domain/notifications.ts',
   ],
-  'web/leaderboard/': [...WEB_CONTRACTS, 'workers/leaderboard/contract.ts'],
+  'web/leaderboard/': [
+    ...WEB_CONTRACTS,
+    'workers/leaderboard/contract.ts',
+    'workers/leaderboard/domain/season-name.ts',
+  ],
   'web/operator/': [...WEB_CONTRACTS, 'workers/identity/principal.ts'],
   'web/mail/': [
     'workers/shared/passkey-json.ts',

@@ -1,11 +1,14 @@
 /**
- * `/_/docs`: the API reference. It shows `/v1/openapi.json`, which is generated from the schemas that validate
+ * `/_/docs`: the guides of `docs/`, and the API reference. It shows `/v1/openapi.json`, which is generated from the schemas that validate
  * requests.
  */
-import { useDeferredValue, useEffect, useMemo, useState } from 'react';
+import { useDeferredValue, useEffect, useMemo, useState, useSyncExternalStore } from 'react';
 import { callJson, describeError } from '../shared/api.ts';
 import { mount, Rail } from '../shared/page.tsx';
+import { texts } from '../shared/texts/index.ts';
 import './docs.css';
+import { Examples } from './examples.tsx';
+import { GUIDES, GuideView, isGuide, toGuideHash } from './guide.tsx';
 import {
   describeLimits,
   describeType,
@@ -16,6 +19,7 @@ import {
   type Schema,
 } from './openapi.ts';
 
+const { docs: t } = texts.app;
 const DEPTH_MAX = 4;
 
 interface MembersProps {
@@ -93,6 +97,7 @@ function OperationView({ document, entry }: { document: OpenApi; entry: Entry })
           <Body document={document} content={operation.requestBody.content} isRequest />
         </>
       )}
+      <Examples entry={entry} />
       <h4>Answers</h4>
       {Object.entries(operation.responses ?? {}).map(([status, response]) => (
         <details key={status} open={status.startsWith('2')}>
@@ -134,7 +139,21 @@ function ProblemNote() {
   );
 }
 
+/** The fragment of the address: a guide, an operation or a problem. */
+function useFragment(): string {
+  return useSyncExternalStore(
+    (listener) => {
+      addEventListener('hashchange', listener);
+      return () => removeEventListener('hashchange', listener);
+    },
+    () => decodeURIComponent(location.hash.slice(1)),
+  );
+}
+
 function Docs() {
+  const fragment = useFragment();
+  const [, guideName = '', anchor = ''] = /^guide\/([^/]+)(?:\/(.*))?$/.exec(fragment) ?? [];
+  const guide = isGuide(guideName) ? guideName : null;
   const [document, setDocument] = useState<OpenApi | null>(null);
   const [error, setError] = useState<string | null>(null);
   const [filter, setFilter] = useState('');
@@ -144,13 +163,26 @@ function Docs() {
   }, []);
   const groups = useMemo(() => (document ? groupEntries(document, words) : []), [document, words]);
   useEffect(() => {
-    if (document) globalThis.document.getElementById(location.hash.slice(1))?.scrollIntoView();
-  }, [document]);
+    if (document && guide === null) globalThis.document.getElementById(fragment)?.scrollIntoView();
+  }, [document, guide, fragment]);
   return (
     <>
       <Rail current="docs" />
       <div className="docs">
-        <nav className="docs-nav" aria-label="Operations">
+        <nav className="docs-nav" aria-label={t.nav}>
+          <h2>{t.guidesTitle}</h2>
+          <ul className="guides">
+            {GUIDES.map((name) => (
+              <li key={name}>
+                <a href={toGuideHash(name)} aria-current={name === guide ? 'page' : undefined}>
+                  {t.guides[name]}
+                </a>
+              </li>
+            ))}
+          </ul>
+          <h2>
+            <a href="#reference">{texts.app.pages.docs}</a>
+          </h2>
           <input
             type="search"
             placeholder="Filter"
@@ -175,21 +207,28 @@ function Docs() {
           ))}
         </nav>
         <main id="main" className="docs-main">
-          <h1>API reference</h1>
-          <p className="muted">
-            The JSON APIs under <code>{location.origin}/v1</code>. <a href="/v1/openapi.json">OpenAPI 3.1 document</a>
-          </p>
-          {error && <p className="error-box">{error}</p>}
-          <ProblemNote />
-          {document &&
-            groups.map(([group, entries]) => (
-              <section key={group} aria-label={group}>
-                <h2 className="group">{group}</h2>
-                {entries.map((entry) => (
-                  <OperationView key={entry.id} document={document} entry={entry} />
+          {guide ? (
+            <GuideView key={guide} guide={guide} anchor={anchor} />
+          ) : (
+            <>
+              <h1>API reference</h1>
+              <p className="muted">
+                The JSON APIs under <code>{location.origin}/v1</code>.{' '}
+                <a href="/v1/openapi.json">OpenAPI 3.1 document</a>
+              </p>
+              {error && <p className="error-box">{error}</p>}
+              <ProblemNote />
+              {document &&
+                groups.map(([group, entries]) => (
+                  <section key={group} aria-label={group}>
+                    <h2 className="group">{group}</h2>
+                    {entries.map((entry) => (
+                      <OperationView key={entry.id} document={document} entry={entry} />
+                    ))}
+                  </section>
                 ))}
-              </section>
-            ))}
+            </>
+          )}
         </main>
       </div>
     </>

@@ -8,6 +8,7 @@ export interface Schema {
   enum?: unknown[];
   const?: unknown;
   default?: unknown;
+  example?: unknown;
   properties?: Record<string, Schema>;
   required?: string[];
   items?: Schema;
@@ -29,7 +30,9 @@ export interface Operation {
   summary?: string;
   description?: string;
   parameters?: { name: string; in: string; required?: boolean; description?: string; schema?: Schema }[];
-  requestBody?: { required?: boolean; content?: Record<string, { schema?: Schema }> };
+  requestBody?: { required?: boolean; content?: Record<string, { schema?: Schema; example?: unknown }> };
+  /** Empty: everyone may call it. */
+  security?: unknown[];
   responses?: Record<string, { description?: string; content?: Record<string, { schema?: Schema }> }>;
 }
 
@@ -48,15 +51,11 @@ export interface Entry {
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
 
-/** Group of a path, by its first segment after `/v1/`. */
-const GROUPS: Record<string, string> = {
-  health: 'Service',
-  iam: 'Identity',
-  scores: 'Leaderboard',
-  seasons: 'Leaderboard',
-  storage: 'Storage',
+/** Group of an operation: its first tag. */
+const groupOf = ({ tags }: Operation): string => {
+  const tag = tags?.[0] ?? 'service';
+  return tag.charAt(0).toUpperCase() + tag.slice(1);
 };
-const groupOf = (path: string): string => GROUPS[path.split('/')[2] ?? ''] ?? 'Mail';
 const ORDER = ['Service', 'Identity', 'Leaderboard', 'Mail', 'Storage'];
 
 export function groupEntries(document: OpenApi, filter: string): [string, Entry[]][] {
@@ -69,7 +68,7 @@ export function groupEntries(document: OpenApi, filter: string): [string, Entry[
       const text = `${method} ${path} ${operation.summary ?? ''} ${operation.description ?? ''}`.toLowerCase();
       if (!words.every((word) => text.includes(word))) continue;
       const id = `${method}-${path.replaceAll(/[^a-z0-9]+/gi, '-').replaceAll(/^-|-$/g, '')}`;
-      const group = groupOf(path);
+      const group = groupOf(operation);
       groups.set(group, [...(groups.get(group) ?? []), { id, method, path, operation }]);
     }
   }

@@ -1,8 +1,12 @@
 /** Public reads of the leaderboard API. */
 import type { z } from 'zod';
 import type { distributionSchema, ListJson, playerSchema } from '../../workers/leaderboard/contract.ts';
+import { parsePeriod } from '../../workers/leaderboard/domain/season-name.ts';
 import { callJson, type Page } from '../shared/api.ts';
 import { localeOf } from '../shared/look.ts';
+import { fill, texts } from '../shared/texts/index.ts';
+
+const { board: t } = texts.app;
 
 export type TopList = ListJson;
 export type Standing = TopList['data'][number];
@@ -14,6 +18,26 @@ export interface Season {
   state: 'current' | 'closing' | 'historical';
 }
 
+export interface Board {
+  board: string;
+  title: string;
+}
+
+let base = '/v1';
+
+/** All reads are of this board. @param board null: the default board. */
+export function openBoard(board: string | null): void {
+  base = board === null ? '/v1' : `/v1/boards/${encodeURIComponent(board)}`;
+}
+
+/** The public boards beside the default one. */
+export const loadBoards = async (): Promise<Board[]> => (await callJson<Page<Board>>('/v1/boards?limit=200')).data;
+
+export const loadBoard = (board: string) => callJson<Board>(`/v1/boards/${encodeURIComponent(board)}`);
+
+/** Address of the live top list, without the host. */
+export const scoresPath = (): string => `${base}/scores`;
+
 const query = (members: Record<string, string | number | null | undefined>): string => {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(members)) {
@@ -23,22 +47,39 @@ const query = (members: Record<string, string | number | null | undefined>): str
   return text ? `?${text}` : '';
 };
 
-export const loadTop = (options: { season?: string | null; cursor?: string | null; limit?: number }) =>
-  callJson<TopList>(`/v1/scores${query(options)}`);
+export const loadTop = (options: {
+  season?: string | null;
+  cursor?: string | null;
+  limit?: number;
+  from_rank?: number;
+}) => callJson<TopList>(`${base}/scores${query(options)}`);
 
 export const loadPlayer = (userId: string, season: string | null) =>
-  callJson<{ user_info: PlayerInfo }>(`/v1/scores/${encodeURIComponent(userId)}${query({ season })}`);
+  callJson<{ user_info: PlayerInfo }>(`${base}/scores/${encodeURIComponent(userId)}${query({ season })}`);
 
 export const loadNeighbors = (userId: string, season: string | null) =>
-  callJson<{ data: Standing[] }>(`/v1/scores/${encodeURIComponent(userId)}/neighbors${query({ season, radius: 4 })}`);
+  callJson<{ data: Standing[] }>(
+    `${base}/scores/${encodeURIComponent(userId)}/neighbors${query({ season, radius: 4 })}`,
+  );
 
 /** Number of bars that can be told apart on a phone. */
 const BARS_MAX = 40;
 export const loadDistribution = (season: string) =>
-  callJson<Distribution>(`/v1/seasons/${encodeURIComponent(season)}/distribution?limit=${BARS_MAX}`);
+  callJson<Distribution>(`${base}/seasons/${encodeURIComponent(season)}/distribution?limit=${BARS_MAX}`);
 
-export const loadSeasons = async (): Promise<Season[]> => (await callJson<Page<Season>>('/v1/seasons?limit=200')).data;
+export const loadSeasons = async (): Promise<Season[]> =>
+  (await callJson<Page<Season>>(`${base}/seasons?limit=200`)).data;
 
-const MONTH = new Intl.DateTimeFormat(localeOf(), { month: 'long', year: 'numeric', timeZone: 'UTC' });
-/** `2026-11` → "November 2026". */
-export const describeSeason = (season: string): string => MONTH.format(new Date(`${season}-01T00:00:00Z`));
+const FORMATS = {
+  month: new Intl.DateTimeFormat(localeOf(), { month: 'long', year: 'numeric', timeZone: 'UTC' }),
+  day: new Intl.DateTimeFormat(localeOf(), { dateStyle: 'long', timeZone: 'UTC' }),
+};
+
+/** `2026-11` → "November 2026", `2026-W47` → "Week of 16 November 2026". */
+export function describeSeason(season: string): string {
+  const parsed = parsePeriod(season);
+  if (parsed === null) return season;
+  if (parsed.period === 'none') return t.allTime;
+  const text = FORMATS[parsed.period === 'month' ? 'month' : 'day'].format(parsed.startsAt);
+  return parsed.period === 'week' ? fill(t.weekOf, { day: text }) : text;
+}

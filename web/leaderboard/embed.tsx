@@ -1,26 +1,43 @@
 /** `/_/embed/leaderboard`: the live top list alone, for other web sites. No other page may be framed. */
 import { useEffect } from 'react';
+import { look } from '../shared/look.ts';
 import { mount } from '../shared/page.tsx';
 import { useStore } from '../shared/store.ts';
-import { describeSeason } from './api.ts';
+import { texts } from '../shared/texts/index.ts';
+import { useLoaded } from '../shared/use-loaded.ts';
+import { describeSeason, loadBoard, openBoard } from './api.ts';
+import { readEmbed } from './embed-options.ts';
 import './leaderboard.css';
 import { live, watchTop } from './live.ts';
 import { Standings } from './standings.tsx';
 
+const { board: t } = texts.app;
+const { board, rows, theme } = readEmbed(location.search);
+openBoard(board);
+// For this frame only. It is not kept.
+if (theme !== 'auto') look.set({ theme });
+
 function Embed() {
   const top = useStore(live, (state) => state.top);
   const status = useStore(live, (state) => state.status);
+  const { value } = useLoaded(async () => board && loadBoard(board), []);
   useEffect(watchTop, []);
+  const season = top ? describeSeason(top.season) : t.title;
   return (
     <main className="embed">
       <header className="row">
-        <h1 className="grow ellipsis">{top ? describeSeason(top.season) : 'Leaderboard'}</h1>
+        <h1 className="grow ellipsis">{value ? value.title : season}</h1>
         {status === 'live' && <span className="badge good live">Live</span>}
       </header>
-      {top && top.data.length === 0 && <p className="muted">Nobody has scored yet.</p>}
-      {top && top.data.length > 0 && <Standings rows={top.data} caption="Top list" />}
-      <a className="small" href="/_/leaderboard" target="_blank" rel="noopener">
-        The whole board
+      {top && top.data.length === 0 && <p className="muted">{t.nobody}</p>}
+      {top && top.data.length > 0 && <Standings rows={top.data.slice(0, rows)} caption="Top list" />}
+      <a
+        className="small"
+        href={`/_/leaderboard${board ? `#/?board=${encodeURIComponent(board)}` : ''}`}
+        target="_blank"
+        rel="noopener"
+      >
+        {t.whole}
       </a>
     </main>
   );

@@ -3,7 +3,7 @@
  * disconnects. When it is visible again, it reconnects and catches up.
  */
 import { createStore } from '../shared/store.ts';
-import { loadTop, type TopList } from './api.ts';
+import { loadTop, scoresPath, type TopList } from './api.ts';
 
 export type ConnectionStatus = 'connecting' | 'live' | 'away';
 
@@ -25,6 +25,8 @@ function accept(text: string): void {
 
 /** @returns a function that stops. */
 export function watchTop(): () => void {
+  const path = scoresPath();
+  live.set({ top: null, status: 'connecting' });
   let socket: WebSocket | null = null;
   let events: EventSource | null = null;
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -63,11 +65,11 @@ export function watchTop(): () => void {
   function connect(): void {
     disconnect();
     if (failures < SOCKET_FAILURES_MAX) {
-      socket = new WebSocket(`${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}/v1/scores`);
+      socket = new WebSocket(`${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}${path}`);
       socket.onmessage = onMessage;
       socket.onclose = onFailure;
     } else {
-      events = new EventSource('/v1/scores');
+      events = new EventSource(path);
       events.onmessage = onMessage;
       events.onerror = onFailure;
     }

@@ -1,146 +1,28 @@
 /** `/_/leaderboard`: the live board, a player with neighbours, past seasons, the distribution of scores. */
-import { type FormEvent, useEffect, useRef, useState } from 'react';
-import { describeError } from '../shared/api.ts';
-import { formatCount, formatDateTime, formatNumber } from '../shared/format.ts';
+import { type FormEvent, useEffect, useState } from 'react';
+import { formatDateTime, formatNumber } from '../shared/format.ts';
 import { go, toHash, useRoute } from '../shared/hash-route.ts';
 import { mount, Rail } from '../shared/page.tsx';
 import { useStore } from '../shared/store.ts';
-import { fill, texts } from '../shared/texts/index.ts';
-import { showError, showToast } from '../shared/toasts.tsx';
-import { describeSeason, loadSeasons, loadTop, type Season, type TopList } from './api.ts';
+import { texts } from '../shared/texts/index.ts';
+import { type Board, describeSeason, loadBoards, loadSeasons, openBoard, type Season } from './api.ts';
+import { Countdown } from './countdown.tsx';
 import { Distribution } from './distribution.tsx';
+import { EmbedBuilder } from './embed-builder.tsx';
 import './leaderboard.css';
-import { live, watchTop } from './live.ts';
+import { live } from './live.ts';
 import { me } from './me.ts';
 import { Player, usePlayer } from './player.tsx';
 import { Podium } from './podium.tsx';
-import { endOfSeason, timeLeft } from './season-end.ts';
+import { Ranks } from './ranks.tsx';
 import { Standings } from './standings.tsx';
+import { joinRows, useBoard, useMoreLive, useThrottled, useTick } from './use-board.ts';
 
 const { board: t } = texts.app;
 
 /** Shortest interval between reads of the player panel or the chart. */
 const PLAYER_REFRESH_MS = 1000;
 const CHART_REFRESH_MS = 5_000;
-/** Interval at which data below the top list is read. */
-const TICK_MS = 4_000;
-
-/** Counter that increases after `value` has changed, at most once per `everyMs`. */
-function useThrottled(value: unknown, everyMs: number): number {
-  const [count, setCount] = useState(0);
-  const last = useRef(0);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a new `value` starts the timer
-  useEffect(() => {
-    const waitMs = Math.max(0, last.current + everyMs - Date.now());
-    const timer = setTimeout(() => {
-      last.current = Date.now();
-      setCount((now) => now + 1);
-    }, waitMs);
-    return () => clearTimeout(timer);
-  }, [value, everyMs]);
-  return count;
-}
-
-/** Counter that increases while the page is visible. */
-function useTick(isLive: boolean): number {
-  const [tick, setTick] = useState(0);
-  useEffect(() => {
-    if (!isLive) return;
-    const timer = setInterval(() => {
-      if (!document.hidden) setTick((now) => now + 1);
-    }, TICK_MS);
-    return () => clearInterval(timer);
-  }, [isLive]);
-  return tick;
-}
-
-/** Limit of the API for one read. Places further down are found by the player. */
-const LIVE_ROWS_MAX = 100;
-
-/** The places below the live top list, read at intervals once the visitor asks for them. */
-function useMoreLive(isAsked: boolean, tick: number): TopList['data'] {
-  const [rows, setRows] = useState<TopList['data']>([]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a new tick starts another read
-  useEffect(() => {
-    if (!isAsked) {
-      setRows([]);
-      return;
-    }
-    let isCurrent = true;
-    loadTop({ limit: LIVE_ROWS_MAX }).then(
-      (top) => isCurrent && setRows(top.data),
-      () => undefined,
-    );
-    return () => {
-      isCurrent = false;
-    };
-  }, [isAsked, tick]);
-  return rows;
-}
-
-/** The live rows, and below them those of the longer list. */
-function joinRows(top: TopList['data'], longer: TopList['data']): TopList['data'] {
-  const shown = new Set(top.map((row) => row.user_id));
-  return [...top, ...longer.slice(top.length).filter((row) => !shown.has(row.user_id))];
-}
-
-/** The board of a season: the live one, or pages of a past one. */
-function useBoard(season: string | null) {
-  const current = useStore(live, (state) => state.top);
-  const [past, setPast] = useState<TopList | null>(null);
-  const [error, setError] = useState<string | null>(null);
-  const [more, setMore] = useState<TopList['data']>([]);
-  const [cursor, setCursor] = useState<string | null>(null);
-  useEffect(() => {
-    setMore([]);
-    setCursor(null);
-    setPast(null);
-    setError(null);
-    if (season === null) return watchTop();
-    let isCurrent = true;
-    loadTop({ season, limit: 50 }).then(
-      (top) => {
-        if (!isCurrent) return;
-        setPast(top);
-        setCursor(top.next_cursor ?? null);
-      },
-      (cause: unknown) => isCurrent && setError(describeError(cause)),
-    );
-    return () => {
-      isCurrent = false;
-    };
-  }, [season]);
-  const loadMore = () => {
-    if (cursor === null) return;
-    loadTop({ season, cursor, limit: 100 }).then((page) => {
-      setMore((rows) => [...rows, ...page.data]);
-      setCursor(page.next_cursor ?? null);
-    }, showError);
-  };
-  const top = season === null ? current : past;
-  return { top, rows: more.length > 0 && top ? [...top.data, ...more] : (top?.data ?? []), error, cursor, loadMore };
-}
-
-/** For example "Ends in 3 days 4 h". */
-function Countdown({ season }: { season: string }) {
-  const [now, setNow] = useState(Date.now);
-  useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), 30_000);
-    return () => clearInterval(timer);
-  }, []);
-  const left = timeLeft(season, now);
-  if (!left) return null;
-  const parts = { days: formatCount(left.days), hours: formatCount(left.hours), minutes: formatCount(left.minutes) };
-  return (
-    <>
-      {' · '}
-      <time className="countdown" dateTime={new Date(endOfSeason(season)).toISOString()}>
-        {fill(left.days > 0 ? t.endsInDays : t.endsInHours, parts)}
-      </time>
-    </>
-  );
-}
-
 function LiveBadge() {
   const status = useStore(live, (state) => state.status);
   const text = { connecting: t.connecting, live: 'Live', away: t.away }[status];
@@ -184,23 +66,9 @@ function MyRank({ onFind }: { onFind: (userId: string) => void }) {
   );
 }
 
-function EmbedHint() {
-  const code = `<iframe src="${location.origin}/_/embed/leaderboard" width="320" height="460" title="Leaderboard"></iframe>`;
-  return (
-    <details className="small">
-      <summary>Put this board on your own page</summary>
-      <pre className="embed-code">{code}</pre>
-      <button
-        type="button"
-        onClick={() => void navigator.clipboard.writeText(code).then(() => showToast(t.copied), showError)}
-      >
-        {t.copy}
-      </button>
-    </details>
-  );
-}
+type Visit = Partial<Record<'board' | 'season' | 'player' | 'rank', string | null>>;
 
-function LeaderboardPage() {
+function BoardPage({ board, boards }: { board: string | null; boards: readonly Board[] }) {
   const { query } = useRoute();
   const season = query.get('season');
   const playerId = query.get('player');
@@ -214,22 +82,26 @@ function LeaderboardPage() {
   const shownRows = season === null && top ? joinRows(top.data, more) : rows;
   const chartRefresh = useThrottled(`${top?.as_of} ${tick}`, CHART_REFRESH_MS);
   const player = usePlayer(playerId, season, playerRefresh);
-  const visit = (next: { season?: string | null; player?: string | null }) => {
-    const target = { season, player: playerId, ...next };
-    go(toHash([], { season: target.season ?? undefined, player: target.player ?? undefined }));
+  const rank = Number(query.get('rank'));
+  const visit = (next: Visit) => {
+    const target = { board, season, player: playerId, rank: query.get('rank'), ...next };
+    go(toHash([], Object.fromEntries(Object.entries(target).map(([name, value]) => [name, value ?? undefined]))));
   };
   useEffect(() => {
     loadSeasons().then(setSeasons, () => setSeasons([]));
   }, []);
   const shown = top?.season ?? season;
+  const title = boards.find((one) => one.board === board)?.title ?? board;
+  const period = shown ? describeSeason(shown) : t.title;
   return (
     <>
       <Rail current="leaderboard" />
       <main id="main" className="page leaderboard">
         <header className="board-head">
           <div className="grow">
-            <h1>{shown ? describeSeason(shown) : 'Leaderboard'}</h1>
+            <h1>{title ?? period}</h1>
             <p className="muted">
+              {title && `${period} · `}
               {top ? formatNumber(top.players, 'player') : ' '}
               {season !== null && ' · final standings'}
               {season === null && top && <Countdown season={top.season} />}
@@ -237,10 +109,27 @@ function LeaderboardPage() {
           </div>
           {season === null && <LiveBadge />}
           <MyRank onFind={(userId) => visit({ player: userId })} />
+          {boards.length > 0 && (
+            <label className="season">
+              <span className="visually-hidden">{t.board}</span>
+              <select
+                value={board ?? ''}
+                onChange={(event) => go(toHash([], { board: event.target.value || undefined }))}
+              >
+                <option value="">{t.defaultBoard}</option>
+                {boards.map((one) => (
+                  <option key={one.board} value={one.board}>
+                    {one.title}
+                  </option>
+                ))}
+                {board && !boards.some((one) => one.board === board) && <option value={board}>{board}</option>}
+              </select>
+            </label>
+          )}
           <label className="season">
             <span className="visually-hidden">Season</span>
             <select value={season ?? ''} onChange={(event) => visit({ season: event.target.value || null })}>
-              <option value="">This month</option>
+              <option value="">{t.current}</option>
               {seasons
                 .filter((one) => one.state !== 'current')
                 .map((one) => (
@@ -248,7 +137,9 @@ function LeaderboardPage() {
                     {describeSeason(one.season)}
                   </option>
                 ))}
-              {season && !seasons.some((one) => one.season === season) && <option value={season}>{season}</option>}
+              {season && !seasons.some((one) => one.season === season) && (
+                <option value={season}>{describeSeason(season)}</option>
+              )}
             </select>
           </label>
         </header>
@@ -281,6 +172,17 @@ function LeaderboardPage() {
               )}
               {top && season === null && <p className="muted small as-of">as of {formatDateTime(top.as_of)}</p>}
             </section>
+            {top && top.players > 0 && (
+              <Ranks
+                from={rank}
+                season={season}
+                players={top.players}
+                here={playerId}
+                refresh={playerRefresh}
+                onGo={(from) => visit({ rank: from === null ? null : String(from) })}
+                onPick={(userId) => visit({ player: userId })}
+              />
+            )}
             {shown && (
               <Distribution
                 season={shown}
@@ -297,12 +199,24 @@ function LeaderboardPage() {
               onPick={(userId) => visit({ player: userId })}
               onClear={() => visit({ player: null })}
             />
-            <EmbedHint />
+            <EmbedBuilder board={board} />
           </aside>
         </div>
       </main>
     </>
   );
+}
+
+/** A page of its own for each board, so that nothing of the board before is left. */
+function LeaderboardPage() {
+  const { query } = useRoute();
+  const board = query.get('board');
+  const [boards, setBoards] = useState<Board[]>([]);
+  useEffect(() => {
+    loadBoards().then(setBoards, () => setBoards([]));
+  }, []);
+  openBoard(board);
+  return <BoardPage key={board} board={board} boards={boards} />;
 }
 
 mount(<LeaderboardPage />);

@@ -1,13 +1,14 @@
 /** When a season ends, and how long that is. Pure. */
+import { parsePeriod } from '../../workers/leaderboard/domain/season-name.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** @param season a month of UTC, `YYYY-MM`. */
+/** @returns infinity for a board without seasons. */
 export function endOfSeason(season: string): number {
-  const [year = 0, month = 0] = season.split('-').map(Number);
-  return Date.UTC(year, month, 1);
+  const parsed = parsePeriod(season);
+  return parsed === null || parsed.period === 'none' ? Number.POSITIVE_INFINITY : parsed.endsAt;
 }
 
 /**

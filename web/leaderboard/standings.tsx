@@ -84,7 +84,7 @@ interface Props {
 export function Standings({ season = null, rows, caption, here, onPick }: Props) {
   const body = useGlide(rows);
   const own = useStore(me, (state) => state.userId);
-  const best = Math.max(1, rows[0]?.score ?? 1);
+  const best = Math.max(1, ...rows.map((row) => row.score));
   return (
     <table className="standings">
       <caption className="visually-hidden">{caption}</caption>

@@ -11,7 +11,7 @@ import { AuditTable } from './audit.tsx';
 import { Once } from './once.tsx';
 import { QuotaForm } from './quotas.tsx';
 import { request, requestJson } from './token.ts';
-import type { User } from './users.tsx';
+import type { User } from './types.ts';
 
 const t = operatorTexts.accounts;
 

@@ -7,18 +7,9 @@ import { showError, showToast } from '../shared/toasts.tsx';
 import { Corrections } from './corrections.tsx';
 import { usePages } from './paged.ts';
 import { request } from './token.ts';
+import type { Board } from './types.ts';
 
 const t = operatorTexts.boards;
-
-export interface Board {
-  board: string;
-  title: string;
-  sort: 'desc' | 'asc';
-  operator: 'sum' | 'best' | 'last';
-  period: 'month' | 'week' | 'day' | 'none';
-  public: boolean;
-  max_points_per_post?: number;
-}
 
 const NEW_BOARD: Board = {
   board: '',

@@ -2,7 +2,7 @@
 import { formatBytes, formatCount, formatDuration, formatTime } from '../shared/format.ts';
 import { fill } from '../shared/texts/index.ts';
 import { operatorTexts } from '../shared/texts/operator.ts';
-import type { Hour } from './history.ts';
+import type { Hour } from './types.ts';
 
 const t = operatorTexts.charts;
 const WIDTH = 240;

@@ -4,8 +4,8 @@ import { formatCount } from '../shared/format.ts';
 import { fill } from '../shared/texts/index.ts';
 import { operatorTexts } from '../shared/texts/operator.ts';
 import { showError, showToast } from '../shared/toasts.tsx';
-import type { Board } from './boards.tsx';
 import { request, requestJson } from './token.ts';
+import type { Board } from './types.ts';
 
 const t = operatorTexts.boards;
 

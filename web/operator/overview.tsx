@@ -3,10 +3,10 @@ import { formatCount } from '../shared/format.ts';
 import { operatorTexts } from '../shared/texts/operator.ts';
 import { useLoaded } from '../shared/use-loaded.ts';
 import { Charts } from './charts.tsx';
-import type { History } from './history.ts';
 import { Problems } from './problems.tsx';
 import { SectionHead } from './section-head.tsx';
 import { requestJson } from './token.ts';
+import type { History } from './types.ts';
 
 const t = operatorTexts.cost;
 const DOLLARS = new Intl.NumberFormat('en-US', { style: 'currency', currency: 'USD' });

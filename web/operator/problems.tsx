@@ -8,8 +8,8 @@ import { fill } from '../shared/texts/index.ts';
 import { operatorTexts } from '../shared/texts/operator.ts';
 import { showError, showToast } from '../shared/toasts.tsx';
 import { useLoaded } from '../shared/use-loaded.ts';
-import type { History } from './history.ts';
 import { request, requestJson } from './token.ts';
+import type { History } from './types.ts';
 
 const t = operatorTexts.problems;
 

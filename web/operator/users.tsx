@@ -10,16 +10,9 @@ import { Once } from './once.tsx';
 import { usePages } from './paged.ts';
 import { PagedList } from './paged-list.tsx';
 import { request, requestJson } from './token.ts';
+import type { User } from './types.ts';
 
 const t = operatorTexts.accounts;
-
-export interface User {
-  user_id: string;
-  user_name: string;
-  name: string;
-  email: string | null;
-  created_at: string;
-}
 interface AccessKey {
   access_key_id: string;
   created_at: string;

@@ -3,7 +3,7 @@ import { toHash } from '../shared/hash-route.ts';
 import { fill } from '../shared/texts/index.ts';
 import { storageTexts } from '../shared/texts/storage.ts';
 
-export const TABS = ['objects', 'versions', 'settings', 'connect'] as const;
+export const TABS = ['objects', 'versions', 'jobs', 'settings', 'connect'] as const;
 export type Tab = (typeof TABS)[number];
 
 const t = storageTexts;

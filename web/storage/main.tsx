@@ -21,6 +21,7 @@ import { UploadList } from './upload-list.tsx';
 
 /** With the rules of policies, so it loads when it is opened. */
 const Settings = lazy(() => import('./settings.tsx').then((module) => ({ default: module.Settings })));
+const ServerJobs = lazy(() => import('./server-jobs.tsx').then((module) => ({ default: module.ServerJobs })));
 
 interface Place {
   accessKey: Key;
@@ -42,6 +43,11 @@ function BucketPage({ place, tab: named, open }: { place: Place; tab: string | u
         {tab === 'settings' && (
           <Suspense fallback={<p className="bucket-page muted">{storageTexts.loading}</p>}>
             <Settings key={bucket} accessKey={place.accessKey} bucket={bucket} />
+          </Suspense>
+        )}
+        {tab === 'jobs' && (
+          <Suspense fallback={<p className="bucket-page muted">{storageTexts.loading}</p>}>
+            <ServerJobs key={bucket} {...place} />
           </Suspense>
         )}
         {tab === 'connect' && <Connect accessKey={place.accessKey} bucket={bucket} />}

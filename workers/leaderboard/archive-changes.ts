@@ -140,31 +140,34 @@ class ArchiveDraft {
   }
 
   /** Leaves a row without id and name. */
-  async erase(entry: TopEntry): Promise<void> {
-    const file = locateFile(this.#manifest, entry);
-    const rows = await this.#read<ArchivedEntry>(this.#manifest.standings[file]?.name ?? '');
-    const left = rows.map((row): ArchivedEntry => (row[0] === entry.userId ? ['', '', row[2], row[3]] : row));
-    this.#replaceStandings(file, left, 0, entry.score);
-    await this.#setLookup(entry.userId, null);
-  }
+  erase = (entry: TopEntry): Promise<void> =>
+    this.#change(entry, 0, null, (rows) =>
+      rows.map((row): ArchivedEntry => (row[0] === entry.userId ? ['', '', row[2], row[3]] : row)),
+    );
 
   /** Removes a player; those below move up. */
-  async remove(entry: TopEntry): Promise<void> {
-    const file = locateFile(this.#manifest, entry);
-    const rows = await this.#read<ArchivedEntry>(this.#manifest.standings[file]?.name ?? '');
-    const left = rows.filter(([id]) => id !== entry.userId);
-    this.#replaceStandings(file, left, -1, entry.score);
-    await this.#setLookup(entry.userId, null);
-  }
+  remove = (entry: TopEntry): Promise<void> =>
+    this.#change(entry, -1, null, (rows) => rows.filter(([id]) => id !== entry.userId));
 
   /** Adds a player; those below move down. */
-  async insert(entry: TopEntry): Promise<void> {
+  insert(entry: TopEntry): Promise<void> {
+    const added = toArchivedEntry(entry);
+    return this.#change(entry, 1, added, (rows) =>
+      [...rows, added].sort((a, b) => compareStandings(fromArchivedEntry(a), fromArchivedEntry(b))),
+    );
+  }
+
+  /** Changes the rows of a player's file, and the player's look-up. @param more players in the file afterwards. */
+  async #change(
+    entry: TopEntry,
+    more: -1 | 0 | 1,
+    lookup: ArchivedEntry | null,
+    change: (rows: readonly ArchivedEntry[]) => ArchivedEntry[],
+  ): Promise<void> {
     const file = locateFile(this.#manifest, entry);
     const rows = await this.#read<ArchivedEntry>(this.#manifest.standings[file]?.name ?? '');
-    const grown = [...rows, toArchivedEntry(entry)];
-    grown.sort((a, b) => compareStandings(fromArchivedEntry(a), fromArchivedEntry(b)));
-    this.#replaceStandings(file, grown, 1, entry.score);
-    await this.#setLookup(entry.userId, toArchivedEntry(entry));
+    this.#replaceStandings(file, change(rows), more, entry.score);
+    await this.#setLookup(entry.userId, lookup);
   }
 
   async addHidden(entry: TopEntry): Promise<void> {

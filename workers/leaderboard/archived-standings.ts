@@ -1,5 +1,6 @@
 /** Standings of a past season, read from its archive. Shapes and values are those of the live season. */
 
+import { countFirst } from './domain/binary-search.ts';
 import { LIST_END, type Standings, type StandingsPage, startOf } from './domain/board.ts';
 import type { Distribution } from './domain/distribution.ts';
 import { shardOf } from './domain/shard-map.ts';
@@ -107,7 +108,7 @@ class ArchiveReader {
   }
 
   async keyAtRank(rank: number): Promise<StandingKey> {
-    const file = lastAtOrBefore(this.#manifest.standings, ({ place }) => place - (rank - 1));
+    const file = lastOf(this.#manifest.standings, ({ place }) => place < rank);
     const start = this.#manifest.standings[file];
     if (start === undefined) return LIST_END;
     const rows = await this.#open(file);
@@ -219,27 +220,18 @@ async function inParts<T, R>(items: readonly T[], work: (item: T) => Promise<R>)
 }
 
 /** The standings file that contains a key, or would contain it. */
-export function locateFile({ standings }: ArchiveManifest, key: StandingKey): number {
-  return Math.max(
+export const locateFile = ({ standings }: ArchiveManifest, key: StandingKey): number =>
+  Math.max(
     0,
-    lastAtOrBefore(standings, ({ first }) => compareStandings(first, key)),
+    lastOf(standings, ({ first }) => compareStandings(first, key) <= 0),
   );
-}
 
 /** The look-up file that contains an id, or would contain it; null without one. */
 export function locateLookup({ shards, lookups }: ArchiveManifest, userId: string): LookupFile | null {
   const files = lookups[shardOf(userId, shards)] ?? [];
-  return files[lastAtOrBefore(files, ({ first }) => (first <= userId ? -1 : 1))] ?? null;
+  return files[lastOf(files, ({ first }) => first <= userId)] ?? null;
 }
 
-/** @returns the last place whose item compares at or below 0, or −1. */
-function lastAtOrBefore<T>(items: readonly T[], compare: (item: T) => number): number {
-  let low = 0;
-  let high = items.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (compare(items[middle] as T) <= 0) low = middle + 1;
-    else high = middle;
-  }
-  return low - 1;
-}
+/** @returns the place of the last of the first items; −1 without one. */
+const lastOf = <T>(items: readonly T[], isFirst: (item: T) => boolean): number =>
+  countFirst(items.length, (at) => isFirst(items[at] as T)) - 1;

@@ -1,6 +1,7 @@
 /** Erases the seasons of deleted boards: their objects, their archives and their rows. */
 import { logError } from '../shared/log.ts';
 import { BOARD_KNOWN_MS, toBoard } from './boards.ts';
+import { addressesOf } from './domain/board.ts';
 import { nextSeason } from './domain/season-name.ts';
 import { seasonStub, shardStub } from './objects.ts';
 import { removeSeasonFiles } from './records/archive-files.ts';
@@ -29,8 +30,8 @@ export async function eraseDeletedBoards(env: Env, now: number): Promise<void> {
 
 async function eraseSeason(env: Env, { season, shards, erasedAt }: SeasonRow): Promise<void> {
   await seasonStub(env, season).destroy({ season, shards });
-  const addresses = Array.from({ length: shards }, (_, shard) => ({ season, shard, shards }));
-  if (erasedAt === null) await Promise.all(addresses.map((address) => shardStub(env, address).destroy()));
+  const addresses = erasedAt === null ? addressesOf({ season, shards }) : [];
+  await Promise.all(addresses.map((address) => shardStub(env, address).destroy()));
   await removeSeasonFiles(env, season);
   await createSeasonStore(env.DIRECTORY).remove(season);
 }

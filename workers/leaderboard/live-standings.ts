@@ -3,6 +3,7 @@
  */
 import { logError } from '../shared/log.ts';
 import {
+  addressesOf,
   LIST_END,
   LIST_START,
   type ShardAddress,
@@ -17,7 +18,7 @@ import { RunMerger } from './domain/run-merger.ts';
 import { shardOf } from './domain/shard-map.ts';
 import { mergeStandings, type RankedEntry, rankRun, type StandingKey, type TopEntry } from './domain/standing.ts';
 import { toFirstPage } from './domain/standings-json.ts';
-import { seasonStub, shardStub, UnavailableError, viewStub, within } from './objects.ts';
+import { countAboveIn, seasonStub, shardStub, UnavailableError, viewStub, within } from './objects.ts';
 import type { Season } from './seasons.ts';
 import type { StandingsReader } from './standings-reader.ts';
 
@@ -84,8 +85,8 @@ export class LiveStandings implements StandingsReader {
     // Above 65,536 different scores, the shards know which score of the range it is.
     while (low < high) {
       const middle = Math.ceil((low + high) / 2);
-      const { answers } = await this.#ask((shard, address) => shard.countAbove(address, [middle]), true);
-      if (sum(answers, (counts) => counts[0] ?? 0) + 1 >= rank) low = middle;
+      const [above = 0] = await countAboveIn(this.#env, addressesOf(this.#season), [middle], ANSWER_MS);
+      if (above + 1 >= rank) low = middle;
       else high = middle - 1;
     }
     return startOf(low);
@@ -107,8 +108,8 @@ export class LiveStandings implements StandingsReader {
     const oldest = Math.min(...answers.map((answer) => answer.asOf));
     if (!isExact && oldest >= minAsOf) return { entries, players: answers[0]?.players ?? 0, asOf: oldest };
     const scores = [ALL, ...new Set(found.map(({ score }) => score))];
-    const counts = await this.#ask((shard, address) => shard.countAbove(address, scores), true);
-    const above = new Map(scores.map((score, i) => [score, sum(counts.answers, (each) => each[i] as number)]));
+    const counts = await countAboveIn(this.#env, addressesOf(this.#season), scores, ANSWER_MS);
+    const above = new Map(scores.map((score, i) => [score, counts[i] as number]));
     const exact = entries.map((entry) => entry && { ...entry, rank: 1 + (above.get(entry.score) ?? 0) });
     return { entries: exact, players: above.get(ALL) ?? 0, asOf };
   }
@@ -178,8 +179,7 @@ export class LiveStandings implements StandingsReader {
 
   /** Asks every shard. @throws UnavailableError if one does not answer and the answer has to be exact. */
   async #ask<T>(ask: (shard: Stub, address: ShardAddress) => Promise<T>, isExact: boolean): Promise<Answers<T>> {
-    const { season, shards } = this.#season;
-    const addresses = Array.from({ length: shards }, (_, shard): ShardAddress => ({ season, shard, shards }));
+    const addresses = addressesOf(this.#season);
     const outcomes = await Promise.allSettled(
       addresses.map((address) => within(toShardName(address), ANSWER_MS, ask(shardStub(this.#env, address), address))),
     );

@@ -27,6 +27,18 @@ function locationOf(env: Env): DurableObjectNamespaceGetDurableObjectOptions {
   return locationHint === '' ? {} : { locationHint: locationHint as DurableObjectLocationHint };
 }
 
+/** Players of some shards above each score. @throws UnavailableError if a shard does not answer in time. */
+export async function countAboveIn(
+  env: Env,
+  addresses: readonly ShardAddress[],
+  scores: readonly number[],
+  ms: number,
+): Promise<number[]> {
+  const calls = addresses.map((each) => within(toShardName(each), ms, shardStub(env, each).countAbove(each, scores)));
+  const answers = await Promise.all(calls);
+  return scores.map((_, i) => answers.reduce((sum, answer) => sum + (answer[i] as number), 0));
+}
+
 /** An object did not answer. Routes answer 503. */
 export class UnavailableError extends Error {
   constructor(name: string, cause: unknown) {

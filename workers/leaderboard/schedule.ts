@@ -10,6 +10,7 @@ import { runInParallel } from '../shared/parallel.ts';
 import { settingsOf } from '../shared/settings.ts';
 import { eraseDeletedBoards } from './board-deletion.ts';
 import { findBoard } from './boards.ts';
+import { addressesOf } from './domain/board.ts';
 import { boardOfRef, nextSeason } from './domain/season-name.ts';
 import { seasonStub, shardStub } from './objects.ts';
 import { createSeasonStore, type SeasonRow } from './records/season-store.ts';
@@ -56,11 +57,8 @@ async function prepareNext(env: Env, { season: current, board: ref }: SeasonRow)
   const board = await findBoard(env, boardOfRef(ref));
   if (season === null || board?.ref !== ref) return;
   const shards = settingsOf(env).LEADERBOARD_SHARDS;
-  const addresses = Array.from({ length: shards }, (_, shard) => ({ season, shard, shards }));
-  await Promise.all([
-    seasonStub(env, season).prepare(),
-    ...addresses.map((address) => shardStub(env, address).prepare()),
-  ]);
+  const ofShards = addressesOf({ season, shards }).map((address) => shardStub(env, address).prepare());
+  await Promise.all([seasonStub(env, season).prepare(), ...ofShards]);
 }
 
 /**

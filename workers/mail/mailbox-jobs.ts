@@ -10,7 +10,7 @@ import type { OutboxSnapshot } from '../../durable-objects/mailbox/outbox/outbox
 import type { AutomaticSend } from '../../durable-objects/mailbox/rules/automatic-store.ts';
 import { createClock } from '../shared/clock.ts';
 import { callInTrace, currentInvocation, runInvocation } from '../shared/invocation.ts';
-import { deleteBlobs, getBlob } from './bindings/blobs.ts';
+import { deleteBlobs, getBlob, putBlob } from './bindings/blobs.ts';
 import { readTokens, trainUserModel } from './checks/index.ts';
 import { processIncoming } from './inbound/process-incoming.ts';
 import { sendAutomatic } from './outbound/automatic-mail.ts';
@@ -54,6 +54,10 @@ export class MailboxJobs extends WorkerEntrypoint<Env> implements Jobs {
 
   async deleteBlobs(keys: readonly string[]): Promise<void> {
     await deleteBlobs(this.env, keys);
+  }
+
+  async saveSnapshot(r2Key: string, body: string): Promise<void> {
+    await putBlob(this.env, r2Key, body);
   }
 
   async sendPushes(userId: string): Promise<void> {

@@ -36,7 +36,8 @@ export type Usage = Readonly<Partial<Record<keyof typeof PRICES, number>>>;
 
 /**
  * What one operation uses together with the background work that follows it. The counts are those of `bench/budget.json`: reads and
- * writes of 1 MiB, single scores, mail without attachments. Each request also counts as `workerRequest` and `CPU_MS`.
+ * writes of 1 MiB, single scores, mail without attachments. The background work of a board is left out, because it is the same for
+ * one score a second and for many. Each request also counts as `workerRequest` and `CPU_MS`.
  */
 export const USAGE: Readonly<Record<Operation, Usage>> = {
   storage_read: { classB: 1 },
@@ -44,7 +45,7 @@ export const USAGE: Readonly<Record<Operation, Usage>> = {
   storage_delete: { rowWritten: 4 },
   score_read: { objectRequest: 3 },
   score_write: { rowWritten: 1, objectRequest: 2 },
-  mail_read: { objectRequest: 1 },
+  mail_read: { objectRequest: 2 },
   mail_in: { rowWritten: 16, classA: 2, objectRequest: 4 },
   mail_out: { rowWritten: 22, classA: 2, objectRequest: 2, queueOperation: 3 },
   other: {},

@@ -37,7 +37,7 @@ function appPolicy(url: URL, env: Env): string {
     'img-src': `${assets} blob: data:`,
     // A page's own WebSockets count as 'self' in today's browsers, not in older ones.
     'connect-src': `'self' ${url.protocol === 'https:' ? 'wss' : 'ws'}://${url.host}${storage}`,
-    'frame-src': isMail ? toFrames(url, env) : "'none'",
+    'frame-src': isMail ? toFrames(url, env) : toEmbeds(url),
     // The service worker opens the mail page offline.
     'worker-src': isMail ? `${url.origin}${SERVICE_WORKER}` : "'none'",
     'base-uri': "'none'",
@@ -48,6 +48,10 @@ function appPolicy(url: URL, env: Env): string {
     'trusted-types': isMail ? 'message service-worker' : "'none'",
   });
 }
+
+/** The leaderboard page shows a preview of the embedded board. */
+const toEmbeds = ({ origin, pathname }: URL): string =>
+  pathname === '/_/leaderboard' ? `${origin}/_/embed/leaderboard` : "'none'";
 
 const toFrames = ({ origin }: URL, env: Env): string =>
   `${origin}/_/mail-frame${settingsOf(env).TURNSTILE_SITE_KEY === '' ? '' : ` ${origin}/_/turnstile`}`;

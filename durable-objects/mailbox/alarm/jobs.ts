@@ -22,6 +22,8 @@ export interface MailboxJobs {
   publishOutbox(userId: string, snapshots: readonly OutboxSnapshot[]): Promise<void>;
   /** Deletes R2 objects in every location. */
   deleteBlobs(keys: readonly string[]): Promise<void>;
+  /** Writes an object into every location, in place of an earlier one. */
+  saveSnapshot(r2Key: string, body: string): Promise<void>;
   /** Pushes changes to the devices of clients. */
   sendPushes(userId: string): Promise<void>;
   /** @returns the model after the lessons; null if there is none and none could be read. */

@@ -10,6 +10,7 @@ import { nextIncomingAt, readLedger, readPublishedLedger, savePublishedLedger } 
 import { nextPushAt } from '../jmap/push-store.ts';
 import { eraseExpired, nextExpiryAt } from '../messages/batch-store.ts';
 import { endSnoozes, nextSnoozeEnd } from '../messages/quiet-store.ts';
+import { listChangedPages, markPageSaved, markSnapshot, nextSnapshotAt } from '../messages/snapshot-store.ts';
 import { finishLessons, listLessons, readSpamModel } from '../messages/spam-lesson-store.ts';
 import { dropOldUploads, nextUploadAt } from '../messages/upload-store.ts';
 import { isReportDue, listUnpublished, markPublished, nextPublishAt } from '../outbox/outbox-report-store.ts';
@@ -83,6 +84,7 @@ const WAKES: Readonly<Record<string, Wake>> = {
   snooze: { dueAt: (_, sql) => nextSnoozeEnd(sql), run: inTransaction(endSnoozes) },
   expire: { dueAt: (_, sql) => nextExpiryAt(sql), run: inTransaction(eraseExpired) },
   tidy: { dueAt: (_, sql) => ifAny(isTidyDue(sql, readState(sql))), run: inTransaction(tidySearchIndex) },
+  snapshot: { dueAt: (_, sql) => nextSnapshotAt(sql), run: saveSnapshot },
   prune: { dueAt: (_, sql) => nextPruneAt(sql), run: inTransaction(pruneLogs), setsAlarm: false },
 };
 
@@ -202,6 +204,18 @@ async function collectGarbage({ database: { sql }, jobs }: WakeContext): Promise
   const keys = listGarbage(sql, GARBAGE_PER_ROUND);
   await jobs.deleteBlobs(keys);
   forgetGarbage(sql, keys);
+}
+
+/** Brings the bucket's snapshot up to date, page by page. If it is interrupted, the next run writes the pages that are left. */
+async function saveSnapshot({ database: { sql }, jobs }: WakeContext): Promise<void> {
+  const mailbox = readMailbox(sql);
+  if (!mailbox) return;
+  const state = readState(sql);
+  for (const page of listChangedPages(sql, mailbox)) {
+    await jobs.saveSnapshot(page.r2Key, page.body);
+    markPageSaved(sql, page);
+  }
+  markSnapshot(sql, state);
 }
 
 /** Trains the user's spam model. If a job throws (a store is down), its lessons wait for the next time. */

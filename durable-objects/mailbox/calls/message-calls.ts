@@ -40,6 +40,7 @@ import {
 import { findMessage } from '../messages/message-store.ts';
 import { setMuted } from '../messages/quiet-store.ts';
 import { listRebuildSources, type RebuildSource, rebuildMessage } from '../messages/rebuild-store.ts';
+import { type FolderState, restoreFolders } from '../messages/snapshot-store.ts';
 import { findThread } from '../messages/thread-store.ts';
 import { type BatchPlace, type BatchRound, changeFound } from '../search/batch-search-store.ts';
 import type { CompileError } from '../search/search-sql.ts';
@@ -190,6 +191,14 @@ export class MessageCalls extends MailboxObject {
 
   async rebuildMessage(messageId: string, parsed: ParsedMessage): Promise<Result<null, ReadError>> {
     return this.transactions.write((sql, _, now) => rebuildMessage(sql, messageId, parsed, now));
+  }
+
+  /** Gives a new mailbox the folders of a lost one. */
+  async restoreFolders(folders: readonly FolderState[]): Promise<Result<null, NoMailbox>> {
+    return this.transactions.write((sql, _, now) => {
+      restoreFolders(sql, folders, now);
+      return ok(null);
+    });
   }
 
   /** @returns the R2 keys that no row names. All keys must be under this mailbox's prefix. */

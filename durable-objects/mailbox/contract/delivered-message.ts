@@ -83,6 +83,8 @@ export interface ArrivalJudgement {
 export interface StoreMessageInput {
   /** The same bytes with a known key are not stored again, even if other fields differ, or if the message was received and erased since. */
   readonly deliveryKey: string;
+  /** The id that it had in a lost mailbox. Default: a new one. */
+  readonly messageId?: string;
   /** R2 key of the raw bytes, under `mail/<user_id>/`, already in every location. The mailbox then owns the object. */
   readonly rawKey: string;
   readonly rawSha256: string;

@@ -10,6 +10,7 @@ const HOLDERS = [
   { table: 'message_content, json_each(attachments)', column: "json_extract(value, '$.r2Key')" },
   { table: 'upload', column: 'r2_key' },
   { table: 'outbox', column: 'raw_key' },
+  { table: 'snapshot', column: 'r2_key' },
   { table: 'garbage', column: 'r2_key' },
 ] as const;
 

@@ -3,7 +3,14 @@ import { err, ok, type Result } from '../../../workers/shared/result.ts';
 import type { StoredMessage, StoreMessageError, StoreMessageInput } from '../contract/delivered-message.ts';
 import { addGarbage, first, type MailboxRow } from '../database/store.ts';
 import { type FolderRow, findFolder, findFolderByNumber, isView } from '../messages/folder-store.ts';
-import { findMessage, insertMessage, listStoredKeys, mintMessageId, mintPosition } from '../messages/message-store.ts';
+import {
+  findMessage,
+  insertMessage,
+  listStoredKeys,
+  mintMessageId,
+  mintPosition,
+  toPosition,
+} from '../messages/message-store.ts';
 import { hush } from '../messages/quiet-store.ts';
 import { type Acquaintance, judgeSender } from '../messages/sender-store.ts';
 import { formatThreadId, isThreadMuted } from '../messages/thread-store.ts';
@@ -62,8 +69,7 @@ export function storeMessage(
     return err({ kind: 'over_quota', usedBytes, limitBytes });
   const target = findFolder(sql, input.folder);
   if (!target || isView(target)) return err({ kind: 'no_folder' });
-  const position = mintPosition(sql, input.receivedAt);
-  const messageId = mintMessageId(position);
+  const { position, messageId } = decideId(sql, input);
   const { folder, ...marks } = decideArrival(sql, mailbox, input, { target, messageId }, now);
   const alsoIn = (input.alsoIn ?? []).flatMap((key) => findFolder(sql, key) ?? []).filter((each) => !isView(each));
   const thread = insertMessage(sql, { ...input, ...marks, position, messageId, folder, alsoIn, isAccepted }, now);
@@ -78,6 +84,15 @@ export function storeMessage(
     folderRole: place.role,
     duplicate: false,
   });
+}
+
+/** A new id, or the former one if its place is free. */
+function decideId(sql: SqlStorage, { messageId, receivedAt }: StoreMessageInput) {
+  const former = messageId === undefined ? -1 : toPosition(messageId);
+  const isFree = first(sql, 'SELECT 1 AS taken FROM message WHERE position = ?', former) === null;
+  if (messageId !== undefined && former >= 0 && isFree) return { position: former, messageId };
+  const position = mintPosition(sql, receivedAt);
+  return { position, messageId: mintMessageId(position) };
 }
 
 /** Decides folder and marks by the user's rules. A rule whose folder was deleted moves nothing. */

@@ -136,7 +136,7 @@ describe('an event', () => {
     const newest = await put(engine, bucket, 'k', '2');
     const outcomes = await engine.deleteObjects(bucket, [
       { name: 'k', versionId },
-      { name: 'k', due: { versionId: newest.versionId, kind: 'current' } },
+      { name: 'k', isLifecycle: true, due: { versionId: newest.versionId, kind: 'current' } },
       { name: 'k', versionId: crypto.randomUUID() },
     ]);
     expect(outcomes.every((outcome) => outcome.ok)).toBe(true);

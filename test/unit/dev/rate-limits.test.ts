@@ -27,6 +27,8 @@ it('a deployment writes the quotas of its settings into the limiters, and no oth
     variables: {},
     homeRegion: '',
     secondRegion: '',
+    thirdRegion: '',
+    existingLocations: 2,
     rateLimits,
   } as const;
   const { ratelimits } = planDeployment(config, input).config;

@@ -45,7 +45,10 @@ function answer(from: Writing, revision: number): DraftAnswer {
     })),
     in_reply_to: body.in_reply_to ?? null,
     references: body.references ?? [],
-    ...{ reply_to: [], headers: [], importance: 'normal', forward_of: null },
+    reply_to: named(body.reply_to ?? []),
+    headers: body.headers ?? [],
+    importance: body.importance ?? 'normal',
+    forward_of: body.forward_of ?? null,
   };
 }
 
@@ -82,6 +85,10 @@ describe('a message being written', () => {
       html: '<p>Carrots</p><p><b>leeks</b></p>',
       inReplyTo: '<1@x.test>',
       references: ['<0@x.test>', '<1@x.test>'],
+      replyTo: 'Desk <desk@x.test>',
+      importance: 'low',
+      headers: [{ name: 'X-Ticket', value: '1' }],
+      forwardOf: 'm1',
       attachments: [upload('u1')],
     });
     const back = { ...mine, ...fromDraft(answer(mine, 4)) };
@@ -113,6 +120,10 @@ describe('a change of a draft elsewhere', () => {
       { html: '<p>s</p>' },
       { to: 'a@x.test' },
       { bcc: 'a@x.test' },
+      { replyTo: 'a@x.test' },
+      { importance: 'high' as const },
+      { headers: [{ name: 'X-Ticket', value: '1' }] },
+      { forwardOf: 'm1' },
       { attachments: [upload('u9')] },
     ]) {
       expect(checksumOf(toDraftBody({ ...before, ...part }))).not.toBe(checksumOf(toDraftBody(before)));

@@ -52,10 +52,18 @@ describe('a quote outside the editor', () => {
 
   it('survives a draft, with text that looks like HTML', () => {
     for (const text of ['Thanks <b> & "you" &lt;br&gt;\n\nBye ', '', '\n', '</div><br><div class="tessera-quote">']) {
-      const { html, body } = joinHtml(text, quote);
-      expect(splitHtml(html, body)).toEqual({ text, quote });
+      const { html, body } = joinHtml(text, null, quote);
+      expect(splitHtml(html, body)).toEqual({ text, rich: null, quote });
     }
     expect(splitHtml('<p>Written elsewhere</p>', 'Written elsewhere')).toBeNull();
+  });
+
+  it('survives a draft beside formatted text, and formatted text survives without it', () => {
+    const rich = '<div>Thanks, <b>Ann</b></div><ul><li>one</li></ul>';
+    const both = joinHtml('Thanks, Ann\n\none', rich, quote);
+    expect(splitHtml(both.html, both.body)).toEqual({ text: 'Thanks, Ann\n\none', rich, quote });
+    const alone = joinHtml('Thanks, Ann', rich, null);
+    expect(splitHtml(alone.html, alone.body)).toEqual({ text: 'Thanks, Ann', rich, quote: null });
   });
 
   it('names uploaded pictures by their ids, and leaves out pictures that are gone', () => {
@@ -83,6 +91,7 @@ describe('a quote outside the editor', () => {
     const { attachments, ...saved } = toDraftBody(before);
     const draft = {
       ...saved,
+      ...{ reply_to: [], headers: [], importance: 'normal', forward_of: null },
       attachments: attachments.map((one) => ({ ...one, file_name: 'a.png', size: 1, content_type: 'image/png' })),
     } as unknown as DraftAnswer;
     const after = fromDraft({ ...draft, references: [], html: saved.html ?? null });

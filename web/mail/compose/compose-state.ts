@@ -6,6 +6,7 @@ import { showError, showToast } from '../../shared/toasts.tsx';
 import { deleteDraft, findShownMessage, loadDraft, loadMessage, type Message } from '../model/api.ts';
 import { offerUndo } from '../model/changes.ts';
 import { refreshAll } from '../model/list-reading.ts';
+import { escapeHtml } from '../model/message-html.ts';
 import { session } from '../model/session.ts';
 import { view } from '../model/view.ts';
 import { CLOSED_COMPOSE, compose, newWriting } from './compose-store.ts';
@@ -80,7 +81,7 @@ export async function startReply(kind: ReplyKind, message?: Message): Promise<vo
 /** Opens a draft of the Drafts folder for editing. */
 export async function continueDraft(draftId: string): Promise<void> {
   if (compose.get().writing?.draftId === draftId) {
-    document.querySelector<HTMLElement>('.compose textarea')?.focus();
+    document.querySelector<HTMLElement>('.compose-body')?.focus();
     return;
   }
   try {
@@ -106,24 +107,37 @@ export function change(part: Partial<Writing>): void {
 
 const PLAIN_UNDO_MS = 20_000;
 
-/** Removes the formatting, so that the whole text can be edited. */
-export function makePlain(): void {
+const isOfQuote = (quote: Writing['quote'], upload: Upload): boolean =>
+  upload.isInline === true && quote !== null && quote.html.includes(`cid:${upload.key}@`);
+
+/** Removes the formatting and the pictures of the text. A quote becomes text too, unless it is kept. */
+export function makePlain({ isQuoteKept = false } = {}): void {
   const { writing } = compose.get();
-  if (!writing?.html && !writing?.quote) return;
-  const { key, html, body, quote, attachments } = writing;
+  if (!writing || (writing.html === null && writing.rich === null && writing.quote === null)) return;
+  const { key, html, rich, body, quote, attachments } = writing;
+  const kept = isQuoteKept ? quote : null;
   change({
     html: null,
-    quote: null,
-    ...(quote ? { body: `${body}\n\n${quote.text}` } : {}),
-    attachments: attachments.filter((upload) => !upload.isInline),
+    rich: null,
+    quote: kept,
+    ...(quote && !kept ? { body: `${body}\n\n${quote.text}` } : {}),
+    attachments: attachments.filter((upload) => !upload.isInline || isOfQuote(kept, upload)),
   });
   const undo = async () => {
     const now = compose.get().writing;
     if (now?.key !== key) return;
     const added = now.attachments.filter((upload) => !attachments.some((one) => one.key === upload.key));
-    change({ html, body, quote, attachments: [...attachments, ...added] });
+    change({ html, rich, body, quote, attachments: [...attachments, ...added] });
   };
   offerUndo('The formatting was removed.', undo, PLAIN_UNDO_MS);
+}
+
+/** Lets the user format the text. */
+export function makeRich(): void {
+  const { writing } = compose.get();
+  if (!writing || writing.html !== null || writing.rich !== null) return;
+  const lines = writing.body.split('\n').map((line) => `<div>${escapeHtml(line) || '<br>'}</div>`);
+  change({ rich: lines.join('') });
 }
 
 /** Removes the quoted message. */
@@ -131,8 +145,8 @@ export function removeQuote(): void {
   const { writing } = compose.get();
   if (!writing?.quote) return;
   const { key, quote, attachments } = writing;
-  const pictures = attachments.filter((upload) => upload.isInline);
-  change({ quote: null, attachments: attachments.filter((upload) => !upload.isInline) });
+  const pictures = attachments.filter((upload) => isOfQuote(quote, upload));
+  change({ quote: null, attachments: attachments.filter((upload) => !isOfQuote(quote, upload)) });
   const undo = async () => {
     const now = compose.get().writing;
     if (now?.key === key) change({ quote, attachments: [...now.attachments, ...pictures] });

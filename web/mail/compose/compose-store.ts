@@ -20,6 +20,8 @@ export interface ComposeState {
   error: string | null;
   /** A reply is written in a window of its own instead of at the end of its conversation. */
   isPoppedOut: boolean;
+  /** The field for the address of answers is open. */
+  isReplyToShown: boolean;
 }
 
 export const CLOSED_COMPOSE: ComposeState = {
@@ -30,6 +32,7 @@ export const CLOSED_COMPOSE: ComposeState = {
   isSending: false,
   error: null,
   isPoppedOut: false,
+  isReplyToShown: false,
 };
 
 export const compose = createStore<ComposeState>(CLOSED_COMPOSE);

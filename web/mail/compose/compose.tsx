@@ -1,18 +1,28 @@
 /** The window in which a message is written. */
-import { type DragEvent, type KeyboardEvent, useLayoutEffect, useRef, useState } from 'react';
-import { createPortal } from 'react-dom';
+import {
+  type ClipboardEvent,
+  type DragEvent,
+  type KeyboardEvent,
+  type RefObject,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from 'react';
+import { createPortal, flushSync } from 'react-dom';
 import { IconButton } from '../../shared/icon-button.tsx';
 import { Icon } from '../../shared/icons.tsx';
+import { Menu, type MenuCommand } from '../../shared/menu.tsx';
 import { useStore } from '../../shared/store.ts';
 import { texts } from '../../shared/texts/index.ts';
 import { session } from '../model/session.ts';
 import { view } from '../model/view.ts';
-import { change, closeWriting, discard, makePlain } from './compose-state.ts';
+import { change, closeWriting, discard, makePlain, makeRich } from './compose-state.ts';
 import { type ComposeState, compose } from './compose-store.ts';
 import { DraftChoice } from './draft-choice-panel.tsx';
 import { Files } from './files.tsx';
 import { QuotedMessage } from './quoted-message.tsx';
 import { Recipients } from './recipients.tsx';
+import { findPastedFiles, insertIntoEditor, RichEditor } from './rich-editor.tsx';
 import { Schedule } from './schedule.tsx';
 import { findSendQuestion } from './send-questions.ts';
 import { findSendProblem, send } from './sending.ts';
@@ -47,6 +57,7 @@ function Sender({ writing }: { writing: Writing }) {
 
 function Head({ writing }: { writing: Writing }) {
   const [areMoreOpen, setMoreOpen] = useState(writing.cc !== '' || writing.bcc !== '');
+  const isReplyToShown = useStore(compose, (state) => state.isReplyToShown) || writing.replyTo !== '';
   return (
     <div className="compose-head">
       <Sender writing={writing} />
@@ -61,9 +72,13 @@ function Head({ writing }: { writing: Writing }) {
           Cc, Bcc
         </button>
       )}
+      {isReplyToShown && (
+        <Recipients label={t.replyTo} value={writing.replyTo} onChange={(replyTo) => change({ replyTo })} />
+      )}
       <label className="compose-line">
         <span>Subject</span>
         <input dir="auto" value={writing.subject} onChange={(event) => change({ subject: event.target.value })} />
+        {writing.importance !== 'normal' && <span className="badge">{t.importances[writing.importance]}</span>}
       </label>
     </div>
   );
@@ -86,6 +101,18 @@ function Question({ text, onSend, onBack }: { text: string; onSend: () => void; 
   );
 }
 
+/** What few messages need. */
+const listOptions = ({ importance }: Writing): MenuCommand[] => [
+  ...(['high', 'normal', 'low'] as const)
+    .filter((one) => one !== importance)
+    .map((one) => ({
+      icon: 'flagged' as const,
+      title: t.importances[one],
+      run: () => change({ importance: one }),
+    })),
+  { icon: 'reply', title: t.setReplyTo, run: () => compose.set({ isReplyToShown: true }) },
+];
+
 interface Asked {
   text: string;
   sendAt: Date | null;
@@ -98,7 +125,7 @@ export function Compose() {
   const answered = useRef(new Set<string>());
   const [isScheduling, setScheduling] = useState(false);
   const [isOver, setOver] = useState(false);
-  const body = useRef<HTMLTextAreaElement>(null);
+  const body = useRef<HTMLElement>(null);
   const key = writing?.key;
   const slot = useStore(view, (state) => state.replySlot);
   // On closing, the focus returns to the element that had it. It is read while rendering, before a field takes the
@@ -123,7 +150,7 @@ export function Compose() {
     focused.current = key;
     if (isSeen || !compose.get().writing?.to) return;
     body.current?.focus();
-    body.current?.setSelectionRange(0, 0);
+    if (body.current instanceof HTMLTextAreaElement) body.current.setSelectionRange(0, 0);
     body.current?.scrollTo(0, 0);
     slot?.scrollIntoView({ block: 'nearest' });
   }, [key, slot]);
@@ -164,6 +191,18 @@ export function Compose() {
     }
     if (event.key === 'Escape') void closeWriting();
   };
+  const onPaste = (event: ClipboardEvent) => {
+    const files = findPastedFiles(event);
+    if (files.length === 0 || writing.html !== null) return;
+    event.preventDefault();
+    if (!files.some((file) => file.type.startsWith('image/'))) {
+      attach(files);
+      return;
+    }
+    const { selectionStart } = event.currentTarget as HTMLTextAreaElement;
+    flushSync(makeRich);
+    insertIntoEditor(files, writing.body.slice(0, selectionStart));
+  };
   const onDrop = (event: DragEvent) => {
     event.preventDefault();
     setOver(false);
@@ -197,20 +236,25 @@ export function Compose() {
       {writing.html !== null && (
         <p className="compose-line small">
           <span className="grow">Formatted in another program. It is kept and sent unchanged.</span>
-          <button type="button" className="small" onClick={makePlain}>
+          <button type="button" className="small" onClick={() => makePlain()}>
             Switch to plain text
           </button>
         </p>
       )}
-      <textarea
-        ref={body}
-        className="compose-body"
-        aria-label="Message"
-        dir="auto"
-        value={writing.body}
-        readOnly={writing.html !== null}
-        onChange={(event) => change({ body: event.target.value })}
-      />
+      {writing.rich === null ? (
+        <textarea
+          ref={body as RefObject<HTMLTextAreaElement>}
+          className="compose-body"
+          aria-label={t.message}
+          dir="auto"
+          value={writing.body}
+          readOnly={writing.html !== null}
+          onChange={(event) => change({ body: event.target.value })}
+          onPaste={onPaste}
+        />
+      ) : (
+        <RichEditor key={`text of ${writing.key}`} writing={writing} body={body} />
+      )}
       {writing.quote && <QuotedMessage key={`quote of ${writing.key}`} writing={writing} html={writing.quote.html} />}
       <Files uploads={writing.attachments} />
       {error && (
@@ -250,7 +294,16 @@ export function Compose() {
             }}
           />
         </label>
+        {writing.html === null && (
+          <IconButton
+            icon="format"
+            label={writing.rich === null ? t.format : t.plain}
+            isPressed={writing.rich !== null}
+            onClick={writing.rich === null ? makeRich : () => makePlain({ isQuoteKept: true })}
+          />
+        )}
         <span className="grow" />
+        <Menu icon="more" label={t.options} commands={listOptions(writing)} />
         <IconButton icon="trash" label={t.discard} onClick={() => void discard()} />
       </footer>
     </section>

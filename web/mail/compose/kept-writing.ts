@@ -3,7 +3,7 @@
  * does not overwrite it. A tab holds a lock on its open message. A message without a lock was left by a closed tab.
  */
 import { session } from '../model/session.ts';
-import type { Writing } from './writing.ts';
+import { blankWriting, type Writing } from './writing.ts';
 
 /** The key contains the user's id, so that the tab of another user does not open the message. */
 const prefix = () => `tessera.writing.${session.get().profile?.user_id ?? ''}.`;
@@ -52,13 +52,9 @@ export async function findKeptMessages(): Promise<Writing[]> {
   return found
     .toSorted((a, b) => (b.keptAt ?? 0) - (a.keptAt ?? 0))
     .map(({ keptAt: _, ...writing }) => ({
+      // Messages kept by an older version of this page lack some fields.
+      ...blankWriting(writing.key, ''),
       ...writing,
-      // Messages kept by an older version of this page lack these fields.
-      from: writing.from ?? '',
-      html: writing.html ?? null,
-      quote: writing.quote ?? null,
-      revision: writing.revision ?? null,
-      tried: writing.tried ?? [],
       // Unfinished uploads ended with their tab.
       attachments: writing.attachments.map((upload) =>
         upload.attachmentId || upload.error

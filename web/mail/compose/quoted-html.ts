@@ -39,15 +39,22 @@ export function quoteHtml(message: Message): { html: string; pictures: Picture[]
   return html.length > QUOTE_LENGTH_MAX ? null : { html, pictures: [...pictures.values()] };
 }
 
+const RICH_START = '<div class="tessera-rich" dir="auto" style="white-space:pre-wrap">';
 const TEXT_START = '<div class="tessera-text" dir="auto" style="white-space:pre-wrap">';
 const QUOTE_START = '</div><br><div class="tessera-quote">';
 const QUOTE_END = '</div>';
 const BETWEEN = '\n\n';
 
-/** The typed text and the quote as one document. `splitHtml` reverses it. */
-export const joinHtml = (text: string, quote: Quote): { html: string; body: string } => ({
-  html: TEXT_START + escapeHtml(text).replaceAll('\n', '<br>') + QUOTE_START + quote.html + QUOTE_END,
-  body: text + BETWEEN + quote.text,
+/**
+ * The typed text and the quote as one document. `splitHtml` reverses it.
+ * @param rich the typed text as HTML without classes, if it is formatted.
+ */
+export const joinHtml = (text: string, rich: string | null, quote: Quote | null): { html: string; body: string } => ({
+  html:
+    (rich === null ? TEXT_START + escapeHtml(text).replaceAll('\n', '<br>') : RICH_START + rich) +
+    (quote ? QUOTE_START + quote.html : '') +
+    QUOTE_END,
+  body: text + (quote ? BETWEEN + quote.text : ''),
 });
 
 const unescapeHtml = (html: string): string =>
@@ -59,14 +66,30 @@ const unescapeHtml = (html: string): string =>
     .replaceAll('&amp;', '&');
 
 /** @returns null if another program wrote the HTML or changed it. */
-export function splitHtml(html: string, body: string): { text: string; quote: Quote } | null {
+export function splitHtml(
+  html: string,
+  body: string,
+): { text: string; rich: string | null; quote: Quote | null } | null {
   const at = html.indexOf(QUOTE_START);
-  if (!html.startsWith(TEXT_START) || at === -1 || !html.endsWith(QUOTE_END)) return null;
+  const isRich = html.startsWith(RICH_START);
+  if (!html.endsWith(QUOTE_END) || !(isRich || (html.startsWith(TEXT_START) && at !== -1))) return null;
+  if (at === -1)
+    return { text: body, rich: html.slice(RICH_START.length, html.length - QUOTE_END.length), quote: null };
+  const quoted = html.slice(at + QUOTE_START.length, html.length - QUOTE_END.length);
+  if (isRich) {
+    // The text part has no mark between the two, but the quote has its own text at the end.
+    const end = body.lastIndexOf(BETWEEN + firstLine(quoted));
+    const text = end === -1 ? body : body.slice(0, end);
+    const rest = end === -1 ? '' : body.slice(end + BETWEEN.length);
+    return { text, rich: html.slice(RICH_START.length, at), quote: { html: quoted, text: rest } };
+  }
   const text = unescapeHtml(html.slice(TEXT_START.length, at));
   if (!body.startsWith(text + BETWEEN)) return null;
-  const quoted = html.slice(at + QUOTE_START.length, html.length - QUOTE_END.length);
-  return { text, quote: { html: quoted, text: body.slice(text.length + BETWEEN.length) } };
+  return { text, rich: null, quote: { html: quoted, text: body.slice(text.length + BETWEEN.length) } };
 }
+
+/** The first line of a quote, "On …, … wrote:", begins its HTML and its text. */
+const firstLine = (quoted: string): string => unescapeHtml(/^<div[^>]*>(.*?)(?:<br>|<\/div>)/.exec(quoted)?.[1] ?? '');
 
 /**
  * Puts the ids of uploaded attachments into the addresses of pictures. Leaves out pictures without an upload: they were

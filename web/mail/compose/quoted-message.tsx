@@ -1,23 +1,9 @@
 /** The quoted HTML of a reply or a forwarded message: folded in a reply, shown in a forwarded message. */
 import { useEffect, useRef, useState } from 'react';
-import { toDraftContentId } from '../../../workers/mail/domain/inline-picture.ts';
-import { call } from '../../shared/api.ts';
-import { attachmentPath, loadMessage } from '../model/api.ts';
 import { FRAME_SANDBOX, fillFrame } from '../model/html-frame.ts';
 import { makePlain, removeQuote } from './compose-state.ts';
-import { findPicture } from './uploads.ts';
+import { loadPicture } from './pictures.ts';
 import type { Writing } from './writing.ts';
-
-/** A picture that this tab has copied, or one that the saved draft has. */
-async function loadPicture(writing: Writing, contentId: string): Promise<Blob | null> {
-  const upload = writing.attachments.find((one) => toDraftContentId(one.key) === contentId);
-  if (!upload) return null;
-  const here = findPicture(upload.key);
-  if (here || !writing.draftId || !upload.attachmentId) return here;
-  const draft = await loadMessage(writing.draftId);
-  const attachment = draft.attachments.find((one) => one.content_id === toDraftContentId(upload.attachmentId ?? ''));
-  return attachment ? await (await call(attachmentPath(draft.id, attachment.file_name))).blob() : null;
-}
 
 export function QuotedMessage({ writing, html }: { writing: Writing; html: string }) {
   const [isOpen, setOpen] = useState(writing.inReplyTo === null);
@@ -50,7 +36,7 @@ export function QuotedMessage({ writing, html }: { writing: Writing; html: strin
           •••
         </button>
         <span className="grow" />
-        <button type="button" className="quiet small" onClick={makePlain}>
+        <button type="button" className="quiet small" onClick={() => makePlain()}>
           Switch to plain text
         </button>
         <button type="button" className="quiet small" onClick={removeQuote}>

@@ -62,7 +62,7 @@ export function toReply(
     html === null
       ? { body: `${signed}\n\n${introduction}${quoted}` }
       : { body: signed, quote: toQuote(kind, message, html) };
-  if (kind === 'forward') return { from, subject: withPrefix('Fwd', message.subject), ...texts };
+  if (kind === 'forward') return { from, subject: withPrefix('Fwd', message.subject), forwardOf: message.id, ...texts };
   const { to, cc } = replyRecipients(message, own, kind === 'all');
   return {
     from,

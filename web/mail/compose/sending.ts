@@ -20,7 +20,7 @@ const UNDO_MS_MAX = 30_000;
 /** @returns why the message cannot be sent, as text for the user; null if it can. */
 export function findSendProblem(writing: Writing): string | null {
   const lines = [writing.to, writing.cc, writing.bcc].map(parseAddresses);
-  const bad = lines.flatMap((line) => line.bad);
+  const bad = [...lines, parseAddresses(writing.replyTo)].flatMap((line) => line.bad);
   if (bad.length > 0) return `Invalid address: ${bad.join(', ')}`;
   if (!lines.some((line) => line.addresses.length > 0)) return 'Add a recipient.';
   if (writing.attachments.some((upload) => upload.error))

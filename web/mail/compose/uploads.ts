@@ -81,6 +81,17 @@ export async function attachPictures(message: Message, wanted: readonly Picture[
   }
 }
 
+/** Uploads a picture that the text shows. @returns the key of its upload. */
+export function attachPicture(file: File): string | null {
+  const { writing } = compose.get();
+  if (!writing) return null;
+  const entry: Upload = { ...toUpload(crypto.randomUUID(), file.name, file.size), isInline: true };
+  pictures.set(entry.key, file);
+  change({ attachments: [...writing.attachments, entry] });
+  upload(entry.key, file);
+  return entry.key;
+}
+
 export function detach(key: string): void {
   running.get(key)?.abort();
   running.delete(key);

@@ -38,11 +38,20 @@ export interface Writing {
   body: string;
   /** Formatted text that another program wrote. This page keeps it but cannot edit it. `body` has the same text. */
   html: string | null;
+  /** The typed text with its formatting, if the user formats it. `body` has the same text. Pictures as in `quote`. */
+  rich: string | null;
   /** Formatted text that is answered or forwarded. It follows `body`; this page keeps it as it is. */
   quote: Quote | null;
   attachments: Upload[];
   inReplyTo: string | null;
   references: string[];
+  /** Where answers go, if not to the sender. */
+  replyTo: string;
+  importance: DraftAnswer['importance'];
+  /** Header fields that another program set. This page keeps them. */
+  headers: DraftAnswer['headers'];
+  /** Id of the message that this one forwards. */
+  forwardOf: string | null;
 }
 
 /** Limit of the API. The newest references are kept, because they place the message in its conversation. */
@@ -61,10 +70,15 @@ export const blankWriting = (key: string, signature: string): Writing => ({
   subject: '',
   body: signature ? `\n\n-- \n${signature}` : '',
   html: null,
+  rich: null,
   quote: null,
   attachments: [],
   inReplyTo: null,
   references: [],
+  replyTo: '',
+  importance: 'normal',
+  headers: [],
+  forwardOf: null,
 });
 
 /**
@@ -85,25 +99,37 @@ function toAddresses(text: string): Address[] {
 }
 
 /** The text parts as the API takes them. */
-function toTexts({ body, html, quote, attachments }: Writing): { body: string; html?: string } {
-  if (!quote) return { body, ...(html === null ? {} : { html }) };
+function toTexts({ body, html, rich, quote, attachments }: Writing): { body: string; html?: string } {
+  if (!quote && rich === null) return { body, ...(html === null ? {} : { html }) };
   const ids = new Map(attachments.flatMap(({ key, attachmentId }) => (attachmentId ? [[key, attachmentId]] : [])));
-  return joinHtml(body, { ...quote, html: resolvePictures(quote.html, ids) });
+  return joinHtml(
+    body,
+    rich === null ? null : resolvePictures(rich, ids),
+    quote && { ...quote, html: resolvePictures(quote.html, ids) },
+  );
 }
 
 export function toDraftBody(writing: Writing): DraftBody {
+  const written = toTexts(writing);
+  // A picture that was taken out of the text again is no attachment.
+  const isUsed = ({ isInline, attachmentId }: Upload) =>
+    !isInline || findDraftContentId(written.html ?? null, attachmentId ?? '') !== null;
   return {
     ...(writing.from ? { from: { email: writing.from } } : {}),
     to: toAddresses(writing.to),
     cc: toAddresses(writing.cc),
     bcc: toAddresses(writing.bcc),
     subject: writing.subject,
-    ...toTexts(writing),
+    ...written,
     attachments: writing.attachments.flatMap((upload) =>
-      upload.attachmentId && !upload.error ? { attachment_id: upload.attachmentId } : [],
+      upload.attachmentId && !upload.error && isUsed(upload) ? { attachment_id: upload.attachmentId } : [],
     ),
     ...(writing.inReplyTo ? { in_reply_to: writing.inReplyTo } : {}),
     ...(writing.references.length > 0 ? { references: writing.references.slice(-REFERENCES_MAX) } : {}),
+    ...(writing.replyTo.trim() ? { reply_to: toAddresses(writing.replyTo) } : {}),
+    ...(writing.importance === 'normal' ? {} : { importance: writing.importance }),
+    ...(writing.headers.length > 0 ? { headers: writing.headers } : {}),
+    ...(writing.forwardOf ? { forward_of: writing.forwardOf } : {}),
   };
 }
 
@@ -133,9 +159,11 @@ export const toUploads = (draft: DraftAnswer): Upload[] =>
   }));
 
 /** The typed text, and the quote if this page wrote the draft. */
-function fromTexts({ html, body }: DraftAnswer): Pick<Writing, 'body' | 'html' | 'quote'> {
+function fromTexts({ html, body }: DraftAnswer): Pick<Writing, 'body' | 'html' | 'rich' | 'quote'> {
   const split = html === null ? null : splitHtml(html, body);
-  return split ? { body: split.text, html: null, quote: split.quote } : { body, html, quote: null };
+  return split
+    ? { body: split.text, html: null, rich: split.rich, quote: split.quote }
+    : { body, html, rich: null, quote: null };
 }
 
 /** Converts a draft to the form that this page edits. */
@@ -151,6 +179,10 @@ export const fromDraft = (draft: DraftAnswer): Omit<Writing, 'key'> => ({
   ...fromTexts(draft),
   inReplyTo: draft.in_reply_to,
   references: draft.references,
+  replyTo: formatAddresses(draft.reply_to),
+  importance: draft.importance,
+  headers: draft.headers,
+  forwardOf: draft.forward_of,
   attachments: toUploads(draft),
 });
 
@@ -169,6 +201,10 @@ export function checksumOf(draft: DraftBody | DraftAnswer): string {
     draft.attachments.map((one) => one.attachment_id),
     draft.in_reply_to ?? '',
     draft.references ?? [],
+    people(draft.reply_to ?? []),
+    draft.importance ?? 'normal',
+    (draft.headers ?? []).map(({ name, value }) => [name, value]),
+    draft.forward_of ?? '',
   ]);
   // FNV-1a twice with different start values and multipliers: 64 bits in one pass.
   let [a, b] = [0x811c9dc5, 0x01000193];

@@ -1,5 +1,5 @@
 /** The list of folders, with live counts. */
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { callJson } from '../../shared/api.ts';
 import { focusOnAppearing } from '../../shared/focus.ts';
 import { formatBytes, formatCount } from '../../shared/format.ts';
@@ -8,57 +8,90 @@ import { Icon, type IconName } from '../../shared/icons.tsx';
 import { useStore } from '../../shared/store.ts';
 import { texts } from '../../shared/texts/index.ts';
 import { showError } from '../../shared/toasts.tsx';
+import { act, openSnooze } from '../actions/actions.ts';
 import { startWriting } from '../compose/compose-state.ts';
 import type { Folder } from '../model/api.ts';
 import { labels } from '../model/labels.ts';
 import { refreshFolders } from '../model/list-reading.ts';
 import { mailbox, sortFolders } from '../model/mailbox.ts';
+import type { Row } from '../model/rows.ts';
 import { session } from '../model/session.ts';
 import { view } from '../model/view.ts';
+import { useDrop } from './drag.ts';
 import { labelView, snoozedView } from './views.ts';
 
 export const folderHash = (folder: Folder) => toHash([folder.role ?? folder.id]);
 
-function FolderLink({ folder, isCurrent }: { folder: Folder; isCurrent: boolean }) {
-  // All repeats the messages of other folders, so it has no count.
-  const count = folder.role === 'drafts' ? folder.total : folder.role === 'all' ? 0 : folder.unread;
-  return (
-    <a href={folderHash(folder)} className="folder" aria-current={isCurrent ? 'page' : undefined}>
-      <span className="sign" aria-hidden="true">
-        <Icon name={folder.role ?? 'folder'} />
-      </span>
-      <span className="grow ellipsis">{folder.name}</span>
-      {count > 0 && (
-        <span className={folder.role === 'drafts' ? 'muted small' : 'unread-count'}>
-          {formatCount(count)}
-          <span className="visually-hidden">{folder.role === 'drafts' ? ' drafts' : ' unread'}</span>
-        </span>
-      )}
-    </a>
-  );
-}
+/** Messages of these folders cannot be chosen by moving mail into them. */
+const TAKES_NOTHING: readonly Folder['role'][] = ['all', 'flagged', 'drafts', 'sent'];
 
-function ViewLink({
-  icon,
-  name,
-  view: { q, hash },
-}: {
+interface PlaceProps {
+  href: string;
   icon: IconName;
   name: string;
-  view: { q: string; hash: string };
-}) {
-  const isCurrent = useStore(mailbox, ({ source }) => source?.kind === 'search' && source.q === q);
-  const isSettings = useRoute().parts[0] === 'settings';
+  isCurrent: boolean;
+  count?: ReactNode;
+  effect: 'move' | 'copy';
+  onDrop: ((rows: Row[]) => void) | null;
+}
+
+/** A folder, a label or another list. Conversations can be dropped on it. */
+function Place({ href, icon, name, isCurrent, count, effect, onDrop }: PlaceProps) {
+  const { isOver, handlers } = useDrop(effect, onDrop);
   return (
-    <a href={hash} className="folder" aria-current={isCurrent && !isSettings ? 'page' : undefined}>
+    <a
+      href={href}
+      className={isOver ? 'folder drop' : 'folder'}
+      aria-current={isCurrent ? 'page' : undefined}
+      draggable={false}
+      {...handlers}
+    >
       <span className="sign" aria-hidden="true">
         <Icon name={icon} />
       </span>
       <span className="grow ellipsis" dir="auto">
         {name}
       </span>
+      {count}
     </a>
   );
+}
+
+function FolderLink({ folder, isCurrent }: { folder: Folder; isCurrent: boolean }) {
+  // All repeats the messages of other folders, so it has no count.
+  const count = folder.role === 'drafts' ? folder.total : folder.role === 'all' ? 0 : folder.unread;
+  return (
+    <Place
+      href={folderHash(folder)}
+      icon={folder.role ?? 'folder'}
+      name={folder.name}
+      isCurrent={isCurrent}
+      effect="move"
+      onDrop={TAKES_NOTHING.includes(folder.role) ? null : (rows) => act.move(folder, rows)}
+      count={
+        count > 0 && (
+          <span className={folder.role === 'drafts' ? 'muted small' : 'unread-count'}>
+            {formatCount(count)}
+            <span className="visually-hidden">{folder.role === 'drafts' ? ' drafts' : ' unread'}</span>
+          </span>
+        )
+      }
+    />
+  );
+}
+
+interface ViewProps {
+  icon: IconName;
+  name: string;
+  view: { q: string; hash: string };
+  onDrop: (rows: Row[]) => void;
+}
+
+function ViewLink({ icon, name, view: { q, hash }, onDrop }: ViewProps) {
+  const isSettings = useRoute().parts[0] === 'settings';
+  const isShown = useStore(mailbox, ({ source }) => source?.kind === 'search' && source.q === q);
+  const isCurrent = isShown && !isSettings;
+  return <Place href={hash} icon={icon} name={name} isCurrent={isCurrent} effect="copy" onDrop={onDrop} />;
 }
 
 function NewFolder() {
@@ -111,7 +144,16 @@ export function Folders() {
           isCurrent={!isSettings && source?.kind === 'folder' && source.folderId === folder.id}
         />
       ))}
-      <ViewLink icon="snooze" name={texts.app.folders.snoozed} view={snoozedView()} />
+      <ViewLink
+        icon="snooze"
+        name={texts.app.folders.snoozed}
+        view={snoozedView()}
+        onDrop={([row, ...others]) => {
+          if (!row) return;
+          if (others.length === 0) act.activate(row);
+          openSnooze();
+        }}
+      />
       <NewFolder />
       {names.length > 0 && (
         <section className="folder-labels" aria-labelledby="labels-title">
@@ -119,7 +161,13 @@ export function Folders() {
             {texts.app.folders.labels}
           </h2>
           {names.map((name) => (
-            <ViewLink key={name} icon="label" name={name} view={labelView(name)} />
+            <ViewLink
+              key={name}
+              icon="label"
+              name={name}
+              view={labelView(name)}
+              onDrop={(rows) => act.label(name, true, rows)}
+            />
           ))}
         </section>
       )}

@@ -11,6 +11,7 @@ import type { Summary } from '../model/api.ts';
 import { describeRow, ownReplies } from '../model/own-replies.ts';
 import type { Row } from '../model/rows.ts';
 import { session } from '../model/session.ts';
+import { draggable } from './drag.ts';
 import { useSwipe } from './gestures.ts';
 
 const { list } = texts.app;
@@ -79,6 +80,7 @@ export function ListRow({ row, index, count, top, isActive, isTabStop, isSelecte
       data-right={row.isUnread ? list.markRead : list.markUnread}
       style={{ top }}
       {...swipe}
+      {...draggable(row)}
     >
       <span className="row-mark">
         <Avatar name={who ? describeAddress(who) : '?'} id={who?.email ?? ''} />

@@ -120,6 +120,10 @@ export interface Outgoing {
   attachments: { attachment_id: string; content_id?: string }[];
   in_reply_to?: string;
   references?: string[];
+  reply_to?: Address[];
+  importance?: DraftAnswer['importance'];
+  headers?: DraftAnswer['headers'];
+  forward_of?: string;
   send_at?: string;
   draft_id?: string;
 }

@@ -20,6 +20,9 @@ const markup = trustedTypes?.createPolicy('message', { createHTML: (text) => tex
   createHTML: (text: string) => text,
 };
 
+/** Markup that an editor may insert. It must come from `clean` and `writeHtml`. */
+export const toMarkup = (html: string): string => markup.createHTML(html);
+
 /**
  * The page's policy forbids style attributes in parsed text, but allows styles set through the object model. So styles
  * are parsed as another attribute. The server's sanitiser writes every attribute in double quotes, without `<` or `>`.

@@ -227,6 +227,7 @@ export function MessageView({ message, thread, isOpen, isDraft, onToggle }: Prop
       {isOpen && (
         <div className="message-body">
           {isForged && <p className="error-box small">{fill(t.forged, { email: message.from?.email ?? '' })}</p>}
+          {message.importance === 'high' && <p className="badge warn">{texts.app.compose.importances.high}</p>}
           {areDetailsOpen && <Details message={message} />}
           <DeliveryList message={message} />
           {mayInvite(message) && <InvitationCard message={message} thread={thread} />}

@@ -13,6 +13,7 @@ import {
   startExport,
   stopExport,
 } from './export-mail.ts';
+import { ImportGuide } from './import-guide.tsx';
 import {
   type Counts,
   endImport,
@@ -102,14 +103,12 @@ function Import() {
   return (
     <section className="card stack" aria-label="Import">
       <h2>Import</h2>
-      <p className="muted">
-        An mbox file of another service, or messages (.eml). What is here already is not added again, so an import that
-        was cut off is simply repeated.
-      </p>
+      <p className="muted">Duplicates are skipped, so an import that was interrupted can simply be repeated.</p>
       {now.state === 'running' || now.state === 'stopped' ? (
         <ImportProgress now={now} />
       ) : (
         <>
+          <ImportGuide />
           <label className="row">
             Into
             <select value={target} onChange={(event) => setFolderId(event.target.value)}>
@@ -125,7 +124,6 @@ function Import() {
             <input
               type="file"
               multiple
-              accept=".mbox,.eml,application/mbox,message/rfc822"
               onChange={(event) => {
                 startImport([...(event.target.files ?? [])], target);
                 event.target.value = '';

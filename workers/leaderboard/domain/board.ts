@@ -20,6 +20,9 @@ export interface ViewAddress extends SeasonAddress {
   readonly view: string;
 }
 
+export const addressesOf = ({ season, shards }: SeasonAddress): ShardAddress[] =>
+  Array.from({ length: shards }, (_, shard) => ({ season, shard, shards }));
+
 export const toShardName = ({ season, shard }: ShardAddress): string => `${season}:${shard}`;
 
 export interface ScoreUpdate {

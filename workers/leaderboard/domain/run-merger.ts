@@ -1,4 +1,5 @@
 /** Merges the lists of many shards in list order, with bounded read-ahead. */
+import { countFirst } from './binary-search.ts';
 import { LIST_START } from './board.ts';
 import { compareStandings, type StandingKey } from './standing.ts';
 
@@ -62,14 +63,10 @@ export class RunMerger<T extends StandingKey> {
   /** Inserts a source at its place. */
   #add(source: Source<T>): void {
     const head = source.entries[source.at] as T;
-    let low = 0;
-    let high = this.#sources.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      const other = this.#sources[middle] as Source<T>;
-      if (compareStandings(other.entries[other.at] as T, head) > 0) low = middle + 1;
-      else high = middle;
-    }
-    this.#sources.splice(low, 0, source);
+    const place = countFirst(this.#sources.length, (i) => {
+      const { entries, at } = this.#sources[i] as Source<T>;
+      return compareStandings(entries[at] as T, head) > 0;
+    });
+    this.#sources.splice(place, 0, source);
   }
 }

@@ -2,6 +2,7 @@
  * Counts per score in bounded space. A bucket is a closed range of scores whose first `bits` binary digits are equal.
  * With 53 bits every score has its own bucket. With fewer bits every older bucket is inside a newer one.
  */
+import { countFirst } from './binary-search.ts';
 
 /** Buckets as flat columns. Objects exchange them in this form. */
 export interface ScoreBuckets {
@@ -42,13 +43,5 @@ export function foldCounts(rows: Iterable<readonly [score: number, count: number
 }
 
 /** The first position whose value is greater than `score`, in an ascending column. */
-export function firstAbove(column: ArrayLike<number>, score: number): number {
-  let low = 0;
-  let high = column.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((column[middle] as number) > score) high = middle;
-    else low = middle + 1;
-  }
-  return low;
-}
+export const firstAbove = (column: ArrayLike<number>, score: number): number =>
+  countFirst(column.length, (at) => (column[at] as number) <= score);

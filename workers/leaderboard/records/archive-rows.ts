@@ -3,6 +3,7 @@
  * finding one player in it. A quote inside a text is escaped, so `["id",` is only at the begin of a row, and `],["` only
  * between two rows.
  */
+import { countFirst } from '../domain/binary-search.ts';
 import type { TopEntry } from '../domain/standing.ts';
 import { type ArchivedEntry, fromArchivedEntry } from './archive-files.ts';
 
@@ -34,14 +35,7 @@ export class ArchiveRows {
 
   /** The first position whose row is not before, in the order of the rows. */
   search(isBefore: (row: TopEntry) => boolean): number {
-    let low = 0;
-    let high = this.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (isBefore(this.at(middle))) low = middle + 1;
-      else high = middle;
-    }
-    return low;
+    return countFirst(this.length, (at) => isBefore(this.at(at)));
   }
 
   #index(): number[] {

@@ -20,7 +20,7 @@ const KEYS_PER_DELETE_MAX = 1_000;
 
 export const listLocations = blobLocations;
 
-/** Resolves when the quorum has the bytes. A key is only ever written with the same bytes. */
+/** Resolves when the quorum has the bytes. A key is only ever written with the same bytes, but for snapshots of mailboxes. */
 export const putBlob = (env: Env, key: string, bytes: Uint8Array | string): Promise<void> =>
   putInQuorum(locationsOf(env), key, bytes);
 

@@ -1,9 +1,9 @@
 /**
- * Restores the messages of a lost mailbox from their raw bytes in R2. Folders, flags, labels and Bcc are not in the bytes:
- * received and imported mail is put into the inbox, sent mail into Sent, all of it read and labelled.
+ * Restores the messages of a lost mailbox from their raw bytes in R2, with the folders, flags, labels and ids of its last snapshot. What no
+ * snapshot has is put into the inbox (sent mail into Sent), read and labelled. Bcc is lost.
  */
-
-import { listLocations, userPrefix } from '../bindings/blobs.ts';
+import type { FolderState, MessageSnapshot } from '../../../durable-objects/mailbox/messages/snapshot-store.ts';
+import { getBlob, listLocations, userPrefix } from '../bindings/blobs.ts';
 import { openMailbox } from '../bindings/mailbox.ts';
 import { openStored } from '../checks/opened-message.ts';
 import type { RawDelivery } from '../inbound/delivery.ts';
@@ -18,49 +18,94 @@ export const RECOVERED_LABEL = 'recovered';
  */
 const RAW_KEY = /^(in\/[0-9a-f-]{36}|sent\/[^/]+\/raw|[0-9a-f]{40}\/raw)$/;
 
+interface FoundRaw {
+  readonly key: string;
+  readonly storedAt: number;
+  readonly former: MessageSnapshot | null;
+}
+
 /**
  * Restores each raw message that is older than the mailbox and that no row of it names. What is younger was refused or is
  * being delivered. If interrupted, run it again. @returns the number of restored messages.
  */
 export async function recoverMessages(env: Env, userId: string): Promise<number> {
-  const prefix = userPrefix(userId);
+  const mailbox = openMailbox(env, userId);
+  const about = await mailbox.listUnheld([]);
+  if (!about.ok) return 0;
+  const { folders, messages } = await readSnapshots(env, userId, about.value.createdAt);
+  const found = new Map<string, FoundRaw>();
+  for await (const { key, uploaded } of listObjects(env, userPrefix(userId), RAW_KEY))
+    if (uploaded.getTime() <= about.value.createdAt)
+      found.set(key, { key, storedAt: uploaded.getTime(), former: messages.get(key) ?? null });
+  const answer = await mailbox.listUnheld([...found.keys()]);
+  if (!answer.ok || answer.value.keys.length === 0) return 0;
+  await mailbox.restoreFolders(folders);
+  // Oldest first, so that threads begin with the messages that began them.
+  const arrivedAt = ({ former, storedAt }: FoundRaw) => former?.receivedAt ?? storedAt;
+  const lost = answer.value.keys.flatMap((key) => found.get(key) ?? []).sort((a, b) => arrivedAt(a) - arrivedAt(b));
+  const known = new Set(folders.map(({ id }) => id));
   let recovered = 0;
-  // A location that was lost and refilled may lack keys that another one has.
-  for (const bucket of listLocations(env)) {
-    for (let startAfter: string | undefined = prefix; startAfter !== undefined; ) {
-      const page: R2Objects = await bucket.list({ prefix, startAfter });
-      const raws = page.objects.filter(({ key }) => RAW_KEY.test(key.slice(prefix.length)));
-      const answer = await openMailbox(env, userId).listUnheld(raws.map(({ key }) => key));
-      if (!answer.ok) return recovered;
-      const unheld = new Set(answer.value.keys);
-      for (const { key, uploaded } of raws) {
-        const storedAt = uploaded.getTime();
-        if (!unheld.has(key) || storedAt > answer.value.createdAt) continue;
-        if (await recover(env, userId, key, key.slice(prefix.length), storedAt)) recovered++;
-      }
-      startAfter = page.truncated ? page.objects.at(-1)?.key : undefined;
-    }
-  }
+  for (const raw of lost) if (await recover(env, userId, raw, known)) recovered++;
   return recovered;
 }
 
-async function recover(env: Env, userId: string, key: string, name: string, storedAt: number): Promise<boolean> {
+/** Objects of every location: one that was lost and refilled may lack keys that another one has. */
+async function* listObjects(env: Env, prefix: string, pattern: RegExp): AsyncGenerator<R2Object> {
+  for (const bucket of listLocations(env)) {
+    for (let startAfter: string | undefined = prefix; startAfter !== undefined; ) {
+      const page: R2Objects = await bucket.list({ prefix, startAfter });
+      yield* page.objects.filter(({ key }) => pattern.test(key.slice(prefix.length)));
+      startAfter = page.truncated ? page.objects.at(-1)?.key : undefined;
+    }
+  }
+}
+
+/** The last snapshots of mailboxes of this user that were lost: of the newest mailbox first. Those of the present one are left out. */
+async function readSnapshots(env: Env, userId: string, createdAt: number) {
+  const prefix = `${userPrefix(userId)}snapshot/`;
+  const keys = new Set<string>();
+  for await (const { key } of listObjects(env, prefix, /^\d+-(?:\d+|folders)$/)) keys.add(key);
+  const madeAt = (key: string) => Number.parseInt(key.slice(prefix.length), 10);
+  const former = [...keys].filter((key) => madeAt(key) < createdAt).sort((a, b) => madeAt(b) - madeAt(a));
+  const messages = new Map<string, MessageSnapshot>();
+  let folders: FolderState[] | null = null;
+  for (const key of former) {
+    const content: unknown = await (await getBlob(env, key))?.json();
+    if (key.endsWith('folders')) folders ??= content as FolderState[];
+    else
+      for (const message of (content ?? []) as MessageSnapshot[])
+        if (!messages.has(message.rawKey)) messages.set(message.rawKey, message);
+  }
+  return { folders: folders ?? [], messages };
+}
+
+async function recover(
+  env: Env,
+  userId: string,
+  { key, storedAt, former }: FoundRaw,
+  known: ReadonlySet<string>,
+): Promise<boolean> {
   const message = await openStored(env, key);
   if (!message) return false;
   const parsedRaw = await parseMessage(message.bytes, message);
-  const origin = toOrigin(name);
+  const origin = toOrigin(key.slice(userPrefix(userId).length));
+  const [folder = origin === 'sent' ? 'sent' : 'inbox', ...alsoIn] =
+    former?.folders.filter((id) => known.has(id)) ?? [];
   const outcome = await deliverRaw(env, {
     userId,
     deliveryKey: `recovered:${key}`,
     message,
     rawKey: key,
     parsedRaw,
-    receivedAt: origin === 'imported' ? Math.min(parsedRaw.sentAt ?? storedAt, storedAt) : storedAt,
+    receivedAt:
+      former?.receivedAt ?? (origin === 'imported' ? Math.min(parsedRaw.sentAt ?? storedAt, storedAt) : storedAt),
     origin,
-    folder: origin === 'sent' ? 'sent' : 'inbox',
-    isRead: true,
-    isFlagged: false,
-    labels: [RECOVERED_LABEL],
+    folder,
+    alsoIn,
+    isRead: former?.isRead ?? true,
+    isFlagged: former?.isFlagged ?? false,
+    labels: former?.labels ?? [RECOVERED_LABEL],
+    ...(former ? { messageId: former.id } : {}),
     envelopeFrom: '',
     envelopeTo: null,
     spam: null,
@@ -68,7 +113,15 @@ async function recover(env: Env, userId: string, key: string, name: string, stor
     applyRules: false,
     enforceQuota: false,
   });
-  return outcome.ok && !outcome.value.duplicate;
+  if (!outcome.ok || outcome.value.duplicate) return false;
+  const { isAnswered = false, isForwarded = false, snoozedUntil = null } = former ?? {};
+  if (isAnswered || isForwarded || snoozedUntil !== null)
+    await openMailbox(env, userId).patchMessages([outcome.value.messageId], {
+      isAnswered,
+      isForwarded,
+      ...(snoozedUntil === null ? {} : { snoozedUntil }),
+    });
+  return true;
 }
 
 function toOrigin(name: string): RawDelivery['origin'] {

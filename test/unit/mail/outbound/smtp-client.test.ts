@@ -25,8 +25,12 @@ import { dialOverNode } from '../../../support/node-smtp-socket.ts';
 import { type Script, type ScriptedSmtp, type ScriptStage, startScriptedSmtp } from '../../../support/scripted-smtp.ts';
 
 const STAGES = ['connect', 'ehlo', 'starttls', 'auth', 'mail', 'rcpt', 'data', 'body', 'final_dot', 'rset', 'quit'];
-const timeouts = Object.fromEntries(STAGES.map((stage) => [stage, 400])) as SmtpTimeouts;
-const options = { dial: dialOverNode, timeouts, ehloName: 'mail.example.test' };
+const withTimeout = (ms: number) => ({
+  dial: dialOverNode,
+  timeouts: Object.fromEntries(STAGES.map((stage) => [stage, ms])) as SmtpTimeouts,
+  ehloName: 'mail.example.test',
+});
+const options = withTimeout(30_000);
 const RAW = 'Subject: hi\r\n\r\n.dot at the start\r\n..two\r\nend\r\n';
 const ENVELOPE = { from: 'a@example.test', to: ['one@far.test', 'two@far.test', 'three@far.test'], isEightBit: false };
 
@@ -60,8 +64,8 @@ const toServer = (port: number, more: Partial<SmtpServer> = {}): SmtpServer => (
 
 const bodyOf = (raw: string) => async () => new Blob([raw]).stream() as ReadableStream<Uint8Array>;
 
-async function sendOnce(server: SmtpServer, raw = RAW) {
-  const opened = await openSmtpConnection(server, options);
+async function sendOnce(server: SmtpServer, raw = RAW, given = options) {
+  const opened = await openSmtpConnection(server, given);
   if (!opened.ok) return { outcomes: ENVELOPE.to.map(() => toConnectOutcome(opened.error)), isReusable: false };
   const result = await sendMessage(opened.value, { ...ENVELOPE, sizeBytes: raw.length }, bodyOf(raw));
   await closeSmtpConnection(opened.value);
@@ -109,7 +113,7 @@ for (const pipelining of [true, false]) {
         const server = await start((at) => (at === stage ? answer : null), pipelining ? undefined : []);
         // A drop in the middle of the body is noticed only while there is body left to send.
         const raw = stage === 'body' ? RAW + 'x'.repeat(70).concat('\r\n').repeat(300_000) : RAW;
-        const { outcomes } = await sendOnce(toServer(server.port), raw);
+        const { outcomes } = await sendOnce(toServer(server.port), raw, answer === 'hang' ? withTimeout(400) : options);
         const isLost = answer === 'drop' || answer === 'hang';
         const isPermanent = answer.startsWith('550') && stage !== 'connect' && stage !== 'ehlo';
         const wanted = isLost && stage === 'final_dot' ? 'unknown' : isPermanent ? 'refused' : 'deferred';

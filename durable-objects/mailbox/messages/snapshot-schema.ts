@@ -1,0 +1,12 @@
+/** What the bucket has about the state of messages, for a mailbox that is lost. */
+import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+
+/** One row per page, and the row `folders`. */
+export const snapshot = sqliteTable('snapshot', {
+  page: text('page').primaryKey(),
+  r2Key: text('r2_key').notNull(),
+  /** Of the bytes. A page that has not changed is not written again. */
+  sha256: text('sha256').notNull(),
+  /** The last change that the snapshot has; only the row `folders` is kept up to date. */
+  state: integer('state').notNull(),
+});

@@ -1,0 +1,209 @@
+/** The editor of formatted text. Pictures are pasted or dropped into it. */
+import { type ClipboardEvent, type DragEvent, type RefObject, useEffect, useLayoutEffect, useRef } from 'react';
+import { toDraftContentId } from '../../../workers/mail/domain/inline-picture.ts';
+import { IconButton } from '../../shared/icon-button.tsx';
+import { texts } from '../../shared/texts/index.ts';
+import { clean, escapeHtml, PARSED_STYLE_ATTRIBUTE, toMarkup, writeHtml } from '../model/message-html.ts';
+import { change } from './compose-state.ts';
+import { compose } from './compose-store.ts';
+import { loadPicture } from './pictures.ts';
+import { attach, attachPicture, findPicture } from './uploads.ts';
+import type { Writing } from './writing.ts';
+
+const { compose: t } = texts.app;
+
+type Tool = keyof typeof t.tools;
+const COMMANDS: Record<Exclude<Tool, 'link'>, [command: string, value?: string]> = {
+  bold: ['bold'],
+  italic: ['italic'],
+  list: ['insertUnorderedList'],
+  numbers: ['insertOrderedList'],
+  quote: ['formatBlock', 'blockquote'],
+  clear: ['removeFormat'],
+};
+const KEYS: Partial<Record<Tool, string>> = { bold: 'Ctrl+B', italic: 'Ctrl+I' };
+
+// The only interface to the browser's editor that keeps its undo.
+const run = (command: string, value?: string): boolean => document.execCommand(command, false, value);
+
+function use(tool: Tool, editor: HTMLElement | null): void {
+  editor?.focus();
+  run('styleWithCSS', 'false');
+  if (tool !== 'link') {
+    run(...COMMANDS[tool]);
+    return;
+  }
+  const typed = prompt(t.linkAddress, 'https://')?.trim();
+  if (typed && /^(?:https?:\/\/|mailto:)./i.test(typed)) run('createLink', typed);
+}
+
+const findPictures = (nodes: readonly Node[]): HTMLImageElement[] =>
+  nodes.flatMap((node) => {
+    if (!(node instanceof Element)) return [];
+    return [node, ...node.querySelectorAll('*')].filter(
+      (one): one is HTMLImageElement => one instanceof HTMLImageElement && one.dataset.picture !== undefined,
+    );
+  });
+
+/** The text as HTML without classes and handlers; pictures by the keys of their uploads. */
+function serialize(editor: HTMLElement): string {
+  const { nodes } = clean(editor.innerHTML);
+  for (const image of findPictures(nodes)) image.dataset.cid = toDraftContentId(image.dataset.picture ?? '');
+  return writeHtml(nodes, (contentId) => contentId);
+}
+
+const toPlain = (editor: HTMLElement): string => editor.innerText.replaceAll('\u00a0', ' ');
+
+/** Elements with formatting of their own keep it, pictures of other places are left out. */
+function fill(editor: HTMLElement, rich: string): void {
+  const nodes = clean(rich).nodes.map((node) => document.importNode(node, true));
+  editor.replaceChildren(...nodes);
+  for (const element of editor.querySelectorAll<HTMLElement>(`[${PARSED_STYLE_ATTRIBUTE}]`)) {
+    element.style.cssText = element.getAttribute(PARSED_STYLE_ATTRIBUTE) ?? '';
+    element.removeAttribute(PARSED_STYLE_ATTRIBUTE);
+  }
+  for (const image of editor.querySelectorAll<HTMLImageElement>('img[data-cid]')) {
+    image.dataset.picture = (image.dataset.cid ?? '').replace(/@attachment$/, '');
+    delete image.dataset.cid;
+  }
+}
+
+/** Structure only: lists, links, tables and words. Colours and sizes of another page rarely fit. */
+function toPasted(html: string): string {
+  const { nodes } = clean(html);
+  const body = document.implementation.createHTMLDocument('').body;
+  body.append(...nodes);
+  for (const image of body.querySelectorAll('img')) image.remove();
+  for (const element of body.querySelectorAll('*'))
+    for (const { name } of [...element.attributes]) if (name !== 'href') element.removeAttribute(name);
+  // The editor keeps line ends, HTML does not.
+  const walker = body.ownerDocument.createTreeWalker(body, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode())
+    if (!node.parentElement?.closest('pre')) node.nodeValue = (node.nodeValue ?? '').replaceAll(/\s+/g, ' ');
+  return body.innerHTML;
+}
+
+const isPicture = (file: File): boolean => file.type.startsWith('image/');
+
+/** Puts pictures at the cursor and attaches other files. */
+function insertFiles(editor: HTMLElement, files: readonly File[]): void {
+  const others = files.filter((file) => !isPicture(file));
+  if (others.length > 0) attach(others);
+  editor.focus();
+  for (const file of files.filter(isPicture)) {
+    const key = attachPicture(file);
+    if (key) run('insertHTML', toMarkup(`<img alt="${escapeHtml(file.name || t.picture)}" data-picture="${key}">`));
+  }
+}
+
+/** Draws pictures that have no address yet. */
+function usePictures(editor: RefObject<HTMLElement | null>, writing: Writing): void {
+  const urls = useRef<string[]>([]);
+  useEffect(() => () => urls.current.forEach(URL.revokeObjectURL), []);
+  useEffect(() => {
+    for (const image of editor.current?.querySelectorAll<HTMLImageElement>('img[data-picture]:not([src])') ?? []) {
+      const key = image.dataset.picture ?? '';
+      const show = (blob: Blob | null) => {
+        if (!blob || image.src) return;
+        image.src = URL.createObjectURL(blob);
+        urls.current.push(image.src);
+      };
+      const here = findPicture(key);
+      if (here) show(here);
+      else loadPicture(writing, toDraftContentId(key)).then(show, () => undefined);
+    }
+  });
+}
+
+/** @param body is set to the element that takes the text. */
+export function RichEditor({ writing, body }: { writing: Writing; body: RefObject<HTMLElement | null> }) {
+  const editor = useRef<HTMLDivElement>(null);
+  const shown = useRef<string | null>(null);
+  const { rich } = writing;
+  // The text was replaced: by another tab, an undo, or because another message is written.
+  useLayoutEffect(() => {
+    body.current = editor.current;
+    if (!editor.current || rich === null || rich === shown.current) return;
+    fill(editor.current, rich);
+    shown.current = rich;
+  }, [rich, body]);
+  usePictures(editor, writing);
+  const sync = () => {
+    if (!editor.current || compose.get().writing === null) return;
+    shown.current = serialize(editor.current);
+    change({ rich: shown.current, body: toPlain(editor.current) });
+  };
+  const onPaste = (event: ClipboardEvent) => {
+    const files = [...event.clipboardData.files];
+    const html = event.clipboardData.getData('text/html');
+    event.preventDefault();
+    if (files.length > 0 && !html) insertFiles(event.currentTarget as HTMLElement, files);
+    else if (html) run('insertHTML', toMarkup(toPasted(html)));
+    else run('insertText', event.clipboardData.getData('text/plain'));
+  };
+  const onDrop = (event: DragEvent) => {
+    const files = [...event.dataTransfer.files];
+    if (files.length === 0) return;
+    event.preventDefault();
+    event.stopPropagation();
+    insertFiles(event.currentTarget as HTMLElement, files);
+  };
+  return (
+    <>
+      {/* A press of the mouse leaves the cursor where it is. */}
+      <div
+        className="format-bar"
+        role="toolbar"
+        aria-label={t.toolbar}
+        tabIndex={-1}
+        onMouseDown={(event) => event.preventDefault()}
+      >
+        {(Object.keys(t.tools) as Tool[]).map((tool) => (
+          <IconButton
+            key={tool}
+            icon={tool}
+            label={t.tools[tool]}
+            keys={KEYS[tool]}
+            onClick={() => use(tool, editor.current)}
+          />
+        ))}
+      </div>
+      {/* biome-ignore lint/a11y/useSemanticElements: a textarea has no formatting */}
+      <div
+        ref={editor}
+        className="compose-body rich"
+        contentEditable
+        role="textbox"
+        tabIndex={0}
+        aria-multiline="true"
+        aria-label={t.message}
+        dir="auto"
+        onInput={sync}
+        onPaste={onPaste}
+        onDrop={onDrop}
+      />
+    </>
+  );
+}
+
+/** Files of a paste into plain text: pictures turn it into formatted text. */
+export function findPastedFiles(event: ClipboardEvent): File[] {
+  const hasText = event.clipboardData.types.some((type) => type.startsWith('text/'));
+  return hasText ? [] : [...event.clipboardData.files];
+}
+
+/**
+ * Inserts files into the editor that has just taken the place of the plain text.
+ * @param before the plain text before its cursor. Each line became an element.
+ */
+export function insertIntoEditor(files: readonly File[], before: string): void {
+  const editor = document.querySelector<HTMLElement>('.compose-body.rich');
+  if (!editor) return;
+  const lines = before.split('\n');
+  const line = editor.children[lines.length - 1];
+  const words = line?.firstChild;
+  editor.focus();
+  if (words?.nodeType === Node.TEXT_NODE) getSelection()?.collapse(words, lines.at(-1)?.length ?? 0);
+  else if (line) getSelection()?.collapse(line, 0);
+  insertFiles(editor, files);
+}

@@ -1,0 +1,65 @@
+/** Dragging conversations to folders and labels. Keys do the same: `v` moves, `l` labels. */
+import type { DragEvent } from 'react';
+import { useState } from 'react';
+import { formatNumber } from '../../shared/format.ts';
+import { mailbox } from '../model/mailbox.ts';
+import type { Row } from '../model/rows.ts';
+
+/** The type of what is dragged, so that files and texts are not taken for conversations. */
+const TYPE = 'application/x-tessera-conversations';
+
+let dragged: readonly Row[] = [];
+
+/** A selected row takes the other selected ones along. */
+function rowsWith(row: Row): Row[] {
+  const { rows, selected } = mailbox.get();
+  return selected.has(row.threadId) ? rows.filter((one) => selected.has(one.threadId)) : [row];
+}
+
+/** Fingers swipe instead. */
+const hasMouse = (): boolean => matchMedia('(pointer: fine)').matches;
+
+/** Attributes that make a row draggable. */
+export const draggable = (row: Row) => ({
+  draggable: hasMouse(),
+  onDragStart: ({ dataTransfer }: DragEvent) => {
+    dragged = rowsWith(row);
+    dataTransfer.setData(TYPE, '');
+    dataTransfer.effectAllowed = 'copyMove';
+    const sign = document.createElement('div');
+    sign.className = 'drag-sign';
+    sign.textContent = formatNumber(dragged.length, 'conversation');
+    document.body.append(sign);
+    dataTransfer.setDragImage(sign, 0, 0);
+    // The browser has drawn its picture of the sign once this event is over.
+    setTimeout(() => sign.remove());
+  },
+  onDragEnd: () => {
+    dragged = [];
+  },
+});
+
+/**
+ * Attributes of a place where conversations can be dropped.
+ * @param onDrop null if it takes none.
+ */
+export function useDrop(effect: 'move' | 'copy', onDrop: ((rows: Row[]) => void) | null) {
+  const [isOver, setOver] = useState(false);
+  if (!onDrop) return { isOver: false, handlers: {} };
+  const handlers = {
+    onDragOver: (event: DragEvent) => {
+      if (!event.dataTransfer.types.includes(TYPE)) return;
+      event.preventDefault();
+      event.dataTransfer.dropEffect = effect;
+      setOver(true);
+    },
+    onDragLeave: () => setOver(false),
+    onDrop: (event: DragEvent) => {
+      setOver(false);
+      if (!event.dataTransfer.types.includes(TYPE)) return;
+      event.preventDefault();
+      onDrop([...dragged]);
+    },
+  };
+  return { isOver, handlers };
+}

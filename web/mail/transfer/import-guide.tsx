@@ -1,0 +1,31 @@
+/** How to get a file of one's mail from another service, step by step. */
+import { useState } from 'react';
+import { texts } from '../../shared/texts/index.ts';
+
+const { importGuide: t } = texts.app;
+type Service = keyof typeof t.services;
+const SERVICES = Object.keys(t.services) as Service[];
+
+export function ImportGuide() {
+  const [service, setService] = useState<Service>('gmail');
+  const { steps } = t.services[service];
+  return (
+    <div className="stack">
+      <label className="field">
+        <span>{t.where}</span>
+        <select value={service} onChange={(event) => setService(event.target.value as Service)}>
+          {SERVICES.map((one) => (
+            <option key={one} value={one}>
+              {t.services[one].name}
+            </option>
+          ))}
+        </select>
+      </label>
+      <ol className="guide-steps" aria-label={t.steps} aria-live="polite">
+        {[...steps, t.choose].map((step) => (
+          <li key={step}>{step}</li>
+        ))}
+      </ol>
+    </div>
+  );
+}

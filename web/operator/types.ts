@@ -1,0 +1,38 @@
+/** Answers of the JSON APIs, as this page reads them. */
+
+export interface User {
+  user_id: string;
+  user_name: string;
+  name: string;
+  email: string | null;
+  created_at: string;
+}
+
+export interface Board {
+  board: string;
+  title: string;
+  sort: 'desc' | 'asc';
+  operator: 'sum' | 'best' | 'last';
+  period: 'month' | 'week' | 'day' | 'none';
+  public: boolean;
+  max_points_per_post?: number;
+}
+
+/** Of `GET /v1/metrics/history`. */
+export interface Hour {
+  since: string;
+  requests: number;
+  refused: number;
+  failed: number;
+  mail_in: number;
+  mail_out: number;
+  queue_age_seconds: number | null;
+  database_bytes: number | null;
+}
+
+export interface History {
+  is_available: boolean;
+  /** Oldest first. The last one is not over. */
+  hours: Hour[];
+  month: { since: string; operations: number; dollars: number };
+}

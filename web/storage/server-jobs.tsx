@@ -1,0 +1,199 @@
+/** The tab Jobs of a bucket: work over many objects, which goes on when this page is closed. */
+import { type FormEvent, useEffect, useState } from 'react';
+import { formatBytes, formatCount, formatDateTime } from '../shared/format.ts';
+import { fill, texts } from '../shared/texts/index.ts';
+import { storageTexts } from '../shared/texts/storage.ts';
+import { showError, showToast } from '../shared/toasts.tsx';
+import { useLoaded } from '../shared/use-loaded.ts';
+import { cancelJob, createJob, isOpen, type JobKind, type JobRequest, listJobs, type ServerJob } from './job-api.ts';
+import { notifyChange } from './key.ts';
+import { Choice } from './rule-editor.tsx';
+import type { Key } from './s3.ts';
+
+const t = storageTexts.serverJobs;
+const POLL_MS = 1_500;
+
+const describeCount = (name: string, count: number): string =>
+  fill(t.counts[name as keyof typeof t.counts] ?? `{count} ${name.replaceAll('_', ' ')}`, {
+    count: name === 'bytes' ? formatBytes(count) : formatCount(count),
+  });
+
+/** @returns the values of the form's fields that the kind needs. */
+function readRequest(form: FormData, kind: JobKind, bucket: string): Omit<JobRequest, 'dry_run'> {
+  const prefix = String(form.get('prefix') ?? '');
+  const request = { kind, bucket, prefix };
+  if (kind === 'restore') return { ...request, at: new Date(String(form.get('at'))).toISOString() };
+  if (kind !== 'copy') return request;
+  const target = { bucket: String(form.get('target_bucket')).trim(), prefix: String(form.get('target_prefix')) };
+  return { ...request, target };
+}
+
+/** The start of the present minute, as a field of the kind `datetime-local` has it. */
+function nowLocal(): string {
+  const now = new Date();
+  return new Date(now.getTime() - now.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}
+
+const DANGEROUS: readonly JobKind[] = ['empty', 'delete'];
+
+interface FormProps {
+  accessKey: Key;
+  bucket: string;
+  prefix: string;
+  onStarted: () => void;
+}
+
+function JobForm({ accessKey, bucket, prefix, onStarted }: FormProps) {
+  const [kind, setKind] = useState<JobKind>('count');
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const request = readRequest(new FormData(event.currentTarget), kind, bucket);
+    const { submitter } = event.nativeEvent as SubmitEvent;
+    const isDry = submitter instanceof HTMLButtonElement && submitter.value === 'dry';
+    const place = `${bucket}/${request.prefix}`;
+    if (!isDry && DANGEROUS.includes(kind) && !confirm(fill(t.confirms[kind as 'empty' | 'delete'], { place }))) return;
+    createJob(accessKey, { ...request, dry_run: isDry }).then(() => {
+      showToast(t.started);
+      onStarted();
+    }, showError);
+  };
+  return (
+    <form className="card stack" onSubmit={submit} aria-label={t.create}>
+      <h2>{t.create}</h2>
+      <p className="muted small">{t.about}</p>
+      <div className="form-grid">
+        <Choice label={t.kind} value={kind} texts={t.kinds} onChange={setKind} />
+        <label className="field">
+          <span>{t.prefix}</span>
+          <input name="prefix" defaultValue={prefix} placeholder={t.prefixHint} spellCheck={false} />
+        </label>
+        {kind === 'restore' && (
+          <label className="field">
+            <span>{t.at}</span>
+            <input name="at" type="datetime-local" step={1} required defaultValue={nowLocal()} />
+          </label>
+        )}
+        {kind === 'copy' && (
+          <>
+            <label className="field">
+              <span>{t.targetBucket}</span>
+              <input name="target_bucket" required defaultValue={bucket} spellCheck={false} />
+            </label>
+            <label className="field">
+              <span>{t.targetPrefix}</span>
+              <input name="target_prefix" placeholder="backup/" spellCheck={false} />
+            </label>
+          </>
+        )}
+      </div>
+      <p className="small rule-says">{t.means[kind]}</p>
+      <div className="row wrap">
+        <button type="submit" className={DANGEROUS.includes(kind) ? 'danger' : 'primary'} value="run">
+          {t.start}
+        </button>
+        {kind !== 'count' && (
+          <button type="submit" value="dry">
+            {t.preview}
+          </button>
+        )}
+      </div>
+    </form>
+  );
+}
+
+function JobItem({ job, accessKey, onChange }: { job: ServerJob; accessKey: Key; onChange: () => void }) {
+  const title = `${t.kinds[job.kind]}: ${job.prefix || t.everything}`;
+  const counts = Object.entries(job.counts).filter(([name, count]) => count > 0 && name !== 'examined');
+  const cancel = () =>
+    cancelJob(accessKey, job.job_id).then(() => {
+      showToast(t.cancelled);
+      onChange();
+    }, showError);
+  const examined = fill(t.examined, { count: formatCount(job.counts.examined ?? 0) });
+  return (
+    <li className="stack" data-state={job.state}>
+      <div className="row wrap">
+        <strong className="grow">{title}</strong>
+        {job.dry_run && <span className="badge">{t.dry}</span>}
+        <span className={job.state === 'done' ? 'badge good' : job.state === 'failed' ? 'badge bad' : 'badge'}>
+          {t.states[job.state]}
+        </span>
+        {isOpen(job) && (
+          <button type="button" className="small" onClick={() => void cancel()}>
+            {storageTexts.cancel}
+            <span className="visually-hidden"> {title}</span>
+          </button>
+        )}
+      </div>
+      {isOpen(job) && <progress aria-label={title} />}
+      <p className="muted small">
+        {[
+          formatDateTime(job.created_at),
+          job.at && fill(t.asOf, { time: formatDateTime(job.at) }),
+          job.target && fill(t.to, { place: `${job.target.bucket ?? '?'}/${job.target.prefix}` }),
+          examined,
+          isOpen(job) && job.position && fill(t.position, { name: job.position }),
+        ]
+          .filter(Boolean)
+          .join(' · ')}
+      </p>
+      {counts.length > 0 && (
+        <p className="small">
+          {job.dry_run && `${t.would} `}
+          {counts.map(([name, count]) => describeCount(name, count)).join(', ')}
+        </p>
+      )}
+      {job.error && <p className="error-box">{texts.problems[job.error] ?? fill(t.failed, { code: job.error })}</p>}
+      {job.changes.length > 0 && (
+        <Names label={t.changes} items={job.changes.map(({ key, action }) => [key, action] as const)} />
+      )}
+      {job.obstacles.length > 0 && (
+        <Names label={t.obstacles} items={job.obstacles.map(({ key, reason }) => [key, reason] as const)} />
+      )}
+    </li>
+  );
+}
+
+function Names({ label, items }: { label: string; items: readonly (readonly [name: string, what: string])[] }) {
+  return (
+    <details className="small">
+      <summary>{label}</summary>
+      <ul className="failures">
+        {items.map(([name, what]) => (
+          <li key={`${name} ${what}`}>
+            <span className="mono">{name}</span>: {what.replaceAll('_', ' ')}
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}
+
+export function ServerJobs({ accessKey, bucket, prefix }: { accessKey: Key; bucket: string; prefix: string }) {
+  const { value, error, reload } = useLoaded(() => listJobs(accessKey, bucket), [accessKey, bucket]);
+  const isRunning = value?.some(isOpen) ?? false;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each answer starts the next wait
+  useEffect(() => {
+    if (!isRunning) return;
+    const timer = setTimeout(reload, POLL_MS);
+    // When the last job has ended, the other tabs show what it changed.
+    return () => clearTimeout(timer);
+  }, [isRunning, value]);
+  useEffect(() => {
+    if (isRunning) return () => notifyChange();
+  }, [isRunning]);
+  return (
+    <section className="bucket-page stack-large" aria-label={storageTexts.tabs.jobs}>
+      <JobForm accessKey={accessKey} bucket={bucket} prefix={prefix} onStarted={reload} />
+      {error && <p className="error-box">{error}</p>}
+      {value?.length === 0 && <p className="muted">{t.none}</p>}
+      {value && value.length > 0 && (
+        <ul className="card server-jobs" aria-label={t.list}>
+          {value.map((job) => (
+            <JobItem key={job.job_id} job={job} accessKey={accessKey} onChange={reload} />
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
