@@ -1998,6 +1998,8 @@ export interface StorageFsckReport {
   blobs_unreferenced: number;
   quotas_wrong: number;
   copies_missing: number;
+  /** Missing copies that the background work is going to make */
+  copies_due: number;
   copies_of_wrong_size: number;
   orphans: number;
   orphan_bytes: number;
