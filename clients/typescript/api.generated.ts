@@ -363,6 +363,12 @@ export interface ScoreUpdate {
   season?: string;
 }
 
+/** Repeats the ids of the update */
+export type RefusedUpdate = Problem & {
+  user_id?: string;
+  event_id?: string;
+};
+
 export interface Leaderboard {
   data: LeaderboardEntry[];
   total: number;
@@ -3122,7 +3128,7 @@ export namespace V1 {
     };
     export type RequestHeaders = {};
     export type ResponseBody = {
-      results: (ScoredPlayer | Record<string, any>)[];
+      results: (ScoredPlayer | RefusedUpdate)[];
     };
   }
 
@@ -3488,7 +3494,7 @@ export namespace V1 {
     };
     export type RequestHeaders = {};
     export type ResponseBody = {
-      results: (ScoredPlayer | Record<string, any>)[];
+      results: (ScoredPlayer | RefusedUpdate)[];
     };
   }
 
