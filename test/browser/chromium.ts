@@ -87,7 +87,7 @@ export async function takePictures(page: Page, name = expect.getState().currentT
   const start = `${String(++pictures).padStart(2, '0')}-${title}`;
   for (const [size, viewport] of Object.entries(SIZES)) {
     await page.setViewportSize(viewport);
-    const fullPage = (await page.evaluate(() => document.documentElement.scrollHeight)) < PICTURE_HEIGHT_MAX;
+    const fullPage = (await page.evaluate<number>('document.documentElement.scrollHeight')) < PICTURE_HEIGHT_MAX;
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme });
       // Until transitions of colours end.
