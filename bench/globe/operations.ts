@@ -1,5 +1,6 @@
 /** The measured operations. The client is in Sydney and the primaries are in Ashburn, unless the operation says otherwise. */
 import { randomBytes, randomUUID } from 'node:crypto';
+import { FORM_TYPE, signForm } from '../../test/support/s3-form.ts';
 import type { Call, Globe, Key, Measured, Sample } from './globe.ts';
 import type { Region } from './world.ts';
 
@@ -15,6 +16,7 @@ const MIB = 1024 ** 2;
 const SMALL = randomBytes(4 * KIB);
 const MEDIUM = randomBytes(MIB);
 const LARGE = randomBytes(16 * MIB);
+const FORM_TEXT = 'a form '.repeat(585);
 const LISTED = 1_000;
 const FROM: Region = 'syd';
 
@@ -186,6 +188,28 @@ const STORAGE: readonly Operation[] = [
   writing('put-1m', (bucket, at) => once(put(bucket, `p-${at}`, MEDIUM))),
   writing('put-16m', (bucket, at) => once(put(bucket, `p-${at}`, LARGE))),
   writing('multipart-16m', multipart),
+  writing('copy-4k', (bucket, at) =>
+    once({
+      method: 'PUT',
+      path: `/${bucket.name}/c-${at}`,
+      headers: { 'x-amz-copy-source': `/${bucket.name}/known` },
+      as: bucket.key,
+    }),
+  ),
+  writing('form-4k', (bucket, at) => async (send) => {
+    const key = `f-${at}`;
+    const body = signForm({
+      credentials: bucket.key,
+      conditions: (base) => [
+        { bucket: bucket.name },
+        { key },
+        ...Object.entries(base).map(([name, value]) => ({ [name]: value })),
+      ],
+      fields: { key },
+      body: FORM_TEXT,
+    });
+    await send({ method: 'POST', path: `/${bucket.name}`, headers: { 'content-type': FORM_TYPE }, body });
+  }),
   writing(
     'delete',
     (bucket, at) => once({ method: 'DELETE', path: `/${bucket.name}/d-${at}`, as: bucket.key }),

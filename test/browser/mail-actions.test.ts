@@ -4,7 +4,19 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { awaitMessage, listFolder, type MailUser, registerUser } from '../support/mail.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 import { eventually, expectAccessible, hasChromium, launchChromium, type Tab, takePictures } from './chromium.ts';
-import { deliver, folder, importLetters, letter, messageText, openRow, row, signIn, subjects } from './mail-page.ts';
+import {
+  deliver,
+  enter,
+  folder,
+  importLetters,
+  letter,
+  messageText,
+  openRow,
+  row,
+  signIn,
+  signOut,
+  subjects,
+} from './mail-page.ts';
 
 const LIST = 'Content-Type: text/plain\nList-Unsubscribe: <mailto:leave@lists.test?subject=leave%20digest>\n';
 
@@ -155,7 +167,8 @@ describe.skipIf(!hasChromium)('a reader of mail', () => {
     // The undo of a snooze puts the row back.
     await row(page, 'Tax').hover();
     await row(page, 'Tax').getByRole('button', { name: 'Snooze' }).click();
-    await dialog.getByLabel('Another time').fill('2026-12-24T09:30');
+    const inAMonth = new Date(Date.now() + 30 * 86_400_000).toISOString().slice(0, 16);
+    await dialog.getByLabel('Another time').fill(inAMonth);
     await dialog.getByRole('button', { name: 'Snooze', exact: true }).click();
     await eventually(() => subjects(page)).toEqual(['Other']);
     await page.keyboard.press('z');
@@ -189,6 +202,7 @@ describe.skipIf(!hasChromium)('a reader of mail', () => {
     await page.getByRole('button', { name: 'End muting' }).click();
     await page.getByText('New messages of this conversation come to the Inbox again.').waitFor();
     await page.getByText('Muted: new messages').waitFor({ state: 'detached' });
+    await messageText(page, 'Two.').waitFor();
     await deliver(
       server,
       user,
@@ -247,6 +261,11 @@ describe.skipIf(!hasChromium)('a reader of mail', () => {
     await eventually(() => subjects(page)).toEqual(['Weekly']);
     await expectAccessible(page);
     await takePictures(page, 'labels');
+    await signOut(page);
+    const other = await registerUser(server, 'successor');
+    await enter(page, other.email);
+    await folder(page, 'Inbox').waitFor();
+    expect(await folder(page, 'Newsletters').count()).toBe(0);
     expect(troubles).toEqual([]);
     await page.context().close();
   });

@@ -124,15 +124,18 @@ interface Answer {
   readonly status: number;
   readonly text: string;
 }
-type Send = (method: string, path: string, token: string, body?: string | object) => Promise<Answer>;
+type Headers = Readonly<Record<string, string>>;
+/** @param token empty: no credential in a header. */
+type Send = (method: string, path: string, token: string, body?: string | object, headers?: Headers) => Promise<Answer>;
 
 function senderFrom(environment: Env): Send {
-  return async (method, path, token, body) => {
+  return async (method, path, token, body, headers = {}) => {
     const text = typeof body === 'object' ? JSON.stringify(body) : body;
     const request = new Request(`http://localhost${path}`, {
       method,
       headers: {
-        authorization: `Bearer ${token}`,
+        ...headers,
+        ...(token === '' ? {} : { authorization: `Bearer ${token}` }),
         ...(typeof body === 'object' ? { 'content-type': 'application/json' } : {}),
         ...(text === undefined ? {} : { 'content-length': String(Buffer.byteLength(text)) }),
       },
@@ -155,12 +158,14 @@ const FAULTS: readonly ReplicaFault[] = ['lags', 'lags', 'lags', 'stuck', 'stuck
 const ALLOW = { Version: '2012-10-17', Statement: [{ Effect: 'Allow', Action: 's3:*', Resource: '*' }] };
 
 /** Requests that need a right and change no name of the histories. */
-const USES: readonly (readonly [method: string, path: string, body?: string])[] = [
+/** `source`: a name to copy. */
+const USES: readonly (readonly [method: string, path: string, body?: string | undefined, source?: string])[] = [
   ['GET', '/fixed'],
   ['GET', '/fixed'],
   ['GET', '?list-type=2&prefix=fixed'],
   ['PUT', '/spare', 'small'],
   ['PUT', '/spare', 'large'.repeat(5_000)],
+  ['PUT', '/spare', undefined, 'fixed'],
   ['DELETE', '/spare'],
 ];
 
@@ -302,8 +307,9 @@ export async function playHistory({ seed, operations, bug }: HistoryOptions): Pr
       ['identity policy', reader],
       ['suspension', suspect],
     ] as const);
-    const [method, path, body] = pick(USES);
-    return record(register, 'read', () => send(method, `/${bucket}${path}`, token, body), toRight);
+    const [method, path, body, source] = pick(USES);
+    const headers = source === undefined ? {} : { 'x-amz-copy-source': `/${bucket}/${source}` };
+    return record(register, 'read', () => send(method, `/${bucket}${path}`, token, body, headers), toRight);
   };
   const change = async (send: Send) => {
     const isAllowed = !isOfRights && random() < 0.5;

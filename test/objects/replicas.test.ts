@@ -1,6 +1,7 @@
 /** Each kind of change is effective with its acknowledgement, although no replica of DIRECTORY has it. */
 import { beforeEach, expect, it } from 'vitest';
 import type { ReplicaFault } from '../support/replicas.ts';
+import { FORM_TYPE, signForm } from '../support/s3-form.ts';
 import { makeWorld, REGIONS, type World } from './histories.ts';
 
 let seed = 1_000_000;
@@ -51,6 +52,67 @@ it('a policy of a user, and a suspension', async () => {
   expect(await statusOf(world.suspect.token)).toBe(401);
   await change('DELETE', `/v1/accounts/${world.suspect.userId}/suspension`, world.root);
   expect(await statusOf(world.suspect.token)).toBe(200);
+});
+
+it('a policy of the bucket that is copied to, and of the one that is copied from', async () => {
+  const { bucket, owner, guest, policy } = world;
+  const source = `${bucket}-source`;
+  await change('PUT', `/${source}`, owner.token);
+  await change('PUT', `/${source}/x`, owner.token, 'copied');
+  const sourcePolicy = policy.replaceAll(bucket, source);
+  const copy = async (from: string) =>
+    (await world.from('syd')('PUT', `/${bucket}/copy`, guest.token, undefined, { 'x-amz-copy-source': from })).status;
+  await world.directory.catchUp();
+  breakReplicas('stuck');
+  expect(await copy(`/${bucket}/fixed`)).toBe(403);
+  await change('PUT', `/${bucket}?policy`, owner.token, policy);
+  expect(await copy(`/${bucket}/fixed`)).toBe(200);
+  expect(await copy(`/${source}/x`)).toBe(403);
+  await change('PUT', `/${source}?policy`, owner.token, sourcePolicy);
+  expect(await copy(`/${source}/x`)).toBe(200);
+  await world.directory.catchUp();
+  expect(await copy(`/${source}/x`)).toBe(200);
+  await change('DELETE', `/${source}?policy`, owner.token);
+  expect(await copy(`/${source}/x`)).toBe(403);
+  expect(await copy(`/${bucket}/fixed`)).toBe(200);
+  // Who writes an object owns it.
+  expect((await world.from('fra')('GET', `/${bucket}/copy`, guest.token)).text).toBe('first');
+  await change('DELETE', `/${bucket}?policy`, owner.token);
+  expect(await copy(`/${bucket}/fixed`)).toBe(403);
+});
+
+it('an access key that signs a form, and its policy', async () => {
+  const { bucket, root, suspect } = world;
+  const keys = `/v1/iam/users/${suspect.userId}/access-keys`;
+  const post = async (key: { access_key_id: string; secret_access_key: string }, body: string) => {
+    const form = signForm({
+      credentials: { accessKeyId: key.access_key_id, secretAccessKey: key.secret_access_key },
+      conditions: (base) => [
+        { bucket },
+        { key: 'form' },
+        ...Object.entries(base).map(([name, value]) => ({ [name]: value })),
+      ],
+      fields: { key: 'form' },
+      body,
+    });
+    return (await world.from('syd')('POST', `/${bucket}`, '', form, { 'content-type': FORM_TYPE })).status;
+  };
+  const read = async () => (await world.from('fra')('GET', `/${bucket}/form`, suspect.token)).text;
+  breakReplicas('stuck');
+  const key = JSON.parse((await world.from('iad')('POST', keys, root, {})).text);
+  expect(await post(key, 'with a new key')).toBe(204);
+  await world.directory.catchUp();
+  expect(await post(key, 'with a known key')).toBe(204);
+  expect(await read()).toBe('with a known key');
+  const path = `/v1/iam/users/${suspect.userId}/policies/all`;
+  await change('DELETE', path, root);
+  expect(await post(key, 'without a right')).toBe(403);
+  await change('PUT', path, root, world.allow);
+  expect(await post(key, 'large with a right'.repeat(2_000))).toBe(204);
+  await world.directory.catchUp();
+  await change('DELETE', `/v1/iam/access-keys/${key.access_key_id}`, root);
+  expect(await post(key, 'with a deleted key'.repeat(2_000))).toBe(403);
+  expect(await read()).toBe('large with a right'.repeat(2_000));
 });
 
 it('a deleted token, and a new one', async () => {

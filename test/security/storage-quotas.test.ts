@@ -12,6 +12,7 @@ import {
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createSdkClient } from '../support/s3-client.ts';
 import { startServer, type TestServer } from '../support/server.ts';
+import { signLink } from '../support/sigv4-signer.ts';
 
 const KIB = 1024;
 let server: TestServer;
@@ -89,6 +90,25 @@ it('strangers fill a bucket that anyone may write up to its quota only', async (
   form.append('key', 'form');
   form.append('file', new Blob([Body]));
   expect((await fetch(`${server.url}/${Bucket}`, { method: 'POST', body: form })).status).toBe(403);
+});
+
+it('a link stores nothing above the quota of the user who signed it, however often it is used', async () => {
+  const key = await createUser();
+  const { s3, userId, Bucket } = key;
+  await s3.send(new CreateBucketCommand({ Bucket }));
+  expect((await server.call('PUT', `/v1/storage/quotas/users/${userId}`, { bytes: 50 * KIB })).status).toBe(200);
+  const send = async (name: string) => {
+    const link = signLink({ url: server.url, credentials: key, method: 'PUT', path: `/${Bucket}/${name}` });
+    const answer = await fetch(server.url + link, { method: 'PUT', body: Body });
+    return /<Code>(.*?)<\/Code>/.exec(await answer.text())?.[1] ?? answer.status;
+  };
+  const outcomes = await Promise.all(['a', 'b', 'c', 'd', 'e'].map(send));
+  expect(outcomes.map(String).sort()).toEqual(['200', '200', ...Array(3).fill('QuotaExceeded')]);
+  // The same name again takes no more room.
+  const stored = ['a', 'b', 'c', 'd', 'e'][outcomes.indexOf(200)] ?? '';
+  expect([await send(stored), await send(stored)]).toEqual([200, 200]);
+  const { body } = await server.call('GET', `/v1/storage/quotas/users/${userId}`);
+  expect(body.used).toEqual({ bytes: 40 * KIB, objects: 2 });
 });
 
 it('the routes check what they get, and only operators may use them', async () => {

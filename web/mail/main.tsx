@@ -31,7 +31,7 @@ import { sendChanges, startChanges, stopChanges, waiting } from './model/change-
 import { forgetUndo } from './model/changes.ts';
 import { connection, onMessagesChanged, watchMailbox } from './model/events.ts';
 import { forgetAnswers } from './model/kept-answers.ts';
-import { refreshLabels } from './model/labels.ts';
+import { forgetLabels, refreshLabels } from './model/labels.ts';
 import { openSource, refreshAll, refreshFolders } from './model/list-reading.ts';
 import { forgetMailbox, mailbox, type Source } from './model/mailbox.ts';
 import { registerOfflinePage } from './model/offline-page.ts';
@@ -283,6 +283,7 @@ function App() {
   useEffect(() => {
     if (status !== 'out') return;
     forgetMailbox();
+    forgetLabels();
     forgetUndo();
     void forgetAnswers();
     view.set(CLOSED);

@@ -171,6 +171,15 @@ describe('one of four shards that does not answer', () => {
 });
 
 describe('a board with a shard that does not answer', () => {
+  /** A slow shard is skipped for a second. */
+  const expectHealthy = () =>
+    expect
+      .poll(() => {
+        vi.setSystemTime(Date.now() + 2_000);
+        return findSilentObjects(env);
+      })
+      .toEqual([]);
+
   it('is in health, until the shard answers again', async () => {
     vi.setSystemTime(Date.parse('2046-06-10T12:00:00Z'));
     const board = `sick-${crypto.randomUUID().slice(0, 8)}`;
@@ -186,7 +195,7 @@ describe('a board with a shard that does not answer', () => {
     const found = await findSeason(env, undefined, Date.now(), board);
     if (!found.ok) throw new Error(found.error.kind);
     const { season } = found.value;
-    expect(await findSilentObjects(env)).toEqual([]);
+    await expectHealthy();
     vi.spyOn(LeaderboardShard.prototype, 'report').mockRejectedValue(new Error('the storage is gone'));
     vi.setSystemTime(Date.now() + 60_000);
     expect((await get(`/v1/boards/${board}/scores`)).status).toBe(200);
@@ -194,8 +203,7 @@ describe('a board with a shard that does not answer', () => {
     await expect.poll(() => findSilentObjects(env)).toEqual(sick);
     vi.restoreAllMocks();
     vi.spyOn(console, 'error').mockImplementation(() => {});
-    vi.setSystemTime(Date.now() + 5_000);
-    expect(await findSilentObjects(env)).toEqual([]);
+    await expectHealthy();
     expect(await createSeasonStore(env.DIRECTORY).listSilent(10)).toEqual([]);
     // Its season object is named, too. Cron notices it within the hour.
     vi.spyOn(LeaderboardSeason.prototype, 'status').mockRejectedValue(new Error('the storage is gone') as never);
@@ -204,7 +212,7 @@ describe('a board with a shard that does not answer', () => {
     await runLeaderboardSchedule(controller, env, createExecutionContext());
     expect(await findSilentObjects(env)).toEqual([`LEADERBOARD_SEASON ${season}`]);
     vi.restoreAllMocks();
-    expect(await findSilentObjects(env)).toEqual([]);
+    await expectHealthy();
   });
 });
 

@@ -3,14 +3,17 @@ import fc from 'fast-check';
 import { expect } from 'vitest';
 import type { Bucket, Engine } from '../../../workers/object-storage/engine/index.ts';
 import type { EngineContext } from '../../../workers/object-storage/engine/model/context.ts';
+import { findJob, insertJob } from '../../../workers/object-storage/engine/store/job-store.ts';
 import {
   collectBlobs,
   collectUploads,
   emptyCollectReport,
 } from '../../../workers/object-storage/maintenance/collect.ts';
+import { runJob } from '../../../workers/object-storage/maintenance/jobs.ts';
 import { walkOrphans } from '../../../workers/object-storage/maintenance/orphans.ts';
 import { emptyPackReport, packVolume } from '../../../workers/object-storage/maintenance/pack.ts';
 import { emptyScrubReport, scrubStep } from '../../../workers/object-storage/maintenance/scrub.ts';
+import { toSystemAuditRow } from '../../../workers/shared/audit.ts';
 import { expectSound, METADATA, makeBucket, makeEngine, patternOf, readAll, value, wipe } from './harness.ts';
 
 const NAMES = ['a', 'a/b', 'ü\u0000'];
@@ -44,6 +47,7 @@ type Step =
   | { readonly kind: 'delete version'; readonly name: string; readonly index: number }
   | { readonly kind: 'copy'; readonly from: string; readonly index: number; readonly to: string }
   | { readonly kind: 'versioning'; readonly to: 'enabled' | 'suspended' }
+  | { readonly kind: 'job'; readonly job: 'empty' | 'delete'; readonly prefix: string }
   | { readonly kind: 'pack' | 'gc' | 'scrub' };
 
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -64,6 +68,14 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({
       kind: fc.constant('versioning' as const),
       to: fc.constantFrom('enabled' as const, 'suspended' as const),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant('job' as const),
+      job: fc.constantFrom('empty' as const, 'delete' as const),
+      prefix: fc.constantFrom('', 'a', 'a/'),
     }),
   },
   { weight: 3, arbitrary: fc.record({ kind: fc.constantFrom('pack' as const, 'gc' as const, 'scrub' as const) }) },
@@ -144,8 +156,38 @@ async function play(world: World, action: Step): Promise<void> {
       value(await engine.setVersioning(bucket, action.to));
       world.bucket = value(await engine.getBucket(bucket.name));
       return;
+    case 'job':
+      return await playJob(world, action.job, action.prefix);
     default:
       return await maintain(context, action.kind, world.clock);
+  }
+}
+
+async function playJob(
+  { engine, context, model, clock, bucket }: World,
+  kind: 'empty' | 'delete',
+  prefix: string,
+): Promise<void> {
+  // A job changes nothing that is newer than itself.
+  clock.offsetMs += 1_000;
+  const { bucketId } = bucket;
+  const jobId = crypto.randomUUID();
+  const target = { type: 'bucket', id: bucketId } as const;
+  const audit = toSystemAuditRow({ at: context.now(), id: jobId, action: 'storage_job.start', target, details: {} });
+  const order = { kind, prefix };
+  await insertJob(context, { jobId, bucketId, userId: null, order, isDryRun: false, scopes: null }, audit);
+  clock.offsetMs += 1_000;
+  while (await runJob(context, jobId));
+  expect((await findJob(context, jobId, null))?.state).toBe('done');
+  for (const [key, versions] of model) {
+    if (!key.startsWith(prefix)) continue;
+    if (kind === 'empty' || bucket.versioning === 'never') model.set(key, []);
+    else if (versions[0]?.content) {
+      const { versionId, isNull, isMarker } = value(await engine.getVersion(bucket, key));
+      expect(isMarker).toBe(true);
+      const kept = isNull ? versions.filter((version) => !version.isNull) : versions;
+      model.set(key, [{ id: versionId, isNull, content: null }, ...kept]);
+    }
   }
 }
 

@@ -1,11 +1,9 @@
 /** Attacks on upload forms (POST policies) and on uploads in signed chunks. */
-import { createHmac } from 'node:crypto';
 import type { Credentials } from '../../support/s3-client.ts';
+import { FORM_TYPE, signForm } from '../../support/s3-form.ts';
 import { encodeSignedChunks } from '../../support/s3-raw.ts';
 import { type Attack, type Reply, send, sendSigned } from './attack.ts';
 import type { World } from './world.ts';
-
-const hmac = (key: string | Buffer, text: string) => createHmac('sha256', key).update(text).digest();
 
 interface Form {
   readonly credentials?: Credentials;
@@ -21,35 +19,20 @@ interface Form {
 
 /** Posts a form that alice signed for keys under `drop/` of `alice-private`, of up to 100 bytes. */
 export function postForm(world: World, form: Form = {}): Promise<Reply> {
-  const { accessKeyId, secretAccessKey } = form.credentials ?? world.alice;
-  const amzDate = new Date().toISOString().replace(/[-:]|\.\d+/g, '');
-  const credential = `${accessKeyId}/${amzDate.slice(0, 8)}/us-east-1/s3/aws4_request`;
-  const base = { 'x-amz-algorithm': 'AWS4-HMAC-SHA256', 'x-amz-credential': credential, 'x-amz-date': amzDate };
-  const conditions = form.conditions ?? [
+  const { conditions } = form;
+  const good = (base: Readonly<Record<string, string>>) => [
     { bucket: 'alice-private' },
     ['starts-with', '$key', 'drop/'],
     ['content-length-range', 1, 100],
     ...Object.entries(base).map(([name, value]) => ({ [name]: value })),
   ];
-  const expiration = new Date(Date.now() + (form.expiresInMs ?? 600_000)).toISOString();
-  const policy = Buffer.from(JSON.stringify({ expiration, conditions })).toString('base64');
-  const key = [amzDate.slice(0, 8), 'us-east-1', 's3', 'aws4_request'].reduce<string | Buffer>(
-    hmac,
-    `AWS4${secretAccessKey}`,
-  );
-  const fields: Record<string, string | null> = {
-    key: 'drop/file.txt',
-    ...base,
-    policy: form.swapPolicy?.(policy) ?? policy,
-    'x-amz-signature': hmac(key, policy).toString('hex'),
-    ...form.fields,
-  };
-  const parts = Object.entries(fields)
-    .filter(([, value]) => value !== null)
-    .map(([name, value]) => `--b\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`);
-  const file = `--b\r\nContent-Disposition: form-data; name="file"; filename="f"\r\n\r\n${form.body ?? 'hello'}\r\n--b--\r\n`;
-  const headers = { 'content-type': 'multipart/form-data; boundary=b' };
-  return send(world, 'POST', `/${form.bucket ?? 'alice-private'}`, { headers, body: parts.join('') + file });
+  const body = signForm({
+    ...form,
+    credentials: form.credentials ?? world.alice,
+    conditions: conditions ? () => conditions : good,
+    fields: { key: 'drop/file.txt', ...form.fields },
+  });
+  return send(world, 'POST', `/${form.bucket ?? 'alice-private'}`, { headers: { 'content-type': FORM_TYPE }, body });
 }
 
 const recode = (change: (policy: string) => string) => (policy: string) =>

@@ -177,8 +177,12 @@ export const act = {
   snooze: (until: Date, rows: Row[] = chosenRows()) =>
     removeAndActivateNext(rows, (messages) => snoozeMessages(messages.filter(canWait), until)),
   mute: (isMuted = true, rows: Row[] = chosenRows()) => {
-    for (const row of rows)
-      removeAndActivateNext([row], (messages) => muteConversation(row.threadId, messages, isMuted));
+    for (const row of rows) {
+      const run = (messages: Summary[]) => muteConversation(row.threadId, messages, isMuted);
+      // The end of muting moves nothing.
+      if (isMuted) removeAndActivateNext([row], run);
+      else void run(row.messages);
+    }
   },
   trash: (rows: Row[] = chosenRows()) => removeAndActivateNext(rows, trashMessages),
   move: (folder: Folder, rows: Row[] = chosenRows()) =>

@@ -120,7 +120,7 @@ export async function moveMessages(messages: Summary[], folder: Folder): Promise
 /** Takes messages out of the Inbox until a time, and offers an undo. */
 export async function snoozeMessages(messages: Summary[], until: Date): Promise<void> {
   const archive = folderByRole('archive');
-  if (!archive) return;
+  if (!archive || messages.length === 0) return;
   const snoozed_until = until.toISOString();
   offerUndo(fill(texts.app.snooze.done, { when: formatDateTime(snoozed_until) }), toReturn(messages));
   await changeMessages(idsOf(messages), { snoozed_until }, { snoozed_until, folder_id: archive.id });

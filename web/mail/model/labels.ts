@@ -23,6 +23,12 @@ export function refreshLabels(): Promise<void> {
   return own;
 }
 
+/** At sign-out: the next user of this browser may be another person. */
+export function forgetLabels(): void {
+  reading = null;
+  labels.set({ names: [] });
+}
+
 export function noticeLabels(messages: readonly { labels: readonly string[] }[]): void {
   const { names } = labels.get();
   if (names.length >= LABELS_MAX) return;

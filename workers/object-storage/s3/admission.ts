@@ -66,8 +66,9 @@ export async function admit(
   caller: Caller,
   { sent, request, isAdmitted }: Call,
   credentials: S3Credentials,
-  { env, engine, origin, now, requestId, waitUntil }: Wire,
+  wire: Wire,
 ): Promise<Result<ServiceContext, S3Failure>> {
+  const { env, engine, origin, now, requestId, waitUntil } = wire;
   origin.principalId = caller.principal?.userId ?? null;
   recordUse(env, caller.principal, now, waitUntil);
   const admitted = isAdmitted ? ok(null) : await admitCaller(env, caller, sent.headers);
@@ -79,14 +80,20 @@ export async function admit(
     users: createUsers(env),
     now,
     requestId,
-    async authenticateForm(fields) {
-      const result = await authenticateS3Form(fields, credentials, now);
-      if (!result.ok) return err(toAuthFailure(result.error));
-      origin.principalId = result.value.principal?.userId ?? null;
-      recordUse(env, result.value.principal, now, waitUntil);
-      return result;
-    },
+    authenticateForm: (fields) => authenticateForm(fields, credentials, wire),
   });
+}
+
+export async function authenticateForm(
+  fields: ReadonlyMap<string, string>,
+  credentials: S3Credentials,
+  { env, origin, now, waitUntil }: Wire,
+): Promise<Result<Caller, S3Failure>> {
+  const result = await authenticateS3Form(fields, credentials, now);
+  if (!result.ok) return err(toAuthFailure(result.error));
+  origin.principalId = result.value.principal?.userId ?? null;
+  recordUse(env, result.value.principal, now, waitUntil);
+  return result;
 }
 
 export function isExpectedOwner(request: S3Request, bucket: Bucket): boolean {

@@ -17,6 +17,7 @@ import { admitToBucket } from './access/request-rate.ts';
 import {
   admit,
   authenticate,
+  authenticateForm,
   type Call,
   credentialsIn,
   isExpectedOwner,
@@ -146,7 +147,18 @@ async function runOnCopies(
   const admitted = await admitToBucket(wire.env, bucket.bucketId);
   if (!admitted.ok) return admitted;
   call.isAdmitted = true;
-  const context = onBucket(service.value, bucket);
+  const context = onBucket(
+    {
+      ...service.value,
+      // A form has its credential in its body.
+      async authenticateForm(fields) {
+        const signer = await authenticateForm(fields, credentials, wire);
+        proof.identityGeneration = credentials.generation;
+        return signer;
+      },
+    },
+    bucket,
+  );
   const renew = () => authorizeAgain(operation, call, context, wire);
   const outcome = await operation.run({ ...context, renew });
   call.isRefused = proof.state === 'refused';
@@ -183,13 +195,15 @@ async function authorizeAgain(
   const { request } = call;
   const loading = wire.engine.getBucket(request.bucket);
   wire.waitUntil(repairGenerations(call, loading, wire));
-  const [caller, bucket] = await Promise.all([authenticate(call, credentialsIn('primary', wire), wire), loading]);
+  const credentials = credentialsIn('primary', wire);
+  const [caller, bucket] = await Promise.all([authenticate(call, credentials, wire), loading]);
   if (!caller.ok) return caller;
   if (!bucket.ok) return err(toS3Error(bucket.error));
   if (isTakenDown(bucket.value)) return err(s3Failure('UnavailableForLegalReasons'));
   if (!isExpectedOwner(request, bucket.value)) return err(s3Failure('AccessDenied'));
   if (!mayRun(operation, request, caller.value, bucket.value, null, wire.now)) return err(s3Failure('AccessDenied'));
-  return ok(onBucket({ ...context, caller: caller.value }, bucket.value));
+  const ofForm: BucketContext['authenticateForm'] = (fields) => authenticateForm(fields, credentials, wire);
+  return ok(onBucket({ ...context, caller: caller.value, authenticateForm: ofForm }, bucket.value));
 }
 
 /**

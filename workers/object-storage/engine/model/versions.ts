@@ -27,8 +27,8 @@ export interface Bucket {
 
 /** Whether the copies of DIRECTORY that authorised a request are current. The first call of a shard that passes settles it. */
 export interface Proof {
-  /** Of the copy that had the credential; null: no credential. */
-  readonly identityGeneration: number | null;
+  /** Of the copy that had the credential; null: no credential, or a form that is not read yet. */
+  identityGeneration: number | null;
   state: 'open' | 'held' | 'refused';
 }
 

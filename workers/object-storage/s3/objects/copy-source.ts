@@ -42,23 +42,39 @@ export function parseCopySource(header: string): Result<SourceName, S3Failure> {
   return ok({ bucket: path.slice(0, slash), key, versionId: versionId.value });
 }
 
+/**
+ * Loads the source. The commit of the copy proves the target's bucket and the caller. If the source is in another bucket,
+ * its own look-up proves a copy of that bucket; else the primary decides.
+ */
+async function findSource({ engine, bucket }: BucketContext, { bucket: name, key, versionId }: SourceName) {
+  if (name === bucket.name) return ok({ bucket, found: await engine.getVersion(bucket, key, { versionId }) });
+  if (bucket.proof) {
+    const pending = engine.beginRead(name, key, { versionId });
+    const copy = await engine.getBucket(name, 'replica');
+    const found = copy.ok ? await pending.openProven(copy.value, bucket.proof.identityGeneration) : null;
+    if (copy.ok && found?.ok) return ok({ bucket: copy.value, found });
+  }
+  const current = await engine.getBucket(name);
+  if (!current.ok) return err({ details: { BucketName: name }, ...toS3Error(current.error) });
+  return ok({ bucket: current.value, found: await engine.getVersion(current.value, key, { versionId }) });
+}
+
 export async function openCopySource(context: BucketContext): Promise<Result<CopySource, S3Failure>> {
-  const { request, engine, caller } = context;
+  const { request, caller } = context;
   const name = parseCopySource(request.headers.get('x-amz-copy-source') ?? '');
   if (!name.ok) return name;
   const { key, versionId } = name.value;
-  const bucket =
-    name.value.bucket === context.bucket.name ? ok(context.bucket) : await engine.getBucket(name.value.bucket);
-  if (!bucket.ok) return err({ details: { BucketName: name.value.bucket }, ...toS3Error(bucket.error) });
+  const source = await findSource(context, name.value);
+  if (!source.ok) return source;
+  const { bucket, found } = source.value;
   const expectedOwner = request.headers.get('x-amz-source-expected-bucket-owner');
-  if (expectedOwner !== null && expectedOwner !== bucket.value.ownerId) return err(s3Failure('AccessDenied'));
-  const found = await engine.getVersion(bucket.value, key, { versionId });
-  const version = requireObject(found, bucket.value, key, versionId, () =>
+  if (expectedOwner !== null && expectedOwner !== bucket.ownerId) return err(s3Failure('AccessDenied'));
+  const version = requireObject(found, bucket, key, versionId, () =>
     context.may({
       action: 'ListBucket',
       key: null,
       acl: { of: 'bucket', permission: 'READ' },
-      bucket: bucket.value,
+      bucket: bucket,
       caller,
     }),
   );
@@ -77,12 +93,12 @@ export async function openCopySource(context: BucketContext): Promise<Result<Cop
     action: versionId === undefined ? 'GetObject' : 'GetObjectVersion',
     key,
     acl: { of: 'object', permission: 'READ' },
-    bucket: bucket.value,
+    bucket: bucket,
     version: version.value,
     caller,
   });
   if (!isAllowed) return err(s3Failure('AccessDenied'));
-  if (isTakenDown(bucket.value) || version.value.isTakenDown) return err(s3Failure('UnavailableForLegalReasons'));
+  if (isTakenDown(bucket) || version.value.isTakenDown) return err(s3Failure('UnavailableForLegalReasons'));
   const refused = refuseDecryption(request.headers, 'x-amz-copy-source-');
   if (refused) return err(refused);
   const conditions = readConditionsFrom(request.headers, 'x-amz-copy-source-');
@@ -97,5 +113,5 @@ export async function openCopySource(context: BucketContext): Promise<Result<Cop
     const lost = request.headers.has(`x-amz-copy-source-${byTag}`) ? byTag : byDate;
     return err(s3Failure('PreconditionFailed', undefined, { details: { Condition: `x-amz-copy-source-${lost}` } }));
   }
-  return ok({ bucket: bucket.value, version: version.value, versionId });
+  return ok({ bucket: bucket, version: version.value, versionId });
 }

@@ -15,6 +15,7 @@ import { element, type XmlNode } from '../protocol/xml.ts';
 
 export const copyObject: Operation = {
   needs: 'bucket',
+  isProven: true,
   permission: () => ({ action: 'PutObject', on: 'object', acl: { of: 'bucket', permission: 'WRITE' } }),
   async run(context) {
     const { request, bucket, engine } = context;

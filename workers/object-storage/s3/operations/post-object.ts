@@ -9,7 +9,7 @@ import { openForm, type UploadForm } from '../bodies/form-body.ts';
 import { openUploadBody } from '../bodies/upload-body.ts';
 import { parseTagDocument, toTagRecord } from '../documents/tag-document.ts';
 import { quoteEtag, toChecksumHeaders, toWrittenHeaders } from '../objects/object-headers.ts';
-import { readNewObject, type UploadHeaders } from '../objects/object-upload.ts';
+import { type NewObject, readNewObject, type UploadHeaders } from '../objects/object-upload.ts';
 import { answer, emptyAnswer } from '../protocol/answer.ts';
 import { PUT_BYTES_MAX, toS3Error } from '../protocol/engine-failures.ts';
 import type { BucketContext, Operation } from '../protocol/operation.ts';
@@ -18,30 +18,22 @@ import { element } from '../protocol/xml.ts';
 /** An upload by an HTML form, which carries the signature and the signer's policy. */
 export const postObject: Operation = {
   needs: 'bucket',
+  isProven: true,
   permission: () => null,
   async run(outer) {
-    const { request, bucket, engine, now } = outer;
+    const { request, engine, renew } = outer;
     const form = await openForm(request.headers.get('content-type'), request.body);
     if (!form.ok) return form;
     const { fields } = form.value;
     const key = readKey(form.value);
     if (!key.ok) return key;
-    const caller = await outer.authenticateForm(fields);
-    if (!caller.ok) return caller;
-    const context: BucketContext = { ...outer, caller: caller.value };
-    const range = checkFields(new Map([...fields, ['key', key.value]]), bucket.name, now);
-    if (!range.ok) return range;
-    const need = { action: 'PutObject', key: key.value, acl: WRITE, bucket, caller: caller.value };
-    if (!context.may(need)) return err(s3Failure('AccessDenied'));
     const headers = toHeaders(fields);
-    const algorithm = headers.get('x-amz-checksum-algorithm');
-    if (algorithm !== null && parseChecksumAlgorithm(algorithm) === null) {
-      return err(s3Failure('InvalidRequest', UNSUPPORTED_MESSAGE));
-    }
-    const tags = readTags(fields);
-    if (!tags.ok) return tags;
-    const object = await readNewObject(context, headers, key.value, tags.value);
-    if (!object.ok) return object;
+    const renewForm = renew && (async () => authorizeNext(await renew(), key.value, fields, headers));
+    let allowed = await authorizeForm(outer, key.value, fields, headers);
+    // Copies of DIRECTORY may lack what allows it, and the body cannot be read again.
+    if (!allowed.ok && renewForm) allowed = await renewForm();
+    if (!allowed.ok) return allowed;
+    const { context, range, object } = allowed.value;
     const body = openUploadBody(
       { headers: headers.all, body: form.value.file },
       { kind: 'unsigned' },
@@ -51,19 +43,63 @@ export const postObject: Operation = {
     if (!body.ok) return body;
     const put = await engine.putObject<S3Failure>({
       event: 'ObjectCreated:Post',
-      bucket,
+      bucket: context.bucket,
       name: key.value,
-      ...object.value,
+      ...object,
       ...body.value,
       verify: (digests) => {
-        const sized = checkSize(digests.size, range.value);
+        const sized = checkSize(digests.size, range);
         return sized ? err(sized) : body.value.verify(digests);
       },
+      ...(renewForm ? { renew: async () => toRenewed(await renewForm()) } : {}),
     });
     if (!put.ok) return err(toS3Error(put.error));
     return ok(toAnswer(context, fields, put.value));
   },
 };
+
+interface AllowedForm {
+  readonly context: BucketContext;
+  readonly range: SizeRange;
+  readonly object: NewObject;
+}
+
+type Fields = ReadonlyMap<string, string>;
+
+/** Who signed the form, and whether signer and policy allow it. */
+async function authorizeForm(
+  outer: BucketContext,
+  key: string,
+  fields: Fields,
+  headers: UploadHeaders,
+): Promise<Result<AllowedForm, S3Failure>> {
+  const { bucket, now } = outer;
+  const caller = await outer.authenticateForm(fields);
+  if (!caller.ok) return caller;
+  const context: BucketContext = { ...outer, caller: caller.value };
+  const range = checkFields(new Map([...fields, ['key', key]]), bucket.name, now);
+  if (!range.ok) return range;
+  const need = { action: 'PutObject', key, acl: WRITE, bucket, caller: caller.value };
+  if (!context.may(need)) return err(s3Failure('AccessDenied'));
+  const algorithm = headers.get('x-amz-checksum-algorithm');
+  if (algorithm !== null && parseChecksumAlgorithm(algorithm) === null) {
+    return err(s3Failure('InvalidRequest', UNSUPPORTED_MESSAGE));
+  }
+  const tags = readTags(fields);
+  if (!tags.ok) return tags;
+  const object = await readNewObject(context, headers, key, tags.value);
+  return object.ok ? ok({ context, range: range.value, object: object.value }) : object;
+}
+
+const authorizeNext = async (
+  outer: Result<BucketContext, S3Failure>,
+  key: string,
+  fields: Fields,
+  headers: UploadHeaders,
+): Promise<Result<AllowedForm, S3Failure>> => (outer.ok ? authorizeForm(outer.value, key, fields, headers) : outer);
+
+const toRenewed = (allowed: Result<AllowedForm, S3Failure>) =>
+  allowed.ok ? ok({ ...allowed.value.object, bucket: allowed.value.context.bucket }) : allowed;
 
 const WRITE = { of: 'bucket', permission: 'WRITE' } as const;
 
