@@ -363,6 +363,12 @@ export interface ScoreUpdate {
   season?: string;
 }
 
+/** Repeats the ids of the update */
+export type RefusedUpdate = Problem & {
+  user_id?: string;
+  event_id?: string;
+};
+
 export interface Leaderboard {
   data: LeaderboardEntry[];
   total: number;
@@ -1998,6 +2004,8 @@ export interface StorageFsckReport {
   blobs_unreferenced: number;
   quotas_wrong: number;
   copies_missing: number;
+  /** Missing copies that the background work is going to make */
+  copies_due: number;
   copies_of_wrong_size: number;
   orphans: number;
   orphan_bytes: number;
@@ -3120,7 +3128,7 @@ export namespace V1 {
     };
     export type RequestHeaders = {};
     export type ResponseBody = {
-      results: (ScoredPlayer | Record<string, any>)[];
+      results: (ScoredPlayer | RefusedUpdate)[];
     };
   }
 
@@ -3486,7 +3494,7 @@ export namespace V1 {
     };
     export type RequestHeaders = {};
     export type ResponseBody = {
-      results: (ScoredPlayer | Record<string, any>)[];
+      results: (ScoredPlayer | RefusedUpdate)[];
     };
   }
 

@@ -65,10 +65,14 @@ const statusOf = async (token: string): Promise<number> => (await call('GET', '/
 async function openSocket(token: string): Promise<{ closed: Promise<number> }> {
   const answer = await fetchFrom('GET', '/v1/events', { token, headers: { upgrade: 'websocket' } });
   expect(answer.status).toBe(101);
+  const socket = answer.webSocket;
   const closed = new Promise<number>((resolve) =>
-    answer.webSocket?.addEventListener('close', ({ code }) => resolve(code)),
+    socket?.addEventListener('close', ({ code }) => {
+      socket.close(code);
+      resolve(code);
+    }),
   );
-  answer.webSocket?.accept();
+  socket?.accept();
   return { closed };
 }
 

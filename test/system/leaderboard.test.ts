@@ -233,7 +233,8 @@ describe('an update', () => {
       const user_id = `id${character}`;
       const isAllowed = /[A-Za-z0-9]/.test(character) || allowed.includes(character);
       const { body } = await server.call('POST', '/v1/scores/batch', { updates: [{ user_id, points: 1 }] }, token);
-      expect([code, body.results[0].status ?? 200]).toEqual([code, isAllowed ? 200 : 400]);
+      const [{ status = 200, user_id: refused }] = body.results;
+      expect([code, status, refused]).toEqual([code, isAllowed ? 200 : 400, isAllowed ? undefined : user_id]);
       const read = await get(`/v1/scores/${encodeURIComponent(user_id)}`);
       expect([code, read.status]).toEqual([code, isAllowed ? 200 : 400]);
     }

@@ -148,6 +148,7 @@ export function Storage() {
     ['live', formatBytes(total('bytes_live'))],
     ['garbage', formatBytes(total('bytes_garbage'))],
     ['blobs lost', formatCount(total('blobs_lost'))],
+    ['copies missing', formatCount(total('copies_missing'))],
   ];
   return (
     <section className="stack" aria-label="Storage">

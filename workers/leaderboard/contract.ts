@@ -115,8 +115,6 @@ export const scoredSchema = z
   })
   .openapi('ScoredPlayer');
 
-export const batchAnswerSchema = z.object({ results: z.array(z.union([scoredSchema, z.looseObject({})])) });
-
 const exactSchema = z
   .literal('1')
   .optional()

@@ -8,16 +8,16 @@ import {
   jsonBody,
   jsonContent,
   problemResponses,
+  problemSchema,
   rateLimited,
   sendProblem,
   toValidationProblem,
 } from '../shared/json-api.ts';
-import { toProblemBody } from '../shared/problem.ts';
+import { type Problem, toProblemBody } from '../shared/problem.ts';
 import { ok, type Result } from '../shared/result.ts';
 import { nameCaller } from './callers.ts';
 import {
   BATCH_BODY_BYTES_MAX,
-  batchAnswerSchema,
   batchSchemaOf,
   SCORE_BODY_BYTES_MAX,
   scoredSchema,
@@ -27,6 +27,12 @@ import { type LeaderboardError, toProblem } from './errors.ts';
 import { boardOf, type Mount } from './mounts.ts';
 import { admitPost } from './score-rate.ts';
 import { type WriteResult, type WrittenScore, writeScores } from './score-writer.ts';
+
+const refusedSchema = problemSchema
+  .extend({ user_id: z.string().optional(), event_id: z.string().optional() })
+  .openapi('RefusedUpdate', { description: 'Repeats the ids of the update' });
+type RefusedUpdate = z.infer<typeof refusedSchema>;
+const batchAnswerSchema = z.object({ results: z.array(z.union([scoredSchema, refusedSchema])) });
 
 const SECURITY = { security: [{ bearer: [] }], tags: ['leaderboard'] };
 
@@ -69,14 +75,25 @@ export function addScores(api: OpenAPIHono<JsonApiEnv>, mount: Mount): void {
     const good = parsed.flatMap((each) => (each.success ? [toUpdate(each.data)] : []));
     const written: WriteResult[] = await writeScores(c.env, good, boardOf(c));
     let next = 0;
-    const results = parsed.map((each) => {
-      if (!each.success) return toProblemBody(toValidationProblem(each.error), c.get('requestId'));
+    const updates = c.req.valid('json').updates;
+    const refuse = (place: number, problem: Problem): RefusedUpdate =>
+      ({ ...toProblemBody(problem, c.get('requestId')), ...idsOf(updates[place]) }) as RefusedUpdate;
+    const results = parsed.map((each, place) => {
+      if (!each.success) return refuse(place, toValidationProblem(each.error));
       const result = written[next++];
       if (result === undefined) throw new Error('an update has a result');
-      return result.ok ? toScoredJson(result.value) : toProblemBody(toProblem(result.error), c.get('requestId'));
+      return result.ok ? toScoredJson(result.value) : refuse(place, toProblem(result.error));
     });
     return c.json({ results }, 200);
   });
+}
+
+/** The ids of an update that was refused, also of one that is not valid. */
+function idsOf(update: unknown): { user_id?: string; event_id?: string } {
+  const entries = typeof update === 'object' && update !== null ? Object.entries(update) : [];
+  return Object.fromEntries(
+    entries.filter(([name, value]) => /^(?:user|event)_id$/.test(name) && typeof value === 'string'),
+  );
 }
 
 /** Checks caller, rate and length before the body is read. */

@@ -3,7 +3,7 @@
  * snapshot has is put into the inbox (sent mail into Sent), read and labelled. Bcc is lost.
  */
 import type { FolderState, MessageSnapshot } from '../../../durable-objects/mailbox/messages/snapshot-store.ts';
-import { getBlob, listLocations, userPrefix } from '../bindings/blobs.ts';
+import { listLocations, userPrefix } from '../bindings/blobs.ts';
 import { openMailbox } from '../bindings/mailbox.ts';
 import { openStored } from '../checks/opened-message.ts';
 import type { RawDelivery } from '../inbound/delivery.ts';
@@ -50,11 +50,16 @@ export async function recoverMessages(env: Env, userId: string): Promise<number>
 }
 
 /** Objects of every location: one that was lost and refilled may lack keys that another one has. */
-async function* listObjects(env: Env, prefix: string, pattern: RegExp): AsyncGenerator<R2Object> {
+async function* listObjects(
+  env: Env,
+  prefix: string,
+  pattern: RegExp,
+): AsyncGenerator<Pick<R2Object, 'key' | 'uploaded'> & { readonly bucket: R2Bucket }> {
   for (const bucket of listLocations(env)) {
     for (let startAfter: string | undefined = prefix; startAfter !== undefined; ) {
       const page: R2Objects = await bucket.list({ prefix, startAfter });
-      yield* page.objects.filter(({ key }) => pattern.test(key.slice(prefix.length)));
+      for (const { key, uploaded } of page.objects)
+        if (pattern.test(key.slice(prefix.length))) yield { key, uploaded, bucket };
       startAfter = page.truncated ? page.objects.at(-1)?.key : undefined;
     }
   }
@@ -63,14 +68,16 @@ async function* listObjects(env: Env, prefix: string, pattern: RegExp): AsyncGen
 /** The last snapshots of mailboxes of this user that were lost: of the newest mailbox first. Those of the present one are left out. */
 async function readSnapshots(env: Env, userId: string, createdAt: number) {
   const prefix = `${userPrefix(userId)}snapshot/`;
-  const keys = new Set<string>();
-  for await (const { key } of listObjects(env, prefix, /^\d+-(?:\d+|folders)$/)) keys.add(key);
+  // A location that was down when a page was written has an older one.
+  const newest = new Map<string, { readonly uploaded: Date; readonly bucket: R2Bucket }>();
+  for await (const { key, uploaded, bucket } of listObjects(env, prefix, /^\d+-(?:\d+|folders)$/))
+    if (uploaded > (newest.get(key)?.uploaded ?? 0)) newest.set(key, { uploaded, bucket });
   const madeAt = (key: string) => Number.parseInt(key.slice(prefix.length), 10);
-  const former = [...keys].filter((key) => madeAt(key) < createdAt).sort((a, b) => madeAt(b) - madeAt(a));
+  const former = [...newest.keys()].filter((key) => madeAt(key) < createdAt).sort((a, b) => madeAt(b) - madeAt(a));
   const messages = new Map<string, MessageSnapshot>();
   let folders: FolderState[] | null = null;
   for (const key of former) {
-    const content: unknown = await (await getBlob(env, key))?.json();
+    const content: unknown = await (await newest.get(key)?.bucket.get(key))?.json();
     if (key.endsWith('folders')) folders ??= content as FolderState[];
     else
       for (const message of (content ?? []) as MessageSnapshot[])

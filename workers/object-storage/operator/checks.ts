@@ -37,6 +37,7 @@ const fsckSchema = z
     blobs_unreferenced: count,
     quotas_wrong: count,
     copies_missing: count,
+    copies_due: count.openapi({ description: 'Missing copies that the background work is going to make' }),
     copies_of_wrong_size: count,
     orphans: count,
     orphan_bytes: count,
