@@ -26,6 +26,8 @@ const MORE: Readonly<Record<string, object>> = {
 };
 /** Routes that a game server's token may use. */
 const OF_GAME = /^POST \/v1(?:\/boards\/\{board\})?\/scores(?:\/batch)?$/;
+/** A token that reads the objects of a user reads the user's jobs. */
+const OF_STORAGE = /^GET \/v1\/storage\/jobs/;
 const MARK = 'zanzibar-secret';
 let server: TestServer;
 let victim: { token: string; ids: Record<string, string> };
@@ -289,7 +291,9 @@ describe('every route', () => {
       for (const token of [game.body.token, storage.body.token, stranger]) {
         // A token may use the routes of its scope: a game server posts scores, a user reads mail.
         const isOwn =
-          token === game.body.token ? OF_GAME.test(nameOf(route)) : token === stranger && routes.includes(route);
+          (token === game.body.token && OF_GAME.test(nameOf(route))) ||
+          (token === storage.body.token && OF_STORAGE.test(nameOf(route))) ||
+          (token === stranger && routes.includes(route));
         if (isOwn) continue;
         const { status, text } = await attempt(route, token, victim.ids);
         if (status !== 403 || text.includes(MARK)) wrong.push(`${nameOf(route)} ${status}`);
