@@ -57,7 +57,10 @@ async function makeUser(): Promise<string> {
 /** Empties an object. A lost object looks like a new one. */
 const loseObject = async (name: string) => {
   const stub = env.MAILBOX.get(env.MAILBOX.idFromName(name));
-  await runInDurableObject(stub, (mailbox) => mailbox.erase());
+  await runInDurableObject(stub, async (mailbox, state) => {
+    await mailbox.erase();
+    await state.storage.delete('owner');
+  });
 };
 const OWNER_OBJECT = 'owner of the namespace';
 
