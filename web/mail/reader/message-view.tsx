@@ -55,7 +55,7 @@ function DeliveryList({ message }: { message: Message }) {
         {delivery.map((one) => (
           <li key={one.email}>
             <span className={toState(one)[1]}>{toState(one)[0]}</span> {one.email}
-            {one.next_attempt_at && NEXT[one.state] && (
+            {one.next_attempt_at && Date.parse(one.next_attempt_at) > Date.now() && NEXT[one.state] && (
               <span className="muted next-attempt" title={formatFull(one.next_attempt_at)}>
                 {NEXT[one.state]} {formatRelative(one.next_attempt_at)}
               </span>
