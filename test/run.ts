@@ -18,8 +18,10 @@ import { makeStateTemplate } from './support/state-template.ts';
 const ROOT = join(import.meta.dirname, '..');
 /** More failed files than this are not a race. */
 const REPEATED_FILES_MAX = 4;
-/** The slowest file takes two minutes on a quiet machine. A failed test inside workerd can keep Vitest from ending. */
+/** The slowest file takes two minutes on a quiet machine. A failed test inside workerd can keep its file from ending. */
 const STALL_MS = 8 * 60_000;
+/** Vitest waits for ever for a workerd that does not stop. */
+const END_MS = 60_000;
 
 const isLong = process.argv.includes('--long');
 const rest = process.argv.slice(2).filter((argument) => argument !== '--long');
@@ -57,24 +59,42 @@ async function failedFiles(...options: string[]): Promise<string[] | undefined> 
       },
     );
     const startedAt = Date.now();
+    let isComplete = false;
     const watch = setInterval(() => {
       const progressAt = existsSync(journal) ? statSync(journal).mtimeMs : startedAt;
-      if (Date.now() - progressAt > STALL_MS && child.pid) process.kill(-child.pid, 'SIGKILL');
+      const waitedMs = Date.now() - progressAt;
+      isComplete = waitedMs > END_MS && readJournal(journal)?.pending.size === 0;
+      if ((isComplete || waitedMs > STALL_MS) && child.pid) process.kill(-child.pid, 'SIGKILL');
     }, 5_000);
     const [status] = (await once(child, 'exit')) as [number | null];
     clearInterval(watch);
     if (status === 0) return [];
-    return readFailures(journal);
+    const read = readJournal(journal);
+    if (read === null) return undefined;
+    const { failed, pending, failures } = read;
+    for (const failure of failures) console.log(`Failed in ${failure}`);
+    for (const file of pending) console.log(`Did not end: ${file}`);
+    if (isComplete) console.log('Every file ended, but Vitest did not: a workerd did not stop.');
+    return isComplete || failed.length || pending.size ? [...failed, ...pending] : undefined;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-function readFailures(journal: string): string[] | undefined {
-  if (!existsSync(journal)) return undefined;
+interface Journal {
+  readonly failed: string[];
+  /** Files that have not ended. */
+  readonly pending: Set<string>;
+  readonly failures: string[];
+}
+
+/** @returns null before the run has begun. */
+function readJournal(path: string): Journal | null {
+  if (!existsSync(path)) return null;
   const pending = new Set<string>();
   const failed: string[] = [];
-  for (const text of readFileSync(journal, 'utf8').trim().split('\n')) {
+  const failures: string[] = [];
+  for (const text of readFileSync(path, 'utf8').trim().split('\n')) {
     const line = JSON.parse(text) as JournalLine;
     if ('started' in line) {
       for (const file of line.started) pending.add(file);
@@ -83,10 +103,9 @@ function readFailures(journal: string): string[] | undefined {
     pending.delete(line.file);
     if (line.passed) continue;
     failed.push(line.file);
-    for (const failure of line.failures) console.log(`Failed in ${line.file}: ${failure}`);
+    for (const failure of line.failures) failures.push(`${line.file}: ${failure}`);
   }
-  for (const file of pending) console.log(`Did not end: ${file}`);
-  return failed.length || pending.size ? [...failed, ...pending] : undefined;
+  return { failed, pending, failures };
 }
 
 async function runGate(): Promise<boolean> {

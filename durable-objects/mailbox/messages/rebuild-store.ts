@@ -10,16 +10,24 @@ export interface RebuildSource {
   readonly position: number;
   readonly messageId: string;
   readonly rawKey: string;
+  /** The files of a sent message have objects of their own: a canceled message becomes a draft, whose files they are. */
+  readonly isSent: boolean;
 }
 
 /** Lists messages that have a raw form, oldest first, after a position. */
 export function listRebuildSources(sql: SqlStorage, after: number, limit: number): RebuildSource[] {
-  const rows = sql.exec<{ position: number; message_id: string; raw_key: string }>(
-    'SELECT position, message_id, raw_key FROM message WHERE position > ? AND raw_key IS NOT NULL ORDER BY position LIMIT ?',
+  const rows = sql.exec<{ position: number; message_id: string; raw_key: string; origin: string }>(
+    `SELECT position, message_id, raw_key, origin FROM message WHERE position > ? AND raw_key IS NOT NULL
+     ORDER BY position LIMIT ?`,
     after,
     limit,
   );
-  return [...rows].map((row) => ({ position: row.position, messageId: row.message_id, rawKey: row.raw_key }));
+  return [...rows].map((row) => ({
+    position: row.position,
+    messageId: row.message_id,
+    rawKey: row.raw_key,
+    isSent: row.origin === 'sent',
+  }));
 }
 
 /** Keeps folder, flags, labels and Bcc, which are not in the raw bytes. Idempotent. */

@@ -174,7 +174,9 @@ async function verifyRows({ userId, mailbox }: World): Promise<void> {
       ...sql.exec<{ key: string }>(`SELECT raw_key AS key FROM message WHERE raw_key IS NOT NULL
         UNION SELECT text_key FROM message_content WHERE text_key IS NOT NULL
         UNION SELECT html_key FROM message_content WHERE html_key IS NOT NULL
-        UNION SELECT json_extract(value, '$.r2Key') FROM message_content, json_each(attachments) UNION SELECT r2_key FROM upload`),
+        UNION SELECT json_extract(value, '$.r2Key') FROM message_content, json_each(attachments)
+          WHERE json_extract(value, '$.r2Key') IS NOT NULL
+        UNION SELECT r2_key FROM upload`),
     ].map(({ key }) => key),
   );
   for (const bucket of listLocations(env)) {

@@ -2,6 +2,7 @@
 import { env, runInDurableObject } from 'cloudflare:test';
 import fc from 'fast-check';
 import type { StoreMessageInput } from '../../../durable-objects/mailbox/contract/delivered-message.ts';
+import { putBlob, userPrefix } from '../../../workers/mail/bindings/blobs.ts';
 import type { MailboxRpc } from '../../../workers/mail/bindings/mailbox.ts';
 import { openBytes } from '../../../workers/mail/checks/opened-message.ts';
 import { putDelivery } from '../../../workers/mail/inbound/delivery.ts';
@@ -78,7 +79,7 @@ export interface Letter {
 }
 
 export async function put({ userId, model }: World, given: Letter) {
-  return putDelivery(env, {
+  const delivery = await putDelivery(env, {
     userId,
     deliveryKey: crypto.randomUUID(),
     message: openBytes(compose(given.text, given.fileBytes)),
@@ -95,6 +96,20 @@ export async function put({ userId, model }: World, given: Letter) {
     applyRules: given.applyRules,
     enforceQuota: given.origin !== 'sent',
   });
+  return given.origin === 'sent' ? withFileObjects(userId, delivery) : delivery;
+}
+
+/** The files of a sent message have objects of their own, because they become uploads again if it is canceled. */
+async function withFileObjects(userId: string, { input, written }: Awaited<ReturnType<typeof putDelivery>>) {
+  const keys: string[] = [];
+  const attachments: StoreMessageInput['parsed']['attachments'][number][] = [];
+  for (const { range: _, ...attachment } of input.parsed.attachments) {
+    const r2Key = `${userPrefix(userId)}sent/${crypto.randomUUID()}`;
+    await putBlob(env, r2Key, 'x'.repeat(attachment.sizeBytes));
+    keys.push(r2Key);
+    attachments.push({ ...attachment, r2Key });
+  }
+  return { input: { ...input, parsed: { ...input.parsed, attachments } }, written: [...written, ...keys] };
 }
 
 export function addMessage(model: Model, id: string, given: Letter, input: StoreMessageInput): void {

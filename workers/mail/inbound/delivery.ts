@@ -102,6 +102,12 @@ export async function* streamPieces(
   }
 }
 
+export async function readPieces(pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  for await (const piece of pieces) chunks.push(piece);
+  return Buffer.concat(chunks);
+}
+
 /**
  * Stores texts that are too long for a row, and files that are no range of the raw message. Deterministic: the same message gives the same
  * keys.

@@ -1,9 +1,9 @@
 /** Rebuilds a mailbox from the raw mail in R2, after an error in parsing, cleaning or indexing, or a loss of derived rows. */
 
 import { openMailbox } from '../bindings/mailbox.ts';
-import { openStored } from '../checks/opened-message.ts';
-import { createPutPart, storeParts } from '../inbound/delivery.ts';
-import { parseMessage } from '../mime/parse.ts';
+import { type OpenedMessage, openStored } from '../checks/opened-message.ts';
+import { createPutPart, readPieces, storeParts, streamPieces } from '../inbound/delivery.ts';
+import { type ParsedAttachment, type ParsedRaw, parseMessage } from '../mime/parse.ts';
 
 const PER_ROUND = 50;
 const RAW_SUFFIX = /raw$/;
@@ -21,7 +21,7 @@ export async function rebuildMailbox(env: Env, userId: string): Promise<RebuildR
   for (let after = -1; ; ) {
     const sources = await mailbox.listRebuildSources(after, PER_ROUND);
     if (!sources.ok || sources.value.length === 0) return report;
-    for (const { position, messageId, rawKey } of sources.value) {
+    for (const { position, messageId, rawKey, isSent } of sources.value) {
       after = position;
       const message = await openStored(env, rawKey);
       if (!message) {
@@ -30,9 +30,22 @@ export async function rebuildMailbox(env: Env, userId: string): Promise<RebuildR
       }
       const parsed = await parseMessage(message.bytes, message);
       const prefix = RAW_SUFFIX.test(rawKey) ? rawKey.replace(RAW_SUFFIX, '') : `${rawKey}.`;
-      const stored = await storeParts(parsed, prefix, createPutPart(env, []));
+      const put = createPutPart(env, []);
+      const stored = await storeParts(isSent ? await readFiles(message, parsed) : parsed, prefix, put);
       const done = await mailbox.rebuildMessage(messageId, stored);
       if (done.ok) report.messages += 1;
     }
   }
+}
+
+/** The message with the bytes of its files in place of ranges of the raw message. */
+async function readFiles(message: OpenedMessage, parsed: ParsedRaw): Promise<ParsedRaw> {
+  const attachments: ParsedAttachment[] = [];
+  for (const attachment of parsed.attachments)
+    attachments.push({
+      ...attachment,
+      range: null,
+      pieces: [await readPieces(streamPieces(message, attachment.pieces))],
+    });
+  return { ...parsed, attachments };
 }

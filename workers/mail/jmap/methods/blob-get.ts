@@ -2,7 +2,8 @@
 import { createHash } from 'node:crypto';
 import { z } from '@hono/zod-openapi';
 import { err, ok } from '../../../shared/result.ts';
-import { openBlob, readAll } from '../objects/blobs.ts';
+import { readPieces } from '../../inbound/delivery.ts';
+import { openBlob } from '../objects/blobs.ts';
 import { getArguments, idSchema, uintSchema } from '../protocol/arguments.ts';
 import { BLOB_BYTES_MAX } from '../protocol/limits.ts';
 import { type Arguments, method } from '../protocol/method.ts';
@@ -41,7 +42,7 @@ export const blobGet = method({
       left -= isRead ? blob.sizeBytes : 0;
       if (left < 0)
         return err({ type: 'requestTooLarge', description: `At most ${BLOB_BYTES_MAX} bytes. Download larger blobs.` });
-      const bytes = isRead ? await readAll(await blob.read()) : new Uint8Array();
+      const bytes = isRead ? await readPieces(await blob.read()) : new Uint8Array();
       list.push({ id, ...toAnswer(bytes, blob.sizeBytes, properties, args) });
     }
     return ok({ accountId: call.accountId, list, notFound });

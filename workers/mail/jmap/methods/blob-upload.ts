@@ -1,8 +1,9 @@
 /** `Blob/upload` (RFC 9404 §4.1). */
 import { z } from '@hono/zod-openapi';
 import { err, ok, type Result } from '../../../shared/result.ts';
+import { readPieces } from '../../inbound/delivery.ts';
 import { toUploadBlobId } from '../domain/blob-id.ts';
-import { openBlob, readAll } from '../objects/blobs.ts';
+import { openBlob } from '../objects/blobs.ts';
 import { storeUpload, toMediaType } from '../objects/uploads.ts';
 import { accountArguments, idSchema, uintSchema } from '../protocol/arguments.ts';
 import { BLOB_BYTES_MAX, BLOB_SOURCES_MAX, OBJECTS_PER_SET_MAX } from '../protocol/limits.ts';
@@ -71,5 +72,5 @@ async function readSource(call: Call, source: z.output<typeof sourceSchema>): Pr
   const end = source.length == null ? blob.sizeBytes : start + source.length;
   if (end > blob.sizeBytes || start > end) return err(invalidProperties(['data'], 'The range is not in the blob.'));
   if (blob.sizeBytes > BLOB_BYTES_MAX) return err({ type: 'tooLarge' });
-  return ok((await readAll(await blob.read())).subarray(start, end));
+  return ok((await readPieces(await blob.read())).subarray(start, end));
 }

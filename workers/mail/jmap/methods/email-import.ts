@@ -1,8 +1,9 @@
 /** `Email/import` (RFC 8621 §4.8). */
 import { z } from '@hono/zod-openapi';
 import { err, ok, type Result } from '../../../shared/result.ts';
+import { readPieces } from '../../inbound/delivery.ts';
 import { readHeaders } from '../../mime/mime-tree.ts';
-import { openBlob, readAll } from '../objects/blobs.ts';
+import { openBlob } from '../objects/blobs.ts';
 import { storeEmail } from '../objects/store-email.ts';
 import { accountArguments, idSchema, utcDateSchema } from '../protocol/arguments.ts';
 import { OBJECTS_PER_SET_MAX } from '../protocol/limits.ts';
@@ -80,7 +81,7 @@ async function readHead(pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>
     sizeBytes += piece.length;
     if (sizeBytes >= HEAD_BYTES) break;
   }
-  return readAll(head);
+  return readPieces(head);
 }
 
 /** RFC 8621 §4.8: the time of the newest Received field. */

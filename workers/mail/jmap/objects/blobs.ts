@@ -5,7 +5,7 @@ import { openMailbox } from '../../bindings/mailbox.ts';
 import { type OpenedMessage, openBytes, openStored } from '../../checks/opened-message.ts';
 import { parseEmailId } from '../../domain/email-id.ts';
 import { toHeaderFields } from '../../domain/written-fields.ts';
-import { streamPieces } from '../../inbound/delivery.ts';
+import { readPieces, streamPieces } from '../../inbound/delivery.ts';
 import { memoryBudget } from '../../mime/memory-budget.ts';
 import { toPieces } from '../../mime/parse.ts';
 import { composeMessage, streamMessage } from '../../outbound/compose-message.ts';
@@ -67,7 +67,7 @@ export async function openMessageBlob(env: Env, userId: string, source: BlobSour
   for (const index of source.id.parts) {
     const part = message?.tree.parts[index];
     if (!message || !part) return null;
-    message = openBytes(await readAll(streamPieces(message, toPieces(part, message.cuts))));
+    message = openBytes(await readPieces(streamPieces(message, toPieces(part, message.cuts))));
   }
   return message;
 }
@@ -86,12 +86,6 @@ async function openPart(env: Env, userId: string, source: BlobSource): Promise<O
   const pieces = toPieces(part, message.cuts);
   const sizeBytes = pieces.reduce((sum, piece) => sum + ('cut' in piece ? piece.sizeBytes : piece.byteLength), 0);
   return { sizeBytes, type: part.type, read: async () => streamPieces(message, pieces) };
-}
-
-export async function readAll(pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  for await (const piece of pieces) chunks.push(piece);
-  return Buffer.concat(chunks);
 }
 
 /** The raw message of a draft that was written in the app. */
@@ -114,7 +108,7 @@ async function composeDraft(env: Env, userId: string, emailId: string): Promise<
     },
     crypto.getRandomValues(new Uint8Array(16)),
   );
-  return readAll(streamMessage(composed, (n) => readStored(env, attachments[n]?.r2Key ?? '')));
+  return readPieces(streamMessage(composed, (n) => readStored(env, attachments[n]?.r2Key ?? '')));
 }
 
 const toComposition = ({ from, to, cc, replyTo = [], subject, body, html, inReplyTo, references }: DraftContent) => ({

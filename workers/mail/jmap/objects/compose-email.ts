@@ -3,11 +3,12 @@ import { randomUUID } from 'node:crypto';
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { toMailDate, toQuotedPrintable } from '../../domain/automatic-message.ts';
 import { toBase64Size } from '../../domain/base64-size.ts';
+import { readPieces } from '../../inbound/delivery.ts';
 import { type ComposedMessage, type MessageSegment, toCrlf } from '../../outbound/compose-message.ts';
 import { foldField, toParameter } from '../domain/compose-headers.ts';
 import type { SetError } from '../protocol/method.ts';
 import { invalidProperties } from '../protocol/standard.ts';
-import { type OpenBlob, readAll } from './blobs.ts';
+import type { OpenBlob } from './blobs.ts';
 import type { NewEmail, NewPart } from './new-email.ts';
 
 /** An attached message cannot be Base64 (RFC 2046 §5.2.1), so it is held in memory. A larger one is sent as bytes. */
@@ -98,7 +99,7 @@ class PartWriter {
     const isMessage = /^message\//i.test(type);
     if (isMessage && blob.sizeBytes <= HELD_MESSAGE_BYTES_MAX) {
       this.write([...toFields(part, type), 'Content-Transfer-Encoding: 8bit', '']);
-      this.#segments.push(toCrlf(await readAll(await blob.read())));
+      this.#segments.push(toCrlf(await readPieces(await blob.read())));
     } else {
       const sent = isMessage || /^multipart\//i.test(type) ? 'application/octet-stream' : type;
       this.write([...toFields(part, sent), 'Content-Transfer-Encoding: base64', '']);
