@@ -11,8 +11,8 @@ const files = (...folders: string[]) => ({
 });
 const timeoutMs = isLong ? 3_600_000 : 120_000;
 
-/** Tests mostly wait, so three files at once fill two cores. Long tests kill servers, fill stores and measure, so each runs alone. */
-const maxWorkers = isLong ? 1 : 3;
+/** Tests mostly wait, so four files at once fill two cores. Long tests kill servers, fill stores and measure, so each runs alone. */
+const maxWorkers = isLong ? 1 : 4;
 
 /** On a busy machine, a condition that a test waits for takes more than the default of a second. */
 const poll = { timeout: 60_000, interval: 50 };
