@@ -2,159 +2,33 @@
  * Kills a running server with SIGKILL at random moments, under upload load or during background work that an operator started.
  * Then compares every acknowledged object with the SHA-256 of the uploaded bytes.
  */
-import { createHash, randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { CLEAN_FSCK } from './clean-fsck.ts';
-import { startServer, type TestServer } from './server.ts';
+import { startServer } from './server.ts';
+import { CRON_EVERY_MS, type KillOutcome, listShards, Target } from './storage-kill-target.ts';
+import { WebhookReceiver } from './webhook-receiver.ts';
 
 const SIZES = [0, 10, 4_096, 16_384, 16_385, 100_000, 1_500_000];
 const SMALL_SIZES = [10, 4_096, 16_384, 16_385, 100_000];
-const WRITERS = 6;
-const READERS = 8;
-
-interface Acknowledged {
-  readonly path: string;
-  readonly sha256: string;
-}
-
-export interface KillOutcome {
-  readonly kills: number;
-  readonly acknowledged: number;
-  readonly lost: number;
-}
-
-const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
-
-/** A server with two shards and one bucket, and the list of its acknowledged uploads. */
-class Target {
-  readonly server: TestServer;
-  readonly acknowledged: Acknowledged[] = [];
-  /** Grows at each kill, so that leases of killed work expire. */
-  clockOffsetSeconds = 0;
-  /** Cron runs each minute after this time. */
-  #startedAt = Date.now();
-  #authorization = '';
-  #serial = 0;
-
-  constructor(server: TestServer) {
-    this.server = server;
-  }
-
-  async open(): Promise<void> {
-    const { userId } = await this.server.createAccessKey('writer');
-    const scopes = ['objects:read', 'objects:write'];
-    const { body } = await this.server.call('POST', '/v1/iam/tokens', { name: 'kill', user_id: userId, scopes });
-    this.#authorization = `Bearer ${body.token}`;
-    expect((await this.#send('PUT', '/kept')).status).toBe(200);
-  }
-
-  #send(method: string, path: string, content?: Uint8Array): Promise<Response> {
-    const headers = { authorization: this.#authorization };
-    return fetch(this.server.url + path, { method, headers, ...(content ? { body: content as BodyInit } : {}) });
-  }
-
-  /** Uploads with several writers while `mayContinue`. A writer stops when the server dies; that upload is not acknowledged. */
-  async write(sizes: readonly number[], mayContinue: () => boolean): Promise<void> {
-    const writer = async () => {
-      while (mayContinue()) {
-        const path = `/kept/${this.#serial++}`;
-        const content = randomBytes(sizes[Math.floor(Math.random() * sizes.length)] ?? 0);
-        const response = await this.#send('PUT', path, content).catch(() => null);
-        if (response === null) return;
-        const isWhole = await response.arrayBuffer().catch(() => null);
-        if (isWhole && response.status === 200) this.acknowledged.push({ path, sha256: sha256(content) });
-      }
-    };
-    await Promise.all(Array.from({ length: WRITERS }, writer));
-  }
-
-  async killAndRestart(): Promise<void> {
-    await this.server.kill9();
-    this.clockOffsetSeconds += 700;
-    await this.restart();
-  }
-
-  async restart(): Promise<void> {
-    await this.server.start({ CLOCK_OFFSET_SECONDS: String(this.clockOffsetSeconds) });
-    this.#startedAt = Date.now();
-  }
-
-  msUntilCron(): number {
-    return CRON_EVERY_MS - ((Date.now() - this.#startedAt) % CRON_EVERY_MS);
-  }
-
-  async operate(path: string, body: object = {}): Promise<Record<string, unknown>> {
-    const answer = await this.server.call('POST', `/v1/storage/${path}`, body);
-    expect(answer.status, `${path}: ${JSON.stringify(answer.body)}`).toBe(200);
-    return answer.body;
-  }
-
-  async verify(some = this.acknowledged): Promise<void> {
-    const left = some.values();
-    const reader = async () => {
-      for (const { path, sha256: expected } of left) {
-        const response = await this.#send('GET', path);
-        expect(response.status, path).toBe(200);
-        expect(sha256(new Uint8Array(await response.arrayBuffer())), path).toBe(expected);
-      }
-    };
-    await Promise.all(Array.from({ length: READERS }, reader));
-  }
-
-  /** Checks that every acknowledged name is listed. */
-  async verifyListing(): Promise<void> {
-    const names = new Set<string>();
-    for (let after = ''; ; ) {
-      const response = await this.#send('GET', `/kept?list-type=2&start-after=${after}`);
-      expect(response.status).toBe(200);
-      const page = Array.from((await response.text()).matchAll(/<Key>([^<]*)<\/Key>/g), ([, name]) => name ?? '');
-      for (const name of page) names.add(name);
-      if (page.length < 1000) break;
-      after = page.at(-1) ?? '';
-    }
-    expect(this.acknowledged.filter(({ path }) => !names.has(path.slice('/kept/'.length)))).toEqual([]);
-  }
-
-  /** Time since the last write to the journal of the bucket's shard. */
-  journalAgeMs(): number {
-    const [file = ''] = listShards(this.server.directory);
-    const database = new DatabaseSync(file);
-    const row = database.prepare("SELECT updated_at FROM task WHERE name = 'journal flushed'").get();
-    database.close();
-    return Date.now() + this.clockOffsetSeconds * 1000 - Number(row?.updated_at ?? 0);
-  }
-
-  /**
-   * Checks that collection removes all leftovers of the kills and nothing else. An orphan is removed from the first location a
-   * day after it was found, and from the others a day later.
-   */
-  async verifyNothingMissing(): Promise<void> {
-    for (const hours of [2, 26, 26]) {
-      await this.server.stop();
-      this.clockOffsetSeconds += hours * 3_600;
-      await this.restart();
-      const collected = await this.operate('gc', { max_seconds: 300 });
-      expect(collected).toMatchObject({ finished: true });
-      const { body } = await this.server.call('GET', '/v1/collectors');
-      expect(body.data.map(({ alarm }: { alarm: object | null }) => alarm)).toEqual(body.data.map(() => null));
-    }
-    const report = await this.operate('fsck');
-    expect(report, JSON.stringify(report)).toMatchObject({ dry_run: true, ...CLEAN_FSCK });
-  }
-
-  outcome(kills: number): KillOutcome {
-    return { kills, acknowledged: this.acknowledged.length, lost: 0 };
-  }
-}
+/** Days last ten seconds, and cron runs each second. */
+const SHORT_DAYS = { LIFECYCLE_DAY_SECONDS: '10' };
 
 export async function killStorage(kills: number): Promise<KillOutcome> {
-  await using server = await startServer({ objectShards: 2 });
+  const receiver = await WebhookReceiver.start();
+  try {
+    return await killWithRules(kills, receiver);
+  } finally {
+    await receiver.stop();
+  }
+}
+
+async function killWithRules(kills: number, receiver: WebhookReceiver): Promise<KillOutcome> {
+  await using server = await startServer({ objectShards: 2, vars: SHORT_DAYS });
   const target = new Target(server);
   await target.open();
+  await target.addRules(receiver);
   for (let kill = 0; kill < kills; kill++) {
     const state = { isUp: true };
     const writing = target.write(SIZES, () => state.isUp);
@@ -164,7 +38,13 @@ export async function killStorage(kills: number): Promise<KillOutcome> {
     await writing;
     await target.restart();
     await target.verify(target.acknowledged.slice(-200));
+    await target.verifyCounts();
   }
+  await target.server.stop();
+  // Leases of killed work and waits after failed deliveries have ended.
+  target.clockOffsetSeconds += 7_200;
+  await target.restart();
+  await target.verifyRules(receiver);
   await target.verify();
   await target.verifyNothingMissing();
   return target.outcome(kills);
@@ -183,7 +63,6 @@ interface Work {
   readonly isUnderLoad: boolean;
 }
 
-const CRON_EVERY_MS = 60_000;
 /** Time for a cron run, with a margin. */
 const CRON_MS = 2_000;
 const WRITE_AHEAD_MS = 2_000;
@@ -308,23 +187,4 @@ export function loseFirstShard(directory: string): void {
   const lost = listShards(directory);
   expect(lost).toHaveLength(1);
   for (const end of ['', '-shm', '-wal']) rmSync(`${lost[0]}${end}`, { force: true });
-}
-
-/** @returns the files of the databases that contain versions. */
-export function listShards(directory: string): string[] {
-  const databases = join(directory, 'd1/miniflare-D1DatabaseObject');
-  const files = readdirSync(databases).filter((file) => file.endsWith('.sqlite'));
-  return files.map((file) => join(databases, file)).filter(hasVersions);
-}
-
-function hasVersions(file: string): boolean {
-  const database = new DatabaseSync(file);
-  try {
-    return database.prepare('SELECT 1 FROM version LIMIT 1').get() !== undefined;
-  } catch {
-    // DIRECTORY does not have this table.
-    return false;
-  } finally {
-    database.close();
-  }
 }

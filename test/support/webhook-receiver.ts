@@ -1,5 +1,7 @@
 /** Receives webhooks on a port of this machine. */
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
+import type { S3Event, S3EventRecord } from 'aws-lambda';
+import { expect } from 'vitest';
 import { freePort } from './server.ts';
 
 export interface Received {
@@ -40,4 +42,23 @@ export class WebhookReceiver {
     this.#server.closeAllConnections();
     return new Promise((resolve) => this.#server.close(() => resolve()));
   }
+}
+
+/** The records of storage events, each once, in the order of their first arrival. */
+export function recordsOf({ received }: WebhookReceiver): S3EventRecord[] {
+  const seen = new Map<string, S3EventRecord>();
+  for (const { body } of received) {
+    for (const record of (JSON.parse(body) as S3Event).Records) {
+      const id = `${record.s3.object.key} ${record.s3.object.sequencer}`;
+      if (!seen.has(id)) seen.set(id, record);
+    }
+  }
+  return [...seen.values()];
+}
+
+/** The first arrivals of each key ascend. */
+export function expectOrdered(records: readonly S3EventRecord[]): void {
+  const byKey = new Map<string, string[]>();
+  for (const { s3 } of records) byKey.set(s3.object.key, [...(byKey.get(s3.object.key) ?? []), s3.object.sequencer]);
+  for (const sequence of byKey.values()) expect(sequence).toEqual([...sequence].sort());
 }

@@ -12,26 +12,13 @@ import {
   PutObjectCommand,
   type S3Client,
 } from '@aws-sdk/client-s3';
-import type { S3Event, S3EventRecord } from 'aws-lambda';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildAll } from '../../dev/build.ts';
 import { startLocalServer } from '../../dev/local-server.ts';
 import { until } from '../support/mail.ts';
 import { createSdkClient } from '../support/s3-client.ts';
 import { freePort, startServer, type TestServer } from '../support/server.ts';
-import { type Received, WebhookReceiver } from '../support/webhook-receiver.ts';
-
-/** The records, each once, in the order of their first arrival. */
-function recordsOf({ received }: WebhookReceiver): S3EventRecord[] {
-  const seen = new Map<string, S3EventRecord>();
-  for (const { body } of received) {
-    for (const record of (JSON.parse(body) as S3Event).Records) {
-      const id = `${record.s3.object.key} ${record.s3.object.sequencer}`;
-      if (!seen.has(id)) seen.set(id, record);
-    }
-  }
-  return [...seen.values()];
-}
+import { expectOrdered, type Received, recordsOf, WebhookReceiver } from '../support/webhook-receiver.ts';
 
 /** Sets the destination of a bucket. @returns the secret of its webhooks, or null. */
 async function notify(s3: S3Client, Bucket: string, NotificationConfiguration: object): Promise<string | null> {
@@ -54,13 +41,6 @@ function expectSigned({ headers, body }: Received, secret: string): void {
   const key = Buffer.from(secret.replace('whsec_', ''), 'base64');
   const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`;
   expect(headers['webhook-signature']).toBe(`v1,${createHmac('sha256', key).update(signed).digest('base64')}`);
-}
-
-/** The first arrivals of each key ascend. */
-function expectOrdered(records: readonly S3EventRecord[]): void {
-  const byKey = new Map<string, string[]>();
-  for (const { s3 } of records) byKey.set(s3.object.key, [...(byKey.get(s3.object.key) ?? []), s3.object.sequencer]);
-  for (const sequence of byKey.values()) expect(sequence).toEqual([...sequence].sort());
 }
 
 describe('webhooks', () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { killMaintenance, WORK_NAMES } from '../support/storage-kill.ts';
 
-const KILLS = 4;
+const KILLS = Number(process.env.KILLS ?? 4);
 
 test.each(WORK_NAMES)('every acknowledged object survives kills during: %s', async (name) => {
   const outcome = await killMaintenance(name, KILLS);

@@ -8,7 +8,8 @@ import { expect, test } from 'vitest';
 import { CLEAN_FSCK } from '../support/clean-fsck.ts';
 import { fillShard } from '../support/fill-shard.ts';
 import { startServer, type TestServer } from '../support/server.ts';
-import { listShards, loseFirstShard } from '../support/storage-kill.ts';
+import { loseFirstShard } from '../support/storage-kill.ts';
+import { listShards } from '../support/storage-kill-target.ts';
 import { watchMemory } from '../support/workerd-memory.ts';
 
 const OBJECTS = Number(process.env.OBJECTS ?? 50_000);

@@ -1,6 +1,8 @@
 /**
  * Cuts the power of jobs and lifecycle rules at one chosen call of a store. The next run must end with what a run without a
  * cut ends with: the same versions, each event once, exact counts of the quota, and no locked version less.
+ *
+ * Or lets clients change the bucket just before that call. Their changes must stay, and each must have its event.
  */
 import { env } from 'cloudflare:test';
 import { expect } from 'vitest';
@@ -39,6 +41,7 @@ interface Work {
 }
 
 const JOB_ID = 'the job';
+const LOCKED = `locked ${Buffer.from('locked').toString('base64')}`;
 
 const jobOf = (toOrder: (scene: Scene) => JobOrder): Work => ({
   waitsMs: MINUTE,
@@ -160,6 +163,31 @@ async function readOutcome(engine: Engine, context: EngineContext, { bucket, tar
 
 type Outcome = Awaited<ReturnType<typeof readOutcome>>;
 
+/** Fills two buckets and orders the work, whose calls then follow the plan. */
+async function begin(work: Work, plan: FaultPlan) {
+  let now = Date.now() + DAY;
+  const pass = (ms: number) => {
+    now += ms;
+  };
+  const options = { shards: SHARDS, now: () => now, limits: LIMITS };
+  const { engine, context } = makeEngine(options);
+  const scene = await fill(engine, context, pass);
+  pass(work.waitsMs);
+  await work.start(context, scene);
+  pass(MINUTE);
+  const planned = makeEngine({
+    ...options,
+    bindings: {
+      DIRECTORY: faultyDatabase(env.DIRECTORY, plan),
+      OBJECTS_0: faultyDatabase(env.OBJECTS_0, plan),
+      OBJECTS_1: faultyDatabase((env as unknown as { OBJECTS_1: D1Database }).OBJECTS_1, plan),
+      BLOBS: faultyBucket(env.BLOBS, plan),
+      BLOBS_2: faultyBucket(env.BLOBS_2, plan),
+    },
+  });
+  return { engine, context, scene, pass, planned };
+}
+
 /**
  * @param at number of the call at which the power is cut; null: not at all.
  * @returns the outcome, and the call that was cut; null if the work makes fewer calls.
@@ -170,39 +198,107 @@ export async function runChangeWithCut(
   at: number | null,
 ): Promise<{ readonly outcome: Outcome; readonly hit: string | null }> {
   const work = WORKS[name] as Work;
-  let now = Date.now() + DAY;
-  const options = { shards: SHARDS, now: () => now, limits: LIMITS };
-  const { engine, context } = makeEngine(options);
-  const scene = await fill(engine, context, (ms) => {
-    now += ms;
-  });
-  now += work.waitsMs;
-  await work.start(context, scene);
-  now += MINUTE;
   const plan: FaultPlan = { at, how, calls: 0, hit: null };
-  const cut = makeEngine({
+  const { engine, context, scene, pass, planned } = await begin(work, plan);
+  await work.run(planned.context).catch(() => {});
+  await planned.settle();
+  // The lease of the interrupted run has expired.
+  pass(MINUTE);
+  await work.run(context);
+  for (let day = 0; day < (work.days ?? 0); day++) {
+    pass(DAY);
+    await work.run(context);
+  }
+  const outcome = await readOutcome(engine, context, scene);
+  expect(outcome.contents, `${name}, ${how} call ${at} (${plan.hit})`).toContain(LOCKED);
+  await expectSound(context);
+  return { outcome, hit: plan.hit };
+}
+
+/** Overwrites, creates, deletes and holds. @returns ids of versions that must stay: the newest of each name, and the held one. */
+async function changeMeanwhile(engine: Engine, bucket: Bucket) {
+  const newest = new Map<string, string>();
+  newest.set('k0', (await put(engine, bucket, 'k0', 'overwritten')).versionId);
+  newest.set('beside', (await put(engine, bucket, 'beside', patternOf(20_000, 3))).versionId);
+  newest.set('k1', value(await engine.deleteObject(bucket, { name: 'k1' })).versionId ?? '');
+  const version = await engine.getVersion(bucket, 'k2');
+  const isThere = version.ok && !version.value.isMarker;
+  // It may be removed between the read and the lock. A lock that was acknowledged holds.
+  const isHeld = isThere && (await engine.setLock(version.value, { isHeld: true })).ok;
+  return { newest, held: isHeld ? version.value.versionId : null };
+}
+
+/** @returns false if the work makes fewer calls. */
+export async function runChangeBesideClients(name: string, at: number): Promise<boolean> {
+  const work = WORKS[name] as Work;
+  const plan: FaultPlan = { at, how: 'meanwhile', calls: 0, hit: null };
+  const { engine, context, scene, planned } = await begin(work, plan);
+  const { bucket } = scene;
+  let made: Awaited<ReturnType<typeof changeMeanwhile>> | null = null;
+  plan.meanwhile = async () => {
+    made = await changeMeanwhile(engine, bucket);
+  };
+  await work.run(planned.context);
+  await planned.settle();
+  const where = `${name}, clients before call ${at} (${plan.hit})`;
+  made ??= await changeMeanwhile(engine, bucket);
+  const { newest, held } = made;
+  const sent = new Map<string, string[]>();
+  for (let shard = 0; shard < SHARDS; shard++) {
+    for (const event of await selectDueEvents(context, shard, 1_000)) {
+      // The work may remove older versions later.
+      if (event.bucketId !== bucket.bucketId || event.kind.endsWith(':Delete')) continue;
+      sent.set(event.name, [...(sent.get(event.name) ?? []), event.facts.versionId ?? '']);
+    }
+  }
+  for (const [key, versionId] of newest) {
+    const query = { bucket, prefix: key, delimiter: '', from: '', limit: 1 };
+    const [first] = value(await engine.listVersions(query)).entries;
+    expect(first?.kind === 'item' && first.item.versionId, `${where}: ${key}`).toBe(versionId);
+    expect(
+      sent.get(key)?.filter((id) => id === versionId),
+      `${where}: events of ${key}`,
+    ).toHaveLength(1);
+    expect(sent.get(key)?.at(-1), `${where}: last event of ${key}`).toBe(versionId);
+  }
+  if (held !== null) value(await engine.getVersion(bucket, 'k2', { versionId: held }));
+  const { contents } = await readOutcome(engine, context, scene);
+  expect(contents, where).toContain(LOCKED);
+  await expectSound(context);
+  return plan.hit !== null;
+}
+
+/** An upload that needs the shares of both shards, beside others that need what is left. @returns false if it makes fewer calls. */
+export async function runRecallBesideUploads(at: number): Promise<boolean> {
+  const options = { shards: SHARDS, limits: { bucketSpread: SHARDS } };
+  const { engine, context } = makeEngine(options);
+  const bucket = await makeBucket(engine);
+  const subject = { kind: 'bucket', subject: bucket.bucketId } as const;
+  value(await setQuota(context, subject, { bytes: 1_000, objects: null }));
+  const plan: FaultPlan = { at, how: 'meanwhile', calls: 0, hit: null };
+  const planned = makeEngine({
     ...options,
     bindings: {
       DIRECTORY: faultyDatabase(env.DIRECTORY, plan),
       OBJECTS_0: faultyDatabase(env.OBJECTS_0, plan),
       OBJECTS_1: faultyDatabase((env as unknown as { OBJECTS_1: D1Database }).OBJECTS_1, plan),
-      BLOBS: faultyBucket(env.BLOBS, plan),
-      BLOBS_2: faultyBucket(env.BLOBS_2, plan),
     },
   });
-  await work.run(cut.context).catch(() => {});
-  await cut.settle();
-  // The lease of the interrupted run has expired.
-  now += MINUTE;
-  await work.run(context);
-  for (let day = 0; day < (work.days ?? 0); day++) {
-    now += DAY;
-    await work.run(context);
-  }
-  const outcome = await readOutcome(engine, context, scene);
-  expect(outcome.contents, `${name}, ${how} call ${at} (${plan.hit})`).toContain(
-    `locked ${Buffer.from('locked').toString('base64')}`,
-  );
+  const upload = (by: Engine, name: string, size: number) =>
+    by.putObject({ bucket, name, body: patternOf(size), size, metadata: METADATA });
+  const uploadOthers = () => Promise.all(['a', 'b', 'c', 'd'].map((name) => upload(engine, name, 100)));
+  let others: ReturnType<typeof uploadOthers> | null = null;
+  // They wait for the shares that the recall holds, so it does not wait for them.
+  plan.meanwhile = async () => {
+    others = uploadOthers();
+  };
+  const large = await upload(planned.engine, 'large', 600);
+  for (const outcome of [large, ...(await (others ?? uploadOthers()))]) value(outcome);
+  const where = `uploads before call ${at} (${plan.hit})`;
+  expect(value(await getQuota(context, subject))?.used, where).toEqual({ bytes: 1_000, objects: 5 });
+  expect(await upload(engine, 'over', 1), where).toEqual({ ok: false, error: { kind: 'quota_exceeded' } });
+  value(await engine.deleteObject(bucket, { name: 'large' }));
+  value(await upload(engine, 'again', 600));
   await expectSound(context);
-  return { outcome, hit: plan.hit };
+  return plan.hit !== null;
 }

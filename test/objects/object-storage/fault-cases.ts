@@ -1,6 +1,9 @@
 import { env } from 'cloudflare:test';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Bucket, Engine, VersionFacts } from '../../../workers/object-storage/engine/index.ts';
+import { setQuota } from '../../../workers/object-storage/engine/actions/quotas.ts';
+import type { Bucket, Engine } from '../../../workers/object-storage/engine/index.ts';
+import type { EngineContext } from '../../../workers/object-storage/engine/model/context.ts';
+import { selectDueEvents } from '../../../workers/object-storage/engine/store/event-store.ts';
 import {
   collectBlobs,
   collectUploads,
@@ -8,25 +11,22 @@ import {
 } from '../../../workers/object-storage/maintenance/collect.ts';
 import { walkOrphans } from '../../../workers/object-storage/maintenance/orphans.ts';
 import { emptyPackReport, packVolume } from '../../../workers/object-storage/maintenance/pack.ts';
+import { ACTIONS, type Action, expectStored } from './fault-actions.ts';
 import { type Fault, type FaultPlan, faultyBucket, faultyDatabase } from './faults.ts';
 import {
-  bytesOf,
   expectSound,
-  METADATA,
   makeBucket,
   makeEngine,
   patternOf,
   put,
   readAll,
+  type TestEngine,
   value,
   wipe,
 } from './harness.ts';
 
-const SMALL = bytesOf('a small object');
-const MIDDLE = patternOf(200_000, 3);
-const LARGE = patternOf(1_300_000, 4);
 export const FAULTS: readonly Fault[] = ['before', 'after', 'hang before', 'hang after', 'late', 'half'];
-const LIMITS = { databaseTimeoutMs: 60, locationTimeoutMs: 60 };
+export const LIMITS = { databaseTimeoutMs: 60, locationTimeoutMs: 60 };
 
 /** Lists each version of a bucket with its bytes. */
 async function listContents(engine: Engine, bucket: Bucket): Promise<string[]> {
@@ -42,177 +42,35 @@ async function listContents(engine: Engine, bucket: Bucket): Promise<string[]> {
     const version = value(await engine.getVersion(bucket, name, { versionId }));
     const bytes = await readAll(engine, version);
     expect(bytes.length).toBe(version.size);
-    seen.push(`${name} ${bytes.length} ${version.sha256 ?? version.etag}`);
+    seen.push(`${name} ${bytes.length} ${version.sha256 ?? version.etag} ${version.lock.isHeld}`);
   }
   return seen.sort();
 }
 
-const putOf =
-  (name: string, body: Uint8Array, isStreamed = false) =>
-  (engine: Engine, bucket: Bucket) =>
-    engine.putObject({
-      bucket,
-      name,
-      body: isStreamed ? (new Response(body).body as ReadableStream<Uint8Array>) : body,
-      size: body.length,
-      metadata: METADATA,
-    });
-
-const uploadTwoParts = async (engine: Engine, bucket: Bucket) => {
-  const { uploadId } = value(await engine.createUpload({ bucket, name: 'm', metadata: METADATA }));
-  const parts = [];
-  for (const partNumber of [1, 2]) {
-    parts.push(
-      value(await engine.putPart({ bucket, name: 'm', uploadId, partNumber, body: MIDDLE, size: MIDDLE.length })),
-    );
-  }
-  return { uploadId, parts };
+const RULE = {
+  id: 'all',
+  target: { kind: 'queue' },
+  arn: '',
+  events: ['s3:ObjectCreated:*', 's3:ObjectRemoved:*'],
+  prefix: null,
+  suffix: null,
 };
 
-type Action = {
-  readonly versioning: 'never' | 'enabled' | 'suspended';
-  readonly prepare: (engine: Engine, bucket: Bucket) => Promise<unknown>;
-  readonly act: (engine: Engine, bucket: Bucket, prepared: never) => Promise<{ readonly ok: boolean }>;
-  /** Checks the state after an acknowledged action. */
-  readonly after: (engine: Engine, bucket: Bucket) => Promise<void>;
-};
+/** Sends its events to the queue, and has a quota. */
+export async function makeCountedBucket(
+  { engine, context }: TestEngine,
+  versioning: Action['versioning'],
+): Promise<Bucket> {
+  const bucket = await makeBucket(engine, versioning);
+  value(await engine.setConfiguration(bucket, 'notification', JSON.stringify([RULE])));
+  value(await setQuota(context, { kind: 'bucket', subject: bucket.bucketId }, { bytes: 10_000_000, objects: null }));
+  return value(await engine.getBucket(bucket.name));
+}
 
-const expectStored = (name: string, content: Uint8Array) => async (engine: Engine, bucket: Bucket) => {
-  const version = value(await engine.getVersion(bucket, name));
-  expect((await readAll(engine, version)).equals(content)).toBe(true);
-};
-const expectAbsent = (name: string) => async (engine: Engine, bucket: Bucket) => {
-  const found = await engine.getVersion(bucket, name);
-  expect(found.ok ? found.value.isMarker : found.error).toEqual(found.ok ? true : { kind: 'no_such_key' });
-};
-const noPreparation = async () => {};
-
-export const ACTIONS: Readonly<Record<string, Action>> = {
-  'a small put': {
-    versioning: 'enabled',
-    prepare: noPreparation,
-    act: putOf('x', SMALL),
-    after: expectStored('x', SMALL),
-  },
-  'a put': { versioning: 'never', prepare: noPreparation, act: putOf('x', MIDDLE), after: expectStored('x', MIDDLE) },
-  'a streamed put': {
-    versioning: 'never',
-    prepare: noPreparation,
-    act: putOf('x', LARGE, true),
-    after: expectStored('x', LARGE),
-  },
-  'an overwrite of a small one': {
-    versioning: 'never',
-    prepare: (e, b) => put(e, b, 'x', 'old'),
-    act: putOf('x', SMALL),
-    after: expectStored('x', SMALL),
-  },
-  'an overwrite of a large one': {
-    versioning: 'suspended',
-    prepare: (e, b) => put(e, b, 'x', patternOf(50_000, 9)),
-    act: putOf('x', MIDDLE),
-    after: expectStored('x', MIDDLE),
-  },
-  'a put that must be the first': {
-    versioning: 'enabled',
-    prepare: noPreparation,
-    act: (engine, bucket) =>
-      engine.putObject({
-        bucket,
-        name: 'x',
-        body: SMALL,
-        size: SMALL.length,
-        metadata: METADATA,
-        condition: { absent: true },
-      }),
-    after: expectStored('x', SMALL),
-  },
-  'a delete': {
-    versioning: 'never',
-    prepare: (e, b) => put(e, b, 'x', MIDDLE),
-    act: (engine, bucket) => engine.deleteObject(bucket, { name: 'x' }),
-    after: expectAbsent('x'),
-  },
-  'a delete with a marker': {
-    versioning: 'enabled',
-    prepare: (e, b) => put(e, b, 'x', MIDDLE),
-    act: (engine, bucket) => engine.deleteObject(bucket, { name: 'x' }),
-    after: expectAbsent('x'),
-  },
-  'a delete of a version': {
-    versioning: 'enabled',
-    prepare: (e, b) => put(e, b, 'x', MIDDLE),
-    act: (engine, bucket, prepared: VersionFacts) =>
-      engine.deleteObject(bucket, { name: 'x', versionId: prepared.versionId }),
-    after: expectAbsent('x'),
-  },
-  'a copy': {
-    versioning: 'enabled',
-    prepare: async (engine, bucket) => {
-      await put(engine, bucket, 'source', MIDDLE);
-      return value(await engine.getVersion(bucket, 'source'));
-    },
-    act: (engine, bucket, source) =>
-      engine.copyObject({ bucket, name: 'x', source, metadata: METADATA, tags: null, acl: null }),
-    after: expectStored('x', MIDDLE),
-  },
-  'a completion': {
-    versioning: 'never',
-    prepare: uploadTwoParts,
-    act: (engine, bucket, { uploadId, parts }: Awaited<ReturnType<typeof uploadTwoParts>>) =>
-      engine.completeUpload({ bucket, name: 'm', uploadId, parts, partBytesMin: 0 }),
-    after: expectStored('m', Buffer.concat([MIDDLE, MIDDLE])),
-  },
-  'a part and its completion': {
-    versioning: 'never',
-    prepare: uploadTwoParts,
-    act: async (engine, bucket, { uploadId, parts }: Awaited<ReturnType<typeof uploadTwoParts>>) => {
-      const again = await engine.putPart({
-        bucket,
-        name: 'm',
-        uploadId,
-        partNumber: 2,
-        body: LARGE,
-        size: LARGE.length,
-      });
-      return again.ok
-        ? await engine.completeUpload({
-            bucket,
-            name: 'm',
-            uploadId,
-            parts: [parts[0] as never, again.value],
-            partBytesMin: 0,
-          })
-        : again;
-    },
-    after: expectStored('m', Buffer.concat([MIDDLE, LARGE])),
-  },
-  'an abort': {
-    versioning: 'never',
-    prepare: uploadTwoParts,
-    act: (engine, bucket, { uploadId }: Awaited<ReturnType<typeof uploadTwoParts>>) =>
-      engine.abortUpload(bucket, 'm', uploadId),
-    after: expectAbsent('m'),
-  },
-  'a read': {
-    versioning: 'never',
-    prepare: (e, b) => put(e, b, 'x', LARGE),
-    act: async (engine, bucket) => {
-      const version = await engine.getVersion(bucket, 'x');
-      if (!version.ok) return version;
-      const body = await engine.readVersion(version.value);
-      if (!body.ok) return body;
-      const bytes = await new Response(body.value).arrayBuffer().then(
-        (b) => Buffer.from(b),
-        () => null,
-      );
-      if (bytes === null) return { ok: false };
-      expect(bytes.equals(LARGE), 'a read is correct or fails').toBe(true);
-      return { ok: true };
-    },
-    after: expectStored('x', LARGE),
-  },
-};
+export async function countEvents(context: EngineContext, { bucketId }: Bucket): Promise<number> {
+  const due = await Promise.all(context.shards.map((_, shard) => selectDueEvents(context, shard, 10_000)));
+  return due.flat().filter((event) => event.bucketId === bucketId).length;
+}
 
 const tally = { cases: 0, acknowledged: 0, refused: 0 };
 
@@ -265,9 +123,10 @@ export function defineFaultTests(names: readonly string[], faults: readonly Faul
           },
         });
         const play = async (at: number | null) => {
-          const bucket = await makeBucket(healthy.engine, action.versioning);
-          const prepared = await action.prepare(healthy.engine, bucket);
+          const bucket = await makeCountedBucket(healthy, action.versioning);
+          const prepared = await action.prepare(healthy.engine, bucket, healthy.context);
           const before = await listContents(healthy.engine, bucket);
+          const eventsBefore = await countEvents(healthy.context, bucket);
           Object.assign(plan, { at, calls: 0, hit: null });
           const outcome = await action.act(faulty.engine, bucket, prepared as never);
           await faulty.settle();
@@ -278,6 +137,13 @@ export function defineFaultTests(names: readonly string[], faults: readonly Faul
           const where = `${hit} (call ${at} of ${calls})`;
           if (outcome.ok) await action.after(healthy.engine, bucket);
           else expect(await listContents(healthy.engine, bucket), where).toEqual(before);
+          const events = (await countEvents(healthy.context, bucket)) - eventsBefore;
+          expect(events, where).toBe(outcome.ok ? (action.events ?? 1) : 0);
+          if (!outcome.ok) {
+            // The lease of a dead distribution of shares has ended.
+            const later = makeEngine({ shards, now: () => Date.now() + 60_000 });
+            expect((await action.act(later.engine, bucket, prepared as never)).ok, `${where}, repeated`).toBe(true);
+          }
           tally.cases++;
           if (outcome.ok) tally.acknowledged++;
           else tally.refused++;

@@ -1,3 +1,4 @@
-import { ACTIONS, defineFaultTests, FAULTS } from './fault-cases.ts';
+import { ACTIONS } from './fault-actions.ts';
+import { defineFaultTests, FAULTS } from './fault-cases.ts';
 
 defineFaultTests(Object.keys(ACTIONS), FAULTS, 3);

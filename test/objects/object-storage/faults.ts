@@ -1,4 +1,4 @@
-/** Wraps D1 and R2 so that one chosen call fails in one chosen way, or so that other work runs just before that call. */
+/** Wraps D1, R2 and a queue so that one chosen call fails in one chosen way, or so that other work runs just before that call. */
 
 export type Fault =
   | 'before'
@@ -138,3 +138,6 @@ export function faultyBucket(bucket: R2Bucket, plan: FaultPlan): R2Bucket {
     list: (options?: R2ListOptions) => callWithFault(plan, 'r2.list', () => bucket.list(options)),
   } as unknown as R2Bucket;
 }
+
+export const faultyQueue = (send: (message: unknown) => void, plan: FaultPlan): Queue =>
+  ({ send: (message: unknown) => callWithFault(plan, 'queue.send', async () => send(message)) }) as unknown as Queue;

@@ -28,7 +28,18 @@ import {
 
 const NAMES_OF_A_BUCKET = 9;
 
-const CHANGES = ['none', 'inline', 'inline', 'blob', 'empty', 'delete', 'delete version', 'tag', 'copy'] as const;
+const CHANGES = [
+  'none',
+  'inline',
+  'inline',
+  'blob',
+  'empty',
+  'delete',
+  'delete version',
+  'tag',
+  'lock',
+  'copy',
+] as const;
 type Change = (typeof CHANGES)[number];
 
 export const WORK = {
@@ -84,6 +95,11 @@ async function changeName(scene: Scene, bucket: Bucket, name: string, kind: Chan
     default: {
       const version = await engine.getVersion(bucket, name);
       if (!version.ok || version.value.isMarker) return;
+      // In the past, too.
+      if (kind === 'lock')
+        return void value(
+          await engine.setLock(version.value, { mode: 'GOVERNANCE', retainUntilMs, bypassesGovernance: false }),
+        );
       if (kind === 'tag') return void value(await engine.setTags(version.value, { at: String(++scene.serial) }));
       const { versionId } = version.value;
       return void value(await engine.deleteObject(bucket, { name, versionId }));

@@ -1,41 +1,22 @@
 /** Compares the engine with a list in memory: random actions, and all content read back after each. */
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import type { Bucket, Engine } from '../../../workers/object-storage/engine/index.ts';
-import type { EngineContext } from '../../../workers/object-storage/engine/model/context.ts';
-import { findJob, insertJob } from '../../../workers/object-storage/engine/store/job-store.ts';
-import {
-  collectBlobs,
-  collectUploads,
-  emptyCollectReport,
-} from '../../../workers/object-storage/maintenance/collect.ts';
-import { runJob } from '../../../workers/object-storage/maintenance/jobs.ts';
-import { walkOrphans } from '../../../workers/object-storage/maintenance/orphans.ts';
-import { emptyPackReport, packVolume } from '../../../workers/object-storage/maintenance/pack.ts';
-import { emptyScrubReport, scrubStep } from '../../../workers/object-storage/maintenance/scrub.ts';
-import { toSystemAuditRow } from '../../../workers/shared/audit.ts';
-import { expectSound, METADATA, makeBucket, makeEngine, patternOf, readAll, value, wipe } from './harness.ts';
+import { getQuota, setQuota } from '../../../workers/object-storage/engine/actions/quotas.ts';
+import { selectDueEvents } from '../../../workers/object-storage/engine/store/event-store.ts';
+import { expectSound, failure, METADATA, makeBucket, makeEngine, patternOf, readAll, value, wipe } from './harness.ts';
+import { addEvent, addVersion, versionsOf, type World } from './model-state.ts';
+import { maintain, playJob, playLifecycle } from './model-work.ts';
 
 const NAMES = ['a', 'a/b', 'ü\u0000'];
+const RULE = {
+  id: 'all',
+  target: { kind: 'queue' },
+  arn: '',
+  events: ['s3:ObjectCreated:*', 's3:ObjectRemoved:*', 's3:LifecycleExpiration:*'],
+  prefix: null,
+  suffix: null,
+};
 const SIZES = [0, 1, 700, 16_384, 16_385, 300_000];
-
-interface ModelVersion {
-  readonly id: string;
-  readonly isNull: boolean;
-  /** null: a delete marker. */
-  readonly content: Uint8Array | null;
-}
-
-/** Versions by name, newest first. */
-type Model = Map<string, ModelVersion[]>;
-
-interface World {
-  readonly engine: Engine;
-  readonly context: EngineContext;
-  readonly model: Model;
-  readonly clock: { offsetMs: number };
-  bucket: Bucket;
-}
 
 const name = fc.constantFrom(...NAMES);
 const content = fc.record({ size: fc.constantFrom(...SIZES), seed: fc.nat(1000) });
@@ -47,6 +28,8 @@ type Step =
   | { readonly kind: 'delete version'; readonly name: string; readonly index: number }
   | { readonly kind: 'copy'; readonly from: string; readonly index: number; readonly to: string }
   | { readonly kind: 'versioning'; readonly to: 'enabled' | 'suspended' }
+  | { readonly kind: 'hold'; readonly name: string; readonly index: number; readonly isHeld: boolean }
+  | { readonly kind: 'lifecycle'; readonly prefix: string }
   | { readonly kind: 'job'; readonly job: 'empty' | 'delete'; readonly prefix: string }
   | { readonly kind: 'pack' | 'gc' | 'scrub' };
 
@@ -71,6 +54,14 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   {
+    weight: 2,
+    arbitrary: fc.record({ kind: fc.constant('hold' as const), name, index: fc.nat(5), isHeld: fc.boolean() }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constant('lifecycle' as const), prefix: fc.constantFrom('', 'a', 'a/') }),
+  },
+  {
     weight: 1,
     arbitrary: fc.record({
       kind: fc.constant('job' as const),
@@ -80,19 +71,6 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   { weight: 3, arbitrary: fc.record({ kind: fc.constantFrom('pack' as const, 'gc' as const, 'scrub' as const) }) },
 );
-
-const versionsOf = (model: Model, key: string): ModelVersion[] => {
-  const found = model.get(key) ?? [];
-  model.set(key, found);
-  return found;
-};
-
-/** Adds a version by the rules of S3: a null version replaces the previous null version. */
-function addVersion(world: World, key: string, version: ModelVersion): void {
-  const versions = versionsOf(world.model, key);
-  const kept = version.isNull ? versions.filter((old) => !old.isNull) : versions;
-  world.model.set(key, [version, ...kept]);
-}
 
 const contentOf = ({ size, seed }: { size: number; seed: number }): Uint8Array => patternOf(size, seed);
 
@@ -105,6 +83,7 @@ async function play(world: World, action: Step): Promise<void> {
       const facts = value(
         await engine.putObject({ bucket, name: action.name, body, size: body.length, metadata: METADATA }),
       );
+      addEvent(world, action.name, 'ObjectCreated:Put');
       return addVersion(world, action.name, { id: facts.versionId, isNull: facts.isNull, content: body });
     }
     case 'multipart': {
@@ -119,6 +98,7 @@ async function play(world: World, action: Step): Promise<void> {
         );
       }
       const facts = value(await engine.completeUpload({ bucket, name: action.name, uploadId, parts, partBytesMin: 0 }));
+      addEvent(world, action.name, 'ObjectCreated:CompleteMultipartUpload');
       return addVersion(world, action.name, {
         id: facts.versionId,
         isNull: facts.isNull,
@@ -127,16 +107,23 @@ async function play(world: World, action: Step): Promise<void> {
     }
     case 'delete': {
       const outcome = value(await engine.deleteObject(bucket, { name: action.name }));
-      if (bucket.versioning === 'never') model.set(action.name, []);
-      else addVersion(world, action.name, { id: outcome.versionId ?? '', isNull: outcome.isNull, content: null });
-      return;
+      if (bucket.versioning === 'never') {
+        if (versionsOf(model, action.name).length > 0) addEvent(world, action.name, 'ObjectRemoved:Delete');
+        model.set(action.name, []);
+        return;
+      }
+      addEvent(world, action.name, 'ObjectRemoved:DeleteMarkerCreated');
+      return addVersion(world, action.name, { id: outcome.versionId ?? '', isNull: outcome.isNull, content: null });
     }
     case 'delete version': {
       const versions = versionsOf(model, action.name);
       const chosen = versions[action.index];
       if (!chosen) return;
       const versionId = chosen.isNull && action.index % 2 === 0 ? 'null' : chosen.id;
-      expect(value(await engine.deleteObject(bucket, { name: action.name, versionId })).existed).toBe(true);
+      const deleted = await engine.deleteObject(bucket, { name: action.name, versionId });
+      if (chosen.isHeld) return expect(failure(deleted)).toEqual({ kind: 'object_locked' });
+      expect(value(deleted).existed).toBe(true);
+      addEvent(world, action.name, 'ObjectRemoved:Delete');
       model.set(
         action.name,
         versions.filter((version) => version !== chosen),
@@ -150,12 +137,24 @@ async function play(world: World, action: Step): Promise<void> {
       const facts = value(
         await engine.copyObject({ bucket, name: action.to, source, metadata: METADATA, tags: null, acl: null }),
       );
+      addEvent(world, action.to, 'ObjectCreated:Copy');
       return addVersion(world, action.to, { id: facts.versionId, isNull: facts.isNull, content: chosen.content });
     }
     case 'versioning':
       value(await engine.setVersioning(bucket, action.to));
       world.bucket = value(await engine.getBucket(bucket.name));
       return;
+    case 'hold': {
+      const chosen = versionsOf(model, action.name)[action.index];
+      // S3 locks only what no write replaces.
+      if (!chosen?.content || chosen.isNull) return;
+      const version = value(await engine.getVersion(bucket, action.name, { versionId: chosen.id }));
+      value(await engine.setLock(version, { isHeld: action.isHeld }));
+      chosen.isHeld = action.isHeld;
+      return;
+    }
+    case 'lifecycle':
+      return await playLifecycle(world, action.prefix);
     case 'job':
       return await playJob(world, action.job, action.prefix);
     default:
@@ -163,57 +162,9 @@ async function play(world: World, action: Step): Promise<void> {
   }
 }
 
-async function playJob(
-  { engine, context, model, clock, bucket }: World,
-  kind: 'empty' | 'delete',
-  prefix: string,
-): Promise<void> {
-  // A job changes nothing that is newer than itself.
-  clock.offsetMs += 1_000;
-  const { bucketId } = bucket;
-  const jobId = crypto.randomUUID();
-  const target = { type: 'bucket', id: bucketId } as const;
-  const audit = toSystemAuditRow({ at: context.now(), id: jobId, action: 'storage_job.start', target, details: {} });
-  const order = { kind, prefix };
-  await insertJob(context, { jobId, bucketId, userId: null, order, isDryRun: false, scopes: null }, audit);
-  clock.offsetMs += 1_000;
-  while (await runJob(context, jobId));
-  expect((await findJob(context, jobId, null))?.state).toBe('done');
-  for (const [key, versions] of model) {
-    if (!key.startsWith(prefix)) continue;
-    if (kind === 'empty' || bucket.versioning === 'never') model.set(key, []);
-    else if (versions[0]?.content) {
-      const { versionId, isNull, isMarker } = value(await engine.getVersion(bucket, key));
-      expect(isMarker).toBe(true);
-      const kept = isNull ? versions.filter((version) => !version.isNull) : versions;
-      model.set(key, [{ id: versionId, isNull, content: null }, ...kept]);
-    }
-  }
-}
-
-async function maintain(
-  context: EngineContext,
-  kind: 'pack' | 'gc' | 'scrub',
-  clock: { offsetMs: number },
-): Promise<void> {
-  for (let shard = 0; shard < context.shards.length; shard++) {
-    if (kind === 'pack') await packVolume(context, shard, emptyPackReport());
-    if (kind === 'scrub') {
-      const report = emptyScrubReport();
-      await scrubStep(context, shard, 1e9, report, { restart: true });
-      expect(report).toMatchObject({ bad_copies: 0, missing_copies: 0, lost_blobs: 0, inline_damaged: 0 });
-    }
-    if (kind === 'gc') {
-      clock.offsetMs += 3_700_000;
-      while (await collectUploads(context, shard, emptyCollectReport()));
-      while (await collectBlobs(context, shard, emptyCollectReport()));
-    }
-  }
-  if (kind === 'gc') while (await walkOrphans(context, emptyCollectReport()));
-}
-
-/** Compares every version byte for byte, and both listings. */
-async function compare({ engine, model, bucket }: World): Promise<void> {
+/** Compares every version byte for byte, both listings, the counts of the quota and the outbox. */
+async function compare(world: World): Promise<void> {
+  const { engine, context, model, bucket } = world;
   const listed = value(await engine.listVersions({ bucket, prefix: '', delimiter: '', from: '', limit: 1000 })).entries;
   const names = [...model.keys()].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
   const expected = names.flatMap((key) =>
@@ -241,6 +192,24 @@ async function compare({ engine, model, bucket }: World): Promise<void> {
       expect((await readAll(engine, found)).equals(version.content), `${key} ${version.id}`).toBe(true);
     }
   }
+  const bytes = [...model.values()].flat().reduce((sum, version) => sum + (version.content?.length ?? 0), 0);
+  const quota = value(await getQuota(context, { kind: 'bucket', subject: bucket.bucketId }));
+  expect(quota?.used).toEqual({ bytes, objects: current.length });
+  await expectEvents(world);
+}
+
+/** Each name has the events of its changes, in order, with ascending sequencers. */
+async function expectEvents({ context, events }: World): Promise<void> {
+  const kinds = new Map<string, string[]>();
+  const last = new Map<string, string>();
+  for (let shard = 0; shard < context.shards.length; shard++) {
+    for (const { name, kind, sequencer } of await selectDueEvents(context, shard, 10_000)) {
+      expect(sequencer > (last.get(name) ?? ''), name).toBe(true);
+      last.set(name, sequencer);
+      kinds.set(name, [...(kinds.get(name) ?? []), kind]);
+    }
+  }
+  expect(kinds).toEqual(events);
 }
 
 /** @param seed printed by fast-check on failure, and here on success. */
@@ -255,7 +224,12 @@ export async function checkModel(runs: number, stepsMax: number, seed: number): 
         await wipe();
         const clock = { offsetMs: 0 };
         const { engine, context } = makeEngine({ shards, now: () => Date.now() + clock.offsetMs });
-        const world: World = { engine, context, model: new Map(), clock, bucket: await makeBucket(engine, versioning) };
+        const made = await makeBucket(engine, versioning);
+        const { name, bucketId } = made;
+        value(await engine.setConfiguration(made, 'notification', JSON.stringify([RULE])));
+        value(await setQuota(context, { kind: 'bucket', subject: bucketId }, { bytes: 1e9, objects: 1e6 }));
+        const bucket = value(await engine.getBucket(name));
+        const world: World = { engine, context, model: new Map(), events: new Map(), clock, bucket };
         for (const action of actions) {
           await play(world, action);
           await compare(world);

@@ -1,13 +1,23 @@
 import { beforeEach, expect, test } from 'vitest';
 import { slotOf } from '../../../workers/object-storage/domain/slots.ts';
+import { getQuota, setQuota } from '../../../workers/object-storage/engine/actions/quotas.ts';
+import { selectDueEvents } from '../../../workers/object-storage/engine/store/event-store.ts';
+import { findJob, insertJob } from '../../../workers/object-storage/engine/store/job-store.ts';
 import { isClaimed } from '../../../workers/object-storage/engine/store/journal-store.ts';
+import { addUsage, measureBucket, NO_USAGE } from '../../../workers/object-storage/engine/store/usage-store.ts';
 import { checkLocations, checkShard } from '../../../workers/object-storage/maintenance/fsck.ts';
 import { emptyFsckReport } from '../../../workers/object-storage/maintenance/fsck-report.ts';
+import { runJob } from '../../../workers/object-storage/maintenance/jobs.ts';
+import { writeJournal } from '../../../workers/object-storage/maintenance/journal.ts';
+import { isLifecycleDue, runLifecycle } from '../../../workers/object-storage/maintenance/lifecycle.ts';
 import { emptyPackReport, packVolume } from '../../../workers/object-storage/maintenance/pack.ts';
 import { rebuildShard } from '../../../workers/object-storage/maintenance/rebuild.ts';
+import { maintainShard } from '../../../workers/object-storage/maintenance/schedule.ts';
 import { snapshotShard } from '../../../workers/object-storage/maintenance/snapshot.ts';
+import { toSystemAuditRow } from '../../../workers/shared/audit.ts';
 import {
   expectContent,
+  expectSound,
   failure,
   loseDatabase,
   METADATA,
@@ -117,4 +127,80 @@ test('a shard whose database is lost is rebuilt with every version', async () =>
     extents_without_blob: 0,
     copies_missing: 0,
   });
+});
+
+test('a lost shard keeps locks, counts of quotas, rules and jobs, and loses the events that it had not sent', async () => {
+  const DAY = 86_400_000;
+  // No version gets a time before that of the database's clock.
+  let now = (Math.floor(Date.now() / DAY) + 1.5) * DAY;
+  const { engine, context } = makeEngine({ shards: 2, limits: { bucketSpread: 2 }, now: () => now });
+  const made = await makeBucket(engine, 'enabled');
+  const events = ['s3:ObjectCreated:*', 's3:ObjectRemoved:*', 's3:LifecycleExpiration:*'];
+  const rule = { id: 'all', target: { kind: 'queue' }, arn: '', events, prefix: null, suffix: null };
+  value(await engine.setConfiguration(made, 'notification', JSON.stringify([rule])));
+  const subject = { kind: 'bucket', subject: made.bucketId } as const;
+  value(await setQuota(context, subject, { bytes: 100_000, objects: 100 }));
+  const bucket = value(await engine.getBucket(made.name));
+  const homeOf = (name: string) => bucket.placement.shards[slotOf(name)];
+  const namesIn = (shard: number, prefix: string) =>
+    Array.from({ length: 99 }, (_, i) => `${prefix}${i}`).filter((name) => homeOf(name) === shard);
+  const held = { mode: null, retainUntilMs: null, isHeld: true };
+  const [locked = '', stays = '', expires = '', counted = ''] = ['lock', 'kept', 'old/', 'job/'].flatMap((prefix) =>
+    namesIn(0, prefix).slice(0, 1),
+  );
+  const other = namesIn(1, 'job/')[0] ?? '';
+  const { versionId } = await put(engine, bucket, locked, 'locked', { lock: held });
+  await put(engine, bucket, stays, 'stays');
+  await snapshotShard(context, 0);
+  for (const name of [expires, counted, other]) await put(engine, bucket, name, patternOf(500));
+  const rules = [{ id: 'old', isEnabled: true, filter: { prefix: 'old/' }, form: 'one', expiration: { days: 1 } }];
+  value(await engine.setConfiguration(bucket, 'lifecycle', JSON.stringify({ rules, minimumSize: '' })));
+  const start = async (jobId: string, kind: 'count' | 'delete') => {
+    const target = { type: 'bucket', id: bucket.bucketId } as const;
+    const audit = toSystemAuditRow({ at: now, id: jobId, action: 'storage_job.start', target, details: {} });
+    const request = { bucketId: bucket.bucketId, userId: null, order: { kind, prefix: 'job/' }, isDryRun: false };
+    expect(await insertJob(context, { ...request, jobId, scopes: null }, audit)).toBe(true);
+  };
+  const jobs = ['count', 'delete'] as const;
+  now += 60_000;
+  for (const kind of jobs) await start(kind, kind);
+  const stateOf = async (kind: string) => (await findJob(context, kind, null))?.state;
+  const counts = async () => value(await getQuota(context, subject))?.used;
+  const before = await counts();
+  const [, last = ''] = (await selectDueEvents(context, 0, 99)).map(({ sequencer }) => sequencer).slice(-2);
+  await writeJournal(context, 0);
+  await loseDatabase(context, 0);
+
+  // Nothing takes the empty database for an empty bucket.
+  for (const kind of jobs) expect([await runJob(context, kind), await stateOf(kind)]).toEqual([false, 'running']);
+  expect(failure(await measureBucket(context, 0, bucket.bucketId)).kind).toBe('unavailable');
+  expect(failure(await getQuota(context, subject)).kind).toBe('unavailable');
+  expect(await maintainShard(context, 0)).toBe(false);
+
+  expect(await rebuildShard(context, 0)).toMatchObject({ ok: true, isDone: true });
+  expect(await counts()).toEqual(before);
+  expect(failure(await engine.deleteObject(bucket, { name: locked, versionId }))).toEqual({ kind: 'object_locked' });
+  expect(await selectDueEvents(context, 0, 99)).toEqual([]);
+  // The leases of the jobs have ended.
+  now += 60_000;
+  for (const kind of jobs) expect([await runJob(context, kind), await stateOf(kind)]).toEqual([false, 'done']);
+  expect((await findJob(context, 'count', null))?.report.counts).toMatchObject({ objects: 2, bytes: 1_000 });
+  now += 3 * DAY;
+  for (let shard = 0; shard < 2; shard++) {
+    expect(await isLifecycleDue(context, shard)).toBe(true);
+    while (await runLifecycle(context, shard));
+  }
+  const found = value(await engine.listObjects({ bucket, prefix: '', delimiter: '', from: '', limit: 99 })).entries;
+  expect(found.map((entry) => entry.kind === 'item' && entry.item.name)).toEqual([stays, locked].sort());
+  const sent = await selectDueEvents(context, 0, 99);
+  expect(sent.map(({ kind, name }) => `${kind} ${name}`)).toEqual([
+    `ObjectRemoved:DeleteMarkerCreated ${counted}`,
+    `LifecycleExpiration:DeleteMarkerCreated ${expires}`,
+  ]);
+  for (const { sequencer } of sent) expect(sequencer > last).toBe(true);
+  let usage = NO_USAGE;
+  for (let shard = 0; shard < 2; shard++)
+    usage = addUsage(usage, value(await measureBucket(context, shard, bucket.bucketId)));
+  expect(await counts()).toEqual({ bytes: usage.bytes, objects: usage.objects });
+  await expectSound(context);
 });

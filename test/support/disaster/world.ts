@@ -15,6 +15,7 @@ const SHARDS = 4;
 /** Slots of a bucket, and how many one invocation moves: it may make 1,000 queries, and a move makes about 20. */
 const SLOTS = 256;
 const SLOTS_PER_MOVE = 32;
+const QUOTA = '/v1/storage/quotas/buckets/kept';
 const SIZES = [0, 10, 4_096, 16_384, 16_385, 100_000, 1_500_000];
 /** Cron runs each minute and writes the journal. */
 const JOURNAL_MS = 75_000;
@@ -28,6 +29,7 @@ export class World {
   readonly server: TestServer;
   /** Path and SHA-256 of each acknowledged object. */
   readonly objects = new Map<string, string>();
+  #objectBytes = 0;
   readonly users: MailUser[] = [];
   /** SHA-256 of each raw message, per user. */
   readonly messages = new Map<string, string[]>();
@@ -123,6 +125,8 @@ export class World {
     const scopes = ['objects:read', 'objects:write'];
     this.#objectToken = (await this.#post('/v1/iam/tokens', { name: 'objects', user_id: userId, scopes })).token;
     expect((await fetch(`${this.server.url}/kept`, { method: 'PUT', headers: this.headers })).status).toBe(200);
+    const quota = await this.server.call('PUT', QUOTA, { bytes: 1e12, objects: 1e6 });
+    expect(quota.status).toBe(200);
     await this.putObjects('first', OBJECTS / 2);
     for (let slot = 0; slot < SLOTS / 2; slot += SLOTS_PER_MOVE) {
       const slots = Array.from({ length: SLOTS_PER_MOVE }, (_, i) => slot + i);
@@ -139,6 +143,7 @@ export class World {
       const { status } = await fetch(this.server.url + path, { method: 'PUT', headers, body: new Uint8Array(content) });
       expect(status, path).toBe(200);
       this.objects.set(path, sha256(content));
+      this.#objectBytes += content.length;
     }
   }
 
@@ -192,6 +197,8 @@ export class World {
       expect([path, answer.status]).toEqual([path, 200]);
       expect([path, sha256(new Uint8Array(await answer.arrayBuffer()))]).toEqual([path, expected]);
     }
+    const { body } = await this.server.call('GET', QUOTA);
+    expect(body.used).toEqual({ bytes: this.#objectBytes, objects: this.objects.size });
   }
 
   async expectMail(): Promise<void> {

@@ -16,6 +16,7 @@ import type { EngineContext } from '../model/context.ts';
 import type { Bucket, QuotaState, Unavailable } from '../model/contract.ts';
 import { claimShard } from '../store/claims.ts';
 import { toUnavailable } from '../store/database.ts';
+import { isClaimed } from '../store/journal-store.ts';
 import {
   endLease,
   findLimits,
@@ -76,6 +77,12 @@ export async function getQuota(
   if (!limits.ok) return limits;
   if (limits.value === null) return ok(null);
   if (!rows.ok) return rows;
+  // Every claimed shard has a row. One without may have lost its database, and what it stores is then not known.
+  for (const [shard, row] of rows.value.entries()) {
+    if (row !== null || (await isClaimed(context, shard))) continue;
+    const claimed = await claimShard(context, shard);
+    if (!claimed.ok) return claimed;
+  }
   return ok({
     limits: limits.value,
     used: { bytes: sum(rows.value, 'bytes_used'), objects: sum(rows.value, 'objects_used') },

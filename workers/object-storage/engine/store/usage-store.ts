@@ -4,7 +4,9 @@ import { prepare, statement } from '../../../shared/statement.ts';
 import { nameAfterPrefix } from '../../domain/name-order.ts';
 import { databaseOf, type EngineContext } from '../model/context.ts';
 import type { Unavailable } from '../model/contract.ts';
+import { claimShard } from './claims.ts';
 import { readRows } from './database.ts';
+import { IS_CLAIMED } from './journal-store.ts';
 import { isCurrent } from './version-sql.ts';
 
 export interface Usage {
@@ -35,6 +37,7 @@ type PageRow = {
   versions: number;
   name: string | null;
   ord: string | null;
+  is_claimed: number;
 };
 
 const BUCKET_N = '(SELECT n FROM bucket WHERE bucket_id = :bucketId)';
@@ -50,7 +53,7 @@ const countPage = statement<PageKey & { name: string; ord: string }, PageRow>(
    SELECT count(*) AS seen, COALESCE(sum(size), 0) AS bytes, COALESCE(sum(is_marker = 0), 0) AS versions,
      COALESCE(sum(${isCurrent('page')}), 0) AS objects,
      (SELECT hex(name) FROM page ORDER BY name DESC, ord DESC LIMIT 1) AS name,
-     (SELECT hex(ord) FROM page ORDER BY name DESC, ord DESC LIMIT 1) AS ord FROM page`,
+     (SELECT hex(ord) FROM page ORDER BY name DESC, ord DESC LIMIT 1) AS ord, ${IS_CLAIMED} AS is_claimed FROM page`,
 );
 
 const countUploads = statement<PageKey, { uploads: number; bytes: number }>(
@@ -91,6 +94,11 @@ export async function measurePage(
   if (!rows.ok) return rows;
   const [page] = rows.value;
   if (!page) return ok({ usage, seen: 0, next: null });
+  if (page.is_claimed === 0) {
+    // A lost database has no rows, and one that is being rebuilt has some.
+    const claimed = await claimShard(context, shard);
+    if (!claimed.ok) return claimed;
+  }
   usage = addUsage(usage, { bytes: page.bytes, objects: page.objects, versions: page.versions, uploads: 0 });
   const isEnd = page.seen < VERSIONS_PER_PAGE || page.name === null || page.ord === null;
   return ok({ usage, seen: page.seen, next: isEnd ? null : { name: page.name ?? '', ord: page.ord ?? '' } });

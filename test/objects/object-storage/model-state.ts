@@ -1,0 +1,42 @@
+/** What the model of a bucket knows: its versions and their events. */
+import type { Bucket, Engine } from '../../../workers/object-storage/engine/index.ts';
+import type { EngineContext } from '../../../workers/object-storage/engine/model/context.ts';
+
+export interface ModelVersion {
+  readonly id: string;
+  readonly isNull: boolean;
+  /** null: a delete marker. */
+  readonly content: Uint8Array | null;
+  /** Under a legal hold. */
+  isHeld?: boolean;
+}
+
+/** Versions by name, newest first. */
+export type Model = Map<string, ModelVersion[]>;
+
+export interface World {
+  readonly engine: Engine;
+  readonly context: EngineContext;
+  readonly model: Model;
+  readonly clock: { offsetMs: number };
+  /** Events that each name must have in the outbox, in order. */
+  readonly events: Map<string, string[]>;
+  bucket: Bucket;
+}
+
+export const versionsOf = (model: Model, key: string): ModelVersion[] => {
+  const found = model.get(key) ?? [];
+  model.set(key, found);
+  return found;
+};
+
+/** Adds a version by the rules of S3: a null version replaces the previous null version. */
+export function addVersion(world: World, key: string, version: ModelVersion): void {
+  const versions = versionsOf(world.model, key);
+  const kept = version.isNull ? versions.filter((old) => !old.isNull) : versions;
+  world.model.set(key, [version, ...kept]);
+}
+
+export function addEvent({ events }: World, key: string, kind: string): void {
+  events.set(key, [...(events.get(key) ?? []), kind]);
+}
