@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { SessionRow } from '../../../durable-objects/mailbox/credentials/credential-store.ts';
 import { findUserById, hashToken, mintKeptSecret } from '../../identity/index.ts';
-import { ProblemError } from '../../shared/problem.ts';
+import { ProblemError, problem } from '../../shared/problem.ts';
 import { isUnreachable, type MailboxRpc, openMailbox } from '../bindings/mailbox.ts';
 import { MAILBOX_UNAVAILABLE } from '../schemas/errors.ts';
 
@@ -24,16 +24,26 @@ interface NewCredential {
   readonly expiresAt: number | null;
 }
 
-/** @returns the secret, which is returned only here. */
+const DELETED = problem(401, 'invalid_credential', 'The account was deleted.');
+
+/** @returns the secret, which is returned only here. @throws ProblemError (401) if the user was deleted, also meanwhile. */
 async function keepCredential(env: Env, userId: string, given: NewCredential): Promise<string> {
   const user = await findUserById(env, userId);
-  if (!user) throw new Error('the user was deleted');
-  const secret = mintKeptSecret(given.kind, userId);
-  const { userName, name, email } = user;
-  await reachMailbox(env, userId, (mailbox) =>
-    mailbox.insertCredential({ ...given, secretSha256: hashToken(secret) }, { userName, name, email }),
-  );
-  return secret;
+  if (user) {
+    const secret = mintKeptSecret(given.kind, userId);
+    const { userName, name, email } = user;
+    await reachMailbox(env, userId, (mailbox) =>
+      mailbox.insertCredential({ ...given, secretSha256: hashToken(secret) }, { userName, name, email }),
+    );
+    // An erasure ends credentials after it removed the user. If the user is still there, it ends this one too.
+    if (await findUserById(env, userId)) return secret;
+  }
+  // A login may have made the mailbox again.
+  await reachMailbox(env, userId, async (mailbox) => {
+    await mailbox.erase();
+    await mailbox.endCredentials({});
+  });
+  throw new ProblemError(DELETED, 'the user was deleted');
 }
 
 export async function createSession(
