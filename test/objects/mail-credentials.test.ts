@@ -468,6 +468,19 @@ describe('a user', () => {
     }
   });
 
+  it('gets no session by a password that was replaced while the login was checked', async () => {
+    const person = await register();
+    const replace = async () => expect((await changePassword(person.session, {}, {})).status).toBe(204);
+    let changes = 0;
+    const bindings = mailboxesBefore('insertCredential', async () => (changes++ === 0 ? replace() : null));
+    const body = { email: person.email, password: PASSWORD };
+    const headers = { 'cf-connecting-ip': network() };
+    expect((await call('POST', '/v1/auth/login', { body, token: null, headers, bindings })).status).toBe(401);
+    expect(changes).toBe(1);
+    expect((await keptOf(person)).credentials).toBe(1);
+    expect(await statusOf(person.session)).toBe(200);
+  });
+
   it('is suspended in the mailbox if DIRECTORY says so, when one operator suspends while another lifts', async () => {
     const person = await register();
     const path = `/v1/accounts/${person.userId}/suspension`;
