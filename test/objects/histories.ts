@@ -126,20 +126,42 @@ interface Answer {
 }
 type Headers = Readonly<Record<string, string>>;
 /** @param token empty: no credential in a header. */
+/** A body that arrives late: after `wait`, which begins when the body is read. */
+export class LateBody {
+  readonly text: string;
+  readonly wait: () => Promise<unknown>;
+
+  constructor(text: string, wait: () => Promise<unknown>) {
+    this.text = text;
+    this.wait = wait;
+  }
+
+  open(): ReadableStream<Uint8Array> {
+    const pull = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
+      await this.wait();
+      controller.enqueue(new TextEncoder().encode(this.text));
+      controller.close();
+    };
+    return new ReadableStream({ pull }, { highWaterMark: 0 });
+  }
+}
+
 type Send = (method: string, path: string, token: string, body?: string | object, headers?: Headers) => Promise<Answer>;
 
 function senderFrom(environment: Env): Send {
   return async (method, path, token, body, headers = {}) => {
-    const text = typeof body === 'object' ? JSON.stringify(body) : body;
+    const isLate = body instanceof LateBody;
+    const isJson = typeof body === 'object' && !isLate;
+    const text = typeof body === 'string' ? body : isLate ? body.text : isJson ? JSON.stringify(body) : undefined;
     const request = new Request(`http://localhost${path}`, {
       method,
       headers: {
         ...headers,
         ...(token === '' ? {} : { authorization: `Bearer ${token}` }),
-        ...(typeof body === 'object' ? { 'content-type': 'application/json' } : {}),
+        ...(isJson ? { 'content-type': 'application/json' } : {}),
         ...(text === undefined ? {} : { 'content-length': String(Buffer.byteLength(text)) }),
       },
-      ...(text === undefined ? {} : { body: text }),
+      ...(text === undefined ? {} : { body: isLate ? body.open() : text }),
     }) as Request<unknown, IncomingRequestCfProperties>;
     const answer = await worker.fetch(request, environment, createExecutionContext());
     return { status: answer.status, text: await answer.text() };

@@ -99,6 +99,42 @@ function mailboxesWithout(...methods: string[]): Partial<Env> {
   };
 }
 
+/** The mailboxes, with work that runs just before each call of a method. */
+function mailboxesBefore(method: string, work: () => Promise<unknown>): Partial<Env> {
+  const { MAILBOX } = env as Env;
+  const wrap = (stub: object) =>
+    new Proxy(stub, {
+      get: (target, name) =>
+        name === 'inTrace'
+          ? async (trace: string, called: string, args: unknown[]) => {
+              if (called === method) await work();
+              return (target as Json).inTrace(trace, called, args);
+            }
+          : typeof Reflect.get(target, name) === 'function'
+            ? (...args: unknown[]) => (target as Json)[name](...args)
+            : Reflect.get(target, name),
+    });
+  return {
+    MAILBOX: {
+      idFromName: (name: string) => MAILBOX.idFromName(name),
+      get: (id: DurableObjectId, options: object) => wrap(MAILBOX.get(id, options)),
+    } as unknown as Env['MAILBOX'],
+  };
+}
+
+/** What the mailbox keeps of its user. */
+const keptOf = ({ userId }: Person) => {
+  const { MAILBOX } = env as Env;
+  return runInDurableObject(MAILBOX.get(MAILBOX.idFromName(userId)), (_, { storage: { sql } }) => ({
+    credentials: sql.exec('SELECT 1 FROM credential').toArray().length,
+    mailboxes: sql.exec('SELECT 1 FROM mailbox').toArray().length,
+    names: sql
+      .exec<{ user_name: string; name: string; email: string | null }>('SELECT * FROM holder')
+      .toArray()
+      .map(({ user_name, name, email }) => user_name + name + (email ?? '')),
+  }));
+};
+
 describe('a request of mail', () => {
   it('asks DIRECTORY nothing, with a session, its cookie or an app token', async () => {
     const person = await register();
@@ -412,6 +448,75 @@ describe('a user', () => {
     expect((await call('DELETE', '/v1/me', { token: person.session, bindings })).status).toBe(503);
     expect((await call('DELETE', '/v1/me', { token: person.session })).status).toBe(204);
     expect(await statusOf(person.session)).toBe(401);
+  });
+
+  it('leaves no name in the mailbox when erased', async () => {
+    const person = await register();
+    expect((await call('DELETE', `/v1/iam/users/${person.userId}`)).status).toBe(204);
+    expect(await keptOf(person)).toEqual({ credentials: 0, mailboxes: 0, names: [''] });
+  });
+
+  it('gets neither a session nor a mailbox by a login that an erasure overtakes', async () => {
+    for (const method of ['createMailbox', 'insertCredential']) {
+      const person = await register();
+      const erase = async () => expect((await call('DELETE', `/v1/iam/users/${person.userId}`)).status).toBe(204);
+      const bindings = mailboxesBefore(method, erase);
+      const body = { email: person.email, password: PASSWORD };
+      const headers = { 'cf-connecting-ip': network() };
+      expect((await call('POST', '/v1/auth/login', { body, token: null, headers, bindings })).status).toBe(401);
+      expect(await keptOf(person)).toEqual({ credentials: 0, mailboxes: 0, names: [''] });
+    }
+  });
+
+  it('gets no session by a password that was replaced while the login was checked', async () => {
+    const person = await register();
+    const replace = async () => expect((await changePassword(person.session, {}, {})).status).toBe(204);
+    let changes = 0;
+    const bindings = mailboxesBefore('insertCredential', async () => (changes++ === 0 ? replace() : null));
+    const body = { email: person.email, password: PASSWORD };
+    const headers = { 'cf-connecting-ip': network() };
+    expect((await call('POST', '/v1/auth/login', { body, token: null, headers, bindings })).status).toBe(401);
+    expect(changes).toBe(1);
+    expect((await keptOf(person)).credentials).toBe(1);
+    expect(await statusOf(person.session)).toBe(200);
+  });
+
+  it('is suspended in the mailbox if DIRECTORY says so, when one operator suspends while another lifts', async () => {
+    const person = await register();
+    const path = `/v1/accounts/${person.userId}/suspension`;
+    const suspend = (bindings: Partial<Env> = {}) => call('PUT', path, { body: { reason: 'abuse' }, bindings });
+    const lift = (bindings: Partial<Env> = {}) => call('DELETE', path, { bindings });
+    expect((await suspend()).status).toBe(200);
+    const whileLifting = mailboxesBefore('setSuspended', () => suspend());
+    expect((await lift(whileLifting)).status).toBe(204);
+    expect((await call('GET', path)).body.suspended_at).not.toBeNull();
+    expect(await statusOf(person.session)).toBe(401);
+
+    expect((await lift()).status).toBe(204);
+    let calls = 0;
+    const whileSuspending = mailboxesBefore('setSuspended', async () => (++calls === 2 ? lift() : null));
+    expect((await suspend(whileSuspending)).status).toBe(200);
+    expect((await call('GET', path)).body.suspended_at).toBeNull();
+    expect(await statusOf(person.session)).toBe(200);
+  });
+
+  it('makes no token with a session that ended while the request arrived', async () => {
+    const person = await register();
+    const confirmation = { token: person.session, body: { password: PASSWORD } };
+    expect((await call('POST', '/v1/auth/confirm', confirmation)).status).toBe(204);
+    const pull = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
+      await new Promise((resolve) => setTimeout(resolve, 1_100));
+      expect((await call('POST', '/v1/auth/logout', { token: person.session })).status).toBe(204);
+      controller.enqueue(new TextEncoder().encode(JSON.stringify({ name: 'late' })));
+      controller.close();
+    };
+    const request = new Request('http://localhost/v1/me/tokens', {
+      method: 'POST',
+      headers: { authorization: `Bearer ${person.session}`, 'content-type': 'application/json' },
+      body: new ReadableStream({ pull }, { highWaterMark: 0 }),
+    }) as Request<unknown, IncomingRequestCfProperties>;
+    expect((await worker.fetch(request, env as Env, createExecutionContext())).status).toBe(401);
+    expect((await keptOf(person)).credentials).toBe(0);
   });
 
   it('has the new name in the next request', async () => {

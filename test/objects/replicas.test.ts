@@ -1,8 +1,12 @@
 /** Each kind of change is effective with its acknowledgement, although no replica of DIRECTORY has it. */
+
+import { env as bindings, createExecutionContext } from 'cloudflare:test';
+import { createHash } from 'node:crypto';
 import { beforeEach, expect, it } from 'vitest';
+import worker from '../../workers/index.ts';
 import type { ReplicaFault } from '../support/replicas.ts';
 import { FORM_TYPE, signForm } from '../support/s3-form.ts';
-import { makeWorld, REGIONS, type World } from './histories.ts';
+import { LateBody, makeWorld, REGIONS, type World } from './histories.ts';
 
 let seed = 1_000_000;
 let world: World;
@@ -139,4 +143,62 @@ it('a bucket that was deleted and made again by another user', async () => {
   await change('PUT', `${path}/x`, reader.token, 'new');
   expect((await from('syd')('GET', `${path}/x`, owner.token)).status).toBe(403);
   expect((await from('syd')('GET', `${path}/x`, reader.token)).text).toBe('new');
+});
+
+const TAGS = '<Tagging><TagSet><Tag><Key>late</Key><Value>1</Value></Tag></TagSet></Tagging>';
+
+it.each([
+  ['a small object', 'PUT', '/late', 'small'],
+  ['a large object', 'PUT', '/late', 'large'.repeat(20_000)],
+  ['tags', 'PUT', '/fixed?tagging', TAGS],
+  ['a bucket policy', 'PUT', '?policy', null],
+  ['a list of names to delete', 'POST', '?delete', '<Delete><Object><Key>fixed</Key></Object></Delete>'],
+] as const)(
+  'a token that is deleted while %s arrives, which the primary authorised',
+  async (_, method, path, given) => {
+    const { bucket, owner, root } = world;
+    const send = world.from('syd');
+    const read = async () => {
+      const paths = ['/late', '/fixed', '/fixed?tagging', '?policy'];
+      return Promise.all(paths.map(async (each) => (await send('GET', `/${bucket}${each}`, owner.token)).status));
+    };
+    const user = { name: 'late', user_id: owner.userId, scopes: ['objects:read', 'objects:write'] };
+    const made = JSON.parse((await send('POST', '/v1/iam/tokens', root, user)).text);
+    breakReplicas('cut off');
+    const before = [await read(), (await send('GET', `/${bucket}/fixed?tagging`, owner.token)).text];
+    const text = given ?? world.policy;
+    const body = new LateBody(text, async () => {
+      await new Promise((resolve) => setTimeout(resolve, 1_100));
+      await change('DELETE', `/v1/iam/tokens/${made.token_id}`, root);
+    });
+    const headers = { 'content-md5': createHash('md5').update(text).digest('base64') };
+    expect((await send(method, `/${bucket}${path}`, made.token, body, headers)).status).toBe(401);
+    expect([await read(), (await send('GET', `/${bucket}/fixed?tagging`, owner.token)).text]).toEqual(before);
+  },
+);
+
+it('a token whose deletion was stored, and not enforced everywhere, at the second attempt', async () => {
+  const { root, owner } = world;
+  const env = bindings as unknown as Env;
+  const user = { name: 'pending', user_id: owner.userId, scopes: ['objects:read'] };
+  const made = JSON.parse((await world.from('syd')('POST', '/v1/iam/tokens', root, user)).text);
+  await world.directory.catchUp();
+  breakReplicas('stuck');
+  const silent = new Proxy(env.OBJECTS_0, {
+    get(target, key) {
+      if (key === 'batch') return () => Promise.reject(new Error('Network connection lost'));
+      const member = Reflect.get(target, key);
+      return typeof member === 'function' ? member.bind(target) : member;
+    },
+  });
+  const remove = (environment: Env) => {
+    const request = new Request(`http://localhost/v1/iam/tokens/${made.token_id}`, {
+      method: 'DELETE',
+      headers: { authorization: `Bearer ${root}` },
+    }) as Request<unknown, IncomingRequestCfProperties>;
+    return worker.fetch(request, environment, createExecutionContext());
+  };
+  expect((await remove({ ...env, OBJECTS_0: silent })).status).toBe(503);
+  expect((await remove(env)).status).toBe(404);
+  expect(await statusOf(made.token)).toBe(401);
 });

@@ -86,6 +86,18 @@ describe.skipIf(!hasFido2)('a passkey', () => {
       expect((await call('GET', '/v1/folders', undefined, body.token)).status).toBe(200);
     }));
 
+  it('opens no session while its user is suspended', () =>
+    withKey(async (key) => {
+      const user = await registerUser(server, `eve-${crypto.randomUUID().slice(0, 8)}`);
+      await addKey(key, user);
+      const path = `/v1/accounts/${user.userId}/suspension`;
+      expect((await call('PUT', path, { reason: 'abuse' }, server.rootToken)).status).toBe(200);
+      const refused = await login(await key.get(await beginLogin()));
+      expect([refused.status, refused.body.code]).toEqual([403, 'account_suspended']);
+      expect((await call('DELETE', path, undefined, server.rootToken)).status).toBe(204);
+      expect((await login(await key.get(await beginLogin()))).status).toBe(200);
+    }));
+
   it('replaces the code of the second factor after the password', () =>
     withKey(async (key) => {
       const user = await registerUser(server, 'dave');

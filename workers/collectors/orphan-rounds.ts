@@ -128,3 +128,14 @@ async function askAgain(source: OrphanSource, due: readonly Candidate[]) {
   const isOther = new Set([...keys, ...unknown]);
   return { orphans: keys, named: due.map(({ key }) => key).filter((key) => !isOther.has(key)), unknown };
 }
+
+/** The keys after `after`, at least up to `last`. */
+export async function listBetween(bucket: R2Bucket, after: string, last: string, limit: number): Promise<Set<string>> {
+  const found = new Set<string>();
+  for (let startAfter = after; ; ) {
+    const page: R2Objects = await bucket.list({ limit, ...(startAfter === '' ? {} : { startAfter }) });
+    for (const { key } of page.objects) found.add(key);
+    startAfter = page.objects.at(-1)?.key ?? last;
+    if (!page.truncated || startAfter >= last) return found;
+  }
+}

@@ -4,6 +4,7 @@
  */
 import { blobLocations } from '../shared/bindings.ts';
 import { logError } from '../shared/log.ts';
+import { listBetween } from './orphan-rounds.ts';
 
 /** A copy holds one connection for the read and one for the write, and an invocation may have six. */
 const COPIES_AT_ONCE = 2;
@@ -55,16 +56,6 @@ export async function refillLocations(
     else if (!mayContinue()) break;
   }
   return report;
-}
-
-async function listBetween(bucket: R2Bucket, after: string, last: string, limit: number): Promise<Set<string>> {
-  const found = new Set<string>();
-  for (let startAfter = after; ; ) {
-    const page: R2Objects = await bucket.list({ limit, ...(startAfter === '' ? {} : { startAfter }) });
-    for (const { key } of page.objects) found.add(key);
-    startAfter = page.objects.at(-1)?.key ?? last;
-    if (!page.truncated || startAfter >= last) return found;
-  }
 }
 
 /** @returns the size, or null if the object was deleted or written meanwhile. */

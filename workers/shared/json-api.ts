@@ -28,6 +28,10 @@ export interface JsonApiEnv {
     actor?: AuditActor;
     /** Set on routes for operators: `root`, or the id of the token. */
     operator?: string;
+    /** Looks the caller up again, after a body that was slow. Set by the guards. @returns the problem, or null. */
+    authorizeAgain?: () => Promise<Problem | null>;
+    /** What the second look-up said. */
+    refusal?: Problem;
     /** Largest JSON body of the route, if it is not `JSON_BYTES_MAX`. */
     jsonBytesMax?: number;
     isTooLarge?: boolean;
@@ -75,12 +79,14 @@ export function createJsonApi(toOwnProblem: (error: Error) => Problem | null = (
       const detail = `The JSON body exceeds ${readJsonBytesMax(c)} bytes.`;
       return sendProblem(c, problem(413, 'request_too_large', detail));
     }
+    const refusal = c.get('refusal');
+    if (refusal !== undefined) return sendProblem(c, refusal);
     if (error instanceof HTTPException && error.status < 500) {
-      const refusal =
+      const badRequest =
         error.status === 415
           ? problem(415, 'unsupported_media_type', error.message)
           : problem(400, 'bad_request', error.message);
-      return sendProblem(c, refusal);
+      return sendProblem(c, badRequest);
     }
     if (error instanceof MisconfiguredError) return sendProblem(c, misconfigured(error));
     if (error instanceof ProblemError) {
@@ -149,10 +155,22 @@ export function allowJson(bytesMax: number): MiddlewareHandler<JsonApiEnv> {
 
 const readJsonBytesMax = (c: Context<JsonApiEnv>): number => c.get('jsonBytesMax') ?? JSON_BYTES_MAX;
 
+/** A caller whose body takes longer is looked up again: the credential may have ended meanwhile. */
+const SLOW_BODY_MS = 1_000;
+
 /** Limits JSON bodies when they are parsed. Routes that read raw bodies apply their own limit. */
 function limitJson(c: Context<JsonApiEnv>): void {
   const readAll = c.req.json.bind(c.req);
   c.req.json = async () => {
+    const begunAt = Date.now();
+    const json = await readLimited();
+    if (Date.now() - begunAt < SLOW_BODY_MS) return json;
+    const refusal = (await c.get('authorizeAgain')?.()) ?? null;
+    if (refusal === null) return json;
+    c.set('refusal', refusal);
+    throw new HTTPException(403);
+  };
+  const readLimited = async () => {
     const bytesMax = readJsonBytesMax(c);
     const said = Number(c.req.header('content-length') ?? 0);
     const chunks: Uint8Array[] = [];

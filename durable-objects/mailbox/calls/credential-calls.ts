@@ -3,6 +3,7 @@ import {
   confirmSession,
   type EndedCredentials,
   endCredentials,
+  forgetNames,
   type Holder,
   identify,
   insertCredential,
@@ -13,6 +14,7 @@ import {
   type SessionRow,
   setSuspended,
 } from '../credentials/credential-store.ts';
+import { readMailbox } from '../database/store.ts';
 import { endSubscriptions } from '../jmap/push-store.ts';
 import { JmapCalls } from './jmap-calls.ts';
 
@@ -48,6 +50,8 @@ export class CredentialCalls extends JmapCalls {
     const ended = opened.transaction(() => {
       const ids = endCredentials(opened.sql, which);
       this.#endSubscriptions(which, ids);
+      const isAll = which.only === undefined && which.except === undefined && which.kind === undefined;
+      if (isAll && !readMailbox(opened.sql)) forgetNames(opened.sql);
       return ids;
     });
     if (which.kind !== undefined) for (const id of ended) this.transactions.listeners.close({ only: id });

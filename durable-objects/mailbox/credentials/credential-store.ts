@@ -157,6 +157,11 @@ export const endCredentials = (sql: SqlStorage, which: EndedCredentials): string
     }),
   ].map((row) => row.credential_id);
 
+const forgetHolder = statement<Record<never, never>>(`UPDATE holder SET user_name = '', name = '', email = NULL`);
+
+/** Removes what names the user, once the mailbox is erased and no credential is left. A suspension stays. */
+export const forgetNames = (sql: SqlStorage): void => void execute(sql, forgetHolder, {});
+
 const selectAll = statement<Record<never, never>, CredentialRow>('SELECT * FROM credential');
 const selectHolder = statement<Record<never, never>, HolderRow>('SELECT * FROM holder');
 

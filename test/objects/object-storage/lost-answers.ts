@@ -1,7 +1,7 @@
 /** D1 executes a write but its response is lost, while other requests write the same name. */
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { Bucket, Engine } from '../../../workers/object-storage/engine/index.ts';
+import type { Bucket, Engine, StoredVersion } from '../../../workers/object-storage/engine/index.ts';
 import { maintainShard } from '../../../workers/object-storage/maintenance/schedule.ts';
 import { type FaultPlan, faultyDatabase } from './faults.ts';
 import {
@@ -168,6 +168,113 @@ export function defineLostAnswerTests(): void {
       await expect(late()).rejects.toThrow('already_committed');
       await expectContent(healthy, bucket, 'x', 'put after the delete');
     });
+  });
+
+  /** Its first batch is sent, and arrives only when the test says so. */
+  function makeLate(): { engine: Engine; arrive: () => Promise<unknown> } {
+    let late: () => Promise<unknown> = async () => {};
+    let isFirst = true;
+    const database = new Proxy(env.OBJECTS_0, {
+      get(target, key) {
+        if (key !== 'batch' || !isFirst) return Reflect.get(target, key).bind(target);
+        return async (statements: D1PreparedStatement[]) => {
+          if (!isFirst) return await target.batch(statements);
+          isFirst = false;
+          late = () => target.batch(statements);
+          throw new Error('Network connection lost');
+        };
+      },
+    });
+    const { engine } = makeEngine({ limits: LIMITS, bindings: { OBJECTS_0: database } });
+    return { engine, arrive: () => late() };
+  }
+
+  describe('a write whose repeat is refused', () => {
+    const LARGE = 'large '.repeat(10_000);
+    const putIfAbsent = (engine: Engine, bucket: Bucket) =>
+      engine.putObject({
+        ...{ bucket, name: 'x', body: bytesOf(LARGE), size: LARGE.length, metadata: METADATA },
+        condition: { absent: true },
+      });
+
+    test('keeps its bytes, because a copy may have them', async () => {
+      const { healthy, lossy } = makeScene(async () => {
+        const source = value(await healthy.getVersion(bucket, 'x'));
+        value(await healthy.copyObject({ bucket, name: 'copy', source, metadata: METADATA, tags: null, acl: null }));
+        value(await healthy.deleteObject(bucket, { name: 'x' }));
+        await put(healthy, bucket, 'x', 'another');
+      });
+      const bucket = await makeBucket(healthy);
+      expect(failure(await putIfAbsent(lossy, bucket)).kind).toBe('unavailable');
+      await expectContent(healthy, bucket, 'copy', LARGE);
+    });
+
+    test('keeps its bytes, because the first try may arrive and not be refused', async () => {
+      const healthy = makeEngine().engine;
+      const { engine, arrive } = makeLate();
+      const bucket = await makeBucket(healthy);
+      await put(healthy, bucket, 'x', 'there');
+      expect(failure(await putIfAbsent(engine, bucket)).kind).toBe('unavailable');
+      value(await healthy.deleteObject(bucket, { name: 'x' }));
+      await arrive();
+      await expectContent(healthy, bucket, 'x', LARGE);
+    });
+
+    test('is not reported as refused, if it is a delete that may still arrive', async () => {
+      const healthy = makeEngine().engine;
+      const { engine, arrive } = makeLate();
+      const bucket = await makeBucket(healthy);
+      const { etag } = await put(healthy, bucket, 'x', 'old');
+      await put(healthy, bucket, 'x', 'new');
+      const outcome = await engine.deleteObject(bucket, { name: 'x', condition: { etags: [etag] } });
+      expect(failure(outcome).kind).toBe('unavailable');
+      await expectContent(healthy, bucket, 'x', 'new');
+      await put(healthy, bucket, 'x', 'old');
+      await arrive();
+      expect(failure(await healthy.getVersion(bucket, 'x'))).toEqual({ kind: 'no_such_key' });
+    });
+
+    test('keeps the bytes of a part, because the completed object may have them', async () => {
+      const { healthy, lossy } = makeScene(async () => {
+        const parts = value(await healthy.listParts(bucket, 'x', uploadId, { after: 0, limit: 10 })).parts;
+        value(
+          await healthy.completeUpload({
+            ...{ bucket, name: 'x', uploadId, partBytesMin: 1 },
+            parts: parts.map(({ partNumber, etag }) => ({ partNumber, etag })),
+          }),
+        );
+        await maintainShard(makeEngine().context, 0);
+      });
+      const bucket = await makeBucket(healthy);
+      const { uploadId } = value(await healthy.createUpload({ bucket, name: 'x', metadata: METADATA }));
+      const part = { bucket, name: 'x', uploadId, partNumber: 1, body: bytesOf(LARGE), size: LARGE.length };
+      expect(failure(await lossy.putPart(part)).kind).toBe('unavailable');
+      await expectContent(healthy, bucket, 'x', LARGE);
+    });
+  });
+
+  test.each([
+    [
+      'tags',
+      (engine: Engine, version: StoredVersion, isOn: boolean) => engine.setTags(version, isOn ? { a: '1' } : null),
+    ],
+    [
+      'a legal hold',
+      (engine: Engine, version: StoredVersion, isOn: boolean) => engine.setLock(version, { isHeld: isOn }),
+    ],
+  ] as const)('a late change of %s does not undo one that was acknowledged after it', async (_, change) => {
+    const healthy = makeEngine().engine;
+    const { engine, arrive } = makeLate();
+    const bucket = await makeBucket(healthy, 'enabled');
+    await put(healthy, bucket, 'x', 'x');
+    const version = value(await healthy.getVersion(bucket, 'x'));
+    const first = await change(engine, version, false);
+    value(await change(healthy, version, true));
+    const before = value(await healthy.getVersion(bucket, 'x'));
+    // A change that was not acknowledged may still happen. One that was acknowledged happened once.
+    if (first.ok) await arrive();
+    expect(value(await healthy.getVersion(bucket, 'x'))).toEqual(before);
+    expect(first.ok).toBe(false);
   });
 
   test('an upload whose response was lost does not restore a version that was deleted since', async () => {

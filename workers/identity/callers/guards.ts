@@ -39,11 +39,14 @@ function toProblem(error: CallerError): Problem {
 
 type Found = Promise<Result<Principal | null, CallerError>>;
 
+const callers: WeakMap<Request, Found>[] = [];
+
 /** Looks up and counts the caller of a request once, although both the middleware and the handler of a route need it. */
 function once(
   authenticate: (c: Context<JsonApiEnv>) => Promise<Result<Principal | null, AuthenticationError>>,
 ): (c: Context<JsonApiEnv>) => Found {
   const found = new WeakMap<Request, Found>();
+  callers.push(found);
   return (c) => {
     const caller = found.get(c.req.raw) ?? authenticate(c).then((result) => admit(c, result));
     found.set(c.req.raw, caller);
@@ -137,6 +140,11 @@ export const authorizeFirst =
   (guard: (c: Context<JsonApiEnv>) => Promise<Result<unknown, Problem>>): MiddlewareHandler<JsonApiEnv> =>
   async (c, next) => {
     const caller = await guard(c);
+    c.set('authorizeAgain', async () => {
+      for (const found of callers) found.delete(c.req.raw);
+      const again = await guard(c);
+      return again.ok ? null : again.error;
+    });
     return caller.ok ? next() : sendProblem(c, caller.error);
   };
 

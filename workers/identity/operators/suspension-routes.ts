@@ -20,6 +20,19 @@ const toJson = (userId: string, suspendedAt: number | null) => ({
   suspended_at: suspendedAt === null ? null : new Date(suspendedAt).toISOString(),
 });
 
+/**
+ * Brings what products keep to what DIRECTORY says. Of two operators, one may suspend and the other lift at once: whoever
+ * writes last to the mailbox reads DIRECTORY once more after it.
+ */
+async function levelSuspension(userId: string, env: Env): Promise<void> {
+  const store = createIdentityStore(env.DIRECTORY);
+  const read = async () => (await store.findUser(userId))?.suspendedAt ?? null;
+  for (let at = await read(), written: number | null | undefined; written !== at; at = await read()) {
+    await setSuspended(userId, at, env);
+    written = at;
+  }
+}
+
 export function addSuspension(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
@@ -59,7 +72,7 @@ export function addSuspension(api: OpenAPIHono<JsonApiEnv>): void {
       await setSuspended(id, at, c.env);
       await store.setSuspended(id, at, audit);
       await publishRevocations(c.env);
-      await setSuspended(id, at, c.env);
+      await levelSuspension(id, c.env);
       return c.json(toJson(id, at), 200);
     },
   );
@@ -78,7 +91,7 @@ export function addSuspension(api: OpenAPIHono<JsonApiEnv>): void {
       const store = createIdentityStore(c.env.DIRECTORY);
       const isLifted = await store.setSuspended(id, null, toAuditRow(c, 'account.resume', { type: 'user', id }));
       if (!isLifted && !(await store.findUser(id))) return sendProblem(c, NO_SUCH_USER);
-      await setSuspended(id, null, c.env);
+      await levelSuspension(id, c.env);
       return c.body(null, 204);
     },
   );

@@ -18,6 +18,8 @@ import { endCredentials, obligations } from './obligations.ts';
 export async function eraseUser(userId: string, env: Env, audit: AuditRow): Promise<Result<null, Problem>> {
   const store = createIdentityStore(env.DIRECTORY);
   if (!(await store.findUser(userId))) {
+    // An earlier try may have ended here.
+    await publishRevocations(env);
     await endCredentials(userId, {}, env);
     return err(problem(404, 'no_such_user', 'User not found.'));
   }

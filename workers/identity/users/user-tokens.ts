@@ -51,7 +51,11 @@ export async function deleteUserToken(
 ): Promise<boolean> {
   const store = createIdentityStore(env.DIRECTORY);
   const token = await store.findTokenOwner(tokenId);
-  if (token === null || (userId !== null && token.userId !== userId)) return false;
+  if (token === null || (userId !== null && token.userId !== userId)) {
+    // An earlier try may have removed it without telling every database.
+    await publishRevocations(env);
+    return false;
+  }
   const remove = () => store.deleteToken(tokenId, audit);
   await (token.userId === null ? remove() : endingCredentials(env, token.userId, { only: tokenId }, remove));
   await publishRevocations(env);

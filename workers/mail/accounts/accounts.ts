@@ -37,7 +37,7 @@ const FACTOR_NEEDED = problem(
   'second_factor_required',
   'A second factor is required: totp, recovery_code or passkey.',
 );
-const SUSPENDED = problem(403, 'account_suspended', 'The operator suspended this account.');
+export const SUSPENDED = problem(403, 'account_suspended', 'The operator suspended this account.');
 const WRONG_FACTOR = problem(401, 'wrong_second_factor', 'The code is wrong or was already used.');
 
 interface RegistrationSource {
@@ -126,7 +126,7 @@ export async function checkLogin(
   { guesser, url }: { readonly guesser: Guesser; readonly url: string },
   now: number,
   record: (event: LoginEvent, userId: string) => Promise<void>,
-): Promise<Result<AccountRow, Problem>> {
+): Promise<Result<AccountRow & { readonly isPasswordStill: () => Promise<boolean> }, Problem>> {
   const email = request.email.trim().toLowerCase();
   const admitted = await admitGuess(env, email, guesser, now, {
     turnstile: request.turnstile,
@@ -147,7 +147,7 @@ export async function checkLogin(
   }
   if ((await findSuspended(env, [account.userId])).length > 0) return err(SUSPENDED);
   if (await forgiveGuesses(env, email, guesser, now)) await record('login.new_place', account.userId);
-  return ok(account);
+  return ok({ ...account, isPasswordStill: async () => (await store.findPassword(account.userId)) === hash });
 }
 
 /** The second factor of a login by password: a code of the authenticator, a recovery code or a passkey. */

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { SessionRow } from '../../../durable-objects/mailbox/credentials/credential-store.ts';
 import { findUserById, hashToken, mintKeptSecret } from '../../identity/index.ts';
-import { ProblemError } from '../../shared/problem.ts';
+import { ProblemError, problem } from '../../shared/problem.ts';
 import { isUnreachable, type MailboxRpc, openMailbox } from '../bindings/mailbox.ts';
 import { MAILBOX_UNAVAILABLE } from '../schemas/errors.ts';
 
@@ -24,16 +24,39 @@ interface NewCredential {
   readonly expiresAt: number | null;
 }
 
-/** @returns the secret, which is returned only here. */
-async function keepCredential(env: Env, userId: string, given: NewCredential): Promise<string> {
+const CHANGED = problem(401, 'wrong_login', 'The password was changed.');
+const DELETED = problem(401, 'invalid_credential', 'The account was deleted.');
+
+/**
+ * @param isStillRight whether what the caller proved is still right, once the credential is there: what ends credentials does so
+ * after its own change, so it ends this one too, or is seen here.
+ * @returns the secret, which is returned only here. @throws ProblemError (401) if it is not, or the user was deleted.
+ */
+async function keepCredential(
+  env: Env,
+  userId: string,
+  given: NewCredential,
+  isStillRight = async (): Promise<boolean> => true,
+): Promise<string> {
   const user = await findUserById(env, userId);
-  if (!user) throw new Error('the user was deleted');
-  const secret = mintKeptSecret(given.kind, userId);
-  const { userName, name, email } = user;
-  await reachMailbox(env, userId, (mailbox) =>
-    mailbox.insertCredential({ ...given, secretSha256: hashToken(secret) }, { userName, name, email }),
-  );
-  return secret;
+  if (user) {
+    const secret = mintKeptSecret(given.kind, userId);
+    const { userName, name, email } = user;
+    await reachMailbox(env, userId, (mailbox) =>
+      mailbox.insertCredential({ ...given, secretSha256: hashToken(secret) }, { userName, name, email }),
+    );
+    if (await findUserById(env, userId)) {
+      if (await isStillRight()) return secret;
+      await reachMailbox(env, userId, (mailbox) => mailbox.endCredentials({ only: given.credentialId }));
+      throw new ProblemError(CHANGED, 'the password was changed');
+    }
+  }
+  // A login may have made the mailbox again.
+  await reachMailbox(env, userId, async (mailbox) => {
+    await mailbox.erase();
+    await mailbox.endCredentials({});
+  });
+  throw new ProblemError(DELETED, 'the user was deleted');
 }
 
 export async function createSession(
@@ -41,10 +64,12 @@ export async function createSession(
   userId: string,
   userAgent: string | null,
   now: number,
+  isStillRight?: () => Promise<boolean>,
 ): Promise<{ readonly secret: string; readonly expiresAt: number }> {
   const expiresAt = now + SESSION_AGE_MAX_MS;
   const session = { credentialId: randomUUID(), kind: 'session', expiresAt } as const;
-  const secret = await keepCredential(env, userId, { ...session, userAgent: userAgent?.slice(0, 300) ?? null });
+  const given = { ...session, userAgent: userAgent?.slice(0, 300) ?? null };
+  const secret = await keepCredential(env, userId, given, isStillRight);
   return { secret, expiresAt };
 }
 

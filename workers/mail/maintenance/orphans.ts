@@ -1,12 +1,17 @@
 /**
- * Finds mail bytes that no row names, left by a crash between R2 and the row. `collectors/orphan-rounds.ts` deletes them. Walks
- * the keys of the first location, since all locations hold the same.
+ * Finds mail bytes that no row names, left by a crash between R2 and the row, or by a write that a slow location carried out after
+ * the delete. `collectors/orphan-rounds.ts` deletes them. Walks the keys of every location, one after the other.
  *
  * If a mailbox is missing, its bytes are deleted only with a tombstone in DIRECTORY. A mailbox's answer counts only for objects
  * stored after its creation. Objects younger than a day are skipped, because their row may not be written yet. `errors/`
  * belongs to the error queue in DIRECTORY and is skipped.
  */
-import { type OrphanReport, type OrphanSource, collectOrphans as runRound } from '../../collectors/orphan-rounds.ts';
+import {
+  listBetween,
+  type OrphanReport,
+  type OrphanSource,
+  collectOrphans as runRound,
+} from '../../collectors/orphan-rounds.ts';
 import { type Candidate, createCollectorStore, type FoundOrphan } from '../../collectors/store.ts';
 import { logError } from '../../shared/log.ts';
 import { listLocations } from '../bindings/blobs.ts';
@@ -18,6 +23,7 @@ const PREFIX = 'mail/';
 const GRACE_MS = 24 * 3_600_000;
 /** R2's largest page is 1,000 keys, so a run scans 20,000. A run per minute scans 28.8 million keys a day. */
 const PAGES_PER_RUN = 20;
+const PAGE_KEYS = 1_000;
 /** Each costs a call of a mailbox; an invocation may make 10,000 subrequests. */
 const MAILBOXES_PER_RUN = 2_000;
 const MAILBOXES_IN_PARALLEL_MAX = 4;
@@ -45,24 +51,35 @@ function createSource(env: Env, now: number): OrphanSource {
   };
 }
 
+/** @param cursor `<location> <last key>`, '' at the start. */
 async function scanKeys(env: Env, cursor: string, now: number) {
-  const [bucket] = listLocations(env);
-  if (!bucket) throw new Error('no location is bound');
+  const locations = listLocations(env);
+  const [first] = locations;
+  if (!first) throw new Error('no location is bound');
+  const [, number = '0', after = ''] = /^(\d+) (.*)$/s.exec(cursor) ?? [];
+  let location = Number(number);
   const keys: Candidate[] = [];
   const users = new Set<string>();
   let scanned = 0;
-  let next: string | null = cursor;
-  for (let page = 0; page < PAGES_PER_RUN && next !== null && users.size < MAILBOXES_PER_RUN; page++) {
-    const listed: R2Objects = await bucket.list({ prefix: PREFIX, ...(next === '' ? {} : { startAfter: next }) });
-    scanned += listed.objects.length;
+  let last = after;
+  for (let page = 0; page < PAGES_PER_RUN && users.size < MAILBOXES_PER_RUN; page++) {
+    const bucket = locations[location];
+    if (!bucket) return { keys, scanned, next: null };
+    const listed: R2Objects = await bucket.list({ prefix: PREFIX, ...(last === '' ? {} : { startAfter: last }) });
+    const end = listed.objects.at(-1)?.key;
+    // What the first location has too was looked at there.
+    const isFirst = bucket === first || end === undefined;
+    const known = isFirst ? new Set() : await listBetween(first, last === '' ? PREFIX : last, end, PAGE_KEYS);
+    if (bucket === first) scanned += listed.objects.length;
     for (const { key, uploaded } of listed.objects) {
-      if (now - uploaded.getTime() <= GRACE_MS || /^mail\/[^/]+\/errors\//.test(key)) continue;
+      if (known.has(key) || now - uploaded.getTime() <= GRACE_MS || /^mail\/[^/]+\/errors\//.test(key)) continue;
       keys.push({ key, storedAt: uploaded.getTime() });
       users.add(userOf(key));
     }
-    next = listed.truncated ? (listed.objects.at(-1)?.key ?? null) : null;
+    last = (listed.truncated && end) || '';
+    if (last === '') location++;
   }
-  return { keys, scanned, next };
+  return { keys, scanned, next: location < locations.length ? `${location} ${last}` : null };
 }
 
 const userOf = (key: string): string => key.split('/')[1] ?? '';

@@ -47,12 +47,13 @@ export function readGuesser(c: Context<JsonApiEnv>): { client: string; device: s
 /** Creates a session and sets its cookies. @returns the answer to a login. */
 export async function openSession(
   c: Context<JsonApiEnv>,
-  account: AccountRow,
+  account: AccountRow & { readonly isPasswordStill?: () => Promise<boolean> },
   { device }: { device: string },
   status: 200 | 201,
 ) {
   const now = createClock(c.env)();
-  const session = await createSession(c.env, account.userId, c.req.header('user-agent') ?? null, now);
+  const userAgent = c.req.header('user-agent') ?? null;
+  const session = await createSession(c.env, account.userId, userAgent, now, account.isPasswordStill);
   const profile = await readProfile(c.env, account.userId);
   if (!profile.ok) return sendProblem(c, profile.error);
   setCookie(c, sessionCookieName(c.req.url), session.secret, {

@@ -1,6 +1,6 @@
 /** `/v1/auth/passkey`: login with a passkey. It needs neither password nor second factor. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import { admitClient, beginPasskeyLogin, forgiveGuesses, verifyPasskey } from '../../identity/index.ts';
+import { admitClient, beginPasskeyLogin, findSuspended, forgiveGuesses, verifyPasskey } from '../../identity/index.ts';
 import { appOrigin } from '../../shared/app-origin.ts';
 import { recordAudit } from '../../shared/audit.ts';
 import { createClock } from '../../shared/clock.ts';
@@ -14,7 +14,7 @@ import {
 } from '../../shared/json-api.ts';
 import { authenticationResponseSchema, requestOptionsSchema } from '../../shared/passkey-json.ts';
 import { problem } from '../../shared/problem.ts';
-import { ensureMailbox } from '../accounts/accounts.ts';
+import { ensureMailbox, SUSPENDED } from '../accounts/accounts.ts';
 import { noticeOwner } from '../accounts/security-notices.ts';
 import { continentOf } from '../bindings/mailbox.ts';
 import { sessionAnswerSchema } from '../schemas/account.ts';
@@ -52,7 +52,7 @@ export function addPasskeyLogin(api: OpenAPIHono<JsonApiEnv>): void {
       request: jsonBody(z.strictObject({ response: authenticationResponseSchema })),
       responses: {
         200: jsonContent(sessionAnswerSchema, 'The session'),
-        ...problemResponses(400, 401, 404, 429, 503),
+        ...problemResponses(400, 401, 403, 404, 429, 503),
       },
     }),
     async (c) => {
@@ -65,6 +65,7 @@ export function addPasskeyLogin(api: OpenAPIHono<JsonApiEnv>): void {
       if (!user.ok) return sendProblem(c, user.error);
       const account = await createAccountStore(c.env.DIRECTORY).findAccount(user.value);
       if (!account) return sendProblem(c, problem(404, 'no_mailbox', 'This user has no mailbox.'));
+      if ((await findSuspended(c.env, [account.userId])).length > 0) return sendProblem(c, SUSPENDED);
       await ensureMailbox(c.env, account, continentOf(c.req.raw));
       const id = account.userId;
       if (await forgiveGuesses(c.env, account.email, guesser, now)) {

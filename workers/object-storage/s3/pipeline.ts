@@ -26,7 +26,7 @@ import {
   versionOf,
   type Wire,
 } from './admission.ts';
-import { isReadDocument } from './bodies/document-body.ts';
+import { isReadDocument, isSlowDocument } from './bodies/document-body.ts';
 import { addCommonHeaders, appCorsOf } from './common-headers.ts';
 import { parseVersionId } from './objects/object-version.ts';
 import { OPERATIONS } from './operations/index.ts';
@@ -73,7 +73,9 @@ async function runRequest(httpRequest: Request, wire: Wire, trace: Trace): Promi
   if (control !== null) return ok(control);
   const cached = await findPublicAnswer(wire.cache, sent.value, wire.now);
   if (cached !== null) return ok(cached);
-  const outcome = await runResolved(sent.value, () => httpRequest.bodyUsed, wire, trace);
+  const run = () => runResolved(sent.value, () => httpRequest.bodyUsed, wire, trace);
+  let outcome = await run();
+  if (!outcome.ok && isSlowDocument(outcome.error)) outcome = await run();
   return outcome.ok ? outcome : err(withDetails(outcome.error, sent.value));
 }
 
@@ -114,7 +116,15 @@ async function runResolved(
   if (bucket === null) throw new Error('an operation on a bucket started without one');
   if (!bucket.ok) return err(toS3Error(bucket.error));
   if (isTakenDown(bucket.value)) return err(s3Failure('UnavailableForLegalReasons'));
-  return runOnBucket(operation, service.value, bucket.value, { pending, env: wire.env, isAdmitted: call.isAdmitted });
+  const { env } = wire;
+  if (operation.needs !== 'bucket' || action.value !== 'PutObject') {
+    return runOnBucket(operation, service.value, bucket.value, { pending, env, isAdmitted: call.isAdmitted });
+  }
+  // The body may take hours. The commit compares what was authorised with what the shard knows by then.
+  const proof: Proof = { identityGeneration: credentials.generation, state: 'open' };
+  const proving = { ...bucket.value, proof };
+  const renew = () => authorizeAgain(operation, call, onBucket(service.value, proving), wire);
+  return runOnBucket(operation, service.value, proving, { pending, env, isAdmitted: call.isAdmitted, renew });
 }
 
 type BucketOperation = Extract<Operation, { needs: 'bucket' }>;
@@ -251,14 +261,20 @@ async function runOnBucket(
     pending,
     env,
     isAdmitted,
-  }: { readonly pending: PendingRead | null; readonly env: Env; readonly isAdmitted: boolean },
+    renew,
+  }: {
+    readonly pending: PendingRead | null;
+    readonly env: Env;
+    readonly isAdmitted: boolean;
+    readonly renew?: NonNullable<BucketContext['renew']>;
+  },
 ): Promise<Result<Response, S3Failure>> {
   const { request, caller, now } = service;
   if (!isExpectedOwner(request, bucket)) return err(s3Failure('AccessDenied'));
   if (operation.needs === 'bucket') {
     if (!mayRun(operation, request, caller, bucket, null, now)) return err(s3Failure('AccessDenied'));
     const admitted = isAdmitted ? ok(null) : await admitToBucket(env, bucket.bucketId);
-    return admitted.ok ? operation.run(onBucket(service, bucket)) : admitted;
+    return admitted.ok ? operation.run({ ...onBucket(service, bucket), ...(renew ? { renew } : {}) }) : admitted;
   }
   if (pending === null) throw new Error('an operation on a version started without loading it');
   const found = await pending.open(bucket);

@@ -3,7 +3,9 @@
  * switch of versioning, a slow clock, and a lost answer.
  *
  * After a lost answer the same batch, with the same version id, is sent again. If the first one was committed, the
- * second finds its version and reports it. If not, the second commits, and a late first one is then refused.
+ * second finds its version and reports it. If not, the second commits, and a late first one is then refused. If the
+ * second is refused, the outcome is unknown: the first one may have been committed and its version removed since, or it
+ * may still arrive and find its condition fulfilled. So its bytes stay.
  */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import type { EventKind } from '../../domain/notifications.ts';
@@ -33,6 +35,8 @@ import { hintEvents, toNewEvent } from './events.ts';
 import { type Refusal, recallShares } from './quotas.ts';
 
 const ATTEMPTS_MAX = 24;
+/** Of a batch whose answer was lost and whose repeat was refused. */
+export const OUTCOME_UNKNOWN = { kind: 'unavailable', reason: 'the outcome is not known' } as const;
 const UNKNOWN_MAX = 3;
 
 /** Errors of a commit. The loop below handles the other guard reasons itself. */
@@ -190,24 +194,28 @@ export async function commitVersion<E = never>(
     }
     if (failure.reason === 'order_lost') {
       // It may have been committed and then replaced or deleted. A repeat would undo that.
-      if (unknowns > 0) return err({ kind: 'unavailable', reason: 'the outcome is not known' });
+      if (unknowns > 0) return err(OUTCOME_UNKNOWN);
       const newest = await findNewest(context, database, bucket.bucketId, order.name);
       if (!newest.ok) return newest;
       versionId = context.memory.mint.mint(context.now(), newest.value);
       continue;
     }
     const step = await waiter.settle(bucket, shard, failure.reason);
-    if (step === null) return err(toCommitError(failure.reason));
+    if (step === null) {
+      const error = toCommitError(failure.reason);
+      // Who completes an upload reads its state again.
+      return err(unknowns > 0 && error.kind !== 'lost' ? OUTCOME_UNKNOWN : error);
+    }
     if (step.kind === 'end' && bucket.proof?.state === 'refused' && order.renew) {
       const renewed = await order.renew();
-      if (!renewed.ok) return err({ kind: 'refused', error: renewed.error });
+      if (!renewed.ok) return err(unknowns > 0 ? OUTCOME_UNKNOWN : { kind: 'refused', error: renewed.error });
       bucket.proof.state = 'held';
       order = { ...order, facts: { ...order.facts, ...toAttributeFacts(renewed.value) } };
       // Blobs that are stored already keep the description of an earlier bucket of this name.
       bucket = renewed.value.bucket;
       continue;
     }
-    if (step.kind === 'end') return err(step.error);
+    if (step.kind === 'end') return err(unknowns > 0 ? OUTCOME_UNKNOWN : step.error);
     bucket = step.bucket;
   }
   return err({ kind: 'unavailable', reason: 'too many writers of one name' });

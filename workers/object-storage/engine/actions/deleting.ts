@@ -4,7 +4,8 @@
  * version removes that version, and the previous one becomes current.
  *
  * After a lost answer the same batch is sent again with the same receipt id (`store/delete-store.ts`). If the first one
- * was committed, the second finds the receipt, which lists what was removed.
+ * was committed, the second finds the receipt, which lists what was removed. If the second is refused, the first may
+ * still arrive and not be refused, so the outcome is unknown.
  */
 import { at } from '../../../shared/at.ts';
 import { err, ok, type Result } from '../../../shared/result.ts';
@@ -23,8 +24,9 @@ import {
   type RemovedVersion,
   toRemoved,
 } from '../store/delete-store.ts';
+import type { GuardReason } from '../store/schema.ts';
 import { findNewest } from '../store/version-store.ts';
-import { BucketWaiter } from './commit.ts';
+import { BucketWaiter, OUTCOME_UNKNOWN } from './commit.ts';
 import { hintEvents, toNewEvent } from './events.ts';
 
 const NOTHING: DeleteOutcome = { isMarker: false, versionId: null, isNull: false, existed: false };
@@ -117,7 +119,8 @@ async function deleteTogether(
       return toOutcomes(items, deletions, removed.value);
     }
     const { reason } = failure;
-    if (reason === 'precondition_failed' || reason === 'no_such_key' || reason === 'object_locked') holdProof(bucket);
+    if (unknowns > 0 && isFinal(reason)) return all(OUTCOME_UNKNOWN);
+    if (isFinal(reason)) holdProof(bucket);
     const isOfItem = reason === 'precondition_failed' && items.some(({ due }) => due);
     if (reason === 'object_locked' || isOfItem) {
       const refused = await findRefused(context, database, batch, reason);
@@ -134,13 +137,16 @@ async function deleteTogether(
     } else {
       const step = await waiter.settle(bucket, shard, reason);
       if (step === null) return all({ kind: 'unavailable', reason });
-      if (step.kind === 'end') return all(step.error);
+      if (step.kind === 'end') return all(unknowns > 0 ? OUTCOME_UNKNOWN : step.error);
       bucket = step.bucket;
     }
     deletions = null;
   }
   return all({ kind: 'unavailable', reason: 'too many writers of one name' });
 }
+
+const isFinal = (reason: GuardReason): boolean =>
+  reason === 'precondition_failed' || reason === 'no_such_key' || reason === 'object_locked';
 
 /** Deletes the items that are not refused. Others may be by now, so it is the same call again. */
 async function deleteOthers(

@@ -13,7 +13,7 @@ import { type DatabaseFailure, runBatch, toHex } from '../store/database.ts';
 import type { GuardReason } from '../store/schema.ts';
 import { selectParts, selectUpload, type UploadRow } from '../store/upload-query-store.ts';
 import { abortStatements, insertUploadStatements } from '../store/upload-store.ts';
-import { BucketWaiter } from './commit.ts';
+import { BucketWaiter, OUTCOME_UNKNOWN } from './commit.ts';
 
 export const NO_SUCH_UPLOAD = { kind: 'no_such_upload' } as const;
 
@@ -44,6 +44,8 @@ export async function runGuarded(
     }
     if (failure.reason === 'already_committed') return ok(null);
     const step = await waiter.settle(bucket, shard, failure.reason);
+    // The first batch may have been committed, and what it wrote may be in a completed object by now.
+    if (unknowns > 0 && (step === null || step.kind === 'end')) return err(OUTCOME_UNKNOWN);
     if (step === null) return err({ kind: 'guard', reason: failure.reason });
     if (step.kind === 'end') return err(step.error);
     bucket = step.bucket;

@@ -21,7 +21,7 @@ import type {
 } from '../model/contract.ts';
 import { NO_LOCK } from '../model/versions.ts';
 import type { CommitData } from '../store/commit-store.ts';
-import { runRepeatable } from '../store/database.ts';
+import { runBatch } from '../store/database.ts';
 import { toLockRow } from '../store/version-sql.ts';
 import { attributeStatements, lockStatements } from '../store/version-store.ts';
 import { type CommitError, commitVersion, toAttributeFacts } from './commit.ts';
@@ -251,7 +251,10 @@ export async function digestOf(
   return ok(hasher.digest());
 }
 
-/** Replaces tags, ACL or take-down, the only attributes of a version that change in place. */
+/**
+ * Replaces tags, ACL or take-down, the only attributes of a version that change in place. Sent once: nothing in the row would
+ * refuse a first try that arrives after an acknowledged repeat and after the next change.
+ */
 export async function setAttribute(
   context: EngineContext,
   version: StoredVersion,
@@ -265,21 +268,21 @@ export async function setAttribute(
   const { name, versionId, etag } = version;
   const event = bucket === undefined ? null : toNewEvent(context, bucket, kind, name, { versionId, etag });
   const statements = attributeStatements(database, version, attribute, value, event);
-  const answer = await runRepeatable(context, database, statements);
-  if (!answer.ok) return err({ kind: 'unavailable', reason: 'the slot is being moved' });
+  const answer = await runBatch(context, database, statements);
+  if (!answer.ok) return err({ kind: 'unavailable', reason: answer.error.reason });
   if (event !== null) hintEvents(context, shard);
   return answer.value.at(-1)?.meta.changes === 0 ? err({ kind: 'no_such_version' }) : ok(null);
 }
 
-/** Changes retention or legal hold of a version. */
+/** Changes retention or legal hold of a version. Sent once, as by `setAttribute`. */
 export async function setLock(
   context: EngineContext,
   version: StoredVersion,
   change: LockChange,
 ): Promise<Result<null, ReadError | LockError>> {
   const database = databaseOf(context, version.handle.shard);
-  const answer = await runRepeatable(context, database, lockStatements(database, version, change, context.now()));
+  const answer = await runBatch(context, database, lockStatements(database, version, change, context.now()));
   if (answer.ok) return answer.value.at(-1)?.meta.changes === 0 ? err({ kind: 'no_such_version' }) : ok(null);
   if (answer.error.reason === 'object_locked') return err({ kind: 'object_locked' });
-  return err({ kind: 'unavailable', reason: 'the slot is being moved' });
+  return err({ kind: 'unavailable', reason: answer.error.reason });
 }

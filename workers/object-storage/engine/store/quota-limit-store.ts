@@ -1,9 +1,9 @@
 /** Limits of quotas in DIRECTORY, and the lease of the worker that distributes shares of them. */
-import { ok, type Result } from '../../../shared/result.ts';
+import { err, ok, type Result } from '../../../shared/result.ts';
 import { prepare, type RowOf, readAll, statement } from '../../../shared/statement.ts';
 import type { EngineContext } from '../model/context.ts';
 import type { Unavailable } from '../model/contract.ts';
-import { readRows } from './database.ts';
+import { readRows, runBatch, toUnavailable } from './database.ts';
 import type { storageQuota } from './directory-schema.ts';
 import type { QuotaSubject, Share } from './quota-store.ts';
 
@@ -48,7 +48,7 @@ const setLimitsAndLease = statement<Key & Omit<Until, 'now'> & { bytes: number |
    RETURNING bytes, objects, lease`,
 );
 
-/** Replaces the limits and takes the lease, whoever holds it. */
+/** Replaces the limits and takes the lease, whoever holds it. Sent once: a late first try would undo a later change. */
 export async function setLimits(
   context: EngineContext,
   subject: QuotaSubject,
@@ -56,8 +56,8 @@ export async function setLimits(
 ): Promise<Result<Lease | null, Unavailable>> {
   const { until } = untilOf(context);
   const query = prepare(context.directory, setLimitsAndLease, { ...keyOf(subject), bytes, objects, until });
-  const rows = await readRows<Lease>(context, query);
-  return rows.ok ? ok(rows.value[0] ?? null) : rows;
+  const answer = await runBatch<Lease>(context, context.directory, [query]);
+  return answer.ok ? ok(answer.value[0]?.results[0] ?? null) : err(toUnavailable(answer.error));
 }
 
 const takeIfFree = statement<Key & Until & { above: number }, Lease>(

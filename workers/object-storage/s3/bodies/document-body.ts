@@ -25,10 +25,21 @@ export async function readDocument(
   bytesMax = DOCUMENT_BYTES_MAX,
 ): Promise<Result<string, S3Failure>> {
   if (request.body === null) return ok('');
-  const document = documents.get(request.body) ?? readOnce(request, payload, bytesMax);
+  const known = documents.get(request.body);
+  if (known) return await known;
+  const begunAt = Date.now();
+  const document = readOnce(request, payload, bytesMax);
   documents.set(request.body, document);
-  return await document;
+  const read = await document;
+  return read.ok && Date.now() - begunAt >= SLOW_DOCUMENT_MS ? err(SLOW_DOCUMENT) : read;
 }
+
+/** A request whose document takes longer is authorised again: the key or the right may have ended meanwhile. */
+const SLOW_DOCUMENT_MS = 1_000;
+const SLOW_DOCUMENT = s3Failure('RequestTimeout');
+
+/** Whether the request must run again, with the document that is read now. */
+export const isSlowDocument = (failure: S3Failure): boolean => failure === SLOW_DOCUMENT;
 
 async function readOnce(
   request: S3Request,
