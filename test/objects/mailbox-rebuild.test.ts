@@ -7,6 +7,7 @@ import { openBytes } from '../../workers/mail/checks/opened-message.ts';
 import { deliverRaw, toRawKey } from '../../workers/mail/inbound/delivery.ts';
 import { rebuildMailbox } from '../../workers/mail/maintenance/rebuild-mailbox.ts';
 import { RECOVERED_LABEL, recoverMessages } from '../../workers/mail/maintenance/recover-messages.ts';
+import { parseMessage } from '../../workers/mail/mime/parse.ts';
 
 const value = <T>(result: { ok: true; value: T } | { ok: false; error: unknown }): T => {
   if (!result.ok) throw new Error(JSON.stringify(result.error));
@@ -21,11 +22,20 @@ async function fill() {
     const raw = Buffer.from(
       `From: A${n} <a${n}@x.test>\r\nSubject: ${n > 3 ? 'Re: ' : ''}Topic\r\nMessage-ID: <${n}@x>\r\n${n > 0 ? `References: <${n >> 1}@x>\r\n` : ''}MIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\nContent-Type: text/html\r\n\r\n<p>word${n} 東京${'x'.repeat(n === 5 ? 1_200_000 : 1)}</p>\r\n--b\r\nContent-Type: text/plain; name=f${n}.txt\r\nContent-Disposition: attachment\r\n\r\nfile ${n}\r\n--b--\r\n`,
     );
+    const message = openBytes(raw);
+    const parsed = await parseMessage(message.bytes, message);
+    // The files of a sent message have objects of their own.
+    const attachments = parsed.attachments.map((file) => ({
+      ...file,
+      range: null,
+      pieces: [Buffer.from(`file ${n}`)],
+    }));
     value(
       await deliverRaw(env, {
         userId,
         deliveryKey: `d${n}`,
-        message: openBytes(raw),
+        message,
+        ...(n % 2 ? {} : { parsedRaw: { ...parsed, attachments } }),
         receivedAt: Date.UTC(2026, 0, 1) + n,
         origin: n % 2 ? 'received' : 'sent',
         folder: n % 2 ? 'inbox' : 'archive',
