@@ -91,7 +91,17 @@ function LockSettings({ accessKey, bucket, versioning }: Props & { versioning: V
 
 export function Settings({ accessKey, bucket }: Props) {
   const versioning = useLoaded(() => getVersioning(accessKey, bucket), [accessKey, bucket]);
-  const state = versioning.value;
+  // Shown at once, before the server has answered.
+  const [chosen, setChosen] = useState<Versioning | null>(null);
+  const state = chosen ?? versioning.value;
+  const choose = (next: 'Enabled' | 'Suspended') => {
+    setChosen(next);
+    putVersioning(accessKey, bucket, next).then(versioning.reload, (error: unknown) => {
+      setChosen(null);
+      versioning.reload();
+      showError(error);
+    });
+  };
   return (
     <section className="bucket-page stack-large" aria-label={storageTexts.tabs.settings}>
       <section className="card stack" aria-label={t.versioning}>
@@ -103,15 +113,7 @@ export function Settings({ accessKey, bucket }: Props) {
               <input
                 type="checkbox"
                 checked={state === 'Enabled'}
-                onChange={(event) =>
-                  putVersioning(accessKey, bucket, event.target.checked ? 'Enabled' : 'Suspended').then(
-                    versioning.reload,
-                    (error: unknown) => {
-                      versioning.reload();
-                      showError(error);
-                    },
-                  )
-                }
+                onChange={(event) => choose(event.target.checked ? 'Enabled' : 'Suspended')}
               />
               {t.keepVersions}
             </label>
