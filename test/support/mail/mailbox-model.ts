@@ -154,7 +154,7 @@ export class Model {
       for (const action of actions) {
         if (action.type === 'mark_read') message.isRead = true;
         if (action.type === 'flag') message.isFlagged = true;
-        if (action.type === 'label') message.labels = [...new Set([...message.labels, action.label])];
+        if (action.type === 'label') message.labels = [...new Set([...message.labels, action.label])].sort();
         if (action.type === 'trash') folder = this.role('trash');
         if (action.type === 'move') folder = action.folder_id;
       }
