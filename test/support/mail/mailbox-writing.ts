@@ -203,7 +203,12 @@ const send = fc
           expect(late).toEqual({ ok: false, error: { kind: 'draft_changed' } });
           return deleteBlobs(env, written);
         }
-        const sent = value(await transport.submitMessage(submission));
+        const outcome = await transport.submitMessage(submission);
+        if (!outcome.ok && outcome.error.kind === 'over_quota') {
+          expect(model.usedBytes + input.sizeBytes).toBeGreaterThan(LIMIT_BYTES);
+          return deleteBlobs(env, written);
+        }
+        const sent = value(outcome);
         addMessage(model, sent.messageId, { ...letter, origin: 'sent' }, input);
         if (draft) model.erase(draft);
         model.uploads = model.uploads.filter(({ id, holder }) => holder !== null || !attachmentIds.includes(id));
