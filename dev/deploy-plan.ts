@@ -112,7 +112,7 @@ export function planDeployment(config: WorkerConfig, input: PlanInput): DeployPl
   const second = (jurisdiction === '' && input.secondRegion) || (home && NEAREST[home]);
   const third = (jurisdiction === '' && input.thirdRegion) || undefined;
   const regions = [home, second, third].slice(0, rendered.r2_buckets.length);
-  // Where a bucket is that Cloudflare placed by itself is not known.
+  // If Cloudflare chose the region of a bucket, that region is unknown.
   if (regions.every((region) => region !== undefined)) rendered.vars.LOCATION_REGIONS ||= regions.join(',');
   const { producers, consumers } = rendered.queues;
   return {

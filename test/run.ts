@@ -2,8 +2,8 @@
  * `npm test`: builds once, with and without the rules of the platform, migrates empty databases once, then runs every ring. `--long`
  * runs the `*.long.test.ts` files instead. Other arguments go to vitest.
  *
- * In the gate, a failed file runs once more, alone and on new servers. If it passes then, the gate goes on and prints the name of
- * the file, because one of its tests races or waits too short. A file that did not end counts as failed.
+ * In the gate, a failed file runs once more, alone and on new servers. If it passes then, the gate passes and prints the name of the
+ * file, because one of its tests depends on timing. A file that did not end counts as failed.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -115,7 +115,7 @@ async function runGate(): Promise<boolean> {
   console.log(`Repeated alone: ${failed.join(', ')}`);
   const again = await failedFiles('--no-file-parallelism', ...failed);
   if (again?.length !== 0) return false;
-  console.log(`Passed only alone, so a test races or waits too short: ${failed.join(', ')}`);
+  console.log(`Passed only alone, so a test depends on timing: ${failed.join(', ')}`);
   return true;
 }
 

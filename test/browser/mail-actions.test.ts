@@ -1,4 +1,4 @@
-/** What a reader does about a message and its sender: leave a list, block, filter, snooze, mute, answer an invitation. */
+/** Actions on a message and its sender: leave a list, block, filter, snooze, mute, answer an invitation. */
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { awaitMessage, listFolder, type MailUser, registerUser } from '../support/mail.ts';

@@ -122,7 +122,7 @@ function mailboxesBefore(method: string, work: () => Promise<unknown>): Partial<
   };
 }
 
-/** What the mailbox keeps of its user. */
+/** Counts the user's rows in the mailbox, and reads the user's names there. */
 const keptOf = ({ userId }: Person) => {
   const { MAILBOX } = env as Env;
   return runInDurableObject(MAILBOX.get(MAILBOX.idFromName(userId)), (_, { storage: { sql } }) => ({

@@ -79,7 +79,7 @@ it('a policy of the bucket that is copied to, and of the one that is copied from
   await change('DELETE', `/${source}?policy`, owner.token);
   expect(await copy(`/${source}/x`)).toBe(403);
   expect(await copy(`/${bucket}/fixed`)).toBe(200);
-  // Who writes an object owns it.
+  // The guest wrote this object, so the guest owns it and needs no policy.
   expect((await world.from('fra')('GET', `/${bucket}/copy`, guest.token)).text).toBe('first');
   await change('DELETE', `/${bucket}?policy`, owner.token);
   expect(await copy(`/${bucket}/fixed`)).toBe(403);

@@ -1,4 +1,4 @@
-/** Jobs act with the rights of the user who started them, at each step, and are seen by nobody else. */
+/** A job has the rights of the user who started it, and only that user and operators see it. */
 import {
   CreateBucketCommand,
   ListObjectsV2Command,

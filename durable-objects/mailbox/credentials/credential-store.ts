@@ -55,8 +55,8 @@ const recordUse = statement<{ sha256: string; now: number }>(
 );
 
 /**
- * Finds a credential by the hash of its secret, and records the use. The search does not take the same time for every hash, which
- * tells a caller nothing: nobody can choose the SHA-256 of a secret.
+ * Finds a credential by the hash of its secret, and records the use. The search is not in constant time. That reveals no
+ * secret, because it compares hashes, and a caller cannot make a secret with a chosen hash.
  */
 export function identify(sql: SqlStorage, sha256: string, now: number): KeptCredential | null {
   const row = executeFirst(sql, selectValid, { sha256, now });

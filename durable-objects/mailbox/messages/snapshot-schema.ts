@@ -1,4 +1,4 @@
-/** What the bucket has about the state of messages, for a mailbox that is lost. */
+/** The pages of the last snapshot, which a lost mailbox is rebuilt from. */
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
 /** One row per page, and the row `folders`. */

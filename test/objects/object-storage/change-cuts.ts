@@ -126,7 +126,7 @@ async function fill(engine: Engine, context: EngineContext, pass: (ms: number) =
   return { bucket: value(await engine.getBucket(bucket.name)), target, atMs };
 }
 
-/** What clients see, without ids: names with the bytes of their versions, and uploads. */
+/** The contents of a bucket without ids: names with the bytes of their versions, and open uploads. */
 async function listContents(engine: Engine, bucket: Bucket): Promise<string[]> {
   const query = { bucket, prefix: '', delimiter: '', from: '', limit: 1_000 };
   const seen: string[] = [];

@@ -1,4 +1,4 @@
-/** What the model of a bucket knows: its versions and their events. */
+/** The state of the model of a bucket: its versions and their events. */
 import type { Bucket, Engine } from '../../../workers/object-storage/engine/index.ts';
 import type { EngineContext } from '../../../workers/object-storage/engine/model/context.ts';
 
