@@ -1,23 +1,18 @@
 /** What all pages share: the rail, the account menu, the command palette, tooltips and monograms. */
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Page } from 'playwright-core';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { type MailUser, registerUser } from '../support/mail.ts';
-import { startServer, type TestServer } from '../support/server.ts';
-import { eventually, expectAccessible, hasChromium, launchChromium, openTab } from './chromium.ts';
+import { eventually, expectAccessible, hasChromium, openTab } from './chromium.ts';
 import { importLetters, letter, row, signIn } from './mail-page.ts';
+import { useStage } from './stage.ts';
 
 describe.skipIf(!hasChromium)('the design of all pages', () => {
-  let server: TestServer;
-  let browser: Browser;
+  const stage = useStage({ vars: { REGISTRATION: 'open' } });
   let user: MailUser;
+
   beforeAll(async () => {
-    [server, browser] = await Promise.all([startServer({ vars: { REGISTRATION: 'open' } }), launchChromium()]);
-    user = await registerUser(server, 'looker');
-    await importLetters(server, user, [letter(user, 'Alpha', 'One.'), letter(user, 'Beta', 'Two.')]);
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await server?.[Symbol.asyncDispose]();
+    user = await registerUser(stage.server, 'looker');
+    await importLetters(stage.server, user, [letter(user, 'Alpha', 'One.'), letter(user, 'Beta', 'Two.')]);
   });
 
   const background = (page: Page) =>
@@ -29,8 +24,8 @@ describe.skipIf(!hasChromium)('the design of all pages', () => {
   };
 
   it('leads from each product to the others by one rail', async () => {
-    const { page, troubles } = await openTab(browser);
-    await page.goto(`${server.url}/_/`);
+    const { page, troubles } = await openTab(stage.browser);
+    await page.goto(`${stage.server.url}/_/`);
     for (const name of ['Storage', 'Leaderboard', 'Operator', 'API reference', 'Mail']) {
       const rail = page.getByRole('navigation', { name: 'Products' });
       await rail.getByRole('link', { name }).click();
@@ -41,7 +36,7 @@ describe.skipIf(!hasChromium)('the design of all pages', () => {
   });
 
   it('keeps theme, density and language on the device, and is accessible in each theme', async () => {
-    const { page, troubles } = await signIn(server, browser, user, { colorScheme: 'light' });
+    const { page, troubles } = await signIn(stage.server, stage.browser, user, { colorScheme: 'light' });
     await row(page, 'Beta').waitFor();
     const light = await background(page);
     await openMenu(page);
@@ -78,7 +73,7 @@ describe.skipIf(!hasChromium)('the design of all pages', () => {
   });
 
   it('finds a command by its words with Ctrl+K and runs it by keyboard', async () => {
-    const { page, troubles } = await signIn(server, browser, user);
+    const { page, troubles } = await signIn(stage.server, stage.browser, user);
     await row(page, 'Beta').waitFor();
     await page.keyboard.press('Control+k');
     const palette = page.getByRole('dialog', { name: 'Command palette' });
@@ -100,7 +95,7 @@ describe.skipIf(!hasChromium)('the design of all pages', () => {
   });
 
   it('shows the name and the key of an icon in a tooltip', async () => {
-    const { page, troubles } = await signIn(server, browser, user);
+    const { page, troubles } = await signIn(stage.server, stage.browser, user);
     await row(page, 'Beta').hover();
     await row(page, 'Beta').getByRole('button', { name: 'Archive' }).hover();
     const tooltip = page.locator('.tooltip');

@@ -1,23 +1,14 @@
 /** `/_/docs`: the guides beside the API reference. */
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startServer, type TestServer } from '../support/server.ts';
-import { eventually, expectAccessible, hasChromium, launchChromium, openTab } from './chromium.ts';
+import { describe, expect, it } from 'vitest';
+import { eventually, expectAccessible, hasChromium, openTab } from './chromium.ts';
+import { useStage } from './stage.ts';
 
 describe.skipIf(!hasChromium)('the documentation', () => {
-  let server: TestServer;
-  let browser: Browser;
-  beforeAll(async () => {
-    [server, browser] = await Promise.all([startServer(), launchChromium()]);
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await server?.[Symbol.asyncDispose]();
-  });
+  const stage = useStage();
 
   it('shows each guide, and follows links between guides to their sections', async () => {
-    const { page, troubles } = await openTab(browser);
-    await page.goto(`${server.url}/_/docs`);
+    const { page, troubles } = await openTab(stage.browser);
+    await page.goto(`${stage.server.url}/_/docs`);
     const nav = page.getByRole('navigation', { name: 'Guides and operations' });
     const guides = nav.locator('.guides a');
     await guides.first().waitFor();
@@ -41,12 +32,12 @@ describe.skipIf(!hasChromium)('the documentation', () => {
   });
 
   it('shows examples of an operation in curl and TypeScript that work when pasted', async () => {
-    const { page } = await openTab(browser);
-    await page.goto(`${server.url}/_/docs#get-v1-scores`);
+    const { page } = await openTab(stage.browser);
+    await page.goto(`${stage.server.url}/_/docs#get-v1-scores`);
     const operation = page.locator('article#get-v1-scores');
     await operation.getByText('Examples in curl and TypeScript').click();
     const [curl = '', typescript = ''] = await operation.locator('pre').allInnerTexts();
-    expect(curl).toBe(`curl '${server.url}/v1/scores'`);
+    expect(curl).toBe(`curl '${stage.server.url}/v1/scores'`);
     const run = new Function(
       `return (async () => { ${typescript} return response.status; })()`,
     ) as () => Promise<number>;

@@ -1,9 +1,9 @@
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
 import { awaitMessage, registerUser } from '../support/mail.ts';
-import { startServer, type TestServer } from '../support/server.ts';
-import { eventually, hasChromium, launchChromium, openTab } from './chromium.ts';
+import { eventually, hasChromium, openTab } from './chromium.ts';
 import { deliver, letter, messageText, row, signIn, subjects } from './mail-page.ts';
+import { useStage } from './stage.ts';
 
 /** The focused element as a user of a screen reader or a keyboard perceives it. */
 interface Focused {
@@ -50,24 +50,15 @@ async function tabTo(page: Page, name: RegExp, key = 'Tab'): Promise<void> {
 const keepsFocus = (page: Page) => eventually(async () => (await focused(page)) !== null).toBe(true);
 
 describe.skipIf(!hasChromium)('with the keyboard alone', () => {
-  let server: TestServer;
-  let browser: Browser;
-  beforeAll(async () => {
-    const vars = { MAIL_HOLD_SECONDS: '0', REGISTRATION: 'open' };
-    [server, browser] = await Promise.all([startServer({ vars }), launchChromium()]);
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await server?.[Symbol.asyncDispose]();
-  });
+  const stage = useStage({ vars: { MAIL_HOLD_SECONDS: '0', REGISTRATION: 'open' } });
 
   it('mail: reaches the list and keeps the focus in it when messages leave', async () => {
-    const user = await registerUser(server, 'hands');
+    const user = await registerUser(stage.server, 'hands');
     for (const subject of ['One', 'Two', 'Three', 'Four']) {
-      await deliver(server, user, letter(user, subject, `About ${subject}.`));
-      await awaitMessage(server, user, 'inbox', subject);
+      await deliver(stage.server, user, letter(user, subject, `About ${subject}.`));
+      await awaitMessage(stage.server, user, 'inbox', subject);
     }
-    const { page, troubles } = await signIn(server, browser, user);
+    const { page, troubles } = await signIn(stage.server, stage.browser, user);
     await eventually(() => subjects(page)).toEqual(['Four', 'Three', 'Two', 'One']);
     await page.keyboard.press('Tab');
     await tabTo(page, /^Skip to content$/);
@@ -104,10 +95,10 @@ describe.skipIf(!hasChromium)('with the keyboard alone', () => {
   });
 
   it('storage: creates a bucket, uploads an object, tags it and deletes it', async () => {
-    const key = await server.createAccessKey('hands');
-    const { page, troubles } = await openTab(browser);
+    const key = await stage.server.createAccessKey('hands');
+    const { page, troubles } = await openTab(stage.browser);
     page.on('dialog', (dialog) => void dialog.accept());
-    await page.goto(`${server.url}/_/storage`);
+    await page.goto(`${stage.server.url}/_/storage`);
     await page.getByRole('heading', { name: 'Sign in to storage' }).waitFor();
     await tabTo(page, /^Access key/);
     await page.keyboard.type(key.accessKeyId);
@@ -151,10 +142,10 @@ describe.skipIf(!hasChromium)('with the keyboard alone', () => {
   });
 
   it('leaderboard: finds a player and closes the panel', async () => {
-    const game = await server.call('POST', '/v1/iam/tokens', { name: 'game', scopes: ['scores:write'] });
-    await server.call('POST', '/v1/scores', { user_id: 'p1', points: 7, user_name: 'Ada' }, game.body.token);
-    const { page, troubles } = await openTab(browser);
-    await page.goto(`${server.url}/_/leaderboard`);
+    const game = await stage.server.call('POST', '/v1/iam/tokens', { name: 'game', scopes: ['scores:write'] });
+    await stage.server.call('POST', '/v1/scores', { user_id: 'p1', points: 7, user_name: 'Ada' }, game.body.token);
+    const { page, troubles } = await openTab(stage.browser);
+    await page.goto(`${stage.server.url}/_/leaderboard`);
     await page.getByRole('table', { name: 'Top list' }).getByText('Ada').waitFor();
     await tabTo(page, /^Ada$/);
     await page.keyboard.press('Enter');
@@ -169,11 +160,11 @@ describe.skipIf(!hasChromium)('with the keyboard alone', () => {
   });
 
   it('operator: creates and revokes a token', async () => {
-    const { page, troubles } = await openTab(browser);
+    const { page, troubles } = await openTab(stage.browser);
     page.on('dialog', (dialog) => void dialog.accept());
-    await page.goto(`${server.url}/_/operator`);
+    await page.goto(`${stage.server.url}/_/operator`);
     await tabTo(page, /^Token/);
-    await page.keyboard.type(server.rootToken);
+    await page.keyboard.type(stage.server.rootToken);
     await page.keyboard.press('Enter');
     await page.getByText('Every store answers').waitFor();
     await tabTo(page, /^Tokens$/);

@@ -1,41 +1,19 @@
-/** Several boards, any rank, and the builder of embedded boards. */
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startServer, type TestServer } from '../support/server.ts';
-import { eventually, expectAccessible, hasChromium, launchChromium, openTab } from './chromium.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { eventually, expectAccessible, hasChromium, openTab } from './chromium.ts';
+import { postPlayers, readTopList } from './leaderboard-page.ts';
+import { useStage } from './stage.ts';
 
 describe.skipIf(!hasChromium)('the boards of the leaderboard', () => {
-  let server: TestServer;
-  let browser: Browser;
+  const stage = useStage();
   let gameToken: string;
 
-  /** Lines of the top list, best first: `rank name score`. */
-  const shown = (page: Page) =>
-    page.getByRole('table', { name: 'Top list' }).evaluate((table) =>
-      [...table.querySelectorAll('tbody tr')].map((row) => {
-        const text = (selector: string) => row.querySelector(selector)?.textContent?.trim();
-        return `${text('.rank')} ${text('.name')} ${text('.score')}`;
-      }),
-    );
-
   beforeAll(async () => {
-    [server, browser] = await Promise.all([startServer(), launchChromium()]);
-    gameToken = (await server.call('POST', '/v1/iam/tokens', { name: 'game', scopes: ['scores:write'] })).body.token;
-    const updates = Array.from({ length: 40 }, (_, index) => ({
-      user_id: `player-${index}`,
-      user_name: `Player ${index}`,
-      points: 10 + index,
-    }));
-    await server.call('POST', '/v1/scores/batch', { updates }, gameToken);
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await server?.[Symbol.asyncDispose]();
+    gameToken = await postPlayers(stage.server);
   });
 
   it('goes to any rank, page by page', async () => {
-    const { page, troubles } = await openTab(browser);
-    await page.goto(`${server.url}/_/leaderboard`);
+    const { page, troubles } = await openTab(stage.browser);
+    await page.goto(`${stage.server.url}/_/leaderboard`);
     const ranks = page.getByRole('region', { name: 'All ranks' });
     await ranks.getByLabel('Go to rank').fill('5');
     await ranks.getByRole('button', { name: 'Go', exact: true }).click();
@@ -56,37 +34,37 @@ describe.skipIf(!hasChromium)('the boards of the leaderboard', () => {
   it('shows several boards, each with its title, season and scores', async () => {
     const id = `laps-${crypto.randomUUID().slice(0, 8)}`;
     const rules = { title: `Laps ${id}`, sort: 'asc', operator: 'best', period: 'week', public: true };
-    expect((await server.call('PUT', `/v1/boards/${id}`, rules)).status).toBe(200);
+    expect((await stage.server.call('PUT', `/v1/boards/${id}`, rules)).status).toBe(200);
     const updates = [
       { user_id: 'fast', user_name: 'Fast', points: 61 },
       { user_id: 'slow', user_name: 'Slow', points: 75 },
     ];
-    await server.call('POST', `/v1/boards/${id}/scores/batch`, { updates }, gameToken);
-    const { page, troubles } = await openTab(browser);
-    await page.goto(`${server.url}/_/leaderboard`);
+    await stage.server.call('POST', `/v1/boards/${id}/scores/batch`, { updates }, gameToken);
+    const { page, troubles } = await openTab(stage.browser);
+    await page.goto(`${stage.server.url}/_/leaderboard`);
     await page.getByRole('combobox', { name: /^Board/ }).selectOption(rules.title);
     await page.getByRole('heading', { name: rules.title }).waitFor();
-    await eventually(() => shown(page)).toEqual(['1 Fast 61', '2 Slow 75']);
+    await eventually(() => readTopList(page)).toEqual(['1 Fast 61', '2 Slow 75']);
     await page.getByText(/^Week of .* 2 players/).waitFor();
     await page.getByText(/^Ends in /).waitFor();
     await page.getByText('Live', { exact: true }).waitFor();
     await expectAccessible(page);
     const posted = { user_id: 'faster', user_name: 'Faster', points: 59 };
-    await server.call('POST', `/v1/boards/${id}/scores`, posted, gameToken);
-    await eventually(() => shown(page)).toEqual(['1 Faster 59', '2 Fast 61', '3 Slow 75']);
+    await stage.server.call('POST', `/v1/boards/${id}/scores`, posted, gameToken);
+    await eventually(() => readTopList(page)).toEqual(['1 Faster 59', '2 Fast 61', '3 Slow 75']);
     await page.getByRole('button', { name: 'Slow', exact: true }).first().click();
     await page.getByRole('region', { name: 'Player' }).getByText('#3').waitFor();
     expect(new URL(page.url()).hash).toContain(`board=${id}`);
     await page.getByRole('combobox', { name: /^Board/ }).selectOption('Main board');
-    await eventually(async () => (await shown(page)).length).toBe(10);
+    await eventually(async () => (await readTopList(page)).length).toBe(10);
     expect(troubles).toEqual([]);
     await page.context().close();
   });
 
   it('builds the code of an embedded board with a preview, and copies it', async () => {
-    const { page, troubles } = await openTab(browser, { colorScheme: 'light' });
+    const { page, troubles } = await openTab(stage.browser, { colorScheme: 'light' });
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
-    await page.goto(`${server.url}/_/leaderboard`);
+    await page.goto(`${stage.server.url}/_/leaderboard`);
     await page.getByText('Put this board on your own page').click();
     await page.getByRole('combobox', { name: /^Rows/ }).selectOption('3');
     await page.getByRole('combobox', { name: /^Colours/ }).selectOption('Dark');
@@ -99,7 +77,7 @@ describe.skipIf(!hasChromium)('the boards of the leaderboard', () => {
     await page.getByText('Copied.').waitFor();
     const code = await page.evaluate(() => navigator.clipboard.readText());
     expect(code).toBe(
-      `<iframe src="${server.url}/_/embed/leaderboard?rows=3&amp;theme=dark" width="400" height="460" title="Leaderboard"></iframe>`,
+      `<iframe src="${stage.server.url}/_/embed/leaderboard?rows=3&amp;theme=dark" width="400" height="460" title="Leaderboard"></iframe>`,
     );
     expect(troubles).toEqual([]);
     await page.context().close();

@@ -1,51 +1,30 @@
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startServer, type TestServer } from '../support/server.ts';
-import { eventually, expectAccessible, hasChromium, launchChromium, openTab } from './chromium.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { eventually, expectAccessible, hasChromium, openTab } from './chromium.ts';
+import { postPlayers, readTopList } from './leaderboard-page.ts';
+import { useStage } from './stage.ts';
 
 describe.skipIf(!hasChromium)('the leaderboard page', () => {
-  let server: TestServer;
-  let browser: Browser;
+  const stage = useStage();
   let gameToken: string;
 
   const score = (userId: string, points: number, userName?: string) =>
-    server.call(
+    stage.server.call(
       'POST',
       '/v1/scores',
       { user_id: userId, points, ...(userName ? { user_name: userName } : {}) },
       gameToken,
     );
-  /** Lines of the top list, best first: `rank name score`. */
-  const shown = (page: Page) =>
-    page.getByRole('table', { name: 'Top list' }).evaluate((table) =>
-      [...table.querySelectorAll('tbody tr')].map((row) => {
-        const text = (selector: string) => row.querySelector(selector)?.textContent?.trim();
-        return `${text('.rank')} ${text('.name')} ${text('.score')}`;
-      }),
-    );
-
   beforeAll(async () => {
-    [server, browser] = await Promise.all([startServer(), launchChromium()]);
-    gameToken = (await server.call('POST', '/v1/iam/tokens', { name: 'game', scopes: ['scores:write'] })).body.token;
-    const updates = Array.from({ length: 40 }, (_, index) => ({
-      user_id: `player-${index}`,
-      user_name: `Player ${index}`,
-      points: 10 + index,
-    }));
-    await server.call('POST', '/v1/scores/batch', { updates }, gameToken);
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await server?.[Symbol.asyncDispose]();
+    gameToken = await postPlayers(stage.server);
   });
 
   it('does not ask again for a player whose id the server refuses', async () => {
-    const { page } = await openTab(browser);
+    const { page } = await openTab(stage.browser);
     const asked: string[] = [];
     page.on('request', (request) => {
       if (request.url().includes('Lovelace')) asked.push(request.url());
     });
-    await page.goto(`${server.url}/_/leaderboard#/?player=Ada%20Lovelace`);
+    await page.goto(`${stage.server.url}/_/leaderboard#/?player=Ada%20Lovelace`);
     await page.getByText('A player id has 1 to 64 letters').waitFor();
     // The board asks for the chosen player again every few seconds. Two such rounds pass here.
     const before = asked.length;
@@ -60,18 +39,18 @@ describe.skipIf(!hasChromium)('the leaderboard page', () => {
   });
 
   it('moves rows in two browsers and in the embedded board as scores arrive', async () => {
-    const tabs = await Promise.all([openTab(browser), openTab(browser), openTab(browser)]);
+    const tabs = await Promise.all([openTab(stage.browser), openTab(stage.browser), openTab(stage.browser)]);
     const paths = ['/_/leaderboard', '/_/leaderboard', '/_/embed/leaderboard'];
-    await Promise.all(tabs.map(({ page }, index) => page.goto(server.url + paths[index])));
+    await Promise.all(tabs.map(({ page }, index) => page.goto(stage.server.url + paths[index])));
     for (const { page } of tabs) {
       await page.getByText('Live', { exact: true }).waitFor();
-      await eventually(() => shown(page)).toHaveLength(10);
-      await eventually(async () => (await shown(page))[0]).toBe('1 Player 39 49');
+      await eventually(() => readTopList(page)).toHaveLength(10);
+      await eventually(async () => (await readTopList(page))[0]).toBe('1 Player 39 49');
     }
     await score('player-3', 40);
     await score('newcomer', 49, 'Newcomer');
     for (const { page, troubles } of tabs) {
-      await eventually(async () => (await shown(page)).slice(0, 4)).toEqual([
+      await eventually(async () => (await readTopList(page)).slice(0, 4)).toEqual([
         '1 Player 3 53',
         '2 Player 39 49',
         '2 Newcomer 49',
@@ -83,8 +62,8 @@ describe.skipIf(!hasChromium)('the leaderboard page', () => {
   });
 
   it('finds a player, shows neighbours and place in the distribution, and follows a rise in rank', async () => {
-    const { page, troubles } = await openTab(browser);
-    await page.goto(`${server.url}/_/leaderboard`);
+    const { page, troubles } = await openTab(stage.browser);
+    await page.goto(`${stage.server.url}/_/leaderboard`);
     await page.getByLabel('Find a player by id').fill('player-10');
     await page.keyboard.press('Enter');
     const card = page.getByRole('region', { name: 'Player' });
@@ -106,35 +85,35 @@ describe.skipIf(!hasChromium)('the leaderboard page', () => {
   });
 
   it('shows that it is disconnected while the server is down, and then catches up', async () => {
-    const { page } = await openTab(browser);
-    await page.goto(`${server.url}/_/leaderboard`);
+    const { page } = await openTab(stage.browser);
+    await page.goto(`${stage.server.url}/_/leaderboard`);
     await page.getByText('Live', { exact: true }).waitFor();
-    await server.stop();
+    await stage.server.stop();
     await page.getByText('Reconnecting…').waitFor();
-    await server.start();
+    await stage.server.start();
     await score('late', 90, 'Late');
-    await eventually(async () => (await shown(page))[0]).toBe('1 Late 90');
+    await eventually(async () => (await readTopList(page))[0]).toBe('1 Late 90');
     await page.context().close();
   });
 
   it('uses server-sent events if sockets are blocked', async () => {
-    const { page } = await openTab(browser);
+    const { page } = await openTab(stage.browser);
     await page.routeWebSocket(/.*/, (socket) => socket.close());
     const events = page.waitForRequest((request) => request.resourceType() === 'eventsource');
-    await page.goto(`${server.url}/_/leaderboard`);
+    await page.goto(`${stage.server.url}/_/leaderboard`);
     await events;
     await page.getByText('Live', { exact: true }).waitFor();
     await score('by-events', 150, 'By events');
-    await eventually(async () => (await shown(page))[0]).toBe('1 By events 150');
+    await eventually(async () => (await readTopList(page))[0]).toBe('1 By events 150');
     await page.context().close();
   });
 
   it('shows the first three on a podium, the time that is left, moves, and the places down to 100', async () => {
-    const { page, troubles } = await openTab(browser);
-    await page.goto(`${server.url}/_/leaderboard`);
+    const { page, troubles } = await openTab(stage.browser);
+    await page.goto(`${stage.server.url}/_/leaderboard`);
     await page.getByText('Live', { exact: true }).waitFor();
-    await eventually(() => shown(page)).toHaveLength(10);
-    const first = (await shown(page))[0] ?? '';
+    await eventually(() => readTopList(page)).toHaveLength(10);
+    const first = (await readTopList(page))[0] ?? '';
     expect(first).toContain(await page.locator('.podium .stand-1 strong').innerText());
     await page.locator('time.countdown', { hasText: 'Ends in' }).waitFor();
     const fifth = page.getByRole('table', { name: 'Top list' }).locator('tbody tr').nth(4);
@@ -142,18 +121,18 @@ describe.skipIf(!hasChromium)('the leaderboard page', () => {
     // Less than 5 if others have the same score.
     const places = Number(await fifth.locator('.rank').innerText()) - 1;
     await score(id, 100_000);
-    await eventually(async () => (await shown(page))[0]).toContain('100');
+    await eventually(async () => (await readTopList(page))[0]).toContain('100');
     await page.getByText(`Up ${places} since you opened this page`).waitFor();
     await expectAccessible(page);
     await page.getByRole('button', { name: 'Show the first 100' }).click();
-    await eventually(async () => (await shown(page)).length).toBeGreaterThan(30);
+    await eventually(async () => (await readTopList(page)).length).toBeGreaterThan(30);
     expect(troubles).toEqual([]);
     await page.context().close();
   });
 
   it('remembers which player the visitor is, and jumps to their rank', async () => {
-    const { page, troubles } = await openTab(browser);
-    await page.goto(`${server.url}/_/leaderboard#/?player=player-12`);
+    const { page, troubles } = await openTab(stage.browser);
+    await page.goto(`${stage.server.url}/_/leaderboard#/?player=player-12`);
     const card = page.getByRole('region', { name: 'Player' });
     await card.getByRole('button', { name: 'This is me' }).click();
     await card.getByText('you', { exact: true }).waitFor();
@@ -172,19 +151,19 @@ describe.skipIf(!hasChromium)('the leaderboard page', () => {
     // The first day of a month well after today, so that the scores so far belong to a past season.
     const later = new Date(Date.UTC(new Date().getUTCFullYear(), new Date().getUTCMonth() + 2, 1));
     const season = new Date().toISOString().slice(0, 7);
-    await server.stop();
-    await server.start({ CLOCK_OFFSET_SECONDS: String(Math.round((later.getTime() - Date.now()) / 1000)) });
-    await server.call('POST', `/v1/seasons/${season}/close`);
+    await stage.server.stop();
+    await stage.server.start({ CLOCK_OFFSET_SECONDS: String(Math.round((later.getTime() - Date.now()) / 1000)) });
+    await stage.server.call('POST', `/v1/seasons/${season}/close`);
     await eventually(async () => {
-      const { body } = await server.call('GET', '/v1/seasons');
+      const { body } = await stage.server.call('GET', '/v1/seasons');
       return body.data.find((one: { season: string }) => one.season === season)?.state;
     }).toBe('historical');
-    const { page, troubles } = await openTab(browser);
-    await page.goto(`${server.url}/_/leaderboard`);
+    const { page, troubles } = await openTab(stage.browser);
+    await page.goto(`${stage.server.url}/_/leaderboard`);
     await page.getByText('Nobody has scored yet.').waitFor();
     await page.getByLabel('Season').selectOption(season);
     await page.getByText('final standings').waitFor();
-    await eventually(async () => (await shown(page)).length).toBeGreaterThan(10);
+    await eventually(async () => (await readTopList(page)).length).toBeGreaterThan(10);
     await page.getByLabel('Find a player by id').fill('player-20');
     await page.keyboard.press('Enter');
     const card = page.getByRole('region', { name: 'Player' });

@@ -1,9 +1,8 @@
 /** Actions on a message and its sender: leave a list, block, filter, snooze, mute, answer an invitation. */
-import type { Browser, Locator, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Locator, Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
 import { awaitMessage, listFolder, type MailUser, registerUser } from '../support/mail.ts';
-import { startServer, type TestServer } from '../support/server.ts';
-import { eventually, expectAccessible, hasChromium, launchChromium, type Tab, takePictures } from './chromium.ts';
+import { eventually, expectAccessible, hasChromium, type Tab, takePictures } from './chromium.ts';
 import {
   deliver,
   enter,
@@ -17,6 +16,7 @@ import {
   signOut,
   subjects,
 } from './mail-page.ts';
+import { useStage } from './stage.ts';
 
 const LIST = 'Content-Type: text/plain\nList-Unsubscribe: <mailto:leave@lists.test?subject=leave%20digest>\n';
 
@@ -54,23 +54,14 @@ const invitation = (to: MailUser): string =>
   );
 
 describe.skipIf(!hasChromium)('a reader of mail', () => {
-  let server: TestServer;
-  let browser: Browser;
-  beforeAll(async () => {
-    const vars = { MAIL_HOLD_SECONDS: '0', REGISTRATION: 'open' };
-    [server, browser] = await Promise.all([startServer({ vars }), launchChromium()]);
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await server?.[Symbol.asyncDispose]();
-  });
+  const stage = useStage({ vars: { MAIL_HOLD_SECONDS: '0', REGISTRATION: 'open' } });
 
   let users = 0;
   async function open(letters: (user: MailUser) => string[]): Promise<Tab & { user: MailUser }> {
     users += 1;
-    const user = await registerUser(server, `actor${users}`);
-    await importLetters(server, user, letters(user));
-    return { ...(await signIn(server, browser, user)), user };
+    const user = await registerUser(stage.server, `actor${users}`);
+    await importLetters(stage.server, user, letters(user));
+    return { ...(await signIn(stage.server, stage.browser, user)), user };
   }
   const menuItem = async (page: Page, menu: RegExp | string, item: string): Promise<Locator> => {
     await page.getByRole('button', { name: menu }).last().click();
@@ -89,7 +80,7 @@ describe.skipIf(!hasChromium)('a reader of mail', () => {
     await takePictures(page, 'unsubscribe');
     await dialog.getByRole('button', { name: 'Unsubscribe' }).click();
     await page.getByText('You unsubscribed from Carol.').waitFor();
-    await awaitMessage(server, user, 'sent', 'leave digest');
+    await awaitMessage(stage.server, user, 'sent', 'leave digest');
     expect(troubles).toEqual([]);
     await page.context().close();
   });
@@ -104,9 +95,9 @@ describe.skipIf(!hasChromium)('a reader of mail', () => {
     await takePictures(page, 'sender-menu');
     await block.click();
     await page.getByText('carol@outside.test is blocked.').waitFor();
-    await deliver(server, user, letter(user, 'Again', 'Buy at last.'));
-    await awaitMessage(server, user, 'junk', 'Again');
-    await page.goto(`${server.url}/_/mail#/settings/senders`);
+    await deliver(stage.server, user, letter(user, 'Again', 'Buy at last.'));
+    await awaitMessage(stage.server, user, 'junk', 'Again');
+    await page.goto(`${stage.server.url}/_/mail#/settings/senders`);
     const blocked = page.getByRole('region', { name: 'Blocked' });
     await blocked.getByText('carol@outside.test').first().waitFor();
     await expectAccessible(page);
@@ -133,7 +124,7 @@ describe.skipIf(!hasChromium)('a reader of mail', () => {
     await expectAccessible(page);
     await page.getByRole('button', { name: 'Save and apply to mail already here' }).click();
     await page.getByText('Saved, and applied to 1 message.').waitFor();
-    await awaitMessage(server, user, 'archive', 'Report');
+    await awaitMessage(stage.server, user, 'archive', 'Report');
     expect(troubles).toEqual([]);
     await page.context().close();
   });
@@ -152,7 +143,7 @@ describe.skipIf(!hasChromium)('a reader of mail', () => {
     await takePictures(page, 'snooze');
     await dialog.getByRole('button', { name: /^Tomorrow/ }).click();
     await eventually(() => subjects(page)).toEqual(['Other']);
-    await awaitMessage(server, user, 'archive', 'Tax');
+    await awaitMessage(stage.server, user, 'archive', 'Tax');
     await folder(page, 'Snoozed').click();
     await row(page, 'Tax').locator('.snoozed').waitFor();
     await openRow(page, 'Tax');
@@ -161,7 +152,7 @@ describe.skipIf(!hasChromium)('a reader of mail', () => {
     await expectAccessible(page);
     await takePictures(page, 'snoozed');
     await page.getByRole('button', { name: 'Back to the Inbox' }).click();
-    await awaitMessage(server, user, 'inbox', 'Tax');
+    await awaitMessage(stage.server, user, 'inbox', 'Tax');
     await folder(page, 'Inbox').click();
     await row(page, 'Tax').waitFor();
     // The undo of a snooze puts the row back.
@@ -173,7 +164,7 @@ describe.skipIf(!hasChromium)('a reader of mail', () => {
     await eventually(() => subjects(page)).toEqual(['Other']);
     await page.keyboard.press('z');
     await row(page, 'Tax').waitFor();
-    await awaitMessage(server, user, 'inbox', 'Tax');
+    await awaitMessage(stage.server, user, 'inbox', 'Tax');
     expect(troubles).toEqual([]);
     await page.context().close();
   });
@@ -188,11 +179,11 @@ describe.skipIf(!hasChromium)('a reader of mail', () => {
     await eventually(() => subjects(page)).toEqual(['Other']);
     await page.getByText('Muted. New messages of this conversation skip the Inbox.').waitFor();
     await deliver(
-      server,
+      stage.server,
       user,
       letter(user, 'Re: Noise', 'Two.', 'In-Reply-To: <n1@o.test>\nContent-Type: text/plain\n'),
     );
-    await awaitMessage(server, user, 'archive', 'Re: Noise');
+    await awaitMessage(stage.server, user, 'archive', 'Re: Noise');
     await folder(page, 'Archive').click();
     await openRow(page, 'Noise');
     await messageText(page, 'Two.').waitFor();
@@ -204,11 +195,11 @@ describe.skipIf(!hasChromium)('a reader of mail', () => {
     await page.getByText('Muted: new messages').waitFor({ state: 'detached' });
     await messageText(page, 'Two.').waitFor();
     await deliver(
-      server,
+      stage.server,
       user,
       letter(user, 'Re: Noise', 'Three.', 'In-Reply-To: <n1@o.test>\nContent-Type: text/plain\n'),
     );
-    await eventually(async () => (await listFolder(server, user, 'inbox')).length).toBe(2);
+    await eventually(async () => (await listFolder(stage.server, user, 'inbox')).length).toBe(2);
     expect(troubles).toEqual([]);
     await page.context().close();
   });
@@ -223,10 +214,10 @@ describe.skipIf(!hasChromium)('a reader of mail', () => {
     await takePictures(page, 'invitation');
     await card.getByRole('button', { name: 'Yes' }).click();
     await card.getByText('You accepted.').waitFor();
-    const sent = await awaitMessage(server, user, 'sent', 'Accepted: Team lunch');
+    const sent = await awaitMessage(stage.server, user, 'sent', 'Accepted: Team lunch');
     const get = async (path: string) => {
       const headers = { authorization: `Bearer ${user.token}` };
-      return (await fetch(`${server.url}/v1/messages/${sent.id}/${path}`, { headers })).text();
+      return (await fetch(`${stage.server.url}/v1/messages/${sent.id}/${path}`, { headers })).text();
     };
     expect(await get('raw')).toContain('Content-Type: text/calendar; method=reply');
     expect((await get('attachments/accepted.ics')).split('\r\n')).toEqual(
@@ -254,15 +245,15 @@ describe.skipIf(!hasChromium)('a reader of mail', () => {
 
   it('finds newsletters and other labels beside the folders', async () => {
     const { page, user, troubles } = await open((to) => [letter(to, 'Weekly', 'News.'), letter(to, 'Ann', 'Hi.')]);
-    const weekly = await awaitMessage(server, user, 'inbox', 'Weekly');
-    await server.call('PATCH', `/v1/messages/${weekly.id}`, { labels: ['Newsletters'] }, user.token);
+    const weekly = await awaitMessage(stage.server, user, 'inbox', 'Weekly');
+    await stage.server.call('PATCH', `/v1/messages/${weekly.id}`, { labels: ['Newsletters'] }, user.token);
     await folder(page, 'Newsletters').click();
     await page.getByRole('heading', { name: 'Newsletters', level: 1 }).waitFor();
     await eventually(() => subjects(page)).toEqual(['Weekly']);
     await expectAccessible(page);
     await takePictures(page, 'labels');
     await signOut(page);
-    const other = await registerUser(server, 'successor');
+    const other = await registerUser(stage.server, 'successor');
     await enter(page, other.email);
     await folder(page, 'Inbox').waitFor();
     expect(await folder(page, 'Newsletters').count()).toBe(0);
@@ -276,8 +267,8 @@ describe.skipIf(!hasChromium)('a reader of mail', () => {
       letter(to, 'Berries', 'b'),
       letter(to, 'Cherries', 'c'),
     ]);
-    const first = await awaitMessage(server, user, 'inbox', 'Apples');
-    await server.call('PATCH', `/v1/messages/${first.id}`, { labels: ['Plans'] }, user.token);
+    const first = await awaitMessage(stage.server, user, 'inbox', 'Apples');
+    await stage.server.call('PATCH', `/v1/messages/${first.id}`, { labels: ['Plans'] }, user.token);
     await folder(page, 'Plans').waitFor();
     await row(page, 'Cherries').hover();
     await page.mouse.down();
@@ -289,11 +280,11 @@ describe.skipIf(!hasChromium)('a reader of mail', () => {
     await expectAccessible(page);
     await page.mouse.up();
     await eventually(() => subjects(page)).toEqual(['Berries', 'Apples']);
-    await awaitMessage(server, user, 'archive', 'Cherries');
+    await awaitMessage(stage.server, user, 'archive', 'Cherries');
     await page.getByRole('checkbox', { name: 'Select all that are loaded' }).click();
     await row(page, 'Berries').dragTo(folder(page, 'Plans'));
     await eventually(async () => {
-      const list = await listFolder(server, user, 'inbox');
+      const list = await listFolder(stage.server, user, 'inbox');
       return list.map((message: { labels: string[] }) => message.labels);
     }).toEqual([['Plans'], ['Plans']]);
     await row(page, 'Berries').locator('.badge').getByText('Plans').waitFor();

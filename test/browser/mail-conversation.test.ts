@@ -1,10 +1,11 @@
 /** Replies and forwarded messages: the sent message in its conversation, and the HTML and pictures of the original. */
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
 import { awaitMessage, awaitSunk, type MailUser, registerUser } from '../support/mail.ts';
-import { startServer, type TestServer } from '../support/server.ts';
-import { eventually, hasChromium, launchChromium } from './chromium.ts';
+import { startServer } from '../support/server.ts';
+import { eventually, hasChromium } from './chromium.ts';
 import { deliver, importLetters, letter, messageText, openRow, row, signIn } from './mail-page.ts';
+import { useStage } from './stage.ts';
 
 /** A PNG of one pixel. */
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==';
@@ -37,25 +38,16 @@ ${PNG}
 `;
 
 describe.skipIf(!hasChromium)('a conversation', () => {
-  let server: TestServer;
-  let browser: Browser;
-  beforeAll(async () => {
-    const vars = { MAIL_HOLD_SECONDS: '2', REGISTRATION: 'open' };
-    [server, browser] = await Promise.all([startServer({ vars }), launchChromium()]);
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await server?.[Symbol.asyncDispose]();
-  });
+  const stage = useStage({ vars: { MAIL_HOLD_SECONDS: '2', REGISTRATION: 'open' } });
 
   const text = (page: Page) => page.getByRole('textbox', { name: 'Message' });
   const cards = (page: Page) => page.locator('article.message');
 
   async function openNewsletter(name: string): Promise<{ user: MailUser; page: Page; troubles: string[] }> {
-    const user = await registerUser(server, name);
+    const user = await registerUser(stage.server, name);
     const [head = '', ...body] = NEWSLETTER.split('\n\n');
-    await importLetters(server, user, [letter(user, 'Spring', body.join('\n\n'), `${head}\n`)]);
-    const { page, troubles } = await signIn(server, browser, user);
+    await importLetters(stage.server, user, [letter(user, 'Spring', body.join('\n\n'), `${head}\n`)]);
+    const { page, troubles } = await signIn(stage.server, stage.browser, user);
     await openRow(page, 'Spring');
     await page.frameLocator('iframe.message-frame').getByText('Spring', { exact: true }).waitFor();
     return { user, page, troubles };
@@ -66,7 +58,7 @@ describe.skipIf(!hasChromium)('a conversation', () => {
     const user = await registerUser(patient, 'answerer');
     await deliver(patient, user, letter(user, 'Supper', 'Are you coming?'));
     await awaitMessage(patient, user, 'inbox', 'Supper');
-    const { page, troubles } = await signIn(patient, browser, user);
+    const { page, troubles } = await signIn(patient, stage.browser, user);
     await openRow(page, 'Supper');
     await messageText(page, 'Are you coming?').waitFor();
     // The answer of the server is held back, so that only this page knows of the reply.
@@ -97,8 +89,8 @@ describe.skipIf(!hasChromium)('a conversation', () => {
   });
 
   it('sends one version of a message whose answer was lost before the send was undone', async () => {
-    const user = await registerUser(server, 'doubter');
-    const { page } = await signIn(server, browser, user);
+    const user = await registerUser(stage.server, 'doubter');
+    const { page } = await signIn(stage.server, stage.browser, user);
     await page.keyboard.press('c');
     await page.getByLabel('To', { exact: true }).fill('friend@outside.test');
     await page.getByLabel('Subject').fill('Only once');
@@ -117,11 +109,11 @@ describe.skipIf(!hasChromium)('a conversation', () => {
     await page.keyboard.press('Control+Enter');
     await page.getByText('An earlier version of this message was sent.').waitFor();
     await eventually(() => text(page).inputValue()).toContain('second version');
-    const sunk = await awaitSunk(server, 'the message', (one) => one.raw.includes('Subject: Only once'));
-    expect(sunk.raw.toString()).toContain('first version');
+    const sunk = await awaitSunk(stage.server, 'the message', (one) => one.raw.includes('Subject: Only once'));
+    expect(sunk.raw.stage.toString()).toContain('first version');
     // The user sends the second version all the same.
     await page.keyboard.press('Control+Enter');
-    await awaitSunk(server, 'the second version', (one) => one.raw.includes('second version'));
+    await awaitSunk(stage.server, 'the second version', (one) => one.raw.includes('second version'));
     await page.context().close();
   });
 
@@ -137,11 +129,11 @@ describe.skipIf(!hasChromium)('a conversation', () => {
     );
     await eventually(() => page.locator('.uploads progress').count()).toBe(0);
     await page.keyboard.press('Control+Enter');
-    const sunk = await awaitSunk(server, 'the forwarded message', (one) => one.raw.includes('Fwd: Spring'));
-    const raw = sunk.raw.toString();
+    const sunk = await awaitSunk(stage.server, 'the forwarded message', (one) => one.raw.includes('Fwd: Spring'));
+    const raw = sunk.raw.stage.toString();
     expect(raw).toContain('Content-Type: multipart/related');
     expect(raw.replaceAll(/\s/g, '')).toContain(PNG);
-    const sent = await awaitMessage(server, user, 'sent', 'Fwd: Spring');
+    const sent = await awaitMessage(stage.server, user, 'sent', 'Fwd: Spring');
     expect(sent.body).toContain('Look at this <offer> & tell me.\n\n---------- Forwarded message');
     expect(sent.body).toContain('Read online.');
     expect(sent.html).toContain('Look at this &lt;offer&gt; &amp; tell me.');
@@ -163,15 +155,15 @@ describe.skipIf(!hasChromium)('a conversation', () => {
     await text(page).fill('Thank you.\nGoodbye.');
     await page.getByText('Saved in Drafts', { exact: true }).waitFor();
     await eventually(() => page.locator('.uploads progress').count()).toBe(0);
-    const draft = async () => await awaitMessage(server, user, 'drafts', 'Re: Spring');
+    const draft = async () => await awaitMessage(stage.server, user, 'drafts', 'Re: Spring');
     await eventually(async () => (await draft()).attachments.map((one: { inline: boolean }) => one.inline)).toEqual([
       true,
     ]);
     expect((await draft()).html).toContain('<blockquote');
     expect((await draft()).body).toMatch(/^Thank you\.\nGoodbye\.\n\nOn .* wrote:\n> Read online\./);
     // Another browser opens the draft: the typed text in the editor, the quote beside it with its picture.
-    const other = await signIn(server, browser, user);
-    await other.page.goto(`${server.url}/_/mail#/drafts`);
+    const other = await signIn(stage.server, stage.browser, user);
+    await other.page.goto(`${stage.server.url}/_/mail#/drafts`);
     await openRow(other.page, 'Re: Spring');
     await other.page.getByRole('button', { name: 'Go on writing' }).click();
     await eventually(() => text(other.page).inputValue()).toBe('Thank you.\nGoodbye.');
@@ -190,10 +182,10 @@ describe.skipIf(!hasChromium)('a conversation', () => {
   });
 
   it('asks once before sending without the announced file', async () => {
-    const user = await registerUser(server, 'forgetful');
+    const user = await registerUser(stage.server, 'forgetful');
     const friend = { name: 'Friend', email: 'friend@outside.test' };
-    expect((await server.call('POST', '/v1/contacts', friend, user.token)).status).toBe(201);
-    const { page } = await signIn(server, browser, user);
+    expect((await stage.server.call('POST', '/v1/contacts', friend, user.token)).status).toBe(201);
+    const { page } = await signIn(stage.server, stage.browser, user);
     await page.keyboard.press('c');
     await page.getByLabel('To', { exact: true }).fill('friend@outside.test');
     await page.getByLabel('Subject').fill('The report');
@@ -217,13 +209,13 @@ describe.skipIf(!hasChromium)('a conversation', () => {
   });
 
   it('selects a range of rows with Shift', async () => {
-    const user = await registerUser(server, 'ranger');
+    const user = await registerUser(stage.server, 'ranger');
     await importLetters(
-      server,
+      stage.server,
       user,
       ['One', 'Two', 'Three', 'Four', 'Five', 'Six'].map((subject) => letter(user, subject, 'Text.')),
     );
-    const { page } = await signIn(server, browser, user);
+    const { page } = await signIn(stage.server, stage.browser, user);
     await row(page, 'Two').getByRole('checkbox').click();
     await row(page, 'Five')
       .getByRole('checkbox')

@@ -1,10 +1,10 @@
 /** What people do every day in mail: the list, a conversation with an answer at its end, keys, and the phone. */
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
 import { awaitMessage, listFolder, type MailUser, registerUser } from '../support/mail.ts';
-import { startServer, type TestServer } from '../support/server.ts';
-import { eventually, expectAccessible, hasChromium, launchChromium, type Tab } from './chromium.ts';
+import { eventually, expectAccessible, hasChromium, type Tab } from './chromium.ts';
 import { deliver, importLetters, letter, messageText, openRow, row, signIn, subjects } from './mail-page.ts';
+import { useStage } from './stage.ts';
 
 /** A conversation of Dennis and the user, oldest message first. */
 const conversation = (user: MailUser, count: number): string[] =>
@@ -23,16 +23,7 @@ const conversation = (user: MailUser, count: number): string[] =>
   );
 
 describe.skipIf(!hasChromium)('mail every day', () => {
-  let server: TestServer;
-  let browser: Browser;
-  beforeAll(async () => {
-    const vars = { MAIL_HOLD_SECONDS: '0', REGISTRATION: 'open' };
-    [server, browser] = await Promise.all([startServer({ vars }), launchChromium()]);
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await server?.[Symbol.asyncDispose]();
-  });
+  const stage = useStage({ vars: { MAIL_HOLD_SECONDS: '0', REGISTRATION: 'open' } });
 
   const text = (page: Page) => page.getByRole('textbox', { name: 'Message' });
   async function open(
@@ -40,14 +31,14 @@ describe.skipIf(!hasChromium)('mail every day', () => {
     letters: (user: MailUser) => string[],
     options = {},
   ): Promise<Tab & { user: MailUser }> {
-    const user = await registerUser(server, name);
-    await importLetters(server, user, letters(user));
-    return { ...(await signIn(server, browser, user, options)), user };
+    const user = await registerUser(stage.server, name);
+    await importLetters(stage.server, user, letters(user));
+    return { ...(await signIn(stage.server, stage.browser, user, options)), user };
   }
 
   it('shows “me”, the count and the answered mark in the row as soon as a reply is sent', async () => {
     const { page, user, troubles } = await open('replier', () => []);
-    await deliver(server, user, letter(user, 'Supper', 'Are you coming?'));
+    await deliver(stage.server, user, letter(user, 'Supper', 'Are you coming?'));
     await row(page, 'Supper').waitFor();
     expect(await row(page, 'Supper').locator('.people').innerText()).toBe('Carol');
     await openRow(page, 'Supper');
@@ -65,7 +56,7 @@ describe.skipIf(!hasChromium)('mail every day', () => {
 
   it('groups the list by days, and acts on a row under the pointer without opening it', async () => {
     const { page, user, troubles } = await open('lister', (to) => [letter(to, 'Old one', 'Long ago.')]);
-    await deliver(server, user, letter(user, 'New one', 'Just now.'));
+    await deliver(stage.server, user, letter(user, 'New one', 'Just now.'));
     await row(page, 'New one').waitFor();
     expect(await page.locator('.day-head').allInnerTexts()).toEqual(['Today', 'January 2026']);
     await row(page, 'Old one').hover();
@@ -78,7 +69,7 @@ describe.skipIf(!hasChromium)('mail every day', () => {
     await row(page, 'New one').hover();
     await row(page, 'New one').getByRole('button', { name: 'Delete' }).click();
     await page.getByText('Your inbox is empty.').waitFor();
-    await eventually(async () => (await listFolder(server, user, 'archive')).length).toBe(1);
+    await eventually(async () => (await listFolder(stage.server, user, 'archive')).length).toBe(1);
     expect(troubles).toEqual([]);
     await page.context().close();
   });
@@ -116,8 +107,8 @@ describe.skipIf(!hasChromium)('mail every day', () => {
 
   it('folds read messages and quotes of a conversation, and unfolds them on request', async () => {
     const { page, user, troubles } = await open('folder', (to) => conversation(to, 6));
-    const ids = (await listFolder(server, user, 'inbox')).map((message: { id: string }) => message.id);
-    await server.call('POST', '/v1/messages/batch', { message_ids: ids, is_read: true }, user.token);
+    const ids = (await listFolder(stage.server, user, 'inbox')).map((message: { id: string }) => message.id);
+    await stage.server.call('POST', '/v1/messages/batch', { message_ids: ids, is_read: true }, user.token);
     await openRow(page, 'Pointers');
     const earlier = page.getByRole('button', { name: '4 earlier messages' });
     await earlier.waitFor();
@@ -181,7 +172,7 @@ describe.skipIf(!hasChromium)('mail every day', () => {
     await inline.waitFor({ state: 'detached' });
     await text(page).focus();
     await page.keyboard.press('Control+Enter');
-    const sent = await awaitMessage(server, user, 'sent', 'Re: Pointers');
+    const sent = await awaitMessage(stage.server, user, 'sent', 'Re: Pointers');
     expect(sent.body).toContain('My thought.');
     expect(troubles).toEqual([]);
     await page.context().close();
@@ -225,8 +216,8 @@ describe.skipIf(!hasChromium)('mail every day', () => {
     await page.route('**/v1/events*', (route) => route.abort());
     await page.reload();
     await row(page, 'Pointers').waitFor();
-    await deliver(server, user, letter(user, 'Pulled', 'In sight.'));
-    await awaitMessage(server, user, 'inbox', 'Pulled');
+    await deliver(stage.server, user, letter(user, 'Pulled', 'In sight.'));
+    await awaitMessage(stage.server, user, 'inbox', 'Pulled');
     const client = await page.context().newCDPSession(page);
     const touch = (type: 'touchStart' | 'touchMove' | 'touchEnd', y: number) =>
       client.send('Input.dispatchTouchEvent', { type, touchPoints: type === 'touchEnd' ? [] : [{ x: 200, y }] });

@@ -1,35 +1,26 @@
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
 import { awaitMessage, listFolder, type MailUser, registerUser } from '../support/mail.ts';
-import { startServer, type TestServer } from '../support/server.ts';
-import { eventually, expectAccessible, hasChromium, launchChromium, TIMEOUT_MS, takePictures } from './chromium.ts';
+import { eventually, expectAccessible, hasChromium, TIMEOUT_MS, takePictures } from './chromium.ts';
 import { deliver, folder, letter, openRow, signIn } from './mail-page.ts';
+import { useStage } from './stage.ts';
 
 describe.skipIf(!hasChromium)('a draft that is edited in two places', () => {
-  let server: TestServer;
-  let browser: Browser;
-  beforeAll(async () => {
-    const vars = { MAIL_HOLD_SECONDS: '0', REGISTRATION: 'open' };
-    [server, browser] = await Promise.all([startServer({ vars }), launchChromium()]);
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await server?.[Symbol.asyncDispose]();
-  });
+  const stage = useStage({ vars: { MAIL_HOLD_SECONDS: '0', REGISTRATION: 'open' } });
 
   const text = (page: Page) => page.getByRole('textbox', { name: 'Message' });
   const isSaved = (page: Page) => page.getByText('Saved in Drafts', { exact: true }).waitFor();
   const alarm = (page: Page) => page.getByText('This message was changed in another tab or on another device.');
   const bodies = async (user: MailUser): Promise<string[]> => {
-    const list = await listFolder(server, user, 'drafts');
+    const list = await listFolder(stage.server, user, 'drafts');
     const drafts = await Promise.all(
-      list.map((one) => server.call('GET', `/v1/drafts/${one.id}`, undefined, user.token)),
+      list.map((one) => stage.server.call('GET', `/v1/drafts/${one.id}`, undefined, user.token)),
     );
     return drafts.map((draft) => draft.body.body).sort();
   };
 
   async function makeDraft(user: MailUser, draft: Record<string, unknown>): Promise<string> {
-    const made = await server.call('POST', '/v1/drafts', draft, user.token);
+    const made = await stage.server.call('POST', '/v1/drafts', draft, user.token);
     expect(made.status).toBe(201);
     return made.body.id;
   }
@@ -42,12 +33,12 @@ describe.skipIf(!hasChromium)('a draft that is edited in two places', () => {
   }
 
   it('shows the newest text in a tab without other changes, and closes once the draft is sent elsewhere', async () => {
-    const user = await registerUser(server, 'calm');
+    const user = await registerUser(stage.server, 'calm');
     await makeDraft(user, { subject: 'Soup', body: 'Carrots', to: [{ email: user.email }] });
-    const { page, troubles } = await signIn(server, browser, user);
+    const { page, troubles } = await signIn(stage.server, stage.browser, user);
     const other = await page.context().newPage();
     other.setDefaultTimeout(TIMEOUT_MS);
-    await other.goto(`${server.url}/_/mail`);
+    await other.goto(`${stage.server.url}/_/mail`);
     await openDraft(page, 'Soup');
     await openDraft(other, 'Soup');
     await text(page).fill('Carrots and leeks');
@@ -56,18 +47,18 @@ describe.skipIf(!hasChromium)('a draft that is edited in two places', () => {
     await eventually(() => text(page).inputValue()).toBe('Carrots, leeks and salt');
     await page.getByRole('button', { name: 'Send', exact: true }).click();
     await other.locator('.compose').waitFor({ state: 'detached' });
-    await awaitMessage(server, user, 'inbox', 'Soup');
+    await awaitMessage(stage.server, user, 'inbox', 'Soup');
     expect(await bodies(user)).toEqual([]);
     expect(troubles).toEqual([]);
     await page.context().close();
   });
 
   it('keeps the formatting of another program until the user removes it', async () => {
-    const user = await registerUser(server, 'formatter');
+    const user = await registerUser(stage.server, 'formatter');
     const html = '<p>Carrots <b>and</b> leeks</p>';
     const id = await makeDraft(user, { subject: 'Formatted', html, to: [{ email: user.email }] });
-    const read = async () => (await server.call('GET', `/v1/drafts/${id}`, undefined, user.token)).body;
-    const { page, troubles } = await signIn(server, browser, user);
+    const read = async () => (await stage.server.call('GET', `/v1/drafts/${id}`, undefined, user.token)).body;
+    const { page, troubles } = await signIn(stage.server, stage.browser, user);
     await openDraft(page, 'Formatted');
     expect(await text(page).inputValue()).toContain('Carrots and leeks');
     expect(await text(page).isEditable()).toBe(false);
@@ -81,16 +72,16 @@ describe.skipIf(!hasChromium)('a draft that is edited in two places', () => {
     await page.getByRole('button', { name: 'Undo' }).click();
     await eventually(async () => (await read()).html).toBe(html);
     await page.getByRole('button', { name: 'Send', exact: true }).click();
-    const sent = await awaitMessage(server, user, 'inbox', 'Formatted soup');
+    const sent = await awaitMessage(stage.server, user, 'inbox', 'Formatted soup');
     expect(sent.html).toContain('<b>and</b>');
     expect(troubles).toEqual([]);
     await page.context().close();
   });
 
   it('keeps reply address, importance, header fields and what it forwards through an edit, and sends them', async () => {
-    const user = await registerUser(server, 'keeper');
-    await deliver(server, user, letter(user, 'Original', 'To pass on.'));
-    const source = await awaitMessage(server, user, 'inbox', 'Original');
+    const user = await registerUser(stage.server, 'keeper');
+    await deliver(stage.server, user, letter(user, 'Original', 'To pass on.'));
+    const source = await awaitMessage(stage.server, user, 'inbox', 'Original');
     await makeDraft(user, {
       to: [{ email: user.email }],
       subject: 'Full draft',
@@ -100,7 +91,7 @@ describe.skipIf(!hasChromium)('a draft that is edited in two places', () => {
       headers: [{ name: 'X-Ticket', value: '4711' }],
       forward_of: source.id,
     });
-    const { page, troubles } = await signIn(server, browser, user);
+    const { page, troubles } = await signIn(stage.server, stage.browser, user);
     await openDraft(page, 'Full draft');
     await page.getByLabel('Reply to: recipients').getByText('Desk').waitFor();
     await page.getByRole('region', { name: 'New message' }).getByText('High importance').waitFor();
@@ -109,8 +100,8 @@ describe.skipIf(!hasChromium)('a draft that is edited in two places', () => {
     await text(page).fill('Second.');
     await isSaved(page);
     await eventually(() => bodies(user)).toEqual(['Second.']);
-    const [saved] = await listFolder(server, user, 'drafts');
-    const draft = await server.call('GET', `/v1/drafts/${saved.id}`, undefined, user.token);
+    const [saved] = await listFolder(stage.server, user, 'drafts');
+    const draft = await stage.server.call('GET', `/v1/drafts/${saved.id}`, undefined, user.token);
     expect(draft.body).toMatchObject({
       reply_to: [{ name: 'Desk', email: 'desk@example.test' }],
       importance: 'high',
@@ -120,26 +111,27 @@ describe.skipIf(!hasChromium)('a draft that is edited in two places', () => {
     await page.getByRole('button', { name: 'More options' }).click();
     await page.getByRole('menuitem', { name: 'Low importance' }).click();
     await page.getByRole('button', { name: 'Send', exact: true }).click();
-    const sent = await awaitMessage(server, user, 'sent', 'Full draft');
-    const { body: message } = await server.call('GET', `/v1/messages/${sent.id}`, undefined, user.token);
+    const sent = await awaitMessage(stage.server, user, 'sent', 'Full draft');
+    const { body: message } = await stage.server.call('GET', `/v1/messages/${sent.id}`, undefined, user.token);
     expect(message).toMatchObject({ importance: 'low', reply_to: [{ name: 'Desk', email: 'desk@example.test' }] });
-    const raw = await fetch(`${server.url}/v1/messages/${sent.id}/raw`, {
+    const raw = await fetch(`${stage.server.url}/v1/messages/${sent.id}/raw`, {
       headers: { authorization: `Bearer ${user.token}` },
     });
     expect(await raw.text()).toContain('X-Ticket: 4711');
     await eventually(
-      async () => (await server.call('GET', `/v1/messages/${source.id}`, undefined, user.token)).body.is_forwarded,
+      async () =>
+        (await stage.server.call('GET', `/v1/messages/${source.id}`, undefined, user.token)).body.is_forwarded,
     ).toBe(true);
     expect(troubles).toEqual([]);
     await page.context().close();
   });
 
   it('keeps the texts of both tabs until the user chooses', async () => {
-    const user = await registerUser(server, 'torn');
-    const { page, troubles } = await signIn(server, browser, user);
+    const user = await registerUser(stage.server, 'torn');
+    const { page, troubles } = await signIn(stage.server, stage.browser, user);
     const other = await page.context().newPage();
     other.setDefaultTimeout(TIMEOUT_MS);
-    await other.goto(`${server.url}/_/mail`);
+    await other.goto(`${stage.server.url}/_/mail`);
     /** Opens one draft in both tabs. One tab cannot save, and the two tabs have different texts. */
     const makeConflict = async (subject: string) => {
       await makeDraft(user, { subject, body: 'As it was' });
@@ -169,8 +161,8 @@ describe.skipIf(!hasChromium)('a draft that is edited in two places', () => {
         await tab.keyboard.press('Escape');
         await tab.locator('.compose').waitFor({ state: 'detached' });
       }
-      const found = (await listFolder(server, user, 'drafts')).filter((one) => one.subject === subject);
-      for (const { id } of found) await server.call('DELETE', `/v1/drafts/${id}`, undefined, user.token);
+      const found = (await listFolder(stage.server, user, 'drafts')).filter((one) => one.subject === subject);
+      for (const { id } of found) await stage.server.call('DELETE', `/v1/drafts/${id}`, undefined, user.token);
     };
 
     const first = await makeConflict('First');
@@ -201,9 +193,9 @@ describe.skipIf(!hasChromium)('a draft that is edited in two places', () => {
   });
 
   it('restores text typed offline in a closed tab, although the draft was changed elsewhere', async () => {
-    const user = await registerUser(server, 'cutoff');
+    const user = await registerUser(stage.server, 'cutoff');
     const draftId = await makeDraft(user, { subject: 'Letter home', body: 'Dear all' });
-    const { page } = await signIn(server, browser, user);
+    const { page } = await signIn(stage.server, stage.browser, user);
     await openDraft(page, 'Letter home');
     await page.context().setOffline(true);
     await text(page).fill('Dear all, the train st');
@@ -211,12 +203,12 @@ describe.skipIf(!hasChromium)('a draft that is edited in two places', () => {
     const context = page.context();
     await page.close({ runBeforeUnload: false });
     const elsewhere = { subject: 'Letter home', body: 'Dear all, from my other machine' };
-    expect((await server.call('PUT', `/v1/drafts/${draftId}`, elsewhere, user.token)).status).toBe(200);
+    expect((await stage.server.call('PUT', `/v1/drafts/${draftId}`, elsewhere, user.token)).status).toBe(200);
 
     await context.setOffline(false);
     const again = await context.newPage();
     again.setDefaultTimeout(TIMEOUT_MS);
-    await again.goto(`${server.url}/_/mail`);
+    await again.goto(`${stage.server.url}/_/mail`);
     await eventually(() => text(again).inputValue()).toBe('Dear all, the train st');
     await alarm(again).waitFor();
     // A send would lose the other text.
@@ -231,9 +223,9 @@ describe.skipIf(!hasChromium)('a draft that is edited in two places', () => {
   });
 
   it('recognises its own text after the answer to a save was lost, and restores a discarded draft', async () => {
-    const user = await registerUser(server, 'unlucky');
+    const user = await registerUser(stage.server, 'unlucky');
     await makeDraft(user, { subject: 'Poem', body: 'A rose' });
-    const { page } = await signIn(server, browser, user);
+    const { page } = await signIn(stage.server, stage.browser, user);
     await openDraft(page, 'Poem');
     // The save arrives at the server, but its answer is lost.
     await page.route('**/v1/drafts/*', async (route) => {

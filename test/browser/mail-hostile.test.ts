@@ -5,12 +5,12 @@
  */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type MailUser, registerUser } from '../support/mail.ts';
-import { startServer, type TestServer } from '../support/server.ts';
-import { eventually, hasChromium, launchChromium } from './chromium.ts';
+import { eventually, hasChromium } from './chromium.ts';
 import { importLetters, letter, openRow, signIn } from './mail-page.ts';
+import { useStage } from './stage.ts';
 
 const RUN = 'top.pwned=1';
 /** A test server listens at `LEAK`; no request may reach it. Each list becomes one message. */
@@ -78,8 +78,7 @@ const VECTORS: readonly (readonly string[])[] = [
 ];
 
 describe.skipIf(!hasChromium)('hostile HTML', () => {
-  let server: TestServer;
-  let browser: Browser;
+  const stage = useStage({ vars: { REGISTRATION: 'open' } });
   let foreign: Server;
   const leaks: string[] = [];
   let messages: readonly string[] = [];
@@ -96,20 +95,15 @@ describe.skipIf(!hasChromium)('hostile HTML', () => {
       const hostile = group.join('\n').replaceAll('LEAKHOST', host).replaceAll('LEAK', `http://${host}`);
       return `<p>Letter ${n} begins.</p>\n${hostile}`;
     });
-    [server, browser] = await Promise.all([startServer({ vars: { REGISTRATION: 'open' } }), launchChromium()]);
-    user = await registerUser(server, 'target');
+    user = await registerUser(stage.server, 'target');
     const more = 'References: <first@far.test>\nMIME-Version: 1.0\nContent-Type: text/html; charset=utf-8\n';
     await importLetters(
-      server,
+      stage.server,
       user,
       messages.map((html) => letter(user, 'You have won', html, more)),
     );
   });
-  afterAll(async () => {
-    await browser?.close();
-    foreign?.close();
-    await server?.[Symbol.asyncDispose]();
-  });
+  afterAll(() => foreign?.close());
 
   /** Opens the conversation with all letters and checks what Chromium made of them. */
   async function expectHarmless(page: Page): Promise<void> {
@@ -150,7 +144,7 @@ describe.skipIf(!hasChromium)('hostile HTML', () => {
     expect(await page.evaluate(() => 'pwned' in globalThis)).toBe(false);
     expect(leaks).toEqual([]);
     // The policy blocks requests to `cid:` URLs before they are sent.
-    const own = [`${server.url}/_/`, `${server.url}/v1/`, 'data:', 'blob:', 'cid:'];
+    const own = [`${stage.server.url}/_/`, `${stage.server.url}/v1/`, 'data:', 'blob:', 'cid:'];
     expect(asked.filter((url) => !own.some((start) => url.startsWith(start)))).toEqual([]);
     expect(new URL(page.url()).pathname).toBe('/_/mail');
     await page.keyboard.press('?');
@@ -158,14 +152,14 @@ describe.skipIf(!hasChromium)('hostile HTML', () => {
   }
 
   it('is harmless after the server has sanitised it', async () => {
-    const { page } = await signIn(server, browser, user);
+    const { page } = await signIn(stage.server, stage.browser, user);
     await expectHarmless(page);
     await page.context().close();
   });
 
   it('is harmless without the server: the page sanitises it again, and its frame has no rights', async () => {
-    await server.call('POST', '/v1/messages/batch', { message_ids: await inbox(), is_read: false }, user.token);
-    const { page } = await signIn(server, browser, user);
+    await stage.server.call('POST', '/v1/messages/batch', { message_ids: await inbox(), is_read: false }, user.token);
+    const { page } = await signIn(stage.server, stage.browser, user);
     await page.route('**/v1/threads/**', async (route) => {
       const response = await route.fetch();
       const thread = (await response.json()) as { data: { html: string }[] };
@@ -186,10 +180,10 @@ describe.skipIf(!hasChromium)('hostile HTML', () => {
     const html =
       '<p>Pictures.</p><img src="cid:%E0%A4%A" alt="none"><img src="cid:a&quot;&gt;&lt;b" alt="odd"><img src="cid:logo@x" alt="logo"><img src="cid:drawn@x" alt="drawn"><img src="cid:page@x" alt="page">';
     const body = `--b\nContent-Type: text/html; charset=utf-8\n\n${html}\n${part('image/png', 'logo@x', picture)}${part('text/html', 'logo@x', btoa('second'))}${part('image/svg+xml', 'drawn@x', svg)}${part('text/html', 'page@x', btoa('<p>'))}--b--`;
-    const other = await registerUser(server, 'pictured');
+    const other = await registerUser(stage.server, 'pictured');
     const more = 'MIME-Version: 1.0\nContent-Type: multipart/related; boundary=b\n';
-    await importLetters(server, other, [letter(other, 'Two of a name', body, more)]);
-    const { page, troubles } = await signIn(server, browser, other);
+    await importLetters(stage.server, other, [letter(other, 'Two of a name', body, more)]);
+    const { page, troubles } = await signIn(stage.server, stage.browser, other);
     await openRow(page, 'Two of a name');
     const widthOf = (alt: string) =>
       page
@@ -205,7 +199,7 @@ describe.skipIf(!hasChromium)('hostile HTML', () => {
   });
 
   async function inbox(): Promise<string[]> {
-    const { body } = await server.call('GET', '/v1/folders/inbox/messages', undefined, user.token);
+    const { body } = await stage.server.call('GET', '/v1/folders/inbox/messages', undefined, user.token);
     return body.data.map(({ id }: { id: string }) => id);
   }
 });

@@ -1,22 +1,13 @@
 /** Without a network: the page opens, mail read before can be read, and changes and messages are sent later. */
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
 import { awaitMessage, awaitSunk, listFolder, registerUser } from '../support/mail.ts';
-import { startServer, type TestServer } from '../support/server.ts';
-import { eventually, hasChromium, launchChromium, TIMEOUT_MS } from './chromium.ts';
+import { eventually, hasChromium, TIMEOUT_MS } from './chromium.ts';
 import { importLetters, letter, messageText, openRow, row, signIn, signOut, subjects } from './mail-page.ts';
+import { useStage } from './stage.ts';
 
 describe.skipIf(!hasChromium)('mail without a network', () => {
-  let server: TestServer;
-  let browser: Browser;
-  beforeAll(async () => {
-    const vars = { MAIL_HOLD_SECONDS: '1', REGISTRATION: 'open' };
-    [server, browser] = await Promise.all([startServer({ vars }), launchChromium()]);
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await server?.[Symbol.asyncDispose]();
-  });
+  const stage = useStage({ vars: { MAIL_HOLD_SECONDS: '1', REGISTRATION: 'open' } });
 
   /** The service worker has stored the page. */
   const isStored = (page: Page) =>
@@ -28,16 +19,16 @@ describe.skipIf(!hasChromium)('mail without a network', () => {
     ).toBe(true);
 
   it('opens offline, shows mail that was read, and sends changes and messages when the network is back', async () => {
-    const user = await registerUser(server, 'sailor');
-    await importLetters(server, user, [
+    const user = await registerUser(stage.server, 'sailor');
+    await importLetters(stage.server, user, [
       letter(user, 'Harbour', 'The harbour is full.'),
       letter(user, 'Weather', 'It will rain.'),
       letter(user, 'Ropes', 'Buy ropes.'),
     ]);
-    const { page, troubles } = await signIn(server, browser, user);
+    const { page, troubles } = await signIn(stage.server, stage.browser, user);
     await openRow(page, 'Harbour');
     await messageText(page, 'The harbour is full.').waitFor();
-    await eventually(async () => (await awaitMessage(server, user, 'inbox', 'Harbour')).is_read).toBe(true);
+    await eventually(async () => (await awaitMessage(stage.server, user, 'inbox', 'Harbour')).is_read).toBe(true);
     await isStored(page);
 
     const context = page.context();
@@ -47,17 +38,17 @@ describe.skipIf(!hasChromium)('mail without a network', () => {
     await page.getByText(/moved to Archive\. This is saved on this device until you are online\./).waitFor();
     await page.getByText(/1 change is saved on this device/).waitFor();
     expect(await page.locator('.toast.bad').count()).toBe(0);
-    expect((await listFolder(server, user, 'archive')).length).toBe(0);
+    expect((await listFolder(stage.server, user, 'archive')).length).toBe(0);
 
     // The tab is closed and opened again, still without a network.
     await page.close();
     const again = await context.newPage();
     again.setDefaultTimeout(TIMEOUT_MS);
-    await again.goto(`${server.url}/_/mail`);
+    await again.goto(`${stage.server.url}/_/mail`);
     await eventually(() => subjects(again)).toEqual(['Ropes', 'Weather']);
-    await again.goto(`${server.url}/_/mail#/search?q=harbour`);
+    await again.goto(`${stage.server.url}/_/mail#/search?q=harbour`);
     await again.getByText('The server cannot be reached.').first().waitFor();
-    await again.goto(`${server.url}/_/mail#/inbox`);
+    await again.goto(`${stage.server.url}/_/mail#/inbox`);
     await row(again, 'Ropes').waitFor();
     await again.keyboard.press('c');
     await again.getByLabel('To', { exact: true }).fill('crew@outside.test');
@@ -69,20 +60,20 @@ describe.skipIf(!hasChromium)('mail without a network', () => {
     expect(await again.locator('.compose').count()).toBe(0);
 
     await context.setOffline(false);
-    await awaitMessage(server, user, 'archive', 'Harbour');
-    const sunk = await awaitSunk(server, 'the message from the sea', (one) => one.raw.includes('From the sea'));
-    expect(sunk.raw.toString()).toContain('We are fine.');
+    await awaitMessage(stage.server, user, 'archive', 'Harbour');
+    const sunk = await awaitSunk(stage.server, 'the message from the sea', (one) => one.raw.includes('From the sea'));
+    expect(sunk.raw.stage.toString()).toContain('We are fine.');
     await again.getByText('Sent.').waitFor();
     await eventually(() => again.getByText('saved on this device').count()).toBe(0);
-    expect((await listFolder(server, user, 'sent')).length).toBe(1);
+    expect((await listFolder(stage.server, user, 'sent')).length).toBe(1);
     expect(troubles).toEqual([]);
     await context.close();
   });
 
   it('shows a conversation that was read before, and undoes a change and a message that wait', async () => {
-    const user = await registerUser(server, 'diver');
-    await importLetters(server, user, [letter(user, 'Depth', 'How deep?'), letter(user, 'Air', 'How much air?')]);
-    const { page } = await signIn(server, browser, user);
+    const user = await registerUser(stage.server, 'diver');
+    await importLetters(stage.server, user, [letter(user, 'Depth', 'How deep?'), letter(user, 'Air', 'How much air?')]);
+    const { page } = await signIn(stage.server, stage.browser, user);
     await openRow(page, 'Depth');
     await messageText(page, 'How deep?').waitFor();
     await openRow(page, 'Air');
@@ -108,15 +99,15 @@ describe.skipIf(!hasChromium)('mail without a network', () => {
     await eventually(() => subjects(page)).toEqual(['Air', 'Depth']);
     await page.context().setOffline(false);
     await eventually(() => page.getByText('You are offline.').count()).toBe(0);
-    await eventually(async () => (await listFolder(server, user, 'inbox')).length).toBe(2);
-    expect((await listFolder(server, user, 'sent')).length).toBe(0);
+    await eventually(async () => (await listFolder(stage.server, user, 'inbox')).length).toBe(2);
+    expect((await listFolder(stage.server, user, 'sent')).length).toBe(0);
     await page.context().close();
   });
 
   it('forgets the mail on this device at sign-out', async () => {
-    const user = await registerUser(server, 'leaver');
-    await importLetters(server, user, [letter(user, 'Private', 'For my eyes.')]);
-    const { page } = await signIn(server, browser, user);
+    const user = await registerUser(stage.server, 'leaver');
+    await importLetters(stage.server, user, [letter(user, 'Private', 'For my eyes.')]);
+    const { page } = await signIn(stage.server, stage.browser, user);
     await openRow(page, 'Private');
     await messageText(page, 'For my eyes.').waitFor();
     const kept = () =>
@@ -141,13 +132,13 @@ describe.skipIf(!hasChromium)('mail without a network', () => {
   });
 
   it('serves the service worker under /_/ only, and without a stale copy', async () => {
-    const script = await fetch(`${server.url}/_/sw.js`, { headers: { 'service-worker': 'script' } });
+    const script = await fetch(`${stage.server.url}/_/sw.js`, { headers: { 'service-worker': 'script' } });
     expect([script.status, script.headers.get('cache-control')]).toEqual([200, 'no-cache']);
     expect(script.headers.get('content-type')).toMatch(/javascript/);
-    const policy = (await fetch(`${server.url}/_/mail`)).headers.get('content-security-policy');
-    expect(policy).toContain(`worker-src ${server.url}/_/sw.js;`);
-    const other = (await fetch(`${server.url}/_/storage`)).headers.get('content-security-policy');
+    const policy = (await fetch(`${stage.server.url}/_/mail`)).headers.get('content-security-policy');
+    expect(policy).toContain(`worker-src ${stage.server.url}/_/sw.js;`);
+    const other = (await fetch(`${stage.server.url}/_/storage`)).headers.get('content-security-policy');
     expect(other).toContain("worker-src 'none';");
-    expect((await fetch(`${server.url}/sw.js`, { headers: { 'service-worker': 'script' } })).status).toBe(403);
+    expect((await fetch(`${stage.server.url}/sw.js`, { headers: { 'service-worker': 'script' } })).status).toBe(403);
   });
 });

@@ -1,24 +1,16 @@
 /** How a message is shown: width, direction, dates, pictures, verdicts, paper. */
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
 import { awaitMessage, type MailUser, registerUser } from '../support/mail.ts';
-import { startServer, type TestServer } from '../support/server.ts';
-import { eventually, hasChromium, launchChromium, type Tab } from './chromium.ts';
+import { eventually, hasChromium, type Tab } from './chromium.ts';
 import { deliver, importLetters, letter, messageText, openRow, row, signIn } from './mail-page.ts';
+import { useStage } from './stage.ts';
 
 const HTML = 'MIME-Version: 1.0\nContent-Type: text/html; charset=utf-8\n';
 const PHONE = { viewport: { width: 390, height: 800 }, isMobile: true, hasTouch: true };
 
 describe.skipIf(!hasChromium)('a message that is read', () => {
-  let server: TestServer;
-  let browser: Browser;
-  beforeAll(async () => {
-    [server, browser] = await Promise.all([startServer({ vars: { REGISTRATION: 'open' } }), launchChromium()]);
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await server?.[Symbol.asyncDispose]();
-  });
+  const stage = useStage({ vars: { REGISTRATION: 'open' } });
 
   const frame = (page: Page) => page.frameLocator('iframe.message-frame');
   async function open(
@@ -26,9 +18,9 @@ describe.skipIf(!hasChromium)('a message that is read', () => {
     raw: (user: MailUser) => string,
     options: Parameters<typeof signIn>[3] = {},
   ): Promise<Tab & { user: MailUser }> {
-    const user = await registerUser(server, name);
-    await importLetters(server, user, [raw(user)]);
-    const tab = await signIn(server, browser, user, options);
+    const user = await registerUser(stage.server, name);
+    await importLetters(stage.server, user, [raw(user)]);
+    const tab = await signIn(stage.server, stage.browser, user, options);
     await openRow(tab.page, 'Reading');
     return { ...tab, user };
   }
@@ -63,7 +55,7 @@ describe.skipIf(!hasChromium)('a message that is read', () => {
     expect(await direction('مرحبا')).toBe('rtl');
     const preview = row(page, subject).locator('.preview');
     expect(await preview.evaluate((element) => getComputedStyle(element).direction)).toBe('rtl');
-    await importLetters(server, user, [letter(user, 'Html', '<p>שלום לכולם</p>', HTML)]);
+    await importLetters(stage.server, user, [letter(user, 'Html', '<p>שלום לכולם</p>', HTML)]);
     await openRow(page, 'Html');
     const paragraph = frame(page).getByText('שלום');
     await paragraph.waitFor();
@@ -76,11 +68,11 @@ describe.skipIf(!hasChromium)('a message that is read', () => {
   });
 
   it('lists mail by its arrival, and shows the date of the sender inside the message', async () => {
-    const user = await registerUser(server, 'dated');
+    const user = await registerUser(stage.server, 'dated');
     const raw = letter(user, 'Old date', 'Text.').replace(/Date: .*/, 'Date: Tue, 15 Jan 2002 10:00:00 +0000');
-    await deliver(server, user, raw);
-    const { received_at } = await awaitMessage(server, user, 'inbox', 'Old date');
-    const { page } = await signIn(server, browser, user);
+    await deliver(stage.server, user, raw);
+    const { received_at } = await awaitMessage(stage.server, user, 'inbox', 'Old date');
+    const { page } = await signIn(stage.server, stage.browser, user);
     const time = row(page, 'Old date').locator('time');
     expect(await time.getAttribute('datetime')).toBe(received_at);
     expect(await time.innerText()).toMatch(/^\d{1,2}:\d\d$/);
@@ -115,13 +107,13 @@ describe.skipIf(!hasChromium)('a message that is read', () => {
   });
 
   it('says “No such folder” for an unknown address, and shows a whole focus ring in the tabs', async () => {
-    const user = await registerUser(server, 'lost');
-    const { page } = await signIn(server, browser, user);
-    await page.goto(`${server.url}/_/mail#/nonsense`);
+    const user = await registerUser(stage.server, 'lost');
+    const { page } = await signIn(stage.server, stage.browser, user);
+    await page.goto(`${stage.server.url}/_/mail#/nonsense`);
     await page.getByText('No such folder.').waitFor();
     await page.getByRole('link', { name: 'Go to Inbox' }).click();
     await page.getByRole('heading', { name: 'Inbox' }).waitFor();
-    await page.goto(`${server.url}/_/mail#/settings/filters`);
+    await page.goto(`${stage.server.url}/_/mail#/settings/filters`);
     const tab = page.locator('.tabs a').first();
     await tab.waitFor();
     await page.keyboard.press('Tab');
@@ -133,10 +125,10 @@ describe.skipIf(!hasChromium)('a message that is read', () => {
 
   it('explains errors in sentences', async () => {
     const { page } = await (async () => {
-      const tab = await browser.newPage();
+      const tab = await stage.browser.newPage();
       return { page: tab };
     })();
-    await page.goto(`${server.url}/_/mail`);
+    await page.goto(`${stage.server.url}/_/mail`);
     await page.getByRole('button', { name: 'Make a new mailbox' }).click();
     await page.getByLabel('Your name').fill('Short');
     await page.getByLabel('Address').fill('short');

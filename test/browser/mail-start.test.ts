@@ -1,28 +1,19 @@
 /** A new user: first steps, the first message with its recipients, and the security page. */
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
 import { awaitMessage, registerUser } from '../support/mail.ts';
-import { startServer, type TestServer } from '../support/server.ts';
-import { eventually, expectAccessible, hasChromium, launchChromium, takePictures } from './chromium.ts';
+import { eventually, expectAccessible, hasChromium, takePictures } from './chromium.ts';
 import { letter, row, signIn } from './mail-page.ts';
+import { useStage } from './stage.ts';
 
 describe.skipIf(!hasChromium)('a new user of mail', () => {
-  let server: TestServer;
-  let browser: Browser;
-  beforeAll(async () => {
-    const vars = { MAIL_HOLD_SECONDS: '0', REGISTRATION: 'open' };
-    [server, browser] = await Promise.all([startServer({ vars }), launchChromium()]);
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await server?.[Symbol.asyncDispose]();
-  });
+  const stage = useStage({ vars: { MAIL_HOLD_SECONDS: '0', REGISTRATION: 'open' } });
 
   const steps = (page: Page) => page.getByRole('region', { name: /^Welcome/ });
 
   it('is shown three things to try, sees the first one ticked after sending, and ends it for good', async () => {
-    const user = await registerUser(server, 'nora');
-    const { page, troubles } = await signIn(server, browser, user);
+    const user = await registerUser(stage.server, 'nora');
+    const { page, troubles } = await signIn(stage.server, stage.browser, user);
     await steps(page).getByText(user.email).waitFor();
     await expectAccessible(page);
     expect(await steps(page).getByRole('listitem').count()).toBe(3);
@@ -43,8 +34,8 @@ describe.skipIf(!hasChromium)('a new user of mail', () => {
   });
 
   it('is led to the file of another service, and imports a file without an ending', async () => {
-    const user = await registerUser(server, 'mover');
-    const { page, troubles } = await signIn(server, browser, user);
+    const user = await registerUser(stage.server, 'mover');
+    const { page, troubles } = await signIn(stage.server, stage.browser, user);
     await steps(page).getByRole('link', { name: 'Import' }).click();
     const guide = page.getByRole('region', { name: 'Import' });
     await guide.getByText('takeout.google.com').waitFor();
@@ -55,17 +46,17 @@ describe.skipIf(!hasChromium)('a new user of mail', () => {
     const mbox = `From x@y.test Sat Jan 10 10:00:00 2026\n${letter(user, 'From Thunderbird', 'Old mail.')}\n`;
     await guide.getByLabel('File').setInputFiles({ name: 'Inbox', mimeType: '', buffer: Buffer.from(mbox) });
     await guide.getByText('1 of 1 message imported.').waitFor();
-    await awaitMessage(server, user, 'inbox', 'From Thunderbird');
+    await awaitMessage(stage.server, user, 'inbox', 'From Thunderbird');
     expect(troubles).toEqual([]);
     await page.context().close();
   });
 
   it('sees recipients as chips: completed from contacts, marked if invalid, edited and removed by keyboard', async () => {
-    const user = await registerUser(server, 'chipper');
+    const user = await registerUser(stage.server, 'chipper');
     const contact = { email: 'zoe@outside.test', name: 'Zoe Lake' };
-    const added = await server.call('POST', '/v1/contacts', contact, user.token);
+    const added = await stage.server.call('POST', '/v1/contacts', contact, user.token);
     expect([added.status, added.body.code]).toEqual([201, undefined]);
-    const { page, troubles } = await signIn(server, browser, user);
+    const { page, troubles } = await signIn(stage.server, stage.browser, user);
     await page.keyboard.press('c');
     const field = page.getByLabel('To', { exact: true });
     await field.waitFor();
@@ -88,16 +79,16 @@ describe.skipIf(!hasChromium)('a new user of mail', () => {
     await eventually(names).toEqual(['Zoe Lake', 'Bond, James']);
     await page.getByLabel('Subject').fill('Two chips');
     await page.keyboard.press('Control+Enter');
-    const sent = await awaitMessage(server, user, 'sent', 'Two chips');
+    const sent = await awaitMessage(stage.server, user, 'sent', 'Two chips');
     expect(sent.to.map((one: { email: string }) => one.email)).toEqual(['zoe@outside.test', 'bond@outside.test']);
     expect(troubles).toEqual([]);
     await page.context().close();
   });
 
   it('has one security page: how to sign in, what helps if locked out, and who has access', async () => {
-    const user = await registerUser(server, 'careful');
-    const { page, troubles } = await signIn(server, browser, user);
-    await page.goto(`${server.url}/_/mail#/settings/security`);
+    const user = await registerUser(stage.server, 'careful');
+    const { page, troubles } = await signIn(stage.server, stage.browser, user);
+    await page.goto(`${stage.server.url}/_/mail#/settings/security`);
     await page.getByRole('heading', { name: 'Who has access' }).waitFor();
     await page.getByText('This device').waitFor();
     await expectAccessible(page);

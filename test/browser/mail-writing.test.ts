@@ -1,10 +1,10 @@
 /** Formatted text in the compose window: tools, pictures by paste and drop, drafts, the quote beside it. */
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
 import { awaitMessage, registerUser } from '../support/mail.ts';
-import { startServer, type TestServer } from '../support/server.ts';
-import { eventually, expectAccessible, hasChromium, launchChromium, takePictures } from './chromium.ts';
+import { eventually, expectAccessible, hasChromium, takePictures } from './chromium.ts';
 import { folder, importLetters, letter, openRow, signIn } from './mail-page.ts';
+import { useStage } from './stage.ts';
 
 /** A red square of one pixel. */
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==';
@@ -37,16 +37,7 @@ const serious = (troubles: readonly string[]): string[] =>
   troubles.filter((trouble) => !trouble.startsWith('Applying inline style violates'));
 
 describe.skipIf(!hasChromium)('formatted text', () => {
-  let server: TestServer;
-  let browser: Browser;
-  beforeAll(async () => {
-    const vars = { MAIL_HOLD_SECONDS: '0', REGISTRATION: 'open' };
-    [server, browser] = await Promise.all([startServer({ vars }), launchChromium()]);
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await server?.[Symbol.asyncDispose]();
-  });
+  const stage = useStage({ vars: { MAIL_HOLD_SECONDS: '0', REGISTRATION: 'open' } });
 
   const text = (page: Page) => page.getByRole('textbox', { name: 'Message' });
   const isSaved = (page: Page) => page.getByText('Saved in Drafts', { exact: true }).waitFor();
@@ -62,8 +53,8 @@ describe.skipIf(!hasChromium)('formatted text', () => {
   };
 
   it('is written with tools, survives a draft, and arrives as HTML with its plain text', async () => {
-    const user = await registerUser(server, 'stylist');
-    const { page, troubles } = await signIn(server, browser, user);
+    const user = await registerUser(stage.server, 'stylist');
+    const { page, troubles } = await signIn(stage.server, stage.browser, user);
     await addressTo(page, user.email, 'Styled');
     await page.getByRole('button', { name: 'Format the text' }).click();
     await text(page).click();
@@ -87,8 +78,8 @@ describe.skipIf(!hasChromium)('formatted text', () => {
     await eventually(() => text(page).locator('b').first().innerText()).toBe('Strong');
     expect(await text(page).locator('li').first().innerText()).toContain('first');
     await page.getByRole('button', { name: 'Send', exact: true }).click();
-    const arrived = await awaitMessage(server, user, 'inbox', 'Styled');
-    const { body: message } = await server.call('GET', `/v1/messages/${arrived.id}`, undefined, user.token);
+    const arrived = await awaitMessage(stage.server, user, 'inbox', 'Styled');
+    const { body: message } = await stage.server.call('GET', `/v1/messages/${arrived.id}`, undefined, user.token);
     expect(message.body).toContain('Strong words  <b>');
     expect(message.html).toContain('<b>Strong</b>');
     expect(message.html).toContain('href="https://example.test/"');
@@ -98,8 +89,8 @@ describe.skipIf(!hasChromium)('formatted text', () => {
   });
 
   it('shows pictures that are pasted and dropped, keeps them in the draft and sends them inside the text', async () => {
-    const user = await registerUser(server, 'painter');
-    const { page, troubles } = await signIn(server, browser, user);
+    const user = await registerUser(stage.server, 'painter');
+    const { page, troubles } = await signIn(stage.server, stage.browser, user);
     await addressTo(page, user.email, 'Squares');
     await text(page).fill('Look:');
     await give(page, 'paste', { file: PNG });
@@ -132,8 +123,8 @@ describe.skipIf(!hasChromium)('formatted text', () => {
       document.querySelector('.compose-body')?.dispatchEvent(new InputEvent('input', { bubbles: true }));
     });
     await page.getByRole('button', { name: 'Send', exact: true }).click();
-    const arrived = await awaitMessage(server, user, 'inbox', 'Squares');
-    const { body: message } = await server.call('GET', `/v1/messages/${arrived.id}`, undefined, user.token);
+    const arrived = await awaitMessage(stage.server, user, 'inbox', 'Squares');
+    const { body: message } = await stage.server.call('GET', `/v1/messages/${arrived.id}`, undefined, user.token);
     expect(message.attachments).toMatchObject([{ content_type: 'image/png', inline: true }]);
     await folder(page, 'Inbox').click();
     await openRow(page, 'Squares');
@@ -144,11 +135,11 @@ describe.skipIf(!hasChromium)('formatted text', () => {
   });
 
   it('stands before the quote of a newsletter, and back to plain text leaves the quote as it is', async () => {
-    const user = await registerUser(server, 'replier');
+    const user = await registerUser(stage.server, 'replier');
     const html = '<table width="600"><tr><td style="color:red">Sale</td></tr></table>';
     const type = 'Content-Type: text/html; charset=utf-8\n';
-    await importLetters(server, user, [letter(user, 'Shop', html, type)]);
-    const { page, troubles } = await signIn(server, browser, user);
+    await importLetters(stage.server, user, [letter(user, 'Shop', html, type)]);
+    const { page, troubles } = await signIn(stage.server, stage.browser, user);
     await openRow(page, 'Shop');
     await page.getByRole('button', { name: 'Reply', exact: true }).last().click();
     await text(page).fill('Plain');
@@ -161,8 +152,8 @@ describe.skipIf(!hasChromium)('formatted text', () => {
     await page.getByRole('button', { name: 'Undo' }).last().click();
     await text(page).locator('i').waitFor();
     await page.getByRole('button', { name: 'Send', exact: true }).click();
-    const sent = await awaitMessage(server, user, 'sent', 'Re: Shop');
-    const { body: message } = await server.call('GET', `/v1/messages/${sent.id}`, undefined, user.token);
+    const sent = await awaitMessage(stage.server, user, 'sent', 'Re: Shop');
+    const { body: message } = await stage.server.call('GET', `/v1/messages/${sent.id}`, undefined, user.token);
     expect(message.html).toMatch(/<i>Plain.*<blockquote.*<table width="600">.*color: ?red.*Sale/s);
     expect(serious(troubles)).toEqual([]);
     await page.context().close();

@@ -1,8 +1,7 @@
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { awaitMessage, awaitSunk, registerUser } from '../support/mail.ts';
-import { startServer, type TestServer } from '../support/server.ts';
-import { eventually, expectAccessible, hasChromium, launchChromium, openTab, TIMEOUT_MS } from './chromium.ts';
+import { startServer } from '../support/server.ts';
+import { eventually, expectAccessible, hasChromium, openTab, TIMEOUT_MS } from './chromium.ts';
 import {
   confirmWithPassword,
   deliver,
@@ -18,27 +17,18 @@ import {
   subjects,
   totp,
 } from './mail-page.ts';
+import { useStage } from './stage.ts';
 
 describe.skipIf(!hasChromium)('the mail page', () => {
-  let server: TestServer;
-  let browser: Browser;
-
-  beforeAll(async () => {
-    const vars = { MAIL_HOLD_SECONDS: '1', REGISTRATION: 'open' };
-    [server, browser] = await Promise.all([startServer({ vars }), launchChromium()]);
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await server?.[Symbol.asyncDispose]();
-  });
+  const stage = useStage({ vars: { MAIL_HOLD_SECONDS: '1', REGISTRATION: 'open' } });
 
   it('lets two users register and exchange mail with the keyboard alone, with live updates', async () => {
-    const [ann, bob] = await Promise.all([openTab(browser), openTab(browser)]);
+    const [ann, bob] = await Promise.all([openTab(stage.browser), openTab(stage.browser)]);
     for (const [{ page }, name] of [
       [ann, 'ann'],
       [bob, 'bob'],
     ] as const) {
-      await page.goto(`${server.url}/_/mail`);
+      await page.goto(`${stage.server.url}/_/mail`);
       const fields = page.getByLabel('Address');
       await fields.waitFor();
       await page.getByRole('button', { name: 'Make a new mailbox' }).focus();
@@ -85,13 +75,13 @@ describe.skipIf(!hasChromium)('the mail page', () => {
   });
 
   it('archives, undoes, flags, selects, deletes, searches and shows help with keys', async () => {
-    const user = await registerUser(server, 'keys');
+    const user = await registerUser(stage.server, 'keys');
     // Deliver one after another, because messages that arrive together have no fixed order.
     for (const subject of ['Alpha', 'Beta', 'Gamma']) {
-      await deliver(server, user, letter(user, subject, `About ${subject}.`));
-      await awaitMessage(server, user, 'inbox', subject);
+      await deliver(stage.server, user, letter(user, subject, `About ${subject}.`));
+      await awaitMessage(stage.server, user, 'inbox', subject);
     }
-    const { page, troubles } = await signIn(server, browser, user);
+    const { page, troubles } = await signIn(stage.server, stage.browser, user);
     await eventually(() => subjects(page)).toEqual(['Gamma', 'Beta', 'Alpha']);
     const press = (key: string) => page.keyboard.press(key);
 
@@ -134,7 +124,7 @@ describe.skipIf(!hasChromium)('the mail page', () => {
     // Enough time for an undo on any machine. Later the server restarts with almost none, so that the message leaves.
     await using patient = await startServer({ vars: { MAIL_HOLD_SECONDS: '600', REGISTRATION: 'open' } });
     const user = await registerUser(patient, 'writer');
-    const { page } = await signIn(patient, browser, user);
+    const { page } = await signIn(patient, stage.browser, user);
     await page.keyboard.press('c');
     await page.getByLabel('To', { exact: true }).fill('friend@outside.test');
     await page.getByLabel('Subject').fill('Rash words');
@@ -164,8 +154,8 @@ describe.skipIf(!hasChromium)('the mail page', () => {
     await again.getByRole('button', { name: 'Send', exact: true }).click();
     await again.getByText('Sent.').waitFor();
     const sunk = await awaitSunk(patient, 'the second wording', (one) => one.raw.includes('Rash words'));
-    expect(sunk.raw.toString()).toContain('You never liked soup');
-    expect(sunk.raw.toString()).toContain('list.txt');
+    expect(sunk.raw.stage.toString()).toContain('You never liked soup');
+    expect(sunk.raw.stage.toString()).toContain('list.txt');
     await folder(again, 'Sent').click();
     await openRow(again, 'Rash words');
     const delivery = again.getByRole('region', { name: 'Delivery' });
@@ -175,10 +165,10 @@ describe.skipIf(!hasChromium)('the mail page', () => {
   });
 
   it('keeps both messages when a reply is started while another message is open', async () => {
-    const user = await registerUser(server, 'twohanded');
-    await deliver(server, user, letter(user, 'A question', 'Where is the key?'));
-    await awaitMessage(server, user, 'inbox', 'A question');
-    const { page } = await signIn(server, browser, user);
+    const user = await registerUser(stage.server, 'twohanded');
+    await deliver(stage.server, user, letter(user, 'A question', 'Where is the key?'));
+    await awaitMessage(stage.server, user, 'inbox', 'A question');
+    const { page } = await signIn(stage.server, stage.browser, user);
     await openRow(page, 'A question');
     await messageText(page, 'Where is the key?').waitFor();
     await page.keyboard.press('c');
@@ -187,36 +177,36 @@ describe.skipIf(!hasChromium)('the mail page', () => {
     await page.getByRole('button', { name: 'Reply', exact: true }).focus();
     await page.keyboard.press('Enter');
     await eventually(() => page.getByLabel('Subject').inputValue()).toBe('Re: A question');
-    const draft = await awaitMessage(server, user, 'drafts', 'Half a thought');
+    const draft = await awaitMessage(stage.server, user, 'drafts', 'Half a thought');
     expect(draft.body).toBe('typed a moment ago');
     await page.context().close();
   });
 
   it('shows hostile HTML without effect, and remote images only on request', async () => {
-    const user = await registerUser(server, 'target');
-    const bad = `<html><head><meta http-equiv="refresh" content="0;url=${server.url}/_/docs"><base href="https://evil.test/">
-      <style>@import url("${server.url}/css-exfil"); body { background: url("${server.url}/css-background") } [value^=a] { background: url("${server.url}/css-attr") }</style>
-      <link rel="stylesheet" href="${server.url}/linked"></head><body onload="parent.pwned=1">
+    const user = await registerUser(stage.server, 'target');
+    const bad = `<html><head><meta http-equiv="refresh" content="0;url=${stage.server.url}/_/docs"><base href="https://evil.test/">
+      <style>@import url("${stage.server.url}/css-exfil"); body { background: url("${stage.server.url}/css-background") } [value^=a] { background: url("${stage.server.url}/css-attr") }</style>
+      <link rel="stylesheet" href="${stage.server.url}/linked"></head><body onload="parent.pwned=1">
       <p id="said" style="color:rgb(1, 2, 3)">Hello from the outside.</p><script>parent.pwned=1; top.location='https://evil.test/'</script>
-      <img src="x" onerror="parent.pwned=1"><img id="pixel" alt="photo" width="90" height="90" src="${server.url}/remote-image.png">
-      <svg onload="parent.pwned=1"><script>parent.pwned=1</script><image href="${server.url}/svg-image"/></svg>
-      <form action="${server.url}/form"><input name="password"><button>Sign in</button></form>
-      <iframe src="${server.url}/framed"></iframe><object data="${server.url}/object"></object>
+      <img src="x" onerror="parent.pwned=1"><img id="pixel" alt="photo" width="90" height="90" src="${stage.server.url}/remote-image.png">
+      <svg onload="parent.pwned=1"><script>parent.pwned=1</script><image href="${stage.server.url}/svg-image"/></svg>
+      <form action="${stage.server.url}/form"><input name="password"><button>Sign in</button></form>
+      <iframe src="${stage.server.url}/framed"></iframe><object data="${stage.server.url}/object"></object>
       <a id="script-link" href="javascript:parent.pwned=1">prize</a> <a id="link" href="https://example.test/x">page</a>
-      <div style="position:fixed;inset:0;background:url(${server.url}/style-attr)">cover</div></body></html>`;
+      <div style="position:fixed;inset:0;background:url(${stage.server.url}/style-attr)">cover</div></body></html>`;
     await deliver(
-      server,
+      stage.server,
       user,
       letter(user, 'You have won', bad, 'MIME-Version: 1.0\nContent-Type: text/html; charset=utf-8\n'),
     );
     // The checks may sort it into Junk; that is not tested here.
     const place = await Promise.any(
       ['Inbox', 'Junk'].map(async (name) => {
-        await awaitMessage(server, user, name.toLowerCase(), 'You have won');
+        await awaitMessage(stage.server, user, name.toLowerCase(), 'You have won');
         return name;
       }),
     );
-    const { page, troubles } = await signIn(server, browser, user);
+    const { page, troubles } = await signIn(stage.server, stage.browser, user);
     const asked: string[] = [];
     page.on('request', (request) => asked.push(new URL(request.url()).pathname));
     await folder(page, place).click();
@@ -246,15 +236,15 @@ describe.skipIf(!hasChromium)('the mail page', () => {
   });
 
   it('renders only visible rows of a long folder, jumps without reading the rows between, and reads on in both directions', async () => {
-    const user = await registerUser(server, 'reader');
+    const user = await registerUser(stage.server, 'reader');
     const count = 400;
     const letters = Array.from({ length: count }, (_, n) => `Letter ${String(n).padStart(3, '0')}`);
     await importLetters(
-      server,
+      stage.server,
       user,
       letters.map((subject) => letter(user, subject, 'Text.')),
     );
-    const { page, troubles } = await signIn(server, browser, user);
+    const { page, troubles } = await signIn(stage.server, stage.browser, user);
     await page.locator('.message-row').first().waitFor();
     const scroller = page.locator('.list-scroll');
     /** Reads the rendered subjects. Then scrolls by one page, but only if rows cover the whole view. */
@@ -285,7 +275,7 @@ describe.skipIf(!hasChromium)('the mail page', () => {
     expect(lists.filter((search) => !search.startsWith('?limit=100'))).toEqual(['?limit=200&offset=200']);
     // Keys still act on the open conversation. Upwards, every letter is at its place.
     await page.keyboard.press('s');
-    await eventually(async () => (await awaitMessage(server, user, 'inbox', 'Letter 399')).is_flagged).toBe(true);
+    await eventually(async () => (await awaitMessage(stage.server, user, 'inbox', 'Letter 399')).is_flagged).toBe(true);
     const upwards = new Set<string>();
     await expect
       .poll(
@@ -318,13 +308,13 @@ describe.skipIf(!hasChromium)('the mail page', () => {
   });
 
   it('shows that it is offline, and catches up when the network is back', async () => {
-    const user = await registerUser(server, 'traveller');
-    const { page } = await signIn(server, browser, user);
+    const user = await registerUser(stage.server, 'traveller');
+    const { page } = await signIn(stage.server, stage.browser, user);
     await page.getByText('Nothing here.').waitFor();
     await page.context().setOffline(true);
     await page.getByText('You are offline.').waitFor();
-    await deliver(server, user, letter(user, 'While you were away', 'Welcome back.'));
-    await awaitMessage(server, user, 'inbox', 'While you were away');
+    await deliver(stage.server, user, letter(user, 'While you were away', 'Welcome back.'));
+    await awaitMessage(stage.server, user, 'inbox', 'While you were away');
     await page.context().setOffline(false);
     await row(page, 'While you were away').waitFor();
     await eventually(() => page.getByText('You are offline.').count()).toBe(0);
@@ -332,10 +322,10 @@ describe.skipIf(!hasChromium)('the mail page', () => {
   });
 
   it('sets up a second factor and a filter with a preview, and imports a mailbox', async () => {
-    const user = await registerUser(server, 'settler');
-    await deliver(server, user, letter(user, 'Weekly news', 'All the news.'));
-    await awaitMessage(server, user, 'inbox', 'Weekly news');
-    const { page, troubles } = await signIn(server, browser, user);
+    const user = await registerUser(stage.server, 'settler');
+    await deliver(stage.server, user, letter(user, 'Weekly news', 'All the news.'));
+    await awaitMessage(stage.server, user, 'inbox', 'Weekly news');
+    const { page, troubles } = await signIn(stage.server, stage.browser, user);
     await page.getByRole('link', { name: 'Settings' }).click();
     await page.getByRole('link', { name: 'Filters' }).click();
     await page.getByRole('button', { name: 'New filter' }).click();
@@ -345,7 +335,7 @@ describe.skipIf(!hasChromium)('the mail page', () => {
     await expectAccessible(page);
     await page.getByRole('button', { name: 'Save and apply' }).click();
     await page.getByText('Saved, and applied to 1 message.').waitFor();
-    await awaitMessage(server, user, 'archive', 'Weekly news');
+    await awaitMessage(stage.server, user, 'archive', 'Weekly news');
 
     await page.getByRole('link', { name: 'Import and export' }).click();
     const mbox = ['One', 'Two'].map(
@@ -376,10 +366,10 @@ describe.skipIf(!hasChromium)('the mail page', () => {
   });
 
   it('works on a phone: list, message, back, archive with a swipe', async () => {
-    const user = await registerUser(server, 'phone');
-    await deliver(server, user, letter(user, 'Pocket', 'Fits in a pocket.'));
-    await awaitMessage(server, user, 'inbox', 'Pocket');
-    const { page } = await signIn(server, browser, user, {
+    const user = await registerUser(stage.server, 'phone');
+    await deliver(stage.server, user, letter(user, 'Pocket', 'Fits in a pocket.'));
+    await awaitMessage(stage.server, user, 'inbox', 'Pocket');
+    const { page } = await signIn(stage.server, stage.browser, user, {
       viewport: { width: 390, height: 780 },
       hasTouch: true,
       isMobile: true,
@@ -402,7 +392,7 @@ describe.skipIf(!hasChromium)('the mail page', () => {
     for (const x of [280, 240, 200, 150, 120]) await touch('touchMove', x);
     await touch('touchEnd', 120);
     await eventually(() => subjects(page)).toEqual([]);
-    await awaitMessage(server, user, 'archive', 'Pocket');
+    await awaitMessage(stage.server, user, 'archive', 'Pocket');
     await page.context().close();
   });
 });

@@ -1,38 +1,30 @@
 /** The operator page: overview, accounts, quotas, boards, corrections and the audit log. */
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
 import type { MailUser } from '../support/mail.ts';
-import { startServer, type TestServer } from '../support/server.ts';
-import { eventually, expectAccessible, hasChromium, launchChromium, openTab, type Tab } from './chromium.ts';
+import { eventually, expectAccessible, hasChromium, openTab, type Tab } from './chromium.ts';
 import { deliver, letter } from './mail-page.ts';
+import { useStage } from './stage.ts';
 
 const unique = (name: string): string => `${name}-${crypto.randomUUID().slice(0, 8)}`;
 
 describe.skipIf(!hasChromium)('the pages of an operator', () => {
-  let server: TestServer;
-  let browser: Browser;
-  beforeAll(async () => {
-    [server, browser] = await Promise.all([startServer({ vars: { REGISTRATION: 'invite' } }), launchChromium()]);
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await server?.[Symbol.asyncDispose]();
-  });
+  const stage = useStage({ vars: { REGISTRATION: 'invite' } });
 
   async function open(hash: string): Promise<Tab> {
-    const opened = await openTab(browser);
+    const opened = await openTab(stage.browser);
     opened.page.on('dialog', (dialog) => void dialog.accept());
     await opened.page.addInitScript(
       (token) => sessionStorage.setItem('tessera.operator.token', token),
-      server.rootToken,
+      stage.server.rootToken,
     );
-    await opened.page.goto(`${server.url}/_/operator${hash}`);
+    await opened.page.goto(`${stage.server.url}/_/operator${hash}`);
     return opened;
   }
   async function join(name: string): Promise<MailUser> {
-    const { invite } = (await server.call('POST', '/v1/invites')).body;
+    const { invite } = (await stage.server.call('POST', '/v1/invites')).body;
     const registration = { email: `${name}@example.test`, password: 'correct horse battery', name, invite };
-    const { status, body } = await server.call('POST', '/v1/auth/register', registration, null);
+    const { status, body } = await stage.server.call('POST', '/v1/auth/register', registration, null);
     expect(status).toBe(201);
     return { email: registration.email, token: body.token, userId: body.user.user_id };
   }
@@ -43,15 +35,15 @@ describe.skipIf(!hasChromium)('the pages of an operator', () => {
 
   it('shows requests, errors, mail, the queue and the databases of 24 hours, and the cost of this month', async () => {
     const user = await join(unique('counted'));
-    await deliver(server, user, letter(user, 'Counted', 'One.'));
-    for (let n = 0; n < 3; n++) await server.call('GET', '/v1/scores', undefined, null);
+    await deliver(stage.server, user, letter(user, 'Counted', 'One.'));
+    for (let n = 0; n < 3; n++) await stage.server.call('GET', '/v1/scores', undefined, null);
     const { page, troubles } = await open('#/');
     const charts = page.getByRole('region', { name: 'Last 24 hours' });
     await charts.getByRole('img', { name: /^Requests, by hour: \d+\. Highest: \d+ at / }).waitFor();
     await charts.getByRole('img', { name: /^Mail in, by hour: \d+\./ }).waitFor();
     for (const title of ['Failed requests', 'Mail out', 'Oldest waiting mail', 'Size of the databases'])
       await charts.getByText(title, { exact: true }).waitFor();
-    const { body } = await server.call('GET', '/v1/metrics/history');
+    const { body } = await stage.server.call('GET', '/v1/metrics/history');
     expect(body.hours).toHaveLength(24);
     expect(body.hours.at(-1).mail_in).toBeGreaterThanOrEqual(1);
     expect(body.hours.at(-1).requests).toBeGreaterThanOrEqual(3);
@@ -67,8 +59,11 @@ describe.skipIf(!hasChromium)('the pages of an operator', () => {
   });
 
   it('lists problems with what to do about them', async () => {
-    const { page } = await openTab(browser);
-    await page.addInitScript((token) => sessionStorage.setItem('tessera.operator.token', token), server.rootToken);
+    const { page } = await openTab(stage.browser);
+    await page.addInitScript(
+      (token) => sessionStorage.setItem('tessera.operator.token', token),
+      stage.server.rootToken,
+    );
     // The answers of a deployment in trouble. A test server has no such trouble.
     await page.route('**/v1/health', (route) =>
       route.fulfill({
@@ -89,7 +84,7 @@ describe.skipIf(!hasChromium)('the pages of an operator', () => {
       acknowledged = route.request().url();
       return route.fulfill({ status: 204 });
     });
-    await page.goto(`${server.url}/_/operator`);
+    await page.goto(`${stage.server.url}/_/operator`);
     const problems = page.getByRole('region', { name: 'Problems' });
     await problems.getByText('BLOBS_2 does not answer').waitFor();
     await problems.getByText('It must be a URL. Set it, then deploy again.').waitFor();
@@ -109,12 +104,12 @@ describe.skipIf(!hasChromium)('the pages of an operator', () => {
     const invite = await page.getByRole('status').locator('code').innerText();
     const email = `${unique('invited')}@example.test`;
     const registration = { email, password: 'correct horse battery', name: 'Invited', invite };
-    expect((await server.call('POST', '/v1/auth/register', registration, null)).status).toBe(201);
+    expect((await stage.server.call('POST', '/v1/auth/register', registration, null)).status).toBe(201);
     const used = { ...registration, email: `${unique('late')}@example.test` };
-    expect((await server.call('POST', '/v1/auth/register', used, null)).body.code).toBe('invite_required');
+    expect((await stage.server.call('POST', '/v1/auth/register', used, null)).body.code).toBe('invite_required');
     const row = await account(page, name);
     await row.getByRole('button', { name: 'Create a link for a new password' }).click();
-    expect(await row.getByRole('status').locator('code').innerText()).toContain(`${server.url}/_/`);
+    expect(await row.getByRole('status').locator('code').innerText()).toContain(`${stage.server.url}/_/`);
     await expectAccessible(page);
     expect(troubles).toEqual([]);
     await page.context().close();
@@ -133,7 +128,7 @@ describe.skipIf(!hasChromium)('the pages of an operator', () => {
     await dialog.getByRole('button', { name: 'Suspend' }).click();
     await row.getByText(/^Suspended since /).waitFor();
     const login = { email: user.email, password: 'correct horse battery' };
-    await eventually(async () => (await server.call('POST', '/v1/auth/login', login, null)).status).not.toBe(200);
+    await eventually(async () => (await stage.server.call('POST', '/v1/auth/login', login, null)).status).not.toBe(200);
     await row.getByText('What was done to this account').click();
     await row.getByText('account.suspend').waitFor();
     await row.getByRole('button', { name: 'Lift the suspension' }).click();
@@ -142,7 +137,7 @@ describe.skipIf(!hasChromium)('the pages of an operator', () => {
   });
 
   it('sets, shows and removes the quota of a bucket and of a user', async () => {
-    const { userId } = await server.createAccessKey(unique('quota'));
+    const { userId } = await stage.server.createAccessKey(unique('quota'));
     const { page } = await open('#/quotas');
     await page.getByRole('combobox', { name: 'Quota of' }).selectOption('User');
     await page.getByLabel('User id').fill(userId);
@@ -155,10 +150,10 @@ describe.skipIf(!hasChromium)('the pages of an operator', () => {
     await quota.getByText('Used: 0 bytes, 0 objects.').waitFor();
     await expectAccessible(page);
     const path = `/v1/storage/quotas/users/${userId}`;
-    expect((await server.call('GET', path)).body).toMatchObject({ bytes: 2_500_000_000, objects: 1000 });
+    expect((await stage.server.call('GET', path)).body).toMatchObject({ bytes: 2_500_000_000, objects: 1000 });
     await quota.getByRole('button', { name: 'Remove the quota' }).click();
     await quota.getByText('No quota').waitFor();
-    expect((await server.call('GET', path)).status).toBe(404);
+    expect((await stage.server.call('GET', path)).status).toBe(404);
     await page.context().close();
   });
 
@@ -182,8 +177,8 @@ describe.skipIf(!hasChromium)('the pages of an operator', () => {
 
     const scores = `/v1/boards/${id}/scores`;
     const post = { user_id: 'ada', user_name: 'Ada', points: 90 };
-    const game = await server.call('POST', '/v1/iam/tokens', { name: id, scopes: ['scores:write'] });
-    expect((await server.call('POST', scores, post, game.body.token)).status).toBe(200);
+    const game = await stage.server.call('POST', '/v1/iam/tokens', { name: id, scopes: ['scores:write'] });
+    expect((await stage.server.call('POST', scores, post, game.body.token)).status).toBe(200);
     const corrections = page.getByRole('region', { name: 'Correct a score' });
     await corrections.getByLabel('Board').selectOption(`Fast ${id}`);
     await corrections.getByLabel('Player id').fill('ada');
@@ -194,18 +189,18 @@ describe.skipIf(!hasChromium)('the pages of an operator', () => {
     await expectAccessible(page);
     await corrections.getByRole('button', { name: 'Correct', exact: true }).click();
     await corrections.getByText('Ada has 95 points').waitFor();
-    expect((await server.call('GET', `${scores}/ada`, undefined, null)).body.user_info.score).toBe(95);
+    expect((await stage.server.call('GET', `${scores}/ada`, undefined, null)).body.user_info.score).toBe(95);
 
     await page.getByRole('button', { name: `Delete Fast ${id}` }).click();
     await page.getByText('Board deleted.').waitFor();
-    expect((await server.call('GET', `/v1/boards/${id}`)).status).toBe(404);
+    expect((await stage.server.call('GET', `/v1/boards/${id}`)).status).toBe(404);
     expect(troubles).toEqual([]);
     await page.context().close();
   });
 
   it('shows and filters the audit log', async () => {
     const name = unique('audited');
-    await server.call('POST', '/v1/iam/tokens', { name, scopes: ['scores:write'] });
+    await stage.server.call('POST', '/v1/iam/tokens', { name, scopes: ['scores:write'] });
     const { page } = await open('#/audit');
     const table = page.getByRole('region', { name: 'Entries' });
     await table.getByRole('row').nth(1).waitFor();

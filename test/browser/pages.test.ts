@@ -1,9 +1,9 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startServer, type TestServer } from '../support/server.ts';
-import { expectAccessible, hasChromium, launchChromium, openTab } from './chromium.ts';
+import { expectAccessible, hasChromium, openTab } from './chromium.ts';
+import { useStage } from './stage.ts';
 
 /** Each page, with an element that appears with the server's answers. Before that, every page fits every width. */
 const RENDERED: Record<string, string> = {
@@ -24,32 +24,26 @@ async function openRendered(page: Page, url: string, path: string): Promise<numb
 }
 
 describe.skipIf(!hasChromium)('the pages of the web app', () => {
-  let server: TestServer;
-  let browser: Browser;
+  const stage = useStage();
   /** Another web site. */
   let otherSite: Server;
 
   beforeAll(async () => {
-    [server, browser] = await Promise.all([startServer(), launchChromium()]);
     otherSite = createServer((request, response) => {
       const framed = new URL(request.url ?? '/', 'http://stranger.test').searchParams.get('framed') ?? '';
       response.setHeader('content-type', 'text/html');
-      response.end(`<title>other site</title><iframe src="${server.url}${framed}"></iframe>`);
+      response.end(`<title>other site</title><iframe src="${stage.server.url}${framed}"></iframe>`);
     });
     await new Promise<void>((resolve) => otherSite.listen(0, '127.0.0.1', resolve));
   });
-  afterAll(async () => {
-    otherSite?.close();
-    await browser?.close();
-    await server?.[Symbol.asyncDispose]();
-  });
+  afterAll(() => otherSite?.close());
 
   it.each(PAGES)(
     '%s can be used by anybody: light, dark, small, zoomed, in wide letters and without motion',
     async (path) => {
-      const { page, troubles } = await openTab(browser);
+      const { page, troubles } = await openTab(stage.browser);
       const overflow = () => page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-      expect(await openRendered(page, server.url, path)).toBe(200);
+      expect(await openRendered(page, stage.server.url, path)).toBe(200);
       await expectAccessible(page);
       await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' });
       await page.reload();
@@ -84,9 +78,9 @@ describe.skipIf(!hasChromium)('the pages of the web app', () => {
 
   it('allows scripts only from its own assets, and none inline', async () => {
     for (const path of PAGES) {
-      const response = await fetch(server.url + path);
+      const response = await fetch(stage.server.url + path);
       const policy = response.headers.get('content-security-policy') ?? '';
-      expect(policy).toContain(`script-src ${server.url}/_/assets/;`);
+      expect(policy).toContain(`script-src ${stage.server.url}/_/assets/;`);
       expect(policy).not.toMatch(/unsafe-|script-src[^;]*'self'/);
       expect(response.headers.get('x-content-type-options')).toBe('nosniff');
       expect(await response.text()).not.toMatch(/<script(?![^>]*\ssrc=)|<style|\son\w+=/);
@@ -94,33 +88,33 @@ describe.skipIf(!hasChromium)('the pages of the web app', () => {
   });
 
   it('lets browsers cache only files with a hash in their names', async () => {
-    const html = await (await fetch(`${server.url}/_/`)).text();
+    const html = await (await fetch(`${stage.server.url}/_/`)).text();
     const script = /src="(\/_\/assets\/[^"]+\.js)"/.exec(html)?.[1];
-    expect((await fetch(`${server.url}${script}`)).headers.get('cache-control')).toContain('immutable');
-    expect((await fetch(`${server.url}/_/`)).headers.get('cache-control')).toBe('no-cache');
-    expect((await fetch(`${server.url}/_/config.json`)).headers.get('cache-control')).toBe('no-store');
-    expect((await fetch(`${server.url}/_/nothing`)).status).toBe(404);
+    expect((await fetch(`${stage.server.url}${script}`)).headers.get('cache-control')).toContain('immutable');
+    expect((await fetch(`${stage.server.url}/_/`)).headers.get('cache-control')).toBe('no-cache');
+    expect((await fetch(`${stage.server.url}/_/config.json`)).headers.get('cache-control')).toBe('no-store');
+    expect((await fetch(`${stage.server.url}/_/nothing`)).status).toBe(404);
   });
 
   it('has a page for unknown addresses, and compresses what it sends', async () => {
-    const { page, troubles } = await openTab(browser);
-    const response = await page.goto(`${server.url}/_/nope`);
+    const { page, troubles } = await openTab(stage.browser);
+    const response = await page.goto(`${stage.server.url}/_/nope`);
     expect(response?.status()).toBe(404);
     await page.getByRole('heading', { name: 'Page not found' }).waitFor();
     await expectAccessible(page);
     expect(troubles).toEqual([]);
     await page.context().close();
-    const html = await (await fetch(`${server.url}/_/mail`)).text();
+    const html = await (await fetch(`${stage.server.url}/_/mail`)).text();
     const script = /src="(\/_\/assets\/[^"]+\.js)"/.exec(html)?.[1];
-    const answer = await fetch(`${server.url}${script}`, { headers: { 'accept-encoding': 'gzip' } });
+    const answer = await fetch(`${stage.server.url}${script}`, { headers: { 'accept-encoding': 'gzip' } });
     expect([answer.headers.get('content-encoding'), answer.headers.get('vary')]).toEqual(['gzip', 'accept-encoding']);
     expect(await answer.text()).toContain('import');
-    const asset = await fetch(`${server.url}/_/assets/nothing.js`);
+    const asset = await fetch(`${stage.server.url}/_/assets/nothing.js`);
     expect([asset.status, await asset.text()]).toEqual([404, '']);
   });
 
   it('lets other sites frame the embedded board and no other page', async () => {
-    const { page } = await openTab(browser);
+    const { page } = await openTab(stage.browser);
     const base = `http://127.0.0.1:${(otherSite.address() as AddressInfo).port}`;
     await page.goto(`${base}/?framed=/_/embed/leaderboard`);
     await page.frameLocator('iframe').getByText('Nobody has scored yet.').waitFor();
@@ -133,8 +127,8 @@ describe.skipIf(!hasChromium)('the pages of the web app', () => {
   });
 
   it("shows the API from the service's OpenAPI document", async () => {
-    const { page } = await openTab(browser);
-    await page.goto(`${server.url}/_/docs#problem-not_found`);
+    const { page } = await openTab(stage.browser);
+    await page.goto(`${stage.server.url}/_/docs#problem-not_found`);
     await page.getByText('You came here from a problem with the code').waitFor();
     await page.getByLabel('Filter operations').fill('neighbors');
     await page.getByRole('heading', { name: '/v1/boards/{board}/scores/{user_id}/neighbors' }).waitFor();

@@ -1,26 +1,21 @@
 /** Deleting and restoring many objects. */
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startServer, type TestServer } from '../support/server.ts';
-import { eventually, expectAccessible, hasChromium, launchChromium, openTab, type Tab } from './chromium.ts';
+import type { Page } from 'playwright-core';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { eventually, expectAccessible, hasChromium, openTab, type Tab } from './chromium.ts';
+import { useStage } from './stage.ts';
 
 describe.skipIf(!hasChromium)('many objects in the storage page', () => {
-  let server: TestServer;
-  let browser: Browser;
+  const stage = useStage();
   let key: { accessKeyId: string; secretAccessKey: string };
+
   beforeAll(async () => {
-    [server, browser] = await Promise.all([startServer(), launchChromium()]);
-    key = await server.createAccessKey('keeper');
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await server?.[Symbol.asyncDispose]();
+    key = await stage.server.createAccessKey('keeper');
   });
 
   async function signIn(): Promise<Tab> {
-    const tab = await openTab(browser);
+    const tab = await openTab(stage.browser);
     tab.page.on('dialog', (dialog) => void dialog.accept());
-    await tab.page.goto(`${server.url}/_/storage`);
+    await tab.page.goto(`${stage.server.url}/_/storage`);
     await tab.page.getByLabel('Access key', { exact: true }).fill(key.accessKeyId);
     await tab.page.getByLabel('Secret access key').fill(key.secretAccessKey);
     await tab.page.getByRole('button', { name: 'Sign in' }).click();
@@ -67,9 +62,9 @@ describe.skipIf(!hasChromium)('many objects in the storage page', () => {
     await eventually(() => names(page)).toEqual(['a.txt', 'e.txt']);
     expect(requests).toEqual(['POST']);
 
-    await page.goto(`${server.url}/_/storage#/b/ranges?prefix=logs%2F`);
+    await page.goto(`${stage.server.url}/_/storage#/b/ranges?prefix=logs%2F`);
     await upload(page, ['one.log', 'two.log']);
-    await page.goto(`${server.url}/_/storage#/b/ranges`);
+    await page.goto(`${stage.server.url}/_/storage#/b/ranges`);
     await box(page, 'logs/').click();
     await page.getByText('1 folder selected').waitFor();
     await page.getByRole('button', { name: 'Delete…' }).click();

@@ -4,12 +4,11 @@ import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { registerUser } from '../support/mail.ts';
 import { hasClient } from '../support/real-client.ts';
-import { startServer, type TestServer } from '../support/server.ts';
-import { eventually, expectAccessible, hasChromium, launchChromium, openTab } from './chromium.ts';
+import { eventually, expectAccessible, hasChromium, openTab } from './chromium.ts';
+import { useStage } from './stage.ts';
 import { openConsole, openStore, type StorageKey, type Store } from './storage-page.ts';
 
 const run = promisify(execFile);
@@ -20,21 +19,15 @@ const PNG = Buffer.from(
 );
 
 describe.skipIf(!hasChromium)('the storage console', () => {
-  let server: TestServer;
-  let browser: Browser;
+  const stage = useStage({ vars: { REGISTRATION: 'open', OWN_ACCESS_KEYS: 'true' } });
   let key: StorageKey;
   let store: Store;
+
   beforeAll(async () => {
-    const vars = { REGISTRATION: 'open', OWN_ACCESS_KEYS: 'true' };
-    [server, browser] = await Promise.all([startServer({ vars }), launchChromium()]);
-    key = await server.createAccessKey(`console-${crypto.randomUUID().slice(0, 8)}`);
-    store = openStore(server, key);
+    key = await stage.server.createAccessKey(`console-${crypto.randomUUID().slice(0, 8)}`);
+    store = openStore(stage.server, key);
   });
-  afterAll(async () => {
-    await browser?.close();
-    await server?.[Symbol.asyncDispose]();
-  });
-  const open = (hash: string) => openConsole(browser, server, key, hash);
+  const open = (hash: string) => openConsole(stage.browser, stage.server, key, hash);
 
   it('shows size, objects and versions on the card of a bucket, and whether it is public', async () => {
     const bucket = await store.createBucket(true);
@@ -47,11 +40,11 @@ describe.skipIf(!hasChromium)('the storage console', () => {
     await card.getByText('3.0 KB').waitFor();
     await eventually(() => card.getByRole('definition').allInnerTexts()).toEqual(['3.0 KB', '1', '3']);
     expect(await card.getByText('Public').count()).toBe(0);
-    await page.goto(`${server.url}/_/storage#/b/${bucket}/settings`);
+    await page.goto(`${stage.server.url}/_/storage#/b/${bucket}/settings`);
     await page.getByRole('button', { name: 'Anyone may read' }).click();
     await page.getByRole('button', { name: 'Save policy' }).click();
     await page.getByText('Saved.').waitFor();
-    await page.goto(`${server.url}/_/storage#/`);
+    await page.goto(`${stage.server.url}/_/storage#/`);
     await card.getByText('Public').waitFor();
     await expectAccessible(page);
     expect(troubles).toEqual([]);
@@ -168,7 +161,7 @@ describe.skipIf(!hasChromium)('the storage console', () => {
     await expectAccessible(page);
     await dialog.getByRole('button', { name: 'Restore', exact: true }).click();
     await page.getByText('3 restored', { exact: true }).waitFor();
-    await page.goto(`${server.url}/_/storage#/b/${bucket}?prefix=site%2F`);
+    await page.goto(`${stage.server.url}/_/storage#/b/${bucket}?prefix=site%2F`);
     const names = () => page.locator('.objects tbody .name-cell bdi').allInnerTexts();
     await eventually(names).toEqual(['index.html', 'style.css']);
     await page.getByRole('link', { name: 'index.html' }).click();
@@ -195,12 +188,12 @@ describe.skipIf(!hasChromium)('the storage console', () => {
     await policy.getByLabel('Action').selectOption('s3:DeleteObject');
     await policy.getByText('Not mentioned by the policy').waitFor();
     await expectAccessible(page);
-    expect((await fetch(`${server.url}/${bucket}/open.txt`)).status).toBe(403);
+    expect((await fetch(`${stage.server.url}/${bucket}/open.txt`)).status).toBe(403);
     await policy.getByRole('button', { name: 'Save policy' }).click();
     await page.getByText('Saved.').waitFor();
-    await eventually(async () => (await fetch(`${server.url}/${bucket}/open.txt`)).status).toBe(200);
+    await eventually(async () => (await fetch(`${stage.server.url}/${bucket}/open.txt`)).status).toBe(200);
     await policy.getByRole('button', { name: 'Delete policy' }).click();
-    await eventually(async () => (await fetch(`${server.url}/${bucket}/open.txt`)).status).toBe(403);
+    await eventually(async () => (await fetch(`${stage.server.url}/${bucket}/open.txt`)).status).toBe(403);
     await page.context().close();
   });
 
@@ -234,7 +227,7 @@ describe.skipIf(!hasChromium)('the storage console', () => {
     await cors.getByRole('button', { name: 'Save' }).click();
     await page.getByText('Saved.').waitFor();
     const preflight = (origin: string) =>
-      fetch(`${server.url}/${bucket}/x`, {
+      fetch(`${stage.server.url}/${bucket}/x`, {
         method: 'OPTIONS',
         headers: { origin, 'access-control-request-method': 'PUT' },
       });
@@ -251,15 +244,15 @@ describe.skipIf(!hasChromium)('the storage console', () => {
   });
 
   it('signs in with the session of a mailbox, and creates and revokes own keys', async () => {
-    const user = await registerUser(server, `keys-${crypto.randomUUID().slice(0, 8)}`);
-    const { page, troubles } = await openTab(browser);
+    const user = await registerUser(stage.server, `keys-${crypto.randomUUID().slice(0, 8)}`);
+    const { page, troubles } = await openTab(stage.browser);
     page.on('dialog', (dialog) => void dialog.accept());
-    await page.goto(`${server.url}/_/mail`);
+    await page.goto(`${stage.server.url}/_/mail`);
     await page.getByLabel('Address').fill(user.email);
     await page.getByLabel('Password').fill('correct horse battery');
     await page.keyboard.press('Enter');
     await page.getByRole('navigation', { name: 'Folders' }).waitFor();
-    await page.goto(`${server.url}/_/storage`);
+    await page.goto(`${stage.server.url}/_/storage`);
     await page.getByRole('button', { name: `Continue as ${user.email}` }).click();
     const confirmation = page.getByRole('dialog');
     const buckets = page.getByRole('heading', { name: 'Buckets' });

@@ -1,31 +1,24 @@
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startServer, type TestServer } from '../support/server.ts';
-import { eventually, expectAccessible, hasChromium, launchChromium, openTab } from './chromium.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { eventually, expectAccessible, hasChromium, openTab } from './chromium.ts';
+import { useStage } from './stage.ts';
 
 /**
  * As in production: the app on one host, storage on another. Chromium resolves every name under `localhost` to this
  * machine.
  */
 describe.skipIf(!hasChromium)('the storage page, with storage on its own host', () => {
-  let server: TestServer;
-  let browser: Browser;
+  const stage = useStage();
   let key: { accessKeyId: string; secretAccessKey: string };
-  const at = (host: string, path: string) => `http://${host}:${new URL(server.url).port}${path}`;
+  const at = (host: string, path: string) => `http://${host}:${new URL(stage.server.url).port}${path}`;
 
   beforeAll(async () => {
-    [server, browser] = await Promise.all([startServer(), launchChromium()]);
-    key = await server.createAccessKey('somebody');
-    await server.stop();
-    await server.start({ APP_HOST: 'app.localhost', S3_HOST: 's3.localhost' });
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await server?.[Symbol.asyncDispose]();
+    key = await stage.server.createAccessKey('somebody');
+    await stage.server.stop();
+    await stage.server.start({ APP_HOST: 'app.localhost', S3_HOST: 's3.localhost' });
   });
 
   it('creates a bucket, uploads whole and in parts, shows, tags, links and deletes across the hosts', async () => {
-    const { page, troubles } = await openTab(browser);
+    const { page, troubles } = await openTab(stage.browser);
     page.on('dialog', (dialog) => void dialog.accept());
     const hosts = new Set<string>();
     page.on('request', (request) => {
@@ -74,7 +67,7 @@ describe.skipIf(!hasChromium)('the storage page, with storage on its own host', 
   });
 
   it('serves no app on the storage host, and no storage on the app host', async () => {
-    const { page } = await openTab(browser);
+    const { page } = await openTab(stage.browser);
     const onStorage = await page.goto(at('s3.localhost', '/_/storage'));
     expect([onStorage?.status(), await page.locator('#app').count()]).toEqual([expect.any(Number), 0]);
     expect(onStorage?.headers()['content-type']).toContain('xml');

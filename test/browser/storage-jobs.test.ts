@@ -1,25 +1,20 @@
 /** The tab Jobs of a bucket: work that the server does. */
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startServer, type TestServer } from '../support/server.ts';
-import { eventually, expectAccessible, hasChromium, launchChromium } from './chromium.ts';
+import type { Page } from 'playwright-core';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { eventually, expectAccessible, hasChromium } from './chromium.ts';
+import { useStage } from './stage.ts';
 import { openConsole, openStore, type StorageKey, type Store } from './storage-page.ts';
 
 describe.skipIf(!hasChromium)('the jobs of a bucket', () => {
-  let server: TestServer;
-  let browser: Browser;
+  const stage = useStage();
   let key: StorageKey;
   let store: Store;
+
   beforeAll(async () => {
-    [server, browser] = await Promise.all([startServer(), launchChromium()]);
-    key = await server.createAccessKey(`jobs-${crypto.randomUUID().slice(0, 8)}`);
-    store = openStore(server, key);
+    key = await stage.server.createAccessKey(`jobs-${crypto.randomUUID().slice(0, 8)}`);
+    store = openStore(stage.server, key);
   });
-  afterAll(async () => {
-    await browser?.close();
-    await server?.[Symbol.asyncDispose]();
-  });
-  const open = (bucket: string) => openConsole(browser, server, key, `#/b/${bucket}/jobs`);
+  const open = (bucket: string) => openConsole(stage.browser, stage.server, key, `#/b/${bucket}/jobs`);
   const form = (page: Page) => page.getByRole('form', { name: 'New job' });
   const jobs = (page: Page) => page.getByRole('list', { name: 'Jobs of this bucket' }).locator(':scope > li');
   const names = (page: Page) => page.locator('.objects tbody .name-cell bdi').allInnerTexts();
@@ -57,12 +52,12 @@ describe.skipIf(!hasChromium)('the jobs of a bucket', () => {
     await form(page).getByLabel('What to do').selectOption('Restore to a time');
     await form(page).getByLabel('Names that begin with').fill('site/');
     // The time zone of the tab.
-    const local = at.toLocaleString('sv-SE', { timeZone: 'Europe/Berlin' }).replace(' ', 'T');
+    const local = at.stage.toLocaleString('sv-SE', { timeZone: 'Europe/Berlin' }).replace(' ', 'T');
     await form(page).getByLabel('Time', { exact: true }).fill(local);
     await form(page).getByRole('button', { name: 'Start' }).click();
     await eventually(() => jobs(page).first().getAttribute('data-state')).toBe('done');
     await expectAccessible(page);
-    await page.goto(`${server.url}/_/storage#/b/${bucket}?prefix=site%2F`);
+    await page.goto(`${stage.server.url}/_/storage#/b/${bucket}?prefix=site%2F`);
     await eventually(() => names(page)).toEqual(['index.html']);
     expect(troubles).toEqual([]);
     await page.context().close();
@@ -80,7 +75,7 @@ describe.skipIf(!hasChromium)('the jobs of a bucket', () => {
       .first()
       .getByText(/versions removed/)
       .waitFor();
-    await page.goto(`${server.url}/_/storage#/b/${bucket}/versions`);
+    await page.goto(`${stage.server.url}/_/storage#/b/${bucket}/versions`);
     await page.getByText('Nothing is stored here yet, and nothing was deleted.').waitFor();
     await page.context().close();
   });

@@ -6,30 +6,24 @@ import {
   PutBucketLifecycleConfigurationCommand,
   S3Client,
 } from '@aws-sdk/client-s3';
-import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startServer, type TestServer } from '../support/server.ts';
-import { eventually, expectAccessible, hasChromium, launchChromium } from './chromium.ts';
+import { eventually, expectAccessible, hasChromium } from './chromium.ts';
+import { useStage } from './stage.ts';
 import { openConsole, openStore, type StorageKey, type Store } from './storage-page.ts';
 
 describe.skipIf(!hasChromium)('the settings of a bucket', () => {
-  let server: TestServer;
-  let browser: Browser;
+  const stage = useStage();
   let key: StorageKey;
   let store: Store;
   let client: S3Client;
+
   beforeAll(async () => {
-    [server, browser] = await Promise.all([startServer(), launchChromium()]);
-    key = await server.createAccessKey(`settings-${crypto.randomUUID().slice(0, 8)}`);
-    store = openStore(server, key);
-    client = new S3Client({ endpoint: server.url, region: 'us-east-1', forcePathStyle: true, credentials: key });
+    key = await stage.server.createAccessKey(`settings-${crypto.randomUUID().slice(0, 8)}`);
+    store = openStore(stage.server, key);
+    client = new S3Client({ endpoint: stage.server.url, region: 'us-east-1', forcePathStyle: true, credentials: key });
   });
-  afterAll(async () => {
-    client?.destroy();
-    await browser?.close();
-    await server?.[Symbol.asyncDispose]();
-  });
-  const open = (bucket: string) => openConsole(browser, server, key, `#/b/${bucket}/settings`);
+  afterAll(() => client?.destroy());
+  const open = (bucket: string) => openConsole(stage.browser, stage.server, key, `#/b/${bucket}/settings`);
   const readLifecycle = async (Bucket: string) =>
     (await client.send(new GetBucketLifecycleConfigurationCommand({ Bucket }))).Rules;
 
@@ -151,14 +145,14 @@ describe.skipIf(!hasChromium)('the settings of a bucket', () => {
     const first = await open(bucket);
     await first.page.getByText('This bucket has no quota of its own.').waitFor();
     await first.page.context().close();
-    expect((await server.call('PUT', path, { bytes: 1_000_000, objects: 10 })).status).toBe(200);
+    expect((await stage.server.call('PUT', path, { bytes: 1_000_000, objects: 10 })).status).toBe(200);
     const { page } = await open(bucket);
     const card = page.getByRole('region', { name: 'Quota' });
     await card.getByText('2.0 KB of 1.0 MB').waitFor();
     await card.getByText('1 of 10').waitFor();
     await card.getByRole('link', { name: 'Set as operator' }).waitFor();
     // Callers that may not list, and those that do not own the bucket, see no figures.
-    const anonymous = await fetch(`${server.url}/${bucket}?quota`, { method: 'HEAD' });
+    const anonymous = await fetch(`${stage.server.url}/${bucket}?quota`, { method: 'HEAD' });
     expect(anonymous.status).toBe(403);
     expect(anonymous.headers.has('x-tessera-used-bytes')).toBe(false);
     await page.context().close();

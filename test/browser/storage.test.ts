@@ -1,40 +1,26 @@
 import { createHash, randomFillSync } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startServer, type TestServer } from '../support/server.ts';
-import {
-  eventually,
-  expectAccessible,
-  hasChromium,
-  launchChromium,
-  openTab,
-  type Tab,
-  TIMEOUT_MS,
-} from './chromium.ts';
+import type { Page } from 'playwright-core';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { eventually, expectAccessible, hasChromium, openTab, type Tab, TIMEOUT_MS } from './chromium.ts';
+import { useStage } from './stage.ts';
 
 const MIB = 1024 * 1024;
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 
 describe.skipIf(!hasChromium)('the storage page', () => {
-  let server: TestServer;
-  let browser: Browser;
+  const stage = useStage();
   let key: { accessKeyId: string; secretAccessKey: string };
 
   beforeAll(async () => {
-    [server, browser] = await Promise.all([startServer(), launchChromium()]);
-    key = await server.createAccessKey('somebody');
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await server?.[Symbol.asyncDispose]();
+    key = await stage.server.createAccessKey('somebody');
   });
 
   async function signIn(secret = key.secretAccessKey): Promise<Tab> {
-    const tab = await openTab(browser);
+    const tab = await openTab(stage.browser);
     tab.page.on('dialog', (dialog) => void dialog.accept());
-    await tab.page.goto(`${server.url}/_/storage`);
+    await tab.page.goto(`${stage.server.url}/_/storage`);
     await tab.page.getByLabel('Access key', { exact: true }).fill(key.accessKeyId);
     await tab.page.getByLabel('Secret access key').fill(secret);
     await tab.page.getByRole('button', { name: 'Sign in' }).click();
@@ -74,7 +60,7 @@ describe.skipIf(!hasChromium)('the storage page', () => {
     expect(await page.evaluate(() => JSON.stringify(localStorage))).not.toContain(key.accessKeyId);
     // Another tab gets the key from this one, so that links to objects open directly.
     const other = await page.context().newPage();
-    await other.goto(`${server.url}/_/storage`);
+    await other.goto(`${stage.server.url}/_/storage`);
     await other.getByRole('heading', { name: 'Buckets' }).waitFor();
     await page.close();
     await other.reload();
@@ -82,7 +68,7 @@ describe.skipIf(!hasChromium)('the storage page', () => {
     const context = other.context();
     await other.close();
     const last = await context.newPage();
-    await last.goto(`${server.url}/_/storage`);
+    await last.goto(`${stage.server.url}/_/storage`);
     await last.getByRole('heading', { name: 'Sign in to storage' }).waitFor();
     await context.close();
   });
@@ -141,7 +127,7 @@ describe.skipIf(!hasChromium)('the storage page', () => {
   it('opens folders by name and uploads files into them', async () => {
     const { page } = await signIn();
     await openBucket(page, 'album-of-folders');
-    await page.goto(`${server.url}/_/storage#/b/album-of-folders?prefix=2026%2Fmay%2F`);
+    await page.goto(`${stage.server.url}/_/storage#/b/album-of-folders?prefix=2026%2Fmay%2F`);
     // The page changes the folder after the address. Until then an upload goes to the old folder.
     await page.getByRole('heading', { name: 'album-of-folders/2026/may/' }).waitFor();
     await upload(page, 'a.json', '{"a":1}', 'application/json');
@@ -156,7 +142,7 @@ describe.skipIf(!hasChromium)('the storage page', () => {
 
   it('resumes an upload of 50 MiB after a killed server and a reload, and sends only missing parts', async () => {
     const bytes = randomFillSync(new Uint8Array(50 * MIB));
-    const path = join(server.directory, 'film.bin');
+    const path = join(stage.server.directory, 'film.bin');
     writeFileSync(path, bytes);
     const { page } = await signIn();
     await openBucket(page, 'album-of-films');
@@ -169,8 +155,8 @@ describe.skipIf(!hasChromium)('the storage page', () => {
     });
     await page.getByLabel('Upload files').setInputFiles(path);
     await expect.poll(() => stored.length, { timeout: TIMEOUT_MS, interval: 5 }).toBeGreaterThan(0);
-    await server.kill9();
-    await server.start();
+    await stage.server.kill9();
+    await stage.server.start();
     await eventually(() => new Set(stored).size).toBe(4);
     await page.reload();
     await page.unroute(/partNumber=[567]&/);
@@ -189,7 +175,7 @@ describe.skipIf(!hasChromium)('the storage page', () => {
   });
 
   it('pauses an upload and resumes it', async () => {
-    const path = join(server.directory, 'pause.bin');
+    const path = join(stage.server.directory, 'pause.bin');
     writeFileSync(path, randomFillSync(new Uint8Array(17 * MIB)));
     const { page } = await signIn();
     await openBucket(page, 'album-of-pauses');

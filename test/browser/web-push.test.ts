@@ -1,34 +1,25 @@
 /** A push of new mail in the browser. The push service of a browser is outside, so the test hands the push to the service worker. */
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { registerUser } from '../support/mail.ts';
-import { startServer, type TestServer } from '../support/server.ts';
 import { eventually, hasChromium, launchWholeChromium } from './chromium.ts';
 import { awaitCount, deliver, letter, row, signIn } from './mail-page.ts';
+import { useStage } from './stage.ts';
 
 describe.skipIf(!hasChromium)('a push of new mail', () => {
-  let server: TestServer;
-  let browser: Browser;
-  beforeAll(async () => {
-    [server, browser] = await Promise.all([startServer({ vars: { REGISTRATION: 'open' } }), launchWholeChromium()]);
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await server?.[Symbol.asyncDispose]();
-  });
+  const stage = useStage({ vars: { REGISTRATION: 'open' } }, launchWholeChromium);
 
   it('shows who wrote and the subject, if no tab with mail is visible', async () => {
-    const user = await registerUser(server, `pushed-${crypto.randomUUID().slice(0, 8)}`);
-    const { page, troubles } = await signIn(server, browser, user);
-    await page.context().grantPermissions(['notifications'], { origin: server.url });
+    const user = await registerUser(stage.server, `pushed-${crypto.randomUUID().slice(0, 8)}`);
+    const { page, troubles } = await signIn(stage.server, stage.browser, user);
+    await page.context().grantPermissions(['notifications'], { origin: stage.server.url });
     const registered = page.evaluate(async () => Boolean((await navigator.serviceWorker.ready).active));
-    await deliver(server, user, letter(user, 'Supper', 'Are you coming?'));
-    await awaitCount(server, user, 'inbox', 1);
+    await deliver(stage.server, user, letter(user, 'Supper', 'Are you coming?'));
+    await awaitCount(stage.server, user, 'inbox', 1);
     await row(page, 'Supper').waitFor();
     expect(await registered).toBe(true);
 
     // A page of this origin that is no tab with mail.
-    await page.goto(`${server.url}/v1/openapi.json`);
+    await page.goto(`${stage.server.url}/v1/openapi.json`);
     const session = await page.context().newCDPSession(page);
     const registration = new Promise<string>((resolve) => {
       session.on('ServiceWorker.workerRegistrationUpdated', ({ registrations }) => {
@@ -38,7 +29,7 @@ describe.skipIf(!hasChromium)('a push of new mail', () => {
     });
     await session.send('ServiceWorker.enable');
     const registrationId = await registration;
-    await session.send('ServiceWorker.deliverPushMessage', { origin: server.url, registrationId, data: '{}' });
+    await session.send('ServiceWorker.deliverPushMessage', { origin: stage.server.url, registrationId, data: '{}' });
     await eventually(() =>
       page.evaluate(async () => {
         const shown = await (await navigator.serviceWorker.getRegistration('/_/'))?.getNotifications();
