@@ -1,3 +1,4 @@
+/** Several boards, any rank, and the builder of embedded boards. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { eventually, expectAccessible, hasChromium, openTab } from './chromium.ts';
 import { postPlayers, readTopList } from './leaderboard-page.ts';

@@ -4,7 +4,6 @@
  *
  * Or lets clients change the bucket just before that call. Their changes must stay, and each must have its event.
  */
-import { env } from 'cloudflare:test';
 import { expect } from 'vitest';
 import type { JobOrder } from '../../../workers/object-storage/domain/jobs.ts';
 import { getQuota, setQuota } from '../../../workers/object-storage/engine/actions/quotas.ts';
@@ -16,7 +15,7 @@ import { addUsage, measureBucket, NO_USAGE } from '../../../workers/object-stora
 import { runJob } from '../../../workers/object-storage/maintenance/jobs.ts';
 import { isLifecycleDue, runLifecycle } from '../../../workers/object-storage/maintenance/lifecycle.ts';
 import { toSystemAuditRow } from '../../../workers/shared/audit.ts';
-import { type FaultPlan, faultyBucket, faultyDatabase } from './faults.ts';
+import { type FaultPlan, faultyBuckets, faultyDatabases } from './faults.ts';
 import { expectSound, METADATA, makeBucket, makeEngine, patternOf, put, readAll, value } from './harness.ts';
 
 const SHARDS = 2;
@@ -177,13 +176,7 @@ async function begin(work: Work, plan: FaultPlan) {
   pass(MINUTE);
   const planned = makeEngine({
     ...options,
-    bindings: {
-      DIRECTORY: faultyDatabase(env.DIRECTORY, plan),
-      OBJECTS_0: faultyDatabase(env.OBJECTS_0, plan),
-      OBJECTS_1: faultyDatabase((env as unknown as { OBJECTS_1: D1Database }).OBJECTS_1, plan),
-      BLOBS: faultyBucket(env.BLOBS, plan),
-      BLOBS_2: faultyBucket(env.BLOBS_2, plan),
-    },
+    bindings: { ...faultyDatabases(plan), ...faultyBuckets(plan) },
   });
   return { engine, context, scene, pass, planned };
 }
@@ -278,11 +271,7 @@ export async function runRecallBesideUploads(at: number): Promise<boolean> {
   const plan: FaultPlan = { at, how: 'meanwhile', calls: 0, hit: null };
   const planned = makeEngine({
     ...options,
-    bindings: {
-      DIRECTORY: faultyDatabase(env.DIRECTORY, plan),
-      OBJECTS_0: faultyDatabase(env.OBJECTS_0, plan),
-      OBJECTS_1: faultyDatabase((env as unknown as { OBJECTS_1: D1Database }).OBJECTS_1, plan),
-    },
+    bindings: faultyDatabases(plan),
   });
   const upload = (by: Engine, name: string, size: number) =>
     by.putObject({ bucket, name, body: patternOf(size), size, metadata: METADATA });

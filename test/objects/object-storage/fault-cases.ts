@@ -12,7 +12,7 @@ import {
 import { walkOrphans } from '../../../workers/object-storage/maintenance/orphans.ts';
 import { emptyPackReport, packVolume } from '../../../workers/object-storage/maintenance/pack.ts';
 import { ACTIONS, type Action, expectStored } from './fault-actions.ts';
-import { type Fault, type FaultPlan, faultyBucket, faultyDatabase } from './faults.ts';
+import { type Fault, type FaultPlan, faultyBuckets, faultyDatabase } from './faults.ts';
 import {
   expectSound,
   makeBucket,
@@ -118,8 +118,7 @@ export function defineFaultTests(names: readonly string[], faults: readonly Faul
             DIRECTORY: faultyDatabase(env.DIRECTORY, plan),
             OBJECTS_0: faultyDatabase(env.OBJECTS_0, plan),
             ...(shards === 3 ? bindExtraShards(plan) : {}),
-            BLOBS: faultyBucket(env.BLOBS, plan),
-            BLOBS_2: faultyBucket(env.BLOBS_2, plan),
+            ...faultyBuckets(plan),
           },
         });
         const play = async (at: number | null) => {
@@ -169,8 +168,7 @@ export function defineFaultTests(names: readonly string[], faults: readonly Faul
       limits: LIMITS,
       bindings: {
         OBJECTS_0: faultyDatabase(env.OBJECTS_0, plan),
-        BLOBS: faultyBucket(env.BLOBS, plan),
-        BLOBS_2: faultyBucket(env.BLOBS_2, plan),
+        ...faultyBuckets(plan),
       },
     });
     const bucket = await makeBucket(healthy.engine);

@@ -1,4 +1,5 @@
 /** Wraps D1, R2 and a queue so that one chosen call fails in one chosen way, or so that other work runs just before that call. */
+import { env } from 'cloudflare:test';
 
 export type Fault =
   | 'before'
@@ -138,6 +139,18 @@ export function faultyBucket(bucket: R2Bucket, plan: FaultPlan): R2Bucket {
     list: (options?: R2ListOptions) => callWithFault(plan, 'r2.list', () => bucket.list(options)),
   } as unknown as R2Bucket;
 }
+
+/** DIRECTORY and the databases of two shards. */
+export const faultyDatabases = (plan: FaultPlan) => ({
+  DIRECTORY: faultyDatabase(env.DIRECTORY, plan),
+  OBJECTS_0: faultyDatabase(env.OBJECTS_0, plan),
+  OBJECTS_1: faultyDatabase((env as unknown as { OBJECTS_1: D1Database }).OBJECTS_1, plan),
+});
+
+export const faultyBuckets = (plan: FaultPlan) => ({
+  BLOBS: faultyBucket(env.BLOBS, plan),
+  BLOBS_2: faultyBucket(env.BLOBS_2, plan),
+});
 
 export const faultyQueue = (send: (message: unknown) => void, plan: FaultPlan): Queue =>
   ({ send: (message: unknown) => callWithFault(plan, 'queue.send', async () => send(message)) }) as unknown as Queue;

@@ -13,7 +13,7 @@ import { writeJournal } from '../../../workers/object-storage/maintenance/journa
 import { emptyPackReport, packVolume } from '../../../workers/object-storage/maintenance/pack.ts';
 import { rebuildShard } from '../../../workers/object-storage/maintenance/rebuild.ts';
 import { snapshotShard } from '../../../workers/object-storage/maintenance/snapshot.ts';
-import { type FaultPlan, faultyBucket, faultyDatabase } from './faults.ts';
+import { type FaultPlan, faultyBuckets, faultyDatabase } from './faults.ts';
 import {
   expectSound,
   loseDatabase,
@@ -151,8 +151,7 @@ export async function playInterleaving(
   const watched = makeEngine({
     bindings: {
       OBJECTS_0: faultyDatabase(env.OBJECTS_0, plan),
-      BLOBS: faultyBucket(env.BLOBS, plan),
-      BLOBS_2: faultyBucket(env.BLOBS_2, plan),
+      ...faultyBuckets(plan),
     },
   });
   const buckets: Bucket[] = [];

@@ -3,7 +3,6 @@
  * run fails. Afterwards every version must be readable, the next run must finish the work, and nothing of the interrupted
  * run may remain.
  */
-import { env } from 'cloudflare:test';
 import { expect } from 'vitest';
 import { slotOf } from '../../../workers/object-storage/domain/slots.ts';
 import { BLOB_PREFIX } from '../../../workers/object-storage/engine/blobs/locations.ts';
@@ -21,7 +20,7 @@ import { emptyPackReport, packVolume } from '../../../workers/object-storage/mai
 import { rebuildShard } from '../../../workers/object-storage/maintenance/rebuild.ts';
 import { emptyScrubReport, scrubStep } from '../../../workers/object-storage/maintenance/scrub.ts';
 import { snapshotShard } from '../../../workers/object-storage/maintenance/snapshot.ts';
-import { type FaultPlan, faultyBucket, faultyDatabase } from './faults.ts';
+import { type FaultPlan, faultyBuckets, faultyDatabases } from './faults.ts';
 import {
   expectSound,
   loseDatabase,
@@ -146,13 +145,7 @@ export async function runWithPowerCut(name: string, how: 'cut before' | 'cut aft
   const interrupted = makeEngine({
     shards: SHARDS,
     now: () => Date.now() + offsetMs,
-    bindings: {
-      DIRECTORY: faultyDatabase(env.DIRECTORY, plan),
-      OBJECTS_0: faultyDatabase(env.OBJECTS_0, plan),
-      OBJECTS_1: faultyDatabase((env as unknown as { OBJECTS_1: D1Database }).OBJECTS_1, plan),
-      BLOBS: faultyBucket(env.BLOBS, plan),
-      BLOBS_2: faultyBucket(env.BLOBS_2, plan),
-    },
+    bindings: { ...faultyDatabases(plan), ...faultyBuckets(plan) },
   });
   plan.at = at;
   await work.run(interrupted.context, bucket).catch(() => {});

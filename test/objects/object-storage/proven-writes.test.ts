@@ -3,7 +3,7 @@ import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Bucket, Engine, Proof, PutRequest } from '../../../workers/object-storage/engine/model/contract.ts';
 import { err, ok } from '../../../workers/shared/result.ts';
-import { type FaultPlan, faultyBucket, faultyDatabase } from './faults.ts';
+import { type FaultPlan, faultyBuckets, faultyDatabase } from './faults.ts';
 import { expectContent, failure, METADATA, makeBucket, makeEngine, patternOf, value, wipe } from './harness.ts';
 
 beforeEach(wipe);
@@ -97,8 +97,7 @@ describe.each([
       const watched = makeEngine({
         bindings: {
           OBJECTS_0: faultyDatabase(env.OBJECTS_0, plan),
-          BLOBS: faultyBucket(env.BLOBS, plan),
-          BLOBS_2: faultyBucket(env.BLOBS_2, plan),
+          ...faultyBuckets(plan),
         },
       });
       const { result } = await putProven(watched.engine, bucket, content, { renew: async () => err(REFUSED) });
