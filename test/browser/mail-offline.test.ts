@@ -62,7 +62,7 @@ describe.skipIf(!hasChromium)('mail without a network', () => {
     await context.setOffline(false);
     await awaitMessage(stage.server, user, 'archive', 'Harbour');
     const sunk = await awaitSunk(stage.server, 'the message from the sea', (one) => one.raw.includes('From the sea'));
-    expect(sunk.raw.stage.toString()).toContain('We are fine.');
+    expect(sunk.raw.toString()).toContain('We are fine.');
     await again.getByText('Sent.').waitFor();
     await eventually(() => again.getByText('saved on this device').count()).toBe(0);
     expect((await listFolder(stage.server, user, 'sent')).length).toBe(1);

@@ -154,8 +154,8 @@ describe.skipIf(!hasChromium)('the mail page', () => {
     await again.getByRole('button', { name: 'Send', exact: true }).click();
     await again.getByText('Sent.').waitFor();
     const sunk = await awaitSunk(patient, 'the second wording', (one) => one.raw.includes('Rash words'));
-    expect(sunk.raw.stage.toString()).toContain('You never liked soup');
-    expect(sunk.raw.stage.toString()).toContain('list.txt');
+    expect(sunk.raw.toString()).toContain('You never liked soup');
+    expect(sunk.raw.toString()).toContain('list.txt');
     await folder(again, 'Sent').click();
     await openRow(again, 'Rash words');
     const delivery = again.getByRole('region', { name: 'Delivery' });

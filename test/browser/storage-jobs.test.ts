@@ -52,7 +52,7 @@ describe.skipIf(!hasChromium)('the jobs of a bucket', () => {
     await form(page).getByLabel('What to do').selectOption('Restore to a time');
     await form(page).getByLabel('Names that begin with').fill('site/');
     // The time zone of the tab.
-    const local = at.stage.toLocaleString('sv-SE', { timeZone: 'Europe/Berlin' }).replace(' ', 'T');
+    const local = at.toLocaleString('sv-SE', { timeZone: 'Europe/Berlin' }).replace(' ', 'T');
     await form(page).getByLabel('Time', { exact: true }).fill(local);
     await form(page).getByRole('button', { name: 'Start' }).click();
     await eventually(() => jobs(page).first().getAttribute('data-state')).toBe('done');

@@ -10,6 +10,7 @@ import { Icon } from '../shared/icons.tsx';
 import { AccountButton, mount, Rail } from '../shared/page.tsx';
 import { useStore } from '../shared/store.ts';
 import { texts } from '../shared/texts/index.ts';
+import { mailTexts } from '../shared/texts/mail.ts';
 import { ResetPage } from './account-recovery.tsx';
 import { listMailCommands } from './actions/commands.ts';
 import { KeysDialog, LabelDialog, MoveDialog } from './actions/dialogs.tsx';
@@ -163,7 +164,7 @@ function Panes() {
               <div className="muted nothing-open">
                 <Icon name="inbox" />
                 <p>
-                  {texts.app.list.choose} <kbd>?</kbd>
+                  {mailTexts.list.choose} <kbd>?</kbd>
                 </p>
               </div>
             )}

@@ -2,6 +2,7 @@
 import { type FormEvent, useState } from 'react';
 import { isServed, useConfig } from '../shared/config.ts';
 import { Dialog } from '../shared/dialog.tsx';
+import { FormButtons } from '../shared/form-buttons.tsx';
 import { formatDateTime } from '../shared/format.ts';
 import { fill } from '../shared/texts/index.ts';
 import { operatorTexts } from '../shared/texts/operator.ts';
@@ -35,14 +36,7 @@ function SuspendDialog({ user, onClose, onDone }: { user: User; onClose: () => v
           <span>{t.reason}</span>
           <input name="reason" required maxLength={1000} />
         </label>
-        <div className="row">
-          <button type="submit" className="danger">
-            {t.suspend}
-          </button>
-          <button type="button" className="quiet" onClick={onClose}>
-            {operatorTexts.cancel}
-          </button>
-        </div>
+        <FormButtons onCancel={onClose} submit={t.suspend} isDanger />
       </form>
     </Dialog>
   );

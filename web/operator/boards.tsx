@@ -1,6 +1,7 @@
 /** Boards, and corrections of scores. */
 import { type FormEvent, useState } from 'react';
 import { Dialog } from '../shared/dialog.tsx';
+import { FormButtons } from '../shared/form-buttons.tsx';
 import { fill } from '../shared/texts/index.ts';
 import { operatorTexts } from '../shared/texts/operator.ts';
 import { showError, showToast } from '../shared/toasts.tsx';
@@ -96,14 +97,7 @@ function BoardDialog({ board, onSaved, onClose }: { board: Board; onSaved: () =>
           <input type="checkbox" name="public" defaultChecked={board.public} />
           {t.public}
         </label>
-        <div className="row">
-          <button type="submit" className="primary">
-            {operatorTexts.save}
-          </button>
-          <button type="button" className="quiet" onClick={onClose}>
-            {operatorTexts.cancel}
-          </button>
-        </div>
+        <FormButtons onCancel={onClose} />
       </form>
     </Dialog>
   );

@@ -1,15 +1,24 @@
 /** Buttons at the end of a form: save, other ways to save, cancel. */
 import type { ReactNode } from 'react';
+import { texts } from './texts/index.ts';
 
-export function FormButtons({ onCancel, children }: { onCancel: () => void; children?: ReactNode }) {
+interface Props {
+  onCancel: () => void;
+  /** Default: "Save". */
+  submit?: string;
+  isDanger?: boolean;
+  children?: ReactNode;
+}
+
+export function FormButtons({ onCancel, submit = texts.app.save, isDanger = false, children }: Props) {
   return (
     <div className="row wrap">
-      <button type="submit" className="primary">
-        Save
+      <button type="submit" className={isDanger ? 'danger' : 'primary'}>
+        {submit}
       </button>
       {children}
       <button type="button" className="quiet" onClick={onCancel}>
-        Cancel
+        {texts.app.cancel}
       </button>
     </div>
   );

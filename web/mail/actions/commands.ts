@@ -1,11 +1,12 @@
 /** Commands of the mail page for the command palette. */
 import type { Command } from '../../shared/commands.ts';
 import { go, toHash } from '../../shared/hash-route.ts';
-import { fill, texts } from '../../shared/texts/index.ts';
+import { fill } from '../../shared/texts/index.ts';
+import { mailTexts } from '../../shared/texts/mail.ts';
 import { mailbox } from '../model/mailbox.ts';
 import { KEYS } from './keys.ts';
 
-const SETTINGS_TABS = Object.keys(texts.app.settings) as (keyof typeof texts.app.settings)[];
+const SETTINGS_TABS = Object.keys(mailTexts.settings) as (keyof typeof mailTexts.settings)[];
 
 /** The keys, the user's own folders, and the settings. */
 export function listMailCommands(): Command[] {
@@ -13,12 +14,12 @@ export function listMailCommands(): Command[] {
   return [
     ...KEYS,
     ...own.map(({ id, name }) => ({
-      title: fill(texts.app.folders.named, { name }),
+      title: fill(mailTexts.folders.named, { name }),
       icon: 'folder' as const,
       run: () => go(toHash([id])),
     })),
     ...SETTINGS_TABS.map((tab) => ({
-      title: texts.app.settings[tab],
+      title: mailTexts.settings[tab],
       icon: 'settings' as const,
       run: () => go(toHash(['settings', tab])),
     })),

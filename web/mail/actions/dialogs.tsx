@@ -4,12 +4,13 @@ import { Dialog } from '../../shared/dialog.tsx';
 import { focusOnAppearing } from '../../shared/focus.ts';
 import { useStore } from '../../shared/store.ts';
 import { texts } from '../../shared/texts/index.ts';
+import { mailTexts } from '../../shared/texts/mail.ts';
 import { mailbox, sortFolders } from '../model/mailbox.ts';
 import { view } from '../model/view.ts';
 import { act } from './actions.ts';
 import { KEYS } from './keys.ts';
 
-const { keys: t } = texts.app;
+const { keys: t } = mailTexts;
 const WRITING_KEYS = [
   { keys: 'Ctrl+Enter', title: t.send },
   { keys: 'Esc', title: t.close },

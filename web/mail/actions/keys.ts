@@ -4,7 +4,7 @@
  */
 import type { Command } from '../../shared/commands.ts';
 import { go, toHash } from '../../shared/hash-route.ts';
-import { texts } from '../../shared/texts/index.ts';
+import { mailTexts } from '../../shared/texts/mail.ts';
 import { startReply, startWriting } from '../compose/compose-state.ts';
 import { compose } from '../compose/compose-store.ts';
 import type { FolderRole } from '../model/api.ts';
@@ -12,7 +12,7 @@ import { undoLast } from '../model/changes.ts';
 import { view } from '../model/view.ts';
 import { act, openSnooze } from './actions.ts';
 
-const { keys: t, folders } = texts.app;
+const { keys: t, folders } = mailTexts;
 
 type Key = Command & { keys: string };
 

@@ -4,12 +4,12 @@ import { Dialog } from '../../shared/dialog.tsx';
 import { focusOnAppearing } from '../../shared/focus.ts';
 import { formatDateTime } from '../../shared/format.ts';
 import { Icon } from '../../shared/icons.tsx';
-import { texts } from '../../shared/texts/index.ts';
+import { mailTexts } from '../../shared/texts/mail.ts';
 import { view } from '../model/view.ts';
 import { act } from './actions.ts';
 import { listSnoozeTimes } from './snooze-times.ts';
 
-const { snooze: t } = texts.app;
+const { snooze: t } = mailTexts;
 /** Limit of the API: 366 days. */
 const DAYS_MAX = 365;
 

@@ -13,7 +13,7 @@ import { IconButton } from '../../shared/icon-button.tsx';
 import { Icon } from '../../shared/icons.tsx';
 import { Menu, type MenuCommand } from '../../shared/menu.tsx';
 import { useStore } from '../../shared/store.ts';
-import { texts } from '../../shared/texts/index.ts';
+import { mailTexts } from '../../shared/texts/mail.ts';
 import { session } from '../model/session.ts';
 import { view } from '../model/view.ts';
 import { change, closeWriting, discard, makePlain, makeRich } from './compose-state.ts';
@@ -29,7 +29,7 @@ import { findSendProblem, send } from './sending.ts';
 import { attach } from './uploads.ts';
 import type { Writing } from './writing.ts';
 
-const { compose: t } = texts.app;
+const { compose: t } = mailTexts;
 
 const SAVED: Record<ComposeState['saved'], string> = {
   no: '',

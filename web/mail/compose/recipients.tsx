@@ -2,12 +2,13 @@
 import { type KeyboardEvent, useEffect, useId, useLayoutEffect, useRef, useState } from 'react';
 import { Avatar } from '../../shared/avatar.tsx';
 import { Icon } from '../../shared/icons.tsx';
-import { fill, texts } from '../../shared/texts/index.ts';
+import { fill } from '../../shared/texts/index.ts';
+import { mailTexts } from '../../shared/texts/mail.ts';
 import { formatAddress, parseAddresses, splitAddresses } from '../model/addresses.ts';
 import { knownContacts } from '../model/known-contacts.ts';
 import type { SavedContact } from '../model/settings-api.ts';
 
-const { compose: t } = texts.app;
+const { compose: t } = mailTexts;
 const SUGGESTIONS_MAX = 6;
 
 /** Splits typed text at its last separator outside quotes: finished recipients, and the one that is still typed. */

@@ -3,13 +3,14 @@ import { useState } from 'react';
 import { toHash } from '../../shared/hash-route.ts';
 import { Icon, type IconName } from '../../shared/icons.tsx';
 import { useStore } from '../../shared/store.ts';
-import { fill, texts } from '../../shared/texts/index.ts';
+import { fill } from '../../shared/texts/index.ts';
+import { mailTexts } from '../../shared/texts/mail.ts';
 import { startWriting } from '../compose/compose-state.ts';
 import type { FolderRole } from '../model/api.ts';
 import { mailbox } from '../model/mailbox.ts';
 import { session } from '../model/session.ts';
 
-const { firstSteps: t } = texts.app;
+const { firstSteps: t } = mailTexts;
 const KEY = 'tessera.mail.first-steps';
 /** A mailbox with more messages needs no introduction. */
 const MESSAGES_MAX = 5;

@@ -7,6 +7,7 @@ import { toHash, useRoute } from '../../shared/hash-route.ts';
 import { Icon, type IconName } from '../../shared/icons.tsx';
 import { useStore } from '../../shared/store.ts';
 import { texts } from '../../shared/texts/index.ts';
+import { mailTexts } from '../../shared/texts/mail.ts';
 import { showError } from '../../shared/toasts.tsx';
 import { act, openSnooze } from '../actions/actions.ts';
 import { startWriting } from '../compose/compose-state.ts';
@@ -146,7 +147,7 @@ export function Folders() {
       ))}
       <ViewLink
         icon="snooze"
-        name={texts.app.folders.snoozed}
+        name={mailTexts.folders.snoozed}
         view={snoozedView()}
         onDrop={([row, ...others]) => {
           if (!row) return;
@@ -158,7 +159,7 @@ export function Folders() {
       {names.length > 0 && (
         <section className="folder-labels" aria-labelledby="labels-title">
           <h2 id="labels-title" className="small muted">
-            {texts.app.folders.labels}
+            {mailTexts.folders.labels}
           </h2>
           {names.map((name) => (
             <ViewLink

@@ -4,7 +4,8 @@ import { formatDateTime, formatFull, formatWhen } from '../../shared/format.ts';
 import { IconButton } from '../../shared/icon-button.tsx';
 import { Icon } from '../../shared/icons.tsx';
 import { useStore } from '../../shared/store.ts';
-import { fill, texts } from '../../shared/texts/index.ts';
+import { fill } from '../../shared/texts/index.ts';
+import { mailTexts } from '../../shared/texts/mail.ts';
 import { act, openSnooze } from '../actions/actions.ts';
 import { describeAddress } from '../model/addresses.ts';
 import type { Summary } from '../model/api.ts';
@@ -14,7 +15,7 @@ import { session } from '../model/session.ts';
 import { draggable } from './drag.ts';
 import { useSwipe } from './gestures.ts';
 
-const { list } = texts.app;
+const { list } = mailTexts;
 const NO_REPLIES: readonly Summary[] = [];
 const NO_ADDRESSES: readonly string[] = [];
 

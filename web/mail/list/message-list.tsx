@@ -3,7 +3,7 @@ import { type KeyboardEvent, useEffect, useLayoutEffect, useMemo, useRef, useSta
 import { Icon } from '../../shared/icons.tsx';
 import { localeOf, look } from '../../shared/look.ts';
 import { useStore } from '../../shared/store.ts';
-import { texts } from '../../shared/texts/index.ts';
+import { mailTexts } from '../../shared/texts/mail.ts';
 import { act, isNarrow } from '../actions/actions.ts';
 import type { FolderRole } from '../model/api.ts';
 import { loadAround, totalOf } from '../model/list-reading.ts';
@@ -15,7 +15,7 @@ import { usePull } from './gestures.ts';
 import { ListRow } from './list-row.tsx';
 
 const ROW_PX = { comfortable: 70, compact: 48 } as const;
-const { list } = texts.app;
+const { list } = mailTexts;
 const MONTH = new Intl.DateTimeFormat(localeOf(), { month: 'long', year: 'numeric' });
 
 const nameOf = (period: Period): string => (period.kind === 'month' ? MONTH.format(period.month) : list[period.kind]);

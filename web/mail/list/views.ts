@@ -1,8 +1,9 @@
 /** Lists beside the folders: what is snoozed, and each label. They are searches. */
 import { toHash } from '../../shared/hash-route.ts';
-import { fill, texts } from '../../shared/texts/index.ts';
+import { fill } from '../../shared/texts/index.ts';
+import { mailTexts } from '../../shared/texts/mail.ts';
 
-const { folders: t } = texts.app;
+const { folders: t } = mailTexts;
 const SNOOZED = 'is:snoozed';
 const LABEL = /^label:"([^"]*)"$/;
 

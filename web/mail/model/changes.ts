@@ -3,7 +3,8 @@
  * change waits on this device.
  */
 import { formatDateTime, formatNumber } from '../../shared/format.ts';
-import { fill, texts } from '../../shared/texts/index.ts';
+import { fill } from '../../shared/texts/index.ts';
+import { mailTexts } from '../../shared/texts/mail.ts';
 import { showError, showToast } from '../../shared/toasts.tsx';
 import { type BatchPatch, type Folder, muteThread, type Patch, type Summary } from './api.ts';
 import { isOffline, type QueuedChange, queueChange } from './change-queue.ts';
@@ -122,7 +123,7 @@ export async function snoozeMessages(messages: Summary[], until: Date): Promise<
   const archive = folderByRole('archive');
   if (!archive || messages.length === 0) return;
   const snoozed_until = until.toISOString();
-  offerUndo(fill(texts.app.snooze.done, { when: formatDateTime(snoozed_until) }), toReturn(messages));
+  offerUndo(fill(mailTexts.snooze.done, { when: formatDateTime(snoozed_until) }), toReturn(messages));
   await changeMessages(idsOf(messages), { snoozed_until }, { snoozed_until, folder_id: archive.id });
 }
 
@@ -141,9 +142,9 @@ export async function muteConversation(threadId: string, messages: Summary[], is
     refreshAll();
     return;
   }
-  if (!isMuted) showToast(texts.app.mute.ended);
+  if (!isMuted) showToast(mailTexts.mute.ended);
   else
-    offerUndo(texts.app.mute.done, async () => {
+    offerUndo(mailTexts.mute.done, async () => {
       await muteThread(threadId, false);
       await putBack();
     });

@@ -4,7 +4,8 @@ import { call, callJson } from '../../shared/api.ts';
 import { formatEvent } from '../../shared/format.ts';
 import { Icon } from '../../shared/icons.tsx';
 import { useStore } from '../../shared/store.ts';
-import { fill, texts } from '../../shared/texts/index.ts';
+import { fill } from '../../shared/texts/index.ts';
+import { mailTexts } from '../../shared/texts/mail.ts';
 import { showError } from '../../shared/toasts.tsx';
 import { useLoaded } from '../../shared/use-loaded.ts';
 import { toMessageId } from '../compose/reply.ts';
@@ -14,7 +15,7 @@ import { ANSWERS, type Answer, answerFileName, findAnswer, writeAnswer } from '.
 import { refreshAll } from '../model/list-reading.ts';
 import { session } from '../model/session.ts';
 
-const { invitation: t } = texts.app;
+const { invitation: t } = mailTexts;
 
 const isCalendar = ({ content_type: type, file_name: name }: Message['attachments'][number]): boolean =>
   /^(?:text\/calendar|application\/ics)\b/i.test(type) || /\.ics$/i.test(name);

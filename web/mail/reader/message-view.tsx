@@ -4,7 +4,8 @@ import type { Authentication, SpamVerdict } from '../../../workers/mail/checks/v
 import { Avatar } from '../../shared/avatar.tsx';
 import { formatDateTime, formatFull, formatRelative, formatWhen } from '../../shared/format.ts';
 import { IconButton } from '../../shared/icon-button.tsx';
-import { fill, texts } from '../../shared/texts/index.ts';
+import { fill } from '../../shared/texts/index.ts';
+import { mailTexts } from '../../shared/texts/mail.ts';
 import { showError } from '../../shared/toasts.tsx';
 import { continueDraft, startReply } from '../compose/compose-state.ts';
 import { cancelAndEdit } from '../compose/sending.ts';
@@ -17,7 +18,7 @@ import { PlainText } from './plain-text.tsx';
 import { SenderMenu } from './sender-menu.tsx';
 import { describeAuthentication, describeSpam } from './verdicts.ts';
 
-const { reader: t } = texts.app;
+const { reader: t } = mailTexts;
 
 const STATES: Record<Delivery['state'], [string, string]> = {
   queued: ['Sending…', 'badge'],
@@ -227,7 +228,7 @@ export function MessageView({ message, thread, isOpen, isDraft, onToggle }: Prop
       {isOpen && (
         <div className="message-body">
           {isForged && <p className="error-box small">{fill(t.forged, { email: message.from?.email ?? '' })}</p>}
-          {message.importance === 'high' && <p className="badge warn">{texts.app.compose.importances.high}</p>}
+          {message.importance === 'high' && <p className="badge warn">{mailTexts.compose.importances.high}</p>}
           {areDetailsOpen && <Details message={message} />}
           <DeliveryList message={message} />
           {mayInvite(message) && <InvitationCard message={message} thread={thread} />}

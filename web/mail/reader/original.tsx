@@ -3,11 +3,12 @@ import { useEffect, useState } from 'react';
 import { call, describeError } from '../../shared/api.ts';
 import { Dialog } from '../../shared/dialog.tsx';
 import { formatBytes } from '../../shared/format.ts';
-import { fill, texts } from '../../shared/texts/index.ts';
+import { fill } from '../../shared/texts/index.ts';
+import { mailTexts } from '../../shared/texts/mail.ts';
 import { showError, showToast } from '../../shared/toasts.tsx';
 import { rawPath } from '../model/api.ts';
 
-const { reader: t } = texts.app;
+const { reader: t } = mailTexts;
 /** More would block the page. The download has everything. */
 const SHOWN_CHARS_MAX = 200_000;
 

@@ -1,7 +1,7 @@
 /** A plain text body: addresses become links, quoted text is folded. */
 import { type ReactNode, useState } from 'react';
 import { Icon } from '../../shared/icons.tsx';
-import { texts } from '../../shared/texts/index.ts';
+import { mailTexts } from '../../shared/texts/mail.ts';
 
 const LINK = /\bhttps?:\/\/[^\s<>"']+[^\s<>"'.,;:!?)\]}]/g;
 
@@ -36,7 +36,7 @@ export function splitQuote(body: string): [string, string] {
 }
 
 export function QuoteToggle({ isOpen, onToggle }: { isOpen: boolean; onToggle: () => void }) {
-  const { quoted } = texts.app.reader;
+  const { quoted } = mailTexts.reader;
   return (
     <button
       type="button"

@@ -6,7 +6,8 @@ import { IconButton } from '../../shared/icon-button.tsx';
 import { Icon, type IconName } from '../../shared/icons.tsx';
 import { Menu } from '../../shared/menu.tsx';
 import { useStore } from '../../shared/store.ts';
-import { fill, texts } from '../../shared/texts/index.ts';
+import { fill } from '../../shared/texts/index.ts';
+import { mailTexts } from '../../shared/texts/mail.ts';
 import { act, isNarrow, openSnooze } from '../actions/actions.ts';
 import { startReply } from '../compose/compose-state.ts';
 import { compose } from '../compose/compose-store.ts';
@@ -22,7 +23,7 @@ import { view } from '../model/view.ts';
 import { MessageView } from './message-view.tsx';
 import { OutgoingLetterView } from './outgoing-letter.tsx';
 
-const { reader: t } = texts.app;
+const { reader: t } = mailTexts;
 
 /** An opened message is marked as read after this time. */
 const READ_AFTER_MS = 600;
@@ -292,12 +293,12 @@ export function Reader({ threadId }: { threadId: string }) {
             <IconButton icon="back" label={t.back} keys="u" className="back" onClick={() => act.close()} />
             {messages && (
               <h1 className="thread-subject" dir="auto">
-                {messages[0]?.subject || texts.app.list.noSubject}
+                {messages[0]?.subject || mailTexts.list.noSubject}
               </h1>
             )}
           </div>
           {error && <p className="error-box">{error}</p>}
-          {!messages && !error && <p className="muted loading">{texts.app.list.loading}</p>}
+          {!messages && !error && <p className="muted loading">{mailTexts.list.loading}</p>}
           {messages && (
             <>
               <Labels threadId={threadId} />

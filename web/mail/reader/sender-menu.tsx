@@ -4,7 +4,8 @@ import { describeError } from '../../shared/api.ts';
 import { Dialog } from '../../shared/dialog.tsx';
 import { go, toHash } from '../../shared/hash-route.ts';
 import { Menu, type MenuCommand } from '../../shared/menu.tsx';
-import { fill, texts } from '../../shared/texts/index.ts';
+import { fill } from '../../shared/texts/index.ts';
+import { mailTexts } from '../../shared/texts/mail.ts';
 import { showError, showToast } from '../../shared/toasts.tsx';
 import { describeAddress } from '../model/addresses.ts';
 import { leaveList, type Message } from '../model/api.ts';
@@ -13,7 +14,7 @@ import { refreshAll } from '../model/list-reading.ts';
 import { deleteSender, type Sender, saveSender } from '../model/senders.ts';
 import { Original } from './original.tsx';
 
-const { reader: t, senders } = texts.app;
+const { reader: t, senders } = mailTexts;
 
 /** Saves a decision, with an undo that forgets it. */
 function decide(email: string, status: Sender['status']): void {

@@ -1,8 +1,9 @@
 /** Describes the results of the mail checks in plain words. Pure. */
 import type { Authentication, SpamVerdict } from '../../../workers/mail/checks/verdicts.ts';
-import { fill, texts } from '../../shared/texts/index.ts';
+import { fill } from '../../shared/texts/index.ts';
+import { mailTexts } from '../../shared/texts/mail.ts';
 
-const { verdicts: t } = texts.app;
+const { verdicts: t } = mailTexts;
 
 export interface Finding {
   tone: 'good' | 'warn' | 'bad';

@@ -4,14 +4,14 @@ import { callJson } from '../../shared/api.ts';
 import { formatDateTime, formatRelative } from '../../shared/format.ts';
 import { isPasskeySupported } from '../../shared/passkeys.ts';
 import { useStore } from '../../shared/store.ts';
-import { texts } from '../../shared/texts/index.ts';
+import { mailTexts } from '../../shared/texts/mail.ts';
 import { showError, showToast } from '../../shared/toasts.tsx';
 import { useLoaded } from '../../shared/use-loaded.ts';
 import { createPasskey, type Passkey } from '../model/passkeys.ts';
 import { resumeSession, session } from '../model/session.ts';
 import { Setting } from './setting.tsx';
 
-const { security: t } = texts.app;
+const { security: t } = mailTexts;
 const PATH = '/v1/me/passkeys';
 
 /** The rule for the password of an account that also has passkeys. */

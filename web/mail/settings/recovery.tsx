@@ -2,7 +2,8 @@
 import { type FormEvent, useState } from 'react';
 import { callJson } from '../../shared/api.ts';
 import { useStore } from '../../shared/store.ts';
-import { fill, texts } from '../../shared/texts/index.ts';
+import { fill } from '../../shared/texts/index.ts';
+import { mailTexts } from '../../shared/texts/mail.ts';
 import { showError, showToast } from '../../shared/toasts.tsx';
 import { useLoaded } from '../../shared/use-loaded.ts';
 import { resumeSession, session } from '../model/session.ts';
@@ -12,7 +13,7 @@ interface Addresses {
   email: string | null;
   pending_email: string | null;
 }
-const { security: t } = texts.app;
+const { security: t } = mailTexts;
 const PATH = '/v1/me/recovery-address';
 
 export function RecoveryAddress() {

@@ -4,7 +4,8 @@ import { callJson, describeError, type Page } from '../../shared/api.ts';
 import { focusOnAppearing } from '../../shared/focus.ts';
 import { formatDateTime, formatRelative } from '../../shared/format.ts';
 import { useStore } from '../../shared/store.ts';
-import { fill, texts } from '../../shared/texts/index.ts';
+import { fill } from '../../shared/texts/index.ts';
+import { mailTexts } from '../../shared/texts/mail.ts';
 import { showError, showToast } from '../../shared/toasts.tsx';
 import { useLoaded } from '../../shared/use-loaded.ts';
 import { resumeSession, session } from '../model/session.ts';
@@ -12,7 +13,7 @@ import { Passkeys } from './passkeys.tsx';
 import { RecoveryAddress, RecoveryCodes } from './recovery.tsx';
 import { Setting } from './setting.tsx';
 
-const { security: t } = texts.app;
+const { security: t } = mailTexts;
 
 const text = (form: HTMLFormElement, name: string): string => String(new FormData(form).get(name) ?? '');
 

@@ -1,11 +1,12 @@
 /** Senders that the user trusts or blocks. */
 import { type FormEvent, useState } from 'react';
-import { fill, texts } from '../../shared/texts/index.ts';
+import { fill } from '../../shared/texts/index.ts';
+import { mailTexts } from '../../shared/texts/mail.ts';
 import { showError, showToast } from '../../shared/toasts.tsx';
 import { useLoaded } from '../../shared/use-loaded.ts';
 import { deleteSender, loadSenders, type Sender, saveSender } from '../model/senders.ts';
 
-const { senders: t } = texts.app;
+const { senders: t } = mailTexts;
 
 async function loadAll(): Promise<Sender[]> {
   const all: Sender[] = [];

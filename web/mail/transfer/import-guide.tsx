@@ -1,8 +1,8 @@
 /** How to get a file of one's mail from another service, step by step. */
 import { useState } from 'react';
-import { texts } from '../../shared/texts/index.ts';
+import { mailTexts } from '../../shared/texts/mail.ts';
 
-const { importGuide: t } = texts.app;
+const { importGuide: t } = mailTexts;
 type Service = keyof typeof t.services;
 const SERVICES = Object.keys(t.services) as Service[];
 
