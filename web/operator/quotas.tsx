@@ -3,7 +3,7 @@ import { type FormEvent, useState } from 'react';
 import { ApiError } from '../shared/api.ts';
 import { formatBytes, formatNumber } from '../shared/format.ts';
 import { go, toHash, useRoute } from '../shared/hash-route.ts';
-import { fill } from '../shared/texts/index.ts';
+import { fill, texts } from '../shared/texts/index.ts';
 import { operatorTexts } from '../shared/texts/operator.ts';
 import { showError, showToast } from '../shared/toasts.tsx';
 import { useLoaded } from '../shared/use-loaded.ts';
@@ -84,7 +84,7 @@ export function QuotaForm({ kind, id }: { kind: QuotaKind; id: string }) {
       </div>
       <div className="row wrap">
         <button type="submit" className="primary">
-          {operatorTexts.save}
+          {texts.app.save}
           <span className="visually-hidden"> {fill(t.of, { name: id })}</span>
         </button>
         {value && (

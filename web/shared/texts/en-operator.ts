@@ -12,9 +12,7 @@ export const enOperator = {
     tokens: 'Tokens',
     audit: 'Audit log',
   },
-  save: 'Save',
   saved: 'Saved.',
-  cancel: 'Cancel',
   delete: 'Delete',
   problems: {
     title: 'Problems',

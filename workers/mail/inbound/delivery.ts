@@ -108,6 +108,9 @@ export async function readPieces(pieces: AsyncIterable<Uint8Array> | Iterable<Ui
   return Buffer.concat(chunks);
 }
 
+/** Key of a file of a message that has an object of its own. */
+export const toPartKey = (prefix: string, at: number): string => `${prefix}part-${at}`;
+
 /**
  * Stores texts that are too long for a row, and files that are no range of the raw message. Deterministic: the same message gives the same
  * keys.
@@ -122,7 +125,7 @@ export async function storeParts(parsed: ParsedRaw, prefix: string, put: PutPart
   const stored: ParsedMessage['attachments'][number][] = [];
   for (const [at, { pieces, range, ...attachment }] of attachments.entries()) {
     const sizeBytes = pieces.reduce((sum, piece) => sum + ('cut' in piece ? piece.sizeBytes : piece.byteLength), 0);
-    const r2Key = range ? null : `${prefix}part-${at}`;
+    const r2Key = range ? null : toPartKey(prefix, at);
     if (r2Key !== null) await put(r2Key, Buffer.concat(pieces.filter((piece) => !('cut' in piece))));
     stored.push({ ...attachment, sizeBytes, r2Key, ...(range ? { range } : {}) });
   }

@@ -1,9 +1,11 @@
 /** Rebuilds a mailbox from the raw mail in R2, after an error in parsing, cleaning or indexing, or a loss of derived rows. */
 
+import type { ParsedMessage } from '../../../durable-objects/mailbox/contract/delivered-message.ts';
+import { putBlobStream } from '../bindings/blobs.ts';
 import { openMailbox } from '../bindings/mailbox.ts';
 import { type OpenedMessage, openStored } from '../checks/opened-message.ts';
-import { createPutPart, readPieces, storeParts, streamPieces } from '../inbound/delivery.ts';
-import { type ParsedAttachment, type ParsedRaw, parseMessage } from '../mime/parse.ts';
+import { createPutPart, storeParts, streamPieces, toPartKey } from '../inbound/delivery.ts';
+import { type ParsedRaw, parseMessage } from '../mime/parse.ts';
 
 const PER_ROUND = 50;
 const RAW_SUFFIX = /raw$/;
@@ -30,22 +32,28 @@ export async function rebuildMailbox(env: Env, userId: string): Promise<RebuildR
       }
       const parsed = await parseMessage(message.bytes, message);
       const prefix = RAW_SUFFIX.test(rawKey) ? rawKey.replace(RAW_SUFFIX, '') : `${rawKey}.`;
-      const put = createPutPart(env, []);
-      const stored = await storeParts(isSent ? await readFiles(message, parsed) : parsed, prefix, put);
-      const done = await mailbox.rebuildMessage(messageId, stored);
+      const stored = await storeParts(parsed, prefix, createPutPart(env, []));
+      const whole = isSent ? await storeFiles(env, message, parsed, stored, prefix) : stored;
+      const done = await mailbox.rebuildMessage(messageId, whole);
       if (done.ok) report.messages += 1;
     }
   }
 }
 
-/** The message with the bytes of its files in place of ranges of the raw message. */
-async function readFiles(message: OpenedMessage, parsed: ParsedRaw): Promise<ParsedRaw> {
-  const attachments: ParsedAttachment[] = [];
-  for (const attachment of parsed.attachments)
-    attachments.push({
-      ...attachment,
-      range: null,
-      pieces: [await readPieces(streamPieces(message, attachment.pieces))],
-    });
-  return { ...parsed, attachments };
+/** Gives the files of a sent message objects of their own again, in place of ranges of the raw message. */
+async function storeFiles(
+  env: Env,
+  message: OpenedMessage,
+  parsed: ParsedRaw,
+  stored: ParsedMessage,
+  prefix: string,
+): Promise<ParsedMessage> {
+  const attachments: ParsedMessage['attachments'][number][] = [];
+  for (const [at, { range, ...file }] of stored.attachments.entries()) {
+    const r2Key = range ? toPartKey(prefix, at) : file.r2Key;
+    const pieces = parsed.attachments[at]?.pieces ?? [];
+    if (range) await putBlobStream(env, toPartKey(prefix, at), streamPieces(message, pieces), file.sizeBytes);
+    attachments.push({ ...file, r2Key });
+  }
+  return { ...stored, attachments };
 }

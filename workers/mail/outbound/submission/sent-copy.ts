@@ -3,7 +3,7 @@ import type { MailAddress, ParsedMessage } from '../../../../durable-objects/mai
 import { getBlob, inLargePieces, putBlobStream } from '../../bindings/blobs.ts';
 import { toAddress } from '../../domain/email-address.ts';
 import { type HeaderField, toHeaderFields } from '../../domain/written-fields.ts';
-import { type PutPart, storeParts } from '../../inbound/delivery.ts';
+import { type PutPart, storeParts, toPartKey } from '../../inbound/delivery.ts';
 import { storeRaw, storeRawBytes } from '../../inbound/store-raw.ts';
 import { cleanHtml, toPlainText } from '../../mime/clean-html.ts';
 import { composeMessage, streamMessage } from '../compose-message.ts';
@@ -97,7 +97,7 @@ export async function toSentCopy(
   );
   const attachments: ParsedMessage['attachments'][number][] = [];
   for (const [n, file] of files.entries()) {
-    const r2Key = `${prefix}part-${n}`;
+    const r2Key = toPartKey(prefix, n);
     if (file.bytes) await put(r2Key, file.bytes);
     else {
       const uploaded = await getBlob(env, file.r2Key);
