@@ -123,7 +123,7 @@ export async function findAccountId(access: ApiAccess, wanted: string): Promise<
     throw error;
   });
   const [account] = accounts;
-  // With a full page, there may be more accounts.
+  // If the first page of accounts is full, the wanted account may be on a later page.
   const mayBeThere = [0, ACCOUNTS_MAX].includes(accounts.length) || accounts.some(({ id }) => id === wanted);
   if (wanted !== '' && mayBeThere) return wanted;
   if (wanted === '' && accounts.length === 1 && account) return account.id;

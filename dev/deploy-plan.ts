@@ -77,7 +77,7 @@ export function planDeployment(config: WorkerConfig, input: PlanInput): DeployPl
   };
   const rendered = structuredClone(config);
   rendered.name = rename(config.name);
-  // Only the hosts serve it. wrangler warns if this is left to its defaults.
+  // The Worker answers only at its own hosts. wrangler warns if these two are not set.
   Object.assign(rendered, { workers_dev: false, preview_urls: false });
   // A season's objects talk to each other and to DIRECTORY, so they are in the same region unless a setting says otherwise.
   rendered.vars = { ...config.vars, LEADERBOARD_LOCATION: input.homeRegion, ...variables };

@@ -54,7 +54,7 @@ export function QuotaForm({ kind, id }: { kind: QuotaKind; id: string }) {
   if (isLoading && !value) return null;
   return (
     <form
-      // New fields when the quota was loaded again.
+      // A new key resets the fields to the quota that was loaded.
       key={`${value?.bytes} ${value?.objects}`}
       className="stack"
       aria-label={fill(t.of, { name: id })}

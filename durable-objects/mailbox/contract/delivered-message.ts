@@ -20,8 +20,8 @@ export interface RawRange {
   /** The transfer encoding; empty if the bytes are the file. */
   readonly encoding: string;
   /**
-   * Set if they are Base64 lines only, which are decoded while they stream: characters and line end of every line but the last. The width
-   * is 0 if the lines differ, and a part of the file is then found only from its start.
+   * Set if the bytes are lines of Base64 and nothing else, which are decoded while they stream. `width` is the number of characters of
+   * every line but the last, `end` that of its line end. If lines differ, `width` is 0, and a range of the file is read from its start.
    */
   readonly lines?: { readonly width: number; readonly end: number };
 }
@@ -35,7 +35,7 @@ export interface StoredAttachment {
   readonly isInline: boolean;
   /** Without angle brackets. */
   readonly contentId: string | null;
-  /** Key of the decoded bytes, which are in every location; null if they are a range of the raw message. */
+  /** Key of the object with the decoded bytes; null if they are a range of the raw message. */
   readonly r2Key: string | null;
   readonly range?: RawRange;
 }

@@ -54,7 +54,7 @@ function serialize(editor: HTMLElement): string {
 
 const toPlain = (editor: HTMLElement): string => editor.innerText.replaceAll('\u00a0', ' ');
 
-/** Elements with formatting of their own keep it, pictures of other places are left out. */
+/** Puts HTML into the editor. It keeps its formatting, but pictures from other sites are left out. */
 function fill(editor: HTMLElement, rich: string): void {
   const nodes = clean(rich).nodes.map((node) => document.importNode(node, true));
   editor.replaceChildren(...nodes);

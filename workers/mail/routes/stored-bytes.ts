@@ -21,7 +21,7 @@ interface OpenBytes {
   readonly sizeBytes: number;
   /** Quoted. */
   readonly etag: string;
-  /** @param part all bytes without it. Call it once, or `discard`. */
+  /** Either this or `discard` must be called, once. @param part by default all bytes. */
   readonly read: (part?: ByteRange) => Promise<ReadableStream<Uint8Array>>;
   readonly discard: () => Promise<void>;
 }

@@ -42,7 +42,7 @@ export interface EngineLimits {
   readonly checkPageRows: number;
   readonly databaseTimeoutMs: number;
   readonly locationTimeoutMs: number;
-  /** Wait for further locations once the quorum has a copy, and for a location while another one may have the bytes. */
+  /** How long a write waits for further locations once the quorum has a copy, and a read for a location if another has the bytes. */
   readonly lateLocationMs: number;
   /** Wait for bytes of the data centre's cache. */
   readonly edgeTimeoutMs: number;
