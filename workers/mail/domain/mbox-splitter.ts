@@ -124,8 +124,6 @@ export class MboxSplitter {
     if (open.bodyEnd !== null && this.#offset < open.bodyEnd) {
       if (isSeparator) open.firstInner ??= open.lines.length;
       isSeparator = false;
-      if (open.sizeBytes > this.#lengthMax && open.firstInner !== null)
-        return yield* this.#splitAgain(open.firstInner, line, next);
     } else if (open.bodyEnd !== null && !isBlankLine) {
       const isRight = isFrom && this.#offset - open.bodyEnd <= countBlankTail(open) + LENGTH_TOLERANCE_BYTES;
       if (!isRight && open.firstInner !== null) return yield* this.#splitAgain(open.firstInner, line, next);
