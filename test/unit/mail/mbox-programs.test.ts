@@ -97,6 +97,7 @@ describe('separators', () => {
     'From the pages\nhttps://example.test/\n',
     'From here on:\nNote: read this\n',
     '>From a@x.test Mon Jan  1 10:00:00 2024\nSubject: quoted\n',
+    '\ufeffFrom a@x.test Mon Jan  1 10:00:00 2024\nSubject: marked\n',
     'From: b@x.test\nTo: c@x.test\n',
     'Fromage at 10:00 2024\nSubject: cheese\n',
   ])('are not sentences: %j', (text) => {
