@@ -10,7 +10,8 @@ import { beginsWithHeader, isMboxSeparator } from './mbox-separator.ts';
 const LF = 0x0a;
 const CR = 0x0d;
 const GREATER = 0x3e;
-const FROM = Buffer.from('From ');
+/** `From `. */
+const FROM = [0x46, 0x72, 0x6f, 0x6d, 0x20];
 const BOM = [0xef, 0xbb, 0xbf];
 /** A longer line is read in pieces. */
 const LINE_BYTES_MAX = 64 * 1024;
