@@ -50,12 +50,12 @@ class Client {
   }
 
   async #take(): Promise<Socket> {
-    const idle = this.#idle.pop();
-    if (idle) return idle;
+    // A server closes a connection that was idle for some seconds.
+    for (let idle = this.#idle.pop(); idle; idle = this.#idle.pop()) if (!idle.destroyed) return idle;
     if (this.#open >= CONNECTIONS) return new Promise((resolve) => this.#waiting.push(resolve));
     this.#open++;
     const socket = connect(Number(this.#url.port), this.#url.hostname);
-    socket.setNoDelay(true);
+    socket.setNoDelay(true).once('close', () => this.#open--);
     await once(socket, 'connect');
     return socket;
   }
@@ -75,10 +75,11 @@ function readAnswer(socket: Socket): Promise<string> {
       if (at < 0) return;
       const length = /\r\ncontent-length: (\d+)/i.exec(text.slice(0, at));
       if (length ? text.length < at + 4 + Number(length[1]) : !text.endsWith('0\r\n\r\n')) return;
-      socket.off('data', onData).off('error', reject);
+      socket.off('data', onData).off('error', reject).off('close', onClose);
       resolve(text);
     };
-    socket.on('data', onData).once('error', reject);
+    const onClose = () => reject(new Error('The connection was closed before the answer was complete.'));
+    socket.on('data', onData).once('error', reject).once('close', onClose);
   });
 }
 
