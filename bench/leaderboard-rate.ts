@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startLocalServer } from '../dev/local-server.ts';
 import { listChildren, makeToken, percentile, readCpuMs } from './leaderboard-client.ts';
-import { BENCH_ROOT_TOKEN, NO_LIMITS, printErrors } from './servers.ts';
+import { AS_DEPLOYED, BENCH_ROOT_TOKEN, NO_LIMITS, printErrors } from './servers.ts';
 
 const RATE = Number(process.env.RATE ?? 2_500);
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 20);
@@ -150,7 +150,12 @@ export async function runRate(): Promise<void> {
     stateDirectory,
     printLog: printErrors,
     rateLimits: { ...NO_LIMITS, RATE_LIMIT_SCORES: 1_000_000_000 },
-    vars: { ROOT_TOKEN: BENCH_ROOT_TOKEN, MASTER_KEY: Buffer.alloc(32, 1).toString('base64'), LEADERBOARD_SHARDS: '4' },
+    vars: {
+      ...AS_DEPLOYED,
+      ROOT_TOKEN: BENCH_ROOT_TOKEN,
+      MASTER_KEY: Buffer.alloc(32, 1).toString('base64'),
+      LEADERBOARD_SHARDS: '4',
+    },
   });
   try {
     const client = new Client(server.url, await makeToken(server.url));
