@@ -22,18 +22,18 @@ function useHealth(): Health {
   return health;
 }
 
-const HEALTH_TEXT: Record<Health, [string, string]> = {
+const healthText = (): Record<Health, [string, string]> => ({
   asking: ['Asking …', 'badge'],
   ok: [t.allStoresAnswer, 'badge good'],
   ill: [t.storeDoesNotAnswer, 'badge bad'],
   away: [t.notReachable, 'badge bad'],
-};
+});
 
 function Welcome() {
   const health = useHealth();
   const config = useConfig();
   const endpoint = config?.storage_endpoint ?? location.origin;
-  const [text, badge] = HEALTH_TEXT[health];
+  const [text, badge] = healthText()[health];
   return (
     <>
       <Rail current={null} />
