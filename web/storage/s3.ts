@@ -5,6 +5,8 @@ import { childrenOf, escapeXml, parseXml, textOf } from './xml.ts';
 
 export interface Key extends Credentials {
   endpoint: string;
+  /** Address of the mailbox whose session created the key. */
+  ownerName?: string;
 }
 
 export class S3Error extends Error {

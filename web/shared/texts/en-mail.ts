@@ -24,6 +24,7 @@ export const enMail = {
     loading: 'Loading…',
     loadingMore: 'Loading more…',
     nothingFound: 'Nothing found.',
+    nothingFoundHint: 'Try fewer words, or a sender such as from:ada. To search Junk and Trash too, add in:any.',
     nothingHere: 'Nothing here.',
     emptyFolders: {
       inbox: 'Your inbox is empty. New mail appears here by itself.',

@@ -25,6 +25,7 @@ export const enStorage = {
     namePlaceholder: 'name-of-a-new-bucket',
     nameRule: '3 to 63 characters of a-z, 0-9, dot and hyphen',
     create: 'Create bucket',
+    keepOld: 'Keep old versions of files',
     created: 'Bucket {name} created.',
     deleted: 'Bucket {name} deleted.',
     find: 'Find a bucket',
