@@ -10,6 +10,7 @@ export interface Key extends Credentials {
   endpoint: string;
   /** Address of the mailbox whose session created the key. */
   ownerName?: string;
+  expiresAt?: string;
 }
 
 export class S3Error extends Error {

@@ -50,8 +50,14 @@ export function SignIn() {
   };
   const signInWithMailbox = () =>
     signIn(async () => {
-      const made = await createOwnKey({ expires_at: new Date(Date.now() + OWN_KEY_AGE_MS).toISOString() });
-      return { accessKeyId: made.access_key_id, secretAccessKey: made.secret_access_key, ownerName: mailbox ?? '' };
+      const expiresAt = new Date(Date.now() + OWN_KEY_AGE_MS).toISOString();
+      const made = await createOwnKey({ expires_at: expiresAt });
+      return {
+        accessKeyId: made.access_key_id,
+        secretAccessKey: made.secret_access_key,
+        ownerName: mailbox ?? '',
+        expiresAt,
+      };
     });
   return (
     <form className="card sign-in stack" onSubmit={submit}>
