@@ -31,7 +31,7 @@ export const app = {
     storage: 'Storage',
     leaderboard: 'Leaderboard',
     operator: 'Operator',
-    docs: 'API reference',
+    docs: 'Docs',
   },
   menu: {
     title: 'Account and appearance',

@@ -1,6 +1,6 @@
 /**
  * The texts in the user's language. English is in `en.ts` and `en-….ts`, one file per page; other languages are files of
- * `languages/`, named by their tag (`languages/de.ts`), loaded before the page starts and by their readers only.
+ * `languages/`, named by their tag (`languages/de.ts`), loaded before the first render and by their readers only.
  */
 import type { ReactNode } from 'react';
 import { localeOf } from '../look.ts';
@@ -27,11 +27,32 @@ export const language =
     .map((tag) => tag?.split('-')[0] ?? '')
     .find((tag) => tag === 'en' || toFile(tag) in files) ?? 'en';
 
-const loaded = await files[toFile(language)]?.();
+type Catalogue = { [name: string]: string | Catalogue };
 
-/** @returns these texts in the user's language. */
-export const inLanguage = <Name extends keyof Language>(name: Name, english: Language[Name]): Language[Name] =>
-  loaded?.[name] ?? english;
+function translate(texts: Catalogue, translated: Catalogue): void {
+  for (const [name, value] of Object.entries(translated)) {
+    const before = texts[name];
+    if (typeof before === 'object' && typeof value === 'object') translate(before, value);
+    else texts[name] = value;
+  }
+}
+
+let loaded: Language | null = null;
+const waiting: [name: keyof Language, texts: Catalogue][] = [];
+
+/** Resolves when the texts are in the user's language; null if they are. No text may be read before. */
+export const ready: Promise<void> | null =
+  files[toFile(language)]?.().then((translated) => {
+    loaded = translated;
+    for (const [name, catalogue] of waiting) translate(catalogue, translated[name] as unknown as Catalogue);
+  }) ?? null;
+
+/** @returns these texts in the user's language, once `ready` has resolved. */
+export function inLanguage<Name extends keyof Language>(name: Name, english: Language[Name]): Language[Name] {
+  if (loaded) return loaded[name];
+  if (ready) waiting.push([name, english as unknown as Catalogue]);
+  return english;
+}
 
 export const texts: Texts = inLanguage('common', en);
 
