@@ -11,6 +11,8 @@ describe('text in Unicode', () => {
     ['utf-16', utf16('Grüße'), 'Grüße'],
     ['utf-16', swapped('Grüße'), 'Grüße'],
     ['utf-16', utf16('漢字'), '漢字'],
+    ['utf-16', swapped('a漢漢'), 'a漢漢'],
+    ['utf-16', utf16('a漢漢'), 'a漢漢'],
     ['utf-16', utf16('\ufeffGrüße'), 'Grüße'],
     ['utf-16', swapped('\ufeffGrüße'), 'Grüße'],
     // Zero bytes suggest the other order, but the byte order mark decides.
@@ -126,6 +128,10 @@ describe('text that switches between tables', () => {
     ['hz', '~{<: Ky', '己 所'],
     ['hz', '~{<:\u007fKy', '己\u007f所'],
     ['hz', '~', '~'],
+    ['hz', '~{!!~}!', '\u3000!'],
+    ['iso-2022-jp-2', '\u001bN', ''],
+    ['iso-2022-jp-2', '\u001b.A\u001bN', ''],
+    ['iso-2022-jp', 'a\u001b', 'a'],
   ])('%s: %j becomes %j', (label, raw, text) => {
     expect(decodeText(bytes(raw), label)).toBe(text);
   });
