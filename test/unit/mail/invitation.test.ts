@@ -27,6 +27,13 @@ const BERLIN = [
   ...['BEGIN:DAYLIGHT', 'DTSTART:16010101T020000', 'TZOFFSETFROM:+0100', 'TZOFFSETTO:+0200'],
   ...['RRULE:FREQ=YEARLY;INTERVAL=1;BYDAY=-1SU;BYMONTH=3', 'END:DAYLIGHT', 'END:VTIMEZONE'],
 ];
+const SYDNEY = [
+  ...['BEGIN:VTIMEZONE', 'TZID:AUS Eastern Standard Time'],
+  ...['BEGIN:STANDARD', 'DTSTART:16010101T030000', 'TZOFFSETTO:+1000'],
+  ...['RRULE:FREQ=YEARLY;BYDAY=1SU;BYMONTH=4', 'END:STANDARD'],
+  ...['BEGIN:DAYLIGHT', 'DTSTART:16010101T020000', 'TZOFFSETTO:+1100'],
+  ...['RRULE:FREQ=YEARLY;BYDAY=1SU;BYMONTH=10', 'END:DAYLIGHT', 'END:VTIMEZONE'],
+];
 const NEW_YORK = BERLIN.map((line) =>
   line
     .replace('W. Europe Standard Time', 'Eastern Standard Time')
@@ -73,6 +80,12 @@ describe('an invitation', () => {
     ['DTSTART;TZID=W. Europe Standard Time:20261025T033000', BERLIN, '2026-10-25T02:30:00.000Z'],
     ['DTSTART;TZID=Eastern Standard Time:20260308T033000', NEW_YORK, '2026-03-08T07:30:00.000Z'],
     ['DTSTART;TZID=Eastern Standard Time:20261101T033000', NEW_YORK, '2026-11-01T08:30:00.000Z'],
+    ['DTSTART;TZID=AUS Eastern Standard Time:20260101T110000', SYDNEY, '2026-01-01T00:00:00.000Z'],
+    ['DTSTART;TZID=AUS Eastern Standard Time:20260701T110000', SYDNEY, '2026-07-01T01:00:00.000Z'],
+    ['DTSTART;TZID=America/New_York:20260308T033000', [], '2026-03-08T07:30:00.000Z'],
+    ['DTSTART;TZID=Europe/Berlin:20261025T013000', [], '2026-10-24T23:30:00.000Z'],
+    ['DTSTART:20261105T093059Z', [], '2026-11-05T09:30:59.000Z'],
+    ['DTSTART:20261301T000000Z', [], '2027-01-01T00:00:00.000Z'],
     ['DTSTART;TZID=Nowhere:20261101T033000', NEW_YORK, null],
     ['DTSTART:20261101T033000', [], null],
   ])('gives the time %s in UTC', (line, zone, utc) => {
@@ -120,6 +133,8 @@ describe('an invitation', () => {
     expect(hourOf('19990101T120000', ...fresh, ...old)).toBe('11:00');
     expect(hourOf('20260531T235900', ...fresh, ...old)).toBe('22:59');
     expect(hourOf('20260601T000000', ...fresh, ...old)).toBe('21:00');
+    expect(hourOf('20270201T120000', ...fresh, ...old)).toBe('09:00');
+    expect(hourOf('20270201T120000', ...part('20261201T000000', 'soon'), ...old)).toBe('11:00');
     // A rule starts with its first date, and a month that does not exist is no rule.
     const late = part('20260601T000000', '+0300', 'RRULE:FREQ=YEARLY;BYDAY=1MO;BYMONTH=1');
     expect(hourOf('20260301T120000', ...late, ...old)).toBe('11:00');
@@ -128,6 +143,8 @@ describe('an invitation', () => {
       const none = part('20260601T000000', '+0300', `RRULE:FREQ=YEARLY;BYDAY=1MO;BYMONTH=${month}`);
       expect(hourOf('20260531T120000', ...none, ...old), String(month)).toBe('11:00');
       expect(hourOf('20260601T120000', ...none, ...old), String(month)).toBe('09:00');
+      const ever = part('20000101T000000', '+0100', `RRULE:FREQ=YEARLY;BYDAY=1MO;BYMONTH=${month}`);
+      expect(hourOf('20270201T120000', ...fresh, ...ever), String(month)).toBe('09:00');
     }
     const december = part('20000101T000000', '+0300', 'RRULE:FREQ=YEARLY;BYDAY=1TU;BYMONTH=12');
     expect(hourOf('20261130T120000', ...december, ...part('20260101T000000', '+0100'))).toBe('11:00');
@@ -152,6 +169,8 @@ describe('an invitation', () => {
       expect(read(`DURATION:${duration}`)?.end?.local, duration).toBe(end);
     expect(read('DURATION:PT90S')?.end?.at).toBe(Date.UTC(2026, 10, 5, 9, 31, 30));
     expect(days?.end?.at).toBeNull();
+    const odd = readInvitation(event('DTSTART;VALUE=DATE:20261399', 'DURATION:P1D'));
+    expect([odd?.start.local, odd?.end?.local]).toEqual(['2027-04-09', '2027-04-10']);
   });
 
   it('is the event itself, before changes of single dates', () => {
