@@ -205,4 +205,69 @@ describe('an invitation', () => {
     expect(readInvitation('BEGIN:VCALENDAR\n'.repeat(50_000))).toBeNull();
     expect(readInvitation(event(`SUMMARY${';X="'.repeat(50_000)}`))).toBeNull();
   });
+
+  it('has texts, people and lines up to a limit', () => {
+    const long = 'x'.repeat(30_000);
+    const read1 = read(
+      ...[`SUMMARY:${long}`, `LOCATION:${long}`, `UID:${long}`, `DESCRIPTION:${long}`, `STATUS:${long}`],
+      ...[`ORGANIZER;CN=${long}:mailto:${long}`, 'SEQUENCE:1234567890'],
+      ...Array.from({ length: 510 }, () => `ATTENDEE;PARTSTAT=${long.slice(0, 100)}:mailto:a@x.test`),
+    );
+    expect([read1?.summary, read1?.location, read1?.uid].map((text) => text?.length)).toEqual([1_000, 1_000, 1_000]);
+    expect([read1?.description.length, read1?.status?.length, read1?.sequence]).toEqual([20_000, 50, 0]);
+    expect([read1?.organizer?.name.length, read1?.organizer?.email.length]).toEqual([1_000, 320]);
+    expect([read1?.attendees.length, read1?.attendees[0]?.response.length]).toEqual([500, 50]);
+    const lines = (count: number) =>
+      readInvitation(event(...Array.from({ length: count }, () => 'X-A:1'), 'DTSTART:20261105T093000Z'));
+    // Four lines are before these, and DTSTART after them.
+    expect([lines(19_995)?.uid, lines(19_996)]).toEqual(['', null]);
+  });
+
+  it('names people without a mail address by their parameter', () => {
+    const organizer = (line: string) => read(line)?.organizer;
+    expect(organizer('ORGANIZER;EMAIL=ada@x.test:urn:uuid:1')).toEqual({ name: '', email: 'ada@x.test' });
+    expect(organizer('ORGANIZER;CN=Ada:urn:uuid:1')).toEqual({ name: 'Ada', email: '' });
+    expect(read()?.organizer).toBeNull();
+    expect([read('SEQUENCE:7')?.sequence, read('SEQUENCE:x')?.sequence, read()?.sequence]).toEqual([7, 0, 0]);
+  });
+
+  it('is found in components up to five deep', () => {
+    const nested = (depth: number) =>
+      read(
+        ...Array.from({ length: depth }, () => 'BEGIN:VALARM'),
+        'SUMMARY:inner',
+        ...Array.from({ length: depth }, () => 'END:VALARM'),
+        'SUMMARY:outer',
+      )?.summary;
+    // The calendar and the event are the first two.
+    expect([nested(0), nested(1), nested(3)]).toEqual(['inner', 'outer', 'outer']);
+    // A component that is too deep is not opened, so its end closes another.
+    expect(nested(4)).toBe('outer');
+  });
+
+  it('skips lines that are no properties, and ends of other components', () => {
+    const summaryOf = (...lines: string[]) => read(...lines, 'SUMMARY:x')?.summary;
+    for (const line of [
+      ':SUMMARY',
+      'SUMMARY',
+      'SUMMARY;X',
+      'SUMMARY;X=1',
+      'SUMMARY X:y',
+      '',
+      'END:VTODO',
+      'END:VALARM',
+    ])
+      expect([line, summaryOf(line)]).toEqual([line, 'x']);
+    expect(readInvitation(`BEGIN:VEVENT\r\nEND:VEVENT\r\n${event('DTSTART:20261105T093000Z')}`)?.uid).toBe('');
+    // Only a time zone component has the rules of a time zone.
+    const other = BERLIN.map((line) => line.replace('VTIMEZONE', 'VTODO'));
+    expect(start('DTSTART;TZID=W. Europe Standard Time:20260705T103000', ...other)?.[2]).toBeNull();
+  });
+
+  it('is that of the first calendar of a text', () => {
+    const two = event('DTSTART:20261105T093000Z', 'SUMMARY:one') + event('DTSTART:20261105T093000Z', 'SUMMARY:two');
+    expect(readInvitation(two)?.summary).toBe('one');
+    const cut = event('DTSTART:20261105T093000Z', 'SUMMARY:one').replace('END:VEVENT\r\n', '');
+    expect(readInvitation(`${cut}METHOD:CANCEL\r\n`)?.method).toBe('request');
+  });
 });
