@@ -122,6 +122,8 @@ export const enMail = {
       open: 'Open the page',
       cancel: 'Cancel',
       done: 'You unsubscribed from {name}.',
+      later: 'You will be unsubscribed from {name} when you are online.',
+      waiting: 'Unsubscribes when you are online',
     },
     details: 'Details',
     quoted: 'Quoted text',
@@ -158,6 +160,7 @@ export const enMail = {
     button: 'Snooze',
     done: 'Snoozed until {when}. It returns to the Inbox then.',
   },
+  offline: { kept: 'This is saved on this device until you are online.' },
   mute: {
     done: 'Muted. New messages of this conversation skip the Inbox.',
     ended: 'New messages of this conversation come to the Inbox again.',
