@@ -5,7 +5,7 @@
 import { formatDateTime, formatNumber } from '../../shared/format.ts';
 import { fill } from '../../shared/texts/index.ts';
 import { mailTexts } from '../../shared/texts/mail.ts';
-import { showError, showToast } from '../../shared/toasts.tsx';
+import { dismissToast, showError, showToast } from '../../shared/toasts.tsx';
 import type { BatchPatch, Folder, Patch, Summary } from './api.ts';
 import { isOffline, type QueuedChange, queueChange, sendOrKeep } from './change-queue.ts';
 import { refreshLabels } from './labels.ts';
@@ -19,19 +19,21 @@ import { signOutIfUnauthorized } from './session.ts';
 const BATCH_MAX = 1_000;
 
 interface Undo {
-  text: string;
+  /** The toast that offers it. */
+  toast: number;
   run: () => Promise<unknown>;
 }
 let lastUndo: Undo | null = null;
 
 /** Reverts the last change that can be undone (key `z`). */
 export function undoLast(): void {
-  const undo = lastUndo;
-  lastUndo = null;
-  if (!undo) {
-    showToast('There is nothing to undo.');
-    return;
-  }
+  if (lastUndo) revert(lastUndo);
+  else showToast('There is nothing to undo.');
+}
+
+function revert(undo: Undo): void {
+  if (lastUndo === undo) lastUndo = null;
+  dismissToast(undo.toast);
   undo.run().then(
     () => {
       refreshAll();
@@ -44,8 +46,9 @@ export function undoLast(): void {
 const withState = (text: string, isSent: boolean): string => (isSent ? text : `${text} ${mailTexts.offline.kept}`);
 
 export function offerUndo(text: string, run: () => Promise<unknown>, durationMs = 6000): void {
-  lastUndo = { text, run };
-  showToast(text, { action: { label: 'Undo', run: undoLast }, durationMs });
+  const undo: Undo = { toast: 0, run };
+  undo.toast = showToast(text, { action: { label: 'Undo', run: () => revert(undo) }, durationMs });
+  lastUndo = undo;
 }
 
 /** Clears the undo at sign-out, so that the next user of this browser cannot undo the change. */

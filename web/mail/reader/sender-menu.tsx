@@ -93,7 +93,7 @@ export function SenderMenu({ message, isOwn }: { message: Message; isOwn: boolea
       : [];
   return (
     <>
-      {message.unsubscribe && isLeavingLater && <span className="muted small">{t.leave.waiting}</span>}
+      {message.unsubscribe && isLeavingLater && <span className="unsubscribe small">{t.leave.waiting}</span>}
       {message.unsubscribe && !isLeavingLater && (
         <button type="button" className="quiet small unsubscribe" onClick={() => setLeaving(true)}>
           {t.unsubscribe}

@@ -123,7 +123,7 @@ export const enMail = {
       cancel: 'Cancel',
       done: 'You unsubscribed from {name}.',
       later: 'You will be unsubscribed from {name} when you are online.',
-      waiting: 'Unsubscribes when you are online',
+      waiting: 'Unsubscribing…',
     },
     details: 'Details',
     quoted: 'Quoted text',
