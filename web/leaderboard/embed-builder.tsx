@@ -1,10 +1,10 @@
 /** Builds the code that puts the board on another page, with a preview. */
 import { useState } from 'react';
-import { texts } from '../shared/texts/index.ts';
+import { boardTexts } from '../shared/texts/board.ts';
 import { showError, showToast } from '../shared/toasts.tsx';
 import { type EmbedOptions, ROWS, toEmbedPath } from './embed-options.ts';
 
-const { board: t } = texts.app;
+const t = boardTexts.page;
 const SIZES = { width: [240, 800], height: [200, 1000] } as const;
 
 function SizeField({

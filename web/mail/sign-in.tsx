@@ -6,10 +6,14 @@ import { loadConfig } from '../shared/config.ts';
 import { focusOnAppearing } from '../shared/focus.ts';
 import { go, toHash, useRoute } from '../shared/hash-route.ts';
 import { askForPasskey, isPasskeySupported } from '../shared/passkeys.ts';
+import { fill } from '../shared/texts/index.ts';
+import { mailTexts } from '../shared/texts/mail.ts';
 import { ForgotPage } from './account-recovery.tsx';
 import { LoginChallenge, readChallenges, Turnstile } from './challenge.tsx';
 import { signInWithPasskey } from './model/passkeys.ts';
 import { register, type SignIn, signIn } from './model/session.ts';
+
+const t = mailTexts.signIn;
 
 /** Minimum of the API (`workers/mail/schemas/account.ts`). */
 const PASSWORD_LENGTH_MIN = 8;
@@ -45,7 +49,7 @@ function SecondFactor({ credentials, onBack }: { credentials: SignIn; onBack: ()
     try {
       await signIn({ ...credentials, ...(isRecovery ? { recovery_code: code } : { totp: code }) });
     } catch (cause) {
-      setError(isSecondFactorAsked(cause) ? 'Incorrect code.' : describeError(cause));
+      setError(isSecondFactorAsked(cause) ? t.incorrectCode : describeError(cause));
     }
   };
   const submitPasskey = async () => {
@@ -57,9 +61,9 @@ function SecondFactor({ credentials, onBack }: { credentials: SignIn; onBack: ()
   };
   return (
     <form className="card sign-in stack" onSubmit={submit}>
-      <h1>Second factor</h1>
+      <h1>{t.secondFactor}</h1>
       <label className="field">
-        <span>{isRecovery ? 'Recovery code' : 'Code from your authenticator'}</span>
+        <span>{isRecovery ? t.recoveryCode : t.codeFromYourAuthenticator}</span>
         <input
           name="code"
           required
@@ -74,20 +78,20 @@ function SecondFactor({ credentials, onBack }: { credentials: SignIn; onBack: ()
         </p>
       )}
       <button type="submit" className="primary">
-        Sign in
+        {t.signIn}
       </button>
       <div className="row wrap">
         <button type="button" className="link" onClick={() => setRecovery(!isRecovery)}>
-          {isRecovery ? 'Use the authenticator' : 'Use a recovery code'}
+          {isRecovery ? t.useAuthenticator : t.useRecoveryCode}
         </button>
         {isPasskeySupported() && (
           <button type="button" className="link" onClick={() => void submitPasskey()}>
-            Use a passkey
+            {t.usePasskey}
           </button>
         )}
         <span className="grow" />
         <button type="button" className="link" onClick={onBack}>
-          Back
+          {t.back}
         </button>
       </div>
     </form>
@@ -159,23 +163,23 @@ export function SignInPage() {
   const mayRegister = config !== null && config.registration !== 'closed';
   return (
     <form className="card sign-in stack" onSubmit={submit}>
-      <h1>{isRegistering ? 'New mailbox' : 'Sign in to mail'}</h1>
-      {isRegistering && <Field label="Your name" name="name" autoComplete="name" />}
+      <h1>{isRegistering ? t.newMailbox : t.signInToMail}</h1>
+      {isRegistering && <Field label={t.yourName} name="name" autoComplete="name" />}
       <Field
-        label="Address"
+        label={t.address}
         name="email"
         autoComplete="username"
-        {...(domain ? { hint: `name or name@${domain}` } : {})}
+        {...(domain ? { hint: fill(t.addressHint, { domain }) } : {})}
       />
       <Field
-        label="Password"
+        label={t.password}
         name="password"
         type="password"
         autoComplete={isRegistering ? 'new-password' : 'current-password'}
-        {...(isRegistering ? { minLength: PASSWORD_LENGTH_MIN, hint: 'At least 8 characters' } : {})}
+        {...(isRegistering ? { minLength: PASSWORD_LENGTH_MIN, hint: t.passwordHint } : {})}
       />
       {isRegistering && config?.registration === 'invite' && (
-        <Field label="Invitation" name="invite" autoComplete="off" />
+        <Field label={t.invitation} name="invite" autoComplete="off" />
       )}
       {error && (
         <p className="error-box" role="alert">
@@ -184,21 +188,21 @@ export function SignInPage() {
       )}
       {isTurnstileShown && <Turnstile key={attempt} action="register" onToken={setToken} />}
       <button type="submit" className="primary" disabled={isBusy || (isTurnstileShown && token === null)}>
-        {isRegistering ? 'Make the mailbox' : 'Sign in'}
+        {isRegistering ? t.create : t.signIn}
       </button>
       {!isRegistering && isPasskeySupported() && (
         <button type="button" onClick={() => void signInWithPasskey().catch((cause) => setError(describeError(cause)))}>
-          Sign in with a passkey
+          {t.signInWithPasskey}
         </button>
       )}
       {!isRegistering && (
         <button type="button" className="link" onClick={() => go(toHash(['forgot']))}>
-          Forgot your password?
+          {t.forgotYourPassword}
         </button>
       )}
       {mayRegister && (
         <button type="button" className="link" onClick={() => setRegistering(!isRegistering)}>
-          {isRegistering ? 'I have a mailbox' : 'Make a new mailbox'}
+          {isRegistering ? t.haveMailbox : t.wantMailbox}
         </button>
       )}
     </form>

@@ -1,15 +1,18 @@
 /** The page for unknown addresses under `/_/`. */
 import { mount, Rail } from '../shared/page.tsx';
+import { texts } from '../shared/texts/index.ts';
+
+const t = texts.app.notFound;
 
 mount(
   <>
     <Rail current={null} />
     <main id="main" className="page not-found stack">
-      <h1>Page not found</h1>
-      <p className="muted">There is no page at this address. The link may be old, or the address may have a typo.</p>
+      <h1>{t.title}</h1>
+      <p className="muted">{t.text}</p>
       <p>
         <a className="button primary" href="/_/">
-          Go to the start page
+          {t.start}
         </a>
       </p>
     </main>

@@ -141,7 +141,7 @@ function listenForPalette(): void {
 /** @param isWhole whether the page has commands; a page in a frame has none. */
 export function mount(page: ReactNode, isWhole = true): void {
   const element = document.getElementById('app');
-  if (!element) throw new Error('The page has no #app.');
+  if (!element) throw new Error('#app is missing');
   startLook();
   keepFocus();
   if (isWhole) {

@@ -129,7 +129,7 @@ export function Browser({
       ? { keys: [], prefixes: [prefix + search] }
       : { keys: chosen.filter((name) => !isFolder.has(name)), prefixes: chosen.filter((name) => isFolder.has(name)) };
     selection.clear();
-    void startDeletion(accessKey, bucket, `Delete ${count}`, { ...doom, isPermanent });
+    void startDeletion(accessKey, bucket, fill(t.deleteJob, { count }), { ...doom, isPermanent });
   };
   const restore = (object: Entry) =>
     s3(accessKey, { method: 'DELETE', bucket, key: object.key, query: { versionId: object.markerId ?? '' } }).then(
@@ -142,7 +142,7 @@ export function Browser({
   return (
     <section
       className={isOver ? 'browser over' : 'browser'}
-      aria-label={`Bucket ${bucket}`}
+      aria-label={fill(t.bucket, { bucket })}
       aria-busy={isLoading}
       onDragOver={(event) => {
         event.preventDefault();

@@ -52,7 +52,7 @@ export function Buckets({ accessKey }: { accessKey: Key }) {
     }
   };
   const empty = async ({ bucket, isDeletedAfter }: Emptying) => {
-    const job = await startDeletion(accessKey, bucket, `Empty ${bucket}`, {
+    const job = await startDeletion(accessKey, bucket, fill(t.emptyJob, { name: bucket }), {
       keys: [],
       prefixes: [''],
       isPermanent: true,

@@ -1,6 +1,6 @@
 /** Running and ended jobs. */
-import { formatCount, formatNumber } from '../shared/format.ts';
-import { fill } from '../shared/texts/index.ts';
+import { formatCount } from '../shared/format.ts';
+import { fill, plural } from '../shared/texts/index.ts';
 import { storageTexts } from '../shared/texts/storage.ts';
 import { dismissJob, FAILURES_LISTED_MAX, type Job, stopJob } from './jobs.ts';
 
@@ -17,7 +17,9 @@ function describe({ kind, state, done, total, failures, error }: Job): string {
     return fill(words.done, { count: total === null ? progress.count : fill(t.ofTotal, progress) });
   }
   const failed =
-    failures.length > 0 ? `, ${fill(words.failed, { count: formatNumber(failures.length, 'object') })}` : '';
+    failures.length > 0
+      ? `, ${fill(words.failed, { count: plural(storageTexts.counts.objects, failures.length) })}`
+      : '';
   const text = fill(words.done, { count: formatCount(done) }) + failed;
   if (state === 'stopped') return fill(t.stopped, { text });
   return error ? `${text}. ${error}` : text;

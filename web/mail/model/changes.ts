@@ -2,8 +2,8 @@
  * Changes messages: first in the page, then on the server. If the server refuses, the list is read again. Offline, the
  * change waits on this device.
  */
-import { formatDateTime, formatNumber } from '../../shared/format.ts';
-import { fill } from '../../shared/texts/index.ts';
+import { formatDateTime } from '../../shared/format.ts';
+import { fill, plural } from '../../shared/texts/index.ts';
 import { mailTexts } from '../../shared/texts/mail.ts';
 import { showError, showToast } from '../../shared/toasts.tsx';
 import { type BatchPatch, type Folder, muteThread, type Patch, type Summary } from './api.ts';
@@ -13,6 +13,8 @@ import { refreshAll, refreshFolders } from './list-reading.ts';
 import { folderByRole, isVirtualFolder, mailbox, setMessages, updateMessages } from './mailbox.ts';
 import { restoreRemoved } from './rows.ts';
 import { signOutIfUnauthorized } from './session.ts';
+
+const t = mailTexts.changes;
 
 /** Most messages in one batch request (a limit of the API). */
 const BATCH_MAX = 1_000;
@@ -28,7 +30,7 @@ export function undoLast(): void {
   const undo = lastUndo;
   lastUndo = null;
   if (!undo) {
-    showToast('There is nothing to undo.');
+    showToast(t.nothingToUndo);
     return;
   }
   undo.run().then(
@@ -41,7 +43,7 @@ export function undoLast(): void {
 
 export function offerUndo(text: string, run: () => Promise<unknown>, durationMs = 6000): void {
   lastUndo = { text, run };
-  showToast(text, { action: { label: 'Undo', run: undoLast }, durationMs });
+  showToast(text, { action: { label: t.undo, run: undoLast }, durationMs });
 }
 
 /** Clears the undo at sign-out, so that the next user of this browser cannot undo the change. */
@@ -113,8 +115,8 @@ const idsOf = (messages: readonly Summary[]): string[] => messages.map((message)
 
 /** Moves messages and offers an undo. */
 export async function moveMessages(messages: Summary[], folder: Folder): Promise<void> {
-  const later = isOffline() ? ' This is saved on this device until you are online.' : '';
-  offerUndo(`${formatNumber(messages.length, 'message')} moved to ${folder.name}.${later}`, toReturn(messages));
+  const values = { count: plural(mailTexts.counts.messages, messages.length), name: folder.name };
+  offerUndo(fill(isOffline() ? t.movedHere : t.moved, values), toReturn(messages));
   await changeMessages(idsOf(messages), { folder_id: folder.id });
 }
 
@@ -159,13 +161,13 @@ export async function trashMessages(messages: Summary[]): Promise<void> {
     await moveMessages(messages, trash);
     return;
   }
-  if (!confirm(`Erase ${formatNumber(inTrash.length, 'message')} for good?`)) return;
+  if (!confirm(fill(t.confirmErase, { count: plural(mailTexts.counts.messages, inTrash.length) }))) return;
   const gone = new Set(inTrash.map((message) => message.id));
   updateMessages(gone, () => null);
   try {
     const ids = inTrash.map((message) => message.id);
     await queueForAll(ids, (part) => ({ kind: 'erase', ids: part }));
-    showToast(`${formatNumber(inTrash.length, 'message')} erased.`);
+    showToast(fill(t.erased, { count: plural(mailTexts.counts.messages, inTrash.length) }));
   } catch (error) {
     showError(error);
   }
