@@ -21,7 +21,9 @@ import {
 } from '../engine/store/pack-store.ts';
 
 const VOLUME_ENTRIES_MAX = 20_000;
-const INLINE_PAGE = 500;
+const PAGE_ROWS_MAX = 500;
+/** A database answers with text, so a page is in memory several times. */
+const PAGE_BYTES = 1024 ** 2;
 
 export interface PackReport {
   volumes: number;
@@ -48,8 +50,10 @@ export async function packVolume(context: EngineContext, shard: number, report: 
   const builder = new VolumeBuilder(volumeBytesMax);
   const { entries } = builder;
   const places: { readonly id: number; readonly objectId: string; readonly start: number }[] = [];
+  let pageRows = Math.ceil(PAGE_BYTES / context.limits.inlineBytesMax);
   for (let after = 0, isFull = false; !isFull && entries.length < VOLUME_ENTRIES_MAX; ) {
-    const rows = await selectInline(context, shard, after, INLINE_PAGE);
+    const before = builder.length;
+    const rows = await selectInline(context, shard, after, pageRows);
     for (const { id, objectId, size, crc32, version, data } of rows) {
       isFull = builder.length + size > volumeBytesMax && entries.length > 0;
       if (isFull) break;
@@ -57,8 +61,10 @@ export async function packVolume(context: EngineContext, shard: number, report: 
       entries.push({ objectId, start, length: size, crc32, version });
       places.push({ id, objectId, start });
     }
-    if (rows.length < INLINE_PAGE) break;
+    if (rows.length < pageRows) break;
     after = rows.at(-1)?.id ?? 0;
+    const meanBytes = (builder.length - before) / rows.length;
+    pageRows = Math.min(PAGE_ROWS_MAX, Math.ceil(PAGE_BYTES / Math.max(meanBytes, 1)));
   }
   if (entries.length === 0) return false;
   const volume = await writeVolume(context, shard, builder);
