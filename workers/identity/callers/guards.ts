@@ -18,8 +18,8 @@ import {
   type Scope,
   type UserPrincipal,
 } from '../principal.ts';
-import { type AuthenticationError, authenticateBearer, authenticateMailRequest } from './authenticate.ts';
 import { type FindKept, findKeptCredential } from '../users/obligations.ts';
+import { type AuthenticationError, authenticateBearer, authenticateMailRequest } from './authenticate.ts';
 import { recordUse } from './credential-use.ts';
 
 const UNAUTHENTICATED = problem(401, 'unauthenticated', 'Send a credential: Authorization: Bearer <token>.');
@@ -75,16 +75,16 @@ async function admit(c: Context<JsonApiEnv>, caller: Awaited<Found>): Found {
 const refusedUntil = new Map<string, number>();
 const REFUSED_MAX = 1_000;
 
-const unlessRefused = (findKept: FindKept): FindKept =>
-  (userId, ...rest) => ((refusedUntil.get(userId) ?? 0) > Date.now() ? findKeptCredential : findKept)(userId, ...rest);
+const unlessRefused =
+  (findKept: FindKept): FindKept =>
+  (userId, ...rest) =>
+    ((refusedUntil.get(userId) ?? 0) > Date.now() ? findKeptCredential : findKept)(userId, ...rest);
 
 const findBearer = once((c) => authenticateBearer(c.req.header('authorization') ?? null, c.env, createClock(c.env)()));
 const findClientCaller = once((c, findKept) =>
   authenticateBearer(toBearer(c.req.header('authorization') ?? null), c.env, createClock(c.env)(), findKept),
 );
-const findMailCaller = once((c, findKept) =>
-  authenticateMailRequest(c.req.raw, c.env, createClock(c.env)(), findKept),
-);
+const findMailCaller = once((c, findKept) => authenticateMailRequest(c.req.raw, c.env, createClock(c.env)(), findKept));
 
 /** The caller as the audit log names it. A token acts for itself, even if it belongs to a user. */
 function toActor(caller: Principal): AuditActor {

@@ -78,24 +78,37 @@ export async function openOwnMailbox(c: Context<JsonApiEnv>): Promise<
   return ok({ user: caller.value, ask: (question) => callMailbox(c.env, caller.value.userId, question) });
 }
 
-/**
- * Checks the caller and reads their mailbox in one call of it. Only for routes that are declared with `READ_ROUTE`.
- * @param read the same read for each proof.
- */
+/** Checks the caller and reads their mailbox in one call of it. Only for routes that are declared with `READ_ROUTE`. */
 export async function readOwnMailbox<T>(
   c: Context<JsonApiEnv>,
-  read: (mailbox: MailboxRpc, proof: CallerProof) => Promise<OwnRead<Result<T, MailError>>>,
+  read: ReadWith<T>,
 ): Promise<Result<{ readonly user: UserPrincipal; readonly value: T }, Problem>> {
+  const found = await readAsCaller(c, requireMailUser, read);
+  if (!found.ok) return found;
+  const { user, answer } = found.value;
+  return answer.ok ? ok({ user, value: answer.value }) : answer;
+}
+
+/** One read, which may be made with either proof. */
+type ReadWith<T> = (mailbox: MailboxRpc, proof: CallerProof) => Promise<OwnRead<Result<T, MailError>>>;
+
+/** As `readOwnMailbox`, for the guard of the route, whose middleware is `authorizeWithRead` with the same guard. */
+export async function readAsCaller<T>(
+  c: Context<JsonApiEnv>,
+  guard: typeof requireMailUser,
+  read: ReadWith<T>,
+): Promise<Result<{ readonly user: UserPrincipal; readonly answer: Result<T, Problem> }, Problem>> {
   const done: { answer?: Result<T, MailError> } = {};
   const readWith = async (userId: string, proof: CallerProof) => {
     const found = await reachMailbox(c.env, userId, (mailbox) => read(mailbox, proof));
     if (found) done.answer = found.answer;
     return found?.caller ?? null;
   };
-  const caller = await requireMailUser(c, (userId, secretSha256) => readWith(userId, { secretSha256 }));
+  const caller = await guard(c, (userId, secretSha256) => readWith(userId, { secretSha256 }));
   if (!caller.ok) return caller;
   const user = caller.value;
+  // The credential is not kept in the mailbox, or was checked before.
   if (!done.answer) await readWith(user.userId, 'checked_by_worker');
   if (!done.answer) throw new Error('the mailbox did not read for a checked caller');
-  return done.answer.ok ? ok({ user, value: done.answer.value }) : err(toMailProblem(done.answer.error));
+  return ok({ user, answer: done.answer.ok ? done.answer : err(toMailProblem(done.answer.error)) });
 }
