@@ -197,6 +197,8 @@ describe('the string to sign of a SigV2 link', () => {
     expect(await codeOf(toLink('/b/k?uploadId=u%2B&partNumber=1', part), { method: 'PUT' })).toBe(ACCEPTED);
     const repeated = `GET\n\n\n${EXPIRES}\n/b/k?versionId=2&versionId=1`;
     expect(await codeOf(toLink('/b/k?versionId=2&versionId=1', repeated))).toBe(ACCEPTED);
+    const equals = `GET\n\n\n${EXPIRES}\n/b/k?response-content-type=a=b=`;
+    expect(await codeOf(toLink('/b/k?response-content-type=a=b=', equals))).toBe(ACCEPTED);
     expect(await codeOf(toLink('/b/k?acl=', `GET\n\n\n${EXPIRES}\n/b/k?acl=`))).toBe(ACCEPTED);
   });
 
