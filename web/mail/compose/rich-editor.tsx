@@ -2,7 +2,7 @@
 import { type ClipboardEvent, type DragEvent, type RefObject, useEffect, useLayoutEffect, useRef } from 'react';
 import { toDraftContentId } from '../../../workers/mail/domain/inline-picture.ts';
 import { IconButton } from '../../shared/icon-button.tsx';
-import { mailTexts } from '../../shared/texts/mail.ts';
+import { mailComposeTexts } from '../../shared/texts/mail-compose.ts';
 import { clean, escapeHtml, PARSED_STYLE_ATTRIBUTE, toMarkup, writeHtml } from '../model/message-html.ts';
 import { change } from './compose-state.ts';
 import { compose } from './compose-store.ts';
@@ -10,7 +10,7 @@ import { loadPicture } from './pictures.ts';
 import { attach, attachPicture, findPicture } from './uploads.ts';
 import type { Writing } from './writing.ts';
 
-const { compose: t } = mailTexts;
+const { window: t } = mailComposeTexts;
 
 type Tool = keyof typeof t.tools;
 const COMMANDS: Record<Exclude<Tool, 'link'>, [command: string, value?: string]> = {
