@@ -129,7 +129,7 @@ describe.skipIf(!hasChromium)('a message that is read', () => {
       return { page: tab };
     })();
     await page.goto(`${stage.server.url}/_/mail`);
-    await page.getByRole('button', { name: 'Make a new mailbox' }).click();
+    await page.getByRole('button', { name: 'Create a mailbox' }).click();
     await page.getByLabel('Your name').fill('Short');
     await page.getByLabel('Address').fill('short');
     const password = page.getByLabel('Password');

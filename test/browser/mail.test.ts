@@ -31,7 +31,7 @@ describe.skipIf(!hasChromium)('the mail page', () => {
       await page.goto(`${stage.server.url}/_/mail`);
       const fields = page.getByLabel('Address');
       await fields.waitFor();
-      await page.getByRole('button', { name: 'Make a new mailbox' }).focus();
+      await page.getByRole('button', { name: 'Create a mailbox' }).focus();
       await page.keyboard.press('Enter');
       await page.getByLabel('Your name').focus();
       await page.keyboard.type(name);

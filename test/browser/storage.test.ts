@@ -91,7 +91,7 @@ describe.skipIf(!hasChromium)('the storage page', () => {
     await page.getByText('There is no object of this name now.').waitFor();
     await timeline.getByRole('button', { name: 'Undo the deletion' }).click();
     await page.getByText('the second text').waitFor();
-    await timeline.getByRole('listitem').last().getByRole('button', { name: 'See' }).click();
+    await timeline.getByRole('listitem').last().getByRole('button', { name: 'View' }).click();
     await page.getByText('the first text').waitFor();
     await timeline.getByRole('button', { name: 'Restore' }).click();
     await eventually(() => timeline.getByRole('listitem').count()).toBe(3);

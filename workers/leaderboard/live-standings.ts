@@ -9,6 +9,7 @@ import {
   type ShardAddress,
   type Standings,
   type StandingsPage,
+  type StandingsReader,
   startOf,
   toShardName,
   type ViewAddress,
@@ -20,7 +21,6 @@ import { mergeStandings, type RankedEntry, rankRun, type StandingKey, type TopEn
 import { toFirstPage } from './domain/standings-json.ts';
 import { countAboveIn, seasonStub, shardStub, UnavailableError, viewStub, within } from './objects.ts';
 import type { Season } from './seasons.ts';
-import type { StandingsReader } from './standings-reader.ts';
 
 /** Attempts to read a run if its player moves meanwhile. */
 const MOVED_ATTEMPTS = 3;

@@ -79,6 +79,64 @@ describe('an invitation', () => {
     expect(start(line, ...zone)?.[2]).toBe(utc);
   });
 
+  it.each([
+    // 1 November 2026 is a Sunday, 1 October a Thursday, 31 October a Saturday.
+    ['BYDAY=1SU;BYMONTH=11', '20261031T235900', '20261101T000000'],
+    ['BYDAY=2SU;BYMONTH=11', '20261107T235900', '20261108T000000'],
+    ['BYDAY=1SA;BYMONTH=11', '20261106T235900', '20261107T000000'],
+    ['BYDAY=1MO;BYMONTH=11', '20261101T235900', '20261102T000000'],
+    ['BYDAY=+4TH;BYMONTH=10', '20261021T235900', '20261022T000000'],
+    ['BYDAY=-1SA;BYMONTH=10', '20261030T235900', '20261031T000000'],
+    ['BYDAY=-1SU;BYMONTH=10', '20261024T235900', '20261025T000000'],
+    ['BYDAY=-1FR;BYMONTH=10', '20261029T235900', '20261030T000000'],
+    ['BYDAY=-2SU;BYMONTH=10', '20261017T235900', '20261018T000000'],
+    ['BYDAY=1TH;BYMONTH=1', '20251231T235900', '20260101T000000'],
+    ['BYDAY=-1TH;BYMONTH=12', '20261230T235900', '20261231T000000'],
+  ])('follows the rule %s of its time zone', (rule, before, after) => {
+    const other = rule.endsWith('=1') || rule.endsWith('=12') ? 'BYDAY=1MO;BYMONTH=6' : 'BYDAY=1MO;BYMONTH=3';
+    const zone = [
+      ...['BEGIN:VTIMEZONE', 'TZID:Odd', 'BEGIN:STANDARD', 'DTSTART:19700101T000000', 'TZOFFSETTO:-004430'],
+      ...[`RRULE:FREQ=YEARLY;${rule}`, 'END:STANDARD'],
+      ...['BEGIN:DAYLIGHT', 'DTSTART:19700101T000000', 'TZOFFSETTO:+0530', `RRULE:FREQ=YEARLY;${other}`],
+      ...['END:DAYLIGHT', 'END:VTIMEZONE'],
+    ];
+    const offset = (local: string) => {
+      const [text = '', , utc] = start(`DTSTART;TZID=Odd:${local}`, ...zone) ?? [];
+      return (Date.parse(`${text}Z`) - Date.parse(utc ?? '')) / 1_000;
+    };
+    expect([offset(before), offset(after)]).toEqual([5.5 * 3_600, -(44 * 60 + 30)]);
+  });
+
+  it('follows a time zone from its first rule on, and has no time in a zone without offsets', () => {
+    const zone = (...lines: string[]) => ['BEGIN:VTIMEZONE', 'TZID:Odd', ...lines, 'END:VTIMEZONE'];
+    const part = (first: string, offset: string, ...more: string[]) => [
+      ...['BEGIN:STANDARD', `DTSTART:${first}`, `TZOFFSETTO:${offset}`, ...more, 'END:STANDARD'],
+    ];
+    const hourOf = (local: string, ...lines: string[]) => {
+      const utc = start(`DTSTART;TZID=Odd:${local}`, ...zone(...lines))?.[2];
+      return utc?.slice(11, 16) ?? null;
+    };
+    const [old, fresh] = [part('20000101T000000', '+0100'), part('20260601T000000', '+0300')];
+    expect(hourOf('19990101T120000', ...fresh, ...old)).toBe('11:00');
+    expect(hourOf('20260531T235900', ...fresh, ...old)).toBe('22:59');
+    expect(hourOf('20260601T000000', ...fresh, ...old)).toBe('21:00');
+    // A rule starts with its first date, and a month that does not exist is no rule.
+    const late = part('20260601T000000', '+0300', 'RRULE:FREQ=YEARLY;BYDAY=1MO;BYMONTH=1');
+    expect(hourOf('20260301T120000', ...late, ...old)).toBe('11:00');
+    expect(hourOf('20270101T120000', ...late, ...old)).toBe('09:00');
+    for (const month of [0, 13]) {
+      const none = part('20260601T000000', '+0300', `RRULE:FREQ=YEARLY;BYDAY=1MO;BYMONTH=${month}`);
+      expect(hourOf('20260531T120000', ...none, ...old), String(month)).toBe('11:00');
+      expect(hourOf('20260601T120000', ...none, ...old), String(month)).toBe('09:00');
+    }
+    const december = part('20000101T000000', '+0300', 'RRULE:FREQ=YEARLY;BYDAY=1TU;BYMONTH=12');
+    expect(hourOf('20261130T120000', ...december, ...part('20260101T000000', '+0100'))).toBe('11:00');
+    expect(hourOf('20261201T120000', ...december, ...part('20260101T000000', '+0100'))).toBe('09:00');
+    expect(hourOf('20260101T120000')).toBeNull();
+    expect(hourOf('20260101T120000', ...part('20000101T000000', 'soon'))).toBeNull();
+    expect(hourOf('20260101T120000', ...part('soon', '+0100'))).toBeNull();
+  });
+
   it('may last whole days, or have a length', () => {
     expect(start('DTSTART;VALUE=DATE:20261224')).toEqual(['2026-12-24', null, null]);
     const days = readInvitation(event('DTSTART;VALUE=DATE:20261231', 'DURATION:P2D'));
@@ -87,9 +145,13 @@ describe('an invitation', () => {
       ['PT45M', '2026-11-05T10:15:00'],
       ['P1W', '2026-11-12T09:30:00'],
       ['P1DT2H', '2026-11-06T11:30:00'],
+      ['+P2W1DT1H1M1S', '2026-11-20T10:31:01'],
+      ['-PT5M', undefined],
       ['soon', undefined],
     ])
       expect(read(`DURATION:${duration}`)?.end?.local, duration).toBe(end);
+    expect(read('DURATION:PT90S')?.end?.at).toBe(Date.UTC(2026, 10, 5, 9, 31, 30));
+    expect(days?.end?.at).toBeNull();
   });
 
   it('is the event itself, before changes of single dates', () => {

@@ -2,11 +2,11 @@
 import { type RefObject, useEffect, useState } from 'react';
 import { IconButton } from '../../shared/icon-button.tsx';
 import { Menu, type MenuCommand } from '../../shared/menu.tsx';
-import { mailTexts } from '../../shared/texts/mail.ts';
+import { mailComposeTexts } from '../../shared/texts/mail-compose.ts';
 import { INKS, type Ink, MARKS, type Mark, toFace } from './colours.ts';
 import { changeTable, findCell, insertTable, TABLE_CHANGES, type TableChange } from './tables.ts';
 
-const { compose: t } = mailTexts;
+const { window: t } = mailComposeTexts;
 
 type Tool = keyof typeof t.tools;
 const COMMANDS: Record<Exclude<Tool, 'link'>, [command: string, value?: string]> = {

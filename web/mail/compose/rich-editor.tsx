@@ -1,7 +1,7 @@
 /** The editor of formatted text. Pictures are pasted or dropped into it. */
 import { type ClipboardEvent, type DragEvent, type RefObject, useEffect, useLayoutEffect, useRef } from 'react';
 import { toDraftContentId } from '../../../workers/mail/domain/inline-picture.ts';
-import { mailTexts } from '../../shared/texts/mail.ts';
+import { mailComposeTexts } from '../../shared/texts/mail-compose.ts';
 import { clean, escapeHtml, PARSED_STYLE_ATTRIBUTE, toMarkup, writeHtml } from '../model/message-html.ts';
 import { fromFontStyle, toFontStyle } from './colours.ts';
 import { change } from './compose-state.ts';
@@ -12,7 +12,7 @@ import { TABLE_STYLES } from './tables.ts';
 import { attach, attachPicture, findPicture } from './uploads.ts';
 import type { Writing } from './writing.ts';
 
-const { compose: t } = mailTexts;
+const { window: t } = mailComposeTexts;
 
 const listElements = (nodes: readonly Node[]): Element[] =>
   nodes.flatMap((node) => (node instanceof Element ? [node, ...node.querySelectorAll('*')] : []));

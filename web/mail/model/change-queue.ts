@@ -7,10 +7,13 @@
  */
 import { ApiError, isUnreachable } from '../../shared/api.ts';
 import { createStore } from '../../shared/store.ts';
+import { mailTexts } from '../../shared/texts/mail.ts';
 import { showError, showToast } from '../../shared/toasts.tsx';
 import { type BatchPatch, eraseMessages, leaveList, muteThread, patchMessages } from './api.ts';
 import { deleteEntry, type Entry, listEntries, mintId, putEntry } from './device-store.ts';
 import { deleteSender, type Sender, saveSender } from './senders.ts';
+
+const t = mailTexts.changes;
 
 export type QueuedChange =
   | { kind: 'patch'; ids: string[]; patch: BatchPatch }
@@ -181,8 +184,7 @@ async function sendOne({ id, userId, value }: Entry<QueuedChange>): Promise<bool
 }
 
 function block(): void {
-  if (!waiting.get().isBlocked && navigator.onLine)
-    showToast('The server cannot be reached. The change is saved on this device and will be sent later.');
+  if (!waiting.get().isBlocked && navigator.onLine) showToast(t.unreachable);
   waiting.set({ isBlocked: true });
   clearTimeout(retry);
   retry = setTimeout(() => void sendChanges(), RETRY_MS);

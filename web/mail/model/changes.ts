@@ -2,8 +2,8 @@
  * Changes messages: first in the page, then on the server. If the server refuses, the list is read again. Offline, the
  * change waits on this device.
  */
-import { formatDateTime, formatNumber } from '../../shared/format.ts';
-import { fill } from '../../shared/texts/index.ts';
+import { formatDateTime } from '../../shared/format.ts';
+import { fill, plural } from '../../shared/texts/index.ts';
 import { mailTexts } from '../../shared/texts/mail.ts';
 import { dismissToast, showError, showToast } from '../../shared/toasts.tsx';
 import type { BatchPatch, Folder, Patch, Summary } from './api.ts';
@@ -14,6 +14,8 @@ import { folderByRole, isVirtualFolder, mailbox, setMessages, updateMessages } f
 import { restoreRemoved } from './rows.ts';
 import type { Sender } from './senders.ts';
 import { signOutIfUnauthorized } from './session.ts';
+
+const t = mailTexts.changes;
 
 /** Most messages in one batch request (a limit of the API). */
 const BATCH_MAX = 1_000;
@@ -28,7 +30,7 @@ let lastUndo: Undo | null = null;
 /** Reverts the last change that can be undone (key `z`). */
 export function undoLast(): void {
   if (lastUndo) revert(lastUndo);
-  else showToast('There is nothing to undo.');
+  else showToast(t.nothingToUndo);
 }
 
 function revert(undo: Undo): void {
@@ -47,7 +49,7 @@ const withState = (text: string, isSent: boolean): string => (isSent ? text : `$
 
 export function offerUndo(text: string, run: () => Promise<unknown>, durationMs = 6000): void {
   const undo: Undo = { toast: 0, run };
-  undo.toast = showToast(text, { action: { label: 'Undo', run: () => revert(undo) }, durationMs });
+  undo.toast = showToast(text, { action: { label: t.undo, run: () => revert(undo) }, durationMs });
   lastUndo = undo;
 }
 
@@ -120,8 +122,8 @@ const idsOf = (messages: readonly Summary[]): string[] => messages.map((message)
 
 /** Moves messages and offers an undo. */
 export async function moveMessages(messages: Summary[], folder: Folder): Promise<void> {
-  const text = `${formatNumber(messages.length, 'message')} moved to ${folder.name}.`;
-  offerUndo(withState(text, !isOffline()), toReturn(messages));
+  const values = { count: plural(mailTexts.counts.messages, messages.length), name: folder.name };
+  offerUndo(withState(fill(t.moved, values), !isOffline()), toReturn(messages));
   await changeMessages(idsOf(messages), { folder_id: folder.id });
 }
 
@@ -191,13 +193,13 @@ export async function trashMessages(messages: Summary[]): Promise<void> {
     await moveMessages(messages, trash);
     return;
   }
-  if (!confirm(`Erase ${formatNumber(inTrash.length, 'message')} for good?`)) return;
+  if (!confirm(fill(t.confirmErase, { count: plural(mailTexts.counts.messages, inTrash.length) }))) return;
   const gone = new Set(inTrash.map((message) => message.id));
   updateMessages(gone, () => null);
   try {
     const ids = inTrash.map((message) => message.id);
     await queueForAll(ids, (part) => ({ kind: 'erase', ids: part }));
-    showToast(`${formatNumber(inTrash.length, 'message')} erased.`);
+    showToast(fill(t.erased, { count: plural(mailTexts.counts.messages, inTrash.length) }));
   } catch (error) {
     showError(error);
   }

@@ -225,14 +225,14 @@ function Labels({ threadId }: { threadId: string }) {
   const row = useStore(mailbox, (state) => state.rows.find((one) => one.threadId === threadId));
   if (!row || row.labels.length === 0) return null;
   return (
-    <ul className="labels" aria-label="Labels">
+    <ul className="labels" aria-label={t.labels}>
       {row.labels.map((label) => (
         <li key={label} className="badge">
           {label}{' '}
           <button
             type="button"
             className="link"
-            aria-label={`Remove the label ${label}`}
+            aria-label={fill(t.removeLabel, { label })}
             onClick={() => act.label(label, false, [row])}
           >
             ✕

@@ -11,6 +11,8 @@ export interface CalendarTime {
 }
 
 const DAY_MS = 86_400_000;
+/** Weeks, days, hours, minutes, seconds. */
+const DURATION_UNITS_MS = [7 * DAY_MS, DAY_MS, 3_600_000, 60_000, 1_000];
 
 /** @param zones the VTIMEZONE components of the calendar. */
 export function readTime(property: CalendarProperty | null, zones: readonly CalendarComponent[]): CalendarTime | null {
@@ -41,8 +43,7 @@ export function addDuration(start: CalendarTime, duration: string): CalendarTime
     duration.trim(),
   );
   if (!match) return null;
-  const [weeks = 0, days = 0, hours = 0, minutes = 0, seconds = 0] = match.slice(1).map((part) => Number(part ?? 0));
-  const ms = (weeks * 7 + days) * DAY_MS + (hours * 3_600 + minutes * 60 + seconds) * 1_000;
+  const ms = DURATION_UNITS_MS.reduce((sum, unitMs, at) => sum + Number(match[at + 1] ?? 0) * unitMs, 0);
   const isDay = start.local.length === 10;
   const local = toLocal(Date.parse(isDay ? start.local : `${start.local}Z`) + ms);
   return { ...start, local: isDay ? local.slice(0, 10) : local, at: start.at === null ? null : start.at + ms };
@@ -56,9 +57,8 @@ function readNamedOffset(timeZone: string, clock: number): number | null {
       ...{ hour: '2-digit', minute: '2-digit', second: '2-digit' },
     });
     const offsetAt = (time: number): number => {
-      const part = Object.fromEntries(format.formatToParts(time).map(({ type, value }) => [type, Number(value)]));
-      const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = part;
-      return Date.UTC(year, month - 1, day, hour, minute, second) - time;
+      const part = Object.fromEntries(format.formatToParts(time).map(({ type, value }) => [type, value]));
+      return Date.parse(`${part.year}-${part.month}-${part.day}T${part.hour}:${part.minute}:${part.second}Z`) - time;
     };
     // The second look is right unless the clock changes within the offset itself.
     return offsetAt(clock - offsetAt(clock));

@@ -46,6 +46,10 @@ const ALIASES: Readonly<Record<string, string>> = {
   maccentraleurope: 'mac-latin2',
   macce: 'mac-latin2',
   macroman: 'macintosh',
+  macgreek: 'mac-greek',
+  macturkish: 'mac-turkish',
+  maciceland: 'mac-iceland',
+  macicelandic: 'mac-iceland',
   maccyrillic: 'x-mac-cyrillic',
 };
 /** The last variants have half-width katakana and supplementary kanji, which `TextDecoder` does not decode. */
@@ -67,7 +71,7 @@ export function decodeText(bytes: Uint8Array, label: string): string {
   if (/^hz(?:-?gb-?2312)?$/.test(plain)) return decodeHz(bytes);
   const key = plain.replace(/^x-/, '').replace(/[\s._-]+/g, '');
   const page =
-    CODE_PAGES[key.replace(/^(?:ibm|cp|dos|oem|cspc)?0*(\d{3})$/, 'cp$1')] ?? CODE_PAGES[ALIASES[key] ?? plain];
+    CODE_PAGES[key.replace(/^(?:ibm|cp|dos|oem|cspc)?0*(\d{3})$/, 'cp$1')] ?? CODE_PAGES[ALIASES[key] ?? key];
   if (page) return decodePage(bytes, page);
   const decoder = tryDecoder(name) ?? tryDecoder(plain) ?? tryDecoder(ALIASES[key] ?? key);
   return decoder ? decoder.decode(bytes) : decodeGuessed(bytes, '');
