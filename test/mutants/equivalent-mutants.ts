@@ -73,6 +73,16 @@ export const EQUIVALENT_MUTANTS: readonly EquivalentMutant[] = [
     to: ['true'],
     reason: 'toPrincipalUserId gives the star itself, which is not null.',
   },
+  ...[
+    { from: '1', to: ['2', '0'] },
+    { from: '0', to: ['1'] },
+    { from: 'a > b', to: ['true', 'false', 'a >= b', 'a <= b'] },
+  ].map((mutant) => ({
+    ...mutant,
+    file: `${IDENTITY}/sigv2.ts`,
+    line: 'a < b ? -1 : a > b ? 1 : 0',
+    reason: 'The sort asks only whether a name is before another.',
+  })),
   {
     file: `${IDENTITY}/sigv4-credentials.ts`,
     line: 'if (at > 0) fields.set',

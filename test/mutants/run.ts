@@ -63,7 +63,7 @@ process.env.TESSERA_MUTANTS = '1';
 await addNumberMutator(ROOT);
 const concurrency = Number(values.concurrency);
 console.log(
-  `Mutating ${mutated.length} files of ${folders.join(', ')} in ${concurrency} processes. All folders take about 25 minutes on two cores.`,
+  `Mutating ${mutated.length} files of ${folders.join(', ')} in ${concurrency} processes. All folders take about an hour on two cores.`,
 );
 const results = await new Stryker({
   testRunner: 'vitest',

@@ -106,6 +106,13 @@ describe('a SigV2 link', () => {
     },
   );
 
+  it('is refused with the first 40 characters of a long Expires', async () => {
+    const refused = await authenticateS3(toRequest(toSimpleLink(`abc${'9'.repeat(50)}`)), credentials, NOW);
+    expect(refused).toMatchObject({
+      error: { message: `Invalid date (should be seconds since epoch): abc${'9'.repeat(37)}` },
+    });
+  });
+
   it.each(['AWSAccessKeyId', 'Signature', 'Expires'])('needs %s', async (name) => {
     expect(await codeOf(toSimpleLink().replace(new RegExp(`${name}=[^&]*`), 'a=b'))).toBe('AccessDenied');
   });
@@ -188,6 +195,10 @@ describe('the string to sign of a SigV2 link', () => {
     expect(await codeOf(toLink(target, text).replace('a%20b', 'a+b'))).toBe(ACCEPTED);
     const part = `PUT\n\n\n${EXPIRES}\n/b/k?partNumber=1&uploadId=u%2B`.replace('%2B', '+');
     expect(await codeOf(toLink('/b/k?uploadId=u%2B&partNumber=1', part), { method: 'PUT' })).toBe(ACCEPTED);
+    const repeated = `GET\n\n\n${EXPIRES}\n/b/k?versionId=2&versionId=1`;
+    expect(await codeOf(toLink('/b/k?versionId=2&versionId=1', repeated))).toBe(ACCEPTED);
+    const equals = `GET\n\n\n${EXPIRES}\n/b/k?response-content-type=a=b=`;
+    expect(await codeOf(toLink('/b/k?response-content-type=a=b=', equals))).toBe(ACCEPTED);
     expect(await codeOf(toLink('/b/k?acl=', `GET\n\n\n${EXPIRES}\n/b/k?acl=`))).toBe(ACCEPTED);
   });
 
@@ -219,7 +230,8 @@ describe('the string to sign of a SigV2 link', () => {
       }
       expect(await codeOf(toLink('/', `GET\n\n\n${EXPIRES}\n${bucket}`), { hostBucket: 'b' })).toBe(ACCEPTED);
     }
-    expect(await codeOf(toLink('/b/k', `GET\n\n\n${EXPIRES}\n/b/k/`))).toBe(MISMATCH);
+    for (const signed of ['/b/k/', 'undefined', 'undefined/'])
+      expect(await codeOf(toLink('/b/k', `GET\n\n\n${EXPIRES}\n${signed}`))).toBe(MISMATCH);
     expect(await codeOf(toLink('/', `GET\n\n\n${EXPIRES}\n/`))).toBe(ACCEPTED);
     expect(await codeOf(toLink('/b/a%3Facl', `GET\n\n\n${EXPIRES}\n/b/a?acl`))).toBe(MISMATCH);
   });

@@ -154,6 +154,30 @@ describe('Content-Length', () => {
         JSON.stringify(gap),
       ).toEqual([...[gap === '' ? ['m0+m1'] : ['m0', 'm1'], ['m0', 'm1'], ['m0', 'm1']]]);
   });
+  it('finds a separator that only it can find, after any number of blank lines', () => {
+    const file = (length: number, gap: string) =>
+      [0, 1].map((n) => `From somebody\r\nFoo: ${n}\r\nContent-Length: ${length}\r\n\r\nbody\r\n`).join(gap);
+    for (const gap of ['', '\r\n', '\r\n\r\n\r\n'])
+      expect(
+        [3, 4, 6].map((length) => split(Buffer.from(file(length, gap))).length),
+        JSON.stringify(gap),
+      ).toEqual([...[1, 2, 2]]);
+  });
+  it('keeps blank lines at the end of a body', () => {
+    for (const gap of ['', '\n']) {
+      const bodies = split(Buffer.from(lengths(['x\n\n', 'y\n', 'z\n\n\n'], DATED, gap))).map(({ raw, isCut }) => [
+        Buffer.from(raw)
+          .toString()
+          .replace(/^.*?\n\n/s, ''),
+        isCut,
+      ]);
+      expect(bodies).toEqual([
+        ['x\n\n', false],
+        ['y\n', false],
+        ['z\n\n\n', false],
+      ]);
+    }
+  });
   it('is ignored if the message would be longer than the maximum', () => {
     const one = `${DATED}\nSubject: one\nContent-Length: `;
     const rest = `x\n\n${message('two', DATED)}\n${message('three', DATED)}`;
@@ -171,6 +195,7 @@ describe('Content-Length', () => {
     const header = `Subject: one\nContent-Length: ${upToThree}\n\n`.length;
     expect(of(upToThree, header + upToThree + 1)).toEqual([2, 1]);
     expect(of(upToThree, header + upToThree - 1)).toEqual([1, 1, 1]);
+    expect(of(upToThree - 5, header + upToThree)).toEqual([1, 1, 1]);
     expect(of(900_000, 100)).toEqual([1, 1, 1]);
   });
   it('is ignored in our own files, which are quoted', () => {
@@ -190,7 +215,7 @@ describe('Content-Length', () => {
 
 describe('bytes without a separator', () => {
   it('are a message if they begin with its header', () => {
-    const eml = 'Received: by x.test\n\tfor a\nFrom: a@x.test\nSubject: single\n\nFrom the text\n';
+    const eml = 'Received: by x.test\n\tfor a\nFrom: a@x.test\nSubject: single\n\nFrom the text\n\n';
     expect(summary(eml)).toEqual(['single']);
     expect(split(Buffer.from(eml)).map(({ raw }) => Buffer.from(raw).toString())).toEqual([eml]);
     expect(summary(`${eml}\n${three('From -')}`)).toEqual(['single', 'one', 'two', 'three']);

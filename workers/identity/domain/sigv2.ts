@@ -149,10 +149,10 @@ function toAmzHeaders(request: SigV2Request): Result<string, S3AuthFailure> {
 function toSignedQuery(rawQuery: string): string {
   const signed: [name: string, text: string][] = [];
   for (const part of rawQuery.split('&')) {
-    const at = part.indexOf('=');
-    const name = decodeUri(at < 0 ? part : part.slice(0, at), true) ?? '';
+    const [rawName = '', ...rawValue] = part.split('=');
+    const name = decodeUri(rawName) ?? '';
     if (!SIGNED_PARAMETERS.has(name)) continue;
-    signed.push([name, at < 0 ? name : `${name}=${decodeUri(part.slice(at + 1), true) ?? ''}`]);
+    signed.push([name, part.includes('=') ? `${name}=${decodeUri(rawValue.join('='), true) ?? ''}` : name]);
   }
   signed.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
   return signed.length === 0 ? '' : `?${signed.map(([, text]) => text).join('&')}`;
