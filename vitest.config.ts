@@ -43,6 +43,7 @@ export default defineConfig({
             miniflare: {
               bindings: {
                 LOCAL: '1',
+                LOG_SAMPLE_PERCENT: '100',
                 ROOT_TOKEN: 'root-of-tests',
                 MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
                 MAIL_DOMAINS: 'example.test',

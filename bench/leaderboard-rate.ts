@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startLocalServer } from '../dev/local-server.ts';
 import { listChildren, makeToken, percentile, readCpuMs } from './leaderboard-client.ts';
-import { BENCH_ROOT_TOKEN, NO_LIMITS, printErrors } from './servers.ts';
+import { AS_DEPLOYED, BENCH_ROOT_TOKEN, NO_LIMITS, printErrors } from './servers.ts';
 
 const RATE = Number(process.env.RATE ?? 2_500);
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 20);
@@ -50,12 +50,12 @@ class Client {
   }
 
   async #take(): Promise<Socket> {
-    const idle = this.#idle.pop();
-    if (idle) return idle;
+    // A server closes a connection that was idle for some seconds.
+    for (let idle = this.#idle.pop(); idle; idle = this.#idle.pop()) if (!idle.destroyed) return idle;
     if (this.#open >= CONNECTIONS) return new Promise((resolve) => this.#waiting.push(resolve));
     this.#open++;
     const socket = connect(Number(this.#url.port), this.#url.hostname);
-    socket.setNoDelay(true);
+    socket.setNoDelay(true).once('close', () => this.#open--);
     await once(socket, 'connect');
     return socket;
   }
@@ -75,10 +75,11 @@ function readAnswer(socket: Socket): Promise<string> {
       if (at < 0) return;
       const length = /\r\ncontent-length: (\d+)/i.exec(text.slice(0, at));
       if (length ? text.length < at + 4 + Number(length[1]) : !text.endsWith('0\r\n\r\n')) return;
-      socket.off('data', onData).off('error', reject);
+      socket.off('data', onData).off('error', reject).off('close', onClose);
       resolve(text);
     };
-    socket.on('data', onData).once('error', reject);
+    const onClose = () => reject(new Error('The connection was closed before the answer was complete.'));
+    socket.on('data', onData).once('error', reject).once('close', onClose);
   });
 }
 
@@ -149,7 +150,12 @@ export async function runRate(): Promise<void> {
     stateDirectory,
     printLog: printErrors,
     rateLimits: { ...NO_LIMITS, RATE_LIMIT_SCORES: 1_000_000_000 },
-    vars: { ROOT_TOKEN: BENCH_ROOT_TOKEN, MASTER_KEY: Buffer.alloc(32, 1).toString('base64'), LEADERBOARD_SHARDS: '4' },
+    vars: {
+      ...AS_DEPLOYED,
+      ROOT_TOKEN: BENCH_ROOT_TOKEN,
+      MASTER_KEY: Buffer.alloc(32, 1).toString('base64'),
+      LEADERBOARD_SHARDS: '4',
+    },
   });
   try {
     const client = new Client(server.url, await makeToken(server.url));

@@ -18,6 +18,9 @@ export const NO_LIMITS: Readonly<Record<string, number>> = {
   RATE_LIMIT_USER: UNLIMITED,
 };
 
+/** Settings of a deployment that a local server has otherwise: it would log each request. */
+export const AS_DEPLOYED = { LOG_SAMPLE_PERCENT: '1' };
+
 /** Prints errors only. The line of each request would hide the table of the benchmark. */
 export function printErrors(message: string): void {
   if (message.includes('"level":"error"')) console.error(message);
@@ -40,6 +43,7 @@ export async function startPair(
     vars: {
       ROOT_TOKEN: BENCH_ROOT_TOKEN,
       MASTER_KEY: Buffer.alloc(32, 1).toString('base64'),
+      ...AS_DEPLOYED,
       MAIL_DOMAINS: 'example.test',
       REGISTRATION: 'open',
       // Miniflare's cache is a database beside its R2, so it is no nearer. The simulated globe measures the cache.

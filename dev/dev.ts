@@ -20,7 +20,16 @@ if (refusal !== null) {
 }
 readDevVars(join(ROOT, '.dev.vars'), join(ROOT, '.dev.vars.example'));
 await migrateLocalStores(stores);
-const args = ['dev', '--persist-to', STATE_DIR, '--var', 'LOCAL:1', ...process.argv.slice(2)];
+const args = [
+  'dev',
+  '--persist-to',
+  STATE_DIR,
+  '--var',
+  'LOCAL:1',
+  '--var',
+  'LOG_SAMPLE_PERCENT:100',
+  ...process.argv.slice(2),
+];
 const wrangler = spawn(join(ROOT, 'node_modules/.bin/wrangler'), args, { cwd: ROOT, stdio: 'inherit' });
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => wrangler.kill(signal));
 wrangler.once('exit', (status) => process.exit(status ?? 1));

@@ -78,7 +78,12 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
     d1Databases,
     ratelimits,
     serviceBindings: { ASSETS: ASSETS_WORKER_NAME },
-    bindings: { ...(workerOptions.bindings as object), ...options.vars, LOCAL: '1' },
+    bindings: {
+      ...(workerOptions.bindings as object),
+      ...options.vars,
+      LOCAL: '1',
+      LOG_SAMPLE_PERCENT: options.vars.LOG_SAMPLE_PERCENT || '100',
+    },
     unsafeDirectSockets: [{ host: options.host, port }],
   });
   const twin = {

@@ -120,8 +120,7 @@ const SLOW_MS = 2_000;
 /** A log line costs twice as much as a request, so only a sample of those that went well is logged. */
 function isLogged(status: number, ms: number, env: Env): boolean {
   if (status >= 500 || ms >= SLOW_MS || settingProblemsOf(env).length > 0) return true;
-  const { LOCAL: isLocal, LOG_SAMPLE_PERCENT: percent } = settingsOf(env);
-  return isLocal !== '' || Math.random() * 100 < percent;
+  return Math.random() * 100 < settingsOf(env).LOG_SAMPLE_PERCENT;
 }
 
 /** @returns the answer to a request that no product may handle, else null. */

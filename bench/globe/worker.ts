@@ -1,12 +1,14 @@
 /**
  * The Worker on the simulated globe. Each call waits as long as it would between its caller's region and the region of the store
  * or object, and is counted. `x-globe-region` names the client's region, `x-globe-trace` the operation.
- * `GET /__globe/take` answers the counts, `GET /__globe/idle` how long nothing has happened.
+ * `GET /__globe/take` answers the counts, `GET /__globe/idle` how long nothing has happened. Paths below `/__globe/floor/` are
+ * the floors of operations.
  */
 import { type BindingCall, type Interceptor, wrapGlobals } from '../../test/support/platform/wrap-bindings.ts';
 import { Entry, type EntryWrapper, type Invocation } from '../../test/support/platform/wrap-entry.ts';
 import * as real from '../../workers/index.ts';
 import { wireDatabase } from './d1-wire.ts';
+import { answerFloor, FLOOR_PATH } from './floor.ts';
 import { BACKGROUND, Meter } from './meter.ts';
 import {
   BANDWIDTH,
@@ -233,9 +235,24 @@ function wireDatabases(env: object): void {
   }
 }
 
-const handlers = entry.wrapHandlers(real.default);
+/** The object of floors. */
+class ShardWithFloor extends real.LeaderboardShard {
+  async floor(): Promise<number> {
+    return 0;
+  }
+}
+
+const { fetch: answer } = real.default;
+const handlers = entry.wrapHandlers({
+  ...real.default,
+  fetch(request, env, ctx) {
+    const { pathname } = new URL(request.url);
+    const isFloor = pathname.startsWith(FLOOR_PATH);
+    return isFloor ? answerFloor(pathname.slice(FLOOR_PATH.length), request, env) : answer(request, env, ctx);
+  },
+});
 export const LeaderboardSeason = entry.wrapClass('LeaderboardSeason', real.LeaderboardSeason, true);
-export const LeaderboardShard = entry.wrapClass('LeaderboardShard', real.LeaderboardShard, true);
+export const LeaderboardShard = entry.wrapClass('LeaderboardShard', ShardWithFloor, true);
 export const LeaderboardView = entry.wrapClass('LeaderboardView', real.LeaderboardView, true);
 export const Mailbox = entry.wrapClass('Mailbox', real.Mailbox, true);
 export const MailboxJobs = entry.wrapClass('MailboxJobs', real.MailboxJobs, false);

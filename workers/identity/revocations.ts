@@ -6,6 +6,7 @@
 import { logError } from '../shared/log.ts';
 import { ProblemError, problem } from '../shared/problem.ts';
 import { askReplica, type Source } from '../shared/replica.ts';
+import { lookUpTogether } from '../shared/shared-look-up.ts';
 import { raiseGenerationOf, raiseGenerationTo, readGeneration } from './store/revocation-store.ts';
 
 /** Raises the generation in every store that proves look-ups. @returns the highest that one of them has. */
@@ -16,10 +17,21 @@ const witnesses: RevocationWitness[] = [];
 /** Identity does not know the products; `workers/index.ts` registers object storage. */
 export const registerRevocationWitness = (witness: RevocationWitness): void => void witnesses.push(witness);
 
+/** A credential, and the time up to which every acknowledged revocation is in it. */
+interface Proven<T> {
+  readonly found: T | null;
+  readonly provenAt: number;
+}
+
+/** Credentials that this isolate may use again, by database and hash. */
+const kept = new WeakMap<D1Database, Map<string, Proven<unknown>>>();
+const KEPT_MAX = 1_000;
+
 const PENDING = problem(503, 'revocation_pending', 'The change is stored, but not every database enforces it yet.');
 
 /** Called after a revocation is committed and before it is acknowledged. @throws ProblemError if a witness does not answer. */
 export async function publishRevocations(env: Env): Promise<void> {
+  kept.delete(env.DIRECTORY);
   for (;;) {
     const generation = await readGeneration(env.DIRECTORY);
     const seen = await Promise.all(witnesses.map((witness) => witness(generation, env))).catch((error: unknown) => {
@@ -70,13 +82,38 @@ export async function findInPrimary<T extends Dated>(database: D1Database, find:
 }
 
 /** Finds a credential that was not revoked more than ten seconds ago. */
-export async function findUnrevoked<T extends Dated>(database: D1Database, find: Find<T>): Promise<T | null> {
+async function findProven<T extends Dated>(database: D1Database, find: Find<T>): Promise<Proven<T>> {
   const known = latest.get(database);
-  if (known && known.askedAt > Date.now() - REVOCATION_MS) {
+  if (known && isRecent(known.askedAt)) {
     const found = await askReplica(database, find);
-    if (found && found.generation >= known.generation) return found;
+    if (found && found.generation >= known.generation) return { found, provenAt: known.askedAt };
   }
-  return findInPrimary(database, find);
+  const provenAt = Date.now();
+  return { found: await findInPrimary(database, find), provenAt };
+}
+
+const isRecent = (provenAt: number): boolean => provenAt > Date.now() - REVOCATION_MS;
+
+/**
+ * Finds a credential that was not revoked more than ten seconds ago.
+ * @param hash of the credential. @param isKept whether this isolate may use the row again for as long as that holds.
+ */
+export async function findUnrevoked<T extends Dated>(
+  database: D1Database,
+  hash: string,
+  find: Find<T>,
+  isKept: (found: T) => boolean,
+): Promise<T | null> {
+  // A revocation in this isolate drops the map. A look-up that began before it stores its row in the dropped map.
+  const rows = kept.get(database) ?? new Map<string, Proven<unknown>>();
+  kept.set(database, rows);
+  const before = rows.get(hash) as Proven<T> | undefined;
+  if (before && isRecent(before.provenAt)) return before.found;
+  rows.delete(hash);
+  const proven = await lookUpTogether(hash, () => findProven(database, find));
+  if (rows.size >= KEPT_MAX) rows.clear();
+  if (proven.found && isKept(proven.found)) rows.set(hash, proven);
+  return proven.found;
 }
 
 /** Finds a credential in one copy, for a caller that proves the answer itself. */
