@@ -3,8 +3,9 @@
  * rows were read and written. `first()` and `raw()` do not show this to the caller. A session names its constraint or bookmark in
  * a header.
  */
+import type { Write } from './replicas.ts';
 
-type Fetcher = { fetch(input: RequestInfo, init?: RequestInit): Promise<Response> };
+export type Fetcher = { fetch(input: RequestInfo, init?: RequestInit): Promise<Response> };
 interface Wired {
   fetcher: Fetcher;
   readonly alwaysPrimarySession: { fetcher: Fetcher };
@@ -15,17 +16,17 @@ export interface QueryResult {
   readonly rowsWritten: number;
 }
 
-interface Answer {
-  readonly meta?: { readonly rows_read?: number; readonly rows_written?: number };
+export interface Query {
+  run(): Promise<Response>;
+  readResult(response: Response): Promise<QueryResult>;
+  /** `first-primary`, `first-unconstrained` or a bookmark; null outside of sessions. */
+  readonly session: string | null;
+  /** What was sent. */
+  readonly write: Write;
 }
 
 /** Runs one exchange with the database. */
-export type Exchange = (
-  run: () => Promise<Response>,
-  readResult: (response: Response) => Promise<QueryResult>,
-  /** `first-primary`, `first-unconstrained` or a bookmark; null outside of sessions. */
-  session: string | null,
-) => Promise<Response>;
+export type Exchange = (query: Query) => Promise<Response>;
 
 const SESSION_HEADER = 'x-cf-d1-session-commit-token';
 
@@ -34,16 +35,24 @@ export function wireDatabase(database: D1Database, exchange: Exchange): void {
   const real = wired.fetcher;
   const fetcher: Fetcher = {
     fetch: (input, init) =>
-      exchange(() => real.fetch(input, init), readResult, new Headers(init?.headers).get(SESSION_HEADER)),
+      exchange({
+        run: () => real.fetch(input, init),
+        readResult,
+        session: new Headers(init?.headers).get(SESSION_HEADER),
+        write: { url: String(input), body: String(init?.body ?? '') },
+      }),
   };
   wired.fetcher = fetcher;
   wired.alwaysPrimarySession.fetcher = fetcher;
 }
 
+/** Quotes inside of values are escaped, so the names match only in the facts about a query. */
+const ROWS = /"rows_(read|written)":(\d+)/g;
+
 async function readResult(response: Response): Promise<QueryResult> {
-  const body = (await response.clone().json()) as Answer | Answer[];
-  const answers = Array.isArray(body) ? body : [body];
-  const add = (name: 'rows_read' | 'rows_written') =>
-    answers.reduce((total, answer) => total + (answer.meta?.[name] ?? 0), 0);
-  return { rowsRead: add('rows_read'), rowsWritten: add('rows_written') };
+  const counts = { read: 0, written: 0 };
+  for (const [, name, rows] of (await response.clone().text()).matchAll(ROWS)) {
+    counts[name as keyof typeof counts] += Number(rows);
+  }
+  return { rowsRead: counts.read, rowsWritten: counts.written };
 }

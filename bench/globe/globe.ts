@@ -7,7 +7,9 @@ import { type LocalServer, startLocalServer } from '../../dev/local-server.ts';
 import { startSmtpSink } from '../../dev/smtp-sink.ts';
 import { signRequest } from '../../test/support/sigv4-signer.ts';
 import { BENCH_ROOT_TOKEN, NO_LIMITS, printErrors } from '../servers.ts';
+import { FLOOR_PATH, type Floor, PREPARE_PATH } from './floor.ts';
 import { BACKGROUND, type Counts } from './meter.ts';
+import { CATCH_UP_PATH, REPLICA_BINDINGS } from './replicas.ts';
 import { CLIENT_MS, type Region } from './world.ts';
 
 const IDLE_MS = 400;
@@ -31,8 +33,30 @@ export interface Call {
 /** The calls of one sample, one after the other. Each may use the answer of the one before. */
 export type Sample = (send: (call: Call) => Promise<{ response: Response; text: string }>) => Promise<void>;
 
+export interface Measuring {
+  readonly samples: readonly Sample[];
+  /** Runs before each sample, and is not measured. */
+  readonly before?: (at: number) => Promise<void>;
+  /** Measured after each sample. */
+  readonly floor?: FloorCall;
+  /** Work that follows the samples: packing, journal. Its cost without samples is subtracted. */
+  readonly after?: () => Promise<void>;
+}
+
+/** What a floor sends. It is signed, so that the client has the same work. */
+export interface FloorCall {
+  readonly floor: Floor;
+  readonly body?: Uint8Array<ArrayBuffer>;
+}
+
+const NOBODY: Key = { accessKeyId: 'floor', secretAccessKey: 'floor' };
+
 export interface Measured {
   readonly ms: readonly number[];
+  /** One for each sample, or none. */
+  readonly floorMs: readonly number[];
+  /** The share of the samples that asked the primary of DIRECTORY. */
+  readonly primaryShare: number;
   /** Sums over all samples. */
   readonly request: Counts;
   readonly background: Counts;
@@ -101,21 +125,19 @@ export class Globe {
     await this.settle();
   }
 
-  /** @param after work that follows the samples: packing, journal. Its cost without samples is subtracted. */
-  async measure(from: Region, samples: readonly Sample[], after?: () => Promise<void>): Promise<Measured> {
+  async measure(from: Region, { samples, before, floor, after }: Measuring): Promise<Measured> {
     const idle = after ? await this.#background(after) : undefined;
+    if (floor) await this.#sendFloor(from, floor);
     await this.settle();
+    await fetch(this.#server.url + CATCH_UP_PATH);
     await this.#take();
     const ms: number[] = [];
-    for (const sample of samples) {
+    const floorMs: number[] = [];
+    for (const [at, sample] of samples.entries()) {
+      await before?.(at);
       const trace = `sample-${this.#samples++}`;
-      const startedAt = performance.now();
-      let calls = 0;
-      await sample((call) => {
-        calls++;
-        return this.send(from, call, trace);
-      });
-      ms.push(performance.now() - startedAt + CLIENT_MS * calls);
+      ms.push(await timed((send) => sample((call) => send(() => this.send(from, call, trace)))));
+      if (floor) floorMs.push(await timed((send) => send(() => this.#sendFloor(from, floor))));
     }
     await this.settle();
     const taken = await this.#take();
@@ -127,9 +149,21 @@ export class Globe {
     const trips = Math.min(...requests.map(({ long_haul_serial }) => long_haul_serial));
     return {
       ms,
+      floorMs,
+      primaryShare: requests.filter(({ directory_primary }) => directory_primary > 0).length / samples.length,
       request: { ...combine(requests), long_haul_serial: trips * requests.length },
       background: idle ? subtract(background, idle) : background,
     };
+  }
+
+  async #sendFloor(from: Region, { floor, body }: FloorCall): Promise<void> {
+    const method = body ? 'PUT' : 'GET';
+    await this.send(from, { method, path: FLOOR_PATH + floor, as: NOBODY, ...(body ? { body } : {}) }, 'floor');
+  }
+
+  /** Makes what the floors read. */
+  async prepareFloors(from: Region): Promise<void> {
+    await this.send(from, { method: 'PUT', path: PREPARE_PATH, as: NOBODY });
   }
 
   async #background(work: () => Promise<void>): Promise<Counts> {
@@ -139,6 +173,18 @@ export class Globe {
     await this.settle();
     return combine(Object.values(await this.#take()));
   }
+}
+
+type Timed = <T>(call: () => Promise<T>) => Promise<T>;
+/** @returns milliseconds, with those between each call's client and the data centre. */
+async function timed(work: (send: Timed) => Promise<unknown>): Promise<number> {
+  const startedAt = performance.now();
+  let calls = 0;
+  await work((call) => {
+    calls++;
+    return call();
+  });
+  return performance.now() - startedAt + CLIENT_MS * calls;
 }
 
 type Numbers = Omit<Counts, 'calls'>;
@@ -166,15 +212,17 @@ function subtract(from: Counts, what: Counts): Counts {
 }
 
 export async function withGlobe(work: (globe: Globe) => Promise<void>): Promise<void> {
-  buildWorker(BUNDLE, join(ROOT, 'bench/globe/worker.ts'));
+  for (const name of ['worker', 'twin']) buildWorker(join(BUNDLE, name), join(ROOT, `bench/globe/${name}.ts`));
   const directory = mkdtempSync(join(tmpdir(), 'tessera-globe-'));
   const sink = await startSmtpSink({ host: '127.0.0.1', port: 0, directory: join(directory, 'sink') });
   const server = await startLocalServer({
     host: '127.0.0.1',
     port: 0,
     stateDirectory: join(directory, 'state'),
-    scriptPath: join(BUNDLE, 'worker.js'),
+    scriptPath: join(BUNDLE, 'worker/worker.js'),
     withTwin: true,
+    twinScriptPath: join(BUNDLE, 'twin/twin.js'),
+    directoryCopies: REPLICA_BINDINGS,
     withoutCron: true,
     printLog: printErrors,
     rateLimits: NO_LIMITS,
@@ -192,6 +240,7 @@ export async function withGlobe(work: (globe: Globe) => Promise<void>): Promise<
     const globe = new Globe(server);
     // As after the first minute of a deployment: the shards know the generation of identity.
     await globe.maintain();
+    await globe.prepareFloors('syd');
     await work(globe);
   } finally {
     await server.stop();

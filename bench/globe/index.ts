@@ -2,14 +2,16 @@
  * `npm run bench -- globe`: what each operation costs a client far from the primaries, in milliseconds, serial long-haul round
  * trips, rows, requests and dollars. Writes `bench/results/globe.json`. `--check` runs fewer samples and compares the counts with
  * `bench/budget.json`, with `--short` only those of requests whose counts do not depend on the speed of the machine;
- * `--only=name` runs one operation; `--samples=n`.
+ * `--only=name,name` runs these operations and writes no results; `--samples=n`. Each sample is followed by one of its floor:
+ * the same calls of bindings in a Worker that does nothing else.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CPU_MS, PRICES } from '../../workers/shared/prices.ts';
 import { type Measured, withGlobe } from './globe.ts';
 import type { Counts } from './meter.ts';
-import { OPERATIONS, type Operation } from './operations.ts';
+import type { Operation } from './operation.ts';
+import { OPERATIONS } from './operations.ts';
 
 const BENCH = join(import.meta.dirname, '..');
 const SAMPLES = 10;
@@ -25,6 +27,12 @@ interface Row {
   readonly phase: 'request' | 'background';
   readonly ms_p50: number | null;
   readonly ms_p99: number | null;
+  /** The floor of the operation, in the same run. Null without one. */
+  readonly floor_ms_p50: number | null;
+  /** Median of the differences between a sample and the floor after it. */
+  readonly over_floor_ms: number | null;
+  /** `ms_p50` divided by `floor_ms_p50`. */
+  readonly floor_ratio: number | null;
   readonly long_haul_serial: number;
   readonly rows_read: number;
   readonly rows_written: number;
@@ -35,12 +43,15 @@ interface Row {
   readonly log_lines: number;
   /** Queries to the primary of DIRECTORY. */
   readonly directory_primary: number;
+  /** The share of the requests that asked it. */
+  readonly primary_share: number;
   readonly usd_per_million: number;
 }
 type Budget = Readonly<Record<string, Partial<Record<keyof Row, number>>>>;
 
 const percentile = (sorted: readonly number[], part: number): number =>
   Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0);
+const ascending = (values: readonly number[]): number[] => [...values].sort((a, b) => a - b);
 const round = (value: number): number => Math.round(value * 100) / 100;
 
 function priceOf(counts: Counts, requests: number): number {
@@ -57,14 +68,27 @@ function priceOf(counts: Counts, requests: number): number {
   );
 }
 
+const NO_FLOOR = { floor_ms_p50: null, over_floor_ms: null, floor_ratio: null };
+function compareWithFloor({ ms, floorMs }: Measured): Pick<Row, keyof typeof NO_FLOOR> {
+  if (floorMs.length === 0) return NO_FLOOR;
+  const floor = percentile(ascending(floorMs), 0.5);
+  return {
+    floor_ms_p50: floor,
+    over_floor_ms: percentile(ascending(ms.map((each, at) => each - (floorMs[at] ?? 0))), 0.5),
+    floor_ratio: round(percentile(ascending(ms), 0.5) / floor),
+  };
+}
+
 function toRows(about: Pick<Row, 'operation' | 'from' | 'warm'>, measured: Measured): Row[] {
   const count = measured.ms.length;
-  const sorted = [...measured.ms].sort((a, b) => a - b);
+  const sorted = ascending(measured.ms);
+  const floor = compareWithFloor(measured);
   const toRow = (phase: Row['phase'], counts: Counts, isRequest: boolean): Row => ({
     ...about,
     phase,
     ms_p50: isRequest ? percentile(sorted, 0.5) : null,
     ms_p99: isRequest ? percentile(sorted, 0.99) : null,
+    ...(isRequest ? floor : NO_FLOOR),
     long_haul_serial: isRequest ? round(counts.long_haul_serial / count) : 0,
     rows_read: round(counts.rows_read / count),
     rows_written: round(counts.rows_written / count),
@@ -74,6 +98,7 @@ function toRows(about: Pick<Row, 'operation' | 'from' | 'warm'>, measured: Measu
     queue_ops: round(counts.queue_ops / count),
     log_lines: round(counts.log_lines / count),
     directory_primary: round(counts.directory_primary / count),
+    primary_share: isRequest ? round(measured.primaryShare) : 0,
     usd_per_million: round(priceOf(counts, isRequest ? count : 0) / count),
   });
   return [toRow('request', measured.request, true), toRow('background', measured.background, false)];
@@ -86,26 +111,35 @@ function print(row: Row): void {
     nameOf(row).padEnd(34),
     `${row.ms_p50 ?? ''}`.padStart(6),
     `${row.ms_p99 ?? ''}`.padStart(6),
+    `${row.floor_ms_p50 ?? ''}`.padStart(6),
+    `${row.over_floor_ms ?? ''}`.padStart(6),
+    `${row.floor_ratio?.toFixed(2) ?? ''}`.padStart(6),
     ...[row.long_haul_serial, row.rows_read, row.rows_written, row.r2_a, row.r2_b, row.do_requests, row.queue_ops].map(
       (value) => String(value).padStart(7),
     ),
     String(row.log_lines).padStart(6),
     String(row.directory_primary).padStart(6),
+    (row.primary_share > 0 ? `${Math.round(row.primary_share * 100)}%` : '').padStart(6),
     row.usd_per_million.toFixed(2).padStart(8),
   ];
   console.log(cells.join(' '));
 }
 
-const HEADER = `${'operation'.padEnd(34)}    p50    p99   trips  rows r  rows w    r2 a    r2 b      do   queue   logs  dir-p   $/M`;
+const HEADER = `${'operation'.padEnd(34)}    p50    p99  floor   over  ratio   trips  rows r  rows w    r2 a    r2 b      do   queue   logs  dir-p  share   $/M`;
 
-/** @returns a sentence for each count above its budget, and for each row without one. */
+/**
+ * Background work that does not grow with the load (a journal, a volume) is divided by few samples, so only whole rows per
+ * operation count there.
+ * @returns a sentence for each count above its budget, and for each row without one.
+ */
 function compare(rows: readonly Row[], budget: Budget): string[] {
   return rows.flatMap((row) => {
     const limits = budget[nameOf(row)];
     if (!limits) return [`${nameOf(row)} has no budget`];
     return Object.entries(limits).flatMap(([name, limit]) => {
       const value = row[name as keyof Row];
-      return typeof value === 'number' && value > limit
+      const counted = typeof value === 'number' && row.phase === 'background' ? Math.floor(value) : value;
+      return typeof counted === 'number' && counted > limit
         ? [`${nameOf(row)}: ${name} is ${value}, at most ${limit}`]
         : [];
     });
@@ -117,12 +151,12 @@ export async function run(options: readonly string[]): Promise<void> {
   const isCheck = options.includes('--check');
   const isShort = options.includes('--short');
   const samples = Number(optionOf('samples') ?? (isCheck ? SAMPLES_OF_CHECK : SAMPLES));
-  const only = optionOf('only');
+  const only = optionOf('only')?.split(',');
   const rows: Row[] = [];
   console.log(HEADER);
   await withGlobe(async (globe) => {
     const isWanted = ({ operation }: Operation) =>
-      (only === undefined || operation === only) && (!isShort || SHORT.has(operation));
+      (only === undefined || only.includes(operation)) && (!isShort || SHORT.has(operation));
     for (const operation of OPERATIONS.filter(isWanted)) {
       const about = { operation: operation.operation, from: operation.from, warm: operation.warm };
       const made = toRows(about, await operation.run(globe, samples));
@@ -131,6 +165,7 @@ export async function run(options: readonly string[]): Promise<void> {
     }
   });
   if (!isCheck) {
+    if (only) return;
     mkdirSync(join(BENCH, 'results'), { recursive: true });
     writeFileSync(join(BENCH, 'results/globe.json'), `${JSON.stringify(rows, null, 2)}\n`);
     return;

@@ -61,6 +61,9 @@ function MyRank({ onFind }: { onFind: (userId: string) => void }) {
   );
 }
 
+const firstScore = (board: string | null) =>
+  `curl ${location.origin}/v1/${board ? `boards/${board}/` : ''}scores -H "Authorization: Bearer $TOKEN" -H 'content-type: application/json' -d '{"user_id":"ada","user_name":"Ada","points":3}'`;
+
 type Visit = Partial<Record<'board' | 'season' | 'player' | 'rank', string | null>>;
 
 function BoardPage({ board, boards }: { board: string | null; boards: readonly Board[] }) {
@@ -142,7 +145,12 @@ function BoardPage({ board, boards }: { board: string | null; boards: readonly B
           <div className="stack-large">
             <section className="card board" aria-label={t.topList}>
               {error && <p className="error-box">{error}</p>}
-              {top && rows.length === 0 && <p className="muted empty">{t.empty}</p>}
+              {top && rows.length === 0 && (
+                <div className="stack empty">
+                  <p className="muted">{t.empty}</p>
+                  <pre className="embed-code">{firstScore(board)}</pre>
+                </div>
+              )}
               <Podium rows={shownRows} />
               {rows.length > 0 && (
                 <Standings

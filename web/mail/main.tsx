@@ -90,7 +90,8 @@ function useTitle(): void {
 function useRoutedSource(): { title: string; isUnknown: boolean } {
   const route = useRoute();
   const folders = useStore(mailbox, (state) => state.folders);
-  const name = route.parts[0] ?? 'inbox';
+  const [named = 'inbox'] = route.parts;
+  const name = named === 'register' ? 'inbox' : named;
   const q = route.query.get('q') ?? '';
   const folder = folders.find((one) => one.role === name || one.id === name);
   const folderId = folder?.id;

@@ -29,6 +29,7 @@ function Field(props: {
   hint?: string;
   required?: boolean;
   minLength?: number;
+  onInput?: (event: FormEvent<HTMLInputElement>) => void;
 }) {
   const { label, hint, ...input } = props;
   return (
@@ -37,6 +38,27 @@ function Field(props: {
       <input required {...input} />
       {hint && <small>{hint}</small>}
     </label>
+  );
+}
+
+/** A new password is typed once, so it can be shown. */
+function PasswordField({ isNew }: { isNew: boolean }) {
+  const [isShown, setShown] = useState(false);
+  return (
+    <div className="password-field">
+      <Field
+        label={t.password}
+        name="password"
+        type={isShown && isNew ? 'text' : 'password'}
+        autoComplete={isNew ? 'new-password' : 'current-password'}
+        {...(isNew ? { minLength: PASSWORD_LENGTH_MIN, hint: t.passwordHint } : {})}
+      />
+      {isNew && (
+        <button type="button" className="link small" onClick={() => setShown(!isShown)}>
+          {isShown ? t.hide : t.show}
+        </button>
+      )}
+    </div>
   );
 }
 
@@ -100,14 +122,15 @@ function SecondFactor({ credentials, onBack }: { credentials: SignIn; onBack: ()
 
 export function SignInPage() {
   const [config, setConfig] = useState<WebConfig | null>(null);
-  const [isRegistering, setRegistering] = useState(false);
   const [waitingFor, setWaitingFor] = useState<SignIn | null>(null);
   const [error, setError] = useState<string | null>(null);
   const [isBusy, setBusy] = useState(false);
   const [challenged, setChallenged] = useState<{ credentials: SignIn; challenges: readonly string[] } | null>(null);
   const [token, setToken] = useState<string | null>(null);
   const [attempt, setAttempt] = useState(0);
+  const [typed, setTyped] = useState('');
   const route = useRoute();
+  const isRegistering = route.parts[0] === 'register';
   useEffect(() => {
     loadConfig().then(setConfig, () => undefined);
   }, []);
@@ -150,6 +173,7 @@ export function SignInPage() {
           ...(invite ? { invite } : {}),
           ...(token === null ? {} : { turnstile: token }),
         });
+        go(toHash([]));
       } else await signIn(credentials);
     } catch (cause) {
       explain(cause, credentials);
@@ -160,6 +184,13 @@ export function SignInPage() {
       setBusy(false);
     }
   };
+  const addressHint = () => {
+    if (!domain) return {};
+    if (!isRegistering) return { hint: fill(t.addressHint, { domain }) };
+    const name = typed.trim().toLowerCase();
+    if (!name) return { hint: fill(t.newAddressHint, { domain }) };
+    return { hint: fill(t.newAddress, { email: name.includes('@') ? name : `${name}@${domain}` }) };
+  };
   const mayRegister = config !== null && config.registration !== 'closed';
   return (
     <form className="card sign-in stack" onSubmit={submit}>
@@ -169,15 +200,10 @@ export function SignInPage() {
         label={t.address}
         name="email"
         autoComplete="username"
-        {...(domain ? { hint: fill(t.addressHint, { domain }) } : {})}
+        onInput={(event) => setTyped(event.currentTarget.value)}
+        {...addressHint()}
       />
-      <Field
-        label={t.password}
-        name="password"
-        type="password"
-        autoComplete={isRegistering ? 'new-password' : 'current-password'}
-        {...(isRegistering ? { minLength: PASSWORD_LENGTH_MIN, hint: t.passwordHint } : {})}
-      />
+      <PasswordField isNew={isRegistering} />
       {isRegistering && config?.registration === 'invite' && (
         <Field label={t.invitation} name="invite" autoComplete="off" />
       )}
@@ -201,7 +227,14 @@ export function SignInPage() {
         </button>
       )}
       {mayRegister && (
-        <button type="button" className="link" onClick={() => setRegistering(!isRegistering)}>
+        <button
+          type="button"
+          className={isRegistering ? 'link' : 'new-mailbox'}
+          onClick={() => {
+            setError(null);
+            go(toHash(isRegistering ? [] : ['register']));
+          }}
+        >
           {isRegistering ? t.haveMailbox : t.wantMailbox}
         </button>
       )}

@@ -53,11 +53,11 @@ interface Failure {
   created_at: string;
 }
 
-const DIAGNOSES: Record<Diagnosis, [string, string]> = {
+const diagnoses = (): Record<Diagnosis, [string, string]> => ({
   healthy: [t.healthy, 'badge good'],
   recipient_down: [t.recipientsPutOff, 'badge warn'],
   too_few_consumers: [t.tooFewSendersAt, 'badge bad'],
-};
+});
 
 function Figure({ label, value }: { label: string; value: string }) {
   return (
@@ -81,7 +81,7 @@ function retry(id: string, recipients: readonly string[] | null, done: () => voi
 }
 
 function QueueView({ queue, reload }: { queue: Queue; reload: () => void }) {
-  const [text, badge] = DIAGNOSES[queue.diagnosis];
+  const [text, badge] = diagnoses()[queue.diagnosis];
   const most = Math.max(1, ...queue.destinations.map((one) => one.messages));
   return (
     <>

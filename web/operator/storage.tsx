@@ -94,11 +94,12 @@ function ScrubAges({ shards }: { shards: Stats['shards'] }) {
   );
 }
 
-const JOBS = [
-  ['gc', t.collectGarbage, t.garbageText],
-  ['scrub', t.scrub, t.scrubText],
-  ['fsck', t.check, t.fsckText],
-] as const;
+const jobs = () =>
+  [
+    ['gc', t.collectGarbage, t.garbageText],
+    ['scrub', t.scrub, t.scrubText],
+    ['fsck', t.check, t.fsckText],
+  ] as const;
 
 function Jobs({ onDone }: { onDone: () => void }) {
   const [running, setRunning] = useState<string | null>(null);
@@ -123,7 +124,7 @@ function Jobs({ onDone }: { onDone: () => void }) {
     <section className="card stack" aria-label={t.upkeep}>
       <h3>{t.upkeep}</h3>
       <p className="muted small">{t.upkeepText}</p>
-      {JOBS.map(([path, name, meaning]) => (
+      {jobs().map(([path, name, meaning]) => (
         <div key={path} className="row wrap">
           <button type="button" disabled={running !== null} onClick={() => void run(path, name)}>
             {running === path ? t.running : name}

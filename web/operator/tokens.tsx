@@ -20,7 +20,7 @@ interface Token {
   expires_at: string | null;
 }
 
-const SCOPES = Object.entries(t.scopes) as [Scope, string][];
+const scopes = () => Object.entries(t.scopes) as [Scope, string][];
 
 export function Tokens() {
   const pages = usePages<Token>('/v1/iam/tokens');
@@ -57,7 +57,7 @@ export function Tokens() {
         </label>
         <fieldset>
           <legend>{t.whatMayDo}</legend>
-          {SCOPES.map(([scope, meaning]) => (
+          {scopes().map(([scope, meaning]) => (
             <label key={scope} className="check">
               <input type="checkbox" name="scope" value={scope} />
               <code>{scope}</code> <span className="muted small">{meaning}</span>

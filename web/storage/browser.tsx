@@ -23,10 +23,12 @@ const t = storageTexts.objects;
 function Choose({
   label,
   isFolder,
+  isPrimary,
   onFiles,
 }: {
   label: string;
   isFolder?: boolean;
+  isPrimary?: boolean;
   onFiles: (files: NamedFile[]) => void;
 }) {
   const input = useRef<HTMLInputElement>(null);
@@ -34,7 +36,7 @@ function Choose({
     if (isFolder) input.current?.setAttribute('webkitdirectory', '');
   }, [isFolder]);
   return (
-    <label className="button choose">
+    <label className={isPrimary ? 'button choose primary' : 'button choose'}>
       {label}
       <input
         ref={input}
@@ -160,11 +162,13 @@ export function Browser({
           </label>
         )}
         <span className="grow" />
-        <button type="button" onClick={() => void makeFolder()}>
-          {t.newFolder}
-        </button>
-        <Choose label={t.uploadFolder} isFolder onFiles={upload} />
-        <Choose label={t.uploadFiles} onFiles={upload} />
+        <div className="row browser-actions">
+          <button type="button" onClick={() => void makeFolder()}>
+            {t.newFolder}
+          </button>
+          <Choose label={t.uploadFolder} isFolder onFiles={upload} />
+          <Choose label={t.uploadFiles} isPrimary onFiles={upload} />
+        </div>
       </div>
       {selected.size > 0 && (
         <div className="row wrap selection">

@@ -5,13 +5,13 @@ import { storageTexts } from '../shared/texts/storage.ts';
 import { dismissJob, FAILURES_LISTED_MAX, type Job, stopJob } from './jobs.ts';
 
 const t = storageTexts.jobs;
-const WORDS = {
+const wordsOf = () => ({
   delete: { done: t.deleted, failed: t.notDeleted, what: t.whatDeleted },
   restore: { done: t.restored, failed: t.notRestored, what: t.whatRestored },
-};
+});
 
 function describe({ kind, state, done, total, failures, error }: Job): string {
-  const words = WORDS[kind];
+  const words = wordsOf()[kind];
   if (state === 'running') {
     const progress = { count: formatCount(done), total: formatCount(total ?? 0) };
     return fill(words.done, { count: total === null ? progress.count : fill(t.ofTotal, progress) });
@@ -43,7 +43,7 @@ export function JobRow({ job }: { job: Job }) {
       <p className={job.state === 'failed' ? 'danger-text small' : 'muted small'}>{describe(job)}</p>
       {job.failures.length > 0 && (
         <details className="small">
-          <summary>{WORDS[job.kind].what}</summary>
+          <summary>{wordsOf()[job.kind].what}</summary>
           <ul className="failures">
             {job.failures.slice(0, FAILURES_LISTED_MAX).map((failure) => (
               <li key={`${failure.key} ${failure.versionId}`}>

@@ -35,12 +35,16 @@ function Links({
 }) {
   const [expires, setExpires] = useState(3600);
   const [link, setLink] = useState('');
+  const [until, setUntil] = useState('');
   const version = versionId ? { versionId } : {};
   // biome-ignore lint/correctness/useExhaustiveDependencies: another object or expiry makes the shown link outdated
   useEffect(() => setLink(''), [name, versionId, expires]);
   const copy = async () => {
     const url = await linkTo(accessKey, bucket, name, { expiresSeconds: expires, ...version });
     setLink(url);
+    // A link ends with the key that signed it.
+    const end = Date.now() + expires * 1000;
+    setUntil(new Date(Math.min(end, Date.parse(accessKey.expiresAt ?? '') || end)).toISOString());
     await navigator.clipboard.writeText(url).then(
       () => showToast(t.linkCopied),
       () => showToast(t.linkShownBelow),
@@ -69,7 +73,12 @@ function Links({
           </select>
         </label>
       </div>
-      {link && <input readOnly value={link} aria-label={t.link} onFocus={(event) => event.target.select()} />}
+      {link && (
+        <div>
+          <input readOnly value={link} aria-label={t.link} onFocus={(event) => event.target.select()} />
+          <p className="muted small">{fill(t.linkUntil, { date: formatDateTime(until) })}</p>
+        </div>
+      )}
     </div>
   );
 }
@@ -189,8 +198,6 @@ export function ObjectPanel({
                 </div>
               ))}
           </dl>
-          <Metadata accessKey={accessKey} bucket={bucket} name={name} head={info.value} isNewest={versionId === null} />
-          <Tags accessKey={accessKey} bucket={bucket} name={name} />
         </>
       )}
       {versions.value && versions.value.length > 0 && (
@@ -205,7 +212,18 @@ export function ObjectPanel({
             onShow={setVersionId}
             onChanged={() => setVersionId(null)}
           />
+          {versions.value.every((version) => version.versionId === 'null') && (
+            <p className="muted small">
+              {t.keepsNone} <a href={toHash(['b', bucket, 'settings'])}>{t.turnOn}</a>
+            </p>
+          )}
         </section>
+      )}
+      {info.value && (
+        <>
+          <Metadata accessKey={accessKey} bucket={bucket} name={name} head={info.value} isNewest={versionId === null} />
+          <Tags accessKey={accessKey} bucket={bucket} name={name} />
+        </>
       )}
       {info.value && !versionId && (
         <div>

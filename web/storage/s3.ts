@@ -8,6 +8,9 @@ const t = storageTexts.objects;
 
 export interface Key extends Credentials {
   endpoint: string;
+  /** Address of the mailbox whose session created the key. */
+  ownerName?: string;
+  expiresAt?: string;
 }
 
 export class S3Error extends Error {

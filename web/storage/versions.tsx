@@ -63,7 +63,7 @@ export function Versions({ accessKey, bucket, name, versions, shown, onShow, onC
               <span className="muted small">{formatBytes(version.size)}</span>
             )}
           </div>
-          <p className="mono muted version-id">{version.versionId}</p>
+          {version.versionId !== 'null' && <p className="mono muted version-id">{version.versionId}</p>}
           {version.isMarker && <p className="small">{t.markerText}</p>}
           <div className="row wrap">
             {version.isMarker ? (

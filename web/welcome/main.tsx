@@ -22,29 +22,36 @@ function useHealth(): Health {
   return health;
 }
 
-const HEALTH_TEXT: Record<Health, [string, string]> = {
-  asking: ['Asking …', 'badge'],
+const healthText = (): Record<Health, [string, string]> => ({
+  asking: [t.asking, 'badge'],
   ok: [t.allStoresAnswer, 'badge good'],
   ill: [t.storeDoesNotAnswer, 'badge bad'],
   away: [t.notReachable, 'badge bad'],
-};
+});
 
 function Welcome() {
   const health = useHealth();
   const config = useConfig();
   const endpoint = config?.storage_endpoint ?? location.origin;
-  const [text, badge] = HEALTH_TEXT[health];
+  const [text, badge] = healthText()[health];
   return (
     <>
       <Rail current={null} />
       <main id="main" className="page welcome">
         <h1>{config === null || config.products.length === 3 ? t.threeServicesOnePlace : 'Tessera'}</h1>
         <p className="muted lead">{t.lead}</p>
-        <p>
-          <span className={badge} role="status">
-            {text}
-          </span>
-        </p>
+        {isServed(config, 'mail') && (
+          <p className="row wrap">
+            {config && config.registration !== 'closed' && (
+              <a className="button primary" href="/_/mail#/register">
+                {t.createMailbox}
+              </a>
+            )}
+            <a className="button" href="/_/mail">
+              {t.signIn}
+            </a>
+          </p>
+        )}
         <div className="tiles">
           {isServed(config, 'mail') && (
             <a className="tile mail" href="/_/mail">
@@ -84,6 +91,9 @@ function Welcome() {
           <a href="/_/docs">{t.apiReference}</a>
           <a href="/_/operator">{t.operator}</a>
           <a href="/v1/openapi.json">{t.openapiDocument}</a>
+          <span className={badge} role="status">
+            {text}
+          </span>
           {config && <span className="muted small">{fill(t.version, { version: config.version })}</span>}
         </p>
       </main>

@@ -74,6 +74,11 @@ describe('a lifecycle configuration', () => {
     expect(codeOf(rules)).toBe('InvalidArgument');
   });
 
+  it('may keep up to 100 newer versions', () => {
+    const newer = '<NoncurrentDays>1</NoncurrentDays><NewerNoncurrentVersions>100</NewerNoncurrentVersions>';
+    expect(codeOf(rule(`${ALL}<NoncurrentVersionExpiration>${newer}</NoncurrentVersionExpiration>`))).toBe('accepted');
+  });
+
   const TAG = '<Tag><Key>k</Key><Value>v</Value></Tag>';
   it.each([
     ['no action', rule(ALL)],

@@ -176,7 +176,7 @@ describe('the message of an event', () => {
       { ...event, facts: { ...facts, principalId: null, versionId: null, region: 'eu-west-1' } },
       'rule',
     ).Records;
-    expect(record?.s3.object).toEqual({ key: 'a+b/%C3%BC%281%29%2B.jpg', sequencer: '00066A0B1C2D3E4F' });
+    expect(record?.s3.object).toStrictEqual({ key: 'a+b/%C3%BC%281%29%2B.jpg', sequencer: '00066A0B1C2D3E4F' });
     expect([record?.userIdentity.principalId, record?.awsRegion]).toEqual(['Anonymous', 'eu-west-1']);
   });
 });

@@ -1,5 +1,13 @@
 import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { boardTexts } from '../../../web/shared/texts/board.ts';
+import { docsTexts } from '../../../web/shared/texts/docs.ts';
+import { texts } from '../../../web/shared/texts/index.ts';
+import { mailTexts } from '../../../web/shared/texts/mail.ts';
+import { operatorTexts } from '../../../web/shared/texts/operator.ts';
+import { storageTexts } from '../../../web/shared/texts/storage.ts';
+import { welcomeTexts } from '../../../web/shared/texts/welcome.ts';
+import { findEarlyReads } from './early-reads.ts';
 import { findLiterals } from './literals.ts';
 
 /** The catalogue, and programs that run in Node. */
@@ -43,5 +51,33 @@ describe('texts for users', () => {
     expect(textsIn(`fill(t.x, { name: \`OBJECTS_\${n}\` })`)).toEqual([]);
     expect(textsIn("call('/v1/users', { method: 'POST' })")).toEqual([]);
     expect(textsIn('<h4>curl</h4>')).toEqual([]);
+  });
+});
+
+describe('texts', () => {
+  const catalogues = {
+    texts,
+    boardTexts,
+    docsTexts,
+    mailTexts,
+
+    operatorTexts,
+    storageTexts,
+    welcomeTexts,
+  };
+
+  // The compose window and the settings of mail are loaded after it.
+  it('are not read before the language is loaded', () => {
+    expect(FILES.flatMap((file) => findEarlyReads(file, readFileSync(file, 'utf8'), catalogues))).toEqual([]);
+  });
+
+  it('read too early are found', () => {
+    const early = (code: string) =>
+      findEarlyReads('example.ts', code, { texts: { app: { save: 'Save', pages: { mail: 'Mail' } } } });
+    expect(early('const t = texts.app;\nconst names = [t.save];')).toEqual(['example.ts:2']);
+    expect(early('const { pages } = texts.app;\nconst names = { a: pages.mail };')).toEqual(['example.ts:2']);
+    expect(early('const { save } = texts.app;')).toEqual(['example.ts:1']);
+    expect(early('const all = Object.entries(texts.app);')).toEqual(['example.ts:1']);
+    expect(early('const t = texts.app;\nconst names = () => [t.save];')).toEqual([]);
   });
 });

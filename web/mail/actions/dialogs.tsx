@@ -8,10 +8,10 @@ import { mailTexts } from '../../shared/texts/mail.ts';
 import { mailbox, sortFolders } from '../model/mailbox.ts';
 import { view } from '../model/view.ts';
 import { act } from './actions.ts';
-import { KEYS } from './keys.ts';
+import { shortcuts } from './keys.ts';
 
 const { keys: t } = mailTexts;
-const WRITING_KEYS = [
+const writingKeys = () => [
   { keys: 'Ctrl+Enter', title: t.send },
   { keys: 'Esc', title: t.close },
   { keys: 'Ctrl+K', title: t.palette },
@@ -21,7 +21,7 @@ export function KeysDialog() {
   return (
     <Dialog title={texts.app.menu.keys} onClose={() => view.set({ isHelpOpen: false })}>
       <dl className="keys">
-        {[...KEYS, ...WRITING_KEYS].map(({ keys, title }) => (
+        {[...shortcuts(), ...writingKeys()].map(({ keys, title }) => (
           <div key={keys}>
             <dt>
               {keys.split(' ').map((key) => (

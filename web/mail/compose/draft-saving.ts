@@ -88,7 +88,7 @@ export async function readDraft(draftId: string): Promise<DraftAnswer | null> {
   }
 }
 
-const ATTACHMENT_GONE = t.uploadGone;
+const attachmentGone = () => t.uploadGone;
 
 async function save(requested: Writing): Promise<void> {
   const writing = { ...requested, ...draftRefs.get(requested.key) };
@@ -107,7 +107,7 @@ async function save(requested: Writing): Promise<void> {
   const next: Writing = { ...now, ...draftRef, tried: [] };
   if (hasLostFiles) {
     next.attachments = now.attachments.map((upload) =>
-      upload.attachmentId ? { ...upload, attachmentId: null, error: ATTACHMENT_GONE } : upload,
+      upload.attachmentId ? { ...upload, attachmentId: null, error: attachmentGone() } : upload,
     );
   }
   compose.set({ writing: next, saved: now === writing ? 'drafts' : 'here', trouble: null });

@@ -32,7 +32,7 @@ export function findSendProblem(writing: Writing): string | null {
   return null;
 }
 
-const CHANGED_ELSEWHERE = t.changedElsewhere;
+const changedElsewhere = () => t.changedElsewhere;
 
 /** Sending deletes the draft, so a version written elsewhere would be lost. */
 async function wasChangedElsewhere(writing: Writing): Promise<boolean> {
@@ -61,7 +61,7 @@ export async function send(sendAt: Date | null): Promise<string | null> {
   if (writing?.key !== requested.key) return null;
   if (await wasChangedElsewhere(writing)) {
     compose.set({ isSending: false });
-    return CHANGED_ELSEWHERE;
+    return changedElsewhere();
   }
   const { letter, isDurable } = await postLetter({
     idempotencyKey: writing.doubtfulKey ?? `${writing.key}.${sendAt ? sendAt.getTime() : 'now'}`,

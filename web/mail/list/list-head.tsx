@@ -62,7 +62,7 @@ function FolderActions({ folder }: { folder: Folder }) {
   );
 }
 
-const CHOSEN_ACTIONS: [string, () => void][] = [
+const chosenActions = (): [string, () => void][] => [
   [t.archive, () => act.archive()],
   [t.delete, () => act.trash()],
   [t.move, () => view.set({ isMoveOpen: true })],
@@ -99,7 +99,7 @@ export function ListHead({ title }: { title: string }) {
           <span className="small" role="status">
             {fill(t.selected, { size: formatCount(selected.size) })}
           </span>
-          {CHOSEN_ACTIONS.map(([name, run]) => (
+          {chosenActions().map(([name, run]) => (
             <button key={name} type="button" className="quiet small" onClick={run}>
               {name}
             </button>

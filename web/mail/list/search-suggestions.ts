@@ -8,7 +8,7 @@ export interface Suggestion {
   meaning: string;
 }
 
-const OPERATORS = Object.entries(mailTexts.operators);
+const operators = () => Object.entries(mailTexts.operators);
 
 const VALUES_MAX = 8;
 /** Labels are suggested from this many of the newest messages. */
@@ -42,7 +42,8 @@ export function suggestSearch(text: string, folders: readonly Folder[], messages
       .slice(0, VALUES_MAX)
       .map((one) => ({ text: `${sign}${value[1]}:${quoted(one)}`, meaning: '' }));
   }
-  return OPERATORS.filter(([operator]) => operator.toLowerCase().startsWith(word) && operator !== word)
+  return operators()
+    .filter(([operator]) => operator.toLowerCase().startsWith(word) && operator !== word)
     .filter(([operator]) => sign === '' || operator.includes(':'))
     .map(([operator, meaning]) => ({ text: `${sign}${operator}`, meaning }));
 }

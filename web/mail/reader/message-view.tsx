@@ -20,7 +20,7 @@ import { describeAuthentication, describeSpam } from './verdicts.ts';
 
 const { reader: t } = mailTexts;
 
-const STATES: Record<Delivery['state'], [string, string]> = {
+const states = (): Record<Delivery['state'], [string, string]> => ({
   queued: [t.states.sending, 'badge'],
   held: [t.states.sending, 'badge'],
   deferred: [t.states.retrying, 'badge warn'],
@@ -28,22 +28,22 @@ const STATES: Record<Delivery['state'], [string, string]> = {
   delivered: [t.states.delivered, 'badge good'],
   failed: [t.states.failed, 'badge bad'],
   canceled: [t.sendCancelled, 'badge'],
-};
+});
 
 /** A message that leaves later than this is scheduled. A shorter hold lets the user undo the send. */
 const HOLD_MS_MAX = 120_000;
 
 function toState({ state, next_attempt_at: next }: Delivery): [text: string, style: string] {
   const isScheduled = state === 'held' && Date.parse(next ?? '') - Date.now() > HOLD_MS_MAX;
-  return isScheduled ? [t.states.scheduled, 'badge'] : (STATES[state] ?? [state, 'badge']);
+  return isScheduled ? [t.states.scheduled, 'badge'] : (states()[state] ?? [state, 'badge']);
 }
 
 /** Label of `next_attempt_at`. */
-const NEXT: Partial<Record<Delivery['state'], string>> = {
+const next = (): Partial<Record<Delivery['state'], string>> => ({
   held: t.sends,
   queued: t.sends,
   deferred: t.nextAttempt,
-};
+});
 
 function DeliveryList({ message }: { message: Message }) {
   const delivery = message.delivery ?? [];
@@ -56,9 +56,9 @@ function DeliveryList({ message }: { message: Message }) {
         {delivery.map((one) => (
           <li key={one.email}>
             <span className={toState(one)[1]}>{toState(one)[0]}</span> {one.email}
-            {one.next_attempt_at && Date.parse(one.next_attempt_at) > Date.now() && NEXT[one.state] && (
+            {one.next_attempt_at && Date.parse(one.next_attempt_at) > Date.now() && next()[one.state] && (
               <span className="muted next-attempt" title={formatFull(one.next_attempt_at)}>
-                {fill(NEXT[one.state] ?? '', { when: formatRelative(one.next_attempt_at) })}
+                {fill(next()[one.state] ?? '', { when: formatRelative(one.next_attempt_at) })}
               </span>
             )}
             {one.last_reply && (one.state === 'deferred' || one.state === 'failed') && (

@@ -12,16 +12,16 @@ import { PlainText } from './plain-text.tsx';
 
 const t = mailTexts.reader;
 
-const STATES: Record<OutgoingLetter['state'], [text: string, style: string]> = {
+const states = (): Record<OutgoingLetter['state'], [text: string, style: string]> => ({
   sending: [t.states.sending, 'badge'],
   waiting: [t.waitingForNetwork, 'badge warn'],
   sent: [t.states.sending, 'badge'],
-};
+});
 
 export function OutgoingLetterView({ letter }: { letter: OutgoingLetter }) {
   const { name = '', email = '' } = session.get().profile ?? {};
   const [isBusy, setBusy] = useState(false);
-  const [text, style] = STATES[letter.state];
+  const [text, style] = states()[letter.state];
   const recipients = [...letter.body.to, ...letter.body.cc, ...letter.body.bcc].map(describeAddress).join(', ');
   const undo = () => {
     setBusy(true);

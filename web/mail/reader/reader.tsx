@@ -15,6 +15,7 @@ import { type OutgoingLetter, outbox } from '../compose/outbox.ts';
 import { toMessageId } from '../compose/reply.ts';
 import { replyRecipients } from '../model/addresses.ts';
 import { loadThread, type Message, type Thread } from '../model/api.ts';
+import { waiting } from '../model/change-queue.ts';
 import { changeMessages } from '../model/changes.ts';
 import { onMessagesChanged } from '../model/events.ts';
 import { folderByRole, mailbox } from '../model/mailbox.ts';
@@ -93,7 +94,10 @@ function useThread(threadId: string) {
       stopOutbox();
     };
   }, [threadId, readCount]);
-  return { messages, isMuted: thread?.isMuted ?? false, error };
+  const { changes, isBlocked } = useStore(waiting, (state) => state);
+  const muting = changes.findLast((change) => change.kind === 'mute' && change.threadId === threadId);
+  const isMuted = isBlocked && muting?.kind === 'mute' ? muting.isMuted : thread?.isMuted;
+  return { messages, isMuted: isMuted ?? false, error };
 }
 
 /** Unfolded messages: the last one, drafts and unread ones, until the user folds or unfolds them. */

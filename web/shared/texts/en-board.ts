@@ -1,5 +1,5 @@
 /** English texts of the leaderboard page and of the board in a frame. Words in braces are replaced. */
-import type { Forms } from './index.ts';
+import type { Forms } from './forms.ts';
 
 export const enBoard = {
   page: {
@@ -21,7 +21,7 @@ export const enBoard = {
       title: 'Put this board on your own page',
       rows: 'Rows',
       theme: 'Colours',
-      themes: { auto: 'Like the visitor’s device', light: 'Light', dark: 'Dark' },
+      themes: { auto: 'Automatic', light: 'Light', dark: 'Dark' },
       width: 'Width',
       height: 'Height',
       preview: 'Preview',
@@ -49,7 +49,8 @@ export const enBoard = {
     find: 'Find',
     finalStandings: '· final standings',
     season: 'Season',
-    empty: 'Nobody has scored yet. The board fills as soon as a game server posts.',
+    empty:
+      'Nobody has scored yet. Post a first score with a token of the scope scores:write, which an operator creates:',
     more: 'Show more',
     asOf: 'as of {asOf}',
     noPlayer: 'No player “{userId}” has a score in this season.',

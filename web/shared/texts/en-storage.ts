@@ -1,5 +1,5 @@
 /** English texts of the storage page. Words in braces are replaced. */
-import type { Forms } from './index.ts';
+import type { Forms } from './forms.ts';
 
 export const enStorage = {
   loading: 'Loading…',
@@ -27,6 +27,7 @@ export const enStorage = {
     namePlaceholder: 'name-of-a-new-bucket',
     nameRule: '3 to 63 characters of a-z, 0-9, dot and hyphen',
     create: 'Create bucket',
+    keepOld: 'Keep old versions of files',
     created: 'Bucket {name} created.',
     deleted: 'Bucket {name} deleted.',
     find: 'Find a bucket',
@@ -429,7 +430,10 @@ export const enStorage = {
     linkShownBelow: 'The link is shown below.',
     download: 'Download',
     copyLink: 'Copy a link',
-    goodFor: 'good for',
+    goodFor: 'valid for',
+    linkUntil: 'Anyone with this link can open the file until {date}.',
+    keepsNone: 'Overwritten and deleted versions are not kept.',
+    turnOn: 'Turn on versions',
     link: 'Link',
     tags: 'Tags',
     removeTag: 'Remove the tag {name}',
@@ -465,7 +469,7 @@ export const enStorage = {
     markerText:
       'A deletion marker: from here on downloads answer 404, and the versions below are kept. Removing the marker undoes the deletion.',
     undoDeletion: 'Undo the deletion',
-    see: 'See',
+    see: 'View',
     download: 'Download',
     restore: 'Restore',
     erase: 'Erase',

@@ -1,10 +1,11 @@
 /**
  * The texts in the user's language. English is in `en.ts` and `en-….ts`, one file per page; other languages are files of
- * `languages/`, named by their tag (`languages/de.ts`), loaded before the page starts and by their readers only.
+ * `languages/`, named by their tag (`languages/de.ts`), loaded before the first render and by their readers only.
  */
 import type { ReactNode } from 'react';
 import { localeOf } from '../look.ts';
 import { en, type Texts } from './en.ts';
+import type { Forms } from './forms.ts';
 import type { Language } from './language.ts';
 
 const files = import.meta.glob<Language>('./languages/*.ts', { import: 'default' });
@@ -27,11 +28,32 @@ export const language =
     .map((tag) => tag?.split('-')[0] ?? '')
     .find((tag) => tag === 'en' || toFile(tag) in files) ?? 'en';
 
-const loaded = await files[toFile(language)]?.();
+type Catalogue = { [name: string]: string | Catalogue };
 
-/** @returns these texts in the user's language. */
-export const inLanguage = <Name extends keyof Language>(name: Name, english: Language[Name]): Language[Name] =>
-  loaded?.[name] ?? english;
+function translate(texts: Catalogue, translated: Catalogue): void {
+  for (const [name, value] of Object.entries(translated)) {
+    const before = texts[name];
+    if (typeof before === 'object' && typeof value === 'object') translate(before, value);
+    else texts[name] = value;
+  }
+}
+
+let loaded: Language | null = null;
+const waiting: [name: keyof Language, texts: Catalogue][] = [];
+
+/** Resolves when the texts are in the user's language; null if they are. No text may be read before. */
+export const ready: Promise<void> | null =
+  files[toFile(language)]?.().then((translated) => {
+    loaded = translated;
+    for (const [name, catalogue] of waiting) translate(catalogue, translated[name] as unknown as Catalogue);
+  }) ?? null;
+
+/** @returns these texts in the user's language, once `ready` has resolved. */
+export function inLanguage<Name extends keyof Language>(name: Name, english: Language[Name]): Language[Name] {
+  if (loaded) return loaded[name];
+  if (ready) waiting.push([name, english as unknown as Catalogue]);
+  return english;
+}
 
 export const texts: Texts = inLanguage('common', en);
 
@@ -42,9 +64,6 @@ export const fill = (text: string, values: Readonly<Record<string, string | numb
 /** Like `fill`, with elements as values. */
 export const fillNodes = (text: string, values: Readonly<Record<string, ReactNode>>): ReactNode[] =>
   text.split(/\{(\w+)\}/).map((part, index) => (index % 2 === 0 ? part : values[part]));
-
-/** A text by number, as the language has it: English has `one` and `other`. */
-export type Forms = Readonly<Partial<Record<Intl.LDMLPluralRule, string>> & { other: string }>;
 
 const RULES = new Intl.PluralRules(language);
 const COUNT = new Intl.NumberFormat(localeOf());
