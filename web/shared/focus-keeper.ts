@@ -29,13 +29,13 @@ const isTypedInto = (element: Element | undefined): boolean =>
   element?.matches('textarea, input:not([type="checkbox"], [type="radio"], [type="file"], [type="range"])') === true;
 
 /**
- * The element itself, or the first element in it that can have the focus. A text field only follows a text field: on a
- * phone it opens the keyboard.
+ * The element itself, or the first element in it that can have the focus. On a phone, where a text field opens the
+ * keyboard, it only follows a text field.
  */
 function firstIn(element: Element | undefined): HTMLElement | null {
   if (!element) return null;
-  const wasTyping = isTypedInto(path[0]?.element);
-  const all = [element, ...element.querySelectorAll(FOCUSABLE)].filter((one) => wasTyping || !isTypedInto(one));
+  const mayType = !matchMedia('(pointer: coarse)').matches || isTypedInto(path[0]?.element);
+  const all = [element, ...element.querySelectorAll(FOCUSABLE)].filter((one) => mayType || !isTypedInto(one));
   return (
     all.find((one): one is HTMLElement => one instanceof HTMLElement && one.matches(FOCUSABLE) && isShown(one)) ?? null
   );
