@@ -5,6 +5,7 @@
 import type { ReactNode } from 'react';
 import { localeOf } from '../look.ts';
 import { en, type Texts } from './en.ts';
+import type { Forms } from './forms.ts';
 import type { Language } from './language.ts';
 
 const files = import.meta.glob<Language>('./languages/*.ts', { import: 'default' });
@@ -63,9 +64,6 @@ export const fill = (text: string, values: Readonly<Record<string, string | numb
 /** Like `fill`, with elements as values. */
 export const fillNodes = (text: string, values: Readonly<Record<string, ReactNode>>): ReactNode[] =>
   text.split(/\{(\w+)\}/).map((part, index) => (index % 2 === 0 ? part : values[part]));
-
-/** A text by number, as the language has it: English has `one` and `other`. */
-export type Forms = Readonly<Partial<Record<Intl.LDMLPluralRule, string>> & { other: string }>;
 
 const RULES = new Intl.PluralRules(language);
 const COUNT = new Intl.NumberFormat(localeOf());
