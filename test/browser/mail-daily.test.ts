@@ -201,7 +201,7 @@ describe.skipIf(!hasChromium)('mail every day', () => {
     await openRow(page, 'Proof');
     await messageText(page, 'Believe me.').waitFor();
     await page.getByRole('button', { name: 'Details' }).click();
-    await page.getByText('carol@outside.test').first().waitFor();
+    await page.locator('.details dd').getByText('carol@outside.test').first().waitFor();
     const checks = page.getByRole('region', { name: 'Checks' });
     await checks.getByText('Sender not verified: their domain does not say how to check its mail.').waitFor();
     await expectAccessible(page);

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { awaitMessage, registerUser } from '../support/mail.ts';
 import { eventually, expectAccessible, hasChromium, takePictures } from './chromium.ts';
-import { letter, PASSWORD, row, signIn } from './mail-page.ts';
+import { confirmWithPassword, letter, PASSWORD, row, signIn } from './mail-page.ts';
 import { useStage } from './stage.ts';
 
 describe.skipIf(!hasChromium)('a new user of mail', () => {
@@ -100,6 +100,7 @@ describe.skipIf(!hasChromium)('a new user of mail', () => {
     const programs = page.getByRole('region', { name: 'App passwords' });
     await programs.getByLabel('Name of the program').fill('phone');
     await programs.getByRole('button', { name: 'Create' }).click();
+    await confirmWithPassword(page);
     const token = (await programs.getByRole('status').locator('pre').innerText()).trim();
     expect(await statusOf(token)).toBe(200);
     await awaitMessage(stage.server, user, 'inbox', 'Security notice: New app token');
