@@ -195,6 +195,20 @@ describe.skipIf(!hasChromium)('mail every day', () => {
     await page.context().close();
   });
 
+  it('says in plain words who sent a message and whether that is proven', async () => {
+    const { page, user, troubles } = await open('doubter', () => []);
+    await deliver(stage.server, user, letter(user, 'Proof', 'Believe me.'));
+    await openRow(page, 'Proof');
+    await messageText(page, 'Believe me.').waitFor();
+    await page.getByRole('button', { name: 'Details' }).click();
+    await page.locator('.details dd').getByText('carol@outside.test').first().waitFor();
+    const checks = page.getByRole('region', { name: 'Checks' });
+    await checks.getByText('Sender not verified: their domain does not say how to check its mail.').waitFor();
+    await expectAccessible(page);
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
   it('works with a thumb: a bar at the bottom of the conversation, and a list that is pulled down to refresh', async () => {
     const phone = { viewport: { width: 390, height: 760 }, hasTouch: true, isMobile: true };
     const { page, user, troubles } = await open('thumb', (to) => conversation(to, 1), phone);

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { awaitMessage, registerUser } from '../support/mail.ts';
 import { eventually, expectAccessible, hasChromium, takePictures } from './chromium.ts';
-import { letter, row, signIn } from './mail-page.ts';
+import { confirmWithPassword, letter, PASSWORD, row, signIn } from './mail-page.ts';
 import { useStage } from './stage.ts';
 
 describe.skipIf(!hasChromium)('a new user of mail', () => {
@@ -81,6 +81,38 @@ describe.skipIf(!hasChromium)('a new user of mail', () => {
     await page.keyboard.press('Control+Enter');
     const sent = await awaitMessage(stage.server, user, 'sent', 'Two chips');
     expect(sent.to.map((one: { email: string }) => one.email)).toEqual(['zoe@outside.test', 'bond@outside.test']);
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
+  it('creates and revokes an app password, signs out another device, and gets a security notice', async () => {
+    const user = await registerUser(stage.server, `guarded-${crypto.randomUUID().slice(0, 8)}`);
+    const other = await fetch(`${stage.server.url}/v1/auth/login`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'user-agent': 'Firefox/140 (Linux)' },
+      body: JSON.stringify({ email: user.email, password: PASSWORD }),
+    });
+    const { token: otherToken } = (await other.json()) as { token: string };
+    const statusOf = async (token: string) => (await stage.server.call('GET', '/v1/me', undefined, token)).status;
+    expect(await statusOf(otherToken)).toBe(200);
+    const { page, troubles } = await signIn(stage.server, stage.browser, user);
+    await page.goto(`${stage.server.url}/_/mail#/settings/security`);
+    const programs = page.getByRole('region', { name: 'App passwords' });
+    await programs.getByLabel('Name of the program').fill('phone');
+    await programs.getByRole('button', { name: 'Create' }).click();
+    await confirmWithPassword(page);
+    const token = (await programs.getByRole('status').locator('pre').innerText()).trim();
+    expect(await statusOf(token)).toBe(200);
+    await awaitMessage(stage.server, user, 'inbox', 'Security notice: New app token');
+    await programs.getByRole('button', { name: 'Revoke phone' }).click();
+    await eventually(() => statusOf(token)).toBe(401);
+    const firefox = page
+      .getByRole('region', { name: 'Devices' })
+      .getByRole('listitem')
+      .filter({ hasText: 'Firefox on Linux' });
+    await firefox.getByRole('button', { name: 'Sign out' }).click();
+    await eventually(() => statusOf(otherToken)).toBe(401);
+    expect(await statusOf(user.token)).toBe(200);
     expect(troubles).toEqual([]);
     await page.context().close();
   });
