@@ -6,6 +6,7 @@ import { fill } from '../shared/texts/index.ts';
 import { operatorTexts } from '../shared/texts/operator.ts';
 import { showError, showToast } from '../shared/toasts.tsx';
 import { Corrections } from './corrections.tsx';
+import { LogoField } from './logo-field.tsx';
 import { usePages } from './paged.ts';
 import { request } from './token.ts';
 import type { Board } from './types.ts';
@@ -44,7 +45,15 @@ interface SelectProps {
   isFixed: boolean;
 }
 
-function BoardDialog({ board, onSaved, onClose }: { board: Board; onSaved: () => void; onClose: () => void }) {
+interface BoardDialogProps {
+  board: Board;
+  onSaved: () => void;
+  /** The logo, which is stored at once. */
+  onChanged: () => void;
+  onClose: () => void;
+}
+
+function BoardDialog({ board, onSaved, onChanged, onClose }: BoardDialogProps) {
   const isNew = board.board === '';
   const save = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
@@ -88,6 +97,7 @@ function BoardDialog({ board, onSaved, onClose }: { board: Board; onSaved: () =>
         <Select name="operator" label={t.operator} texts={t.operators} value={board.operator} isFixed={!isNew} />
         <Select name="period" label={t.period} texts={t.periods} value={board.period} isFixed={!isNew} />
         <p className="muted small">{t.fixed}</p>
+        {!isNew && <LogoField board={board} onChanged={onChanged} />}
         <label className="field">
           <span>{t.most}</span>
           <input
@@ -169,6 +179,7 @@ export function Boards() {
       {edited && (
         <BoardDialog
           board={edited}
+          onChanged={reload}
           onClose={() => setEdited(null)}
           onSaved={() => {
             setEdited(null);

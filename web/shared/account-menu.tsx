@@ -113,7 +113,7 @@ export function AccountMenu({ account, children }: { account?: Account | null | 
         >
           <option value="">{menu.automatic}</option>
           {Object.entries(LANGUAGE_NAMES).map(([tag, name]) => (
-            <option key={tag} value={tag}>
+            <option key={tag} value={tag} lang={tag}>
               {name}
             </option>
           ))}

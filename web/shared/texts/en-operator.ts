@@ -158,6 +158,9 @@ export const enOperator = {
     erased: 'Player erased.',
     races: 'races',
     more: 'Show more',
+    logo: 'Logo',
+    logoRule: 'PNG or WebP, at most 64 KB and 1024 by 1024 pixels. It is shown on the board and where it is embedded.',
+    removeLogo: 'Remove the logo',
   },
   audit: {
     title: 'Audit log',
