@@ -91,7 +91,7 @@ function BoardDialog({ board, onSaved, onChanged, onClose }: BoardDialogProps) {
         )}
         <label className="field">
           <span>{t.name}</span>
-          <input name="title" required maxLength={64} defaultValue={board.title} />
+          <input name="title" dir="auto" required maxLength={64} defaultValue={board.title} />
         </label>
         <Select name="sort" label={t.sort} texts={t.sorts} value={board.sort} isFixed={!isNew} />
         <Select name="operator" label={t.operator} texts={t.operators} value={board.operator} isFixed={!isNew} />
@@ -143,7 +143,7 @@ export function Boards() {
           {data?.map((board) => (
             <li key={board.board} className="row wrap">
               <span className="grow">
-                <strong>{board.title}</strong> <code className="muted">{board.board}</code>{' '}
+                <strong dir="auto">{board.title}</strong> <code className="muted">{board.board}</code>{' '}
                 {!board.public && <span className="badge warn">{t.private}</span>}
                 <span className="reason muted small">
                   {fill(t.rules, {

@@ -76,7 +76,9 @@ export function AccountMenu({ account, children }: { account?: Account | null | 
         <p className="account-head row">
           <Avatar name={account.name} id={account.detail} isLarge />
           <span className="grow">
-            <strong className="ellipsis">{account.name}</strong>
+            <strong className="ellipsis" dir="auto">
+              {account.name}
+            </strong>
             <span className="muted small ellipsis">{account.detail}</span>
           </span>
         </p>
