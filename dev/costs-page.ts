@@ -13,6 +13,10 @@ interface Row {
   readonly operation: string;
   readonly warm: boolean;
   readonly phase: 'request' | 'background';
+  readonly ms_p50: number | null;
+  /** Absent in results from before November 2026, null without a floor. */
+  readonly floor_ms_p50?: number | null;
+  readonly over_floor_ms?: number | null;
   readonly long_haul_serial: number;
   readonly rows_written: number;
   readonly usd_per_million: number;
@@ -145,6 +149,9 @@ function toSection(rows: readonly Row[]): string {
       const cells = [
         `\`${row.operation}\``,
         row.warm ? 'warm' : 'cold',
+        row.ms_p50,
+        row.floor_ms_p50 ?? '–',
+        row.over_floor_ms ?? '–',
         row.long_haul_serial,
         Math.round(10 * (row.rows_written + (background?.rows_written ?? 0))) / 10,
         (row.usd_per_million + (background?.usd_per_million ?? 0)).toFixed(2),
@@ -165,8 +172,8 @@ function toSection(rows: readonly Row[]): string {
     '',
     'With the background work that follows it. The client is in Sydney, the primaries in Ashburn (`mail-in`: both in Ashburn).',
     '',
-    '| | | long-haul trips | rows written | $ a million |',
-    '|---|---|---|---|---|',
+    '| | | ms, median | floor | over it | long-haul trips | rows written | $ a million |',
+    '|---|---|---|---|---|---|---|---|',
     ...operations,
     '',
     '### Three workloads',

@@ -27,6 +27,10 @@ export interface LocalServerOptions {
   readonly beside?: readonly Record<string, unknown>[];
   /** Runs the built Worker a second time on the same stores and objects, for callers that must not warm the first one. */
   readonly withTwin?: boolean;
+  /** A script for that second Worker instead of the built one. */
+  readonly twinScriptPath?: string;
+  /** Additional databases with the tables of DIRECTORY, which its replicas are. */
+  readonly directoryCopies?: readonly string[];
   /** Prints what the Workers log. Default: as it is. */
   readonly printLog?: (message: string) => void;
   /** Port of the inspector (Chrome DevTools Protocol). Default: none. */
@@ -64,6 +68,7 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
   for (let shard = 0; shard < (options.objectShards ?? 0); shard++) {
     d1Databases[`OBJECTS_${shard}`] = { id: `tessera-objects-${shard}` };
   }
+  for (const binding of options.directoryCopies ?? []) d1Databases[binding] = { id: binding.toLowerCase() };
   const ratelimits = { ...(workerOptions.ratelimits as Record<string, { simple: object }>) };
   for (const [binding, limit] of Object.entries(options.rateLimits ?? {})) {
     ratelimits[binding] = { ...ratelimits[binding], simple: { ...ratelimits[binding]?.simple, limit } };
@@ -87,7 +92,8 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
     unsafeDirectSockets: [{ host: options.host, port }],
   });
   const twin = {
-    ...toWorker(TWIN_NAME, join(WORKER_BUNDLE, 'index.js'), 0),
+    ...toWorker(TWIN_NAME, options.twinScriptPath ?? join(WORKER_BUNDLE, 'index.js'), 0),
+    serviceBindings: { ASSETS: ASSETS_WORKER_NAME, TESSERA: WORKER_NAME },
     durableObjects: Object.fromEntries(
       Object.entries(workerOptions.durableObjects as Record<string, object>).map(([binding, designator]) => [
         binding,
@@ -183,7 +189,7 @@ async function migrate(d1Databases: Databases, stateDirectory: string): Promise<
   try {
     for (const binding of Object.keys(d1Databases)) {
       const database = await miniflare.getD1Database(binding, WORKER_NAME);
-      const kind = binding === 'DIRECTORY' ? 'directory' : 'objects';
+      const kind = binding.startsWith('DIRECTORY') ? 'directory' : 'objects';
       await applyMigrations(database as never, join(ROOT, 'migrations', kind));
     }
   } finally {

@@ -3,8 +3,9 @@
  * rows were read and written. `first()` and `raw()` do not show this to the caller. A session names its constraint or bookmark in
  * a header.
  */
+import type { Write } from './replicas.ts';
 
-type Fetcher = { fetch(input: RequestInfo, init?: RequestInit): Promise<Response> };
+export type Fetcher = { fetch(input: RequestInfo, init?: RequestInit): Promise<Response> };
 interface Wired {
   fetcher: Fetcher;
   readonly alwaysPrimarySession: { fetcher: Fetcher };
@@ -15,13 +16,17 @@ export interface QueryResult {
   readonly rowsWritten: number;
 }
 
-/** Runs one exchange with the database. */
-export type Exchange = (
-  run: () => Promise<Response>,
-  readResult: (response: Response) => Promise<QueryResult>,
+export interface Query {
+  run(): Promise<Response>;
+  readResult(response: Response): Promise<QueryResult>;
   /** `first-primary`, `first-unconstrained` or a bookmark; null outside of sessions. */
-  session: string | null,
-) => Promise<Response>;
+  readonly session: string | null;
+  /** What was sent. */
+  readonly write: Write;
+}
+
+/** Runs one exchange with the database. */
+export type Exchange = (query: Query) => Promise<Response>;
 
 const SESSION_HEADER = 'x-cf-d1-session-commit-token';
 
@@ -30,7 +35,12 @@ export function wireDatabase(database: D1Database, exchange: Exchange): void {
   const real = wired.fetcher;
   const fetcher: Fetcher = {
     fetch: (input, init) =>
-      exchange(() => real.fetch(input, init), readResult, new Headers(init?.headers).get(SESSION_HEADER)),
+      exchange({
+        run: () => real.fetch(input, init),
+        readResult,
+        session: new Headers(init?.headers).get(SESSION_HEADER),
+        write: { url: String(input), body: String(init?.body ?? '') },
+      }),
   };
   wired.fetcher = fetcher;
   wired.alwaysPrimarySession.fetcher = fetcher;

@@ -9,6 +9,7 @@ import { signRequest } from '../../test/support/sigv4-signer.ts';
 import { BENCH_ROOT_TOKEN, NO_LIMITS, printErrors } from '../servers.ts';
 import { FLOOR_PATH, type Floor, PREPARE_PATH } from './floor.ts';
 import { BACKGROUND, type Counts } from './meter.ts';
+import { CATCH_UP_PATH, REPLICA_BINDINGS } from './replicas.ts';
 import { CLIENT_MS, type Region } from './world.ts';
 
 const IDLE_MS = 400;
@@ -34,6 +35,8 @@ export type Sample = (send: (call: Call) => Promise<{ response: Response; text: 
 
 export interface Measuring {
   readonly samples: readonly Sample[];
+  /** Runs before each sample, and is not measured. */
+  readonly before?: (at: number) => Promise<void>;
   /** Measured after each sample. */
   readonly floor?: FloorCall;
   /** Work that follows the samples: packing, journal. Its cost without samples is subtracted. */
@@ -52,6 +55,8 @@ export interface Measured {
   readonly ms: readonly number[];
   /** One for each sample, or none. */
   readonly floorMs: readonly number[];
+  /** The share of the samples that asked the primary of DIRECTORY. */
+  readonly primaryShare: number;
   /** Sums over all samples. */
   readonly request: Counts;
   readonly background: Counts;
@@ -120,14 +125,16 @@ export class Globe {
     await this.settle();
   }
 
-  async measure(from: Region, { samples, floor, after }: Measuring): Promise<Measured> {
+  async measure(from: Region, { samples, before, floor, after }: Measuring): Promise<Measured> {
     const idle = after ? await this.#background(after) : undefined;
     if (floor) await this.#sendFloor(from, floor);
     await this.settle();
+    await fetch(this.#server.url + CATCH_UP_PATH);
     await this.#take();
     const ms: number[] = [];
     const floorMs: number[] = [];
-    for (const sample of samples) {
+    for (const [at, sample] of samples.entries()) {
+      await before?.(at);
       const trace = `sample-${this.#samples++}`;
       ms.push(await timed((send) => sample((call) => send(() => this.send(from, call, trace)))));
       if (floor) floorMs.push(await timed((send) => send(() => this.#sendFloor(from, floor))));
@@ -143,6 +150,7 @@ export class Globe {
     return {
       ms,
       floorMs,
+      primaryShare: requests.filter(({ directory_primary }) => directory_primary > 0).length / samples.length,
       request: { ...combine(requests), long_haul_serial: trips * requests.length },
       background: idle ? subtract(background, idle) : background,
     };
@@ -204,15 +212,17 @@ function subtract(from: Counts, what: Counts): Counts {
 }
 
 export async function withGlobe(work: (globe: Globe) => Promise<void>): Promise<void> {
-  buildWorker(BUNDLE, join(ROOT, 'bench/globe/worker.ts'));
+  for (const name of ['worker', 'twin']) buildWorker(join(BUNDLE, name), join(ROOT, `bench/globe/${name}.ts`));
   const directory = mkdtempSync(join(tmpdir(), 'tessera-globe-'));
   const sink = await startSmtpSink({ host: '127.0.0.1', port: 0, directory: join(directory, 'sink') });
   const server = await startLocalServer({
     host: '127.0.0.1',
     port: 0,
     stateDirectory: join(directory, 'state'),
-    scriptPath: join(BUNDLE, 'worker.js'),
+    scriptPath: join(BUNDLE, 'worker/worker.js'),
     withTwin: true,
+    twinScriptPath: join(BUNDLE, 'twin/twin.js'),
+    directoryCopies: REPLICA_BINDINGS,
     withoutCron: true,
     printLog: printErrors,
     rateLimits: NO_LIMITS,

@@ -43,6 +43,8 @@ interface Row {
   readonly log_lines: number;
   /** Queries to the primary of DIRECTORY. */
   readonly directory_primary: number;
+  /** The share of the requests that asked it. */
+  readonly primary_share: number;
   readonly usd_per_million: number;
 }
 type Budget = Readonly<Record<string, Partial<Record<keyof Row, number>>>>;
@@ -96,6 +98,7 @@ function toRows(about: Pick<Row, 'operation' | 'from' | 'warm'>, measured: Measu
     queue_ops: round(counts.queue_ops / count),
     log_lines: round(counts.log_lines / count),
     directory_primary: round(counts.directory_primary / count),
+    primary_share: isRequest ? round(measured.primaryShare) : 0,
     usd_per_million: round(priceOf(counts, isRequest ? count : 0) / count),
   });
   return [toRow('request', measured.request, true), toRow('background', measured.background, false)];
@@ -116,21 +119,27 @@ function print(row: Row): void {
     ),
     String(row.log_lines).padStart(6),
     String(row.directory_primary).padStart(6),
+    (row.primary_share > 0 ? `${Math.round(row.primary_share * 100)}%` : '').padStart(6),
     row.usd_per_million.toFixed(2).padStart(8),
   ];
   console.log(cells.join(' '));
 }
 
-const HEADER = `${'operation'.padEnd(34)}    p50    p99  floor   over  ratio   trips  rows r  rows w    r2 a    r2 b      do   queue   logs  dir-p   $/M`;
+const HEADER = `${'operation'.padEnd(34)}    p50    p99  floor   over  ratio   trips  rows r  rows w    r2 a    r2 b      do   queue   logs  dir-p  share   $/M`;
 
-/** @returns a sentence for each count above its budget, and for each row without one. */
+/**
+ * Background work that does not grow with the load (a journal, a volume) is divided by few samples, so only whole rows per
+ * operation count there.
+ * @returns a sentence for each count above its budget, and for each row without one.
+ */
 function compare(rows: readonly Row[], budget: Budget): string[] {
   return rows.flatMap((row) => {
     const limits = budget[nameOf(row)];
     if (!limits) return [`${nameOf(row)} has no budget`];
     return Object.entries(limits).flatMap(([name, limit]) => {
       const value = row[name as keyof Row];
-      return typeof value === 'number' && value > limit
+      const counted = typeof value === 'number' && row.phase === 'background' ? Math.floor(value) : value;
+      return typeof counted === 'number' && counted > limit
         ? [`${nameOf(row)}: ${name} is ${value}, at most ${limit}`]
         : [];
     });

@@ -130,6 +130,31 @@ const multipart =
     await send({ method: 'POST', path, query: { uploadId }, body, as });
   };
 
+/** The last sample begins so long after the change that all replicas show it. */
+const BEHIND_MS_MAX = 2_200;
+
+/** Reads of a warm bucket, each some time after a change, while the replicas may be behind it. */
+function readingBehind(operation: string, change: (globe: Globe) => Promise<() => Promise<unknown>>): Operation {
+  return {
+    operation,
+    from: FROM,
+    warm: true,
+    async run(globe, samples) {
+      const bucket = await makeBucket(globe);
+      const { response } = await globe.send(null, put(bucket, 'x', SMALL));
+      const call = get(bucket, 'x', response);
+      await globe.send(FROM, call);
+      const changes: (() => Promise<unknown>)[] = [];
+      for (let at = 0; at < samples; at++) changes.push(await change(globe));
+      const before = async (at: number) => {
+        await changes[at]?.();
+        await new Promise((resolve) => setTimeout(resolve, (at / (samples - 1)) * BEHIND_MS_MAX));
+      };
+      return globe.measure(FROM, { samples: times(samples, () => once(call)), before, floor: { floor: 'read-row' } });
+    },
+  };
+}
+
 const READ_ROW = ['read-row', 'read-row'] as const;
 const READ_BLOB = ['read-row-and-blob', 'read-row-and-cache'] as const;
 /** Cold samples of a listing: each has a bucket of 1,000 objects. */
@@ -171,6 +196,14 @@ export const STORAGE: readonly Operation[] = [
     floors: ['read-row', 'read-cache'],
     toCall: (bucket, name) => ({ method: 'GET', path: `/${bucket.name}/${name}` }),
     open: publish,
+  }),
+  readingBehind('get-4k-after-new-user', async (globe) => {
+    return () => globe.setup('POST', '/v1/iam/users', { name: randomUUID() });
+  }),
+  readingBehind('get-4k-after-revocation', async (globe) => {
+    const user = await globe.setup('POST', '/v1/iam/users', { name: randomUUID() });
+    const { access_key_id } = await globe.setup('POST', `/v1/iam/users/${user.user_id}/access-keys`, {});
+    return () => globe.setup('DELETE', `/v1/iam/access-keys/${access_key_id}`);
   }),
   ...[false, true].map(
     (warm): Operation => ({

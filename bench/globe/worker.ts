@@ -2,7 +2,7 @@
  * The Worker on the simulated globe. Each call waits as long as it would between its caller's region and the region of the store
  * or object, and is counted. `x-globe-region` names the client's region, `x-globe-trace` the operation.
  * `GET /__globe/take` answers the counts, `GET /__globe/idle` how long nothing has happened. Paths below `/__globe/floor/` are
- * the floors of operations.
+ * the floors of operations. The twin sends its writes of DIRECTORY to `REPLICATE_PATH`.
  */
 import { type BindingCall, type Interceptor, wrapGlobals } from '../../test/support/platform/wrap-bindings.ts';
 import { Entry, type EntryWrapper, type Invocation } from '../../test/support/platform/wrap-entry.ts';
@@ -10,6 +10,7 @@ import * as real from '../../workers/index.ts';
 import { wireDatabase } from './d1-wire.ts';
 import { answerFloor, FLOOR_PATH } from './floor.ts';
 import { BACKGROUND, Meter } from './meter.ts';
+import { CATCH_UP_PATH, REPLICA_BINDINGS, REPLICATE_PATH, Replicas } from './replicas.ts';
 import {
   BANDWIDTH,
   BUCKET_REGIONS,
@@ -214,26 +215,38 @@ function overriding<T extends object>(target: T, overrides: Readonly<Record<stri
 }
 
 const wired = new WeakSet<object>();
+const replicas = new Replicas();
 /** D1 is intercepted below its client, once per environment. */
 function wireDatabases(env: object): void {
   if (wired.has(env)) return;
   wired.add(env);
   for (const [name, value] of Object.entries(env)) {
     if (typeof value !== 'object' || value === null || !('prepare' in value)) continue;
-    wireDatabase(value as D1Database, async (run, readResult, session) => {
+    if (REPLICA_BINDINGS.includes(name)) continue;
+    wireDatabase(value as D1Database, async ({ run, readResult, session, write }) => {
       const invocation = entry.current() ?? OUTSIDE;
       const counts = meter.counts(invocation.trace);
-      // Each region has a replica that is up to date. `test/support/replicas.ts` has those that lag.
-      const isReplica = session !== null && session !== 'first-primary';
-      if (name === 'DIRECTORY' && !isReplica) counts.directory_primary++;
-      const response = await travel(invocation, isReplica ? invocation.region : HOME, NO_BYTES, run);
+      const isReplicated = name === 'DIRECTORY';
+      const mayAskReplica = isReplicated && session !== null && session !== 'first-primary';
+      const replica = mayAskReplica ? await replicas.at(invocation.region, env) : null;
+      if (isReplicated && !replica) counts.directory_primary++;
+      const response = replica
+        ? await travel(invocation, invocation.region, NO_BYTES, () => replica.fetch(write.url, toPost(write.body)))
+        : await travel(invocation, HOME, NO_BYTES, run);
       const { rowsRead, rowsWritten } = await readResult(response);
+      if (isReplicated && rowsWritten > 0) replicas.add(write);
       counts.rows_read += rowsRead;
       counts.rows_written += rowsWritten;
       return response;
     });
   }
 }
+
+const toPost = (body: string): RequestInit => ({
+  method: 'POST',
+  headers: { 'content-type': 'application/json' },
+  body,
+});
 
 /** The object of floors. */
 class ShardWithFloor extends real.LeaderboardShard {
@@ -262,6 +275,14 @@ export default {
     const { pathname } = new URL(request.url);
     if (pathname === '/__globe/take') return Response.json(meter.take());
     if (pathname === '/__globe/idle') return Response.json({ ms: meter.idleMs });
+    if (pathname === REPLICATE_PATH) {
+      replicas.add(await request.json());
+      return new Response(null);
+    }
+    if (pathname === CATCH_UP_PATH) {
+      await replicas.catchUp(env);
+      return new Response(null);
+    }
     const region = request.headers.get(REGION_HEADER) ?? '';
     const local = isRegion(region) ? new Request(request, { cf: { continent: CONTINENTS[region] } }) : request;
     return (handlers.fetch as NonNullable<ExportedHandler<Env>['fetch']>)(local as typeof request, env, ctx);

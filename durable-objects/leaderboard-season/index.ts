@@ -79,7 +79,6 @@ export class LeaderboardSeason extends DurableObject<Env> {
     return counts.top();
   }
 
-  /** The shards, and whether each answers. */
   async status(address: SeasonAddress): Promise<ShardStatus[]> {
     return (await this.#refresh(address)).status();
   }
@@ -103,7 +102,6 @@ export class LeaderboardSeason extends DurableObject<Env> {
     feed.plan();
   }
 
-  /** The players in each of at most `rangesMax` ranges of scores of the API. */
   async distribution(address: SeasonAddress, rangesMax: number): Promise<Distribution> {
     const counts = await this.#refresh(address);
     const { players, least } = counts.merged;
@@ -114,19 +112,14 @@ export class LeaderboardSeason extends DurableObject<Env> {
     return { ranges: await distribute(readSeason(address.season).rules, ends, rangesMax, countAbove), players, asOf };
   }
 
-  /** Asks the shards about scores inside a bucket of several scores. Without an answer, its end counts. */
+  /** Asks the shards if a score is inside a bucket of several scores. Without an answer, its end counts. */
   async #countAbove(address: SeasonAddress, { merged }: SeasonCounts, scores: readonly number[]): Promise<number[]> {
     const known = scores.map((score) => merged.countAbove(score));
-    const unsure = scores.filter((_, i) => known[i]?.unsure !== 0);
-    const asked =
-      unsure.length === 0
-        ? []
-        : await countAboveIn(this.env, addressesOf(address), unsure, QUESTION_MS).catch(() => []);
-    const now = new Map(unsure.map((score, i) => [score, asked[i] ?? 0]));
-    // Scores written between the two queries must not make a range negative.
-    return known.map(({ above, unsure: more }, i) =>
-      Math.min(above + more, Math.max(above, now.get(scores[i] as number) ?? 0)),
-    );
+    const above = known.map((each) => each.above);
+    if (known.every(({ unsure }) => unsure === 0)) return above;
+    const asked = await countAboveIn(this.env, addressesOf(address), scores, QUESTION_MS).catch(() => above);
+    // Players written between the two queries must not make a range negative.
+    return asked.map((count) => Math.min(count, merged.players));
   }
 
   /**

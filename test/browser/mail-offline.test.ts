@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { awaitMessage, awaitSunk, listFolder, registerUser } from '../support/mail.ts';
-import { eventually, expectAccessible, hasChromium, TIMEOUT_MS, takePictures } from './chromium.ts';
+import { eventually, expectAccessible, hasChromium, openTab, TIMEOUT_MS, takePictures } from './chromium.ts';
 import { importLetters, letter, messageText, openRow, row, signIn, signOut, subjects } from './mail-page.ts';
 import { useStage } from './stage.ts';
 
@@ -202,6 +202,22 @@ describe.skipIf(!hasChromium)('mail without a network', () => {
     await signOut(page);
     await page.getByLabel('Password').waitFor();
     await eventually(kept).toBe(0);
+    await page.context().close();
+  });
+
+  it('can be installed as an app of its own', async () => {
+    const { page, troubles } = await openTab(stage.browser);
+    await page.goto(`${stage.server.url}/_/mail`);
+    await page.getByLabel('Password').waitFor();
+    const client = await page.context().newCDPSession(page);
+    const { errors, data = '{}' } = await client.send('Page.getAppManifest');
+    expect(errors).toEqual([]);
+    const { start_url: start, scope, display, icons } = JSON.parse(data);
+    expect([start, scope, display]).toEqual(['/_/mail', '/_/', 'standalone']);
+    const icon = await fetch(new URL(icons[0].src, stage.server.url));
+    expect([icon.status, icon.headers.get('content-type')]).toEqual([200, 'image/svg+xml']);
+    expect((await client.send('Page.getInstallabilityErrors')).installabilityErrors).toEqual([]);
+    expect(troubles).toEqual([]);
     await page.context().close();
   });
 

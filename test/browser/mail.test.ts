@@ -116,6 +116,11 @@ describe.skipIf(!hasChromium)('the mail page', () => {
     await press('Enter');
     await page.getByRole('heading', { name: 'Search: subject:alpha' }).waitFor();
     await eventually(() => subjects(page)).toEqual(['Alpha']);
+    await press('/');
+    await press('Control+A');
+    await page.keyboard.type('about');
+    await press('Enter');
+    await eventually(() => page.locator('.message-row mark').allInnerTexts()).toEqual(['About']);
     expect(troubles).toEqual([]);
     await page.context().close();
   });

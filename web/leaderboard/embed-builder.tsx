@@ -40,7 +40,7 @@ function Builder({ board }: { board: string | null }) {
   const [theme, setTheme] = useState<EmbedOptions['theme']>('auto');
   const [width, setWidth] = useState(320);
   const [chosenHeight, setHeight] = useState<number | null>(null);
-  const height = chosenHeight ?? HEAD_HEIGHT + rows * ROW_HEIGHT;
+  const height = chosenHeight ?? Math.ceil((HEAD_HEIGHT + rows * ROW_HEIGHT) / 20) * 20;
   const path = toEmbedPath({ board, rows, theme });
   const code = `<iframe src="${location.origin}${path.replaceAll('&', '&amp;')}" width="${width}" height="${height}" title="${t.title}"></iframe>`;
   return (

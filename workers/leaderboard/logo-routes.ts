@@ -2,8 +2,9 @@
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { recordAudit } from '../shared/audit.ts';
 import { type JsonApiEnv, jsonContent, problemResponses, rawBody, sendProblem, unchecked } from '../shared/json-api.ts';
+import { problem } from '../shared/problem.ts';
 import { DEFAULT_BOARD, findBoard, forgetBoard } from './boards.ts';
-import { operatorOnly } from './callers.ts';
+import { OPERATOR, PUBLIC } from './callers.ts';
 import { boardNameSchema, boardParamsSchema, logoPath } from './contract.ts';
 import { LOGO_BYTES_MAX, readLogoType } from './domain/board-logo.ts';
 import { toProblem } from './errors.ts';
@@ -13,12 +14,7 @@ const logoSchema = z
   .object({ logo: z.string().openapi({ example: '/v1/boards/races/logo/3f9c2d1e5b7a4860' }) })
   .openapi('BoardLogo');
 
-const OPERATOR = {
-  tags: ['leaderboard'],
-  security: [{ bearer: [] }],
-  middleware: operatorOnly,
-  path: '/v1/boards/{board}/logo' as const,
-};
+const ROUTE = { ...OPERATOR, path: '/v1/boards/{board}/logo' as const };
 
 /** Reads at most one byte more than a logo may have. */
 async function readLogo(request: Request): Promise<Uint8Array<ArrayBuffer>> {
@@ -34,7 +30,7 @@ async function readLogo(request: Request): Promise<Uint8Array<ArrayBuffer>> {
 
 export function addLogos(api: OpenAPIHono<JsonApiEnv>): void {
   const put = createRoute({
-    ...OPERATOR,
+    ...ROUTE,
     method: 'put',
     operationId: 'putBoardLogo',
     summary: 'Set the logo of a board: a PNG or WebP of at most 64 KB and 1024 by 1024 pixels',
@@ -47,7 +43,7 @@ export function addLogos(api: OpenAPIHono<JsonApiEnv>): void {
     if (!isKnown) return sendProblem(c, toProblem({ kind: 'unknown_board', board }));
     const image = await readLogo(c.req.raw);
     if (image.length > LOGO_BYTES_MAX)
-      return sendProblem(c, toProblem({ kind: 'too_large', bytesMax: LOGO_BYTES_MAX }));
+      return sendProblem(c, problem(413, 'too_large', `A logo has at most ${LOGO_BYTES_MAX} bytes.`));
     const type = readLogoType(image);
     if (type === null) return sendProblem(c, toProblem({ kind: 'bad_logo' }));
     const hash = Buffer.from(await crypto.subtle.digest('SHA-256', image))
@@ -60,7 +56,7 @@ export function addLogos(api: OpenAPIHono<JsonApiEnv>): void {
   });
 
   const remove = createRoute({
-    ...OPERATOR,
+    ...ROUTE,
     method: 'delete',
     operationId: 'deleteBoardLogo',
     summary: 'Remove the logo of a board',
@@ -77,8 +73,7 @@ export function addLogos(api: OpenAPIHono<JsonApiEnv>): void {
   });
 
   const get = createRoute({
-    tags: ['leaderboard'],
-    security: [],
+    ...PUBLIC,
     method: 'get',
     path: '/v1/boards/{board}/logo/{hash}',
     operationId: 'getBoardLogo',

@@ -11,6 +11,8 @@ describe('text in Unicode', () => {
     ['utf-16', utf16('Grüße'), 'Grüße'],
     ['utf-16', swapped('Grüße'), 'Grüße'],
     ['utf-16', utf16('漢字'), '漢字'],
+    ['utf-16', swapped('a漢漢'), 'a漢漢'],
+    ['utf-16', utf16('a漢漢'), 'a漢漢'],
     ['utf-16', utf16('\ufeffGrüße'), 'Grüße'],
     ['utf-16', swapped('\ufeffGrüße'), 'Grüße'],
     // Zero bytes suggest the other order, but the byte order mark decides.
@@ -21,7 +23,14 @@ describe('text in Unicode', () => {
     ['utf-16', utf16(`a${'漢'.repeat(499)}${'\u4e00'.repeat(9)}`), `a${'漢'.repeat(499)}${'\u4e00'.repeat(9)}`],
     ['', utf16('\ufeffGrüße'), 'Grüße'],
     ['us-ascii', swapped('\ufeffGrüße'), 'Grüße'],
+    ['utf-16', utf16('\uff21a'), '\uff21a'],
+    ['utf-16', utf16('þab'), 'þab'],
     ['', bytes('\u00fe\u00fd'), 'þý'],
+    ['', bytes('a\u00feb'), 'aþb'],
+    ['', bytes('a\u00ffb'), 'aÿb'],
+    ['', Buffer.from('\ufeffü'), 'ü'],
+    ['utf-8', Buffer.from('\ufeffü'), 'ü'],
+    ['utf-7', bytes('+AOQA-x'), 'äx'],
     ['', bytes('\u00ff\u00fd'), 'ÿý'],
     ['utf-32', bytes('\u0000\u0000\u0000A\u0000\u0001\u00f6\u0000'), 'A😀'],
     ['utf-32', bytes('\u00ff\u00fe\u0000\u0000A\u0000\u0000\u0000'), 'A'],
@@ -119,6 +128,10 @@ describe('text that switches between tables', () => {
     ['hz', '~{<: Ky', '己 所'],
     ['hz', '~{<:\u007fKy', '己\u007f所'],
     ['hz', '~', '~'],
+    ['hz', '~{!!~}!', '\u3000!'],
+    ['iso-2022-jp-2', '\u001bN', ''],
+    ['iso-2022-jp-2', '\u001b.A\u001bN', ''],
+    ['iso-2022-jp', 'a\u001b', 'a'],
   ])('%s: %j becomes %j', (label, raw, text) => {
     expect(decodeText(bytes(raw), label)).toBe(text);
   });
@@ -131,6 +144,10 @@ describe('text that switches between tables', () => {
 describe('encoded words', () => {
   it.each([
     ['=?utf-8?Q?=C3?= =?utf-8?Q?=BC?=', 'ü'],
+    ['=?utf-8?B?w7w?=', 'ü'],
+    ['=?utf-8?B?YWJj?= =?utf-8?B?ZGVm?=', 'abcdef'],
+    ['=?utf-8?B?w7w?= =?koi8-r?B?1A?=', 'üт'],
+    ['=?utf-8?B?YWJj?= =?utf-8?Q?d?= =?utf-8?B?ZQ==?=', 'abcde'],
     ['=?utf-8?B?w7w=?= =?utf-8?B?w7w=?=', 'üü'],
     ['=?utf-8?B?w?=\r\n =?utf-8?B?7w=?= x', 'ü x'],
     ['=?utf-8?B?w7?= =?utf-8?Q?x?=', '\u00c3x'],

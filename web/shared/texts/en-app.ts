@@ -1,5 +1,5 @@
 /** English texts of the pages, by page. */
-import type { Forms } from './index.ts';
+import type { Forms } from './forms.ts';
 
 export const app = {
   skip: 'Skip to content',

@@ -1,5 +1,5 @@
 /** English texts of the leaderboard page and of the board in a frame. Words in braces are replaced. */
-import type { Forms } from './index.ts';
+import type { Forms } from './forms.ts';
 
 export const enBoard = {
   page: {

@@ -1,5 +1,5 @@
 /** English texts of the settings of mail, of imports and of exports. Words in braces are replaced. */
-import type { Forms } from './index.ts';
+import type { Forms } from './forms.ts';
 
 export const enMailSettings = {
   importGuide: {

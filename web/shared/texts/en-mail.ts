@@ -1,5 +1,5 @@
 /** English texts of the mail page. */
-import type { Forms } from './index.ts';
+import type { Forms } from './forms.ts';
 
 export const enMail = {
   list: {

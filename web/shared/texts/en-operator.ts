@@ -1,5 +1,5 @@
 /** English texts of the operator page. Words in braces are replaced. */
-import type { Forms } from './index.ts';
+import type { Forms } from './forms.ts';
 
 export const enOperator = {
   tabs: {

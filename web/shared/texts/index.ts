@@ -5,6 +5,7 @@
 import type { ReactNode } from 'react';
 import { localeOf } from '../look.ts';
 import { en, type Texts } from './en.ts';
+import type { Forms } from './forms.ts';
 import type { Language } from './language.ts';
 
 const files = import.meta.glob<Language>('./languages/*.ts', { import: 'default' });
@@ -27,9 +28,10 @@ export const language =
     .map((tag) => tag?.split('-')[0] ?? '')
     .find((tag) => tag === 'en' || toFile(tag) in files) ?? 'en';
 
-type Catalogue = { [name: string]: string | Catalogue };
+export type Catalogue = { [name: string]: string | Catalogue };
 
-function translate(texts: Catalogue, translated: Catalogue): void {
+/** Replaces texts in place: modules keep parts of a catalogue. */
+export function translate(texts: Catalogue, translated: Catalogue): void {
   for (const [name, value] of Object.entries(translated)) {
     const before = texts[name];
     if (typeof before === 'object' && typeof value === 'object') translate(before, value);
@@ -63,9 +65,6 @@ export const fill = (text: string, values: Readonly<Record<string, string | numb
 /** Like `fill`, with elements as values. */
 export const fillNodes = (text: string, values: Readonly<Record<string, ReactNode>>): ReactNode[] =>
   text.split(/\{(\w+)\}/).map((part, index) => (index % 2 === 0 ? part : values[part]));
-
-/** A text by number, as the language has it: English has `one` and `other`. */
-export type Forms = Readonly<Partial<Record<Intl.LDMLPluralRule, string>> & { other: string }>;
 
 const RULES = new Intl.PluralRules(language);
 const COUNT = new Intl.NumberFormat(localeOf());

@@ -50,7 +50,6 @@ export interface ScoreOutcome {
 
 export type ScoreResult = Result<ScoreOutcome, ScoreError>;
 
-/** A shard's answer to updates, in their order. */
 export interface ScoreAnswer {
   readonly results: readonly ScoreResult[];
   /** Milliseconds since 1970. The ranks are exact as of this time. */
@@ -110,15 +109,12 @@ export interface StandingsReader {
 
 /** A shard's part of a run of the list around a key. */
 export interface ShardRun {
-  /** The entries before the key, in list order. */
   readonly before: readonly TopEntry[];
   /** The entries after the key, in list order; the key's own entry is in neither. */
   readonly after: readonly TopEntry[];
-  /** Players of the shard before the key. */
   readonly countBefore: number;
   /** Players of the shard with a higher score than the key's. */
   readonly countAbove: number;
-  /** Whether the key's own entry is in this shard. */
   readonly hasKey: boolean;
   readonly players: number;
 }

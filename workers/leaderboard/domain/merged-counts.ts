@@ -118,7 +118,6 @@ export class MergedCounts {
     return 'applied';
   }
 
-  /** The counts of one shard, for a snapshot. */
   bucketsOf(shard: number): { bits: number; buckets: ScoreBuckets } {
     const rows = Array.from(this.#buckets, ([low, { counts }]): [number, number] => [low, counts[shard] ?? 0]);
     return { bits: this.#bits, buckets: toScoreBuckets(rows.filter(([, count]) => count > 0)) };

@@ -17,19 +17,14 @@ const DURATION_UNITS_MS = [7 * DAY_MS, DAY_MS, 3_600_000, 60_000, 1_000];
 /** @param zones the VTIMEZONE components of the calendar. */
 export function readTime(property: CalendarProperty | null, zones: readonly CalendarComponent[]): CalendarTime | null {
   const match = /^(\d{4})(\d\d)(\d\d)(?:T(\d\d)(\d\d)(\d\d)(Z?))?$/.exec(property?.value.trim() ?? '');
-  if (!match) return null;
-  const [, year, month, day, hour, minute, second, isUtc] = match;
-  const clock = Date.UTC(
-    Number(year),
-    Number(month) - 1,
-    Number(day),
-    Number(hour ?? 0),
-    Number(minute ?? 0),
-    Number(second ?? 0),
-  );
-  if (hour === undefined) return { local: `${year}-${month}-${day}`, timeZone: null, at: null };
+  if (!property || !match) return null;
+  const [, year, month, date, hour, minute, second, isUtc] = match;
+  // Dates that do not exist become others.
+  const day = Date.UTC(Number(year), Number(month) - 1, Number(date));
+  if (hour === undefined) return { local: toLocal(day).slice(0, 10), timeZone: null, at: null };
+  const clock = day + (Number(hour) * 3_600 + Number(minute) * 60 + Number(second)) * 1_000;
   if (isUtc) return { local: toLocal(clock), timeZone: 'UTC', at: clock };
-  const timeZone = property?.parameters.get('TZID') ?? null;
+  const timeZone = property.parameters.get('TZID') ?? null;
   const offset =
     timeZone === null ? null : (readNamedOffset(timeZone, clock) ?? readRuledOffset(timeZone, clock, zones));
   return { local: toLocal(clock), timeZone, at: offset === null ? null : clock - offset };

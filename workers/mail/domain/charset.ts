@@ -77,11 +77,10 @@ export function decodeText(bytes: Uint8Array, label: string): string {
   return decoder ? decoder.decode(bytes) : decodeGuessed(bytes, '');
 }
 
-/** `replacement` is what `TextDecoder` reads for charsets that it refuses. */
 function tryDecoder(name: string): TextDecoder | null {
   try {
     const decoder = new TextDecoder(name);
-    return decoder.encoding === 'replacement' || decoder.encoding === 'x-user-defined' ? null : decoder;
+    return decoder.encoding === 'x-user-defined' ? null : decoder;
   } catch {
     return null;
   }
@@ -125,8 +124,8 @@ function decodeUtf8(bytes: Uint8Array): string {
 /** RFC 2152: `+` and Base64 of UTF-16, up to `-` or another character. `+-` is a plus sign. */
 function decodeUtf7(bytes: Uint8Array): string {
   const text = new TextDecoder('windows-1252').decode(bytes);
-  return text.replace(/\+([A-Za-z0-9+/]*)(-?)/g, (run, base64: string, end: string) => {
-    if (base64 === '') return end === '-' ? '+' : run;
+  return text.replace(/\+([A-Za-z0-9+/]*)-?/g, (run, base64: string) => {
+    if (base64 === '') return '+';
     const units = Buffer.from(base64, 'base64');
     return units.length < 2 ? run : new TextDecoder('utf-16be').decode(units.subarray(0, units.length & ~1));
   });

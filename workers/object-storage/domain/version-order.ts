@@ -15,11 +15,22 @@ import {
 /** The form in the databases: 32 hex digits, time first, every digit inverted, so that the newest comes first. */
 export type VersionOrder = string;
 
-const invert = (hex: string): string =>
-  hex.replace(/[0-9a-f]/g, (digit) => (15 - Number.parseInt(digit, 16)).toString(16));
+const DIGITS = '0123456789abcdef';
+const INVERTED: Readonly<Record<string, string>> = Object.fromEntries(
+  [...DIGITS].flatMap((digit, at) => [digit, digit.toUpperCase()].map((each) => [each, DIGITS[15 - at] ?? ''])),
+);
+
+function invert(hex: string): string {
+  let inverted = '';
+  for (const digit of hex) inverted += INVERTED[digit] ?? digit;
+  return inverted;
+}
 
 export const toVersionOrder = (versionId: string): VersionOrder => invert(toSortableHex(versionId));
-export const fromVersionOrder = (order: VersionOrder): string => fromSortableHex(invert(order.toLowerCase()));
+export const fromVersionOrder = (order: VersionOrder): string => fromSortableHex(invert(order));
+
+/** Milliseconds of a version by its order. */
+export const epochMsOfOrder = (order: VersionOrder): number => toEpochMs(BigInt(`0x${invert(order.slice(0, 15))}`));
 
 /** Milliseconds of a TIMEUUID; 0 for anything else. */
 export function epochMsOf(versionId: string): number {

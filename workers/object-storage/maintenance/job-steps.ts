@@ -5,7 +5,7 @@ import { shardsOf } from '../domain/slots.ts';
 import { deleteObjects } from '../engine/actions/deleting.ts';
 import { listNamesAt, listObjects, listUploads, listVersions } from '../engine/actions/listing.ts';
 import { abortUpload } from '../engine/actions/uploads.ts';
-import type { DeleteItem, VersionFacts } from '../engine/model/contract.ts';
+import type { DeleteItem, ListedVersion } from '../engine/model/contract.ts';
 import type { Job } from '../engine/store/job-store.ts';
 import { measurePage } from '../engine/store/usage-store.ts';
 import { copyTo, restoreTo } from './job-copies.ts';
@@ -85,7 +85,7 @@ async function abortPage(scene: JobScene, cursor: Page): Step {
   return ok(next === null ? names(job.order.prefix) : { phase: 'uploads', from: next, after: nextUpload });
 }
 
-const isLockedNow = ({ lock }: VersionFacts, now: number): boolean =>
+const isLockedNow = ({ lock }: ListedVersion, now: number): boolean =>
   lock.isHeld === true || (lock.retainUntilMs !== null && lock.retainUntilMs > now);
 
 interface Doomed {

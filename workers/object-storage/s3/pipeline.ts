@@ -229,10 +229,11 @@ async function runProven(
   trace: Trace,
 ): Promise<Result<Response, S3Failure> | null> {
   const credentials = credentialsIn('replica', wire);
-  const [caller, bucket] = await Promise.all([
-    authenticate(call, credentials, wire),
-    wire.engine.getBucket(call.request.bucket, 'replica'),
-  ]);
+  const loading = wire.engine.getBucket(call.request.bucket, 'replica').then((bucket) => {
+    if (bucket.ok) pending.begin(bucket.value);
+    return bucket;
+  });
+  const [caller, bucket] = await Promise.all([authenticate(call, credentials, wire), loading]);
   if (!caller.ok || !bucket.ok || isTakenDown(bucket.value)) return null;
   const found = await pending.openProven(bucket.value, credentials.generation);
   if (!found.ok && found.error.kind === 'unproven') {

@@ -20,7 +20,7 @@ import { introduceBucket } from '../store/claims.ts';
 import type { Row } from '../store/database.ts';
 import { type ShardPage, selectNamesAt, selectObjects, selectUploads, selectVersions } from '../store/listing-store.ts';
 import { toUploadFacts, UPLOAD_COLUMNS } from '../store/upload-query-store.ts';
-import { toVersionFacts } from '../store/version-sql.ts';
+import { toListedVersion } from '../store/version-sql.ts';
 import { findNullOrder } from '../store/version-store.ts';
 import { refreshBucket } from './buckets.ts';
 
@@ -37,7 +37,7 @@ async function mergePages(context: EngineContext, firstBucket: Bucket, ask: Ask)
   for (let attempt = 0; attempt < 10; attempt++) {
     const { shards: map } = bucket.placement;
     const shards = shardsOf(map);
-    const pages = await Promise.all(shards.map((shard) => askOwned(ask, map, shard)));
+    const pages = await Promise.all(shards.map((shard) => askOwned(ask, map, shard, shards.length === 1)));
     const found: ShardPage[] = [];
     for (const page of pages) {
       if (!page.ok) return page;
@@ -72,9 +72,9 @@ function isProven(bucket: Bucket, { slots, generations }: ShardPage, shard: numb
 }
 
 /** Rows of slots that belong to another shard are rare. Only a page that has some is requested again without them. */
-async function askOwned(ask: Ask, map: Uint8Array, shard: number): ReturnType<Ask> {
+async function askOwned(ask: Ask, map: Uint8Array, shard: number, isOnly: boolean): ReturnType<Ask> {
   const page = await ask(shard, null);
-  if (!page.ok || page.value.rows.every((row) => map[slotOf(String(row.name))] === shard)) return page;
+  if (!page.ok || isOnly || page.value.rows.every((row) => map[slotOf(String(row.name))] === shard)) return page;
   return await ask(shard, initialSlotStates(map, shard));
 }
 
@@ -116,7 +116,7 @@ export async function listObjects(context: EngineContext, request: ListRequest):
   const page = rows.value.slice(0, request.limit);
   const last = page.at(-1);
   return ok({
-    entries: page.map((row) => toListed(row, () => toVersionFacts(row, true))),
+    entries: page.map((row) => toListed(row, () => toListedVersion(row, true))),
     next: rows.value.length > request.limit && last ? pastRow(last) : null,
   });
 }
@@ -179,7 +179,7 @@ export async function listVersions(
   if (!rows.ok) return rows;
   const page = rows.value.slice(0, request.limit);
   const last = page.at(-1);
-  const entries = page.map((row) => toListed(row, () => toVersionFacts(row, row.is_latest === 1)));
+  const entries = page.map((row) => toListed(row, () => toListedVersion(row, row.is_latest === 1)));
   if (rows.value.length <= request.limit || !last) return ok({ entries, next: null, nextVersion: null });
   if (last.common_prefix !== null) return ok({ entries, next: pastRow(last), nextVersion: null });
   const lastEntry = entries.at(-1);

@@ -61,6 +61,9 @@ export function beginRead(
     return begun.finding;
   };
   return {
+    begin(bucket) {
+      if (isPossible) void beginIn(bucket);
+    },
     open: (bucket) => getVersion(context, bucket, name, choice, isPossible ? beginIn(bucket) : null),
     async openProven(bucket, identityGeneration) {
       if (!isPossible) return err({ kind: 'unproven', knowsIdentity: true });

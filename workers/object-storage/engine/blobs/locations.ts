@@ -68,12 +68,15 @@ export async function settleCopies(
   return ok({ locations, missing });
 }
 
-/** Writes buffered bytes to every location. */
+/**
+ * Writes buffered bytes to every location.
+ * @param md5 called when the writes have begun, so that a caller may hash the bytes while they travel.
+ */
 export const putCopies = (
   context: EngineContext,
   blobId: string,
   bytes: Uint8Array,
-  md5: string,
+  md5: () => string,
   description: BlobDescription,
 ): Promise<Result<Copies, Unavailable>> =>
   settleCopies(
@@ -108,15 +111,15 @@ async function putBytes(
   location: number,
   blobId: string,
   bytes: Uint8Array,
-  md5: string,
+  md5: () => string,
   description: BlobDescription,
 ): Promise<Result<null, Unavailable>> {
   const answer = await askLocation(context, location, async () => {
     const bucket = locationOf(context, location);
-    return await bucket.put(toBlobKey(blobId), bytes, { md5, customMetadata: description });
+    return await bucket.put(toBlobKey(blobId), bytes, { customMetadata: description });
   });
   if (!answer.ok) return answer;
-  return checkStored(answer.value, bytes.length, md5);
+  return checkStored(answer.value, bytes.length, md5());
 }
 
 export function checkStored(stored: R2Object | null, size: number, md5: string): Result<null, Unavailable> {

@@ -26,7 +26,7 @@ export async function writeVolume(
   hasher.update(bytes);
   const { md5, ...facts } = hasher.digest();
   const description = { kind: 'volume', shard: String(shard), entries: String(volume.entries.length) };
-  const copies = await putCopies(context, blobId, bytes, md5, description);
+  const copies = await putCopies(context, blobId, bytes, () => md5, description);
   if (copies.ok) return ok({ blobId, ...facts, ...copies.value });
   await removeBlobs(context, [blobId]);
   return copies;

@@ -182,9 +182,11 @@ class BodyWriter {
   async #putBlob(bytes: Uint8Array): Promise<void> {
     const { blobId, description } = this.#begin();
     const hasher = new BlobHasher();
+    // The bytes are hashed while they travel. The digests are known before any location has answered.
+    const putting = putCopies(this.#context, blobId, bytes, () => facts.md5, description);
     hasher.update(bytes);
     const facts = hasher.digest();
-    const copies = this.#require(await putCopies(this.#context, blobId, bytes, facts.md5, description));
+    const copies = this.#require(await putting);
     this.#blobs.push({ blobId, ...facts, ...copies, writtenAt: this.#context.now() });
   }
 

@@ -40,6 +40,7 @@ import type {
   DeleteError,
   DeleteItem,
   DeleteOutcome,
+  ListedVersion,
   LockChange,
   LockError,
   PartRange,
@@ -158,7 +159,7 @@ export interface Engine {
   listUploads(request: ListUploadsRequest): Promise<Result<ListUploadsPage, CommonError>>;
 
   // ── listings
-  listObjects(request: ListRequest): Promise<Result<ListPage<VersionFacts>, CommonError>>;
+  listObjects(request: ListRequest): Promise<Result<ListPage<ListedVersion>, CommonError>>;
   listVersions(request: ListVersionsRequest): Promise<Result<ListVersionsPage, CommonError>>;
 }
 
@@ -170,6 +171,8 @@ export interface Unproven {
 }
 
 export interface PendingRead {
+  /** Starts the look-up in the shard that this copy of the bucket names, if it has not started. */
+  begin(bucket: Bucket): void;
   /**
    * As `open`, for a bucket and a credential from replicas. The answer proves that both were current after the request
    * arrived.

@@ -1,6 +1,6 @@
 /** Types of listings of names, versions and uploads. */
 import type { UploadFacts } from './uploads.ts';
-import type { Bucket, VersionFacts } from './versions.ts';
+import type { Bucket, ListedVersion } from './versions.ts';
 
 export interface ListRequest {
   readonly bucket: Bucket;
@@ -30,7 +30,7 @@ export interface ListVersionsRequest extends ListRequest {
   readonly versionsAfter?: string;
 }
 
-export interface ListVersionsPage extends ListPage<VersionFacts> {
+export interface ListVersionsPage extends ListPage<ListedVersion> {
   /** Set when the next page continues inside the versions of the name `next`; pass it as `versionsAfter`. */
   readonly nextVersion: string | null;
 }

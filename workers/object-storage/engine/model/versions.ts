@@ -89,6 +89,9 @@ export interface VersionFacts {
   readonly lock: ObjectLock;
 }
 
+/** What a listing says of a version. Of deletion markers too. */
+export type ListedVersion = Omit<VersionFacts, 'objectId' | 'sha256' | 'tags' | 'acl'>;
+
 /** A version with what is needed to read it without another query. */
 export interface StoredVersion extends VersionFacts {
   readonly handle: ReadHandle;

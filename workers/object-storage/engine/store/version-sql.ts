@@ -1,6 +1,7 @@
 /** Columns of `version` that queries select, and how rows become facts. */
-import { epochMsOf, fromVersionOrder } from '../../domain/version-order.ts';
-import type { Extent, ObjectLock, ObjectMetadata, VersionFacts } from '../model/contract.ts';
+import { epochMsOfOrder, fromVersionOrder } from '../../domain/version-order.ts';
+import type { Checksums, Extent, ListedVersion, ObjectLock, ObjectMetadata, VersionFacts } from '../model/contract.ts';
+import { NO_LOCK } from '../model/versions.ts';
 import { fromHex, type Row } from './database.ts';
 
 /** Columns of `v`. `name` comes as text, ids as hex. */
@@ -8,45 +9,70 @@ export const VERSION_COLUMNS = `CAST(v.name AS TEXT) AS name, hex(v.ord) AS ord,
   hex(v.object_id) AS object_id, v.size, v.etag, hex(v.sha256) AS sha256, v.checksums, v.checksum_type, v.part_count,
   v.metadata, v.tags, v.acl, v.taken_down, v.lock_mode, v.retain_until, v.legal_hold`;
 
-/** The columns that listings need: no tags and ACLs, and of the metadata only the owner. */
-export const LISTED = ['ord', 'is_null', 'is_marker', 'object_id', 'size', 'etag', 'checksums', 'checksum_type'].concat(
+/** The columns of a `ListedVersion`, but for those of locks. */
+export const LISTED = [
+  'ord',
+  'is_null',
+  'is_marker',
+  'size',
+  'etag',
+  'checksums',
+  'checksum_type',
   'part_count',
   'metadata',
-);
-const NO_LOCK = 'NULL AS lock_mode, NULL AS retain_until, 0 AS legal_hold';
+];
 /** Columns of `v`. */
 export const LOCK = 'v.lock_mode, v.retain_until, v.legal_hold';
-/** @param from the row that has them. */
-export const listedColumns = (from: string, lock = NO_LOCK): string =>
-  `${LISTED.map((name) => (name === 'ord' || name === 'object_id' ? `hex(${from}.${name}) AS ${name}` : `${from}.${name}`)).join(', ')},
-  NULL AS sha256, NULL AS tags, NULL AS acl, ${lock}`;
+/** @param from the row that has them. @param lock columns of locks, if the caller needs them. */
+export const listedColumns = (from: string, lock?: typeof LOCK): string =>
+  [...LISTED.map((name) => (name === 'ord' ? `hex(${from}.ord) AS ord` : `${from}.${name}`)), lock ?? []]
+    .flat()
+    .join(', ');
 
 const NO_METADATA: ObjectMetadata = { headers: {}, user: {}, ownerId: null };
-const parseOr = <T>(text: string | number | null | undefined, otherwise: T): T =>
-  typeof text === 'string' ? (JSON.parse(text) as T) : otherwise;
+
+/** Parses JSON of rows. Rows of one listing often have the same text. */
+function createParser<T>(otherwise: T): (text: unknown) => T {
+  let [last, parsed]: [unknown, T] = [null, otherwise];
+  return (text) => {
+    if (typeof text !== 'string') return otherwise;
+    if (text !== last) [last, parsed] = [text, JSON.parse(text) as T];
+    return parsed;
+  };
+}
+const parseChecksums = createParser<Checksums>({});
+const parseMetadata = createParser<ObjectMetadata>(NO_METADATA);
+const parseTags = createParser<Readonly<Record<string, string>> | null>(null);
 
 /** @param isLatest whether it is the newest of its name; the row of a marker does not show it. */
-export function toVersionFacts(row: Row, isLatest: boolean): VersionFacts {
-  const versionId = fromVersionOrder(String(row.ord));
-  const sha256 = String(row.sha256 ?? '').toLowerCase();
+export function toListedVersion(row: Row, isLatest: boolean): ListedVersion {
+  const order = String(row.ord);
   return {
     name: String(row.name),
-    versionId,
+    versionId: fromVersionOrder(order),
     isNull: row.is_null === 1,
     isMarker: row.is_marker === 1,
     isLatest,
-    objectId: fromHex(String(row.object_id)),
     size: Number(row.size),
     etag: String(row.etag),
-    modifiedAt: epochMsOf(versionId),
-    sha256: sha256 === '' ? null : sha256,
-    checksums: parseOr(row.checksums, {}),
+    modifiedAt: epochMsOfOrder(order),
+    checksums: parseChecksums(row.checksums),
     checksumType: row.checksum_type as VersionFacts['checksumType'],
     partCount: row.part_count as number | null,
-    metadata: parseOr(row.metadata, NO_METADATA),
-    tags: parseOr<Readonly<Record<string, string>> | null>(row.tags, null),
+    metadata: parseMetadata(row.metadata),
+    lock: row.lock_mode === undefined ? NO_LOCK : toLock(row),
+  };
+}
+
+/** @param isLatest as for a listed version. */
+export function toVersionFacts(row: Row, isLatest: boolean): VersionFacts {
+  const sha256 = String(row.sha256 ?? '').toLowerCase();
+  return {
+    ...toListedVersion(row, isLatest),
+    objectId: fromHex(String(row.object_id)),
+    sha256: sha256 === '' ? null : sha256,
+    tags: parseTags(row.tags),
     acl: row.acl as string | null,
-    lock: toLock(row),
   };
 }
 

@@ -2,7 +2,7 @@
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { CHECKSUM_ALGORITHMS } from '../../domain/checksums.ts';
 import type { S3Failure } from '../../domain/failure.ts';
-import type { Listed, ListPage, VersionFacts } from '../../engine/model/contract.ts';
+import type { Listed, ListedVersion, ListPage } from '../../engine/model/contract.ts';
 import { toOwnerElement } from '../documents/acl-document.ts';
 import { toS3Error } from '../protocol/engine-failures.ts';
 import type { BucketContext } from '../protocol/operation.ts';
@@ -15,14 +15,14 @@ export async function readPage(
   { engine, bucket }: BucketContext,
   { prefix, delimiter, limit }: ListingParameters,
   from: string | null,
-): Promise<Result<ListPage<VersionFacts>, S3Failure>> {
+): Promise<Result<ListPage<ListedVersion>, S3Failure>> {
   if (limit === 0 || from === null) return ok({ entries: [], next: null });
   const page = await engine.listObjects({ bucket, prefix, delimiter, from, limit });
   return page.ok ? page : err(toS3Error(page.error));
 }
 
 export function toEntries(
-  entries: readonly Listed<VersionFacts>[],
+  entries: readonly Listed<ListedVersion>[],
   show: (name: string) => string,
   withOwner: boolean,
 ): XmlNode[] {
@@ -38,7 +38,7 @@ export function toEntries(
 export const toPrefixElement = (prefix: string, show: (name: string) => string): XmlNode =>
   element('CommonPrefixes', element('Prefix', show(prefix)));
 
-function toObjectElements(version: VersionFacts, show: (name: string) => string, withOwner: boolean): XmlNode[] {
+function toObjectElements(version: ListedVersion, show: (name: string) => string, withOwner: boolean): XmlNode[] {
   return [
     element('Key', show(version.name)),
     element('LastModified', new Date(version.modifiedAt).toISOString()),
@@ -50,16 +50,16 @@ function toObjectElements(version: VersionFacts, show: (name: string) => string,
   ];
 }
 
-export function toChecksumSummary(version: VersionFacts): XmlNode[] {
+export function toChecksumSummary(version: ListedVersion): XmlNode[] {
   const algorithm = CHECKSUM_ALGORITHMS.find((name) => version.checksums[name] !== undefined);
   if (!algorithm) return [];
   return [element('ChecksumAlgorithm', algorithm), element('ChecksumType', version.checksumType ?? 'FULL_OBJECT')];
 }
 
-export const storageClassOf = ({ metadata }: Pick<VersionFacts, 'metadata'>): string =>
+export const storageClassOf = ({ metadata }: Pick<ListedVersion, 'metadata'>): string =>
   metadata.headers['x-amz-storage-class'] ?? 'STANDARD';
 
-export function toVersionOwner({ metadata }: Pick<VersionFacts, 'metadata'>): XmlNode {
+export function toVersionOwner({ metadata }: Pick<ListedVersion, 'metadata'>): XmlNode {
   const name = metadata.extra?.ownerName;
   return toOwnerElement({ id: metadata.ownerId ?? '', displayName: typeof name === 'string' ? name : null });
 }

@@ -1,6 +1,6 @@
 import { err, ok } from '../../../shared/result.ts';
 import { invalidArgument } from '../../domain/failure.ts';
-import type { Listed, ListVersionsPage, VersionFacts } from '../../engine/model/contract.ts';
+import type { Listed, ListedVersion, ListVersionsPage } from '../../engine/model/contract.ts';
 import { storageClassOf, toChecksumSummary, toPrefixElement, toVersionOwner } from '../objects/list-objects-page.ts';
 import { parseListing, toStart } from '../objects/list-parameters.ts';
 import { quoteEtag, shownVersionId } from '../objects/object-headers.ts';
@@ -63,13 +63,13 @@ export const listObjectVersions: Operation = {
 };
 
 /** The next page continues after the last entry of this one. */
-function toMarker(last: Listed<VersionFacts> | undefined): { key: string; versionId: string | null } | null {
+function toMarker(last: Listed<ListedVersion> | undefined): { key: string; versionId: string | null } | null {
   if (!last) return null;
   if (last.kind === 'prefix') return { key: last.prefix, versionId: null };
   return { key: last.item.name, versionId: shownVersionId(last.item) };
 }
 
-function toVersionElement(version: VersionFacts, show: (name: string) => string): XmlNode {
+function toVersionElement(version: ListedVersion, show: (name: string) => string): XmlNode {
   const head = [
     element('Key', show(version.name)),
     element('VersionId', shownVersionId(version)),
