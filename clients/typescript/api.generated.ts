@@ -506,8 +506,18 @@ export interface Board {
   max_points_per_post?: number;
   /** @example "races" */
   board: string;
+  /**
+   * Path of its logo, which changes with the picture
+   * @example "/v1/boards/races/logo/3f9c2d1e5b7a4860"
+   */
+  logo: string | null;
   /** @format date-time */
   created_at: string | null;
+}
+
+export interface BoardLogo {
+  /** @example "/v1/boards/races/logo/3f9c2d1e5b7a4860" */
+  logo: string;
 }
 
 export interface BoardWebhookCreated {
@@ -2943,6 +2953,8 @@ export namespace V1 {
         | "audit.prune"
         | "board.delete"
         | "board.put"
+        | "board_logo.delete"
+        | "board_logo.set"
         | "board_webhook.delete"
         | "board_webhook.rotate"
         | "board_webhook.set"
@@ -3929,6 +3941,76 @@ export namespace V1 {
     export type RequestBody = never;
     export type RequestHeaders = {};
     export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags leaderboard
+   * @name PutBoardLogo
+   * @summary Set the logo of a board: a PNG or WebP of at most 64 KB and 1024 by 1024 pixels
+   * @request PUT:/v1/boards/{board}/logo
+   * @secure
+   */
+  export namespace PutBoardLogo {
+    export type RequestParams = {
+      /**
+       * @pattern ^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$
+       * @example "races"
+       */
+      board: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = File;
+    export type RequestHeaders = {};
+    export type ResponseBody = BoardLogo;
+  }
+
+  /**
+   * No description
+   * @tags leaderboard
+   * @name DeleteBoardLogo
+   * @summary Remove the logo of a board
+   * @request DELETE:/v1/boards/{board}/logo
+   * @secure
+   */
+  export namespace DeleteBoardLogo {
+    export type RequestParams = {
+      /**
+       * @pattern ^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$
+       * @example "races"
+       */
+      board: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags leaderboard
+   * @name GetBoardLogo
+   * @summary The logo of a board, at the path that the board has. It never changes
+   * @request GET:/v1/boards/{board}/logo/{hash}
+   */
+  export namespace GetBoardLogo {
+    export type RequestParams = {
+      /**
+       * @pattern ^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$
+       * @example "races"
+       */
+      board: string;
+      /**
+       * @pattern ^[0-9a-f]{16}$
+       * @example "3f9c2d1e5b7a4860"
+       */
+      hash: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = Blob;
   }
 
   /**

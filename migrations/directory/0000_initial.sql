@@ -195,8 +195,16 @@ CREATE TABLE `board` (
 	`period` text NOT NULL,
 	`is_public` integer NOT NULL,
 	`points_max` integer NOT NULL,
+	`logo` text,
 	`created_at` integer NOT NULL,
 	`deleted_at` integer
+);
+--> statement-breakpoint
+CREATE TABLE `board_logo` (
+	`board` text PRIMARY KEY NOT NULL,
+	`hash` text NOT NULL,
+	`type` text NOT NULL,
+	`image` blob NOT NULL
 );
 --> statement-breakpoint
 CREATE TABLE `board_webhook` (

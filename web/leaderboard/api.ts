@@ -22,6 +22,8 @@ export interface Season {
 export interface Board {
   board: string;
   title: string;
+  /** Path of its logo. */
+  logo: string | null;
 }
 
 let base = '/v1';
@@ -34,7 +36,9 @@ export function openBoard(board: string | null): void {
 /** The public boards beside the default one. */
 export const loadBoards = async (): Promise<Board[]> => (await callJson<Page<Board>>('/v1/boards?limit=200')).data;
 
-export const loadBoard = (board: string) => callJson<Board>(`/v1/boards/${encodeURIComponent(board)}`);
+/** @returns null for a board that is not public. */
+export const loadBoard = async (board: string): Promise<Board | null> =>
+  (await loadBoards()).find((one) => one.board === board) ?? null;
 
 /** Address of the live top list, without the host. */
 export const scoresPath = (): string => `${base}/scores`;

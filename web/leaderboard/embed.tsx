@@ -1,5 +1,6 @@
 /** `/_/embed/leaderboard`: the live top list alone, for other web sites. No other page may be framed. */
 import { useEffect } from 'react';
+import { BoardLogo } from '../shared/board-logo.tsx';
 import { look } from '../shared/look.ts';
 import { mount } from '../shared/page.tsx';
 import { useStore } from '../shared/store.ts';
@@ -26,7 +27,10 @@ function Embed() {
   return (
     <main className="embed">
       <header className="row">
-        <h1 className="grow ellipsis">{value ? value.title : season}</h1>
+        <BoardLogo path={value ? value.logo : null} />
+        <h1 className="grow ellipsis" dir="auto">
+          {value ? value.title : season}
+        </h1>
         {status === 'live' && <span className="badge good live">{t.live}</span>}
       </header>
       {top && top.data.length === 0 && <p className="muted">{t.nobody}</p>}

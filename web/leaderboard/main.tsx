@@ -1,5 +1,6 @@
 /** `/_/leaderboard`: the live board, a player with neighbours, past seasons, the distribution of scores. */
 import { type FormEvent, useEffect, useState } from 'react';
+import { BoardLogo } from '../shared/board-logo.tsx';
 import { formatDateTime } from '../shared/format.ts';
 import { go, toHash, useRoute } from '../shared/hash-route.ts';
 import { mount, Rail } from '../shared/page.tsx';
@@ -89,15 +90,17 @@ function BoardPage({ board, boards }: { board: string | null; boards: readonly B
     loadSeasons().then(setSeasons, () => setSeasons([]));
   }, []);
   const shown = top?.season ?? season;
-  const title = boards.find((one) => one.board === board)?.title ?? board;
+  const shownBoard = boards.find((one) => one.board === board);
+  const title = shownBoard?.title ?? board;
   const period = shown ? describeSeason(shown) : t.title;
   return (
     <>
       <Rail current="leaderboard" />
       <main id="main" className="page leaderboard">
         <header className="board-head">
+          <BoardLogo path={shownBoard?.logo} />
           <div className="grow">
-            <h1>{title ?? period}</h1>
+            <h1 dir="auto">{title ?? period}</h1>
             <p className="muted">
               {title && `${period} · `}
               {top ? plural(boardTexts.counts.players, top.players) : ' '}

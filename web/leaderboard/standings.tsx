@@ -106,11 +106,13 @@ export function Standings({ season = null, rows, caption, here, onPick }: Props)
             <td className={`numeric rank rank-${row.rank}`}>{formatCount(row.rank)}</td>
             <th scope="row" className="player">
               {onPick ? (
-                <button type="button" className="quiet name" onClick={() => onPick(row.user_id)}>
+                <button type="button" className="quiet name" dir="auto" onClick={() => onPick(row.user_id)}>
                   {row.user_name || row.user_id}
                 </button>
               ) : (
-                <span className="name">{row.user_name || row.user_id}</span>
+                <span className="name" dir="auto">
+                  {row.user_name || row.user_id}
+                </span>
               )}
               {row.user_id === here && <span className="badge">{t.selected}</span>}
               {row.user_id === own && <span className="badge good">{t.you}</span>}

@@ -6,6 +6,7 @@ import { fill } from '../shared/texts/index.ts';
 import { operatorTexts } from '../shared/texts/operator.ts';
 import { showError, showToast } from '../shared/toasts.tsx';
 import { Corrections } from './corrections.tsx';
+import { LogoField } from './logo-field.tsx';
 import { usePages } from './paged.ts';
 import { request } from './token.ts';
 import type { Board } from './types.ts';
@@ -44,7 +45,15 @@ interface SelectProps {
   isFixed: boolean;
 }
 
-function BoardDialog({ board, onSaved, onClose }: { board: Board; onSaved: () => void; onClose: () => void }) {
+interface BoardDialogProps {
+  board: Board;
+  onSaved: () => void;
+  /** The logo, which is stored at once. */
+  onChanged: () => void;
+  onClose: () => void;
+}
+
+function BoardDialog({ board, onSaved, onChanged, onClose }: BoardDialogProps) {
   const isNew = board.board === '';
   const save = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
@@ -82,12 +91,13 @@ function BoardDialog({ board, onSaved, onClose }: { board: Board; onSaved: () =>
         )}
         <label className="field">
           <span>{t.name}</span>
-          <input name="title" required maxLength={64} defaultValue={board.title} />
+          <input name="title" dir="auto" required maxLength={64} defaultValue={board.title} />
         </label>
         <Select name="sort" label={t.sort} texts={t.sorts} value={board.sort} isFixed={!isNew} />
         <Select name="operator" label={t.operator} texts={t.operators} value={board.operator} isFixed={!isNew} />
         <Select name="period" label={t.period} texts={t.periods} value={board.period} isFixed={!isNew} />
         <p className="muted small">{t.fixed}</p>
+        {!isNew && <LogoField board={board} onChanged={onChanged} />}
         <label className="field">
           <span>{t.most}</span>
           <input
@@ -133,7 +143,7 @@ export function Boards() {
           {data?.map((board) => (
             <li key={board.board} className="row wrap">
               <span className="grow">
-                <strong>{board.title}</strong> <code className="muted">{board.board}</code>{' '}
+                <strong dir="auto">{board.title}</strong> <code className="muted">{board.board}</code>{' '}
                 {!board.public && <span className="badge warn">{t.private}</span>}
                 <span className="reason muted small">
                   {fill(t.rules, {
@@ -169,6 +179,7 @@ export function Boards() {
       {edited && (
         <BoardDialog
           board={edited}
+          onChanged={reload}
           onClose={() => setEdited(null)}
           onSaved={() => {
             setEdited(null);

@@ -89,7 +89,7 @@ export function Tokens() {
       <PagedList pages={pages} empty={t.noTokenYet}>
         {(token) => (
           <li key={token.token_id} className="row wrap">
-            <strong>{token.name}</strong>
+            <strong dir="auto">{token.name}</strong>
             {token.scopes.map((scope) => (
               <span key={scope} className="badge">
                 {scope}

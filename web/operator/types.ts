@@ -15,6 +15,8 @@ export interface Board {
   operator: 'sum' | 'best' | 'last';
   period: 'month' | 'week' | 'day' | 'none';
   public: boolean;
+  /** Path of its logo. */
+  logo?: string | null;
   max_points_per_post?: number;
 }
 

@@ -126,7 +126,7 @@ export function Users() {
                 aria-expanded={open === user.user_id}
                 onClick={() => setOpen(open === user.user_id ? null : user.user_id)}
               >
-                {user.name}
+                <bdi>{user.name}</bdi>
               </button>
               <span className="muted small">{user.email}</span>
               {user.user_name !== user.user_id && <code className="small">{user.user_name}</code>}

@@ -76,7 +76,9 @@ export function AccountMenu({ account, children }: { account?: Account | null | 
         <p className="account-head row">
           <Avatar name={account.name} id={account.detail} isLarge />
           <span className="grow">
-            <strong className="ellipsis">{account.name}</strong>
+            <strong className="ellipsis" dir="auto">
+              {account.name}
+            </strong>
             <span className="muted small ellipsis">{account.detail}</span>
           </span>
         </p>
@@ -113,7 +115,7 @@ export function AccountMenu({ account, children }: { account?: Account | null | 
         >
           <option value="">{menu.automatic}</option>
           {Object.entries(LANGUAGE_NAMES).map(([tag, name]) => (
-            <option key={tag} value={tag}>
+            <option key={tag} value={tag} lang={tag}>
               {name}
             </option>
           ))}

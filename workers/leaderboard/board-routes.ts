@@ -17,7 +17,7 @@ import {
 import { err, ok, type Result } from '../shared/result.ts';
 import { type Board, DEFAULT_BOARD, findBoard, forgetBoard, toBoard } from './boards.ts';
 import { OPERATOR, PUBLIC } from './callers.ts';
-import { boardParamsSchema, boardRulesSchema, boardSchema } from './contract.ts';
+import { boardParamsSchema, boardRulesSchema, boardSchema, logoPath } from './contract.ts';
 import { type LeaderboardError, toProblem } from './errors.ts';
 import { boardOf } from './mounts.ts';
 import { type BoardRow, createBoardStore } from './records/board-store.ts';
@@ -62,7 +62,19 @@ export function addBoards(api: OpenAPIHono<JsonApiEnv>): void {
     const { title, sort, operator, period, public: isPublic, max_points_per_post: pointsMax } = c.req.valid('json');
     const createdAt = createClock(c.env)();
     const id = crypto.randomUUID().slice(0, 8);
-    const wanted = { board, id, title, sort, operator, period, isPublic, pointsMax, createdAt, deletedAt: null };
+    const wanted = {
+      board,
+      id,
+      title,
+      sort,
+      operator,
+      period,
+      isPublic,
+      pointsMax,
+      logo: null,
+      createdAt,
+      deletedAt: null,
+    };
     const written = await putBoard(c.env, wanted);
     forgetBoard(board);
     if (!written.ok) return sendProblem(c, toProblem(written.error));
@@ -140,5 +152,6 @@ const toBoardJson = (board: Board, createdAt: number | null) => ({
   period: board.period,
   public: board.isPublic,
   max_points_per_post: board.pointsMax,
+  logo: board.logo === null ? null : logoPath(board.board, board.logo),
   created_at: createdAt === null ? null : new Date(createdAt).toISOString(),
 });

@@ -8,6 +8,8 @@ export interface Board extends BoardPeriods, ScoreRules {
   readonly board: string;
   readonly title: string;
   readonly isPublic: boolean;
+  /** The hash of its logo. */
+  readonly logo: string | null;
   /** Most points of one update. */
   readonly pointsMax: number;
 }
@@ -19,6 +21,7 @@ export const DEFAULT_BOARD: Board = {
   title: 'Leaderboard',
   period: 'month',
   isPublic: true,
+  logo: null,
   pointsMax: POINTS_MAX,
 };
 

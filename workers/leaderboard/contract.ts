@@ -78,6 +78,7 @@ export const boardNameSchema = z
   .string()
   .regex(/^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$/, '1 to 32 characters of a-z 0-9 and -, none of them - at an end')
   .openapi({ example: 'races' });
+export const logoPath = (board: string, hash: string): string => `/v1/boards/${board}/logo/${hash}`;
 export const boardParamsSchema = z.object({ board: boardNameSchema });
 
 export const boardRulesSchema = z.strictObject({
@@ -89,7 +90,14 @@ export const boardRulesSchema = z.strictObject({
   max_points_per_post: z.int().min(1).max(BOARD_POINTS_MAX).default(POINTS_MAX),
 });
 export const boardSchema = boardRulesSchema
-  .extend({ board: z.string().openapi({ example: 'races' }), created_at: asOfSchema.nullable() })
+  .extend({
+    board: z.string().openapi({ example: 'races' }),
+    logo: z.string().nullable().openapi({
+      description: 'Path of its logo, which changes with the picture',
+      example: '/v1/boards/races/logo/3f9c2d1e5b7a4860',
+    }),
+    created_at: asOfSchema.nullable(),
+  })
   .openapi('Board');
 
 const minAsOfSchema = z.iso

@@ -12,6 +12,8 @@ export type LeaderboardError =
   | { readonly kind: 'board_being_deleted' }
   | { readonly kind: 'too_many_boards'; readonly boardsMax: number }
   | { readonly kind: 'no_webhook'; readonly board: string }
+  | { readonly kind: 'no_logo'; readonly board: string }
+  | { readonly kind: 'bad_logo' }
   | { readonly kind: 'private_url' }
   | { readonly kind: 'unknown_player' }
   | { readonly kind: 'not_current'; readonly season: string }
@@ -38,6 +40,10 @@ export function toProblem(error: LeaderboardError): Problem {
       return problem(409, error.kind, 'The board of this name is being deleted. Retry in some minutes.');
     case 'no_webhook':
       return problem(404, error.kind, `Board ${error.board} has no webhook.`);
+    case 'no_logo':
+      return problem(404, error.kind, `Board ${error.board} has no such logo.`);
+    case 'bad_logo':
+      return problem(400, error.kind, 'Send a PNG or WebP of at most 1024 by 1024 pixels.');
     case 'private_url':
       return problem(400, 'invalid_request', 'url must be an https address of a public host.');
     case 'too_many_points':

@@ -10,6 +10,7 @@ import { admitToRoute, createJsonApi, type JsonApiEnv, rateLimited, sendProblem 
 import { logError } from '../shared/log.ts';
 import { addBoards, admitReader } from './board-routes.ts';
 import { toProblem } from './errors.ts';
+import { addLogos } from './logo-routes.ts';
 import { BOARD_MOUNT, DEFAULT_MOUNT } from './mounts.ts';
 import { UnavailableError } from './objects.ts';
 import { addOperatorRoutes } from './operator-routes.ts';
@@ -57,6 +58,7 @@ function createLeaderboardApi(): OpenAPIHono<JsonApiEnv> {
     addOperatorRoutes(api, mount);
   }
   addBoards(api);
+  addLogos(api);
   addWebhooks(api);
   return api;
 }

@@ -36,6 +36,8 @@ export const AUDIT_ACTIONS = [
   'audit.prune',
   'board.delete',
   'board.put',
+  'board_logo.delete',
+  'board_logo.set',
   'board_webhook.delete',
   'board_webhook.rotate',
   'board_webhook.set',

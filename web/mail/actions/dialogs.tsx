@@ -74,7 +74,7 @@ export function MoveDialog() {
                   act.move(folder);
                 }}
               >
-                {folder.name}
+                <bdi>{folder.name}</bdi>
               </button>
             </li>
           ))}

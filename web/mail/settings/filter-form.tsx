@@ -44,7 +44,9 @@ function Preview({ query }: { query: string }) {
         {found.data.map((message) => (
           <li key={message.id} className="row">
             <span className="ellipsis">{describeAddress(message.from)}</span>
-            <span className="ellipsis grow">{message.subject}</span>
+            <span className="ellipsis grow" dir="auto">
+              {message.subject}
+            </span>
             <time className="muted">{formatWhen(message.received_at)}</time>
           </li>
         ))}

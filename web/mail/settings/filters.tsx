@@ -50,7 +50,7 @@ export function Filters() {
                 checked={filter.enabled}
                 onChange={() => put(filter, { enabled: !filter.enabled })}
               />
-              {filter.name}
+              <bdi>{filter.name}</bdi>
             </label>
             <button
               type="button"

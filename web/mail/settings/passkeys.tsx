@@ -71,7 +71,7 @@ export function Passkeys() {
         {value?.data.map((passkey) => (
           <li key={passkey.passkey_id}>
             <span className="grow">
-              {passkey.name}{' '}
+              <bdi>{passkey.name}</bdi>{' '}
               <span className="muted small setting-detail">
                 {fill(t.passkeySince, {
                   createdAt: formatDateTime(passkey.created_at),

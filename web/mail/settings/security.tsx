@@ -221,7 +221,7 @@ function AppTokens() {
         {value?.data.map((token) => (
           <li key={token.token_id}>
             <span className="grow">
-              {token.name}{' '}
+              <bdi>{token.name}</bdi>{' '}
               <span className="muted small setting-detail">
                 {fill(t.created, { since: formatDateTime(token.created_at) })}
               </span>

@@ -45,7 +45,7 @@ function ProfileForm() {
       </p>
       <label className="field">
         <span>{t.yourName}</span>
-        <input name="name" defaultValue={profile.name} required maxLength={128} autoComplete="name" />
+        <input name="name" dir="auto" defaultValue={profile.name} required maxLength={128} autoComplete="name" />
       </label>
       <label className="field">
         <span>{t.signature}</span>
@@ -110,7 +110,7 @@ function VacationForm() {
       </label>
       <label className="field">
         <span>{t.subject}</span>
-        <input name="subject" defaultValue={value.subject} maxLength={200} placeholder={t.awaySubject} />
+        <input name="subject" dir="auto" defaultValue={value.subject} maxLength={200} placeholder={t.awaySubject} />
       </label>
       <label className="field">
         <span>{t.answer}</span>

@@ -460,14 +460,14 @@ export const enStorage = {
   versions: {
     restoredAsNewestVersion: 'Restored as the newest version.',
     confirmUndelete: 'Remove the deletion? The version below becomes visible again.',
-    confirmErase: 'Erase this version for good? There is no way back.',
+    confirmErase: 'Delete this version permanently? This cannot be undone.',
     deletionUndone: 'The deletion is undone.',
     versionErased: 'Version erased.',
     versionsNewestFirst: 'Versions, newest first',
     newest: 'newest',
     deleted: 'deleted',
     markerText:
-      'A deletion marker: from here on downloads answer 404, and the versions below are kept. Removing the marker undoes the deletion.',
+      'A delete marker: downloads answer 404 and the versions below are kept. Remove the marker to restore the object.',
     undoDeletion: 'Undo the deletion',
     see: 'View',
     download: 'Download',

@@ -172,6 +172,8 @@ export const en: Texts = {
     unknown_board: 'This board does not exist.',
     board_rules_fixed: 'Sort, operator and period of a board cannot change.',
     board_being_deleted: 'The old board of this name is being deleted. Try again in some minutes.',
+    no_logo: 'The board has no logo.',
+    bad_logo: 'Choose a PNG or WebP of at most 1024 by 1024 pixels.',
     no_webhook: 'This board has no webhook.',
     too_many_boards: 'There are too many boards. Delete one first.',
     unknown_player: 'This player has no score in this season.',

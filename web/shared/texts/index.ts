@@ -28,9 +28,10 @@ export const language =
     .map((tag) => tag?.split('-')[0] ?? '')
     .find((tag) => tag === 'en' || toFile(tag) in files) ?? 'en';
 
-type Catalogue = { [name: string]: string | Catalogue };
+export type Catalogue = { [name: string]: string | Catalogue };
 
-function translate(texts: Catalogue, translated: Catalogue): void {
+/** Replaces texts in place: modules keep parts of a catalogue. */
+export function translate(texts: Catalogue, translated: Catalogue): void {
   for (const [name, value] of Object.entries(translated)) {
     const before = texts[name];
     if (typeof before === 'object' && typeof value === 'object') translate(before, value);

@@ -1,7 +1,7 @@
 /** The boards that operators made, in DIRECTORY. */
 import { and, asc, count, eq, gt, isNull, lt, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
-import { board, boardWebhook, seasonNotice } from './schema.ts';
+import { board, boardLogo, boardWebhook, seasonNotice } from './schema.ts';
 
 export type BoardRow = typeof board.$inferSelect;
 
@@ -41,10 +41,11 @@ export function createBoardStore(directory: D1Database) {
       return (await db.select().from(board).where(eq(board.board, row.board)).get()) as BoardRow;
     },
 
-    /** Also removes its webhook. */
+    /** Also removes its logo and its webhook. */
     async markDeleted(name: string, now: number): Promise<void> {
       await db.batch([
         db.update(board).set({ deletedAt: now }).where(eq(board.board, name)),
+        db.delete(boardLogo).where(eq(boardLogo.board, name)),
         db.delete(boardWebhook).where(eq(boardWebhook.board, name)),
         db.delete(seasonNotice).where(eq(seasonNotice.board, name)),
       ]);

@@ -1,6 +1,7 @@
 /** The leaderboard's tables in DIRECTORY. Times are milliseconds since 1970 UTC. */
 import { sql } from 'drizzle-orm';
-import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import { blob, index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import type { LogoType } from '../domain/board-logo.ts';
 import type { ScoreRules } from '../domain/score-rules.ts';
 import type { Period } from '../domain/season-name.ts';
 
@@ -15,9 +16,19 @@ export const board = sqliteTable('board', {
   period: text('period').notNull().$type<Period>(),
   isPublic: integer('is_public', { mode: 'boolean' }).notNull(),
   pointsMax: integer('points_max').notNull(),
+  /** The hash of its logo, whose bytes are in `board_logo`. */
+  logo: text('logo'),
   createdAt: integer('created_at').notNull(),
   /** Cron erases the seasons of a deleted board, then this row. */
   deletedAt: integer('deleted_at'),
+});
+
+export const boardLogo = sqliteTable('board_logo', {
+  board: text('board').primaryKey(),
+  /** The first 8 bytes of its SHA-256, in hexadecimal. */
+  hash: text('hash').notNull(),
+  type: text('type').notNull().$type<LogoType>(),
+  image: blob('image', { mode: 'buffer' }).notNull().$type<Uint8Array>(),
 });
 
 export const season = sqliteTable(

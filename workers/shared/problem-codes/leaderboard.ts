@@ -15,6 +15,16 @@ export const LEADERBOARD_CODES = {
   },
   too_many_boards: { statuses: [409], meaning: 'There are as many boards as possible.', action: 'Delete a board.' },
   no_webhook: { statuses: [404], meaning: 'The board has no webhook.', action: 'Set one with PUT.' },
+  no_logo: {
+    statuses: [404],
+    meaning: 'The board has no logo of this hash.',
+    action: 'Use the path in `logo` of the board.',
+  },
+  bad_logo: {
+    statuses: [400],
+    meaning: 'The file is no complete PNG or WebP of at most 1024 by 1024 pixels.',
+    action: 'Send another picture.',
+  },
   unknown_player: {
     statuses: [404],
     meaning: 'The player has no score in this season.',
