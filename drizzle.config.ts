@@ -22,7 +22,6 @@ export const DATABASES: Record<string, { schema: string[]; driver?: 'durable-sql
     withoutRowid: ['extent', 'blob', 'reclaim', 'upload', 'part', 'change', 'receipt', 'quota'],
   },
   'leaderboard-shard': { schema: ['durable-objects/leaderboard-shard/schema.ts'], driver: 'durable-sqlite' },
-  'leaderboard-season': { schema: ['durable-objects/leaderboard-season/schema.ts'], driver: 'durable-sqlite' },
   mailbox: {
     schema: [
       'durable-objects/mailbox/database/schema.ts',

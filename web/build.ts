@@ -68,6 +68,22 @@ const { output } = built;
 // Names contain a hash of the content, so browsers may cache the files without limit.
 await writeFile(join(outDir, '../_headers'), '/_/assets/*\n  Cache-Control: public, max-age=31536000, immutable\n');
 
+/** Lets a browser install the mail page as an app (W3C Web Application Manifest). */
+const icon = output.find((one) => /icon-[^/]*\.svg$/.test(one.fileName))?.fileName;
+if (!icon) throw new Error('The build has no icon.');
+const manifest = {
+  id: '/_/mail',
+  name: 'Tessera Mail',
+  short_name: 'Mail',
+  start_url: '/_/mail',
+  scope: '/_/',
+  display: 'standalone',
+  background_color: '#faf9f6',
+  theme_color: '#14695f',
+  icons: [{ src: `/_/${icon}`, type: 'image/svg+xml', sizes: 'any' }],
+};
+await writeFile(join(outDir, 'mail.webmanifest'), JSON.stringify(manifest));
+
 /** Files of the mail page, with those that it loads later: everything that it needs offline. */
 function shellFiles(): string[] {
   const files = new Set<string>();

@@ -44,7 +44,8 @@ const worker = globalThis as unknown as WorkerScope;
 
 const PREFIX = 'tessera-shell-';
 const CACHE = PREFIX + SHELL_VERSION;
-const NEW_MAIL = 'New mail';
+/** The page keeps the text here, in the user's language. */
+const NEW_MAIL = '/_/new-mail';
 const ASSETS = '/_/assets/';
 const MAIL = '/_/mail';
 const PAGES: readonly string[] = [MAIL, '/_/mail-frame', '/_/mail-frame?images=1'];
@@ -110,11 +111,14 @@ async function tellOfMail(): Promise<void> {
   const tabs = await worker.clients.matchAll();
   if (tabs.some(({ visibilityState }) => visibilityState === 'visible')) return;
   const newest = await readNewest();
-  await worker.registration.showNotification(newest?.from?.name || newest?.from?.email || NEW_MAIL, {
-    body: newest?.subject ?? '',
-    // The next one replaces it.
-    tag: 'new-mail',
-  });
+  await worker.registration.showNotification(
+    newest?.from?.name || newest?.from?.email || (await (await caches.match(NEW_MAIL))?.text()) || 'Tessera',
+    {
+      body: newest?.subject ?? '',
+      // The next one replaces it.
+      tag: 'new-mail',
+    },
+  );
 }
 
 async function openMail({ notification }: NotificationEvent): Promise<void> {

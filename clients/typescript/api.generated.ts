@@ -352,6 +352,7 @@ export interface ScoreUpdate {
    */
   user_name?: string;
   /**
+   * Of this player. A repeat returns the first result for at least 48 hours; with other points it is 409
    * @minLength 1
    * @maxLength 128
    */
@@ -469,6 +470,7 @@ export interface BoardScoreUpdate {
    */
   user_name?: string;
   /**
+   * Of this player. A repeat returns the first result for at least 48 hours; with other points it is 409
    * @minLength 1
    * @maxLength 128
    */

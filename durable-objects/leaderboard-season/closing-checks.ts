@@ -11,7 +11,7 @@ import {
   readWhole,
 } from '../../workers/leaderboard/records/archive-files.ts';
 import { createSeasonStore } from '../../workers/leaderboard/records/season-store.ts';
-import type { Closing } from './closing-store.ts';
+import type { Closing } from './store.ts';
 
 /**
  * Whether the shards contain the players seen in them (`season.players_seen`), except for the few that an operator may

@@ -1,7 +1,7 @@
 /**
  * Closes a season in steps, each of which can be interrupted and repeated: seal every shard; write the standings in
  * rank order; write the look-ups; read everything back and compare count and sum with the shards; publish; keep the
- * objects while they may get retries of events; erase them. A file is written before the row that records it.
+ * objects while they may get retries of events; erase them. A file is written before the value that records it.
  */
 import {
   addressesOf,
@@ -9,15 +9,7 @@ import {
   LIST_START,
   type ShardAddress,
 } from '../../workers/leaderboard/domain/board.ts';
-import {
-  addScores,
-  decideAllRanges,
-  RANGES_MAX,
-  type ScoreRange,
-} from '../../workers/leaderboard/domain/distribution.ts';
 import { RunMerger } from '../../workers/leaderboard/domain/run-merger.ts';
-import { mirror } from '../../workers/leaderboard/domain/score-rules.ts';
-import { readSeason } from '../../workers/leaderboard/domain/season-name.ts';
 import {
   compareStandings,
   rankRun,
@@ -45,20 +37,20 @@ import {
 import { createSeasonStore } from '../../workers/leaderboard/records/season-store.ts';
 import { logError } from '../../workers/shared/log.ts';
 import { isArchived, isComplete } from './closing-checks.ts';
-import type { Closing, ClosingProgress, ClosingStore } from './closing-store.ts';
+import type { Closing, ClosingProgress, SeasonObjectStore } from './store.ts';
 
 const ERASE_AGAIN_MS = 60_000;
 
 export class SeasonClosing {
   readonly #env: Env;
-  readonly #store: ClosingStore;
+  readonly #store: SeasonObjectStore;
   readonly #now: () => number;
   readonly #entriesMax: number;
   /** Holds entries read from each shard and not yet written. Read again after a restart. */
   #merger: RunMerger<TopEntry> | undefined;
 
   /** @param entriesMax for tests: small values give several files with few players. */
-  constructor(env: Env, store: ClosingStore, now: () => number, entriesMax = STANDINGS_FILE_ENTRIES) {
+  constructor(env: Env, store: SeasonObjectStore, now: () => number, entriesMax = STANDINGS_FILE_ENTRIES) {
     this.#env = env;
     this.#store = store;
     this.#now = now;
@@ -85,30 +77,17 @@ export class SeasonClosing {
     }
   }
 
-  /** Called again only for an older copy of DIRECTORY. Restores the archive and the erasure in it. */
-  async #markAgain(closing: Closing): Promise<false> {
-    if (await isArchived(this.#env, closing, this.#now()))
-      await createSeasonStore(this.#env.DIRECTORY).markErased(closing.season, this.#now());
-    return false;
-  }
-
-  #stub(address: ShardAddress) {
-    return shardStub(this.#env, address);
-  }
-
   #continue(closing: Closing, step: Closing['step'], progress: Partial<ClosingProgress> = {}): true {
-    this.#store.write({ ...closing, step, progress: { ...closing.progress, ...progress } });
+    this.#store.writeClosing({ ...closing, step, progress: { ...closing.progress, ...progress } });
     return true;
   }
 
   async #seal(closing: Closing): Promise<boolean> {
-    const sealed = await Promise.all(addressesOf(closing).map((address) => this.#stub(address).seal(address)));
+    const sealed = await Promise.all(addressesOf(closing).map((each) => shardStub(this.#env, each).seal(each)));
     const players = sealed.reduce((sum, shard) => sum + shard.players, 0);
-    const sum = sealed.reduce((total, shard) => total + BigInt(shard.sum), 0n);
+    const sum = String(sealed.reduce((total, shard) => total + BigInt(shard.sum), 0n));
     if (!(await isComplete(this.#env, closing.season, players, this.#now()))) return false;
-    return this.#continue({ ...closing, sealedAt: this.#now() }, 'standings', {
-      sealed: { players, sum: String(sum) },
-    });
+    return this.#continue({ ...closing, sealedAt: this.#now() }, 'standings', { sealed: { players, sum } });
   }
 
   /** Writes one file: the next players over all shards. */
@@ -118,9 +97,12 @@ export class SeasonClosing {
     const [first] = entries;
     if (first === undefined) return this.#continue(closing, 'lookups');
     const firstRank = first.score === after?.score ? rank : place + 1;
-    const name = standingsName(file);
-    await writeFile(this.#env, `${closing.archive}/${name}`, entries.map(toArchivedEntry));
-    this.#store.recordFile('standings', 0, file, { name, first: toStandingKey(first), place, rank: firstRank });
+    await this.#write(closing, entries, {
+      name: standingsName(file),
+      first: toStandingKey(first),
+      place,
+      rank: firstRank,
+    });
     const last = rankRun(entries, place, firstRank).at(-1) ?? { ...first, rank: firstRank };
     const next = { file: file + 1, after: toStandingKey(last), place: place + entries.length, rank: last.rank };
     return this.#continue(closing, 'standings', { standings: next });
@@ -131,7 +113,7 @@ export class SeasonClosing {
       const addresses = addressesOf(closing);
       const read = async (shard: number, key: StandingKey, limit: number) => {
         const address = addresses[shard] as ShardAddress;
-        return (await this.#stub(address).run(address, key, 0, limit)).after;
+        return (await shardStub(this.#env, address).run(address, key, 0, limit)).after;
       };
       this.#merger = new RunMerger(closing.shards, read, after);
     }
@@ -143,16 +125,19 @@ export class SeasonClosing {
     if (shard === closing.shards) return this.#continue(closing, 'verify');
     const address = { season: closing.season, shard, shards: closing.shards };
     const limit = Math.min(this.#entriesMax, LOOKUP_FILE_ENTRIES);
-    const entries = await this.#stub(address).readByUserId(address, after, limit);
+    const entries = await shardStub(this.#env, address).readByUserId(address, after, limit);
     const [first, last] = [entries[0], entries.at(-1)];
     if (first === undefined || last === undefined) {
       return this.#continue(closing, 'lookups', { lookups: { shard: shard + 1, file: 0, after: '', players } });
     }
-    const name = lookupName(shard, file);
-    await writeFile(this.#env, `${closing.archive}/${name}`, entries.map(toArchivedEntry));
-    this.#store.recordFile('lookup', shard, file, { name, first: first.userId });
+    await this.#write(closing, entries, { name: lookupName(shard, file), first: first.userId });
     const lookups = { shard, file: file + 1, after: last.userId, players: players + entries.length };
     return this.#continue(closing, 'lookups', { lookups });
+  }
+
+  async #write({ archive }: Closing, entries: readonly TopEntry[], file: StandingsFile | LookupFile): Promise<void> {
+    await writeFile(this.#env, `${archive}/${file.name}`, entries.map(toArchivedEntry));
+    this.#store.recordFile(file);
   }
 
   /** Reads one standings file back from one location. At the end, count and sum must equal those of the shards. */
@@ -163,9 +148,7 @@ export class SeasonClosing {
     if (verify.file === standings.file) {
       const isWhole = verify.players === sealed.players && verify.sum === sealed.sum;
       if (!isWhole || lookups.players !== sealed.players) return this.#restart(closing, 'count or sum differ');
-      const { distributions } = verify;
-      const next = { location: verify.location + 1, file: 0, players: 0, sum: '0', last: null, distributions };
-      return this.#continue(closing, 'verify', { verify: next });
+      return this.#continue(closing, 'verify', { verify: { ...START.verify, location: verify.location + 1 } });
     }
     const read = await readWhole<ArchivedEntry[]>(bucket, `${closing.archive}/${standingsName(verify.file)}`);
     if (read === null) return this.#restart(closing, `file ${verify.file} is missing or damaged`);
@@ -180,24 +163,8 @@ export class SeasonClosing {
       sum += BigInt(score);
     }
     const players = verify.players + read.value.length;
-    const { rules } = readSeason(closing.season);
-    const scores = read.value.map(([, , score]) => mirror(rules, score));
-    const isFirstReading = verify.location === 0;
-    const distributions = isFirstReading
-      ? this.#rangesOf(closing).map((ranges, i) => addScores(ranges, verify.distributions[i] ?? [], scores))
-      : verify.distributions;
-    const next = { ...verify, file: verify.file + 1, players, sum: String(sum), last, distributions };
+    const next = { ...verify, file: verify.file + 1, players, sum: String(sum), last };
     return this.#continue(closing, 'verify', { verify: next });
-  }
-
-  /** The ranges of the archive's distributions, in scores of the API. */
-  #rangesOf({ season, progress }: Closing): ScoreRange[][] {
-    const best = this.#store.firstFile<StandingsFile>('standings');
-    const { after } = progress.standings;
-    if (best === null || after === null) return [];
-    const { rules } = readSeason(season);
-    const ends = [mirror(rules, after.score), mirror(rules, best.first.score)] as const;
-    return decideAllRanges(Math.min(...ends), Math.max(...ends), RANGES_MAX);
   }
 
   #restart(closing: Closing, reason: string): false {
@@ -205,18 +172,24 @@ export class SeasonClosing {
     this.#store.forgetFiles();
     this.#merger = undefined;
     const again = beginClosing(closing.season, closing.shards, this.#now());
-    this.#store.write({ ...again, sealedAt: closing.sealedAt });
+    this.#store.writeClosing({ ...again, sealedAt: closing.sealedAt });
     // The next call or the next minute tries again: a lasting fault must not become a busy loop.
     return false;
   }
 
   async #publish(closing: Closing): Promise<boolean> {
-    const { season, archive, progress } = closing;
+    const { season, shards, archive, sealedAt, progress } = closing;
     const store = createSeasonStore(this.#env.DIRECTORY);
     const find = async () => (await store.find(season))?.archive;
     // After publication players may be erased from the manifest. Writing it again would restore them.
     if (!(await find())) {
-      await writeFile(this.#env, manifestKey(archive), this.#makeManifest(closing));
+      const manifest: ArchiveManifest = {
+        ...progress.sealed,
+        ...{ season, shards, sealedAt, revision: 0, obsolete: [] },
+        standings: this.#store.listFiles('standings'),
+        lookups: addressesOf(closing).map(({ shard }) => this.#store.listFiles(`lookups/${shard}`)),
+      };
+      await writeFile(this.#env, manifestKey(archive), manifest);
       await store.publish(season, archive, progress.sealed.players, this.#now());
     }
     // The archive that DIRECTORY names must stay, even if this object has recorded another.
@@ -226,39 +199,28 @@ export class SeasonClosing {
     return this.#continue(closing, 'keep');
   }
 
-  #makeManifest(closing: Closing): ArchiveManifest {
-    const { season, shards, sealedAt, progress } = closing;
-    return {
-      season,
-      shards,
-      players: progress.sealed.players,
-      sum: progress.sealed.sum,
-      sealedAt,
-      standings: this.#store.listFiles<StandingsFile>('standings', 0),
-      lookups: addressesOf(closing).map(({ shard }) => this.#store.listFiles<LookupFile>('lookup', shard)),
-      distributions: this.#rangesOf(closing).map((ranges, list) =>
-        ranges.map((range, i) => ({ ...range, players: progress.verify.distributions[list]?.[i] ?? 0 })),
-      ),
-      revision: 0,
-      hidden: null,
-      obsolete: [],
-    };
-  }
-
   /** Erases the objects once retries of the month's last event have expired. */
   async #erase(closing: Closing): Promise<boolean> {
     if (!(await isArchived(this.#env, closing, this.#now()))) return false;
+    const store = createSeasonStore(this.#env.DIRECTORY);
     const eraseAt = closing.sealedAt + EVENT_RETENTION_MS;
     if (this.#now() < eraseAt) {
-      await createSeasonStore(this.#env.DIRECTORY).setDue(closing.season, eraseAt);
+      await store.setDue(closing.season, eraseAt);
       return false;
     }
     // Cron skips a season that is marked. If erasing fails, the alarm repeats it.
     await this.#store.planAlarm(ERASE_AGAIN_MS);
-    await createSeasonStore(this.#env.DIRECTORY).markErased(closing.season, this.#now());
-    await Promise.all(addressesOf(closing).map((address) => this.#stub(address).destroy()));
+    await store.markErased(closing.season, this.#now());
+    await Promise.all(addressesOf(closing).map((address) => shardStub(this.#env, address).destroy()));
     this.#store.forgetFiles();
     this.#continue(closing, 'done');
+    return false;
+  }
+
+  /** Called again only for an older copy of DIRECTORY. Restores the archive and the erasure in it. */
+  async #markAgain(closing: Closing): Promise<false> {
+    if (await isArchived(this.#env, closing, this.#now()))
+      await createSeasonStore(this.#env.DIRECTORY).markErased(closing.season, this.#now());
     return false;
   }
 }
@@ -266,12 +228,12 @@ export class SeasonClosing {
 /** @param now in milliseconds. It names the attempt. */
 export function beginClosing(season: string, shards: number, now: number): Closing {
   const archive = `leaderboard/${season}/${now.toString(36)}`;
-  return { season, shards, step: 'seal', archive, sealedAt: now, progress: START_PROGRESS };
+  return { season, shards, step: 'seal', archive, sealedAt: now, progress: START };
 }
 
-const START_PROGRESS: ClosingProgress = {
+const START: ClosingProgress = {
   sealed: { players: 0, sum: '0' },
   standings: { file: 0, after: null, place: 0, rank: 0 },
   lookups: { shard: 0, file: 0, after: '', players: 0 },
-  verify: { location: 0, file: 0, players: 0, sum: '0', last: null, distributions: [] },
+  verify: { location: 0, file: 0, players: 0, sum: '0', last: null },
 };

@@ -10,8 +10,7 @@ import {
   type ShardStatus,
   type TopList,
 } from '../../workers/leaderboard/domain/board.ts';
-import { countRanges, type Distribution, decideRanges } from '../../workers/leaderboard/domain/distribution.ts';
-import { mirror } from '../../workers/leaderboard/domain/score-rules.ts';
+import { type Distribution, distribute } from '../../workers/leaderboard/domain/distribution.ts';
 import { readSeason } from '../../workers/leaderboard/domain/season-name.ts';
 import type { CountAnswer, CountReport } from '../../workers/leaderboard/domain/shard-counts.ts';
 import { countAboveIn } from '../../workers/leaderboard/objects.ts';
@@ -19,9 +18,8 @@ import { createClock } from '../../workers/shared/clock.ts';
 import { callInTrace, runInvocation } from '../../workers/shared/invocation.ts';
 import { settingsOf } from '../../workers/shared/settings.ts';
 import { beginClosing, SeasonClosing } from './closing.ts';
-import { type ClosingStep, ClosingStore } from './closing-store.ts';
 import { SeasonCounts } from './season-counts.ts';
-import { SnapshotStore } from './snapshot-store.ts';
+import { type Closing, SeasonObjectStore } from './store.ts';
 import { ViewFeed } from './view-feed.ts';
 
 /** Time that one call spends on a closing. */
@@ -44,18 +42,17 @@ class ShardLine extends RpcTarget {
 
 export class LeaderboardSeason extends DurableObject<Env> {
   readonly #now: () => number;
+  readonly #store: SeasonObjectStore;
+  readonly #closing: SeasonClosing;
   #opened: { readonly counts: SeasonCounts; readonly feed: ViewFeed } | undefined;
-  #store: ClosingStore | undefined;
-  #closing: SeasonClosing | undefined;
   #advancing: Promise<boolean> | undefined;
+  #isGone = false;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     this.#now = createClock(env);
-    ctx.blockConcurrencyWhile(async () => {
-      this.#store = await ClosingStore.open(ctx.storage);
-      this.#closing = new SeasonClosing(env, this.#store, this.#now);
-    });
+    this.#store = new SeasonObjectStore(ctx.storage);
+    this.#closing = new SeasonClosing(env, this.#store, this.#now);
   }
 
   /** Creates the object, so that its location is decided. */
@@ -82,7 +79,6 @@ export class LeaderboardSeason extends DurableObject<Env> {
     return counts.top();
   }
 
-  /** The shards, and whether each answers. */
   async status(address: SeasonAddress): Promise<ShardStatus[]> {
     return (await this.#refresh(address)).status();
   }
@@ -106,56 +102,44 @@ export class LeaderboardSeason extends DurableObject<Env> {
     feed.plan();
   }
 
-  /** The players in each of at most `rangesMax` ranges of scores of the API. */
   async distribution(address: SeasonAddress, rangesMax: number): Promise<Distribution> {
     const counts = await this.#refresh(address);
     const { players, least } = counts.merged;
     const { entries, asOf } = counts.top();
     if (players === 0) return { ranges: [], players, asOf };
-    const { rules } = readSeason(address.season);
-    const ends = [mirror(rules, least), mirror(rules, Math.max(least, entries[0]?.score ?? least))] as const;
-    const ranges = decideRanges(Math.min(...ends), Math.max(...ends), rangesMax);
-    const isMirrored = rules.sort === 'asc';
-    // Stored scores between two ranges. Of mirrored scores, those of the lower range are above.
-    const limits = ranges.slice(0, -1).map(({ to }) => (isMirrored ? mirror(rules, to) - 1 : to));
-    const above = await this.#countAbove(address, counts, limits);
-    const exact = isMirrored ? above.map((count) => players - count) : above;
-    return { ranges: countRanges(ranges, exact, players), players, asOf };
+    const ends = { least, best: Math.max(least, entries[0]?.score ?? least), players };
+    const countAbove = (scores: readonly number[]) => this.#countAbove(address, counts, scores);
+    return { ranges: await distribute(readSeason(address.season).rules, ends, rangesMax, countAbove), players, asOf };
   }
 
-  /** Asks the shards about scores inside a bucket of several scores. Without an answer, its end counts. */
+  /** Asks the shards if a score is inside a bucket of several scores. Without an answer, its end counts. */
   async #countAbove(address: SeasonAddress, { merged }: SeasonCounts, scores: readonly number[]): Promise<number[]> {
     const known = scores.map((score) => merged.countAbove(score));
-    const unsure = scores.filter((_, i) => known[i]?.unsure !== 0);
-    const asked =
-      unsure.length === 0
-        ? []
-        : await countAboveIn(this.env, addressesOf(address), unsure, QUESTION_MS).catch(() => []);
-    const now = new Map(unsure.map((score, i) => [score, asked[i] ?? 0]));
-    // Scores written between the two queries must not make a range negative.
-    return known.map(({ above, unsure: more }, i) =>
-      Math.min(above + more, Math.max(above, now.get(scores[i] as number) ?? 0)),
-    );
+    const above = known.map((each) => each.above);
+    if (known.every(({ unsure }) => unsure === 0)) return above;
+    const asked = await countAboveIn(this.env, addressesOf(address), scores, QUESTION_MS).catch(() => above);
+    // Players written between the two queries must not make a range negative.
+    return asked.map((count) => Math.min(count, merged.players));
   }
 
   /**
    * Continues the closing of a past month for some seconds. The alarm continues the rest. Idempotent. @returns the
    * progress.
    */
-  async close({ season, shards }: SeasonAddress): Promise<{ step: ClosingStep; players: number }> {
-    const store = this.#store as ClosingStore;
-    if (store.read() === null) {
+  async close({ season, shards }: SeasonAddress): Promise<{ step: Closing['step']; players: number }> {
+    if (this.#isGone) throw new Error(`the season ${season} was erased`);
+    if (this.#store.readClosing() === null) {
       await this.#open({ season, shards }).feed.end();
-      store.write(beginClosing(season, shards, this.#now()));
+      this.#store.writeClosing(beginClosing(season, shards, this.#now()));
     }
     await this.#advance();
-    const closing = store.read();
+    const closing = this.#store.readClosing();
     return { step: closing?.step ?? 'seal', players: closing?.progress.sealed.players ?? 0 };
   }
 
   /** Erases the object after its board was deleted. */
   async destroy(address: SeasonAddress): Promise<void> {
-    this.#store = undefined;
+    this.#isGone = true;
     await this.#advancing;
     await this.#open(address).feed.end();
     this.#opened = undefined;
@@ -184,8 +168,8 @@ export class LeaderboardSeason extends DurableObject<Env> {
   async #advanceForSeconds(): Promise<boolean> {
     const until = Date.now() + ADVANCE_MS;
     for (let isMore = true; isMore; ) {
-      const closing = this.#store?.read();
-      if (!closing || !this.#closing) return false;
+      const closing = this.#store.readClosing();
+      if (closing === null || this.#isGone) return false;
       isMore = await this.#closing.advance(closing);
       if (isMore && Date.now() > until) {
         await this.ctx.storage.setAlarm(Date.now() + 100);
@@ -197,9 +181,8 @@ export class LeaderboardSeason extends DurableObject<Env> {
 
   #open(address: SeasonAddress) {
     if (this.#opened === undefined) {
-      const store = new SnapshotStore(this.ctx.storage);
-      const counts = new SeasonCounts(this.env, store, address, this.#now);
-      this.#opened = { counts, feed: new ViewFeed(this.env, store, address.season, () => counts.top()) };
+      const counts = new SeasonCounts(this.env, this.#store, address, this.#now);
+      this.#opened = { counts, feed: new ViewFeed(this.env, this.#store, address.season, () => counts.top()) };
     }
     return this.#opened;
   }

@@ -20,7 +20,7 @@ import { mergeStandings, type RankedEntry, rankRun, type TopEntry } from '../../
 import { shardStub, within } from '../../workers/leaderboard/objects.ts';
 import { createSeasonStore } from '../../workers/leaderboard/records/season-store.ts';
 import { logError } from '../../workers/shared/log.ts';
-import type { SnapshotStore } from './snapshot-store.ts';
+import type { SeasonObjectStore } from './store.ts';
 
 /** Time from a change to the snapshot with it. */
 const SNAPSHOT_AFTER_MS = 10_000;
@@ -38,36 +38,23 @@ interface Shard extends ShardAddress {
 export class SeasonCounts {
   readonly merged: MergedCounts;
   readonly #env: Env;
-  readonly #snapshots: SnapshotStore;
+  readonly #store: SeasonObjectStore;
   readonly #now: () => number;
   readonly #shards: Shard[];
   /** The merged top list; null after a change. */
   #top: readonly RankedEntry[] | null = null;
   #isSavePlanned = false;
 
-  constructor(env: Env, snapshots: SnapshotStore, { season, shards }: SeasonAddress, now: () => number) {
+  constructor(env: Env, store: SeasonObjectStore, { season, shards }: SeasonAddress, now: () => number) {
     this.#env = env;
-    this.#snapshots = snapshots;
+    this.#store = store;
     this.#now = now;
     this.merged = new MergedCounts(shards, crypto.randomUUID(), parseSeason(season)?.startsAt);
     this.#shards = addressesOf({ season, shards }).map((address) => {
       return { ...address, top: [], failedAt: 0, changedAt: 0, pull: undefined };
     });
-    for (const { shard, at, bits, buckets, top } of snapshots.read()) {
-      const report = {
-        shard,
-        boot: 'snapshot',
-        number: 1,
-        generation: '',
-        isFull: true,
-        bits,
-        buckets,
-        at,
-        top,
-        since: 0,
-      };
-      if (shard < shards) this.apply(report, false);
-    }
+    for (const snapshot of store.readSnapshots())
+      this.apply({ ...snapshot, boot: 'snapshot', number: 1, generation: '', isFull: true, since: 0 }, false);
   }
 
   /** Applies a report. @returns whether it could be used. */
@@ -176,8 +163,7 @@ export class SeasonCounts {
 
   #save(shard: Shard): void {
     shard.changedAt = 0;
-    const { bits, buckets } = this.merged.bucketsOf(shard.shard);
     const at = this.merged.countedAt(shard.shard);
-    this.#snapshots.write({ shard: shard.shard, at, bits, buckets, top: shard.top });
+    this.#store.writeSnapshot({ ...this.merged.bucketsOf(shard.shard), shard: shard.shard, at, top: shard.top });
   }
 }

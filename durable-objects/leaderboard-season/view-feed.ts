@@ -5,7 +5,7 @@
 import { PUSH_INTERVAL_MS, type TopList } from '../../workers/leaderboard/domain/board.ts';
 import { viewStub, within } from '../../workers/leaderboard/objects.ts';
 import { logError } from '../../workers/shared/log.ts';
-import type { SnapshotStore } from './snapshot-store.ts';
+import type { SeasonObjectStore } from './store.ts';
 
 const NEWS_MS = 5_000;
 const RETRY_MS = 1_000;
@@ -23,13 +23,13 @@ const createView = (name: string): View => ({ name, isBusy: false, isBehind: fal
 
 export class ViewFeed {
   readonly #env: Env;
-  readonly #store: SnapshotStore;
+  readonly #store: SeasonObjectStore;
   readonly #season: string;
   readonly #read: () => TopList;
   readonly #views: Map<string, View>;
   #isPlanned = false;
 
-  constructor(env: Env, store: SnapshotStore, season: string, read: () => TopList) {
+  constructor(env: Env, store: SeasonObjectStore, season: string, read: () => TopList) {
     this.#env = env;
     this.#store = store;
     this.#season = season;
@@ -73,11 +73,8 @@ export class ViewFeed {
     view.isBusy = true;
     view.isWanted = false;
     try {
-      const isRead = await within(
-        view.name,
-        NEWS_MS,
-        viewStub(this.#env, this.#season, view.name).news(this.#season, list),
-      );
+      const news = viewStub(this.#env, this.#season, view.name).news(this.#season, list);
+      const isRead = await within(view.name, NEWS_MS, news);
       if (!isRead && !view.isWanted) this.#forget(view.name);
     } catch (error) {
       logError('leaderboard_view_unavailable', error, { season: this.#season, view: view.name });

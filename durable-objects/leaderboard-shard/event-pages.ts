@@ -6,9 +6,12 @@ import { EventFilter, wordOf } from '../../workers/leaderboard/domain/event-filt
 import { EVENTS_PER_PAGE, EventPage, type PlayerEvent } from '../../workers/leaderboard/domain/event-page.ts';
 import type { ShardStore } from './store.ts';
 
+/** A filter is built with room for this many times the events that there are. */
+const FILTER_GROWTH = 1.125;
+
 export class EventPages {
   readonly #store: ShardStore;
-  /** Null until the first event: a restarted shard answers ranks without it. */
+  /** Null until the first event, since a restarted shard answers ranks without it, and after it was full. */
   #filter: EventFilter | null = null;
   #first: number;
   /** The id of the first page in memory. */
@@ -28,7 +31,8 @@ export class EventPages {
   }
 
   find(slot: number, hash: Uint8Array): PlayerEvent | null {
-    for (const id of this.#load().pagesOf(wordOf(slot, hash), this.#first || this.#nextId)) {
+    const last = this.#nextId + this.#open.length - 1;
+    for (const id of this.#load().pagesOf(wordOf(slot, hash), this.#first || this.#nextId, last)) {
       const stored = id < this.#nextId ? this.#store.readEventPage(id)?.page : undefined;
       const page = stored === undefined ? this.#open[id - this.#nextId] : EventPage.from(stored);
       const event = page?.find(slot, hash);
@@ -45,6 +49,7 @@ export class EventPages {
       this.#open.push(page);
     }
     page.add(event);
+    if (this.#filter?.isFull) this.#filter = null;
     this.#filter?.add(wordOf(event.slot, event.hash), this.#nextId + this.#open.length - 1);
   }
 
@@ -67,16 +72,14 @@ export class EventPages {
 
   /** Removes pages without events since this time, in seconds. Flush first. */
   prune(before: number): void {
-    const [first] = this.#store.pageRange();
     this.#store.pruneEventPages(before);
     [this.#first] = this.#store.pageRange();
-    if (this.#first !== first) this.#filter?.retain(this.#first || this.#nextId, this.#nextId);
   }
 
   #load(): EventFilter {
     if (this.#filter !== null) return this.#filter;
     const [first, last] = this.#store.pageRange();
-    const filter = new EventFilter((last - first + 1 + this.#open.length) * EVENTS_PER_PAGE);
+    const filter = new EventFilter((last - first + 2 + this.#open.length) * EVENTS_PER_PAGE * FILTER_GROWTH);
     for (const [id, words] of this.#store.readEventWords()) for (const word of words) filter.add(word, id);
     for (const [i, page] of this.#open.entries()) for (const word of page.words()) filter.add(word, this.#nextId + i);
     this.#filter = filter;

@@ -136,7 +136,6 @@ export class LeaderboardShard extends DurableObject<Env> {
     return { entries, players, asOf: this.#asOf(board) };
   }
 
-  /** This shard's part of the list around a key. */
   async run(address: ShardAddress, key: StandingKey, before: number, after: number): Promise<ShardRun> {
     return this.#open(address).board.players.run(key, before, after);
   }
@@ -162,7 +161,6 @@ export class LeaderboardShard extends DurableObject<Env> {
     return corrected;
   }
 
-  /** @returns whether the player was here. */
   async erase(address: ShardAddress, userId: string): Promise<boolean> {
     const { board } = this.#open(address);
     return this.#change(board, () => board.erase(userId, this.#now()));
@@ -235,7 +233,6 @@ export class LeaderboardShard extends DurableObject<Env> {
     }
   }
 
-  /** Plans the push of changes, and the next checkpoint. */
   #planWork(link: SeasonLink): void {
     link.planPush();
     if (this.#isAlarmPlanned) return;

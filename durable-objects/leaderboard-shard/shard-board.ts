@@ -35,7 +35,6 @@ const OPEN_PAGES_MAX = 16;
 /** Scores of which the shards were asked, with the players above in the other shards. */
 export type KnownCounts = ReadonlyMap<number, number>;
 
-/** The state of one commit. */
 interface Commit {
   readonly players: Map<string, PlayerRow>;
   /** New and renamed players. */
@@ -47,10 +46,11 @@ interface Commit {
 export class ShardBoard {
   readonly address: ShardAddress;
   readonly counts: ShardCounts;
+  /** Only for queries and reports. */
+  readonly players: ShardPlayers;
   sealedAt: number | null;
   readonly #store: ShardStore;
   readonly #events: EventPages;
-  readonly #players: ShardPlayers;
   readonly #endsAt: number;
   readonly #rules: ScoreRules;
   #isNew: boolean;
@@ -71,7 +71,7 @@ export class ShardBoard {
     this.#rules = season?.rules ?? DEFAULT_RULES;
     this.#isNew = known === null;
     this.counts = new ShardCounts(address.shard, boot);
-    this.#players = new ShardPlayers(store, this.counts, this.#replay());
+    this.players = new ShardPlayers(store, this.counts, this.#replay());
   }
 
   /** Adds the events of the log to those of the stored pages. @returns the moves. */
@@ -82,11 +82,6 @@ export class ShardBoard {
       for (let place = 0; place < page.size; place++) this.#events.add(page.read(place));
       this.#logged = number;
     }
-  }
-
-  /** Queries of the players in memory. */
-  get players(): ShardPlayers {
-    return this.#players;
   }
 
   /** Whether the board is sealed, or is empty and its month is over: then it was archived and erased. */
@@ -122,7 +117,7 @@ export class ShardBoard {
     const scores = new Map<string, number>();
     return updates.flatMap(({ userId, points }) => {
       const player = players.get(userId);
-      const stored = player === undefined ? null : (this.#players.keyOf(player.slot)?.score ?? null);
+      const stored = player === undefined ? null : (this.players.keyOf(player.slot)?.score ?? null);
       const score = nextScore(this.#rules, scores.get(userId) ?? stored, points);
       if (score === null) return [];
       scores.set(userId, score);
@@ -159,21 +154,21 @@ export class ShardBoard {
     const repeated = player === undefined || hash === null ? null : this.#findRepeated(player, hash, points);
     if (repeated !== null) return repeated;
     if (this.isClosed(now)) return err({ kind: 'season_sealed' });
-    const before = player === undefined ? null : this.#players.keyOf(player.slot);
+    const before = player === undefined ? null : this.players.keyOf(player.slot);
     const score = nextScore(this.#rules, before?.score ?? null, points);
     if (score === null) return err({ kind: 'score_overflow' });
     // With the same score a known player keeps the position. Others reach their score now, after all earlier ones.
     const isSame = score === before?.score;
-    const reached = isSame ? before.reached : this.#players.takeReached(now);
+    const reached = isSame ? before.reached : this.players.takeReached(now);
     const rank = this.#rank(score, known);
     const userName = update.userName ?? player?.userName ?? null;
-    const slot = player?.slot ?? this.#players.takeSlot();
+    const slot = player?.slot ?? this.players.takeSlot();
     if (player === undefined || userName !== player.userName) {
       commit.players.set(userId, { slot, userId, userName });
       commit.named.add(userId);
-      if (player !== undefined) this.#players.noteRenamed(slot);
+      if (player !== undefined) this.players.noteRenamed(slot);
     }
-    if (!isSame) note(commit, this.#players.move({ slot, score, reached }));
+    if (!isSame) note(commit, this.players.move({ slot, score, reached }));
     if (hash !== null) {
       const event = { slot, hash, points, score, rank, userName };
       commit.events.push(event);
@@ -217,7 +212,7 @@ export class ShardBoard {
   /** Stores the changed pages. The log before it is not needed any more. */
   checkpoint(now: number): void {
     if (this.#logged === this.#checkpoint) return;
-    for (const [number, page] of this.#players.index.keys.takeChanged()) this.#store.writeScorePage(number, page);
+    for (const [number, page] of this.players.index.keys.takeChanged()) this.#store.writeScorePage(number, page);
     this.#events.flush(Math.ceil(now / 1000));
     this.#store.writeCheckpoint(this.#logged);
     this.#checkpoint = this.#logged;
@@ -230,7 +225,7 @@ export class ShardBoard {
 
   #rank(score: number, known: KnownCounts): number {
     const elsewhere = known.get(score) ?? this.counts.others.countAbove(score).above;
-    return 1 + this.#players.index.countAbove(score) + elsewhere;
+    return 1 + this.players.index.countAbove(score) + elsewhere;
   }
 
   knows(userId: string): boolean {
@@ -240,29 +235,29 @@ export class ShardBoard {
   /** A listed player with the rank; null for others. */
   standing(userId: string, known: KnownCounts): RankedEntry | null {
     const [row] = this.#store.findPlayers([userId]);
-    if (row === undefined || this.#players.index.scoreOf(row.slot) === ABSENT) return null;
-    const entry = this.#players.toEntry(row);
+    if (row === undefined || this.players.index.scoreOf(row.slot) === ABSENT) return null;
+    const entry = this.players.toEntry(row);
     return { ...entry, rank: this.#rank(entry.score, known) };
   }
 
   correct(userId: string, change: Correction, now: number): CorrectedPlayer | null {
     const players = this.#find([{ userId, points: 0, userName: null, eventId: null }]);
     const row = players.get(userId);
-    const before = row === undefined ? null : this.#players.keyOf(row.slot);
+    const before = row === undefined ? null : this.players.keyOf(row.slot);
     if (row === undefined || before === null) return null;
     const { slot, userName } = row;
     const score = change.score ?? before.score;
-    const wasHidden = this.#players.isHidden(slot);
+    const wasHidden = this.players.isHidden(slot);
     const isHidden = change.hidden ?? wasHidden;
     const isSame = score === before.score && isHidden === wasHidden;
-    const move = { slot, score, reached: isSame ? before.reached : this.#players.takeReached(now) };
+    const move = { slot, score, reached: isSame ? before.reached : this.players.takeReached(now) };
     const commit: Commit = { players, named: new Set(), moves: new Map(), events: [] };
     if (isHidden) {
-      note(commit, this.#players.leave(slot));
-      this.#players.hide(move);
+      note(commit, this.players.leave(slot));
+      this.players.hide(move);
     } else {
-      this.#players.show(slot);
-      note(commit, this.#players.move(move));
+      this.players.show(slot);
+      note(commit, this.players.move(move));
     }
     this.#write(commit, now);
     return { userName: userName ?? userId, score, rank: isHidden ? null : this.#rank(score, new Map()), isHidden };
@@ -274,10 +269,10 @@ export class ShardBoard {
     if (row === undefined) return false;
     const { slot } = row;
     const commit: Commit = { players: new Map(), named: new Set(), moves: new Map(), events: [] };
-    note(commit, this.#players.leave(slot));
-    this.#players.show(slot);
+    note(commit, this.players.leave(slot));
+    this.players.show(slot);
     this.#store.erasePlayer(slot);
-    this.#players.takeReached(now);
+    this.players.takeReached(now);
     this.#write(commit, now);
     this.checkpoint(now);
     this.#store.clearLog();

@@ -119,7 +119,6 @@ export class ShardPlayers {
     return top;
   }
 
-  /** Entries on both sides of a key, which may be in this shard or not. */
   run(key: StandingKey, before: number, after: number): ShardRun {
     const at = this.index.countBefore(key.score, key.reached);
     const [here] = this.#entries(at, 1);
@@ -144,7 +143,6 @@ export class ShardPlayers {
     return this.#store.readPlayers(this.index.range(start, limit)).map((row) => this.toEntry(row));
   }
 
-  /** Listed players in order of `user_id`, after one. */
   readByUserId(after: string, limit: number): TopEntry[] {
     for (let from = after; ; ) {
       const rows = this.#store.readByUserId(from, limit);

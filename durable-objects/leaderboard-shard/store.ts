@@ -76,7 +76,6 @@ export class ShardStore {
     }));
   }
 
-  /** New players and renamed ones. */
   writePlayers(rows: readonly PlayerRow[]): void {
     const query = `INSERT INTO player(slot, user_id, user_name) SELECT value->>0, value->>1, value->>2 FROM json_each(?)
       WHERE true ON CONFLICT(slot) DO UPDATE SET user_name = excluded.user_name`;
@@ -153,7 +152,6 @@ export class ShardStore {
     this.#sql.exec('DELETE FROM log');
   }
 
-  /** The words of all events, by page. */
   *readEventWords(): Generator<[id: number, words: Uint32Array]> {
     for (const [id, words] of this.#sql.exec('SELECT id, words FROM event_page').raw()) {
       yield [id as number, new Uint32Array(words as ArrayBuffer)];
@@ -168,7 +166,6 @@ export class ShardStore {
     return null;
   }
 
-  /** Pages with events of a slot. */
   findEventPages(slot: number): number[] {
     const rows = this.#sql.exec('SELECT id, slots FROM event_page').raw();
     return [...rows].flatMap(([id, slots]) =>

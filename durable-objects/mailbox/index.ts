@@ -1,7 +1,7 @@
 /**
  * One user's mailbox: the RPC shell. The object's name is the `user_id`. Each call reads the clock, opens a transaction, calls a store
  * and notifies listeners. `calls/` has one class of calls per concern, each extending the one before: messages, drafts, rules,
- * incoming, outbox, JMAP, credentials. `mailbox-object.ts` says why.
+ * incoming, outbox, JMAP, credentials, reads by a credential. `mailbox-object.ts` says why.
  *
  * **Rooms**, each importing only those before it: `contract/` (types that callers pass), `database/` (schema, change log, wakes,
  * search index), `credentials/`, `messages/`, `drafts/` and `search/` and `rules/`, `incoming/`, `outbox/`; then `alarm/` and `calls/`.
@@ -24,8 +24,8 @@ import { ok, type Result } from '../../workers/shared/result.ts';
 import { settingsOf } from '../../workers/shared/settings.ts';
 import { answerClose } from '../../workers/shared/web-socket.ts';
 import { runWakes } from './alarm/wakes.ts';
-import { CredentialCalls } from './calls/credential-calls.ts';
 import type { EventMessage } from './calls/listeners.ts';
+import { OwnReads } from './calls/own-reads.ts';
 import type { NoMailbox } from './calls/transactions.ts';
 import { takeCredentials } from './credentials/credential-store.ts';
 import { readState } from './database/change-store.ts';
@@ -49,7 +49,7 @@ export interface NamespaceOwner {
   readonly runs: number;
 }
 
-export class Mailbox extends CredentialCalls {
+export class Mailbox extends OwnReads {
   /** Creates the mailbox with its folders. If it exists, updates its type and limit. */
   async createMailbox(mailbox: NewMailbox): Promise<void> {
     const { now } = this.transactions;

@@ -26,7 +26,7 @@ describe.skipIf(!hasChromium)('the design of all pages', () => {
   it('leads from each product to the others by one rail', async () => {
     const { page, troubles } = await openTab(stage.browser);
     await page.goto(`${stage.server.url}/_/`);
-    for (const name of ['Storage', 'Leaderboard', 'Operator', 'API reference', 'Mail']) {
+    for (const name of ['Storage', 'Leaderboard', 'Operator', 'Docs', 'Mail']) {
       const rail = page.getByRole('navigation', { name: 'Products' });
       await rail.getByRole('link', { name }).click();
       await rail.locator('a[aria-current="page"]', { hasText: name }).waitFor();

@@ -78,7 +78,7 @@ describe.skipIf(!hasChromium)('the boards of the leaderboard', () => {
     await page.getByText('Copied.').waitFor();
     const code = await page.evaluate(() => navigator.clipboard.readText());
     expect(code).toBe(
-      `<iframe src="${stage.server.url}/_/embed/leaderboard?rows=3&amp;theme=dark" width="400" height="460" title="Leaderboard"></iframe>`,
+      `<iframe src="${stage.server.url}/_/embed/leaderboard?rows=3&amp;theme=dark" width="400" height="280" title="Leaderboard"></iframe>`,
     );
     expect(troubles).toEqual([]);
     await page.context().close();

@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { awaitMessage, awaitSunk, listFolder, registerUser } from '../support/mail.ts';
-import { eventually, hasChromium, TIMEOUT_MS } from './chromium.ts';
+import { eventually, expectAccessible, hasChromium, openTab, TIMEOUT_MS, takePictures } from './chromium.ts';
 import { importLetters, letter, messageText, openRow, row, signIn, signOut, subjects } from './mail-page.ts';
 import { useStage } from './stage.ts';
 
@@ -104,6 +104,80 @@ describe.skipIf(!hasChromium)('mail without a network', () => {
     await page.context().close();
   });
 
+  it('blocks, trusts, mutes, snoozes and unsubscribes offline, says so, and does it when the network is back', async () => {
+    const user = await registerUser(stage.server, `hermit-${crypto.randomUUID().slice(0, 8)}`);
+    const list = 'List-Unsubscribe: <mailto:leave@lists.test?subject=leave%20digest>\n';
+    await importLetters(stage.server, user, [
+      letter(user, 'Digest', 'News.', list),
+      letter(user, 'Noise', 'Bang.'),
+      letter(user, 'Tax', 'Due soon.'),
+    ]);
+    const { page, troubles } = await signIn(stage.server, stage.browser, user);
+    const read: [subject: string, text: string][] = [
+      ['Noise', 'Bang.'],
+      ['Tax', 'Due soon.'],
+      ['Digest', 'News.'],
+    ];
+    for (const [subject, text] of read) {
+      await openRow(page, subject);
+      await messageText(page, text).waitFor();
+      await eventually(async () => (await awaitMessage(stage.server, user, 'inbox', subject)).is_read).toBe(true);
+    }
+    await isStored(page);
+    const context = page.context();
+    await context.setOffline(true);
+    await page.getByText('You are offline.').waitFor();
+    const kept = 'This is saved on this device until you are online.';
+    const menu = page.getByRole('button', { name: 'More about Carol' });
+    await menu.click();
+    await page.getByRole('menuitem', { name: 'Trust carol@outside.test' }).click();
+    await page.getByText(`Its mail does not go to Junk if the sender is proven. ${kept}`).waitFor();
+    await page.keyboard.press('z');
+    await eventually(() => page.getByText('carol@outside.test is trusted').count()).toBe(0);
+    await page.getByText(/2 changes are saved on this device/).waitFor();
+    await menu.click();
+    await page.getByRole('menuitem', { name: 'Block carol@outside.test' }).click();
+    await page.getByText(`carol@outside.test is blocked. New mail from there goes to Junk. ${kept}`).waitFor();
+    await page.getByRole('button', { name: 'Unsubscribe' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Unsubscribe' }).click();
+    await page.getByText('You will be unsubscribed from Carol when you are online.').waitFor();
+    await page.getByText('Unsubscribing…').waitFor();
+    await expectAccessible(page);
+    await takePictures(page, 'offline-senders');
+    await openRow(page, 'Noise');
+    await messageText(page, 'Bang.').waitFor();
+    await page.keyboard.press('m');
+    await page.getByText(`Muted. New messages of this conversation skip the Inbox. ${kept}`).waitFor();
+    await row(page, 'Tax').hover();
+    await row(page, 'Tax').getByRole('button', { name: 'Snooze' }).click();
+    await page.getByRole('button', { name: /^Tomorrow/ }).click();
+    await page.getByText(new RegExp(`It returns to the Inbox then\\. ${kept}`)).waitFor();
+    await eventually(() => subjects(page)).toEqual(['Digest']);
+    await page.getByText(/6 changes are saved on this device/).waitFor();
+    expect(await page.locator('.toast.bad').count()).toBe(0);
+
+    // The tab is closed and opened again, still without a network.
+    await page.close();
+    const again = await context.newPage();
+    again.setDefaultTimeout(TIMEOUT_MS);
+    await again.goto(`${stage.server.url}/_/mail`);
+    await eventually(() => subjects(again)).toEqual(['Digest']);
+    await openRow(again, 'Digest');
+    await again.getByText('Unsubscribing…').waitFor();
+    expect((await listFolder(stage.server, user, 'archive')).length).toBe(0);
+
+    await context.setOffline(false);
+    await eventually(() => again.getByText('saved on this device').count()).toBe(0);
+    const get = async (path: string) => (await stage.server.call('GET', path, undefined, user.token)).body;
+    expect((await get('/v1/senders')).data).toMatchObject([{ sender: 'carol@outside.test', status: 'blocked' }]);
+    await awaitMessage(stage.server, user, 'sent', 'leave digest');
+    const noise = await awaitMessage(stage.server, user, 'archive', 'Noise');
+    expect((await get(`/v1/threads/${noise.thread_id}`)).is_muted).toBe(true);
+    expect((await awaitMessage(stage.server, user, 'archive', 'Tax')).snoozed_until).not.toBeNull();
+    expect(troubles).toEqual([]);
+    await context.close();
+  });
+
   it('forgets the mail on this device at sign-out', async () => {
     const user = await registerUser(stage.server, 'leaver');
     await importLetters(stage.server, user, [letter(user, 'Private', 'For my eyes.')]);
@@ -128,6 +202,22 @@ describe.skipIf(!hasChromium)('mail without a network', () => {
     await signOut(page);
     await page.getByLabel('Password').waitFor();
     await eventually(kept).toBe(0);
+    await page.context().close();
+  });
+
+  it('can be installed as an app of its own', async () => {
+    const { page, troubles } = await openTab(stage.browser);
+    await page.goto(`${stage.server.url}/_/mail`);
+    await page.getByLabel('Password').waitFor();
+    const client = await page.context().newCDPSession(page);
+    const { errors, data = '{}' } = await client.send('Page.getAppManifest');
+    expect(errors).toEqual([]);
+    const { start_url: start, scope, display, icons } = JSON.parse(data);
+    expect([start, scope, display]).toEqual(['/_/mail', '/_/', 'standalone']);
+    const icon = await fetch(new URL(icons[0].src, stage.server.url));
+    expect([icon.status, icon.headers.get('content-type')]).toEqual([200, 'image/svg+xml']);
+    expect((await client.send('Page.getInstallabilityErrors')).installabilityErrors).toEqual([]);
+    expect(troubles).toEqual([]);
     await page.context().close();
   });
 

@@ -128,12 +128,15 @@ describe.skipIf(!hasChromium)('a message that is read', () => {
       const tab = await stage.browser.newPage();
       return { page: tab };
     })();
-    await page.goto(`${stage.server.url}/_/mail`);
-    await page.getByRole('button', { name: 'Make a new mailbox' }).click();
+    await page.goto(`${stage.server.url}/_/`);
+    await page.getByRole('link', { name: 'Create a mailbox' }).click();
     await page.getByLabel('Your name').fill('Short');
     await page.getByLabel('Address').fill('short');
+    await page.getByText('Your address will be short@example.test').waitFor();
     const password = page.getByLabel('Password');
     await password.fill('123');
+    await page.getByRole('button', { name: 'Show', exact: true }).click();
+    expect(await password.getAttribute('type')).toBe('text');
     expect(await password.evaluate((field: HTMLInputElement) => field.checkValidity())).toBe(false);
     await password.fill('password1');
     await page.keyboard.press('Enter');

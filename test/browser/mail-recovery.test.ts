@@ -179,12 +179,12 @@ describe.skipIf(!hasChromium)('a challenge', () => {
       route.fulfill({ contentType: 'text/javascript', body: WIDGET }),
     );
     await page.goto(`${server.url}/_/mail`);
-    await page.getByRole('button', { name: 'Make a new mailbox' }).click();
+    await page.getByRole('button', { name: 'Create a mailbox' }).click();
     await page.frameLocator('.turnstile').getByText('0x4AAAAAAAsite register').waitFor();
     await page.getByLabel('Your name').fill('Tess');
     await page.getByLabel('Address').fill('tess');
     await page.getByLabel('Password').fill(PASSWORD);
-    await page.getByRole('button', { name: 'Make the mailbox' }).click();
+    await page.getByRole('button', { name: 'Create mailbox' }).click();
     await page.locator('.list-pane').waitFor();
     expect(turnstile.requests.at(-1)?.response).toBe('solved-register');
 

@@ -88,6 +88,110 @@ describe.skipIf(!hasChromium)('formatted text', () => {
     await page.context().close();
   });
 
+  it('takes colours, highlights and tables, which survive a draft and are readable in light and dark', async () => {
+    const user = await registerUser(stage.server, `decorator-${crypto.randomUUID().slice(0, 8)}`);
+    const { page, troubles } = await signIn(stage.server, stage.browser, user);
+    await addressTo(page, user.email, 'Plan');
+    await page.getByRole('button', { name: 'Format the text' }).click();
+    await text(page).click();
+    const tool = async (menu: string, item: string) => {
+      await page.getByRole('toolbar', { name: 'Formatting' }).getByRole('button', { name: menu, exact: true }).click();
+      await page.getByRole('menuitem', { name: item, exact: true }).click();
+    };
+    await tool('Text colour', 'Red');
+    await page.keyboard.type('Urgent');
+    await tool('Text colour', 'No colour');
+    await page.keyboard.type(' and ');
+    await tool('Highlight', 'Yellow');
+    await page.keyboard.type('marked');
+    await tool('Highlight', 'No highlight');
+    await page.keyboard.type(' plain');
+    await page.keyboard.press('Home');
+    for (const _ of 'Urgent') await page.keyboard.press('Shift+ArrowRight');
+    await tool('Highlight', 'Light green');
+    await page.keyboard.press('End');
+    await page.keyboard.press('Enter');
+    await tool('Table', 'Insert a table');
+    await page.keyboard.type('Who');
+    const shape = () =>
+      text(page)
+        .locator('table')
+        .evaluateAll((all) => all.map((one) => [...(one as HTMLTableElement).rows].map((row) => row.cells.length)));
+    await eventually(shape).toEqual([[3, 3, 3]]);
+    await tool('Table', 'Add a row below');
+    await page.keyboard.type('Carol');
+    await tool('Table', 'Add a column');
+    await page.keyboard.type('Friday');
+    await eventually(shape).toEqual([[4, 4, 4, 4]]);
+    await tool('Table', 'Remove the row');
+    await tool('Table', 'Remove the column');
+    await eventually(shape).toEqual([[3, 3, 3]]);
+    await page.keyboard.type('x');
+    await page.getByRole('button', { name: 'Text colour', exact: true }).click();
+    await page.getByRole('menuitem', { name: 'Violet' }).waitFor();
+    await expectAccessible(page);
+    await takePictures(page, 'colours');
+    await page.keyboard.press('Escape');
+    await isSaved(page);
+    // Another device has only the draft, and dark colours.
+    await page.evaluate(() => localStorage.clear());
+    await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' });
+    await page.reload();
+    await folder(page, 'Drafts').click();
+    await openRow(page, 'Plan');
+    await page.getByRole('button', { name: 'Go on writing' }).click();
+    await text(page).locator('font[face="mark-yellow"]', { hasText: 'marked' }).waitFor();
+    await text(page).locator('font[color="#cb291d"]', { hasText: 'Urgent' }).waitFor();
+    await eventually(shape).toEqual([[3, 3, 3]]);
+    await expectAccessible(page, ['color-contrast']);
+    await text(page).locator('td').last().click();
+    await page.keyboard.type('Last');
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
+    const arrived = await awaitMessage(stage.server, user, 'inbox', 'Plan');
+    const { body: message } = await stage.server.call('GET', `/v1/messages/${arrived.id}`, undefined, user.token);
+    expect(message.html).toMatch(/background-color:#d6f3d3;color:#cb291d">Urgent</);
+    expect(message.html).toMatch(/background-color:#fff1a8;color:#1d1c1a">marked</);
+    expect(message.html).toMatch(/<td style="border:1px solid[^"]*">Last/);
+    expect(message.body).toMatch(/Urgent and marked plain.*Who.*Last/s);
+    await folder(page, 'Inbox').click();
+    await openRow(page, 'Plan');
+    await page.frameLocator('iframe.message-frame').last().getByRole('cell', { name: 'Who' }).waitFor();
+    await takePictures(page, 'colours-read');
+    expect(serious(troubles)).toEqual([]);
+    await page.context().close();
+  });
+
+  it('inserts no table into a table, and removes a table with its last row', async () => {
+    const user = await registerUser(stage.server, `tabler-${crypto.randomUUID().slice(0, 8)}`);
+    const { page, troubles } = await signIn(stage.server, stage.browser, user);
+    await addressTo(page, user.email, 'Grid');
+    await page.getByRole('button', { name: 'Format the text' }).click();
+    await text(page).click();
+    const open = () => page.getByRole('button', { name: 'Table', exact: true }).click();
+    const items = () => page.getByRole('menuitem').filter({ visible: true }).allInnerTexts();
+    await open();
+    await eventually(items).toEqual(['Insert a table']);
+    await page.keyboard.press('Enter');
+    await page.keyboard.type('Cell');
+    for (const left of [2, 1, 0]) {
+      await open();
+      await eventually(items).toEqual([
+        'Add a row below',
+        'Add a column',
+        'Remove the row',
+        'Remove the column',
+        'Remove the table',
+      ]);
+      await page.getByRole('menuitem', { name: 'Remove the row' }).click();
+      await eventually(() => text(page).locator('tr').count()).toBe(left);
+    }
+    expect(await text(page).locator('table').count()).toBe(0);
+    await page.keyboard.type('After');
+    await eventually(() => text(page).innerText()).toContain('After');
+    expect(serious(troubles)).toEqual([]);
+    await page.context().close();
+  });
+
   it('shows pictures that are pasted and dropped, keeps them in the draft and sends them inside the text', async () => {
     const user = await registerUser(stage.server, 'painter');
     const { page, troubles } = await signIn(stage.server, stage.browser, user);

@@ -31,7 +31,7 @@ describe.skipIf(!hasChromium)('the mail page', () => {
       await page.goto(`${stage.server.url}/_/mail`);
       const fields = page.getByLabel('Address');
       await fields.waitFor();
-      await page.getByRole('button', { name: 'Make a new mailbox' }).focus();
+      await page.getByRole('button', { name: 'Create a mailbox' }).focus();
       await page.keyboard.press('Enter');
       await page.getByLabel('Your name').focus();
       await page.keyboard.type(name);
@@ -116,6 +116,11 @@ describe.skipIf(!hasChromium)('the mail page', () => {
     await press('Enter');
     await page.getByRole('heading', { name: 'Search: subject:alpha' }).waitFor();
     await eventually(() => subjects(page)).toEqual(['Alpha']);
+    await press('/');
+    await press('Control+A');
+    await page.keyboard.type('about');
+    await press('Enter');
+    await eventually(() => page.locator('.message-row mark').allInnerTexts()).toEqual(['About']);
     expect(troubles).toEqual([]);
     await page.context().close();
   });

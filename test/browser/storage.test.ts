@@ -91,7 +91,7 @@ describe.skipIf(!hasChromium)('the storage page', () => {
     await page.getByText('There is no object of this name now.').waitFor();
     await timeline.getByRole('button', { name: 'Undo the deletion' }).click();
     await page.getByText('the second text').waitFor();
-    await timeline.getByRole('listitem').last().getByRole('button', { name: 'See' }).click();
+    await timeline.getByRole('listitem').last().getByRole('button', { name: 'View' }).click();
     await page.getByText('the first text').waitFor();
     await timeline.getByRole('button', { name: 'Restore' }).click();
     await eventually(() => timeline.getByRole('listitem').count()).toBe(3);
@@ -124,6 +124,24 @@ describe.skipIf(!hasChromium)('the storage page', () => {
     await page.context().close();
   });
 
+  it('tidies the name of a new bucket, keeps versions if asked, opens it, and says until when a link opens', async () => {
+    const { page, troubles } = await signIn();
+    await page.getByLabel('Name of the new bucket').pressSequentially('Tidy Names 7');
+    await page.getByLabel('Keep old versions').check();
+    await page.getByRole('button', { name: 'Create bucket' }).click();
+    await page.getByRole('region', { name: 'Bucket tidy-names-7' }).waitFor();
+    // Offered where versions are kept.
+    await page.getByLabel('Show deleted').waitFor();
+    await upload(page, 'a.txt', 'first');
+    await page.getByRole('link', { name: 'a.txt' }).click();
+    await page.getByText('first', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Copy a link' }).click();
+    await page.getByText(/^Anyone with this link can open the file until/).waitFor();
+    await expectAccessible(page);
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
   it('opens folders by name and uploads files into them', async () => {
     const { page } = await signIn();
     await openBucket(page, 'album-of-folders');
@@ -135,6 +153,10 @@ describe.skipIf(!hasChromium)('the storage page', () => {
     await page.getByRole('link', { name: 'album-of-folders' }).click();
     await page.getByRole('link', { name: '2026/' }).click();
     await page.getByRole('link', { name: 'may/' }).click();
+    await page.getByRole('link', { name: 'a.json' }).waitFor();
+    // A text field with the focus opens the keyboard of a phone.
+    await eventually(() => page.evaluate(() => document.activeElement?.tagName)).not.toBe('BODY');
+    expect(await page.evaluate(() => document.activeElement?.matches('input[type="search"]'))).toBe(false);
     await page.getByRole('link', { name: 'a.json' }).click();
     await page.getByText('{"a":1}').waitFor();
     await page.context().close();

@@ -21,6 +21,16 @@ const SCALED = 'Every power is scaled alike and the product divides by the scale
 const SHORT_KEY = 'A shortcut: the bytes are counted after it anyway.';
 
 export const EQUIVALENT_MUTANTS: readonly EquivalentMutant[] = [
+  ...[
+    { from: 'ip !== null', to: ['true'] },
+    { from: 'network !== null', to: ['true'] },
+    { from: 'ip !== null && network !== null', to: ['true', 'ip !== null || network !== null'] },
+  ].map((mutant) => ({
+    ...mutant,
+    file: `${IDENTITY}/policy-conditions.ts`,
+    line: 'return ip !== null && network !== null',
+    reason: 'parseConditionBlock rejects other networks, and isReadable other addresses. The types do not say so.',
+  })),
   {
     file: `${IDENTITY}/policy-conditions.ts`,
     line: 'const operator = Object.keys(OPERATORS)',

@@ -183,7 +183,7 @@ describe('a request of mail', () => {
 
   it('is 503 while the mailbox cannot be reached', async () => {
     const { session } = await register();
-    const answer = await call('GET', '/v1/folders', { token: session, bindings: mailboxesWithout('identify') });
+    const answer = await call('GET', '/v1/folders', { token: session, bindings: mailboxesWithout('listOwnFolders') });
     expect([answer.status, answer.body.code]).toEqual([503, 'mailbox_unavailable']);
     expect(await statusOf(session)).toBe(200);
   });

@@ -3,10 +3,10 @@
  * how many cases of each group pass. Exits with status 1 if a group has fewer than its minimum. The reasons for cases that do
  * not pass are in `test/support/S3_COVERAGE.md`.
  *
- * Needs Debian's python3-boto3, python3-pytest, python3-pytest-timeout, python3-munch, python3-isodate, python3-tz and
- * python3-requests, or another Python with them in `PYTHON`.
+ * Needs a Python (`PYTHON`) with boto3, pytest, pytest-timeout, munch, isodate, pytz and requests. The minima are those of boto3 1.36
+ * and later. An older one asks for no checksums by itself, so fewer cases can pass.
  */
-import { spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,8 +17,9 @@ const CASES = JSON.parse(readFileSync(join(import.meta.dirname, 'cases.json'), '
   string,
   Record<string, string[]>
 >;
-/** With boto3 1.26. A later boto3 passes more of the core. */
 const MINIMA: Record<string, number> = { core: 371, lifecycle: 32, lock: 37, 'sse-s3': 15 };
+/** Of Debian 12's boto3 1.26. `test/support/S3_COVERAGE.md` names the cases that fail inside that client. */
+const MINIMA_BEFORE_1_36: Record<string, number> = { ...MINIMA, core: 369 };
 /** Cases of one pytest process. A failed teardown affects only the rest of its own. */
 const CHUNK = 40;
 /** A day of a lifecycle rule, which the suite takes from its configuration too. */
@@ -30,6 +31,10 @@ if (!suite) {
   process.exit(2);
 }
 const python = process.env.PYTHON ?? '/usr/bin/python3';
+const [version = '', minor] =
+  /1\.(\d+)\.\d+/.exec(execFileSync(python, ['-c', 'import boto3; print(boto3.__version__)'], { encoding: 'utf8' })) ??
+  [];
+const isOld = Number(minor) < 36;
 const groups = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(CASES);
 const directory = mkdtempSync(join(tmpdir(), 'tessera-s3-suite-'));
 
@@ -68,6 +73,8 @@ function runCases(configuration: string, ids: readonly string[]): Map<string, st
     ...process.env,
     S3TEST_CONF: configuration,
     BOTO_DISABLE_CRT: 'true',
+    // An older client learns newer members from models of one's own. Those would replace the additions that a newer one brings.
+    ...(isOld ? {} : { AWS_DATA_PATH: '' }),
     AWS_CONFIG_FILE: '/dev/null',
     AWS_SHARED_CREDENTIALS_FILE: '/dev/null',
   };
@@ -109,8 +116,10 @@ async function runGroup(group: string): Promise<boolean> {
     }
   }
   const passed = ids.length - failed.length;
-  const minimum = MINIMA[group] ?? 0;
-  console.log([`${group}: ${passed} of ${ids.length} pass, at least ${minimum} expected`, ...failed].join('\n'));
+  const minimum = (isOld ? MINIMA_BEFORE_1_36 : MINIMA)[group] ?? 0;
+  const range = isOld ? 'before 1.36' : 'from 1.36 on';
+  const expected = `at least ${minimum} expected with boto3 ${range} (here ${version})`;
+  console.log([`${group}: ${passed} of ${ids.length} pass, ${expected}`, ...failed].join('\n'));
   return passed >= minimum;
 }
 

@@ -331,7 +331,7 @@ describe('a batch', () => {
     };
     expect((await postChunked({ user_id: 'b1', points: 1 })).status).toBe(200);
     const chunked = await postChunked(tooLong);
-    expect([chunked.status, ((await chunked.json()) as { code: string }).code]).toEqual([413, 'too_large']);
+    expect([chunked.status, ((await chunked.json()) as { code: string }).code]).toEqual([413, 'request_too_large']);
     const tooMany = Array.from({ length: 1_001 }, () => ({ user_id: 'b1', points: 1 }));
     expect((await server.call('POST', '/v1/scores/batch', { updates: tooMany }, token)).status).toBe(400);
   });

@@ -49,7 +49,6 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'workers/leaderboard/objects.ts',
     'workers/leaderboard/records/',
     ...COLLECTORS,
-    'migrations/leaderboard-season/',
   ],
   'durable-objects/mailbox/': [
     'workers/shared/',

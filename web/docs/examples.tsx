@@ -1,8 +1,8 @@
 /** An operation as a command for curl, and as TypeScript. */
-import { texts } from '../shared/texts/index.ts';
+import { docsTexts } from '../shared/texts/docs.ts';
 import type { Entry } from './openapi.ts';
 
-const { docs: t } = texts.app;
+const t = docsTexts.page;
 
 const toBody = ({ operation }: Entry): string | null => {
   const example = operation.requestBody?.content?.['application/json']?.example;

@@ -1,10 +1,10 @@
 /** The guides: the documents of `docs/` for users, programmers and operators. */
 import { createElement, Fragment, type ReactNode, useEffect } from 'react';
-import { texts } from '../shared/texts/index.ts';
+import { docsTexts } from '../shared/texts/docs.ts';
 import { useLoaded } from '../shared/use-loaded.ts';
 import { type Block, type Inline, parseMarkdown } from './markdown.ts';
 
-const { docs: t } = texts.app;
+const t = docsTexts.page;
 
 /** Each guide is a file of its own, loaded when it is opened. */
 const files = import.meta.glob<string>('../../docs/*.md', { query: '?raw', import: 'default' });

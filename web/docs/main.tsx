@@ -5,8 +5,9 @@
 import { useDeferredValue, useEffect, useMemo, useState, useSyncExternalStore } from 'react';
 import { callJson, describeError } from '../shared/api.ts';
 import { mount, Rail } from '../shared/page.tsx';
-import { texts } from '../shared/texts/index.ts';
+import { docsTexts } from '../shared/texts/docs.ts';
 import './docs.css';
+import { fillNodes } from '../shared/texts/index.ts';
 import { Examples } from './examples.tsx';
 import { GUIDES, GuideView, isGuide, toGuideHash } from './guide.tsx';
 import {
@@ -19,7 +20,7 @@ import {
   type Schema,
 } from './openapi.ts';
 
-const { docs: t } = texts.app;
+const t = docsTexts.page;
 const DEPTH_MAX = 4;
 
 interface MembersProps {
@@ -38,7 +39,7 @@ function Members({ document, schema, isRequest, depth = 0 }: MembersProps) {
       {members.map(([name, member, required]) => (
         <li key={name}>
           <code className="member">{name}</code> <span className="muted small">{describeType(document, member)}</span>
-          {required && isRequest && <span className="badge">required</span>}
+          {required && isRequest && <span className="badge">{t.required}</span>}
           <span className="muted small"> {describeLimits(member)}</span>
           {member.description && <div className="small">{member.description}</div>}
           <Members document={document} schema={member} isRequest={isRequest} depth={depth + 1} />
@@ -76,7 +77,7 @@ function OperationView({ document, entry }: { document: OpenApi; entry: Entry })
       {operation.description && <p className="muted">{operation.description}</p>}
       {operation.parameters && operation.parameters.length > 0 && (
         <>
-          <h4>Parameters</h4>
+          <h4>{t.parameters}</h4>
           <ul className="members">
             {operation.parameters.map((parameter) => (
               <li key={`${parameter.in}.${parameter.name}`}>
@@ -93,12 +94,12 @@ function OperationView({ document, entry }: { document: OpenApi; entry: Entry })
       )}
       {operation.requestBody && (
         <>
-          <h4>Request</h4>
+          <h4>{t.request}</h4>
           <Body document={document} content={operation.requestBody.content} isRequest />
         </>
       )}
       <Examples entry={entry} />
-      <h4>Answers</h4>
+      <h4>{t.answers}</h4>
       {Object.entries(operation.responses ?? {}).map(([status, response]) => (
         <details key={status} open={status.startsWith('2')}>
           <summary>
@@ -116,24 +117,27 @@ function ProblemNote() {
   const code = /^#problem-([a-z0-9_]+)$/.exec(location.hash)?.[1];
   return (
     <section id="problems" className="card stack">
-      <h2>Errors</h2>
-      {code && (
-        <p>
-          You came here from a problem with the code <code>{code}</code>. Its <code>detail</code> says what was wrong
-          with that one request.
-        </p>
-      )}
+      <h2>{t.errors}</h2>
+      {code && <p>{fillNodes(t.fromProblem, { code: <code>{code}</code>, detail: <code>detail</code> })}</p>}
       <p>
-        Every error is <code>application/problem+json</code> (RFC 9457):{' '}
-        <code>{'{type, title, status, detail, code, request_id}'}</code>, and for bad input{' '}
-        <code>{'errors: [{path, message}]'}</code>. A program looks at <code>code</code>. Tell the operator the{' '}
-        <code>request_id</code> when you ask about one. <code>429</code> and <code>503</code> say in{' '}
-        <code>Retry-After</code> when to come back.
+        {fillNodes(t.errorsText, {
+          type: <code>application/problem+json</code>,
+          shape: <code>{'{type, title, status, detail, code, request_id}'}</code>,
+          list: <code>{'errors: [{path, message}]'}</code>,
+          member: <code>code</code>,
+          requestId: <code>request_id</code>,
+          tooMany: <code>429</code>,
+          down: <code>503</code>,
+          header: <code>Retry-After</code>,
+        })}
       </p>
       <p>
-        Collections page with <code>limit</code> and <code>cursor</code>; the answer holds <code>data</code> and{' '}
-        <code>next_cursor</code>, null at the end. Storage itself speaks Amazon S3&rsquo;s REST API at the root of this
-        server and is not listed here.
+        {fillNodes(t.collectionsText, {
+          limit: <code>limit</code>,
+          cursor: <code>cursor</code>,
+          data: <code>data</code>,
+          nextCursor: <code>next_cursor</code>,
+        })}
       </p>
     </section>
   );
@@ -181,12 +185,12 @@ function Docs() {
             ))}
           </ul>
           <h2>
-            <a href="#reference">{texts.app.pages.docs}</a>
+            <a href="#reference">{t.title}</a>
           </h2>
           <input
             type="search"
-            placeholder="Filter"
-            aria-label="Filter operations"
+            placeholder={t.filter}
+            aria-label={t.filterOperations}
             value={filter}
             onChange={(event) => setFilter(event.target.value)}
           />
@@ -211,10 +215,12 @@ function Docs() {
             <GuideView key={guide} guide={guide} anchor={anchor} />
           ) : (
             <>
-              <h1>API reference</h1>
+              <h1>{t.title}</h1>
               <p className="muted">
-                The JSON APIs under <code>{location.origin}/v1</code>.{' '}
-                <a href="/v1/openapi.json">OpenAPI 3.1 document</a>
+                {fillNodes(t.about, {
+                  address: <code>{location.origin}/v1</code>,
+                  link: <a href="/v1/openapi.json">{t.openApi}</a>,
+                })}
               </p>
               {error && <p className="error-box">{error}</p>}
               <ProblemNote />

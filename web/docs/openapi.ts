@@ -1,5 +1,10 @@
 /** Reads an OpenAPI 3.1 document, but only the parts that the page shows. */
 
+import { docsTexts } from '../shared/texts/docs.ts';
+import { fill } from '../shared/texts/index.ts';
+
+const t = docsTexts.page;
+
 export interface Schema {
   $ref?: string;
   type?: string | string[];
@@ -90,7 +95,7 @@ export function describeType(document: OpenApi, input: Schema): string {
   const types = Array.isArray(schema.type) ? schema.type : [schema.type ?? 'any'];
   return types
     .map((type) => {
-      if (type === 'array') return `array of ${describeType(document, schema.items ?? {})}`;
+      if (type === 'array') return fill(t.arrayOf, { type: describeType(document, schema.items ?? {}) });
       if (type === 'object' && name) return name;
       return schema.format ? `${type} (${schema.format})` : type;
     })
@@ -98,15 +103,15 @@ export function describeType(document: OpenApi, input: Schema): string {
 }
 
 export function describeLimits(schema: Schema): string {
-  const range = (low?: number, high?: number, unit = '') => {
+  const range = (low?: number, high?: number, text = t.range) => {
     if (low === undefined && high === undefined) return '';
-    return `${low ?? 0} to ${high ?? '…'}${unit}`;
+    return fill(text, { low: low ?? 0, high: high ?? '…' });
   };
   const limits = [
     range(schema.minimum, schema.maximum === Number.MAX_SAFE_INTEGER ? undefined : schema.maximum),
-    range(schema.minLength, schema.maxLength, ' characters'),
-    range(schema.minItems, schema.maxItems, ' items'),
-    schema.default === undefined ? '' : `default ${JSON.stringify(schema.default)}`,
+    range(schema.minLength, schema.maxLength, t.characters),
+    range(schema.minItems, schema.maxItems, t.items),
+    schema.default === undefined ? '' : fill(t.defaultIs, { value: JSON.stringify(schema.default) }),
   ];
   return limits.filter(Boolean).join(', ');
 }

@@ -4,9 +4,10 @@ import type { distributionSchema, ListJson, playerSchema } from '../../workers/l
 import { parsePeriod } from '../../workers/leaderboard/domain/season-name.ts';
 import { callJson, type Page } from '../shared/api.ts';
 import { localeOf } from '../shared/look.ts';
-import { fill, texts } from '../shared/texts/index.ts';
+import { boardTexts } from '../shared/texts/board.ts';
+import { fill } from '../shared/texts/index.ts';
 
-const { board: t } = texts.app;
+const t = boardTexts.page;
 
 export type TopList = ListJson;
 export type Standing = TopList['data'][number];

@@ -1,10 +1,11 @@
 /** The time until the season ends. */
 import { useEffect, useState } from 'react';
 import { formatCount } from '../shared/format.ts';
-import { fill, texts } from '../shared/texts/index.ts';
+import { boardTexts } from '../shared/texts/board.ts';
+import { fill } from '../shared/texts/index.ts';
 import { endOfSeason, timeLeft } from './season-end.ts';
 
-const { board: t } = texts.app;
+const t = boardTexts.page;
 
 /** For example "Ends in 3 days 4 h". */
 export function Countdown({ season }: { season: string }) {

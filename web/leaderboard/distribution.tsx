@@ -1,7 +1,11 @@
 /** Bar chart of how many players have which score, with a mark for the chosen player. */
 import { useEffect, useState } from 'react';
-import { formatCount, formatNumber } from '../shared/format.ts';
+import { formatCount } from '../shared/format.ts';
+import { boardTexts } from '../shared/texts/board.ts';
+import { fill, plural } from '../shared/texts/index.ts';
 import { type Distribution as Answer, loadDistribution } from './api.ts';
+
+const t = boardTexts.page;
 
 const WIDTH = 480;
 const HEIGHT = 170;
@@ -45,14 +49,17 @@ export function Distribution({ season, here, hereName, refresh }: Props) {
   const slot = WIDTH / bars.length;
   const hereX =
     here === null || here < first || here > last ? null : ((here - first + 0.5) / (last - first + 1)) * WIDTH;
-  const players = formatNumber(answer.players, 'player');
-  const label = `Scores of ${players}, from ${formatCount(first)} to ${formatCount(last)}. ${
-    here === null ? '' : `${hereName} has ${formatCount(here)}.`
-  }`;
+  const players = plural(boardTexts.counts.players, answer.players);
+  const label = fill(t.chart, {
+    players,
+    first: formatCount(first),
+    last: formatCount(last),
+    here: here === null ? '' : fill(t.chartHere, { name: hereName, score: formatCount(here) }),
+  });
   return (
     <figure className="distribution">
       <figcaption>
-        <h2>Distribution of scores</h2>
+        <h2>{t.distribution}</h2>
         <p className="muted small">{players}</p>
       </figcaption>
       <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={label}>
@@ -69,7 +76,13 @@ export function Distribution({ season, here, hereName, refresh }: Props) {
               height={height}
               rx={Math.min(3, slot / 4)}
             >
-              <title>{`${formatCount(bar.from)}–${formatCount(bar.to)} points: ${formatNumber(bar.players, 'player')}`}</title>
+              <title>
+                {fill(t.bar, {
+                  from: formatCount(bar.from),
+                  to: formatCount(bar.to),
+                  players: plural(boardTexts.counts.players, bar.players),
+                })}
+              </title>
             </rect>
           );
         })}

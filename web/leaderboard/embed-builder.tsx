@@ -1,10 +1,13 @@
 /** Builds the code that puts the board on another page, with a preview. */
 import { useState } from 'react';
-import { texts } from '../shared/texts/index.ts';
+import { boardTexts } from '../shared/texts/board.ts';
 import { showError, showToast } from '../shared/toasts.tsx';
 import { type EmbedOptions, ROWS, toEmbedPath } from './embed-options.ts';
 
-const { board: t } = texts.app;
+const t = boardTexts.page;
+/** Of the embedded page, without a scroll bar. */
+const HEAD_HEIGHT = 120;
+const ROW_HEIGHT = 49;
 const SIZES = { width: [240, 800], height: [200, 1000] } as const;
 
 function SizeField({
@@ -36,7 +39,8 @@ function Builder({ board }: { board: string | null }) {
   const [rows, setRows] = useState<number>(10);
   const [theme, setTheme] = useState<EmbedOptions['theme']>('auto');
   const [width, setWidth] = useState(320);
-  const [height, setHeight] = useState(460);
+  const [chosenHeight, setHeight] = useState<number | null>(null);
+  const height = chosenHeight ?? Math.ceil((HEAD_HEIGHT + rows * ROW_HEIGHT) / 20) * 20;
   const path = toEmbedPath({ board, rows, theme });
   const code = `<iframe src="${location.origin}${path.replaceAll('&', '&amp;')}" width="${width}" height="${height}" title="${t.title}"></iframe>`;
   return (

@@ -3,7 +3,7 @@ import { useEffect } from 'react';
 import { look } from '../shared/look.ts';
 import { mount } from '../shared/page.tsx';
 import { useStore } from '../shared/store.ts';
-import { texts } from '../shared/texts/index.ts';
+import { boardTexts } from '../shared/texts/board.ts';
 import { useLoaded } from '../shared/use-loaded.ts';
 import { describeSeason, loadBoard, openBoard } from './api.ts';
 import { readEmbed } from './embed-options.ts';
@@ -11,7 +11,7 @@ import './leaderboard.css';
 import { live, watchTop } from './live.ts';
 import { Standings } from './standings.tsx';
 
-const { board: t } = texts.app;
+const t = boardTexts.page;
 const { board, rows, theme } = readEmbed(location.search);
 openBoard(board);
 // For this frame only. It is not kept.
@@ -27,10 +27,10 @@ function Embed() {
     <main className="embed">
       <header className="row">
         <h1 className="grow ellipsis">{value ? value.title : season}</h1>
-        {status === 'live' && <span className="badge good live">Live</span>}
+        {status === 'live' && <span className="badge good live">{t.live}</span>}
       </header>
       {top && top.data.length === 0 && <p className="muted">{t.nobody}</p>}
-      {top && top.data.length > 0 && <Standings rows={top.data.slice(0, rows)} caption="Top list" />}
+      {top && top.data.length > 0 && <Standings rows={top.data.slice(0, rows)} caption={t.topList} />}
       <a
         className="small"
         href={`/_/leaderboard${board ? `#/?board=${encodeURIComponent(board)}` : ''}`}

@@ -1,15 +1,16 @@
 /** `/_/leaderboard`: the live board, a player with neighbours, past seasons, the distribution of scores. */
 import { type FormEvent, useEffect, useState } from 'react';
-import { formatDateTime, formatNumber } from '../shared/format.ts';
+import { formatDateTime } from '../shared/format.ts';
 import { go, toHash, useRoute } from '../shared/hash-route.ts';
 import { mount, Rail } from '../shared/page.tsx';
 import { useStore } from '../shared/store.ts';
-import { texts } from '../shared/texts/index.ts';
+import { boardTexts } from '../shared/texts/board.ts';
 import { type Board, describeSeason, loadBoards, loadSeasons, openBoard, type Season } from './api.ts';
 import { Countdown } from './countdown.tsx';
 import { Distribution } from './distribution.tsx';
 import { EmbedBuilder } from './embed-builder.tsx';
 import './leaderboard.css';
+import { fill, plural } from '../shared/texts/index.ts';
 import { live } from './live.ts';
 import { me } from './me.ts';
 import { Player, usePlayer } from './player.tsx';
@@ -18,14 +19,14 @@ import { Ranks } from './ranks.tsx';
 import { Standings } from './standings.tsx';
 import { joinRows, useBoard, useMoreLive, useThrottled, useTick } from './use-board.ts';
 
-const { board: t } = texts.app;
+const t = boardTexts.page;
 
 /** Shortest interval between reads of the player panel or the chart. */
 const PLAYER_REFRESH_MS = 1000;
 const CHART_REFRESH_MS = 5_000;
 function LiveBadge() {
   const status = useStore(live, (state) => state.status);
-  const text = { connecting: t.connecting, live: 'Live', away: t.away }[status];
+  const text = { connecting: t.connecting, live: t.live, away: t.away }[status];
   return (
     <span className={status === 'live' ? 'badge good live' : 'badge warn'} role="status">
       {text}
@@ -42,14 +43,8 @@ function FindPlayer({ onFind }: { onFind: (userId: string) => void }) {
   return (
     <search>
       <form className="row" onSubmit={submit}>
-        <input
-          name="user_id"
-          type="search"
-          aria-label="Find a player by id"
-          placeholder="Find a player by id"
-          maxLength={64}
-        />
-        <button type="submit">Find</button>
+        <input name="user_id" type="search" aria-label={t.findPlayer} placeholder={t.findPlayer} maxLength={64} />
+        <button type="submit">{t.find}</button>
       </form>
     </search>
   );
@@ -65,6 +60,9 @@ function MyRank({ onFind }: { onFind: (userId: string) => void }) {
     </button>
   );
 }
+
+const firstScore = (board: string | null) =>
+  `curl ${location.origin}/v1/${board ? `boards/${board}/` : ''}scores -H "Authorization: Bearer $TOKEN" -H 'content-type: application/json' -d '{"user_id":"ada","user_name":"Ada","points":3}'`;
 
 type Visit = Partial<Record<'board' | 'season' | 'player' | 'rank', string | null>>;
 
@@ -102,8 +100,8 @@ function BoardPage({ board, boards }: { board: string | null; boards: readonly B
             <h1>{title ?? period}</h1>
             <p className="muted">
               {title && `${period} · `}
-              {top ? formatNumber(top.players, 'player') : ' '}
-              {season !== null && ' · final standings'}
+              {top ? plural(boardTexts.counts.players, top.players) : ' '}
+              {season !== null && ` ${t.finalStandings}`}
               {season === null && top && <Countdown season={top.season} />}
             </p>
           </div>
@@ -127,7 +125,7 @@ function BoardPage({ board, boards }: { board: string | null; boards: readonly B
             </label>
           )}
           <label className="season">
-            <span className="visually-hidden">Season</span>
+            <span className="visually-hidden">{t.season}</span>
             <select value={season ?? ''} onChange={(event) => visit({ season: event.target.value || null })}>
               <option value="">{t.current}</option>
               {seasons
@@ -145,17 +143,20 @@ function BoardPage({ board, boards }: { board: string | null; boards: readonly B
         </header>
         <div className="columns">
           <div className="stack-large">
-            <section className="card board" aria-label="Top list">
+            <section className="card board" aria-label={t.topList}>
               {error && <p className="error-box">{error}</p>}
               {top && rows.length === 0 && (
-                <p className="muted empty">Nobody has scored yet. The board fills as soon as a game server posts.</p>
+                <div className="stack empty">
+                  <p className="muted">{t.empty}</p>
+                  <pre className="embed-code">{firstScore(board)}</pre>
+                </div>
               )}
               <Podium rows={shownRows} />
               {rows.length > 0 && (
                 <Standings
                   season={season === null ? (top?.season ?? null) : null}
                   rows={shownRows}
-                  caption="Top list"
+                  caption={t.topList}
                   here={playerId}
                   onPick={(userId) => visit({ player: userId })}
                 />
@@ -167,10 +168,12 @@ function BoardPage({ board, boards }: { board: string | null; boards: readonly B
               )}
               {cursor !== null && (
                 <button type="button" className="quiet" onClick={loadMore}>
-                  Show more
+                  {t.more}
                 </button>
               )}
-              {top && season === null && <p className="muted small as-of">as of {formatDateTime(top.as_of)}</p>}
+              {top && season === null && (
+                <p className="muted small as-of">{fill(t.asOf, { asOf: formatDateTime(top.as_of) })}</p>
+              )}
             </section>
             {top && top.players > 0 && (
               <Ranks

@@ -3,12 +3,13 @@ import { useEffect, useRef, useState } from 'react';
 import { ApiError, describeError } from '../shared/api.ts';
 import { formatCount } from '../shared/format.ts';
 import { useStore } from '../shared/store.ts';
-import { texts } from '../shared/texts/index.ts';
+import { boardTexts } from '../shared/texts/board.ts';
+import { fill, fillNodes, plural } from '../shared/texts/index.ts';
 import { loadNeighbors, loadPlayer, type PlayerInfo, type Standing } from './api.ts';
 import { me, setMe } from './me.ts';
 import { Standings } from './standings.tsx';
 
-const { board: t } = texts.app;
+const t = boardTexts.page;
 
 interface Loaded {
   info: PlayerInfo;
@@ -51,7 +52,7 @@ export function usePlayer(userId: string | null, season: string | null, refresh:
         setLoaded(null);
         if (cause instanceof ApiError && REFUSALS.includes(cause.status)) refused.current = asked;
         const isUnknown = cause instanceof ApiError && cause.status === 404;
-        setError(isUnknown ? `No player “${userId}” has a score in this season.` : describeError(cause));
+        setError(isUnknown ? fill(t.noPlayer, { userId }) : describeError(cause));
       },
     );
     return () => {
@@ -62,9 +63,12 @@ export function usePlayer(userId: string | null, season: string | null, refresh:
 }
 
 function describePlace(info: PlayerInfo): string {
-  if (info.players <= 1) return 'the only player';
+  if (info.players <= 1) return t.onlyPlayer;
   const share = (info.rank / info.players) * 100;
-  return `top ${share < 1 ? share.toFixed(1) : Math.ceil(share)}% of ${formatCount(info.players)} players`;
+  return fill(t.topShare, {
+    share: formatCount(share < 1 ? Math.ceil(share * 10) / 10 : Math.ceil(share)),
+    players: plural(boardTexts.counts.players, info.players),
+  });
 }
 
 interface Props {
@@ -80,23 +84,19 @@ export function Player({ loaded, error, onPick, onClear }: Props) {
     <div role="status">
       {error && <p className="error-box">{error}</p>}
       {loaded && (
-        <section className="card stack player-card" aria-label="Player">
+        <section className="card stack player-card" aria-label={t.player}>
           <div className="row">
             <div className="grow">
               <h2 className="ellipsis">{loaded.info.user_name || loaded.info.user_id}</h2>
               <p className="muted small ellipsis">{loaded.info.user_id}</p>
             </div>
-            <button type="button" className="quiet icon" aria-label="Close player" onClick={onClear}>
+            <button type="button" className="quiet icon" aria-label={t.closePlayer} onClick={onClear}>
               ✕
             </button>
           </div>
           <p className="figures">
-            <span>
-              <strong>#{formatCount(loaded.info.rank)}</strong> rank
-            </span>
-            <span>
-              <strong>{formatCount(loaded.info.score)}</strong> points
-            </span>
+            <span>{fillNodes(t.playerRank, { rank: <strong>#{formatCount(loaded.info.rank)}</strong> })}</span>
+            <span>{fillNodes(t.scorePoints, { score: <strong>{formatCount(loaded.info.score)}</strong> })}</span>
           </p>
           <p className="muted small">{describePlace(loaded.info)}</p>
           <div>
@@ -108,7 +108,7 @@ export function Player({ loaded, error, onPick, onClear }: Props) {
               {t.thisIsMe}
             </button>
           </div>
-          <Standings rows={loaded.around} caption="Players around" here={loaded.info.user_id} onPick={onPick} />
+          <Standings rows={loaded.around} caption={t.playersAround} here={loaded.info.user_id} onPick={onPick} />
         </section>
       )}
     </div>

@@ -2,11 +2,12 @@
 import { type FormEvent, useEffect, useState } from 'react';
 import { describeError } from '../shared/api.ts';
 import { formatCount } from '../shared/format.ts';
-import { fill, texts } from '../shared/texts/index.ts';
+import { boardTexts } from '../shared/texts/board.ts';
+import { fill } from '../shared/texts/index.ts';
 import { loadTop, type Standing } from './api.ts';
 import { Standings } from './standings.tsx';
 
-const { board: t } = texts.app;
+const t = boardTexts.page;
 const ROWS = 20;
 
 interface Props {

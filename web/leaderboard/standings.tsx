@@ -2,11 +2,12 @@
 import { useLayoutEffect, useRef } from 'react';
 import { formatCount } from '../shared/format.ts';
 import { useStore } from '../shared/store.ts';
-import { fill, texts } from '../shared/texts/index.ts';
+import { boardTexts } from '../shared/texts/board.ts';
+import { fill } from '../shared/texts/index.ts';
 import type { Standing } from './api.ts';
 import { me } from './me.ts';
 
-const { board: t } = texts.app;
+const t = boardTexts.page;
 
 const GLIDE_MS = 420;
 
@@ -91,11 +92,11 @@ export function Standings({ season = null, rows, caption, here, onPick }: Props)
       <thead>
         <tr>
           <th scope="col" className="numeric">
-            Rank
+            {t.rankHead}
           </th>
-          <th scope="col">Player</th>
+          <th scope="col">{t.player}</th>
           <th scope="col" className="numeric">
-            Score
+            {t.scoreHead}
           </th>
         </tr>
       </thead>
@@ -111,7 +112,7 @@ export function Standings({ season = null, rows, caption, here, onPick }: Props)
               ) : (
                 <span className="name">{row.user_name || row.user_id}</span>
               )}
-              {row.user_id === here && <span className="badge">selected</span>}
+              {row.user_id === here && <span className="badge">{t.selected}</span>}
               {row.user_id === own && <span className="badge good">{t.you}</span>}
               {season !== null && <Move places={climbed(row, season)} />}
               <meter className="bar" aria-hidden="true" min={0} max={best} value={row.score} />

@@ -3,7 +3,11 @@ import { type FormEvent, useState } from 'react';
 import { callJson, describeError } from '../shared/api.ts';
 import { focusOnAppearing } from '../shared/focus.ts';
 import { go, toHash } from '../shared/hash-route.ts';
+import { fill } from '../shared/texts/index.ts';
+import { mailTexts } from '../shared/texts/mail.ts';
 import { resumeSession } from './model/session.ts';
+
+const t = mailTexts.accountRecovery;
 
 const text = (form: HTMLFormElement, name: string): string => String(new FormData(form).get(name) ?? '');
 const SIGN_IN = toHash([]);
@@ -32,26 +36,26 @@ export function ForgotPage({ complete }: { complete: (email: string) => Promise<
   if (sentTo !== null) {
     return (
       <div className="card sign-in stack" role="status">
-        <h1>Check your other mailbox</h1>
-        <p>If {sentTo} has a confirmed recovery address, a link was sent to it. The link works once, within an hour.</p>
-        <p className="muted">No recovery address? Ask the operator of this service for a link.</p>
-        <a href={SIGN_IN}>Back to sign-in</a>
+        <h1>{t.checkYourOtherMailbox}</h1>
+        <p>{fill(t.linkSent, { sentTo })}</p>
+        <p className="muted">{t.noAddress}</p>
+        <a href={SIGN_IN}>{t.backToSignIn}</a>
       </div>
     );
   }
   return (
     <form className="card sign-in stack" onSubmit={submit}>
-      <h1>Forgot your password?</h1>
-      <p className="muted">We mail a link for a new password to the recovery address of your account.</p>
+      <h1>{t.forgotYourPassword}</h1>
+      <p className="muted">{t.forgotText}</p>
       <label className="field">
-        <span>Address</span>
+        <span>{t.address}</span>
         <input name="email" required autoComplete="username" ref={focusOnAppearing} />
       </label>
       <Problem error={error} />
       <button type="submit" className="primary">
-        Send the link
+        {t.sendLink}
       </button>
-      <a href={SIGN_IN}>Back to sign-in</a>
+      <a href={SIGN_IN}>{t.backToSignIn}</a>
     </form>
   );
 }
@@ -63,7 +67,7 @@ export function ResetPage({ token }: { token: string }) {
     event.preventDefault();
     const form = event.currentTarget;
     if (text(form, 'password') !== text(form, 'again')) {
-      setError('The two passwords differ.');
+      setError(t.passwordsDiffer);
       return;
     }
     try {
@@ -81,19 +85,19 @@ export function ResetPage({ token }: { token: string }) {
   if (isDone) {
     return (
       <div className="card sign-in stack" role="status">
-        <h1>Your new password is set</h1>
-        <p>You are signed out everywhere, and the tokens of your programs are revoked.</p>
+        <h1>{t.passwordSet}</h1>
+        <p>{t.signedOut}</p>
         <button type="button" className="primary" onClick={leave}>
-          Sign in
+          {t.signIn}
         </button>
       </div>
     );
   }
   return (
     <form className="card sign-in stack" onSubmit={submit}>
-      <h1>Set a new password</h1>
+      <h1>{t.setNewPassword}</h1>
       <label className="field">
-        <span>New password</span>
+        <span>{t.newPassword}</span>
         <input
           name="password"
           type="password"
@@ -103,18 +107,18 @@ export function ResetPage({ token }: { token: string }) {
           autoComplete="new-password"
           ref={focusOnAppearing}
         />
-        <small>At least 8 characters. Common passwords are refused.</small>
+        <small>{t.passwordRule}</small>
       </label>
       <label className="field">
-        <span>New password again</span>
+        <span>{t.newPasswordAgain}</span>
         <input name="again" type="password" required autoComplete="new-password" />
       </label>
       <Problem error={error} />
       <button type="submit" className="primary">
-        Set the password
+        {t.setPassword}
       </button>
       <button type="button" className="link" onClick={leave}>
-        Back to sign-in
+        {t.backToSignIn}
       </button>
     </form>
   );

@@ -1,7 +1,10 @@
 /** Challenges of a login or registration: the Turnstile widget in a frame of its own, and a code by mail. */
 import { type FormEvent, useEffect, useState } from 'react';
 import { ApiError, callJson, describeError } from '../shared/api.ts';
+import { mailTexts } from '../shared/texts/mail.ts';
 import { type SignIn, signIn } from './model/session.ts';
+
+const t = mailTexts.challenge;
 
 /** The challenges that the server asks for, or null if the error is another one. */
 export function readChallenges(error: unknown): readonly string[] | null {
@@ -18,7 +21,7 @@ export function Turnstile({ action, onToken }: { action: string; onToken: (token
     addEventListener('message', listen);
     return () => removeEventListener('message', listen);
   }, [onToken]);
-  return <iframe className="turnstile" title="Check that you are human" src={`/_/turnstile#${action}`} />;
+  return <iframe className="turnstile" title={t.checkHuman} src={`/_/turnstile#${action}`} />;
 }
 
 /** Shown after many wrong passwords for the address from elsewhere. */
@@ -58,8 +61,8 @@ export function LoginChallenge(props: {
     );
   return (
     <div className="card sign-in stack">
-      <h1>One more step</h1>
-      <p>There were many wrong passwords for this address. Show that it is you.</p>
+      <h1>{t.oneMoreStep}</h1>
+      <p>{t.manyWrong}</p>
       {challenges.includes('turnstile') && (
         <>
           <Turnstile key={attempt} action="login" onToken={setToken} />
@@ -69,24 +72,24 @@ export function LoginChallenge(props: {
             disabled={token === null}
             onClick={() => token !== null && void submit({ ...credentials, turnstile: token })}
           >
-            Sign in
+            {t.signIn}
           </button>
         </>
       )}
       {isMailed ? (
         <form className="stack" onSubmit={submitCode}>
-          <p role="status">If the account has a recovery address, a code was sent to it.</p>
+          <p role="status">{t.codeSent}</p>
           <label className="field">
-            <span>Code</span>
+            <span>{t.code}</span>
             <input name="code" required autoComplete="one-time-code" />
           </label>
           <button type="submit" className={challenges.includes('turnstile') ? '' : 'primary'}>
-            Sign in with the code
+            {t.signInWithCode}
           </button>
         </form>
       ) : (
         <button type="button" onClick={() => void mailCode()}>
-          Mail a code to my recovery address
+          {t.mailCode}
         </button>
       )}
       {error && (
@@ -95,7 +98,7 @@ export function LoginChallenge(props: {
         </p>
       )}
       <button type="button" className="link" onClick={onBack}>
-        Back
+        {t.back}
       </button>
     </div>
   );

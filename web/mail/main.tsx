@@ -3,13 +3,13 @@ import { lazy, Suspense, useEffect, useLayoutEffect } from 'react';
 import { type Account, MenuItem } from '../shared/account-menu.tsx';
 import { useCommands } from '../shared/commands.ts';
 import { ConfirmationDialog } from '../shared/confirmation.tsx';
-import { formatCount, formatNumber } from '../shared/format.ts';
+import { formatCount } from '../shared/format.ts';
 import { go, toHash, useRoute } from '../shared/hash-route.ts';
 import { IconButton } from '../shared/icon-button.tsx';
 import { Icon } from '../shared/icons.tsx';
 import { AccountButton, mount, Rail } from '../shared/page.tsx';
 import { useStore } from '../shared/store.ts';
-import { texts } from '../shared/texts/index.ts';
+import { fill, plural, texts } from '../shared/texts/index.ts';
 import { mailTexts } from '../shared/texts/mail.ts';
 import { ResetPage } from './account-recovery.tsx';
 import { listMailCommands } from './actions/commands.ts';
@@ -42,6 +42,9 @@ import { CLOSED, view } from './model/view.ts';
 import { Reader } from './reader/reader.tsx';
 import { SignInPage } from './sign-in.tsx';
 import './mail.css';
+import { formatList } from '../shared/format.ts';
+
+const t = mailTexts.main;
 
 const loadCompose = () => import('./compose/compose.tsx').then((module) => ({ default: module.Compose }));
 const Compose = lazy(loadCompose);
@@ -51,9 +54,10 @@ const COMPOSE_AFTER_MS = 1500;
 
 /** The changes that wait on this device, for example "2 changes and 1 message"; empty if there are none. */
 function describeWaiting(changes: number, letters: number): string {
-  return [changes > 0 ? formatNumber(changes, 'change') : '', letters > 0 ? formatNumber(letters, 'message') : '']
-    .filter(Boolean)
-    .join(' and ');
+  return formatList([
+    changes > 0 ? plural(mailTexts.counts.changes, changes) : '',
+    letters > 0 ? plural(mailTexts.counts.messages, letters) : '',
+  ]);
 }
 
 function OfflineBanner() {
@@ -65,10 +69,8 @@ function OfflineBanner() {
   const isOne = changes.length + letters === 1;
   return (
     <div className="banner" role="status">
-      {isAway ? 'You are offline. ' : 'The server cannot be reached. '}
-      {what
-        ? `${what} ${isOne ? 'is' : 'are'} saved on this device and will be sent when the connection is back.`
-        : 'Changes and messages are saved on this device and sent when the connection is back.'}
+      {isAway ? `${t.youAreOffline} ` : `${t.serverCannotBeReached} `}
+      {what ? fill(isOne ? t.waitingOne : t.waiting, { what }) : t.offlineText}
     </div>
   );
 }
@@ -77,9 +79,9 @@ function OfflineBanner() {
 function useTitle(): void {
   const unread = useStore(mailbox, (state) => state.folders.find((one) => one.role === 'inbox')?.unread ?? 0);
   useEffect(() => {
-    document.title = unread > 0 ? `(${formatCount(unread)}) Mail · Tessera` : 'Mail · Tessera';
+    document.title = unread > 0 ? `(${formatCount(unread)}) ${t.mail} · Tessera` : `${t.mail} · Tessera`;
     return () => {
-      document.title = 'Mail · Tessera';
+      document.title = `${t.mail} · Tessera`;
     };
   }, [unread]);
 }
@@ -88,7 +90,8 @@ function useTitle(): void {
 function useRoutedSource(): { title: string; isUnknown: boolean } {
   const route = useRoute();
   const folders = useStore(mailbox, (state) => state.folders);
-  const name = route.parts[0] ?? 'inbox';
+  const [named = 'inbox'] = route.parts;
+  const name = named === 'register' ? 'inbox' : named;
   const q = route.query.get('q') ?? '';
   const folder = folders.find((one) => one.role === name || one.id === name);
   const folderId = folder?.id;
@@ -102,18 +105,18 @@ function useRoutedSource(): { title: string; isUnknown: boolean } {
   }, [name, q, folderId]);
   // Folders are loaded, and none has this name: a mistyped or old link.
   const isUnknown = name !== 'search' && name !== 'settings' && folders.length > 0 && !folder;
-  return { title: name === 'search' ? titleOfSearch(q) : (folder?.name ?? 'Mail'), isUnknown };
+  return { title: name === 'search' ? titleOfSearch(q) : (folder?.name ?? t.mail), isUnknown };
 }
 
 function NoSuchFolder() {
   return (
-    <section className="list-scroll" aria-label="No such folder">
+    <section className="list-scroll" aria-label={t.noSuchFolder}>
       <div className="muted empty">
         <Icon name="folder" />
-        <p>No such folder.</p>
-        <p className="small">It may have been renamed or deleted.</p>
+        <p>{t.noSuchFolderText}</p>
+        <p className="small">{t.noSuchFolderWhy}</p>
         <p>
-          <a href={toHash(['inbox'])}>Go to Inbox</a>
+          <a href={toHash(['inbox'])}>{t.goToInbox}</a>
         </p>
       </div>
     </section>
@@ -136,7 +139,7 @@ function Panes() {
       <Folders />
       {isSettings ? (
         <main id="main" className="settings">
-          <Suspense fallback={<p className="muted loading">Loading…</p>}>
+          <Suspense fallback={<p className="muted loading">{t.loading}</p>}>
             <Settings tab={route.parts[1] ?? 'profile'} />
           </Suspense>
         </main>
@@ -151,11 +154,11 @@ function Panes() {
                 <MessageList isOutgoing={isOutgoing} title={title} />
               </>
             )}
-            <button type="button" className="primary write-round" aria-label="Write" onClick={() => startWriting()}>
+            <button type="button" className="primary write-round" aria-label={t.write} onClick={() => startWriting()}>
               <Icon name="write" />
             </button>
           </div>
-          <section id="reader" className="reader" aria-label="Conversation">
+          <section id="reader" className="reader" aria-label={t.conversation}>
             {threadId ? (
               <Reader key={threadId} threadId={threadId} />
             ) : firstSteps.isShown ? (
@@ -249,7 +252,7 @@ function Mail() {
       <div className="page-bar">
         <IconButton
           icon="menu"
-          label="Folders"
+          label={t.folders}
           className="folders-button"
           isExpanded={isFoldersOpen}
           onClick={() => view.set({ isFoldersOpen: !view.get().isFoldersOpen })}
@@ -312,9 +315,9 @@ function App() {
         {status === 'out' && <SignInPage />}
         {status === 'away' && (
           <div className="card sign-in stack">
-            <h1>The mailbox cannot be reached</h1>
+            <h1>{t.mailboxCannotBeReached}</h1>
             <button type="button" className="primary" onClick={() => void resumeSession()}>
-              Try again
+              {t.tryAgain}
             </button>
           </div>
         )}

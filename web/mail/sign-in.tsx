@@ -6,10 +6,14 @@ import { loadConfig } from '../shared/config.ts';
 import { focusOnAppearing } from '../shared/focus.ts';
 import { go, toHash, useRoute } from '../shared/hash-route.ts';
 import { askForPasskey, isPasskeySupported } from '../shared/passkeys.ts';
+import { fill } from '../shared/texts/index.ts';
+import { mailTexts } from '../shared/texts/mail.ts';
 import { ForgotPage } from './account-recovery.tsx';
 import { LoginChallenge, readChallenges, Turnstile } from './challenge.tsx';
 import { signInWithPasskey } from './model/passkeys.ts';
 import { register, type SignIn, signIn } from './model/session.ts';
+
+const t = mailTexts.signIn;
 
 /** Minimum of the API (`workers/mail/schemas/account.ts`). */
 const PASSWORD_LENGTH_MIN = 8;
@@ -25,6 +29,7 @@ function Field(props: {
   hint?: string;
   required?: boolean;
   minLength?: number;
+  onInput?: (event: FormEvent<HTMLInputElement>) => void;
 }) {
   const { label, hint, ...input } = props;
   return (
@@ -33,6 +38,27 @@ function Field(props: {
       <input required {...input} />
       {hint && <small>{hint}</small>}
     </label>
+  );
+}
+
+/** A new password is typed once, so it can be shown. */
+function PasswordField({ isNew }: { isNew: boolean }) {
+  const [isShown, setShown] = useState(false);
+  return (
+    <div className="password-field">
+      <Field
+        label={t.password}
+        name="password"
+        type={isShown && isNew ? 'text' : 'password'}
+        autoComplete={isNew ? 'new-password' : 'current-password'}
+        {...(isNew ? { minLength: PASSWORD_LENGTH_MIN, hint: t.passwordHint } : {})}
+      />
+      {isNew && (
+        <button type="button" className="link small" onClick={() => setShown(!isShown)}>
+          {isShown ? t.hide : t.show}
+        </button>
+      )}
+    </div>
   );
 }
 
@@ -45,7 +71,7 @@ function SecondFactor({ credentials, onBack }: { credentials: SignIn; onBack: ()
     try {
       await signIn({ ...credentials, ...(isRecovery ? { recovery_code: code } : { totp: code }) });
     } catch (cause) {
-      setError(isSecondFactorAsked(cause) ? 'Incorrect code.' : describeError(cause));
+      setError(isSecondFactorAsked(cause) ? t.incorrectCode : describeError(cause));
     }
   };
   const submitPasskey = async () => {
@@ -57,9 +83,9 @@ function SecondFactor({ credentials, onBack }: { credentials: SignIn; onBack: ()
   };
   return (
     <form className="card sign-in stack" onSubmit={submit}>
-      <h1>Second factor</h1>
+      <h1>{t.secondFactor}</h1>
       <label className="field">
-        <span>{isRecovery ? 'Recovery code' : 'Code from your authenticator'}</span>
+        <span>{isRecovery ? t.recoveryCode : t.codeFromYourAuthenticator}</span>
         <input
           name="code"
           required
@@ -74,20 +100,20 @@ function SecondFactor({ credentials, onBack }: { credentials: SignIn; onBack: ()
         </p>
       )}
       <button type="submit" className="primary">
-        Sign in
+        {t.signIn}
       </button>
       <div className="row wrap">
         <button type="button" className="link" onClick={() => setRecovery(!isRecovery)}>
-          {isRecovery ? 'Use the authenticator' : 'Use a recovery code'}
+          {isRecovery ? t.useAuthenticator : t.useRecoveryCode}
         </button>
         {isPasskeySupported() && (
           <button type="button" className="link" onClick={() => void submitPasskey()}>
-            Use a passkey
+            {t.usePasskey}
           </button>
         )}
         <span className="grow" />
         <button type="button" className="link" onClick={onBack}>
-          Back
+          {t.back}
         </button>
       </div>
     </form>
@@ -96,14 +122,15 @@ function SecondFactor({ credentials, onBack }: { credentials: SignIn; onBack: ()
 
 export function SignInPage() {
   const [config, setConfig] = useState<WebConfig | null>(null);
-  const [isRegistering, setRegistering] = useState(false);
   const [waitingFor, setWaitingFor] = useState<SignIn | null>(null);
   const [error, setError] = useState<string | null>(null);
   const [isBusy, setBusy] = useState(false);
   const [challenged, setChallenged] = useState<{ credentials: SignIn; challenges: readonly string[] } | null>(null);
   const [token, setToken] = useState<string | null>(null);
   const [attempt, setAttempt] = useState(0);
+  const [typed, setTyped] = useState('');
   const route = useRoute();
+  const isRegistering = route.parts[0] === 'register';
   useEffect(() => {
     loadConfig().then(setConfig, () => undefined);
   }, []);
@@ -146,6 +173,7 @@ export function SignInPage() {
           ...(invite ? { invite } : {}),
           ...(token === null ? {} : { turnstile: token }),
         });
+        go(toHash([]));
       } else await signIn(credentials);
     } catch (cause) {
       explain(cause, credentials);
@@ -156,26 +184,28 @@ export function SignInPage() {
       setBusy(false);
     }
   };
+  const addressHint = () => {
+    if (!domain) return {};
+    if (!isRegistering) return { hint: fill(t.addressHint, { domain }) };
+    const name = typed.trim().toLowerCase();
+    if (!name) return { hint: fill(t.newAddressHint, { domain }) };
+    return { hint: fill(t.newAddress, { email: name.includes('@') ? name : `${name}@${domain}` }) };
+  };
   const mayRegister = config !== null && config.registration !== 'closed';
   return (
     <form className="card sign-in stack" onSubmit={submit}>
-      <h1>{isRegistering ? 'New mailbox' : 'Sign in to mail'}</h1>
-      {isRegistering && <Field label="Your name" name="name" autoComplete="name" />}
+      <h1>{isRegistering ? t.newMailbox : t.signInToMail}</h1>
+      {isRegistering && <Field label={t.yourName} name="name" autoComplete="name" />}
       <Field
-        label="Address"
+        label={t.address}
         name="email"
         autoComplete="username"
-        {...(domain ? { hint: `name or name@${domain}` } : {})}
+        onInput={(event) => setTyped(event.currentTarget.value)}
+        {...addressHint()}
       />
-      <Field
-        label="Password"
-        name="password"
-        type="password"
-        autoComplete={isRegistering ? 'new-password' : 'current-password'}
-        {...(isRegistering ? { minLength: PASSWORD_LENGTH_MIN, hint: 'At least 8 characters' } : {})}
-      />
+      <PasswordField isNew={isRegistering} />
       {isRegistering && config?.registration === 'invite' && (
-        <Field label="Invitation" name="invite" autoComplete="off" />
+        <Field label={t.invitation} name="invite" autoComplete="off" />
       )}
       {error && (
         <p className="error-box" role="alert">
@@ -184,21 +214,28 @@ export function SignInPage() {
       )}
       {isTurnstileShown && <Turnstile key={attempt} action="register" onToken={setToken} />}
       <button type="submit" className="primary" disabled={isBusy || (isTurnstileShown && token === null)}>
-        {isRegistering ? 'Make the mailbox' : 'Sign in'}
+        {isRegistering ? t.create : t.signIn}
       </button>
       {!isRegistering && isPasskeySupported() && (
         <button type="button" onClick={() => void signInWithPasskey().catch((cause) => setError(describeError(cause)))}>
-          Sign in with a passkey
+          {t.signInWithPasskey}
         </button>
       )}
       {!isRegistering && (
         <button type="button" className="link" onClick={() => go(toHash(['forgot']))}>
-          Forgot your password?
+          {t.forgotYourPassword}
         </button>
       )}
       {mayRegister && (
-        <button type="button" className="link" onClick={() => setRegistering(!isRegistering)}>
-          {isRegistering ? 'I have a mailbox' : 'Make a new mailbox'}
+        <button
+          type="button"
+          className={isRegistering ? 'link' : 'new-mailbox'}
+          onClick={() => {
+            setError(null);
+            go(toHash(isRegistering ? [] : ['register']));
+          }}
+        >
+          {isRegistering ? t.haveMailbox : t.wantMailbox}
         </button>
       )}
     </form>

@@ -1,17 +1,24 @@
 /** The page for unknown addresses under `/_/`. */
 import { mount, Rail } from '../shared/page.tsx';
+import { texts } from '../shared/texts/index.ts';
 
-mount(
-  <>
-    <Rail current={null} />
-    <main id="main" className="page not-found stack">
-      <h1>Page not found</h1>
-      <p className="muted">There is no page at this address. The link may be old, or the address may have a typo.</p>
-      <p>
-        <a className="button primary" href="/_/">
-          Go to the start page
-        </a>
-      </p>
-    </main>
-  </>,
-);
+const t = texts.app.notFound;
+
+function NotFound() {
+  return (
+    <>
+      <Rail current={null} />
+      <main id="main" className="page not-found stack">
+        <h1>{t.title}</h1>
+        <p className="muted">{t.text}</p>
+        <p>
+          <a className="button primary" href="/_/">
+            {t.start}
+          </a>
+        </p>
+      </main>
+    </>
+  );
+}
+
+mount(<NotFound />);

@@ -63,7 +63,7 @@ export function AuditTable({ path }: { path: string }) {
       )}
       {hasMore && (
         <button type="button" onClick={loadMore}>
-          Show more
+          {t.more}
         </button>
       )}
     </>

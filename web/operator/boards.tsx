@@ -71,7 +71,13 @@ function BoardDialog({ board, onSaved, onClose }: { board: Board; onSaved: () =>
         {isNew && (
           <label className="field">
             <span>{t.id}</span>
-            <input name="board" required maxLength={32} pattern="[a-z0-9]([a-z0-9\-]*[a-z0-9])?" placeholder="races" />
+            <input
+              name="board"
+              required
+              maxLength={32}
+              pattern="[a-z0-9]([a-z0-9\-]*[a-z0-9])?"
+              placeholder={t.races}
+            />
           </label>
         )}
         <label className="field">
@@ -155,7 +161,7 @@ export function Boards() {
         </ul>
         {hasMore && (
           <button type="button" onClick={loadMore}>
-            Show more
+            {t.more}
           </button>
         )}
       </section>

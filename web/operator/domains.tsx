@@ -29,8 +29,8 @@ interface Detail extends Domain {
 }
 
 function Seen({ seen }: { seen: boolean | null }) {
-  if (seen === null) return <span className="badge">not asked</span>;
-  return seen ? <span className="badge good">seen</span> : <span className="badge warn">not seen</span>;
+  if (seen === null) return <span className="badge">{t.notAsked}</span>;
+  return seen ? <span className="badge good">{t.seen}</span> : <span className="badge warn">{t.notSeen}</span>;
 }
 
 /** How many of the records DNS has. Each load of the domain checks them. */
@@ -53,12 +53,13 @@ function DnsState({ records, onCheck }: { records: Detail['dns_records']; onChec
 function Copy({ text, what }: { text: string; what: string }) {
   const copy = () =>
     navigator.clipboard.writeText(text).then(
-      () => showToast('Copied.'),
-      () => showToast('The browser does not allow it: mark the text and copy it.', { bad: true }),
+      () => showToast(t.copied),
+      () => showToast(t.copyRefused, { bad: true }),
     );
   return (
     <button type="button" className="quiet small" onClick={() => void copy()}>
-      Copy<span className="visually-hidden"> the value of {what}</span>
+      {t.copy}
+      <span className="visually-hidden"> {fill(t.valueOfField, { what })}</span>
     </button>
   );
 }
@@ -68,7 +69,7 @@ function Records({ domain }: { domain: string }) {
   const { value, error, reload } = useLoaded(() => requestJson<Detail>(path), [domain]);
   const makeKeys = () =>
     request(`${path}/dkim-keys`, { method: 'POST' }).then(() => {
-      showToast('Keys made. Publish their records.');
+      showToast(t.keysMade);
       reload();
     }, showError);
   const hold = () => request(path, { method: 'PATCH', body: { is_held: !value?.is_held } }).then(reload, showError);
@@ -78,9 +79,9 @@ function Records({ domain }: { domain: string }) {
       {value && (
         <>
           <p className="muted small">
-            {value.alias_of ? `Alias of ${value.alias_of}. ` : ''}
-            {value.catch_all ? `Everything without a mailbox goes to ${value.catch_all}. ` : ''}
-            {value.transport ? `Leaves by ${value.transport}.` : 'Leaves by the usual way.'}
+            {value.alias_of ? `${fill(t.aliasOf, { aliasOf: value.alias_of })} ` : ''}
+            {value.catch_all ? `${fill(t.catchAll, { catchAll: value.catch_all })} ` : ''}
+            {value.transport ? fill(t.leavesBy, { transport: value.transport }) : t.usualWay}
           </p>
           <DnsState records={value.dns_records} onCheck={reload} />
           <ul className="plain-lines">
@@ -102,10 +103,10 @@ function Records({ domain }: { domain: string }) {
           </ul>
           <div className="row wrap">
             <button type="button" onClick={() => void makeKeys()}>
-              Make new DKIM keys
+              {t.makeNewDkimKeys}
             </button>
             <button type="button" aria-pressed={value.is_held} onClick={() => void hold()}>
-              {value.is_held ? 'Let mail to it go' : 'Hold mail to it'}
+              {value.is_held ? t.release : t.hold}
             </button>
           </div>
         </>
@@ -128,12 +129,12 @@ export function Domains() {
     }, showError);
   };
   return (
-    <section className="stack" aria-label="Domains">
-      <h2>Domains</h2>
+    <section className="stack" aria-label={t.domains}>
+      <h2>{t.domains}</h2>
       <form className="row short-form" onSubmit={create}>
-        <input name="domain" required maxLength={255} aria-label="New domain" placeholder="mail.example.com" />
+        <input name="domain" required maxLength={255} aria-label={t.newDomain} placeholder="mail.example.com" />
         <button type="submit" className="primary">
-          Add domain
+          {t.addDomain}
         </button>
       </form>
       {error && <p className="error-box">{error}</p>}
@@ -149,13 +150,17 @@ export function Domains() {
               >
                 {one.domain}
               </button>
-              {one.is_hosted ? <span className="badge good">hosted</span> : <span className="badge">route</span>}
-              {one.is_held && <span className="badge warn">held</span>}
+              {one.is_hosted ? (
+                <span className="badge good">{t.hosted}</span>
+              ) : (
+                <span className="badge">{t.route}</span>
+              )}
+              {one.is_held && <span className="badge warn">{t.held}</span>}
             </div>
             {open === one.domain && <Records domain={one.domain} />}
           </li>
         ))}
-        {data?.length === 0 && <li className="muted">No domain yet.</li>}
+        {data?.length === 0 && <li className="muted">{t.noDomainYet}</li>}
       </ul>
     </section>
   );

@@ -1,5 +1,8 @@
 /** Shows a JSON report in readable form: names as words, formatted numbers, lists as lists. */
 import { formatBytes, formatCount, formatDateTime } from '../shared/format.ts';
+import { operatorTexts } from '../shared/texts/operator.ts';
+
+const t = operatorTexts.page;
 
 const toWords = (name: string): string => {
   const text = name.replaceAll('_', ' ');
@@ -25,7 +28,7 @@ export function Facts({ value }: { value: Record<string, unknown> | unknown[] })
           <dd>
             {isObject(member) ? (
               Object.keys(member).length === 0 ? (
-                'none'
+                t.none
               ) : (
                 <Facts value={member} />
               )

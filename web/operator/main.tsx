@@ -21,6 +21,8 @@ import { operator, requestJson, setToken, signOut } from './token.ts';
 import { Tokens } from './tokens.tsx';
 import { Users } from './users.tsx';
 
+const t = operatorTexts.page;
+
 /** The last member is the product that a tab needs. */
 const TABS = [
   ['overview', Overview, null],
@@ -55,17 +57,17 @@ function PersonSignIn() {
   };
   return (
     <form className="card sign-in stack" onSubmit={submit}>
-      <h1>Operator</h1>
+      <h1>{t.operator}</h1>
       <label className="field">
-        <span>Login</span>
+        <span>{t.login}</span>
         <input name="login" required autoComplete="username" />
       </label>
       <label className="field">
-        <span>Password</span>
+        <span>{t.password}</span>
         <input name="password" type="password" required autoComplete="current-password" />
       </label>
       <label className="field">
-        <span>Code from your authenticator</span>
+        <span>{t.codeFromYourAuthenticator}</span>
         <input name="totp" required inputMode="numeric" autoComplete="one-time-code" />
       </label>
       {error && (
@@ -74,7 +76,7 @@ function PersonSignIn() {
         </p>
       )}
       <button type="submit" className="primary">
-        Log in
+        {t.logIn}
       </button>
     </form>
   );
@@ -97,11 +99,11 @@ function TokenSignIn() {
   };
   return (
     <form className="card sign-in stack" onSubmit={submit}>
-      <h2>With a token</h2>
+      <h2>{t.withToken}</h2>
       <label className="field">
-        <span>Token</span>
+        <span>{t.token}</span>
         <input name="token" type="password" required autoComplete="off" />
-        <small>ROOT_TOKEN, or a token with the scope admin. It stays in this tab.</small>
+        <small>{t.tokenHint}</small>
       </label>
       {error && (
         <p className="error-box" role="alert">
@@ -109,7 +111,7 @@ function TokenSignIn() {
         </p>
       )}
       <button type="submit" className="primary">
-        Go on
+        {t.goOn}
       </button>
     </form>
   );
@@ -147,8 +149,8 @@ function Operator() {
         )}
         {token && (
           <div className="page stack-large">
-            <h1 className="visually-hidden">Operator</h1>
-            <nav className="tabs" aria-label="Operator">
+            <h1 className="visually-hidden">{t.operator}</h1>
+            <nav className="tabs" aria-label={t.operator}>
               {tabs.map(([tab]) => (
                 <a key={tab} href={toHash([tab])} aria-current={tab === name ? 'page' : undefined}>
                   {labels[tab]}

@@ -1,12 +1,16 @@
 /** Outgoing mail: what is queued, where and why it is stuck, what failed, and retries. */
 import { describeError } from '../shared/api.ts';
 import { formatBytes, formatCount, formatDateTime, formatDuration, formatRelative } from '../shared/format.ts';
+import { fill } from '../shared/texts/index.ts';
+import { operatorTexts } from '../shared/texts/operator.ts';
 import { showError, showToast } from '../shared/toasts.tsx';
 import { useLoaded } from '../shared/use-loaded.ts';
 import { usePages } from './paged.ts';
 import { PagedList } from './paged-list.tsx';
 import { SectionHead } from './section-head.tsx';
 import { request, requestJson } from './token.ts';
+
+const t = operatorTexts.outbound;
 
 type Diagnosis = 'healthy' | 'recipient_down' | 'too_few_consumers';
 
@@ -49,11 +53,11 @@ interface Failure {
   created_at: string;
 }
 
-const DIAGNOSES: Record<Diagnosis, [string, string]> = {
-  healthy: ['Flowing', 'badge good'],
-  recipient_down: ['Recipients put it off', 'badge warn'],
-  too_few_consumers: ['Too few senders at work', 'badge bad'],
-};
+const diagnoses = (): Record<Diagnosis, [string, string]> => ({
+  healthy: [t.healthy, 'badge good'],
+  recipient_down: [t.recipientsPutOff, 'badge warn'],
+  too_few_consumers: [t.tooFewSendersAt, 'badge bad'],
+});
 
 function Figure({ label, value }: { label: string; value: string }) {
   return (
@@ -69,7 +73,7 @@ function retry(id: string, recipients: readonly string[] | null, done: () => voi
   const path = `/v1/outbound/${encodeURIComponent(id)}/retry`;
   request(path, { method: 'POST', ...(recipients ? { body: { recipients } } : {}) }).then(
     () => {
-      showToast('It is tried again now.');
+      showToast(t.triedAgainNow);
       done();
     },
     (error: unknown) => showToast(describeError(error), { bad: true }),
@@ -77,24 +81,24 @@ function retry(id: string, recipients: readonly string[] | null, done: () => voi
 }
 
 function QueueView({ queue, reload }: { queue: Queue; reload: () => void }) {
-  const [text, badge] = DIAGNOSES[queue.diagnosis];
+  const [text, badge] = diagnoses()[queue.diagnosis];
   const most = Math.max(1, ...queue.destinations.map((one) => one.messages));
   return (
     <>
       <div className="figures-row">
-        <Figure label="recipients wait" value={formatCount(queue.size)} />
-        <Figure label="oldest" value={queue.size === 0 ? '–' : formatDuration(queue.oldest_age_seconds)} />
-        <Figure label="queued" value={formatCount(queue.states.queued)} />
-        <Figure label="put off" value={formatCount(queue.states.deferred)} />
-        <Figure label="held" value={formatCount(queue.states.held)} />
-        <Figure label="in all" value={formatBytes(queue.bytes)} />
+        <Figure label={t.recipientsWait} value={formatCount(queue.size)} />
+        <Figure label={t.oldestUnit} value={queue.size === 0 ? '–' : formatDuration(queue.oldest_age_seconds)} />
+        <Figure label={t.queued} value={formatCount(queue.states.queued)} />
+        <Figure label={t.putOff} value={formatCount(queue.states.deferred)} />
+        <Figure label={t.held} value={formatCount(queue.states.held)} />
+        <Figure label={t.inAll} value={formatBytes(queue.bytes)} />
       </div>
       <p role="status">
         <span className={badge}>{text}</span>
       </p>
       {queue.destinations.length > 0 && (
-        <section className="card stack" aria-label="By destination">
-          <h3>By destination</h3>
+        <section className="card stack" aria-label={t.byDestination}>
+          <h3>{t.byDestination}</h3>
           <div className="bars">
             {queue.destinations.map((one) => (
               <div key={one.destination} className="bar-line">
@@ -103,10 +107,13 @@ function QueueView({ queue, reload }: { queue: Queue; reload: () => void }) {
                   min={0}
                   max={most}
                   value={one.messages}
-                  aria-label={`${one.destination}: ${one.messages} messages`}
+                  aria-label={fill(t.destination, { destination: one.destination, messages: one.messages })}
                 />
                 <span className="muted small">
-                  {formatCount(one.messages)}, oldest {formatDuration(one.oldest_age_seconds)}
+                  {fill(t.waitingOldest, {
+                    messages: formatCount(one.messages),
+                    oldestAgeSeconds: formatDuration(one.oldest_age_seconds),
+                  })}
                 </span>
                 {one.last_reply && <code className="muted last-reply">{one.last_reply}</code>}
               </div>
@@ -115,17 +122,17 @@ function QueueView({ queue, reload }: { queue: Queue; reload: () => void }) {
         </section>
       )}
       {queue.data.length > 0 && (
-        <ul className="card plain-lines" aria-label="Waiting messages">
+        <ul className="card plain-lines" aria-label={t.waitingMessages}>
           {queue.data.map((one) => (
             <li key={one.id} className="row wrap">
               <strong>{one.destination}</strong>
               <span className="badge">{one.kind}</span>
               <span className="muted small grow">
-                {formatBytes(one.size)}, since {formatDateTime(one.queued_at)}
-                {one.next_attempt_at && `, next attempt ${formatRelative(one.next_attempt_at)}`}
+                {fill(t.waitingSince, { size: formatBytes(one.size), queuedAt: formatDateTime(one.queued_at) })}
+                {one.next_attempt_at && fill(t.nextAttempt, { nextAttemptAt: formatRelative(one.next_attempt_at) })}
               </span>
               <button type="button" className="small" onClick={() => retry(one.id, null, reload)}>
-                Try now
+                {t.tryNow}
               </button>
               {one.last_reply && <code className="muted last-reply">{one.last_reply}</code>}
             </li>
@@ -144,12 +151,12 @@ export function Outbound() {
     errors.reload();
   };
   return (
-    <section className="stack" aria-label="Outbound mail">
-      <SectionHead title="Outbound queue" onReload={reload} />
+    <section className="stack" aria-label={t.outboundMail}>
+      <SectionHead title={t.outboundQueue} onReload={reload} />
       {queue.error && <p className="error-box">{queue.error}</p>}
       {queue.value && <QueueView queue={queue.value} reload={reload} />}
-      <h2>Error queue</h2>
-      <PagedList pages={errors} label="Failed messages" empty="Nothing has failed.">
+      <h2>{t.errorQueue}</h2>
+      <PagedList pages={errors} label={t.failedMessages} empty={t.nothingHasFailed}>
         {(one) => (
           <li key={one.id} className="row wrap">
             <span className="badge bad">{one.code}</span>
@@ -162,7 +169,7 @@ export function Outbound() {
               className="small"
               onClick={() => retry(one.id, one.kind === 'delivery' ? one.recipients : null, reload)}
             >
-              Try again
+              {t.tryAgain}
             </button>
           </li>
         )}
@@ -185,33 +192,39 @@ export function Quarantine() {
   const pages = usePages<Quarantined>('/v1/quarantine');
   const path = (one: Quarantined) => `/v1/quarantine/${encodeURIComponent(one.id)}`;
   const release = (one: Quarantined) => {
-    if (!confirm(`Deliver “${one.subject}” to ${one.to} after all? It may do harm.`)) return;
+    if (!confirm(fill(t.confirmDeliver, { subject: one.subject, to: one.to }))) return;
     request(`${path(one)}/release`, { method: 'POST' }).then(pages.reload, showError);
   };
   const destroy = (one: Quarantined) => {
-    if (confirm(`Destroy “${one.subject}”?`)) request(path(one), { method: 'DELETE' }).then(pages.reload, showError);
+    if (confirm(fill(t.confirmDestroy, { subject: one.subject })))
+      request(path(one), { method: 'DELETE' }).then(pages.reload, showError);
   };
   return (
-    <section className="stack" aria-label="Quarantine">
-      <h2>Quarantine</h2>
-      <p className="muted">Messages with a virus or a kind of file that is not let through.</p>
-      <PagedList pages={pages} empty="Nothing is held back.">
+    <section className="stack" aria-label={t.quarantine}>
+      <h2>{t.quarantine}</h2>
+      <p className="muted">{t.quarantineText}</p>
+      <PagedList pages={pages} empty={t.nothingHeldBack}>
         {(one) => (
           <li key={one.id} className="row wrap">
             <span className="grow">
-              <strong>{one.subject || '(no subject)'}</strong>{' '}
+              <strong>{one.subject || t.noSubject}</strong>{' '}
               <span className="muted small">
-                {one.from} to {one.to}, {formatBytes(one.size)}, {formatDateTime(one.created_at)}
+                {fill(t.held1, {
+                  from: one.from,
+                  to: one.to,
+                  size: formatBytes(one.size),
+                  createdAt: formatDateTime(one.created_at),
+                })}
               </span>
               <span className="small danger-text reason">
                 {one.virus.reasons?.map((reason) => reason.text).join(' · ')}
               </span>
             </span>
             <button type="button" className="quiet small" onClick={() => release(one)}>
-              Deliver after all
+              {t.deliverAfterAll}
             </button>
             <button type="button" className="quiet small" onClick={() => destroy(one)}>
-              Destroy
+              {t.destroy}
             </button>
           </li>
         )}

@@ -1,6 +1,9 @@
 /** The list of a paged collection, with its error, a text for an empty list, and a button for the next page. */
 import type { ReactNode } from 'react';
+import { operatorTexts } from '../shared/texts/operator.ts';
 import type { usePages } from './paged.ts';
+
+const t = operatorTexts.page;
 
 interface Props<T> {
   pages: ReturnType<typeof usePages<T>>;
@@ -20,7 +23,7 @@ export function PagedList<T>({ pages: { data, error, hasMore, loadMore }, label,
       </ul>
       {hasMore && (
         <button type="button" onClick={loadMore}>
-          Show more
+          {t.more}
         </button>
       )}
     </>

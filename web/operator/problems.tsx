@@ -2,9 +2,9 @@
 
 import type { WebConfig } from '../../workers/shared/web-config.ts';
 import { isServed, useConfig } from '../shared/config.ts';
-import { formatBytes, formatCount, formatNumber } from '../shared/format.ts';
+import { formatBytes, formatCount } from '../shared/format.ts';
 import { toHash } from '../shared/hash-route.ts';
-import { fill } from '../shared/texts/index.ts';
+import { fill, plural } from '../shared/texts/index.ts';
 import { operatorTexts } from '../shared/texts/operator.ts';
 import { showError, showToast } from '../shared/toasts.tsx';
 import { useLoaded } from '../shared/use-loaded.ts';
@@ -80,7 +80,9 @@ async function findMailProblems(): Promise<Problem[]> {
   }
   const count = failures.data.length;
   if (count > 0) {
-    const title = fill(t.failed, { count: formatNumber(count, 'message') + (failures.next_cursor ? '+' : '') });
+    const title = fill(t.failed, {
+      count: plural(operatorTexts.counts.messages, count) + (failures.next_cursor ? '+' : ''),
+    });
     found.push({ id: 'failed', isBad: false, title, text: t.failedDo, tab: 'outbound' });
   }
   return found;

@@ -1,9 +1,9 @@
 /** Storage quotas of buckets and users. */
 import { type FormEvent, useState } from 'react';
 import { ApiError } from '../shared/api.ts';
-import { formatBytes, formatNumber } from '../shared/format.ts';
+import { formatBytes } from '../shared/format.ts';
 import { go, toHash, useRoute } from '../shared/hash-route.ts';
-import { fill, texts } from '../shared/texts/index.ts';
+import { fill, plural, texts } from '../shared/texts/index.ts';
 import { operatorTexts } from '../shared/texts/operator.ts';
 import { showError, showToast } from '../shared/toasts.tsx';
 import { useLoaded } from '../shared/use-loaded.ts';
@@ -62,7 +62,10 @@ export function QuotaForm({ kind, id }: { kind: QuotaKind; id: string }) {
     >
       <p className="small">
         {value
-          ? fill(t.used, { bytes: formatBytes(value.used.bytes), objects: formatNumber(value.used.objects, 'object') })
+          ? fill(t.used, {
+              bytes: formatBytes(value.used.bytes),
+              objects: plural(operatorTexts.counts.objects, value.used.objects),
+            })
           : t.none}
       </p>
       <div className="row wrap">

@@ -1,11 +1,15 @@
 /** Charts of stored data per shard, garbage and the age of the last scrub, and three maintenance jobs. */
 import { useState } from 'react';
 import { describeError } from '../shared/api.ts';
-import { formatBytes, formatCount, formatNumber, formatRelative } from '../shared/format.ts';
+import { formatBytes, formatCount, formatRelative } from '../shared/format.ts';
+import { fill, plural } from '../shared/texts/index.ts';
+import { operatorTexts } from '../shared/texts/operator.ts';
 import { useLoaded } from '../shared/use-loaded.ts';
 import { Facts } from './facts.tsx';
 import { SectionHead } from './section-head.tsx';
 import { requestJson } from './token.ts';
+
+const t = operatorTexts.storage;
 
 interface Stats {
   totals: Record<string, number>;
@@ -47,37 +51,39 @@ function Bars({ label, rows, max }: { label: string; rows: BarRow[]; max: number
 /** The number of copies in a location, and how many of another location it lacks. */
 function describeCopies(location: Stats['locations'][number], all: Stats['locations']): string {
   const missing = Math.max(...all.map((one) => one.blobs)) - location.blobs;
-  const text = ` in ${formatNumber(location.blobs, 'blob')}`;
-  return missing > 0 ? `${text}; ${formatNumber(missing, 'copy', 'copies')} missing` : text;
+  return ` ${fill(missing > 0 ? t.copiesMissing : t.copies, {
+    blobs: plural(operatorTexts.counts.blobs, location.blobs),
+    missing: plural(operatorTexts.counts.copies, missing),
+  })}`;
 }
 
 /** Days that a scrub of all copies takes at most. The setting `SCRUB_DAYS` may change it. */
 const SCRUB_DAYS = 30;
 
 function describeScrub({ finished_at, started_at }: Stats['shards'][number]['scrub']): string {
-  if (finished_at) return `finished ${formatRelative(finished_at)}`;
-  return started_at ? `running since ${formatRelative(started_at)}` : 'not yet';
+  if (finished_at) return fill(t.finished, { when: formatRelative(finished_at) });
+  return started_at ? fill(t.runningSince, { when: formatRelative(started_at) }) : t.notYet;
 }
 
 /** Time since every copy was last read. A long bar is a reason to worry. */
 function ScrubAges({ shards }: { shards: Stats['shards'] }) {
   return (
-    <section className="card stack" aria-label="Scrub">
-      <h3>Age of the last scrub, of {SCRUB_DAYS} days</h3>
+    <section className="card stack" aria-label={t.scrub}>
+      <h3>{fill(t.scrubAge, { days: SCRUB_DAYS })}</h3>
       <div className="bars">
         {shards.map(({ shard, scrub }) => {
           const since = scrub.finished_at ?? scrub.started_at;
           const days = since ? (Date.now() - Date.parse(since)) / 86_400_000 : 0;
           return (
             <div key={shard} className="bar-line">
-              <span>Shard {shard}</span>
+              <span>{fill(t.shard, { shard })}</span>
               <meter
                 min={0}
                 max={SCRUB_DAYS}
                 optimum={0}
                 high={SCRUB_DAYS * 0.9}
                 value={days}
-                aria-label={`Shard ${shard}: ${describeScrub(scrub)}`}
+                aria-label={fill(t.shardScrub, { shard, scrub: describeScrub(scrub) })}
               />
               <span className="muted small">{describeScrub(scrub)}</span>
             </div>
@@ -88,11 +94,12 @@ function ScrubAges({ shards }: { shards: Stats['shards'] }) {
   );
 }
 
-const JOBS = [
-  ['gc', 'Collect garbage', 'Reclaims what nothing names any more.'],
-  ['scrub', 'Scrub', 'Reads every copy again and repairs what is damaged.'],
-  ['fsck', 'Check', 'Compares records and bytes; changes nothing.'],
-] as const;
+const jobs = () =>
+  [
+    ['gc', t.collectGarbage, t.garbageText],
+    ['scrub', t.scrub, t.scrubText],
+    ['fsck', t.check, t.fsckText],
+  ] as const;
 
 function Jobs({ onDone }: { onDone: () => void }) {
   const [running, setRunning] = useState<string | null>(null);
@@ -114,13 +121,13 @@ function Jobs({ onDone }: { onDone: () => void }) {
     }
   };
   return (
-    <section className="card stack" aria-label="Upkeep">
-      <h3>Upkeep</h3>
-      <p className="muted small">Runs by itself; here it runs now.</p>
-      {JOBS.map(([path, name, meaning]) => (
+    <section className="card stack" aria-label={t.upkeep}>
+      <h3>{t.upkeep}</h3>
+      <p className="muted small">{t.upkeepText}</p>
+      {jobs().map(([path, name, meaning]) => (
         <div key={path} className="row wrap">
           <button type="button" disabled={running !== null} onClick={() => void run(path, name)}>
-            {running === path ? 'Running …' : name}
+            {running === path ? t.running : name}
           </button>
           <span className="muted small">{meaning}</span>
         </div>
@@ -128,7 +135,7 @@ function Jobs({ onDone }: { onDone: () => void }) {
       <div role="status">
         {report && (
           <>
-            <h4>{report.name}: report</h4>
+            <h4>{fill(t.report, { name: report.name })}</h4>
             <Facts value={report.value} />
           </>
         )}
@@ -142,17 +149,17 @@ export function Storage() {
   const { value, error, reload } = useLoaded(() => requestJson<Stats>('/v1/storage/stats'), []);
   const total = (name: string) => value?.totals[name] ?? 0;
   const figures: [string, string][] = [
-    ['objects', formatCount(total('objects'))],
-    ['versions', formatCount(total('versions'))],
-    ['deletion markers', formatCount(total('deletion_markers'))],
-    ['live', formatBytes(total('bytes_live'))],
-    ['garbage', formatBytes(total('bytes_garbage'))],
-    ['blobs lost', formatCount(total('blobs_lost'))],
-    ['copies missing', formatCount(total('copies_missing'))],
+    [t.figures.objects, formatCount(total('objects'))],
+    [t.figures.versions, formatCount(total('versions'))],
+    [t.figures.markers, formatCount(total('deletion_markers'))],
+    [t.figures.live, formatBytes(total('bytes_live'))],
+    [t.figures.garbage, formatBytes(total('bytes_garbage'))],
+    [t.figures.lost, formatCount(total('blobs_lost'))],
+    [t.figures.missing, formatCount(total('copies_missing'))],
   ];
   return (
-    <section className="stack" aria-label="Storage">
-      <SectionHead title="Storage" onReload={reload} />
+    <section className="stack" aria-label={t.storage}>
+      <SectionHead title={t.storage} onReload={reload} />
       {error && <p className="error-box">{error}</p>}
       {value && (
         <>
@@ -165,24 +172,24 @@ export function Storage() {
             ))}
           </div>
           <Bars
-            label="Where the bytes are"
+            label={t.whereBytesAre}
             max={total('bytes_blobs') + total('bytes_inline')}
             rows={[
-              ['Blobs', total('bytes_blobs')],
-              ['of these packed', total('bytes_packed')],
-              ['of these garbage', total('bytes_garbage')],
-              ['Inline, until packed', total('bytes_inline')],
+              [t.blobs, total('bytes_blobs')],
+              [t.packed, total('bytes_packed')],
+              [t.garbage, total('bytes_garbage')],
+              [t.inlineUntilPacked, total('bytes_inline')],
             ]}
           />
           <Bars
-            label="Copies by location"
+            label={t.copiesByLocation}
             max={Math.max(...value.locations.map((one) => one.bytes), 1)}
             rows={value.locations.map((one): BarRow => [one.location, one.bytes, describeCopies(one, value.locations)])}
           />
           <Bars
-            label="Databases, of the 10 GB that one holds"
+            label={t.databases}
             max={DATABASE_BYTES_MAX}
-            rows={value.shards.map((one): BarRow => [`Shard ${one.shard}`, one.database_bytes])}
+            rows={value.shards.map((one): BarRow => [fill(t.shard, { shard: one.shard }), one.database_bytes])}
           />
           <ScrubAges shards={value.shards} />
           <Jobs onDone={reload} />

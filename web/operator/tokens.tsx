@@ -2,10 +2,14 @@
 import { type FormEvent, useState } from 'react';
 import type { Scope } from '../../workers/identity/principal.ts';
 import { formatDateTime } from '../shared/format.ts';
+import { fill } from '../shared/texts/index.ts';
+import { operatorTexts } from '../shared/texts/operator.ts';
 import { showError } from '../shared/toasts.tsx';
 import { usePages } from './paged.ts';
 import { PagedList } from './paged-list.tsx';
 import { request, requestJson } from './token.ts';
+
+const t = operatorTexts.tokens;
 
 interface Token {
   token_id: string;
@@ -16,14 +20,7 @@ interface Token {
   expires_at: string | null;
 }
 
-const SCOPES: [Scope, string][] = [
-  ['scores:write', 'post scores (game servers)'],
-  ['objects:read', 'read objects (of a user)'],
-  ['objects:write', 'write objects (of a user)'],
-  ['mail', 'mail (of a user)'],
-  ['inbound', 'deliver mail (SMTP gateways)'],
-  ['admin', 'operate the service'],
-];
+const scopes = () => Object.entries(t.scopes) as [Scope, string][];
 
 export function Tokens() {
   const pages = usePages<Token>('/v1/iam/tokens');
@@ -47,20 +44,20 @@ export function Tokens() {
     }, showError);
   };
   const revoke = (token: Token) => {
-    if (!confirm(`Revoke ${token.name}? It stops working at once.`)) return;
+    if (!confirm(fill(t.confirmRevoke, { name: token.name }))) return;
     request(`/v1/iam/tokens/${encodeURIComponent(token.token_id)}`, { method: 'DELETE' }).then(pages.reload, showError);
   };
   return (
-    <section className="stack" aria-label="Tokens">
-      <h2>Tokens</h2>
+    <section className="stack" aria-label={t.tokens}>
+      <h2>{t.tokens}</h2>
       <form className="card stack" onSubmit={create}>
         <label className="field">
-          <span>Name</span>
+          <span>{t.name}</span>
           <input name="name" required maxLength={128} />
         </label>
         <fieldset>
-          <legend>What it may do</legend>
-          {SCOPES.map(([scope, meaning]) => (
+          <legend>{t.whatMayDo}</legend>
+          {scopes().map(([scope, meaning]) => (
             <label key={scope} className="check">
               <input type="checkbox" name="scope" value={scope} />
               <code>{scope}</code> <span className="muted small">{meaning}</span>
@@ -69,27 +66,27 @@ export function Tokens() {
         </fieldset>
         <div className="row wrap two-fields">
           <label className="field grow">
-            <span>User id</span>
+            <span>{t.userId}</span>
             <input name="user_id" />
           </label>
           <label className="field grow">
-            <span>Expires</span>
+            <span>{t.expires}</span>
             <input name="expires" type="datetime-local" />
           </label>
         </div>
         <div>
           <button type="submit" className="primary">
-            Make token
+            {t.makeToken}
           </button>
         </div>
         {made && (
           <div className="small" role="status">
-            <p>The token is shown this once.</p>
+            <p>{t.once}</p>
             <pre>{made}</pre>
           </div>
         )}
       </form>
-      <PagedList pages={pages} empty="No token yet.">
+      <PagedList pages={pages} empty={t.noTokenYet}>
         {(token) => (
           <li key={token.token_id} className="row wrap">
             <strong>{token.name}</strong>
@@ -100,10 +97,11 @@ export function Tokens() {
             ))}
             <span className="muted small grow">
               {formatDateTime(token.created_at)}
-              {token.expires_at && `, until ${formatDateTime(token.expires_at)}`}
+              {token.expires_at && fill(t.until, { expiresAt: formatDateTime(token.expires_at) })}
             </span>
             <button type="button" className="quiet small" onClick={() => revoke(token)}>
-              Revoke<span className="visually-hidden"> {token.name}</span>
+              {t.revoke}
+              <span className="visually-hidden"> {token.name}</span>
             </button>
           </li>
         )}

@@ -30,7 +30,7 @@ function Keys({ userId }: { userId: string }) {
       reload();
     }, showError);
   const revoke = (keyId: string) => {
-    if (!confirm(`Revoke ${keyId}? It stops working at once.`)) return;
+    if (!confirm(fill(t.confirmRevoke, { keyId }))) return;
     request(`/v1/iam/access-keys/${encodeURIComponent(keyId)}`, { method: 'DELETE' }).then(reload, showError);
   };
   return (
@@ -39,8 +39,8 @@ function Keys({ userId }: { userId: string }) {
       {error && <p className="error-box">{error}</p>}
       {made && (
         <div className="card small" role="status">
-          <p>The secret is shown this once.</p>
-          <pre>{`Access key  ${made.access_key_id}\nSecret      ${made.secret_access_key}`}</pre>
+          <p>{t.secretOnce}</p>
+          <pre>{fill(t.newKey, { key: made.access_key_id, secret: made.secret_access_key })}</pre>
         </div>
       )}
       <ul className="plain-lines">
@@ -49,15 +49,15 @@ function Keys({ userId }: { userId: string }) {
             <code>{key.access_key_id}</code>
             <span className="muted small grow">{formatDateTime(key.created_at)}</span>
             <button type="button" className="quiet small" onClick={() => revoke(key.access_key_id)}>
-              Revoke
+              {t.revoke}
             </button>
           </li>
         ))}
-        {data?.length === 0 && <li className="muted small">No access key.</li>}
+        {data?.length === 0 && <li className="muted small">{t.noAccessKey}</li>}
       </ul>
       <div>
         <button type="button" className="small" onClick={() => void create()}>
-          New access key
+          {t.newAccessKey}
         </button>
       </div>
     </section>
@@ -86,9 +86,9 @@ export function Users() {
   const createInvite = () =>
     requestJson<{ invite: string; expires_at: string }>('/v1/invites', { method: 'POST' }).then(setInvite, showError);
   const remove = (user: User) => {
-    if (!confirm(`Delete ${user.name}? A mailbox is erased with its user.`)) return;
+    if (!confirm(fill(t.confirmDelete, { name: user.name }))) return;
     request(`/v1/iam/users/${encodeURIComponent(user.user_id)}`, { method: 'DELETE' }).then(() => {
-      showToast('User deleted.');
+      showToast(t.userDeleted);
       pages.reload();
     }, showError);
   };
@@ -104,25 +104,19 @@ export function Users() {
       </div>
       {invite && <Once about={fill(t.inviteText, { date: formatDateTime(invite.expires_at) })} text={invite.invite} />}
       <form className="row wrap short-form" onSubmit={create}>
-        <input
-          name="name"
-          required
-          maxLength={128}
-          aria-label="Name of the new user"
-          placeholder="Name of a new user"
-        />
+        <input name="name" required maxLength={128} aria-label={t.nameNewUser} placeholder={t.newUserHint} />
         <input
           name="user_name"
           maxLength={64}
           pattern="[A-Za-z0-9+=,.@_\-]*"
-          aria-label="user_name for policies, optional"
-          placeholder="user_name for policies (optional)"
+          aria-label={t.policyName}
+          placeholder={t.policyNameHint}
         />
         <button type="submit" className="primary">
-          Make user
+          {t.makeUser}
         </button>
       </form>
-      <PagedList pages={pages} empty="No user yet.">
+      <PagedList pages={pages} empty={t.noUserYet}>
         {(user) => (
           <li key={user.user_id}>
             <div className="row wrap">
@@ -139,7 +133,8 @@ export function Users() {
               <code className="muted identifier">{user.user_id}</code>
               <span className="muted small">{formatDateTime(user.created_at)}</span>
               <button type="button" className="quiet small" onClick={() => remove(user)}>
-                Delete<span className="visually-hidden"> {user.name}</span>
+                {t.delete}
+                <span className="visually-hidden"> {user.name}</span>
               </button>
             </div>
             {open === user.user_id && (

@@ -7,6 +7,9 @@ import { ApiError, askWhenConfirmationRequired, callJson, describeError } from '
 import { Dialog } from './dialog.tsx';
 import { focusOnAppearing } from './focus.ts';
 import { askForPasskey, isPasskeySupported } from './passkeys.ts';
+import { texts } from './texts/index.ts';
+
+const t = texts.app.confirmation;
 
 const toCodeMember = (code: string) => (/^\d{6}$/.test(code) ? { totp: code } : { recovery_code: code });
 
@@ -51,15 +54,15 @@ function ConfirmationForm({ onEnd }: { onEnd: (isConfirmed: boolean) => void }) 
     }
   };
   return (
-    <Dialog title="Confirm with your password" onClose={() => onEnd(false)}>
+    <Dialog title={t.title} onClose={() => onEnd(false)}>
       <form className="stack" onSubmit={submit}>
         <label className="field">
-          <span>Password</span>
+          <span>{t.password}</span>
           <input name="password" type="password" required autoComplete="current-password" ref={focusOnAppearing} />
         </label>
         {needsCode && (
           <label className="field">
-            <span>Code from your authenticator, or a recovery code</span>
+            <span>{t.code}</span>
             <input name="code" required autoComplete="one-time-code" />
           </label>
         )}
@@ -70,11 +73,11 @@ function ConfirmationForm({ onEnd }: { onEnd: (isConfirmed: boolean) => void }) 
         )}
         <div className="row wrap">
           <button type="submit" className="primary">
-            Confirm
+            {t.confirm}
           </button>
           {isPasskeySupported() && (
             <button type="button" onClick={() => void confirmWithPasskey()}>
-              Use a passkey
+              {t.passkey}
             </button>
           )}
         </div>

@@ -1,5 +1,6 @@
 /** A modal dialog based on `<dialog>`: keeps the focus inside, closes on Escape, and then restores the focus. */
 import { type ReactNode, useId, useLayoutEffect, useRef } from 'react';
+import { texts } from './texts/index.ts';
 
 export function Dialog({ title, onClose, children }: { title: string; onClose: () => void; children: ReactNode }) {
   const ref = useRef<HTMLDialogElement>(null);
@@ -26,7 +27,7 @@ export function Dialog({ title, onClose, children }: { title: string; onClose: (
     >
       <div className="dialog-head">
         <h2 id={titleId}>{title}</h2>
-        <button type="button" className="quiet icon" aria-label="Close" onClick={onClose}>
+        <button type="button" className="quiet icon" aria-label={texts.app.close} onClick={onClose}>
           ✕
         </button>
       </div>

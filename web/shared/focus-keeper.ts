@@ -25,10 +25,17 @@ function pathOf(start: Element): Step[] {
 
 const isShown = (element: Element): boolean => element.checkVisibility?.() ?? true;
 
-/** The element itself, or the first element in it that can have the focus. */
+const isTypedInto = (element: Element | undefined): boolean =>
+  element?.matches('textarea, input:not([type="checkbox"], [type="radio"], [type="file"], [type="range"])') === true;
+
+/**
+ * The element itself, or the first element in it that can have the focus. A text field only follows a text field: on a
+ * phone it opens the keyboard.
+ */
 function firstIn(element: Element | undefined): HTMLElement | null {
   if (!element) return null;
-  const all = [element, ...element.querySelectorAll(FOCUSABLE)];
+  const wasTyping = isTypedInto(path[0]?.element);
+  const all = [element, ...element.querySelectorAll(FOCUSABLE)].filter((one) => wasTyping || !isTypedInto(one));
   return (
     all.find((one): one is HTMLElement => one instanceof HTMLElement && one.matches(FOCUSABLE) && isShown(one)) ?? null
   );

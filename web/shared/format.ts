@@ -1,27 +1,31 @@
 /** Formats numbers and times for people. */
 import { localeOf } from './look.ts';
+import { language, plural, texts } from './texts/index.ts';
 
 const LOCALE = localeOf();
 
-const UNITS = ['bytes', 'KB', 'MB', 'GB', 'TB', 'PB'];
+const UNITS = ['KB', 'MB', 'GB', 'TB', 'PB'];
+
+const COUNT = new Intl.NumberFormat(LOCALE);
+const TENTHS = new Intl.NumberFormat(LOCALE, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
+const WHOLE = new Intl.NumberFormat(LOCALE, { maximumFractionDigits: 0 });
+export const formatCount = (value: number): string => COUNT.format(value);
 
 export function formatBytes(bytes: number): string {
   let value = bytes;
   let unit = 0;
-  while (value >= 1000 && unit < UNITS.length - 1) {
+  while (value >= 1000 && unit < UNITS.length) {
     value /= 1000;
     unit += 1;
   }
-  return unit === 0
-    ? `${value} ${value === 1 ? 'byte' : 'bytes'}`
-    : `${value.toFixed(value < 10 ? 1 : 0)} ${UNITS[unit]}`;
+  if (unit === 0) return plural(texts.app.units.bytes, bytes);
+  return `${(value < 10 ? TENTHS : WHOLE).format(value)} ${UNITS[unit - 1]}`;
 }
 
-const COUNT = new Intl.NumberFormat(LOCALE);
-export const formatCount = (value: number): string => COUNT.format(value);
-/** For example "1 message" or "1,200 messages". */
-export const formatNumber = (count: number, one: string, many = `${one}s`): string =>
-  `${formatCount(count)} ${count === 1 ? one : many}`;
+const LIST = new Intl.ListFormat(language);
+
+/** For example "2 changes and 1 message". Empty parts are left out. */
+export const formatList = (parts: readonly string[]): string => LIST.format(parts.filter(Boolean));
 
 const CLOCK = new Intl.DateTimeFormat(LOCALE, { hour: 'numeric', minute: '2-digit' });
 const DAY = new Intl.DateTimeFormat(LOCALE, { month: 'short', day: 'numeric' });

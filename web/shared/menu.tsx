@@ -8,6 +8,7 @@ export interface MenuCommand {
   title: string;
   /** The key that does the same. */
   keys?: string;
+  className?: string;
   run: () => void;
 }
 
@@ -61,12 +62,12 @@ export function Menu({ icon, label, commands, className = '' }: Props) {
         onToggle={onToggle}
         onKeyDown={onKeyDown}
       >
-        {commands.map(({ icon: drawing, title, keys, run }) => (
+        {commands.map(({ icon: drawing, title, keys, className: style = '', run }) => (
           <button
             key={title}
             type="button"
             role="menuitem"
-            className="menu-item quiet"
+            className={`menu-item quiet ${style}`}
             onClick={() => {
               menu.current?.hidePopover();
               run();

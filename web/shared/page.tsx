@@ -12,7 +12,7 @@ import { IconButton } from './icon-button.tsx';
 import { Icon, type IconName } from './icons.tsx';
 import { setLook, startLook, THEMES } from './look.ts';
 import { useStore } from './store.ts';
-import { fill, texts } from './texts/index.ts';
+import { fill, ready, texts } from './texts/index.ts';
 import { Toasts } from './toasts.tsx';
 import { Tooltips } from './tooltips.tsx';
 
@@ -20,18 +20,14 @@ const Palette = lazy(() => import('./palette.tsx').then((module) => ({ default: 
 
 export type PageName = 'mail' | 'storage' | 'leaderboard' | 'operator' | 'docs' | null;
 
-const { pages } = texts.app;
-const LINKS = [
-  ['mail', pages.mail],
-  ['storage', pages.storage],
-  ['leaderboard', pages.leaderboard],
-  ['operator', pages.operator],
-  ['docs', pages.docs],
-] as const satisfies readonly (readonly [PageName & IconName, string])[];
+const LINKS = ['mail', 'storage', 'leaderboard', 'operator', 'docs'] as const satisfies readonly (PageName &
+  IconName)[];
 
 /** The products of this deployment, with the pages that every deployment has. */
 const servedLinks = (config: WebConfig | null) =>
-  LINKS.filter(([name]) => name === 'operator' || name === 'docs' || isServed(config, name));
+  LINKS.filter((name) => name === 'operator' || name === 'docs' || isServed(config, name)).map(
+    (name) => [name, texts.app.pages[name]] as const,
+  );
 
 /** Moves the focus itself, because the hash is the route and cannot name an element. */
 function skipToContent(event: MouseEvent): void {
@@ -141,7 +137,7 @@ function listenForPalette(): void {
 /** @param isWhole whether the page has commands; a page in a frame has none. */
 export function mount(page: ReactNode, isWhole = true): void {
   const element = document.getElementById('app');
-  if (!element) throw new Error('The page has no #app.');
+  if (!element) throw new Error('#app is missing');
   startLook();
   keepFocus();
   if (isWhole) {
@@ -154,12 +150,16 @@ export function mount(page: ReactNode, isWhole = true): void {
       () => undefined,
     );
   }
-  createRoot(element).render(
-    <StrictMode>
-      {page}
-      <Toasts />
-      <Tooltips />
-      <OpenPalette />
-    </StrictMode>,
-  );
+  const render = () =>
+    createRoot(element).render(
+      <StrictMode>
+        {page}
+        <Toasts />
+        <Tooltips />
+        <OpenPalette />
+      </StrictMode>,
+    );
+  // A language that cannot be loaded leaves the page in English.
+  if (ready) void ready.then(render, render);
+  else render();
 }

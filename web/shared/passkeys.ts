@@ -1,5 +1,6 @@
 /** Passkeys in this browser: asks for one. */
 import { callJson } from './api.ts';
+import { texts } from './texts/index.ts';
 
 /** The browsers of 2025 and later convert the options themselves. */
 export const isPasskeySupported = (): boolean =>
@@ -8,15 +9,15 @@ export const isPasskeySupported = (): boolean =>
 /** The answer of a device, for the API. */
 export function toPasskeyJson(credential: Credential | null): unknown {
   if (credential instanceof PublicKeyCredential) return credential.toJSON();
-  throw new Error('No passkey was used.');
+  throw new Error(texts.app.passkeys.unused);
 }
 
 /** Browsers do not tell why a passkey was not used: it may be missing, refused or timed out. */
 export function explainPasskeyError(error: unknown): never {
   if (error instanceof DOMException && error.name === 'InvalidStateError') {
-    throw new Error('This device has a passkey for the account already.');
+    throw new Error(texts.app.passkeys.known);
   }
-  if (error instanceof DOMException) throw new Error('No passkey was used.');
+  if (error instanceof DOMException) throw new Error(texts.app.passkeys.unused);
   throw error;
 }
 

@@ -23,10 +23,12 @@ const t = storageTexts.objects;
 function Choose({
   label,
   isFolder,
+  isPrimary,
   onFiles,
 }: {
   label: string;
   isFolder?: boolean;
+  isPrimary?: boolean;
   onFiles: (files: NamedFile[]) => void;
 }) {
   const input = useRef<HTMLInputElement>(null);
@@ -34,7 +36,7 @@ function Choose({
     if (isFolder) input.current?.setAttribute('webkitdirectory', '');
   }, [isFolder]);
   return (
-    <label className="button choose">
+    <label className={isPrimary ? 'button choose primary' : 'button choose'}>
       {label}
       <input
         ref={input}
@@ -129,7 +131,7 @@ export function Browser({
       ? { keys: [], prefixes: [prefix + search] }
       : { keys: chosen.filter((name) => !isFolder.has(name)), prefixes: chosen.filter((name) => isFolder.has(name)) };
     selection.clear();
-    void startDeletion(accessKey, bucket, `Delete ${count}`, { ...doom, isPermanent });
+    void startDeletion(accessKey, bucket, fill(t.deleteJob, { count }), { ...doom, isPermanent });
   };
   const restore = (object: Entry) =>
     s3(accessKey, { method: 'DELETE', bucket, key: object.key, query: { versionId: object.markerId ?? '' } }).then(
@@ -142,7 +144,7 @@ export function Browser({
   return (
     <section
       className={isOver ? 'browser over' : 'browser'}
-      aria-label={`Bucket ${bucket}`}
+      aria-label={fill(t.bucket, { bucket })}
       aria-busy={isLoading}
       onDragOver={(event) => {
         event.preventDefault();
@@ -160,11 +162,13 @@ export function Browser({
           </label>
         )}
         <span className="grow" />
-        <button type="button" onClick={() => void makeFolder()}>
-          {t.newFolder}
-        </button>
-        <Choose label={t.uploadFolder} isFolder onFiles={upload} />
-        <Choose label={t.uploadFiles} onFiles={upload} />
+        <div className="row browser-actions">
+          <button type="button" onClick={() => void makeFolder()}>
+            {t.newFolder}
+          </button>
+          <Choose label={t.uploadFolder} isFolder onFiles={upload} />
+          <Choose label={t.uploadFiles} isPrimary onFiles={upload} />
+        </div>
       </div>
       {selected.size > 0 && (
         <div className="row wrap selection">

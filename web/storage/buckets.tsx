@@ -1,6 +1,7 @@
 /** All buckets that the key can list, and a form to create one. */
 import { type FormEvent, useState } from 'react';
 import { describeError } from '../shared/api.ts';
+import { go, toHash } from '../shared/hash-route.ts';
 import { fill } from '../shared/texts/index.ts';
 import { storageTexts } from '../shared/texts/storage.ts';
 import { showError, showToast } from '../shared/toasts.tsx';
@@ -8,7 +9,7 @@ import { useLoaded } from '../shared/use-loaded.ts';
 import { BucketCard } from './bucket-card.tsx';
 import { DeleteDialog } from './delete-dialog.tsx';
 import { startDeletion } from './jobs.ts';
-import { type Key, listBuckets, S3Error, s3 } from './s3.ts';
+import { type Key, listBuckets, putVersioning, S3Error, s3 } from './s3.ts';
 import { Snippet } from './snippet.tsx';
 import { createBucketCommand } from './snippets.ts';
 
@@ -22,6 +23,16 @@ interface Emptying {
   isDeletedAfter: boolean;
 }
 
+/** Makes a bucket name of what is typed: capitals and spaces are the usual mistakes. Keeps the length, and so the caret. */
+function tidyName(event: FormEvent<HTMLInputElement>): void {
+  const field = event.currentTarget;
+  const tidy = field.value.toLowerCase().replaceAll(/[\s_]/g, '-');
+  if (tidy === field.value) return;
+  const caret = field.selectionStart;
+  field.value = tidy;
+  field.setSelectionRange(caret, caret);
+}
+
 export function Buckets({ accessKey }: { accessKey: Key }) {
   const { value, error, isLoading, reload } = useLoaded(() => listBuckets(accessKey), [accessKey]);
   const [emptying, setEmptying] = useState<Emptying | null>(null);
@@ -29,15 +40,15 @@ export function Buckets({ accessKey }: { accessKey: Key }) {
   const [search, setSearch] = useState('');
   const create = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
-    const form = event.currentTarget;
-    const bucket = String(new FormData(form).get('name')).trim();
+    const form = new FormData(event.currentTarget);
+    const bucket = String(form.get('name')).trim();
     try {
       await s3(accessKey, { method: 'PUT', bucket });
-      form.reset();
-      setProblem(null);
+      if (form.has('versions')) await putVersioning(accessKey, bucket, 'Enabled');
       showToast(fill(t.created, { name: bucket }));
-      reload();
+      go(toHash(['b', bucket]));
     } catch (cause) {
+      reload();
       setProblem(describeError(cause));
     }
   };
@@ -52,7 +63,7 @@ export function Buckets({ accessKey }: { accessKey: Key }) {
     }
   };
   const empty = async ({ bucket, isDeletedAfter }: Emptying) => {
-    const job = await startDeletion(accessKey, bucket, `Empty ${bucket}`, {
+    const job = await startDeletion(accessKey, bucket, fill(t.emptyJob, { name: bucket }), {
       keys: [],
       prefixes: [''],
       isPermanent: true,
@@ -69,9 +80,11 @@ export function Buckets({ accessKey }: { accessKey: Key }) {
     <div className="page stack-large">
       <h1>{t.title}</h1>
       <div className="row wrap">
-        <form className="row new-bucket" onSubmit={create}>
+        <form className="row wrap new-bucket" onSubmit={create}>
           <input
             name="name"
+            className="field-name"
+            onInput={tidyName}
             required
             minLength={3}
             maxLength={63}
@@ -83,6 +96,10 @@ export function Buckets({ accessKey }: { accessKey: Key }) {
           <button type="submit" className="primary">
             {t.create}
           </button>
+          <label className="check">
+            <input type="checkbox" name="versions" />
+            {t.keepOld}
+          </label>
         </form>
         <span className="grow" />
         {value && value.length >= SEARCH_FROM && (

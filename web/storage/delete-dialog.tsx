@@ -1,6 +1,10 @@
 /** Confirms a deletion: of selected objects and folders, or of everything in a bucket. */
 import { type FormEvent, useState } from 'react';
 import { Dialog } from '../shared/dialog.tsx';
+import { fill } from '../shared/texts/index.ts';
+import { storageTexts } from '../shared/texts/storage.ts';
+
+const t = storageTexts.objects;
 
 interface Props {
   title: string;
@@ -34,14 +38,14 @@ export function DeleteDialog(props: Props) {
           <>
             <label className="check">
               <input type="checkbox" checked={isPermanent} onChange={(event) => setPermanent(event.target.checked)} />
-              Also delete all versions permanently
+              {t.deleteVersions}
             </label>
-            {!isPermanent && <p className="muted small">Without this, the objects can be restored.</p>}
+            {!isPermanent && <p className="muted small">{t.deleteVersionsHint}</p>}
           </>
         )}
         {nameToType !== undefined && (
           <label className="field">
-            <span>Type “{nameToType}” to confirm</span>
+            <span>{fill(t.typeToConfirm, { nameToType })}</span>
             <input
               value={typed}
               autoComplete="off"
@@ -55,7 +59,7 @@ export function DeleteDialog(props: Props) {
             {action}
           </button>
           <button type="button" onClick={onClose}>
-            Cancel
+            {t.cancel}
           </button>
         </div>
       </form>

@@ -2,11 +2,11 @@
 import { type FormEvent, useEffect, useMemo, useState } from 'react';
 import { describeError } from '../shared/api.ts';
 import { Dialog } from '../shared/dialog.tsx';
-import { formatBytes, formatCount, formatExact, formatNumber } from '../shared/format.ts';
+import { formatBytes, formatCount, formatExact } from '../shared/format.ts';
 import { go, toHash } from '../shared/hash-route.ts';
 import { IconButton } from '../shared/icon-button.tsx';
 import { useStore } from '../shared/store.ts';
-import { fill } from '../shared/texts/index.ts';
+import { fill, plural } from '../shared/texts/index.ts';
 import { storageTexts } from '../shared/texts/storage.ts';
 import { useLoaded } from '../shared/use-loaded.ts';
 import { isVersion, toNext, withMarkers } from './bulk.ts';
@@ -195,8 +195,8 @@ function RestoreDialog({
       <form className="stack" onSubmit={submit}>
         <p>{fill(t.restoreText, { place, time: formatExact(moment) })}</p>
         <ul>
-          {restored > 0 && <li>{fill(t.willRestore, { count: formatNumber(restored, 'object') })}</li>}
-          {deleted > 0 && <li>{fill(t.willDelete, { count: formatNumber(deleted, 'object') })}</li>}
+          {restored > 0 && <li>{fill(t.willRestore, { count: plural(storageTexts.counts.objects, restored) })}</li>}
+          {deleted > 0 && <li>{fill(t.willDelete, { count: plural(storageTexts.counts.objects, deleted) })}</li>}
         </ul>
         <div className="row">
           <button type="submit" className="primary">
@@ -255,7 +255,10 @@ export function History({ accessKey, bucket, prefix }: Place) {
             <h2>{then ? t.changes : t.deletedTitle}</h2>
             <span className="muted history-sum">
               {then
-                ? fill(t.total, { count: formatNumber(then.count, 'object'), size: formatBytes(then.bytes) })
+                ? fill(t.total, {
+                    count: plural(storageTexts.counts.objects, then.count),
+                    size: formatBytes(then.bytes),
+                  })
                 : deleted.length > 0 && t.deletedHint}
             </span>
             {rows.length > 0 && then && (

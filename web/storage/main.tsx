@@ -81,7 +81,13 @@ function Storage() {
     <div className="storage">
       <Rail
         current="storage"
-        account={key && { name: texts.app.storage.account, detail: key.accessKeyId, onSignOut: () => setKey(null) }}
+        account={
+          key && {
+            name: key.ownerName || texts.app.storage.account,
+            detail: key.accessKeyId,
+            onSignOut: () => setKey(null),
+          }
+        }
       />
       <main id="main">
         {!key && !isAsking && <SignIn />}

@@ -1,9 +1,13 @@
 /** User metadata and content type of an object, shown and changed. */
 import type { FormEvent } from 'react';
+import { fill } from '../shared/texts/index.ts';
+import { storageTexts } from '../shared/texts/storage.ts';
 import { showError, showToast } from '../shared/toasts.tsx';
 import { notifyChange } from './key.ts';
 import { type Head, putHead } from './object-head.ts';
 import type { Key } from './s3.ts';
+
+const t = storageTexts.object;
 
 interface Props {
   accessKey: Key;
@@ -17,7 +21,7 @@ interface Props {
 export function Metadata({ accessKey, bucket, name, head, isNewest }: Props) {
   const save = (metadata: [string, string][], contentType = head.contentType) =>
     putHead(accessKey, bucket, name, head, { metadata, contentType }).then(() => {
-      showToast('Metadata saved.');
+      showToast(t.metadataSaved);
       notifyChange();
     }, showError);
   const without = (member: string) => head.metadata.filter(([one]) => one !== member);
@@ -35,9 +39,9 @@ export function Metadata({ accessKey, bucket, name, head, isNewest }: Props) {
     if (type && type !== head.contentType) void save(head.metadata, type);
   };
   return (
-    <section className="stack" aria-label="Metadata">
-      <h3>Metadata</h3>
-      {head.metadata.length === 0 && <p className="muted small">None</p>}
+    <section className="stack" aria-label={t.metadata}>
+      <h3>{t.metadata}</h3>
+      {head.metadata.length === 0 && <p className="muted small">{t.none}</p>}
       {head.metadata.length > 0 && (
         <dl className="facts small">
           {head.metadata.map(([member, value]) => (
@@ -49,7 +53,7 @@ export function Metadata({ accessKey, bucket, name, head, isNewest }: Props) {
                   <button
                     type="button"
                     className="link"
-                    aria-label={`Remove ${member}`}
+                    aria-label={fill(t.remove, { member })}
                     onClick={() => void save(without(member))}
                   >
                     ✕
@@ -65,19 +69,19 @@ export function Metadata({ accessKey, bucket, name, head, isNewest }: Props) {
           <form className="row" onSubmit={add}>
             <input
               name="member"
-              aria-label="Name of the metadata"
-              placeholder="name"
+              aria-label={t.nameMetadata}
+              placeholder={t.name}
               required
               maxLength={128}
               pattern="[A-Za-z0-9._\-]+"
-              title="Letters, digits, dot, - and _"
+              title={t.nameRule}
             />
-            <input name="value" aria-label="Value of the metadata" placeholder="value" maxLength={1024} />
-            <button type="submit">Set</button>
+            <input name="value" aria-label={t.valueMetadata} placeholder={t.value} maxLength={1024} />
+            <button type="submit">{t.set}</button>
           </form>
           <form key={head.contentType} className="row" onSubmit={changeType}>
-            <input name="type" aria-label="Type of the content" defaultValue={head.contentType} maxLength={200} />
-            <button type="submit">Change the type</button>
+            <input name="type" aria-label={t.typeContent} defaultValue={head.contentType} maxLength={200} />
+            <button type="submit">{t.changeType}</button>
           </form>
         </>
       )}

@@ -3,6 +3,8 @@ import { type FormEvent, useEffect, useState } from 'react';
 import { formatBytes, formatDateTime } from '../shared/format.ts';
 import { go, readRoute, toHash } from '../shared/hash-route.ts';
 import { useStore } from '../shared/store.ts';
+import { fill } from '../shared/texts/index.ts';
+import { storageTexts } from '../shared/texts/storage.ts';
 import { showError, showToast } from '../shared/toasts.tsx';
 import { useLoaded } from '../shared/use-loaded.ts';
 import { notifyChange, signedIn } from './key.ts';
@@ -11,6 +13,8 @@ import { readHead } from './object-head.ts';
 import { Preview } from './preview.tsx';
 import { getTags, type Key, linkTo, listVersions, putTags, s3, type Tag } from './s3.ts';
 import { Versions } from './versions.tsx';
+
+const t = storageTexts.object;
 
 const EXPIRIES: [string, number][] = [
   ['1 hour', 3600],
@@ -31,15 +35,19 @@ function Links({
 }) {
   const [expires, setExpires] = useState(3600);
   const [link, setLink] = useState('');
+  const [until, setUntil] = useState('');
   const version = versionId ? { versionId } : {};
   // biome-ignore lint/correctness/useExhaustiveDependencies: another object or expiry makes the shown link outdated
   useEffect(() => setLink(''), [name, versionId, expires]);
   const copy = async () => {
     const url = await linkTo(accessKey, bucket, name, { expiresSeconds: expires, ...version });
     setLink(url);
+    // A link ends with the key that signed it.
+    const end = Date.now() + expires * 1000;
+    setUntil(new Date(Math.min(end, Date.parse(accessKey.expiresAt ?? '') || end)).toISOString());
     await navigator.clipboard.writeText(url).then(
-      () => showToast('Link copied.'),
-      () => showToast('The link is shown below.'),
+      () => showToast(t.linkCopied),
+      () => showToast(t.linkShownBelow),
     );
   };
   const download = async () => {
@@ -49,13 +57,13 @@ function Links({
     <div className="stack">
       <div className="row wrap">
         <button type="button" className="primary" onClick={() => void download()}>
-          Download
+          {t.download}
         </button>
         <button type="button" onClick={() => void copy()}>
-          Copy a link
+          {t.copyLink}
         </button>
         <label className="row small">
-          good for
+          {t.goodFor}
           <select value={expires} onChange={(event) => setExpires(Number(event.target.value))}>
             {EXPIRIES.map(([label, seconds]) => (
               <option key={seconds} value={seconds}>
@@ -65,7 +73,12 @@ function Links({
           </select>
         </label>
       </div>
-      {link && <input readOnly value={link} aria-label="Link" onFocus={(event) => event.target.select()} />}
+      {link && (
+        <div>
+          <input readOnly value={link} aria-label={t.link} onFocus={(event) => event.target.select()} />
+          <p className="muted small">{fill(t.linkUntil, { date: formatDateTime(until) })}</p>
+        </div>
+      )}
     </div>
   );
 }
@@ -81,8 +94,8 @@ function Tags({ accessKey, bucket, name }: { accessKey: Key; bucket: string; nam
     if (tag.name && value) void save([...value.filter((one) => one.name !== tag.name), tag]);
   };
   return (
-    <section className="stack" aria-label="Tags">
-      <h3>Tags</h3>
+    <section className="stack" aria-label={t.tags}>
+      <h3>{t.tags}</h3>
       <p className="row wrap">
         {value?.map((tag) => (
           <span key={tag.name} className="badge">
@@ -90,21 +103,21 @@ function Tags({ accessKey, bucket, name }: { accessKey: Key; bucket: string; nam
             <button
               type="button"
               className="link"
-              aria-label={`Remove the tag ${tag.name}`}
+              aria-label={fill(t.removeTag, { name: tag.name })}
               onClick={() => void save(value.filter((one) => one.name !== tag.name))}
             >
               ✕
             </button>
           </span>
         ))}
-        {value?.length === 0 && <span className="muted small">None</span>}
+        {value?.length === 0 && <span className="muted small">{t.none}</span>}
       </p>
       <form className="row" onSubmit={add}>
-        <input name="name" aria-label="Name of a tag" placeholder="name" required maxLength={128} />
-        <input name="value" aria-label="Value of the tag" placeholder="value" maxLength={256} />
+        <input name="name" aria-label={t.nameTag} placeholder={t.name} required maxLength={128} />
+        <input name="value" aria-label={t.valueTag} placeholder={t.value} maxLength={256} />
         {/* A request replaces all tags, so the present ones must be loaded first. */}
         <button type="submit" disabled={value === null}>
-          Add
+          {t.add}
         </button>
       </form>
     </section>
@@ -132,39 +145,37 @@ export function ObjectPanel({
   const close = () => go(toHash(readRoute().parts, { prefix }));
   const remove = () => {
     const isKept = (versions.value ?? []).some((version) => version.versionId !== 'null');
-    if (!confirm(isKept ? `Delete ${name}? Its versions are kept.` : `Delete ${name} for good?`)) return;
+    if (!confirm(isKept ? fill(t.confirmDelete, { name }) : fill(t.confirmErase, { name }))) return;
     s3(accessKey, { method: 'DELETE', bucket, key: name }).then(notifyChange, showError);
   };
   const facts: [string, string][] = info.value
     ? [
-        ['Size', formatBytes(info.value.size)],
-        ['Type', info.value.contentType],
-        ['Changed', formatDateTime(info.value.modifiedAt)],
-        ['ETag', info.value.etag],
-        ['Version', info.value.objectVersion],
-        ['Object id', info.value.objectId],
+        [t.size, formatBytes(info.value.size)],
+        [t.type, info.value.contentType],
+        [t.changed, formatDateTime(info.value.modifiedAt)],
+        [t.etag, info.value.etag],
+        [t.version, info.value.objectVersion],
+        [t.objectId, info.value.objectId],
       ]
     : [];
   return (
-    <aside className="object-panel stack" aria-label={`Object ${name}`}>
+    <aside className="object-panel stack" aria-label={fill(t.named, { name })}>
       <div className="row">
         <h2 className="grow object-name">{name.split('/').at(-1) || name}</h2>
-        <button type="button" className="quiet icon" aria-label="Close" onClick={close}>
+        <button type="button" className="quiet icon" aria-label={t.close} onClick={close}>
           ✕
         </button>
       </div>
       {versionId && (
         <p className="banner small">
-          An older version.{' '}
+          {t.olderVersion}{' '}
           <button type="button" className="link" onClick={() => setVersionId(null)}>
-            Show the newest
+            {t.showNewest}
           </button>
         </p>
       )}
       {(info.error ?? versions.error) && <p className="error-box">{info.error ?? versions.error}</p>}
-      {!info.isLoading && !info.error && info.value === null && (
-        <p className="muted">There is no object of this name now.</p>
-      )}
+      {!info.isLoading && !info.error && info.value === null && <p className="muted">{t.noObject}</p>}
       {info.value && (
         <>
           <Preview
@@ -187,13 +198,11 @@ export function ObjectPanel({
                 </div>
               ))}
           </dl>
-          <Metadata accessKey={accessKey} bucket={bucket} name={name} head={info.value} isNewest={versionId === null} />
-          <Tags accessKey={accessKey} bucket={bucket} name={name} />
         </>
       )}
       {versions.value && versions.value.length > 0 && (
-        <section className="stack" aria-label="Versions">
-          <h3>Versions</h3>
+        <section className="stack" aria-label={t.versions}>
+          <h3>{t.versions}</h3>
           <Versions
             accessKey={accessKey}
             bucket={bucket}
@@ -203,12 +212,23 @@ export function ObjectPanel({
             onShow={setVersionId}
             onChanged={() => setVersionId(null)}
           />
+          {versions.value.every((version) => version.versionId === 'null') && (
+            <p className="muted small">
+              {t.keepsNone} <a href={toHash(['b', bucket, 'settings'])}>{t.turnOn}</a>
+            </p>
+          )}
         </section>
+      )}
+      {info.value && (
+        <>
+          <Metadata accessKey={accessKey} bucket={bucket} name={name} head={info.value} isNewest={versionId === null} />
+          <Tags accessKey={accessKey} bucket={bucket} name={name} />
+        </>
       )}
       {info.value && !versionId && (
         <div>
           <button type="button" className="danger" onClick={remove}>
-            Delete
+            {t.delete}
           </button>
         </div>
       )}

@@ -2,8 +2,12 @@
  * Shows text and raster images. Other types can only be downloaded. Stored content never becomes markup in this page.
  */
 import { useEffect } from 'react';
+import { fill } from '../shared/texts/index.ts';
+import { storageTexts } from '../shared/texts/storage.ts';
 import { useLoaded } from '../shared/use-loaded.ts';
 import { type Key, s3 } from './s3.ts';
+
+const t = storageTexts.object;
 
 const TEXT_BYTES_MAX = 200_000;
 const IMAGE_BYTES_MAX = 20_000_000;
@@ -51,7 +55,9 @@ export function Preview(props: Props) {
     <figure className="preview-text">
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard must reach a region that scrolls */}
       <pre tabIndex={0}>{value.text}</pre>
-      {value.isCut && <figcaption className="muted small">The first {TEXT_BYTES_MAX / 1000} KB</figcaption>}
+      {value.isCut && (
+        <figcaption className="muted small">{fill(t.firstPart, { value: TEXT_BYTES_MAX / 1000 })}</figcaption>
+      )}
     </figure>
   );
 }

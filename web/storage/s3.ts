@@ -1,10 +1,16 @@
 /** S3 client for this service: Amazon S3's REST API, with requests signed in the browser. */
 import { fill, texts } from '../shared/texts/index.ts';
+import { storageTexts } from '../shared/texts/storage.ts';
 import { type Credentials, encodeKey, encodeQuery, presign, sha256Hex, signHeaders, type Target } from './sigv4.ts';
 import { childrenOf, escapeXml, parseXml, textOf } from './xml.ts';
 
+const t = storageTexts.objects;
+
 export interface Key extends Credentials {
   endpoint: string;
+  /** Address of the mailbox whose session created the key. */
+  ownerName?: string;
+  expiresAt?: string;
 }
 
 export class S3Error extends Error {
@@ -34,7 +40,7 @@ const EMPTY_HASH = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852
 export function toTarget(key: Key, call: Call): Target {
   const name = call.key ?? '';
   if (name.split('/').some((part) => part === '.' || part === '..')) {
-    throw new S3Error(0, 'NameForBrowser', 'Browsers cannot ask for names with “.” or “..” between slashes.');
+    throw new S3Error(0, 'NameForBrowser', t.dotNames);
   }
   const path = call.bucket === undefined ? '/' : `/${call.bucket}${name === '' ? '' : `/${encodeKey(name)}`}`;
   return { method: call.method ?? 'GET', endpoint: key.endpoint, path, query: call.query ?? {} };

@@ -1,6 +1,8 @@
 /** Selected rows of the table of objects. */
 import { useEffect, useRef, useState } from 'react';
-import { formatNumber } from '../shared/format.ts';
+import { formatList } from '../shared/format.ts';
+import { fill, plural } from '../shared/texts/index.ts';
+import { storageTexts } from '../shared/texts/storage.ts';
 
 /** Selected folders (prefixes) and objects (keys). `isEverything`: also what is not loaded. */
 export function useSelection(names: readonly string[], place: string) {
@@ -41,13 +43,11 @@ export function describeSelection(
   folders: readonly string[],
   everything: string | null,
 ): string {
-  if (everything !== null) return `everything in ${everything}`;
+  if (everything !== null) return fill(storageTexts.objects.everythingIn, { place: everything });
   const folderCount = folders.filter((folder) => selected.has(folder)).length;
   const objectCount = selected.size - folderCount;
-  return [
-    folderCount > 0 ? formatNumber(folderCount, 'folder') : '',
-    objectCount > 0 ? formatNumber(objectCount, 'object') : '',
-  ]
-    .filter(Boolean)
-    .join(' and ');
+  return formatList([
+    folderCount > 0 ? plural(storageTexts.counts.folders, folderCount) : '',
+    objectCount > 0 ? plural(storageTexts.counts.objects, objectCount) : '',
+  ]);
 }

@@ -13,13 +13,13 @@ import { Choice } from './rule-editor.tsx';
 import { getVersioning, type Key, putVersioning, type Versioning } from './s3.ts';
 
 const t = storageTexts.settings;
-const VERSIONING: Record<Versioning, string> = {
+const versioningTexts = (): Record<Versioning, string> => ({
   Enabled: t.versioningOn,
   Suspended: t.versioningSuspended,
   '': t.versioningOff,
-};
+});
 
-const MODES = { '': t.lockNone, GOVERNANCE: t.governance, COMPLIANCE: t.compliance };
+const modes = () => ({ '': t.lockNone, GOVERNANCE: t.governance, COMPLIANCE: t.compliance });
 
 interface Props {
   accessKey: Key;
@@ -40,7 +40,7 @@ function LockForm({ accessKey, bucket, lock, onSaved }: Props & { lock: Lock; on
   return (
     <form className="stack" onSubmit={submit}>
       <div className="form-grid">
-        <Choice label={t.lockMode} value={mode} texts={MODES} onChange={setMode} />
+        <Choice label={t.lockMode} value={mode} texts={modes()} onChange={setMode} />
         {mode !== '' && (
           <>
             <label className="field">
@@ -118,7 +118,7 @@ export function Settings({ accessKey, bucket }: Props) {
               {t.keepVersions}
             </label>
             <p className="muted" role="status">
-              {VERSIONING[state]}
+              {versioningTexts()[state]}
             </p>
           </>
         )}

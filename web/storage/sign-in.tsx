@@ -7,7 +7,7 @@ import { storageTexts } from '../shared/texts/storage.ts';
 import { useLoaded } from '../shared/use-loaded.ts';
 import { setKey } from './key.ts';
 import { createOwnKey } from './own-key-api.ts';
-import { listBuckets } from './s3.ts';
+import { type Key, listBuckets } from './s3.ts';
 
 const t = storageTexts.signIn;
 const OWN_KEY_AGE_MS = 12 * 3_600_000;
@@ -25,7 +25,7 @@ export function SignIn() {
   const [error, setError] = useState<string | null>(null);
   const [isBusy, setBusy] = useState(false);
   const mailbox = useLoaded(readMailbox, []).value;
-  const signIn = async (read: () => Promise<{ accessKeyId: string; secretAccessKey: string }>) => {
+  const signIn = async (read: () => Promise<Omit<Key, 'endpoint'>>) => {
     setBusy(true);
     setError(null);
     try {
@@ -50,15 +50,21 @@ export function SignIn() {
   };
   const signInWithMailbox = () =>
     signIn(async () => {
-      const made = await createOwnKey({ expires_at: new Date(Date.now() + OWN_KEY_AGE_MS).toISOString() });
-      return { accessKeyId: made.access_key_id, secretAccessKey: made.secret_access_key };
+      const expiresAt = new Date(Date.now() + OWN_KEY_AGE_MS).toISOString();
+      const made = await createOwnKey({ expires_at: expiresAt });
+      return {
+        accessKeyId: made.access_key_id,
+        secretAccessKey: made.secret_access_key,
+        ownerName: mailbox ?? '',
+        expiresAt,
+      };
     });
   return (
     <form className="card sign-in stack" onSubmit={submit}>
       <h1>{t.title}</h1>
       {mailbox && (
         <>
-          <button type="button" disabled={isBusy} onClick={() => void signInWithMailbox()}>
+          <button type="button" className="primary" disabled={isBusy} onClick={() => void signInWithMailbox()}>
             <span className="ellipsis">{fill(t.withMailbox, { email: mailbox })}</span>
           </button>
           <p className="muted small">{t.withMailboxHint}</p>
@@ -79,7 +85,7 @@ export function SignIn() {
           {error}
         </p>
       )}
-      <button type="submit" className="primary" disabled={isBusy}>
+      <button type="submit" className={mailbox ? '' : 'primary'} disabled={isBusy}>
         {t.submit}
       </button>
     </form>

@@ -143,9 +143,11 @@ function Failures({ list }: { list: readonly Upload[] }) {
 export function UploadList() {
   const list = useStore(uploads, (state) => state.list);
   const all = useStore(jobs, (state) => state.list);
-  const [isFolded, setFolded] = useState(false);
   const counts = count(list);
   const isAllStored = list.length > 0 && counts.done === counts.total;
+  // Once everything is stored, the rows only cover the page. The user's own choice comes first.
+  const [chosen, setFolded] = useState<boolean | null>(null);
+  const isFolded = chosen ?? (isAllStored && all.length === 0);
   useEffect(() => {
     if (!isAllStored) return;
     const timer = setTimeout(clearDone, DONE_SHOWN_MS);

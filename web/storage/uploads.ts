@@ -5,6 +5,7 @@
  * (ListParts).
  */
 import { createStore } from '../shared/store.ts';
+import { storageTexts } from '../shared/texts/storage.ts';
 import {
   abortMultipart,
   completeMultipart,
@@ -19,6 +20,8 @@ import {
   toUrl,
 } from './s3.ts';
 import { sha256Hex, signHeaders } from './sigv4.ts';
+
+const t = storageTexts.uploads;
 
 export const PART_BYTES_MIN = 8 * 1024 * 1024;
 const PARTS_MAX = 10_000;
@@ -310,7 +313,7 @@ async function put(
       if (request.status === 200) resolve((request.getResponseHeader('etag') ?? '').replaceAll('"', ''));
       else reject(await toS3Error(request.status, request.responseText));
     };
-    request.onerror = () => reject(new S3Error(0, 'Network', 'The server cannot be reached.'));
+    request.onerror = () => reject(new S3Error(0, 'Network', t.serverCannotBeReached));
     request.onabort = () => reject(new DOMException('paused', 'AbortError'));
     request.onloadend = () => signal.removeEventListener('abort', onAbort);
     request.send(body);

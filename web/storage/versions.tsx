@@ -1,8 +1,11 @@
 /** Versions of an object, newest first, with delete markers explained. */
 import { formatBytes, formatDateTime, formatRelative } from '../shared/format.ts';
+import { storageTexts } from '../shared/texts/storage.ts';
 import { showError, showToast } from '../shared/toasts.tsx';
 import { notifyChange } from './key.ts';
 import { type Key, linkTo, restoreVersion, s3, type Version } from './s3.ts';
+
+const t = storageTexts.versions;
 
 interface Props {
   accessKey: Key;
@@ -30,21 +33,19 @@ export function Versions({ accessKey, bucket, name, versions, shown, onShow, onC
   };
   const restore = (version: Version) =>
     restoreVersion(accessKey, bucket, name, version.versionId).then(
-      () => changed('Restored as the newest version.'),
+      () => changed(t.restoredAsNewestVersion),
       showError,
     );
   const remove = (version: Version) => {
-    const text = version.isMarker
-      ? 'Remove the deletion? The version below becomes visible again.'
-      : 'Erase this version for good? There is no way back.';
+    const text = version.isMarker ? t.confirmUndelete : t.confirmErase;
     if (!confirm(text)) return;
     s3(accessKey, { method: 'DELETE', bucket, key: name, query: { versionId: version.versionId } }).then(
-      () => changed(version.isMarker ? 'The deletion is undone.' : 'Version erased.'),
+      () => changed(version.isMarker ? t.deletionUndone : t.versionErased),
       showError,
     );
   };
   return (
-    <ol className="timeline" aria-label="Versions, newest first">
+    <ol className="timeline" aria-label={t.versionsNewestFirst}>
       {versions.map((version) => (
         <li
           key={version.versionId}
@@ -55,24 +56,19 @@ export function Versions({ accessKey, bucket, name, versions, shown, onShow, onC
             <time dateTime={version.modifiedAt} title={formatDateTime(version.modifiedAt)}>
               {formatRelative(version.modifiedAt)}
             </time>
-            {version.isLatest && <span className="badge good">newest</span>}
+            {version.isLatest && <span className="badge good">{t.newest}</span>}
             {version.isMarker ? (
-              <span className="badge bad">deleted</span>
+              <span className="badge bad">{t.deleted}</span>
             ) : (
               <span className="muted small">{formatBytes(version.size)}</span>
             )}
           </div>
-          <p className="mono muted version-id">{version.versionId}</p>
-          {version.isMarker && (
-            <p className="small">
-              A deletion marker: from here on downloads answer 404, and the versions below are kept. Removing the marker
-              undoes the deletion.
-            </p>
-          )}
+          {version.versionId !== 'null' && <p className="mono muted version-id">{version.versionId}</p>}
+          {version.isMarker && <p className="small">{t.markerText}</p>}
           <div className="row wrap">
             {version.isMarker ? (
               <button type="button" className="small" onClick={() => remove(version)}>
-                Undo the deletion
+                {t.undoDeletion}
               </button>
             ) : (
               <>
@@ -81,18 +77,18 @@ export function Versions({ accessKey, bucket, name, versions, shown, onShow, onC
                   className="quiet small"
                   onClick={() => onShow(version.isLatest ? null : version.versionId)}
                 >
-                  See
+                  {t.see}
                 </button>
                 <button type="button" className="quiet small" onClick={() => void download(version)}>
-                  Download
+                  {t.download}
                 </button>
                 {!version.isLatest && (
                   <button type="button" className="quiet small" onClick={() => void restore(version)}>
-                    Restore
+                    {t.restore}
                   </button>
                 )}
                 <button type="button" className="quiet small" onClick={() => remove(version)}>
-                  Erase
+                  {t.erase}
                 </button>
               </>
             )}

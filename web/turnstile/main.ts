@@ -4,6 +4,7 @@
  */
 import { loadConfig } from '../shared/config.ts';
 import './turnstile.css';
+import { texts } from '../shared/texts/index.ts';
 
 interface TurnstileApi {
   render(
@@ -26,7 +27,7 @@ const post = (token: string | null) => parent.postMessage({ turnstile: token }, 
 function showError(): void {
   post(null);
   const app = document.getElementById('app');
-  if (app) app.textContent = 'The challenge could not be loaded. Reload the page, or use a code by mail.';
+  if (app) app.textContent = texts.app.challengeFailed;
 }
 
 function loadScript(): Promise<TurnstileApi> {
@@ -36,9 +37,9 @@ function loadScript(): Promise<TurnstileApi> {
     script.onload = () => {
       const { turnstile } = globalThis as unknown as { turnstile?: TurnstileApi };
       if (turnstile) resolve(turnstile);
-      else reject(new Error('The script defines no widget.'));
+      else reject(new Error('no turnstile in the script'));
     };
-    script.onerror = () => reject(new Error('The script cannot be loaded.'));
+    script.onerror = () => reject(new Error(`not loaded: ${SCRIPT_URL}`));
     document.head.append(script);
   });
 }

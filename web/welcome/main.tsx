@@ -4,6 +4,10 @@ import { call } from '../shared/api.ts';
 import { isServed, useConfig } from '../shared/config.ts';
 import { mount, Rail } from '../shared/page.tsx';
 import './welcome.css';
+import { fill } from '../shared/texts/index.ts';
+import { welcomeTexts } from '../shared/texts/welcome.ts';
+
+const t = welcomeTexts.page;
 
 type Health = 'asking' | 'ok' | 'ill' | 'away';
 
@@ -18,59 +22,63 @@ function useHealth(): Health {
   return health;
 }
 
-const HEALTH_TEXT: Record<Health, [string, string]> = {
-  asking: ['Asking …', 'badge'],
-  ok: ['All stores answer', 'badge good'],
-  ill: ['A store does not answer', 'badge bad'],
-  away: ['Not reachable', 'badge bad'],
-};
+const healthText = (): Record<Health, [string, string]> => ({
+  asking: [t.asking, 'badge'],
+  ok: [t.allStoresAnswer, 'badge good'],
+  ill: [t.storeDoesNotAnswer, 'badge bad'],
+  away: [t.notReachable, 'badge bad'],
+});
 
 function Welcome() {
   const health = useHealth();
   const config = useConfig();
   const endpoint = config?.storage_endpoint ?? location.origin;
-  const [text, badge] = HEALTH_TEXT[health];
+  const [text, badge] = healthText()[health];
   return (
     <>
       <Rail current={null} />
       <main id="main" className="page welcome">
-        <h1>{config === null || config.products.length === 3 ? 'Three services, one place' : 'Tessera'}</h1>
-        <p className="muted lead">
-          Mail for people, buckets for programs, and a board that moves. Each has a page here and an API that does the
-          same.
-        </p>
-        <p>
-          <span className={badge} role="status">
-            {text}
-          </span>
-        </p>
+        <h1>{config === null || config.products.length === 3 ? t.threeServicesOnePlace : 'Tessera'}</h1>
+        <p className="muted lead">{t.lead}</p>
+        {isServed(config, 'mail') && (
+          <p className="row wrap">
+            {config && config.registration !== 'closed' && (
+              <a className="button primary" href="/_/mail#/register">
+                {t.createMailbox}
+              </a>
+            )}
+            <a className="button" href="/_/mail">
+              {t.signIn}
+            </a>
+          </p>
+        )}
         <div className="tiles">
           {isServed(config, 'mail') && (
             <a className="tile mail" href="/_/mail">
-              <h2>Mail</h2>
-              <p>Read, write, search, filter. New messages appear by themselves.</p>
+              <h2>{t.mail}</h2>
+              <p>{t.mailText}</p>
               {config && config.mail_domains.length > 0 && (
-                <p className="small muted">Addresses at {config.mail_domains.join(', ')}</p>
+                <p className="small muted">{fill(t.mailNote, { mailDomains: config.mail_domains.join(', ') })}</p>
               )}
             </a>
           )}
           {isServed(config, 'storage') && (
             <a className="tile storage" href="/_/storage">
-              <h2>Storage</h2>
-              <p>Buckets, folders and every version of every object, with an access key.</p>
-              <p className="small muted">Speaks S3: aws, rclone, s3cmd, boto3</p>
+              <h2>{t.storage}</h2>
+              <p>{t.storageText}</p>
+              <p className="small muted">{t.storageNote}</p>
             </a>
           )}
           {isServed(config, 'leaderboard') && (
             <a className="tile leaderboard" href="/_/leaderboard">
-              <h2>Leaderboard</h2>
-              <p>The month's standings as scores arrive. Find a player, look at past seasons.</p>
-              <p className="small muted">Public, and made to be embedded</p>
+              <h2>{t.leaderboard}</h2>
+              <p>{t.boardText}</p>
+              <p className="small muted">{t.boardNote}</p>
             </a>
           )}
         </div>
         <section className="first-commands" aria-labelledby="first">
-          <h2 id="first">From a terminal</h2>
+          <h2 id="first">{t.fromTerminal}</h2>
           <pre>
             {[
               `curl ${location.origin}/v1/health`,
@@ -80,10 +88,13 @@ function Welcome() {
           </pre>
         </section>
         <p className="row wrap foot-links">
-          <a href="/_/docs">API reference</a>
-          <a href="/_/operator">Operator</a>
-          <a href="/v1/openapi.json">OpenAPI document</a>
-          {config && <span className="muted small">Version {config.version}</span>}
+          <a href="/_/docs">{t.apiReference}</a>
+          <a href="/_/operator">{t.operator}</a>
+          <a href="/v1/openapi.json">{t.openapiDocument}</a>
+          <span className={badge} role="status">
+            {text}
+          </span>
+          {config && <span className="muted small">{fill(t.version, { version: config.version })}</span>}
         </p>
       </main>
     </>

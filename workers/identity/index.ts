@@ -11,6 +11,7 @@ export { readClient, UNKNOWN_CLIENT } from './callers/client.ts';
 export { recordUse } from './callers/credential-use.ts';
 export {
   authorizeFirst,
+  authorizeWithRead,
   requireMailClient,
   requireMailUser,
   requireMailUserStill,

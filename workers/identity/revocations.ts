@@ -6,7 +6,7 @@
 import { logError } from '../shared/log.ts';
 import { ProblemError, problem } from '../shared/problem.ts';
 import { askReplica, type Source } from '../shared/replica.ts';
-import { lookUpTogether } from './callers/shared-look-up.ts';
+import { lookUpTogether } from '../shared/shared-look-up.ts';
 import { raiseGenerationOf, raiseGenerationTo, readGeneration } from './store/revocation-store.ts';
 
 /** Raises the generation in every store that proves look-ups. @returns the highest that one of them has. */

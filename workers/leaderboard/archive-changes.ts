@@ -8,14 +8,13 @@
  */
 import { forgetManifest, locateFile, locateLookup } from './archived-standings.ts';
 import type { CorrectedPlayer, Correction } from './domain/board.ts';
-import { mirror } from './domain/score-rules.ts';
-import { readSeason } from './domain/season-name.ts';
 import { shardOf } from './domain/shard-map.ts';
 import { compareStandings, type TopEntry } from './domain/standing.ts';
 import {
   type ArchivedEntry,
   type ArchiveManifest,
   fromArchivedEntry,
+  type LookupFile,
   locationsOf,
   manifestKey,
   readText,
@@ -31,14 +30,18 @@ const ATTEMPTS_MAX = 8;
 /** A changed file without a manifest is left over from a change that was cut, if it is older than this. */
 const CUT_AFTER_MS = 60_000;
 
+/** A hidden player is only in the look-ups. */
+interface ArchivedPlayer extends TopEntry {
+  readonly isHidden: boolean;
+}
+
 /** @returns whether the player was in the archive. Can be repeated after a failure. */
 export async function eraseFromArchive(env: Env, archive: string, userId: string): Promise<boolean> {
   return changeArchive(env, archive, async (draft) => {
     await draft.removeLeftovers();
-    const entry = await draft.find(userId);
-    if (entry === null) return false;
-    if (!(await draft.removeHidden(userId))) await draft.erase(entry);
-    return true;
+    const player = await draft.find(userId);
+    if (player !== null) await draft.replace(player, null);
+    return player !== null;
   });
 }
 
@@ -53,18 +56,11 @@ export async function correctInArchive(
   return changeArchive(env, archive, async (draft) => {
     const before = await draft.find(userId);
     if (before === null) return null;
-    const wasHidden = before.isHidden;
-    const isHidden = change.hidden ?? wasHidden;
-    const score = change.score ?? before.score;
-    const entry = { userId, userName: before.userName, score, reached: before.reached };
-    if (isHidden !== wasHidden || score !== before.score) {
-      entry.reached = now * 1000;
-      if (wasHidden) await draft.removeHidden(userId);
-      else await draft.remove(before);
-      if (isHidden) await draft.addHidden(entry);
-      else await draft.insert(entry);
-    }
-    return { userName: entry.userName, score, rank: isHidden ? null : await draft.rankOf(entry), isHidden };
+    const { score = before.score, hidden: isHidden = before.isHidden } = change;
+    const isSame = score === before.score && isHidden === before.isHidden;
+    const after = isSame ? before : { ...before, score, isHidden, reached: now * 1000 };
+    if (!isSame) await draft.replace(before, after);
+    return { userName: before.userName, score, rank: isHidden ? null : await draft.rankOf(after), isHidden };
   });
 }
 
@@ -111,7 +107,7 @@ class ArchiveDraft {
   readonly #archive: string;
   #manifest: ArchiveManifest;
   /** New files by name. */
-  readonly #files = new Map<string, unknown>();
+  readonly #files = new Map<string, readonly ArchivedEntry[]>();
   readonly #replaced: string[] = [];
 
   constructor(env: Env, archive: string, manifest: ArchiveManifest) {
@@ -121,67 +117,85 @@ class ArchiveDraft {
   }
 
   get isChanged(): boolean {
-    return this.#replaced.length + this.#files.size > 0;
+    return this.#replaced.length > 0;
   }
 
-  async find(userId: string): Promise<(TopEntry & { isHidden: boolean }) | null> {
-    const hidden = (await this.#readHidden()).find(([id]) => id === userId);
-    if (hidden !== undefined) return { ...fromArchivedEntry(hidden), isHidden: true };
+  async find(userId: string): Promise<ArchivedPlayer | null> {
     const file = locateLookup(this.#manifest, userId);
-    const row = file === null ? undefined : (await this.#read<ArchivedEntry>(file.name)).find(([id]) => id === userId);
-    return row === undefined ? null : { ...fromArchivedEntry(row), isHidden: false };
+    const row = file === null ? undefined : (await this.#read(file.name)).find(([id]) => id === userId);
+    return row === undefined ? null : { ...fromArchivedEntry(row), isHidden: row[4] === true };
   }
 
   async rankOf(entry: TopEntry): Promise<number> {
     const file = this.#manifest.standings[locateFile(this.#manifest, entry)] as StandingsFile;
     if (file.first.score === entry.score) return file.rank;
-    const rows = await this.#read<ArchivedEntry>(file.name);
+    const rows = await this.#read(file.name);
     return file.place + rows.filter(([, , score]) => score > entry.score).length + 1;
   }
 
-  /** Leaves a row without id and name. */
-  erase = (entry: TopEntry): Promise<void> =>
-    this.#change(entry, 0, null, (rows) =>
-      rows.map((row): ArchivedEntry => (row[0] === entry.userId ? ['', '', row[2], row[3]] : row)),
+  /** @param after null: the player is erased. */
+  async replace(before: ArchivedPlayer, after: ArchivedPlayer | null): Promise<void> {
+    const { userId } = before;
+    const isOwn = ([id]: ArchivedEntry) => id === userId;
+    if (!before.isHidden && after === null)
+      await this.#changeList(before, 0, (rows) => rows.map((row) => (isOwn(row) ? ['', '', row[2], row[3]] : row)));
+    else if (!before.isHidden) await this.#changeList(before, -1, (rows) => rows.filter((row) => !isOwn(row)));
+    if (after !== null && !after.isHidden) {
+      await this.#changeList(after, 1, (rows) =>
+        [...rows, toArchivedEntry(after)].sort((a, b) => compareStandings(fromArchivedEntry(a), fromArchivedEntry(b))),
+      );
+    }
+    const shard = shardOf(userId, this.#manifest.shards);
+    const old = locateLookup(this.#manifest, userId) as LookupFile;
+    const row: ArchivedEntry[] = after === null ? [] : [toArchivedEntry(after)];
+    if (after?.isHidden) row[0] = [userId, after.userName, after.score, after.reached, true];
+    const rows = (await this.#read(old.name)).flatMap((each) => (isOwn(each) ? row : [each]));
+    const changed = this.#replaceFile(old.name, rows).map((name) => ({ name, first: rows[0]?.[0] ?? '' }));
+    const lookups = this.#manifest.lookups.map((files, i) =>
+      i === shard ? files.flatMap((file) => (file === old ? changed : [file])) : files,
     );
-
-  /** Removes a player; those below move up. */
-  remove = (entry: TopEntry): Promise<void> =>
-    this.#change(entry, -1, null, (rows) => rows.filter(([id]) => id !== entry.userId));
-
-  /** Adds a player; those below move down. */
-  insert(entry: TopEntry): Promise<void> {
-    const added = toArchivedEntry(entry);
-    return this.#change(entry, 1, added, (rows) =>
-      [...rows, added].sort((a, b) => compareStandings(fromArchivedEntry(a), fromArchivedEntry(b))),
-    );
+    this.#manifest = { ...this.#manifest, lookups };
   }
 
-  /** Changes the rows of a player's file, and the player's look-up. @param more players in the file afterwards. */
-  async #change(
+  /** Changes the rows of the file with a key. @param more players in the file afterwards. */
+  async #changeList(
     entry: TopEntry,
     more: -1 | 0 | 1,
-    lookup: ArchivedEntry | null,
-    change: (rows: readonly ArchivedEntry[]) => ArchivedEntry[],
+    change: (rows: readonly ArchivedEntry[]) => readonly ArchivedEntry[],
   ): Promise<void> {
-    const file = locateFile(this.#manifest, entry);
-    const rows = await this.#read<ArchivedEntry>(this.#manifest.standings[file]?.name ?? '');
-    this.#replaceStandings(file, change(rows), more, entry.score);
-    await this.#setLookup(entry.userId, lookup);
+    const { standings, players } = this.#manifest;
+    const at = locateFile(this.#manifest, entry);
+    const old = standings[at];
+    const rows = change(old === undefined ? [] : await this.#read(old.name));
+    const first = toStandingKey(rows[0] === undefined ? entry : fromArchivedEntry(rows[0]));
+    const place = old?.place ?? 0;
+    // Only in the first file a row may come before the first one.
+    const rank = first.score === old?.first.score ? old.rank : place + 1;
+    const changed = this.#replaceFile(old?.name, rows).map((name) => ({ name, first, place, rank }));
+    const below = standings.slice(at + 1).map((file) => ({
+      ...file,
+      place: file.place + more,
+      rank: file.rank + (file.first.score < entry.score ? more : 0),
+    }));
+    const list = [...standings.slice(0, at), ...changed, ...below];
+    this.#manifest = { ...this.#manifest, standings: list, players: players + more };
   }
 
-  async addHidden(entry: TopEntry): Promise<void> {
-    const rows = [...(await this.#readHidden()), toArchivedEntry(entry)];
-    this.#manifest = { ...this.#manifest, hidden: this.#replace(this.#manifest.hidden, rows) };
+  /** @returns the name of the new file; none without rows. */
+  #replaceFile(old: string | undefined, rows: readonly ArchivedEntry[]): string[] {
+    if (old !== undefined && !this.#files.delete(old)) this.#replaced.push(old);
+    if (rows.length === 0) return [];
+    const name = `changed/${crypto.randomUUID()}.json`;
+    this.#files.set(name, rows);
+    return [name];
   }
 
-  /** @returns whether the player was hidden. */
-  async removeHidden(userId: string): Promise<boolean> {
-    const rows = await this.#readHidden();
-    const left = rows.filter(([id]) => id !== userId);
-    if (left.length === rows.length) return false;
-    this.#manifest = { ...this.#manifest, hidden: this.#replace(this.#manifest.hidden, left) };
-    return true;
+  async #read(name: string): Promise<readonly ArchivedEntry[]> {
+    const changed = this.#files.get(name);
+    if (changed !== undefined) return changed;
+    const text = await readText(this.#env, `${this.#archive}/${name}`);
+    if (text === null) throw new Error(`${this.#archive}/${name} is whole in no location`);
+    return JSON.parse(text);
   }
 
   /** Writes the changed files to every location. @returns the manifest that names them. */
@@ -192,75 +206,13 @@ class ArchiveDraft {
 
   /** Removes changed files that no manifest names, because their change was cut. They may have the player's name. */
   async removeLeftovers(): Promise<void> {
-    const { standings, lookups, hidden } = this.#manifest;
-    const named = new Set([...standings, ...lookups.flat()].map(({ name }) => name).concat(hidden ?? []));
+    const { standings, lookups } = this.#manifest;
+    const named = new Set([...standings, ...lookups.flat()].map(({ name }) => `${this.#archive}/${name}`));
     for (const bucket of locationsOf(this.#env)) {
       const { objects } = await bucket.list({ prefix: `${this.#archive}/changed/` });
       const old = objects.filter(({ uploaded }) => Date.now() - uploaded.getTime() > CUT_AFTER_MS);
-      const keys = old.map(({ key }) => key).filter((key) => !named.has(key.slice(this.#archive.length + 1)));
+      const keys = old.map(({ key }) => key).filter((key) => !named.has(key));
       if (keys.length > 0) await bucket.delete(keys);
     }
-  }
-
-  #replaceStandings(at: number, rows: readonly ArchivedEntry[], more: -1 | 0 | 1, score: number): void {
-    const files = this.#manifest.standings;
-    const old = files[at];
-    const [first] = rows.map(fromArchivedEntry);
-    const place = old?.place ?? 0;
-    // Only in the first file a row may come before the first one.
-    const rank = first?.score === old?.first.score ? (old?.rank ?? 1) : place + 1;
-    const name = this.#replace(old?.name ?? null, rows);
-    const standings = [
-      ...files.slice(0, at),
-      ...(first === undefined ? [] : [{ name, first: toStandingKey(first), place, rank }]),
-      ...files.slice(at + 1).map((file) => ({
-        ...file,
-        place: file.place + more,
-        rank: file.rank + (file.first.score < score ? more : 0),
-      })),
-    ];
-    const shown = mirror(readSeason(this.#manifest.season).rules, score);
-    const distributions = this.#manifest.distributions.map((ranges) => {
-      const found = ranges.findIndex(({ to }) => shown <= to);
-      const changed = found < 0 ? ranges.length - 1 : found;
-      return ranges.map((range, i) => (i === changed ? { ...range, players: range.players + more } : range));
-    });
-    this.#manifest = { ...this.#manifest, standings, distributions, players: this.#manifest.players + more };
-  }
-
-  async #setLookup(userId: string, row: ArchivedEntry | null): Promise<void> {
-    const shard = shardOf(userId, this.#manifest.shards);
-    const files = this.#manifest.lookups[shard] ?? [];
-    const old = locateLookup(this.#manifest, userId) ?? files[0] ?? null;
-    const others = (old === null ? [] : await this.#read<ArchivedEntry>(old.name)).filter(([id]) => id !== userId);
-    const rows = [...others, ...(row === null ? [] : [row])].sort(([a], [b]) => (a < b ? -1 : 1));
-    const [first] = rows;
-    const name = this.#replace(old?.name ?? null, rows);
-    const changed = first === undefined ? [] : [{ name, first: first[0] }];
-    const list = old === null ? changed : files.flatMap((file) => (file === old ? changed : [file]));
-    this.#manifest = {
-      ...this.#manifest,
-      lookups: this.#manifest.lookups.map((each, i) => (i === shard ? list : each)),
-    };
-  }
-
-  /** @returns the new name. */
-  #replace(old: string | null, rows: unknown): string {
-    if (old !== null && !this.#files.delete(old)) this.#replaced.push(old);
-    const name = `changed/${crypto.randomUUID()}.json`;
-    this.#files.set(name, rows);
-    return name;
-  }
-
-  async #readHidden(): Promise<ArchivedEntry[]> {
-    return this.#manifest.hidden === null ? [] : this.#read<ArchivedEntry>(this.#manifest.hidden);
-  }
-
-  async #read<T>(name: string): Promise<T[]> {
-    if (this.#files.has(name)) return this.#files.get(name) as T[];
-    if (name === '') return [];
-    const text = await readText(this.#env, `${this.#archive}/${name}`);
-    if (text === null) throw new Error(`${this.#archive}/${name} is whole in no location`);
-    return JSON.parse(text) as T[];
   }
 }

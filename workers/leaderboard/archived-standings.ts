@@ -1,8 +1,15 @@
 /** Standings of a past season, read from its archive. Shapes and values are those of the live season. */
-
 import { countFirst } from './domain/binary-search.ts';
-import { LIST_END, type Standings, type StandingsPage, startOf } from './domain/board.ts';
-import type { Distribution } from './domain/distribution.ts';
+import {
+  LIST_END,
+  LIST_START,
+  type Standings,
+  type StandingsPage,
+  type StandingsReader,
+  startOf,
+} from './domain/board.ts';
+import { type Distribution, distribute } from './domain/distribution.ts';
+import { readSeason } from './domain/season-name.ts';
 import { shardOf } from './domain/shard-map.ts';
 import { compareStandings, type RankedEntry, type StandingKey, type TopEntry } from './domain/standing.ts';
 import {
@@ -12,13 +19,16 @@ import {
   readText,
   STANDINGS_FILE_ENTRIES,
   type StandingsFile,
-  toStandingKey,
 } from './records/archive-files.ts';
 import { ArchiveRows } from './records/archive-rows.ts';
-import type { StandingsReader } from './standings-reader.ts';
 
-/** Manifests change only when an operator corrects or erases a player. An old one names files that are gone. */
-const manifests = new Map<string, ArchiveManifest>();
+/** A manifest changes only when an operator corrects or erases a player. An old one names files that are gone. */
+interface Known {
+  readonly manifest: ArchiveManifest;
+  /** By the number of ranges. */
+  readonly distributions: Map<number, Distribution>;
+}
+const manifests = new Map<string, Known>();
 const MANIFESTS_MAX = 4;
 /** Files that are read at a time, with up to half a megabyte each. */
 const READS_MAX = 6;
@@ -26,15 +36,15 @@ const READS_MAX = 6;
 /** A file is in no location. Its manifest may be out of date. */
 class MissingFileError extends Error {}
 
-export async function readManifest(env: Env, archive: string): Promise<ArchiveManifest> {
+async function readManifest(env: Env, archive: string): Promise<Known> {
   const known = manifests.get(archive);
   if (known !== undefined) return known;
   const text = await readText(env, manifestKey(archive));
   if (text === null) throw new Error(`${manifestKey(archive)} is in no location`);
-  const manifest = JSON.parse(text) as ArchiveManifest;
+  const read = { manifest: JSON.parse(text) as ArchiveManifest, distributions: new Map() };
   if (manifests.size >= MANIFESTS_MAX) manifests.clear();
-  manifests.set(archive, manifest);
-  return manifest;
+  manifests.set(archive, read);
+  return read;
 }
 
 export const forgetManifest = (archive: string): boolean => manifests.delete(archive);
@@ -56,14 +66,17 @@ export function openArchivedStandings(env: Env, archive: string): StandingsReade
     standings: (userIds) => read((files) => files.standings(userIds)),
     neighbors: (userId, radius) => read((files) => files.neighbors(userId, radius)),
     distribution: (rangesMax) => read((files) => files.distribution(rangesMax)),
-    async *rows(after) {
-      let key = after === null ? null : await read((files) => files.findKey(after));
-      if (after !== null && key === null) return yield null;
-      do {
-        const { entries, end } = await read((files) => files.rowsAfter(key, STANDINGS_FILE_ENTRIES));
+    async *rows(userId) {
+      const found = userId === null ? [] : await read((files) => files.findEntries([userId]));
+      let after: StandingKey | null = found[0] ?? null;
+      if (userId !== null && after === null) return yield null;
+      for (;;) {
+        // One less than in a file: a page reads at most two files.
+        const { entries, next } = await read((files) => files.page(after, STANDINGS_FILE_ENTRIES - 1));
         yield entries;
-        key = end;
-      } while (key !== null);
+        if (next === null) return;
+        after = next;
+      }
     },
   };
 }
@@ -72,142 +85,118 @@ class ArchiveReader {
   readonly #env: Env;
   readonly #archive: string;
   readonly #manifest: ArchiveManifest;
+  readonly #distributions: Known['distributions'];
 
-  constructor(env: Env, archive: string, manifest: ArchiveManifest) {
+  constructor(env: Env, archive: string, { manifest, distributions }: Known) {
     this.#env = env;
     this.#archive = archive;
     this.#manifest = manifest;
+    this.#distributions = distributions;
   }
 
   async page(after: StandingKey | null, limit: number): Promise<StandingsPage> {
     const { players, sealedAt: asOf } = this.#manifest;
-    const { entries: found } = await this.rowsAfter(after, limit + 1);
+    const found = await this.#walk(after ?? LIST_START, 1, limit + 1);
     const entries = found.slice(0, limit);
     return { entries, players, asOf, next: found.length > limit ? (entries.at(-1) ?? null) : null };
-  }
-
-  /** @returns up to `limit` players after a key, and the key to continue after; null after the last file. */
-  async rowsAfter(
-    after: StandingKey | null,
-    limit: number,
-  ): Promise<{ entries: RankedEntry[]; end: StandingKey | null }> {
-    const entries: RankedEntry[] = [];
-    let end = after;
-    let file = after === null ? 0 : locateFile(this.#manifest, after);
-    for (; file < this.#manifest.standings.length; file++) {
-      if (entries.length === limit) return { entries, end };
-      const rows = await this.#open(file);
-      let at = after === null ? 0 : rows.search((row) => compareStandings(row, after) <= 0);
-      for (; at < rows.length && entries.length < limit; at++) {
-        pushListed(entries, this.#rank(file, rows, at, entries.at(-1)));
-        end = toStandingKey(rows.at(at));
-      }
-      if (at < rows.length) return { entries, end };
-    }
-    return { entries, end: null };
   }
 
   async keyAtRank(rank: number): Promise<StandingKey> {
     const file = lastOf(this.#manifest.standings, ({ place }) => place < rank);
     const start = this.#manifest.standings[file];
     if (start === undefined) return LIST_END;
-    const rows = await this.#open(file);
+    const rows = await this.#open(start);
     const at = rank - 1 - start.place;
     if (at >= rows.length) return LIST_END;
     const { score } = rows.at(at);
     // The player at this place has a lower rank if others with the same score are before.
-    return startOf(this.#rankOf(score, file, rows) === rank ? score : score - 1);
+    return startOf(rankOf(score, start, rows) === rank ? score : score - 1);
   }
 
   async standings(userIds: readonly string[]): Promise<Standings> {
     const { players, sealedAt: asOf } = this.#manifest;
-    const byFile = Map.groupBy(await this.#findEntries(userIds), (entry) => locateFile(this.#manifest, entry));
+    const byFile = Map.groupBy(await this.findEntries(userIds), (entry) => this.#fileOf(entry));
     const ranked = await inParts([...byFile], async ([file, entries]) => {
-      const { first } = this.#manifest.standings[file] as StandingsFile;
-      const isSure = entries.every(({ score }) => score === first.score);
+      const isSure = entries.every(({ score }) => score === file.first.score);
       const rows = isSure ? null : await this.#open(file);
-      return entries.map((entry) => ({ ...entry, rank: this.#rankOf(entry.score, file, rows) }));
+      return entries.map((entry) => ({ ...entry, rank: rankOf(entry.score, file, rows) }));
     });
     const byId = new Map(ranked.flat().map((entry) => [entry.userId, entry]));
     return { entries: userIds.map((userId) => byId.get(userId) ?? null), players, asOf };
   }
 
   async neighbors(userId: string, radius: number) {
-    const key = await this.findKey(userId);
-    if (key === null) return null;
-    const own = locateFile(this.#manifest, key);
-    const before: RankedEntry[] = [];
-    const after: RankedEntry[] = [];
-    let rows = await this.#open(own);
-    const at = rows.search((row) => compareStandings(row, key) < 0);
-    for (let file = own, i = at - 1; file >= 0 && before.length < radius; i--) {
-      if (i >= 0) pushListed(before, this.#rank(file, rows, i));
-      else if (--file >= 0) {
-        rows = await this.#open(file);
-        i = rows.length;
-      }
-    }
-    rows = await this.#open(own);
-    const { standings, sealedAt: asOf } = this.#manifest;
-    for (let file = own, i = at; file < standings.length && after.length <= radius; i++) {
-      if (i < rows.length) pushListed(after, this.#rank(file, rows, i));
-      else if (++file < standings.length) {
-        rows = await this.#open(file);
-        i = -1;
-      }
-    }
-    return { entries: [...before.reverse(), ...after], asOf };
+    const { entries, asOf } = await this.standings([userId]);
+    const [me] = entries;
+    if (!me) return null;
+    const before = await this.#walk(me, -1, radius);
+    return { entries: [...before.reverse(), me, ...(await this.#walk(me, 1, radius))], asOf };
   }
 
   async distribution(rangesMax: number): Promise<Distribution> {
-    const { distributions, players, sealedAt: asOf } = this.#manifest;
-    return { ranges: distributions.findLast((each) => each.length <= rangesMax) ?? [], players, asOf };
-  }
-
-  /** The key of a listed player; null for others. */
-  async findKey(userId: string): Promise<StandingKey | null> {
-    return (await this.#findEntries([userId]))[0] ?? null;
+    const known = this.#distributions.get(rangesMax);
+    if (known !== undefined) return known;
+    const { standings, players, season, sealedAt: asOf } = this.#manifest;
+    const [start, end] = [standings[0], standings.at(-1)];
+    if (start === undefined || end === undefined) return { ranges: [], players, asOf };
+    const last = await this.#open(end);
+    const ends = { least: last.at(last.length - 1).score, best: start.first.score, players };
+    const countAbove = (scores: readonly number[]) =>
+      inParts(scores, async (score) => {
+        const file = this.#fileOf(startOf(score));
+        return rankOf(score, file, await this.#open(file)) - 1;
+      });
+    const ranges = await distribute(readSeason(season).rules, ends, rangesMax, countAbove);
+    this.#distributions.set(rangesMax, { ranges, players, asOf });
+    return { ranges, players, asOf };
   }
 
   /** The listed players of some ids. */
-  async #findEntries(userIds: readonly string[]): Promise<TopEntry[]> {
+  async findEntries(userIds: readonly string[]): Promise<TopEntry[]> {
     const byFile = Map.groupBy(new Set(userIds), (userId) => locateLookup(this.#manifest, userId));
     const found = await inParts([...byFile], async ([file, ids]) => {
       if (file === null) return [];
-      const rows = await this.#openFile(file.name);
+      const rows = await this.#open(file);
       return ids.flatMap((userId) => rows.find(userId) ?? []);
     });
     return found.flat();
   }
 
-  /** The player at a position. @param previous the entry before, if it is known. */
-  #rank(file: number, rows: ArchiveRows, at: number, previous?: RankedEntry): RankedEntry {
-    const entry = rows.at(at);
-    const rank = entry.score === previous?.score ? previous.rank : this.#rankOf(entry.score, file, rows);
-    return { ...entry, rank };
+  /** Up to `limit` players after a key, or before it in the opposite order. An erased player has no id. */
+  async #walk(key: StandingKey, step: 1 | -1, limit: number): Promise<RankedEntry[]> {
+    const { standings } = this.#manifest;
+    const found: RankedEntry[] = [];
+    for (let number = locateFile(this.#manifest, key); found.length < limit; number += step) {
+      const file = standings[number];
+      if (file === undefined) break;
+      const rows = await this.#open(file);
+      const start = rows.search((row) => compareStandings(row, key) < (step === 1 ? 1 : 0));
+      for (let at = step === 1 ? start : start - 1; at >= 0 && at < rows.length && found.length < limit; at += step) {
+        const entry = rows.at(at);
+        if (entry.userId === '') continue;
+        const last = found.at(-1);
+        const rank = entry.score === last?.score ? last.rank : rankOf(entry.score, file, rows);
+        found.push({ ...entry, rank });
+      }
+    }
+    return found;
   }
 
-  /** @param rows of the file; not needed for the score of its first row. */
-  #rankOf(score: number, file: number, rows: ArchiveRows | null): number {
-    const { first, place, rank } = this.#manifest.standings[file] as StandingsFile;
-    if (score === first.score || rows === null) return rank;
-    return place + rows.search((row) => row.score > score) + 1;
+  #fileOf(key: StandingKey): StandingsFile {
+    return this.#manifest.standings[locateFile(this.#manifest, key)] as StandingsFile;
   }
 
-  #open(file: number): Promise<ArchiveRows> {
-    return this.#openFile((this.#manifest.standings[file] as StandingsFile).name);
-  }
-
-  async #openFile(name: string): Promise<ArchiveRows> {
+  async #open({ name }: StandingsFile | LookupFile): Promise<ArchiveRows> {
     const text = await readText(this.#env, `${this.#archive}/${name}`);
     if (text === null) throw new MissingFileError(`${this.#archive}/${name} is whole in no location`);
     return new ArchiveRows(text);
   }
 }
 
-/** An erased player has no id. */
-function pushListed(list: RankedEntry[], entry: RankedEntry): void {
-  if (entry.userId !== '') list.push(entry);
+/** @param rows of the file; not needed for the score of its first row. */
+function rankOf(score: number, { first, place, rank }: StandingsFile, rows: ArchiveRows | null): number {
+  if (score === first.score || rows === null) return rank;
+  return place + rows.search((row) => row.score > score) + 1;
 }
 
 /** Runs work on a few items at a time. */

@@ -16,7 +16,7 @@ import {
 } from '../shared/json-api.ts';
 import { err, ok, type Result } from '../shared/result.ts';
 import { type Board, DEFAULT_BOARD, findBoard, forgetBoard, toBoard } from './boards.ts';
-import { operatorOnly } from './callers.ts';
+import { OPERATOR, PUBLIC } from './callers.ts';
 import { boardParamsSchema, boardRulesSchema, boardSchema } from './contract.ts';
 import { type LeaderboardError, toProblem } from './errors.ts';
 import { boardOf } from './mounts.ts';
@@ -25,18 +25,11 @@ import { type BoardRow, createBoardStore } from './records/board-store.ts';
 /** Each has a season of many objects per period. */
 const BOARDS_MAX = 100;
 
-const TAGS = { tags: ['leaderboard'] };
-const OPERATOR = {
-  ...TAGS,
-  security: [{ bearer: [] }],
-  middleware: operatorOnly,
-  path: '/v1/boards/{board}' as const,
-};
+const ROUTE = { ...OPERATOR, path: '/v1/boards/{board}' as const };
 
 export function addBoards(api: OpenAPIHono<JsonApiEnv>): void {
   const list = createRoute({
-    ...TAGS,
-    security: [],
+    ...PUBLIC,
     method: 'get',
     path: '/v1/boards',
     operationId: 'listBoards',
@@ -57,7 +50,7 @@ export function addBoards(api: OpenAPIHono<JsonApiEnv>): void {
   });
 
   const put = createRoute({
-    ...OPERATOR,
+    ...ROUTE,
     method: 'put',
     operationId: 'putBoard',
     summary: 'Create a board, or change its title, visibility and limit. The other members never change',
@@ -78,7 +71,7 @@ export function addBoards(api: OpenAPIHono<JsonApiEnv>): void {
   });
 
   const get = createRoute({
-    ...OPERATOR,
+    ...ROUTE,
     method: 'get',
     operationId: 'getBoard',
     summary: 'One board',
@@ -96,7 +89,7 @@ export function addBoards(api: OpenAPIHono<JsonApiEnv>): void {
   });
 
   const remove = createRoute({
-    ...OPERATOR,
+    ...ROUTE,
     method: 'delete',
     operationId: 'deleteBoard',
     summary: 'Delete a board with all its seasons, for good. Cron erases them after a minute',

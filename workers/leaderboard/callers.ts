@@ -20,3 +20,7 @@ export async function operatorOnly(c: Context<JsonApiEnv>, next: Next) {
   c.set('operator', nameCaller(caller.value));
   await next();
 }
+
+/** Common parts of routes: those for everyone, and those for operators. */
+export const PUBLIC = { tags: ['leaderboard'], security: [] };
+export const OPERATOR = { tags: ['leaderboard'], security: [{ bearer: [] }], middleware: operatorOnly };

@@ -56,7 +56,10 @@ export const updateSchemaOf = (pointsMax: number, period?: Period) =>
     user_id: userIdSchema,
     points: z.int().min(0).max(pointsMax),
     user_name: displayNameSchema(textOf(64)).optional(),
-    event_id: textOf(128).optional(),
+    event_id: textOf(128).optional().openapi({
+      description:
+        'Of this player. A repeat returns the first result for at least 48 hours; with other points it is 409',
+    }),
     season: seasonSchemaOf(period).optional(),
   });
 export type UpdateJson = z.infer<ReturnType<typeof updateSchemaOf>>;

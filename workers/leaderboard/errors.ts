@@ -14,7 +14,6 @@ export type LeaderboardError =
   | { readonly kind: 'no_webhook'; readonly board: string }
   | { readonly kind: 'private_url' }
   | { readonly kind: 'unknown_player' }
-  | { readonly kind: 'too_large'; readonly bytesMax: number }
   | { readonly kind: 'not_current'; readonly season: string }
   | { readonly kind: 'season_running'; readonly season: string }
   | { readonly kind: 'season_closing'; readonly season: string };
@@ -47,8 +46,6 @@ export function toProblem(error: LeaderboardError): Problem {
       return problem(404, error.kind, 'The player has no score in this season.');
     case 'unavailable':
       return problem(503, error.kind, 'A leaderboard shard is unavailable. Retry.', { retryAfterSeconds: 1 });
-    case 'too_large':
-      return problem(413, error.kind, `The body exceeds ${error.bytesMax} bytes.`);
     case 'not_current':
       return problem(409, error.kind, `Only the current season can be watched. ${error.season} is not current.`);
     case 'season_running':

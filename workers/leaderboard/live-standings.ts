@@ -7,8 +7,10 @@ import {
   LIST_END,
   LIST_START,
   type ShardAddress,
+  type ShardRun,
   type Standings,
   type StandingsPage,
+  type StandingsReader,
   startOf,
   toShardName,
   type ViewAddress,
@@ -20,7 +22,6 @@ import { mergeStandings, type RankedEntry, rankRun, type StandingKey, type TopEn
 import { toFirstPage } from './domain/standings-json.ts';
 import { countAboveIn, seasonStub, shardStub, UnavailableError, viewStub, within } from './objects.ts';
 import type { Season } from './seasons.ts';
-import type { StandingsReader } from './standings-reader.ts';
 
 /** Attempts to read a run if its player moves meanwhile. */
 const MOVED_ATTEMPTS = 3;
@@ -65,10 +66,7 @@ export class LiveStandings implements StandingsReader {
     const key = after ?? LIST_START;
     const asOf = this.#now();
     const { answers, missing } = await this.#ask((shard, address) => shard.run(address, key, 0, limit + 1), isExact);
-    const merged = mergeStandings(
-      answers.map((run) => run.after),
-      limit + 1,
-    );
+    const merged = merge(answers, 'after', limit + 1);
     const place = sum(answers, (run) => run.countBefore + (run.hasKey ? 1 : 0));
     const firstRank = merged[0]?.score === key.score ? 1 + sum(answers, (run) => run.countAbove) : place + 1;
     const entries = rankRun(merged.slice(0, limit), place, firstRank);
@@ -97,10 +95,9 @@ export class LiveStandings implements StandingsReader {
     const { season, shards } = this.#season;
     const groups = Map.groupBy(new Set(userIds), (userId) => shardOf(userId, shards));
     const answers = await Promise.all(
-      [...groups].map(([shard, ids]) => {
-        const address = { season, shard, shards };
-        return within(toShardName(address), ANSWER_MS, shardStub(this.#env, address).standings(address, ids));
-      }),
+      [...groups].map(([shard, ids]) =>
+        this.#call({ season, shard, shards }, (stub, address) => stub.standings(address, ids)),
+      ),
     );
     const found = answers.flatMap(({ entries }) => entries.filter((entry) => entry !== null));
     const byId = new Map(found.map((entry) => [entry.userId, entry]));
@@ -121,16 +118,9 @@ export class LiveStandings implements StandingsReader {
       if (!me) return null;
       const { answers, missing } = await this.#ask((shard, address) => shard.run(address, me, radius, radius), isExact);
       if (!answers.some((run) => run.hasKey) && attempt < MOVED_ATTEMPTS) continue;
-      const before = mergeStandings(
-        answers.map((run) => run.before),
-        Number.POSITIVE_INFINITY,
-      );
-      const after = mergeStandings(
-        answers.map((run) => run.after),
-        radius,
-      );
-      const list: TopEntry[] = [...before.slice(Math.max(0, before.length - radius)), me, ...after];
-      const place = sum(answers, (run) => run.countBefore) - (list.length - after.length - 1);
+      const before = merge(answers, 'before', Number.POSITIVE_INFINITY);
+      const list = [...before.slice(Math.max(0, before.length - radius)), me, ...merge(answers, 'after', radius)];
+      const place = sum(answers, (run) => run.countBefore) - list.indexOf(me);
       const first = list[0] ?? me;
       const above =
         first.score === me.score
@@ -154,11 +144,8 @@ export class LiveStandings implements StandingsReader {
     const { season, shards } = this.#season;
     const merger = new RunMerger<TopEntry>(
       shards,
-      async (shard, key, limit) => {
-        const address = { season, shard, shards };
-        const run = shardStub(this.#env, address).run(address, key, 0, limit);
-        return (await within(toShardName(address), ANSWER_MS, run)).after;
-      },
+      async (shard, key, limit) =>
+        (await this.#call({ season, shard, shards }, (stub, address) => stub.run(address, key, 0, limit))).after,
       me,
     );
     let place = sum(answers, (run) => run.countBefore + (run.hasKey ? 1 : 0));
@@ -177,12 +164,14 @@ export class LiveStandings implements StandingsReader {
     return viewStub(this.#env, this.#season.season, this.#view.view);
   }
 
+  #call<T>(address: ShardAddress, ask: (shard: Stub, address: ShardAddress) => Promise<T>): Promise<T> {
+    return within(toShardName(address), ANSWER_MS, ask(shardStub(this.#env, address), address));
+  }
+
   /** Asks every shard. @throws UnavailableError if one does not answer and the answer has to be exact. */
   async #ask<T>(ask: (shard: Stub, address: ShardAddress) => Promise<T>, isExact: boolean): Promise<Answers<T>> {
     const addresses = addressesOf(this.#season);
-    const outcomes = await Promise.allSettled(
-      addresses.map((address) => within(toShardName(address), ANSWER_MS, ask(shardStub(this.#env, address), address))),
-    );
+    const outcomes = await Promise.allSettled(addresses.map((address) => this.#call(address, ask)));
     const failure = outcomes.find((outcome) => outcome.status === 'rejected');
     if (failure !== undefined && isExact) throw failure.reason;
     const missing = addresses.flatMap(({ shard }) => (outcomes[shard]?.status === 'rejected' ? [shard] : []));
@@ -203,6 +192,12 @@ export class LiveStandings implements StandingsReader {
     };
   }
 }
+
+const merge = (runs: readonly ShardRun[], side: 'before' | 'after', limit: number): TopEntry[] =>
+  mergeStandings(
+    runs.map((run) => run[side]),
+    limit,
+  );
 
 const sum = <T>(values: readonly T[], of: (value: T) => number): number =>
   values.reduce((total, value) => total + of(value), 0);

@@ -7,7 +7,7 @@ import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem }
 import { err, ok, type Result } from '../shared/result.ts';
 import { correctInArchive, eraseFromArchive, isInArchive } from './archive-changes.ts';
 import { type Board, findBoard } from './boards.ts';
-import { operatorOnly } from './callers.ts';
+import { OPERATOR } from './callers.ts';
 import { userIdSchema } from './contract.ts';
 import { type CorrectedPlayer, type Correction, toShardName } from './domain/board.ts';
 import { mirror } from './domain/score-rules.ts';
@@ -21,12 +21,6 @@ import { findSeason, type Season, toSeason } from './seasons.ts';
 
 /** An erasure reads all events of a shard. */
 const ANSWER_MS = 30_000;
-
-const OPERATOR = {
-  tags: ['leaderboard'],
-  security: [{ bearer: [] }],
-  middleware: operatorOnly,
-};
 
 const correctionSchema = z
   .strictObject({

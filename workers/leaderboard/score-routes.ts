@@ -4,6 +4,7 @@ import type { Context, Next } from 'hono';
 import { requireScope } from '../identity/index.ts';
 import {
   admitToRoute,
+  allowJson,
   type JsonApiEnv,
   jsonBody,
   jsonContent,
@@ -14,7 +15,6 @@ import {
   toValidationProblem,
 } from '../shared/json-api.ts';
 import { type Problem, toProblemBody } from '../shared/problem.ts';
-import { ok, type Result } from '../shared/result.ts';
 import { nameCaller } from './callers.ts';
 import {
   BATCH_BODY_BYTES_MAX,
@@ -23,7 +23,7 @@ import {
   scoredSchema,
   type UpdateJson,
 } from './contract.ts';
-import { type LeaderboardError, toProblem } from './errors.ts';
+import { toProblem } from './errors.ts';
 import { boardOf, type Mount } from './mounts.ts';
 import { admitPost } from './score-rate.ts';
 import { type WriteResult, type WrittenScore, writeScores } from './score-writer.ts';
@@ -44,7 +44,7 @@ export function addScores(api: OpenAPIHono<JsonApiEnv>, mount: Mount): void {
     path: `${mount.prefix}/scores`,
     operationId: mount.idOf('addScore'),
     summary: 'Add the points of a win that the game server has validated',
-    middleware: [admit(SCORE_BODY_BYTES_MAX)],
+    middleware: [admit, allowJson(SCORE_BODY_BYTES_MAX)],
     request: { params, ...jsonBody(mount.update) },
     responses: {
       200: jsonContent(scoredSchema, 'The player with the new score'),
@@ -63,7 +63,7 @@ export function addScores(api: OpenAPIHono<JsonApiEnv>, mount: Mount): void {
     path: `${mount.prefix}/scores/batch`,
     operationId: mount.idOf('addScores'),
     summary: 'Add up to 1,000 wins. Each succeeds or fails by itself',
-    middleware: [admit(BATCH_BODY_BYTES_MAX)],
+    middleware: [admit, allowJson(BATCH_BODY_BYTES_MAX)],
     request: { params, ...jsonBody(batchSchemaOf(mount.updateName)) },
     responses: {
       200: jsonContent(batchAnswerSchema, 'A result or a problem for each update, in order'),
@@ -96,33 +96,14 @@ function idsOf(update: unknown): { user_id?: string; event_id?: string } {
   );
 }
 
-/** Checks caller, rate and length before the body is read. */
-const admit = (bytesMax: number) => async (c: Context<JsonApiEnv>, next: Next) => {
+/** Checks caller and rate before the body is read. */
+async function admit(c: Context<JsonApiEnv>, next: Next) {
   const caller = await requireScope(c, 'scores:write');
   if (!caller.ok) return sendProblem(c, caller.error);
   const token = nameCaller(caller.value);
   if (!(await admitToRoute(c, 'token', token, () => admitPost(c.env.RATE_LIMIT_SCORES, token, Date.now()))))
     return sendProblem(c, rateLimited('token'));
-  const fitting = await checkLength(c, bytesMax);
-  if (!fitting.ok) return sendProblem(c, toProblem(fitting.error));
   await next();
-};
-
-async function checkLength(c: Context<JsonApiEnv>, bytesMax: number): Promise<Result<null, LeaderboardError>> {
-  const length = c.req.header('content-length');
-  const isTooLarge =
-    length === undefined ? await isLonger(c.req.raw.clone().body, bytesMax) : Number(length) > bytesMax;
-  return isTooLarge ? { ok: false, error: { kind: 'too_large', bytesMax } } : ok(null);
-}
-
-/** Measures a body without a length; stops at the limit. */
-async function isLonger(body: ReadableStream<Uint8Array> | null, bytesMax: number): Promise<boolean> {
-  let bytes = 0;
-  for await (const chunk of body ?? []) {
-    bytes += chunk.byteLength;
-    if (bytes > bytesMax) return true;
-  }
-  return false;
 }
 
 const toUpdate = ({ user_id, points, user_name, event_id, season }: UpdateJson) => ({

@@ -12,7 +12,7 @@ import {
   sendProblem,
   unchecked,
 } from '../shared/json-api.ts';
-import { operatorOnly } from './callers.ts';
+import { OPERATOR, PUBLIC } from './callers.ts';
 import { distributionQuerySchema, distributionSchema, exportQuerySchema, shardsSchema } from './contract.ts';
 import { toCsvCell } from './domain/csv-cell.ts';
 import { mirror, type ScoreRules } from './domain/score-rules.ts';
@@ -35,9 +35,6 @@ const seasonSchema = z
   })
   .openapi('Season');
 
-const TAGS = { tags: ['leaderboard'] };
-const PUBLIC = { ...TAGS, security: [] };
-const OPERATOR = { ...TAGS, security: [{ bearer: [] }], middleware: operatorOnly };
 /** Below the 10,000 calls that the platform allows per request, with two per file or page. */
 const EXPORT_PARTS_MAX = 4_500;
 

@@ -2,10 +2,10 @@
 import { createClock } from '../shared/clock.ts';
 import { err, ok, type Result } from '../shared/result.ts';
 import { openArchivedStandings } from './archived-standings.ts';
+import type { StandingsReader } from './domain/board.ts';
 import { LiveStandings } from './live-standings.ts';
 import { regionOf } from './objects.ts';
 import { findSeason, type Season, type SeasonError } from './seasons.ts';
-import type { StandingsReader } from './standings-reader.ts';
 
 export async function openStandings(
   env: Env,

@@ -13,6 +13,7 @@ import {
 } from '../shared/json-api.ts';
 import { problem } from '../shared/problem.ts';
 import { settingsOf } from '../shared/settings.ts';
+import { PUBLIC } from './callers.ts';
 import {
   listQuerySchemaOf,
   listSchema,
@@ -55,12 +56,12 @@ const TOO_MANY_VIEWERS = problem(
   { retryAfterSeconds: 10 },
 );
 
-const PUBLIC = { tags: ['leaderboard'], security: [], method: 'get' as const };
+const READ = { ...PUBLIC, method: 'get' as const };
 
 export function addStandings(api: OpenAPIHono<JsonApiEnv>, mount: Mount): void {
   const userParams = z.object({ ...mount.params, user_id: userIdSchema });
   const list = createRoute({
-    ...PUBLIC,
+    ...READ,
     path: `${mount.prefix}/scores`,
     operationId: mount.idOf('listScores'),
     summary: 'The best players. A stream with `Accept: text/event-stream` or a WebSocket upgrade',
@@ -100,7 +101,7 @@ export function addStandings(api: OpenAPIHono<JsonApiEnv>, mount: Mount): void {
   });
 
   const player = createRoute({
-    ...PUBLIC,
+    ...READ,
     path: `${mount.prefix}/scores/{user_id}`,
     operationId: mount.idOf('getScore'),
     summary: 'Score, rank and percentile of one player',
@@ -124,7 +125,7 @@ export function addStandings(api: OpenAPIHono<JsonApiEnv>, mount: Mount): void {
   });
 
   const neighbors = createRoute({
-    ...PUBLIC,
+    ...READ,
     path: `${mount.prefix}/scores/{user_id}/neighbors`,
     operationId: mount.idOf('listNeighbors'),
     summary: 'The players above and below one',

@@ -5,7 +5,7 @@ import { createClock } from '../shared/clock.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../shared/json-api.ts';
 import { isPublicUrl } from '../shared/public-url.ts';
 import { findBoard } from './boards.ts';
-import { operatorOnly } from './callers.ts';
+import { OPERATOR } from './callers.ts';
 import { boardParamsSchema } from './contract.ts';
 import { readSeason } from './domain/season-name.ts';
 import { toProblem } from './errors.ts';
@@ -37,12 +37,7 @@ const stateSchema = webhookSchema
   })
   .openapi('BoardWebhook');
 
-const ROUTE = {
-  tags: ['leaderboard'],
-  security: [{ bearer: [] }],
-  middleware: operatorOnly,
-  path: '/v1/boards/{board}/webhook' as const,
-};
+const ROUTE = { ...OPERATOR, path: '/v1/boards/{board}/webhook' as const };
 const params = { params: boardParamsSchema };
 
 export function addWebhooks(api: OpenAPIHono<JsonApiEnv>): void {

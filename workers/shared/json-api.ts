@@ -43,7 +43,7 @@ export interface JsonApiEnv {
 /** Largest JSON body. Twice the longest batch of scores in its longest JSON spelling. */
 const JSON_BYTES_MAX = 4 * 1024 * 1024;
 /** Largest JSON body of a route that needs no credential. */
-const OPEN_JSON_BYTES_MAX = 16 * 1024;
+export const OPEN_JSON_BYTES_MAX = 16 * 1024;
 /** A caller corrects the first errors first. More of them would make the answer longer than the request. */
 const ERRORS_MAX = 20;
 

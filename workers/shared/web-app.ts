@@ -11,6 +11,8 @@ import { settingsOf } from './settings.ts';
 import type { WebConfig } from './web-config.ts';
 
 const SERVICE_WORKER = '/_/sw.js';
+/** Lets a browser install the mail page. */
+const MANIFEST = '/_/mail.webmanifest';
 const NOT_FOUND_PAGE = '/_/not-found.html';
 
 type Policy = Record<string, string>;
@@ -38,6 +40,7 @@ function appPolicy(url: URL, env: Env): string {
     // A page's own WebSockets count as 'self' in today's browsers, not in older ones.
     'connect-src': `'self' ${url.protocol === 'https:' ? 'wss' : 'ws'}://${url.host}${storage}`,
     'frame-src': isMail ? toFrames(url, env) : toEmbeds(url),
+    'manifest-src': isMail ? `${url.origin}${MANIFEST}` : "'none'",
     // The service worker opens the mail page offline.
     'worker-src': isMail ? `${url.origin}${SERVICE_WORKER}` : "'none'",
     'base-uri': "'none'",

@@ -6,8 +6,8 @@
 import { createExecutionContext, env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { expect, vi } from 'vitest';
 import { SeasonClosing } from '../../../durable-objects/leaderboard-season/closing.ts';
-import { ClosingStore } from '../../../durable-objects/leaderboard-season/closing-store.ts';
 import { LeaderboardSeason } from '../../../durable-objects/leaderboard-season/index.ts';
+import { SeasonObjectStore } from '../../../durable-objects/leaderboard-season/store.ts';
 import { EVENT_RETENTION_MS } from '../../../workers/leaderboard/domain/board.ts';
 import { parseSeason, seasonAt } from '../../../workers/leaderboard/domain/season-name.ts';
 import type { RankedEntry } from '../../../workers/leaderboard/domain/standing.ts';
@@ -147,7 +147,7 @@ class Month {
   async #readStep(): Promise<unknown> {
     return await runInDurableObject(
       seasonStub(env, this.season) as DurableObjectStub,
-      (_, { storage }) => storage.sql.exec('SELECT step FROM closing').toArray()[0]?.step,
+      (_, { storage }) => new SeasonObjectStore(storage).readClosing()?.step,
     );
   }
 
@@ -247,19 +247,25 @@ export function watchClosings(): void {
   const { advance } = SeasonClosing.prototype;
   vi.spyOn(SeasonClosing.prototype, 'advance').mockImplementation(async function (this: SeasonClosing, closing) {
     if (power === undefined) return await advance.call(this, closing);
-    const own = closings.get(this) ?? new SeasonClosing(power.env, await ClosingStore.open(storage), Date.now, 5);
+    const own = closings.get(this) ?? new SeasonClosing(power.env, new SeasonObjectStore(storage), Date.now, 5);
     closings.set(this, own);
     return await advance.call(own, closing);
   });
-  for (const name of ['write', 'recordFile', 'forgetFiles'] as const) {
-    const write = ClosingStore.prototype[name] as (...values: unknown[]) => void;
-    vi.spyOn(ClosingStore.prototype, name).mockImplementation(function (this: ClosingStore, ...values: unknown[]) {
-      power?.write(`ClosingStore.${name}`, () => write.apply(this, values));
+  for (const name of ['writeClosing', 'recordFile', 'forgetFiles'] as const) {
+    const write = SeasonObjectStore.prototype[name] as (...values: unknown[]) => void;
+    vi.spyOn(SeasonObjectStore.prototype, name).mockImplementation(function (
+      this: SeasonObjectStore,
+      ...values: unknown[]
+    ) {
+      power?.write(`SeasonObjectStore.${name}`, () => write.apply(this, values));
     });
   }
-  const { planAlarm } = ClosingStore.prototype;
-  vi.spyOn(ClosingStore.prototype, 'planAlarm').mockImplementation(async function (this: ClosingStore, afterMs) {
-    await power?.call('ClosingStore.planAlarm', () => planAlarm.call(this, afterMs));
+  const { planAlarm } = SeasonObjectStore.prototype;
+  vi.spyOn(SeasonObjectStore.prototype, 'planAlarm').mockImplementation(async function (
+    this: SeasonObjectStore,
+    afterMs,
+  ) {
+    await power?.call('SeasonObjectStore.planAlarm', () => planAlarm.call(this, afterMs));
   });
 }
 
@@ -277,7 +283,7 @@ export async function runWithCut(cut: Cut): Promise<readonly string[]> {
   // moment.
   const { steps } = month.power;
   const abandoned = steps
-    .slice(0, steps.indexOf('ClosingStore.planAlarm'))
+    .slice(0, steps.indexOf('SeasonObjectStore.planAlarm'))
     .filter((step) => step.endsWith('forgetFiles'));
   expect(abandoned.length, `${cut.side} step ${cut.at}`).toBeLessThanOrEqual(cut.isFileLost ? 2 : 0);
   return steps;

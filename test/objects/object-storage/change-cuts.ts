@@ -1,6 +1,6 @@
 /**
- * Cuts the power of jobs and lifecycle rules at one chosen call of a store. The next run must end with what a run without a
- * cut ends with: the same versions, each event once, exact counts of the quota, and no locked version less.
+ * Cuts the power of jobs and lifecycle rules at one chosen call of a store, or lets only that call fail. The next run must end with
+ * what a run without a fault ends with: the same versions, each event once, exact counts of the quota, and no locked version less.
  *
  * Or lets clients change the bucket just before that call. Their changes must stay, and each must have its event.
  */
@@ -38,6 +38,9 @@ interface Work {
   /** Days that it runs on. A repeated page may do what the next day would have done. */
   readonly days?: number;
 }
+
+/** A work whose call hangs until its invocation ends has the same effect as a power cut. */
+export const CHANGE_FAULTS = ['cut before', 'cut after', 'before', 'after'] as const;
 
 const JOB_ID = 'the job';
 const LOCKED = `locked ${Buffer.from('locked').toString('base64')}`;
@@ -182,19 +185,20 @@ async function begin(work: Work, plan: FaultPlan) {
 }
 
 /**
- * @param at number of the call at which the power is cut; null: not at all.
- * @returns the outcome, and the call that was cut; null if the work makes fewer calls.
+ * @param at number of the call that fails, or at which the power is cut; null: none.
+ * @returns the outcome, the number of calls, and the call that failed; null if the work made fewer calls.
  */
-export async function runChangeWithCut(
+export async function runChangeWithFault(
   name: string,
-  how: 'cut before' | 'cut after',
+  how: (typeof CHANGE_FAULTS)[number],
   at: number | null,
-): Promise<{ readonly outcome: Outcome; readonly hit: string | null }> {
+): Promise<{ readonly outcome: Outcome; readonly calls: number; readonly hit: string | null }> {
   const work = WORKS[name] as Work;
   const plan: FaultPlan = { at, how, calls: 0, hit: null };
   const { engine, context, scene, pass, planned } = await begin(work, plan);
   await work.run(planned.context).catch(() => {});
   await planned.settle();
+  const { calls } = plan;
   // The lease of the interrupted run has expired.
   pass(MINUTE);
   await work.run(context);
@@ -205,7 +209,7 @@ export async function runChangeWithCut(
   const outcome = await readOutcome(engine, context, scene);
   expect(outcome.contents, `${name}, ${how} call ${at} (${plan.hit})`).toContain(LOCKED);
   await expectSound(context);
-  return { outcome, hit: plan.hit };
+  return { outcome, calls, hit: plan.hit };
 }
 
 /** Overwrites, creates, deletes and holds. @returns ids of versions that must stay: the newest of each name, and the held one. */

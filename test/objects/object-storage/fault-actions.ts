@@ -36,6 +36,8 @@ export type Action = {
   readonly act: (engine: Engine, bucket: Bucket, prepared: never) => Promise<{ readonly ok: boolean }>;
   /** Events that an acknowledged action has. Default: one. */
   readonly events?: number;
+  /** If its answer is lost, it is reported as unavailable, and may have taken effect. */
+  readonly isSentOnce?: boolean;
   /** Checks the state after an acknowledged action. */
   readonly after: (engine: Engine, bucket: Bucket) => Promise<void>;
 };
@@ -110,6 +112,7 @@ export const ACTIONS: Readonly<Record<string, Action>> = {
       expect((await engine.deleteObject(bucket, { name: 'x', versionId })).ok).toBe(false);
     },
     events: 0,
+    isSentOnce: true,
   },
   'a delete': {
     versioning: 'never',

@@ -5,6 +5,7 @@ import { expect, it } from 'vitest';
 import {
   ALWAYS_ABSENT,
   isDocumentedKey,
+  isReadKey,
   NOT_READ,
   WITH_VALUES,
 } from '../../../workers/identity/domain/condition-keys.ts';
@@ -18,4 +19,21 @@ it('the guide lists exactly the keys of each kind', () => {
   expect(
     ['aws:sourcelp', 's3:prefix/', 's3:existingobjecttag', 's3:existingobjecttag/'].filter(isDocumentedKey),
   ).toEqual([]);
+});
+
+it('the key of a tag follows a slash, and may contain slashes', () => {
+  const keys = [
+    's3:existingobjecttag/a',
+    's3:existingobjecttag/a/b\n',
+    'aws:principaltag/x',
+    's3:prefix',
+    's3:prefix/a',
+  ];
+  expect(keys.map(isReadKey)).toEqual([true, true, true, true, false]);
+  expect(keys.map(isDocumentedKey)).toEqual([true, true, true, true, false]);
+});
+
+it('the absence of a key that is not read means nothing', () => {
+  for (const key of NOT_READ.map((each) => (each.endsWith('/') ? `${each}x` : each)))
+    expect([key, isDocumentedKey(key), isReadKey(key)]).toEqual([key, true, false]);
 });

@@ -47,7 +47,7 @@ function createArchive(archive: string, scoreOf: (place: number) => number) {
     }
     return own;
   });
-  write('manifest.json', { players: PLAYERS, shards: SHARDS, sealedAt: 1, standings, lookups, distributions: [] });
+  write('manifest.json', { players: PLAYERS, shards: SHARDS, sealedAt: 1, standings, lookups });
   const read = { files: 0, bytes: 0 };
   const env = {
     BLOBS: {

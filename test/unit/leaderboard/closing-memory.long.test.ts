@@ -6,7 +6,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
 import { beginClosing, SeasonClosing } from '../../../durable-objects/leaderboard-season/closing.ts';
-import type { Closing, ClosingStore } from '../../../durable-objects/leaderboard-season/closing-store.ts';
+import type { Closing, SeasonObjectStore } from '../../../durable-objects/leaderboard-season/store.ts';
 import type { StandingKey } from '../../../workers/leaderboard/domain/standing.ts';
 
 setFlagsFromString('--expose_gc');
@@ -36,11 +36,11 @@ function toShard(shard: number, shards: number) {
 it.each([32, 256])('takes at most 60 MB with %i shards', async (shards) => {
   let closing: Closing = { ...beginClosing('2026-10', shards, 1), step: 'standings' };
   const store = {
-    write(next: Closing) {
+    writeClosing(next: Closing) {
       closing = next;
     },
     recordFile() {},
-  } as unknown as ClosingStore;
+  } as unknown as SeasonObjectStore;
   let written = 0;
   const env = {
     BLOBS: {

@@ -38,10 +38,17 @@ describe('an mbox file', () => {
   });
   it('loses one > before From, and nowhere else', () => {
     expect(texts(`${SEPARATOR}>From a\n>>From b\n>Fro\n> From\n>x\n`)).toEqual(['From a\n>From b\n>Fro\n> From\n>x\n']);
+    const others = '>from a\n>Frim a\n>Fron a\n>From\ta\n>From:\n';
+    expect(texts(`${SEPARATOR}${others}`)).toEqual([others]);
+    expect(texts(`Subject: a\n\n>From a\n`)).toEqual(['Subject: a\n\n>From a\n']);
   });
   it('has messages up to a maximum length', () => {
     const [short, long] = [`${SEPARATOR}1234\n\n`, `${SEPARATOR}12345\n\n`];
     expect(texts(short + long + short, 6)).toEqual(['1234\n', null, '1234\n']);
+    expect(texts(`${SEPARATOR}a: 1\n\n${SEPARATOR}`, 5)).toEqual([null, '']);
+    expect(texts(`${SEPARATOR}12345\n`, 6)).toEqual(['12345\n']);
+    const [line, end] = ['x'.repeat(70_000), 'y'.repeat(5_000)];
+    expect(texts(`${SEPARATOR}${line}${end}\n`, 75_001)).toEqual([`${line}${end}\n`]);
   });
   it('accepts several date forms in separators, and ignores invalid dates', () => {
     const dateOf = (line: string) => split(`${line}\nA: 1\n`)[0]?.receivedAt;

@@ -1,8 +1,9 @@
 /** Mbox files as other programs write them, well-formed and damaged: every message is found, every byte is accounted for. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readMboxMessage } from '../../../workers/mail/domain/mbox.ts';
+import { formatMbox, readMboxMessage } from '../../../workers/mail/domain/mbox.ts';
 import { type MboxSpan, MboxSplitter } from '../../../workers/mail/domain/mbox-splitter.ts';
+import { stepsOf } from '../leaderboard/random.ts';
 
 function split(file: Uint8Array, chunkBytes = file.length || 1): MboxSpan[] {
   const splitter = new MboxSplitter(100_000);
@@ -62,6 +63,26 @@ describe('separators', () => {
     expect(summary(`\ufeff${three(DATED)}`)).toEqual(['one', 'two', 'three']);
     expect(summary(`\n\r\n${three('From -')}`)).toEqual(['one', 'two', 'three']);
   });
+  it('are found at the start of the file before an unusual header, also after blank lines', () => {
+    const first = 'From somebody else\nFoo: 1\n\nSubject: one\n';
+    for (const before of ['', '\n', '\n\n', '\ufeff', '\ufeff\n'])
+      expect(summary(`${before}${first}`), JSON.stringify(before)).toEqual(['one']);
+    for (const before of ['text\n', 'text\n\n']) expect(summary(`${before}${first}`)).toEqual(['no_separator']);
+  });
+  it('are not found in the middle of a line, however long', () => {
+    const line = 'y'.repeat(64 * 1024);
+    for (const tail of [0, 1, 2_000]) {
+      const file = Buffer.from(`${message('one', DATED)}\n${line.slice(tail)}${message('two', DATED)}`);
+      const start = file.indexOf('yyy');
+      const splitter = new MboxSplitter(100_000_000);
+      const spans = [
+        file.subarray(0, start),
+        file.subarray(start, start + line.length),
+        file.subarray(start + line.length),
+      ];
+      expect([...spans.flatMap((bytes) => [...splitter.push(bytes)]), ...splitter.end()]).toHaveLength(1);
+    }
+  });
   it('may change their form within a file', () => {
     expect(summary([message('one', DATED), message('two', 'From -'), message('three', DATED)].join('\n'))).toEqual([
       'one',
@@ -76,6 +97,7 @@ describe('separators', () => {
     'From the pages\nhttps://example.test/\n',
     'From here on:\nNote: read this\n',
     '>From a@x.test Mon Jan  1 10:00:00 2024\nSubject: quoted\n',
+    '\ufeffFrom a@x.test Mon Jan  1 10:00:00 2024\nSubject: marked\n',
     'From: b@x.test\nTo: c@x.test\n',
     'Fromage at 10:00 2024\nSubject: cheese\n',
   ])('are not sentences: %j', (text) => {
@@ -116,8 +138,53 @@ describe('Content-Length', () => {
     const file = lengths(['x\n', 'y\n', 'a long last body\n'], DATED);
     const cut = split(Buffer.from(file.slice(0, -9)));
     expect(cut.map((span) => readMboxMessage(span).isCut)).toEqual([false, false, true]);
+    const second = split(Buffer.from(lengths(['x\n', 'a long last body\n'], DATED).slice(0, -9)));
+    expect(second.map((span) => readMboxMessage(span).isCut)).toEqual([false, true]);
     const unknown = split(Buffer.from(lengths(['a long body\n'], DATED).slice(0, -5)));
     expect(unknown.map((span) => readMboxMessage(span).isCut)).toEqual([false]);
+    const wrong = `${DATED}\nSubject: w\nContent-Length: 1\n\nlonger\n\n${lengths(['a long body\n'], DATED).slice(0, -5)}`;
+    expect(split(Buffer.from(wrong)).map((span) => readMboxMessage(span).isCut)).toEqual([false, false]);
+  });
+  it('may be wrong by one line end, and not by more', () => {
+    const file = (length: number, gap: string) =>
+      [0, 1].map((n) => `From somebody\r\nSubject: m${n}\r\nContent-Length: ${length}\r\n\r\nbody\r\n`).join(gap);
+    for (const gap of ['', '\r\n', '\r\n\r\n'])
+      expect(
+        [3, 4, 6].map((length) => summary(file(length, gap))),
+        JSON.stringify(gap),
+      ).toEqual([...[gap === '' ? ['m0+m1'] : ['m0', 'm1'], ['m0', 'm1'], ['m0', 'm1']]]);
+  });
+  it('is ignored if the message would be longer than the maximum', () => {
+    const one = `${DATED}\nSubject: one\nContent-Length: `;
+    const rest = `x\n\n${message('two', DATED)}\n${message('three', DATED)}`;
+    const of = (length: number, lengthMax: number) => {
+      const splitter = new MboxSplitter(lengthMax);
+      const spans = [...splitter.push(Buffer.from(`${one}${length}\n\n${rest}`)), ...splitter.end()];
+      return spans.map(
+        ({ raw }) =>
+          Buffer.from(raw)
+            .toString()
+            .match(/^Subject/gm)?.length,
+      );
+    };
+    const upToThree = 3 + message('two', DATED).length;
+    const header = `Subject: one\nContent-Length: ${upToThree}\n\n`.length;
+    expect(of(upToThree, header + upToThree + 1)).toEqual([2, 1]);
+    expect(of(upToThree, header + upToThree - 1)).toEqual([1, 1, 1]);
+    expect(of(900_000, 100)).toEqual([1, 1, 1]);
+  });
+  it('is ignored in our own files, which are quoted', () => {
+    const format = (subject: string, field: string) =>
+      formatMbox(
+        Buffer.from(`Subject: ${subject}\n${field}\nbody\n`),
+        { isRead: false, isFlagged: false, labels: [], folder: null },
+        { messageId: subject, sender: 'a@x.test', receivedAt: 0 },
+      ).toString();
+    const two = format('two', '');
+    const length = 'body\n\n'.length + two.length;
+    expect(summary(format('one', `Content-Length: ${length}\n`) + two + format('three', ''))).toEqual([
+      ...['one', 'two', 'three'],
+    ]);
   });
 });
 
@@ -175,6 +242,6 @@ it('accounts for every byte of any file, for any chunk size', () => {
       const plain = (each: MboxSpan) => ({ ...each, raw: Buffer.from(each.raw).toString('latin1') });
       expect(spans.map(plain)).toEqual(split(bytes).map(plain));
     }),
-    { numRuns: 500 },
+    { numRuns: stepsOf(500) },
   );
 });

@@ -128,6 +128,10 @@ describe('an automatic message', () => {
     const raw = compose({ references: ids, inReplyTo: '<29@far.test>' });
     expect(/References: ([^:]*)\r\nAuto/.exec(raw)?.[1]?.split('\r\n ')).toEqual(ids.slice(10));
     expect(raw).toContain('In-Reply-To: <29@far.test>\r\n');
+    expect(compose({ references: ['<0@far.test>'], inReplyTo: '<1@far.test>' })).toContain(
+      'References: <0@far.test>\r\n <1@far.test>\r\n',
+    );
+    expect(compose({ references: ['<0@far.test>'] })).toContain('References: <0@far.test>\r\nAuto');
   });
   it('keeps ids of up to 902 characters', () => {
     const [fits, not] = [`<${'x'.repeat(900)}>`, `<${'x'.repeat(901)}>`];
@@ -135,6 +139,7 @@ describe('an automatic message', () => {
   });
   it('is quoted-printable in lines of at most 76 characters', () => {
     expect(bodyOf('a=b \tc~\u007fé\n')).toBe('a=3Db \tc~=7F=C3=A9\r\n');
+    expect(bodyOf('a\u0001\u001fb')).toBe('a=01=1Fb\r\n');
     expect(bodyOf('end \nend\t\nin side\r\n\r\nlast')).toBe('end=20\r\nend=09\r\nin side\r\n\r\nlast\r\n');
     expect(bodyOf('x'.repeat(76))).toBe(`${'x'.repeat(76)}\r\n`);
     expect(bodyOf('x'.repeat(77))).toBe(`${'x'.repeat(25)}=\r\n${'x'.repeat(25)}=\r\n${'x'.repeat(25)}=\r\nxx\r\n`);

@@ -68,9 +68,15 @@ describe('a search query', () => {
       'after:2026-01-32',
       'after:2026-01-01T25:00Z',
       'after:26',
+      'after:May',
+      'after:2026-00-10',
+      'after:2026-01-00',
+      'after:2026-04-99',
     ]) {
       expect(refusal(`a ${wrong}`)).toEqual([2, 'Write a date as 2026-01-31.']);
     }
+    expect(refusal('""')).toEqual([0, 'This term has no word to search for.']);
+    expect(refusal('from:"')).toEqual([5, 'Unmatched quotation mark.']);
     expect(refusal('a larger:1T')).toEqual([2, 'Write a size as 500, 10K, 5M or 1G.']);
   });
   it('reads every form of date, in UTC', () => {
@@ -80,6 +86,14 @@ describe('a search query', () => {
     expect(time('2026/12/31')).toBe(Date.UTC(2026, 11, 31));
     expect(time('2024-02-29')).toBe(Date.UTC(2024, 1, 29));
     expect(time('2026-01-02T03:04:05Z')).toBe(Date.UTC(2026, 0, 2, 3, 4, 5));
+  });
+  it('reads ages in hours, days, weeks, months of 30 days and years of 365 days', () => {
+    const age = (value: string) => (NOW - (parsed(`newer_than:${value}`) as { time: number }).time) / 3_600_000;
+    expect(['1h', '1d', '1w', '1m', '1y', '12H'].map(age)).toEqual([1, 24, 7 * 24, 30 * 24, 365 * 24, 12]);
+  });
+  it('takes a field name before a quotation mark for a field of the header only after header:', () => {
+    expect(parsed('header:X-Id:"a b"')).toEqual({ kind: 'header', name: 'x-id', text: 'a b' });
+    expect(parsed('from:x:"a b"')).toMatchObject({ kind: 'and', of: [{ text: 'x:' }, { text: 'a b', field: 'any' }] });
   });
   it('reads every form of size', () => {
     const bytes = (value: string) => (parsed(`larger:${value}`) as { bytes: number }).bytes;

@@ -74,6 +74,11 @@ describe('a lifecycle configuration', () => {
     expect(codeOf(rules)).toBe('InvalidArgument');
   });
 
+  it('may keep up to 100 newer versions', () => {
+    const newer = '<NoncurrentDays>1</NoncurrentDays><NewerNoncurrentVersions>100</NewerNoncurrentVersions>';
+    expect(codeOf(rule(`${ALL}<NoncurrentVersionExpiration>${newer}</NoncurrentVersionExpiration>`))).toBe('accepted');
+  });
+
   const TAG = '<Tag><Key>k</Key><Value>v</Value></Tag>';
   it.each([
     ['no action', rule(ALL)],
@@ -195,6 +200,64 @@ describe('a lifecycle rule', () => {
     expect(kindOf(rules, { noncurrentSince: NOW - DAY_MS, newerNoncurrent: 1 })).toBeNull();
   });
 
+  it('removes a noncurrent version at the midnight after its days, whatever else its rules say', () => {
+    const of = (days: number) =>
+      `<NoncurrentVersionExpiration><NoncurrentDays>${days}</NoncurrentDays></NoncurrentVersionExpiration>`;
+    const midnight = Date.UTC(2026, 10, 22);
+    const at = (noncurrentSince: number) =>
+      decideVersion(rulesOf(`${ALL}${DAYS}`, `${ALL}${of(2)}`), subject({ noncurrentSince }), NOW, DAY_MS);
+    const since = midnight - 2 * DAY_MS;
+    expect(at(since)).toEqual({ kind: 'noncurrent', hasTags: false, since, newerVersions: 0 });
+    expect(at(since + 1)).toBeNull();
+    const tagged = rulesOf(
+      `<Filter><Tag><Key>k</Key><Value>v</Value></Tag></Filter>${of(1)}`,
+      `<Filter><Tag><Key>k</Key><Value>v</Value></Tag></Filter>${DAYS}`,
+    );
+    const tags = { k: 'v' };
+    expect(decideVersion(tagged, subject({ tags, noncurrentSince: since }), NOW, DAY_MS)?.hasTags).toBe(true);
+    expect(decideVersion(tagged, subject({ tags }), NOW, DAY_MS)).toEqual({ kind: 'current', hasTags: true });
+    expect(decideVersion(rulesOf(`${ALL}${DAYS}`), subject(), NOW, DAY_MS)).toEqual({
+      kind: 'current',
+      hasTags: false,
+    });
+  });
+
+  it('keeps as many newer noncurrent versions as it says, and counts shortened days from now', () => {
+    const rules = rulesOf(
+      `${ALL}<NoncurrentVersionExpiration><NoncurrentDays>1</NoncurrentDays><NewerNoncurrentVersions>3</NewerNoncurrentVersions></NoncurrentVersionExpiration>`,
+    );
+    const decide = (newerNoncurrent: number, noncurrentSince: number) =>
+      decideVersion(rules, subject({ newerNoncurrent, noncurrentSince }), NOW, 10_000);
+    expect([decide(2, 0), decide(3, NOW - 9_999)]).toEqual([null, null]);
+    expect(decide(3, NOW - 10_000)).toEqual({
+      ...{ kind: 'noncurrent', hasTags: false, since: NOW - 10_000, newerVersions: 3 },
+    });
+  });
+
+  it.each([
+    ['<Filter><Tag><Key>k</Key><Value>v</Value></Tag></Filter>'],
+    ['<Filter><ObjectSizeLessThan>5</ObjectSizeLessThan></Filter>'],
+    ['<Filter><ObjectSizeGreaterThan>0</ObjectSizeGreaterThan></Filter>'],
+  ])('with the filter %s selects no deletion marker', (filter) => {
+    expect(kindOf(rulesOf(`${filter}${DAYS}`), { isMarker: true })).toBeNull();
+    expect(kindOf(rulesOf(`<Filter><Prefix>a/</Prefix></Filter>${DAYS}`), { isMarker: true })).toBe('alone');
+    expect(kindOf(rulesOf(`<Filter><Prefix>b/</Prefix></Filter>${DAYS}`), { isMarker: true })).toBeNull();
+  });
+
+  it('keeps deletion markers if it says so', () => {
+    const rules = rulesOf(
+      `${ALL}<Expiration><ExpiredObjectDeleteMarker>false</ExpiredObjectDeleteMarker></Expiration>`,
+    );
+    expect(kindOf(rules, { isMarker: true })).toBeNull();
+  });
+
+  it('expires an object at the very moment of its date', () => {
+    const rules = rulesOf(`${ALL}<Expiration><Date>2026-11-22</Date></Expiration>`);
+    const at = Date.UTC(2026, 10, 22);
+    expect(decideVersion(rules, subject(), at, DAY_MS)?.kind).toBe('current');
+    expect(decideVersion(rules, subject(), at - 1, DAY_MS)).toBeNull();
+  });
+
   it('does nothing while it is disabled, or before its date', () => {
     const disabled = parse(`<Rule><Status>Disabled</Status>${ALL}${DAYS}</Rule>`);
     expect(disabled.ok && kindOf(disabled.value)).toBeNull();
@@ -210,5 +273,28 @@ describe('a lifecycle rule', () => {
     expect(findExpiry(rules, object)).toEqual({ id: 'b', atMs: Date.UTC(2026, 10, 24) });
     expect(findAbort(rules, 'x', NOW, DAY_MS)).toEqual({ id: 'a', atMs: Date.UTC(2026, 10, 28) });
     expect(findExpiry(rulesOf(`<Filter><Prefix>z</Prefix></Filter>${DAYS}`), object)).toBeNull();
+    expect(findAbort(rules, 'x', NOW, 10_000)).toEqual({ id: 'a', atMs: NOW + 50_000 });
+    // Of rules that are due at once, the first is named.
+    const twice = rulesOf(`<ID>first</ID>${ALL}${DAYS}${abort}`, `<ID>second</ID>${ALL}${DAYS}${abort}`);
+    expect([findExpiry(twice, object)?.id, findAbort(twice, 'x', NOW, DAY_MS)?.id]).toEqual(['first', 'first']);
+    const sooner = rulesOf(`<ID>a</ID>${ALL}${abort}`, `<ID>b</ID>${ALL}${abort.replace('5', '4')}`);
+    expect(findAbort(sooner, 'x', NOW, DAY_MS)?.id).toBe('b');
+    expect(findExpiry(sooner, object)).toBeNull();
+    const dated = rulesOf(
+      `<ID>c</ID>${ALL}<Expiration><Date>2026-11-23</Date></Expiration>`,
+      `<ID>d</ID>${ALL}${DAYS}`,
+    );
+    expect(findExpiry(dated, object)).toEqual({ id: 'c', atMs: Date.UTC(2026, 10, 23) });
+    const markers = rulesOf(
+      `${ALL}<Expiration><ExpiredObjectDeleteMarker>true</ExpiredObjectDeleteMarker></Expiration>`,
+    );
+    expect(findExpiry(markers, object)).toBeNull();
+    expect(findAbort(markers, 'x', NOW, DAY_MS)).toBeNull();
+    const elsewhere = rulesOf(`<Filter><Prefix>z</Prefix></Filter>${abort}`);
+    expect([findAbort(elsewhere, 'x', NOW, DAY_MS), findAbort(elsewhere, 'zz', NOW, DAY_MS)?.atMs]).toEqual([
+      ...[null, Date.UTC(2026, 10, 28)],
+    ]);
+    const disabled = rules.map((each) => ({ ...each, isEnabled: false }));
+    expect([findExpiry(disabled, object), findAbort(disabled, 'x', NOW, DAY_MS)]).toEqual([null, null]);
   });
 });

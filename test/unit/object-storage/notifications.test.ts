@@ -2,8 +2,11 @@
 import type { S3Event } from 'aws-lambda';
 import { describe, expect, it } from 'vitest';
 import {
+  doOverlap,
   findRoutes,
+  kindsOf,
   type NotificationRule,
+  notificationOf,
   type StoredEvent,
   toEventMessage,
 } from '../../../workers/object-storage/domain/notifications.ts';
@@ -77,6 +80,37 @@ describe('a notification configuration', () => {
     expect([count('ObjectCreated:Copy', 'in/a.jpg'), count('ObjectCreated:Copy', 'in/a.png')]).toEqual([1, 0]);
     expect([count('ObjectRemoved:Delete', 'in/x'), count('ObjectRemoved:DeleteMarkerCreated', 'in/x')]).toEqual([1, 0]);
     expect(count('ObjectCreated:Put', 'out/a.jpg')).toBe(0);
+    const whole = rulesOf(`<QueueConfiguration><Id>all</Id>${QUEUE}${ALL}</QueueConfiguration>`);
+    expect(findRoutes(whole, 'ObjectCreated:Put', 'x')).toEqual([{ id: 'all', target: { kind: 'queue' } }]);
+  });
+
+  it('selects all kinds of a family by its wildcard, but AWS has none for ACLs', () => {
+    expect(kindsOf('s3:ObjectTagging:*')).toEqual(['ObjectTagging:Put', 'ObjectTagging:Delete']);
+    expect(kindsOf('s3:ObjectAcl:Put')).toEqual(['ObjectAcl:Put']);
+    for (const none of ['s3:ObjectAcl:*', 's3:*', 'ObjectTagging:Put', 's3:ObjectTagging'])
+      expect(kindsOf(none)).toEqual([]);
+  });
+
+  it.each([
+    [['a', null], ['b', null], false],
+    [['a', null], ['ab', null], true],
+    [['ab', null], ['a', null], true],
+    [[null, null], ['a', null], true],
+    [[null, '.jpg'], [null, '.png'], false],
+    [[null, 'jpg'], [null, '.jpg'], true],
+    [['a', '.jpg'], ['ab', '.png'], false],
+    [['a', null], [null, '.png'], true],
+  ] as const)('overlaps if one name may match both %j and %j: %j', (a, b, expected) => {
+    const of = ([prefix, suffix]: readonly [string | null, string | null], event: string): NotificationRule => ({
+      ...{ id: 'i', target: { kind: 'queue' }, arn: '', events: [event], prefix, suffix },
+    });
+    expect(doOverlap(of(a, 's3:ObjectCreated:*'), of(b, 's3:ObjectCreated:Put'))).toBe(expected);
+    expect(doOverlap(of(a, 's3:ObjectCreated:Put'), of(b, 's3:ObjectCreated:Post'))).toBe(false);
+  });
+
+  it('is empty for a bucket without one', () => {
+    expect(notificationOf({})).toEqual([]);
+    expect(notificationOf({ notification: '[{"id":"a"}]' })).toEqual([{ id: 'a' }]);
   });
 });
 
@@ -134,5 +168,15 @@ describe('the message of an event', () => {
     });
     const key = decodeURIComponent((message.Records[0]?.s3.object.key ?? '').replaceAll('+', ' '));
     expect(key).toBe(event.name);
+  });
+
+  it('of a removed object has neither size nor ETag, and of an anonymous caller no name', () => {
+    const { size, etag, ...facts } = event.facts;
+    const [record] = toEventMessage(
+      { ...event, facts: { ...facts, principalId: null, versionId: null, region: 'eu-west-1' } },
+      'rule',
+    ).Records;
+    expect(record?.s3.object).toStrictEqual({ key: 'a+b/%C3%BC%281%29%2B.jpg', sequencer: '00066A0B1C2D3E4F' });
+    expect([record?.userIdentity.principalId, record?.awsRegion]).toEqual(['Anonymous', 'eu-west-1']);
   });
 });

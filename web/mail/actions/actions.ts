@@ -1,5 +1,6 @@
 /** Actions on rows, for keys, buttons and gestures. If no row is selected, an action applies to the active row. */
 import { focusRegion } from '../../shared/focus-keeper.ts';
+import { mailTexts } from '../../shared/texts/mail.ts';
 import { showToast } from '../../shared/toasts.tsx';
 import type { Folder, FolderRole, Summary } from '../model/api.ts';
 import {
@@ -13,6 +14,8 @@ import {
 import { folderByRole, mailbox } from '../model/mailbox.ts';
 import type { Row } from '../model/rows.ts';
 import { view } from '../model/view.ts';
+
+const t = mailTexts.changes;
 
 function chosenRows(): Row[] {
   const { rows, selected, activeId, leftRow } = mailbox.get();
@@ -163,7 +166,7 @@ export const act = {
     if (rows.length === 0) return;
     const isRead = rows.some((row) => row.isUnread);
     void changeMessages(idsOf(rows), { is_read: isRead });
-    showToast(isRead ? 'Marked as read.' : 'Marked as unread.', { durationMs: 2500 });
+    showToast(isRead ? t.markedAsRead : t.markedAsUnread, { durationMs: 2500 });
   },
   /** Adds a label to conversations, or removes it. */
   label(label: string, isOn: boolean, rows: Row[] = chosenRows()): void {

@@ -4,7 +4,7 @@ import { go, toHash } from '../../shared/hash-route.ts';
 import { fill } from '../../shared/texts/index.ts';
 import { mailTexts } from '../../shared/texts/mail.ts';
 import { mailbox } from '../model/mailbox.ts';
-import { KEYS } from './keys.ts';
+import { shortcuts } from './keys.ts';
 
 const SETTINGS_TABS = Object.keys(mailTexts.settings) as (keyof typeof mailTexts.settings)[];
 
@@ -12,7 +12,7 @@ const SETTINGS_TABS = Object.keys(mailTexts.settings) as (keyof typeof mailTexts
 export function listMailCommands(): Command[] {
   const own = mailbox.get().folders.filter((folder) => folder.role === null);
   return [
-    ...KEYS,
+    ...shortcuts(),
     ...own.map(({ id, name }) => ({
       title: fill(mailTexts.folders.named, { name }),
       icon: 'folder' as const,

@@ -8,10 +8,10 @@ import { mailTexts } from '../../shared/texts/mail.ts';
 import { mailbox, sortFolders } from '../model/mailbox.ts';
 import { view } from '../model/view.ts';
 import { act } from './actions.ts';
-import { KEYS } from './keys.ts';
+import { shortcuts } from './keys.ts';
 
 const { keys: t } = mailTexts;
-const WRITING_KEYS = [
+const writingKeys = () => [
   { keys: 'Ctrl+Enter', title: t.send },
   { keys: 'Esc', title: t.close },
   { keys: 'Ctrl+K', title: t.palette },
@@ -21,7 +21,7 @@ export function KeysDialog() {
   return (
     <Dialog title={texts.app.menu.keys} onClose={() => view.set({ isHelpOpen: false })}>
       <dl className="keys">
-        {[...KEYS, ...WRITING_KEYS].map(({ keys, title }) => (
+        {[...shortcuts(), ...writingKeys()].map(({ keys, title }) => (
           <div key={keys}>
             <dt>
               {keys.split(' ').map((key) => (
@@ -46,7 +46,7 @@ export function MoveDialog() {
   );
   const close = () => view.set({ isMoveOpen: false });
   return (
-    <Dialog title="Move to" onClose={close}>
+    <Dialog title={t.moveTo} onClose={close}>
       <form
         className="stack"
         onSubmit={(event) => {
@@ -58,8 +58,8 @@ export function MoveDialog() {
       >
         <input
           ref={focusOnAppearing}
-          aria-label="Folder"
-          placeholder="Folder"
+          aria-label={t.folder}
+          placeholder={t.folder}
           value={filter}
           onChange={(event) => setFilter(event.target.value)}
         />
@@ -93,7 +93,7 @@ export function LabelDialog() {
   const chosen = messages.filter((message) => threads.has(message.thread_id));
   const close = () => view.set({ isLabelOpen: false });
   return (
-    <Dialog title="Labels" onClose={close}>
+    <Dialog title={t.labels} onClose={close}>
       <form
         className="stack"
         onSubmit={(event) => {
@@ -118,8 +118,8 @@ export function LabelDialog() {
           ))}
         </ul>
         <div className="row">
-          <input ref={focusOnAppearing} name="label" maxLength={100} aria-label="New label" placeholder="New label" />
-          <button type="submit">Done</button>
+          <input ref={focusOnAppearing} name="label" maxLength={100} aria-label={t.newLabel} placeholder={t.newLabel} />
+          <button type="submit">{t.done}</button>
         </div>
       </form>
     </Dialog>

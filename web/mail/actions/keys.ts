@@ -23,7 +23,7 @@ const toFolder = (keys: string, role: NonNullable<FolderRole>): Key => ({
   run: () => go(toHash([role])),
 });
 
-export const KEYS: readonly Key[] = [
+export const shortcuts = (): readonly Key[] => [
   { keys: 'j', icon: 'down', title: t.next, run: () => act.step(1) },
   { keys: 'k', icon: 'up', title: t.previous, run: () => act.step(-1) },
   { keys: 'Enter', icon: 'read', title: t.open, run: () => act.openActive() },
@@ -66,10 +66,10 @@ const isTyping = (target: EventTarget | null) =>
 let first = '';
 
 function findKey(pressed: string): Key | undefined {
-  const pair = first === '' ? undefined : KEYS.find(({ keys }) => keys === `${first} ${pressed}`);
-  const isPair = KEYS.some(({ keys }) => keys.startsWith(`${pressed} `));
+  const pair = first === '' ? undefined : shortcuts().find(({ keys }) => keys === `${first} ${pressed}`);
+  const isPair = shortcuts().some(({ keys }) => keys.startsWith(`${pressed} `));
   first = pair === undefined && isPair ? pressed : '';
-  return pair ?? (isPair ? undefined : KEYS.find(({ keys }) => keys === pressed));
+  return pair ?? (isPair ? undefined : shortcuts().find(({ keys }) => keys === pressed));
 }
 
 const MODIFIERS: readonly string[] = ['Shift', 'Control', 'Alt', 'Meta', 'AltGraph'];

@@ -2,6 +2,8 @@
  * Starts, changes and closes the message being written. Every change is stored in this browser at once, and in Drafts
  * when the user pauses. So a closed tab, a crash or a lost network loses no text.
  */
+
+import { mailTexts } from '../../shared/texts/mail.ts';
 import { showError, showToast } from '../../shared/toasts.tsx';
 import { deleteDraft, findShownMessage, loadDraft, loadMessage, type Message } from '../model/api.ts';
 import { offerUndo } from '../model/changes.ts';
@@ -15,6 +17,8 @@ import { findKeptMessages, forgetWriting, keepWriting } from './kept-writing.ts'
 import { type Picture, quoteHtml } from './quoted-html.ts';
 import { type ReplyKind, toReply } from './reply.ts';
 import { fromDraft, isEmptyWriting, isOwnDraft, type Upload, type Writing } from './writing.ts';
+
+const t = mailTexts.writing;
 
 /**
  * Opens the newest message that a closed tab left in this browser. Older ones go to Drafts, where the user can find
@@ -129,7 +133,7 @@ export function makePlain({ isQuoteKept = false } = {}): void {
     const added = now.attachments.filter((upload) => !attachments.some((one) => one.key === upload.key));
     change({ html, rich, body, quote, attachments: [...attachments, ...added] });
   };
-  offerUndo('The formatting was removed.', undo, PLAIN_UNDO_MS);
+  offerUndo(t.formattingWasRemoved, undo, PLAIN_UNDO_MS);
 }
 
 /** Lets the user format the text. */
@@ -151,7 +155,7 @@ export function removeQuote(): void {
     const now = compose.get().writing;
     if (now?.key === key) change({ quote, attachments: [...now.attachments, ...pictures] });
   };
-  offerUndo('The quoted message was removed.', undo, PLAIN_UNDO_MS);
+  offerUndo(t.quotedMessageWasRemoved, undo, PLAIN_UNDO_MS);
 }
 
 /** Uploads end at any time, so this changes the attachments as they are now. */
@@ -186,10 +190,10 @@ export async function closeWriting(): Promise<void> {
     cancelScheduledSave();
     compose.set(CLOSED_COMPOSE);
     if ((await saveDetached(writing)) === 'failed') showKeptHere();
-    else showToast('Both texts are in Drafts.');
+    else showToast(t.bothInDrafts);
   } else if (await saveDraft()) {
     endWriting();
-    showToast('Saved in Drafts.');
+    showToast(t.savedInDrafts);
   } else if (!compose.get().theirs) {
     cancelScheduledSave();
     compose.set(CLOSED_COMPOSE);
@@ -199,7 +203,7 @@ export async function closeWriting(): Promise<void> {
 }
 
 const showKeptHere = () =>
-  showToast('Drafts cannot be reached. The message is kept in this browser and opens here next time.', {
+  showToast(t.keptHere, {
     durationMs: 9000,
   });
 
@@ -213,14 +217,14 @@ export async function discard(): Promise<void> {
   endWriting();
   if (!writing) return;
   if (!isEmptyWriting(writing, newWriting().body)) {
-    offerUndo('Draft discarded.', async () => reopenDiscarded(writing), DISCARD_UNDO_MS);
+    offerUndo(t.draftDiscarded, async () => reopenDiscarded(writing), DISCARD_UNDO_MS);
   }
   if (!writing.draftId || theirs) return;
   try {
     const there = await readDraft(writing.draftId);
     if (!there) return;
     if (isOwnDraft(there, writing)) await deleteDraft(writing.draftId);
-    else showToast('What was written elsewhere stays in Drafts.');
+    else showToast(t.otherStays);
   } catch (error) {
     showError(error);
   }
@@ -235,7 +239,7 @@ function reopenDiscarded(writing: Writing): void {
     attachments: writing.attachments.map((upload) => ({
       ...upload,
       attachmentId: null,
-      error: 'The upload was deleted. Attach the file again.',
+      error: t.uploadDeleted,
     })),
   });
   change({});

@@ -13,7 +13,7 @@ import { IconButton } from '../../shared/icon-button.tsx';
 import { Icon } from '../../shared/icons.tsx';
 import { Menu, type MenuCommand } from '../../shared/menu.tsx';
 import { useStore } from '../../shared/store.ts';
-import { mailTexts } from '../../shared/texts/mail.ts';
+import { mailComposeTexts } from '../../shared/texts/mail-compose.ts';
 import { session } from '../model/session.ts';
 import { view } from '../model/view.ts';
 import { change, closeWriting, discard, makePlain, makeRich } from './compose-state.ts';
@@ -29,14 +29,14 @@ import { findSendProblem, send } from './sending.ts';
 import { attach } from './uploads.ts';
 import type { Writing } from './writing.ts';
 
-const { compose: t } = mailTexts;
+const { window: t } = mailComposeTexts;
 
 const SAVED: Record<ComposeState['saved'], string> = {
   no: '',
-  here: 'Saved on this device',
-  drafts: 'Saved in Drafts',
-  failed: 'Saved on this device',
-  changed: 'Saved on this device',
+  here: t.savedOnThisDevice,
+  drafts: t.saveState,
+  failed: t.savedOnThisDevice,
+  changed: t.savedOnThisDevice,
 };
 
 /** Choice of the sender. Hidden if the user has only one address. */
@@ -45,7 +45,7 @@ function Sender({ writing }: { writing: Writing }) {
   if (!own || own.length < 2) return null;
   return (
     <label className="compose-line">
-      <span>From</span>
+      <span>{t.from}</span>
       <select value={writing.from || own[0]} onChange={(event) => change({ from: event.target.value })}>
         {own.map((email) => (
           <option key={email}>{email}</option>
@@ -61,22 +61,22 @@ function Head({ writing }: { writing: Writing }) {
   return (
     <div className="compose-head">
       <Sender writing={writing} />
-      <Recipients label="To" value={writing.to} onChange={(to) => change({ to })} isFirst />
+      <Recipients label={t.to} value={writing.to} onChange={(to) => change({ to })} isFirst />
       {areMoreOpen ? (
         <>
-          <Recipients label="Cc" value={writing.cc} onChange={(cc) => change({ cc })} />
-          <Recipients label="Bcc" value={writing.bcc} onChange={(bcc) => change({ bcc })} />
+          <Recipients label={t.cc} value={writing.cc} onChange={(cc) => change({ cc })} />
+          <Recipients label={t.bcc} value={writing.bcc} onChange={(bcc) => change({ bcc })} />
         </>
       ) : (
         <button type="button" className="quiet small more" onClick={() => setMoreOpen(true)}>
-          Cc, Bcc
+          {t.ccBcc}
         </button>
       )}
       {isReplyToShown && (
         <Recipients label={t.replyTo} value={writing.replyTo} onChange={(replyTo) => change({ replyTo })} />
       )}
       <label className="compose-line">
-        <span>Subject</span>
+        <span>{t.subject}</span>
         <input dir="auto" value={writing.subject} onChange={(event) => change({ subject: event.target.value })} />
         {writing.importance !== 'normal' && <span className="badge">{t.importances[writing.importance]}</span>}
       </label>
@@ -92,10 +92,10 @@ function Question({ text, onSend, onBack }: { text: string; onSend: () => void; 
     <div className="send-question small" role="alert">
       <span className="grow">{text}</span>
       <button ref={button} type="button" className="primary small" onClick={onSend}>
-        Send anyway
+        {t.sendAnyway}
       </button>
       <button type="button" className="small" onClick={onBack}>
-        Go back
+        {t.goBack}
       </button>
     </div>
   );
@@ -213,7 +213,7 @@ export function Compose() {
     <section
       className={classes.filter(Boolean).join(' ')}
       hidden={isSending}
-      aria-label="New message"
+      aria-label={t.newMessage}
       onKeyDown={onKeyDown}
       onDragOver={(event) => {
         event.preventDefault();
@@ -223,7 +223,7 @@ export function Compose() {
       onDrop={onDrop}
     >
       <header className="compose-title">
-        <h2 className="grow ellipsis">{writing.subject || 'New message'}</h2>
+        <h2 className="grow ellipsis">{writing.subject || t.newMessage}</h2>
         <span className="small muted" role="status">
           {SAVED[saved]}
           {saved === 'failed' && trouble ? `; ${trouble}` : ''}
@@ -235,9 +235,9 @@ export function Compose() {
       <Head key={writing.key} writing={writing} />
       {writing.html !== null && (
         <p className="compose-line small">
-          <span className="grow">Formatted in another program. It is kept and sent unchanged.</span>
+          <span className="grow">{t.foreignFormat}</span>
           <button type="button" className="small" onClick={() => makePlain()}>
-            Switch to plain text
+            {t.switchToPlainText}
           </button>
         </p>
       )}

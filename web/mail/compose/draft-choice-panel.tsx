@@ -2,21 +2,25 @@
 import { useState } from 'react';
 import { Dialog } from '../../shared/dialog.tsx';
 import { formatRelative } from '../../shared/format.ts';
+import { fill } from '../../shared/texts/index.ts';
+import { mailComposeTexts } from '../../shared/texts/mail-compose.ts';
 import type { DraftAnswer } from '../model/api.ts';
 import { chooseBoth, chooseMine, chooseTheirs } from './draft-choice.ts';
 import { compareLines, type Line } from './text-difference.ts';
 import { fromDraft, type Writing } from './writing.ts';
+
+const t = mailComposeTexts.window;
 
 /** The text to compare: recipients, subject, body and names of attachments. */
 const toText = (writing: Omit<Writing, 'key'>): string =>
   [
     ...(
       [
-        ['To', writing.to],
-        ['Cc', writing.cc],
-        ['Bcc', writing.bcc],
-        ['Subject', writing.subject],
-        ['Files', writing.attachments.map((upload) => upload.fileName).join(', ')],
+        [t.to, writing.to],
+        [t.cc, writing.cc],
+        [t.bcc, writing.bcc],
+        [t.subject, writing.subject],
+        [t.attachments, writing.attachments.map((upload) => upload.fileName).join(', ')],
       ] as const
     ).flatMap(([name, text]) => {
       const value = text.trim().replace(/,$/, '');
@@ -46,21 +50,21 @@ function Choice({ writing, theirs, onClose }: { writing: Writing; theirs: DraftA
     void run();
   };
   return (
-    <Dialog title="Two texts of one message" onClose={onClose}>
-      <p className="muted small">Lines that only one of them has are marked. Nothing is lost before you choose.</p>
+    <Dialog title={t.twoTextsOneMessage} onClose={onClose}>
+      <p className="muted small">{t.choiceText}</p>
       <div className="two-versions">
-        <Version title="Yours, in this tab" lines={compared.mine} />
-        <Version title={`The other, saved ${formatRelative(theirs.updated_at)}`} lines={compared.theirs} />
+        <Version title={t.yoursInThisTab} lines={compared.mine} />
+        <Version title={fill(t.otherSaved, { updatedAt: formatRelative(theirs.updated_at) })} lines={compared.theirs} />
       </div>
       <div className="row wrap dialog-foot">
         <button type="button" className="primary" onClick={choose(chooseBoth)}>
-          Keep both
+          {t.keepBoth}
         </button>
         <button type="button" onClick={choose(chooseMine)}>
-          Keep mine
+          {t.keepMine}
         </button>
         <button type="button" onClick={choose(chooseTheirs)}>
-          Take the other
+          {t.takeOther}
         </button>
       </div>
     </Dialog>
@@ -72,10 +76,9 @@ export function DraftChoice({ writing, theirs }: { writing: Writing; theirs: Dra
   return (
     <>
       <p className="draft-changed small" role="alert">
-        This message was changed in another tab or on another device. Both texts are kept; what you type is kept in this
-        browser.{' '}
+        {t.choiceNeeded}{' '}
         <button type="button" className="link" onClick={() => setOpen(true)}>
-          See both and choose
+          {t.seeBothAndChoose}
         </button>
       </p>
       {isOpen && <Choice writing={writing} theirs={theirs} onClose={() => setOpen(false)} />}

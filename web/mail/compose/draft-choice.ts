@@ -1,6 +1,8 @@
 /**
  * Resolves a draft that was changed elsewhere while it was written here. Both versions are kept until the user chooses.
  */
+
+import { mailComposeTexts } from '../../shared/texts/mail-compose.ts';
 import { showToast } from '../../shared/toasts.tsx';
 import { type DraftAnswer, loadMessage } from '../model/api.ts';
 import { offerUndo } from '../model/changes.ts';
@@ -8,6 +10,8 @@ import { compose } from './compose-store.ts';
 import { adoptDraft, moveWriting, saveDraft } from './draft-saving.ts';
 import { attachCopies } from './uploads.ts';
 import { fromDraft, splitFiles, type Writing } from './writing.ts';
+
+const t = mailComposeTexts.window;
 
 const UNDO_MS = 20_000;
 
@@ -21,7 +25,7 @@ export async function chooseMine(): Promise<void> {
   const { writing, theirs } = compose.get();
   if (!writing || !theirs) return;
   offerUndo(
-    'Your text stays.',
+    t.yourTextStays,
     async () => {
       const now = compose.get().writing;
       if (now?.key !== writing.key) return;
@@ -39,7 +43,7 @@ export function chooseTheirs(): void {
   if (!writing || !theirs) return;
   adoptDraft(theirs);
   offerUndo(
-    'The other text took its place.',
+    t.otherTaken,
     async () => {
       const now = compose.get().writing;
       if (now?.key === writing.key) await saveOver(writing, { ...theirs, revision: now.revision ?? theirs.revision });
@@ -58,7 +62,7 @@ export async function chooseBoth(): Promise<void> {
   const { own, shared } = splitFiles(writing, theirs);
   moveWriting({ ...writing, draftId: null, revision: null, tried: [], attachments: own });
   await saveDraft();
-  showToast('Both are in Drafts. You go on with yours.');
+  showToast(t.bothKept);
   if (shared.length === 0) return;
   const wanted = new Set(shared.map((upload) => upload.attachmentId));
   await attachCopies(await loadMessage(theirs.id), (at) => wanted.has(theirs.attachments[at]?.attachment_id ?? ''));

@@ -3,11 +3,14 @@
  * device has saved (`If-Match`). Until then this browser keeps the message (`kept-writing.ts`).
  */
 import { ApiError, describeError } from '../../shared/api.ts';
+import { mailTexts } from '../../shared/texts/mail.ts';
 import { showToast } from '../../shared/toasts.tsx';
 import { createDraft, type DraftAnswer, loadDraft, replaceDraft } from '../model/api.ts';
 import { CLOSED_COMPOSE, compose, newWriting } from './compose-store.ts';
 import { forgetWriting, keepWriting } from './kept-writing.ts';
 import { checksumOf, fromDraft, isEmptyWriting, isOwnDraft, splitFiles, toDraftBody, type Writing } from './writing.ts';
+
+const t = mailTexts.writing;
 
 const SAVE_AFTER_MS = 1500;
 /** Delay after a failure. When the network is back, `retrySave` saves at once. */
@@ -23,7 +26,7 @@ const draftRefs = new Map<string, { draftId: string; revision: number }>();
 class DraftChanged extends Error {
   readonly theirs: DraftAnswer;
   constructor(theirs: DraftAnswer) {
-    super('The draft was changed elsewhere.');
+    super(t.draftChanged);
     this.theirs = theirs;
   }
 }
@@ -66,7 +69,7 @@ async function putDraft(requested: Writing): Promise<Saved> {
       if (!isStatus(error, 404, 412)) throw error;
       const theirs = isStatus(error, 412) ? await readDraft(requested.draftId) : null;
       if (theirs === null) {
-        showToast('The draft was sent or thrown away elsewhere. What you write is saved as a new one.');
+        showToast(t.draftGone);
         return await recreateDraft(writing);
       }
       if (!isOwnDraft(theirs, writing) || attempt === ATTEMPTS_MAX) throw new DraftChanged(theirs);
@@ -85,7 +88,7 @@ export async function readDraft(draftId: string): Promise<DraftAnswer | null> {
   }
 }
 
-const ATTACHMENT_GONE = 'It went away with the draft. Attach it again.';
+const attachmentGone = () => t.uploadGone;
 
 async function save(requested: Writing): Promise<void> {
   const writing = { ...requested, ...draftRefs.get(requested.key) };
@@ -104,7 +107,7 @@ async function save(requested: Writing): Promise<void> {
   const next: Writing = { ...now, ...draftRef, tried: [] };
   if (hasLostFiles) {
     next.attachments = now.attachments.map((upload) =>
-      upload.attachmentId ? { ...upload, attachmentId: null, error: ATTACHMENT_GONE } : upload,
+      upload.attachmentId ? { ...upload, attachmentId: null, error: attachmentGone() } : upload,
     );
   }
   compose.set({ writing: next, saved: now === writing ? 'drafts' : 'here', trouble: null });
@@ -130,7 +133,7 @@ function recordFailure(error: unknown): void {
     return;
   }
   const isAway = !(error instanceof ApiError) || error.status === 0 || error.status >= 500;
-  compose.set({ saved: 'failed', trouble: isAway ? 'Drafts cannot be reached' : describeError(error) });
+  compose.set({ saved: 'failed', trouble: isAway ? t.draftsUnreachable : describeError(error) });
   if (isAway) scheduleSave(RETRY_AFTER_MS);
 }
 
@@ -201,13 +204,13 @@ async function checkForChange(key: string, draftId: string): Promise<void> {
     if (saved !== 'drafts') return;
     forgetWriting(key);
     compose.set(CLOSED_COMPOSE);
-    showToast('The message was sent or thrown away elsewhere.');
+    showToast(t.messageGone);
     return;
   }
   if (known) compose.set({ theirs });
   else if (saved === 'drafts' && theirs.revision > (writing.revision ?? 0)) {
     adoptDraft(theirs);
-    showToast('Changed elsewhere: this is the newest text.');
+    showToast(t.newestText);
   }
 }
 

@@ -2,8 +2,12 @@
  * Keeps messages being written in the browser's local storage, each under its own key, so that a second message or tab
  * does not overwrite it. A tab holds a lock on its open message. A message without a lock was left by a closed tab.
  */
+
+import { mailTexts } from '../../shared/texts/mail.ts';
 import { session } from '../model/session.ts';
 import { blankWriting, type Writing } from './writing.ts';
+
+const t = mailTexts.writing;
 
 /** The key contains the user's id, so that the tab of another user does not open the message. */
 const prefix = () => `tessera.writing.${session.get().profile?.user_id ?? ''}.`;
@@ -57,9 +61,7 @@ export async function findKeptMessages(): Promise<Writing[]> {
       ...writing,
       // Unfinished uploads ended with their tab.
       attachments: writing.attachments.map((upload) =>
-        upload.attachmentId || upload.error
-          ? upload
-          : { ...upload, error: 'The upload was interrupted. Attach the file again.' },
+        upload.attachmentId || upload.error ? upload : { ...upload, error: t.uploadInterrupted },
       ),
     }));
 }

@@ -1,9 +1,12 @@
 /** The quoted HTML of a reply or a forwarded message: folded in a reply, shown in a forwarded message. */
 import { useEffect, useRef, useState } from 'react';
+import { mailComposeTexts } from '../../shared/texts/mail-compose.ts';
 import { FRAME_SANDBOX, fillFrame } from '../model/html-frame.ts';
 import { makePlain, removeQuote } from './compose-state.ts';
 import { loadPicture } from './pictures.ts';
 import type { Writing } from './writing.ts';
+
+const t = mailComposeTexts.window;
 
 export function QuotedMessage({ writing, html }: { writing: Writing; html: string }) {
   const [isOpen, setOpen] = useState(writing.inReplyTo === null);
@@ -24,30 +27,30 @@ export function QuotedMessage({ writing, html }: { writing: Writing; html: strin
     });
   }, [html, isOpen, pictures]);
   return (
-    <section className="compose-quote" aria-label="Quoted message">
+    <section className="compose-quote" aria-label={t.quotedMessage}>
       <div className="row">
         <button
           type="button"
           className="quote-toggle"
           aria-expanded={isOpen}
-          aria-label="Show the quoted message"
+          aria-label={t.showQuotedMessage}
           onClick={() => setOpen(!isOpen)}
         >
           •••
         </button>
         <span className="grow" />
         <button type="button" className="quiet small" onClick={() => makePlain()}>
-          Switch to plain text
+          {t.switchToPlainText}
         </button>
         <button type="button" className="quiet small" onClick={removeQuote}>
-          Remove quote
+          {t.removeQuote}
         </button>
       </div>
       {isOpen && (
         <iframe
           ref={frame}
           className="message-frame"
-          title="Quoted message"
+          title={t.quotedMessage}
           sandbox={FRAME_SANDBOX}
           referrerPolicy="no-referrer"
           src="/_/mail-frame"

@@ -3,12 +3,12 @@ import { type KeyboardEvent, useEffect, useId, useLayoutEffect, useRef, useState
 import { Avatar } from '../../shared/avatar.tsx';
 import { Icon } from '../../shared/icons.tsx';
 import { fill } from '../../shared/texts/index.ts';
-import { mailTexts } from '../../shared/texts/mail.ts';
+import { mailComposeTexts } from '../../shared/texts/mail-compose.ts';
 import { formatAddress, parseAddresses, splitAddresses } from '../model/addresses.ts';
 import { knownContacts } from '../model/known-contacts.ts';
 import type { SavedContact } from '../model/settings-api.ts';
 
-const { compose: t } = mailTexts;
+const { window: t } = mailComposeTexts;
 const SUGGESTIONS_MAX = 6;
 
 /** Splits typed text at its last separator outside quotes: finished recipients, and the one that is still typed. */
@@ -152,7 +152,7 @@ export function Recipients({ label, value, onChange, isFirst = false }: Props) {
           </li>
         </ul>
       </div>
-      <div className="suggestions" id={id} role="listbox" aria-label="Contacts" hidden={!isShown}>
+      <div className="suggestions" id={id} role="listbox" aria-label={t.contacts} hidden={!isShown}>
         {found.map((contact, index) => (
           // biome-ignore lint/a11y/useKeyWithClickEvents: the input handles the keys of its list
           <div

@@ -1,10 +1,14 @@
 /** Builds a reply or a forwarded message: recipients, subject, quoted text. */
 import { formatDateTime } from '../../shared/format.ts';
+import { fill } from '../../shared/texts/index.ts';
+import { mailTexts } from '../../shared/texts/mail.ts';
 import { formatAddresses, quote, replyRecipients, withPrefix } from '../model/addresses.ts';
 import type { Message } from '../model/api.ts';
 import { escapeHtml } from '../model/message-html.ts';
 import type { Quote } from './quoted-html.ts';
 import type { Writing } from './writing.ts';
+
+const t = mailTexts.writing;
 
 export type ReplyKind = 'reply' | 'all' | 'forward';
 
@@ -24,9 +28,9 @@ function toOwnSender(message: Message, own: readonly string[]): string {
 /** The line or lines above the quoted text. */
 function toIntroduction(kind: ReplyKind, message: Message): string {
   const when = formatDateTime(message.date);
-  const sender = message.from ? formatAddresses([message.from]) : '(unknown sender)';
-  if (kind !== 'forward') return `On ${when}, ${sender} wrote:`;
-  return `---------- Forwarded message ----------\nFrom: ${sender}\nDate: ${when}\nSubject: ${message.subject}\nTo: ${formatAddresses(message.to)}`;
+  const sender = message.from ? formatAddresses([message.from]) : t.unknownSender;
+  if (kind !== 'forward') return fill(t.wrote, { when, sender });
+  return fill(t.forwarded, { sender, when, subject: message.subject, to: formatAddresses(message.to) });
 }
 
 const REPLY_QUOTE_STYLE = 'margin:0 0 0 0.8ex;border-left:1px solid #cccccc;padding-left:1ex';

@@ -1,54 +1,43 @@
 /** The editor of formatted text. Pictures are pasted or dropped into it. */
 import { type ClipboardEvent, type DragEvent, type RefObject, useEffect, useLayoutEffect, useRef } from 'react';
 import { toDraftContentId } from '../../../workers/mail/domain/inline-picture.ts';
-import { IconButton } from '../../shared/icon-button.tsx';
-import { mailTexts } from '../../shared/texts/mail.ts';
+import { mailComposeTexts } from '../../shared/texts/mail-compose.ts';
 import { clean, escapeHtml, PARSED_STYLE_ATTRIBUTE, toMarkup, writeHtml } from '../model/message-html.ts';
+import { fromFontStyle, toFontStyle } from './colours.ts';
 import { change } from './compose-state.ts';
 import { compose } from './compose-store.ts';
+import { FormatBar, run } from './format-bar.tsx';
 import { loadPicture } from './pictures.ts';
+import { TABLE_STYLES } from './tables.ts';
 import { attach, attachPicture, findPicture } from './uploads.ts';
 import type { Writing } from './writing.ts';
 
-const { compose: t } = mailTexts;
+const { window: t } = mailComposeTexts;
 
-type Tool = keyof typeof t.tools;
-const COMMANDS: Record<Exclude<Tool, 'link'>, [command: string, value?: string]> = {
-  bold: ['bold'],
-  italic: ['italic'],
-  list: ['insertUnorderedList'],
-  numbers: ['insertOrderedList'],
-  quote: ['formatBlock', 'blockquote'],
-  clear: ['removeFormat'],
-};
-const KEYS: Partial<Record<Tool, string>> = { bold: 'Ctrl+B', italic: 'Ctrl+I' };
+const listElements = (nodes: readonly Node[]): Element[] =>
+  nodes.flatMap((node) => (node instanceof Element ? [node, ...node.querySelectorAll('*')] : []));
 
-// The only interface to the browser's editor that keeps its undo.
-const run = (command: string, value?: string): boolean => document.execCommand(command, false, value);
-
-function use(tool: Tool, editor: HTMLElement | null): void {
-  editor?.focus();
-  run('styleWithCSS', 'false');
-  if (tool !== 'link') {
-    run(...COMMANDS[tool]);
-    return;
-  }
-  const typed = prompt(t.linkAddress, 'https://')?.trim();
-  if (typed && /^(?:https?:\/\/|mailto:)./i.test(typed)) run('createLink', typed);
+function setStyle(element: Element, style: string): void {
+  if (style === '') element.removeAttribute(PARSED_STYLE_ATTRIBUTE);
+  else element.setAttribute(PARSED_STYLE_ATTRIBUTE, style);
 }
-
-const findPictures = (nodes: readonly Node[]): HTMLImageElement[] =>
-  nodes.flatMap((node) => {
-    if (!(node instanceof Element)) return [];
-    return [node, ...node.querySelectorAll('*')].filter(
-      (one): one is HTMLImageElement => one instanceof HTMLImageElement && one.dataset.picture !== undefined,
-    );
-  });
 
 /** The text as HTML without classes and handlers; pictures by the keys of their uploads. */
 function serialize(editor: HTMLElement): string {
   const { nodes } = clean(editor.innerHTML);
-  for (const image of findPictures(nodes)) image.dataset.cid = toDraftContentId(image.dataset.picture ?? '');
+  // From the inside out, because a highlight takes the colour of the text around it.
+  for (const element of listElements(nodes).toReversed()) {
+    const { localName, dataset } = element as HTMLElement;
+    if (localName === 'img' && dataset.picture !== undefined) dataset.cid = toDraftContentId(dataset.picture);
+    if (localName === 'font') {
+      const around = element.parentElement?.localName === 'font' ? element.parentElement : null;
+      const color = element.getAttribute('color') ?? around?.getAttribute('color') ?? null;
+      setStyle(element, toFontStyle(color, element.getAttribute('face')));
+      for (const name of ['color', 'face']) element.removeAttribute(name);
+    }
+    const style = TABLE_STYLES[localName];
+    if (style !== undefined) setStyle(element, style);
+  }
   return writeHtml(nodes, (contentId) => contentId);
 }
 
@@ -59,8 +48,15 @@ function fill(editor: HTMLElement, rich: string): void {
   const nodes = clean(rich).nodes.map((node) => document.importNode(node, true));
   editor.replaceChildren(...nodes);
   for (const element of editor.querySelectorAll<HTMLElement>(`[${PARSED_STYLE_ATTRIBUTE}]`)) {
-    element.style.cssText = element.getAttribute(PARSED_STYLE_ATTRIBUTE) ?? '';
+    const style = element.getAttribute(PARSED_STYLE_ATTRIBUTE) ?? '';
     element.removeAttribute(PARSED_STYLE_ATTRIBUTE);
+    // The page's own style sheet draws what the tools write.
+    if (element.localName in TABLE_STYLES) continue;
+    if (element.localName !== 'font') {
+      element.style.cssText = style;
+      continue;
+    }
+    for (const [name, value] of Object.entries(fromFontStyle(style))) if (value) element.setAttribute(name, value);
   }
   for (const image of editor.querySelectorAll<HTMLImageElement>('img[data-cid]')) {
     image.dataset.picture = (image.dataset.cid ?? '').replace(/@attachment$/, '');
@@ -150,24 +146,7 @@ export function RichEditor({ writing, body }: { writing: Writing; body: RefObjec
   };
   return (
     <>
-      {/* A press of the mouse leaves the cursor where it is. */}
-      <div
-        className="format-bar"
-        role="toolbar"
-        aria-label={t.toolbar}
-        tabIndex={-1}
-        onMouseDown={(event) => event.preventDefault()}
-      >
-        {(Object.keys(t.tools) as Tool[]).map((tool) => (
-          <IconButton
-            key={tool}
-            icon={tool}
-            label={t.tools[tool]}
-            keys={KEYS[tool]}
-            onClick={() => use(tool, editor.current)}
-          />
-        ))}
-      </div>
+      <FormatBar editor={editor} onChange={sync} />
       {/* biome-ignore lint/a11y/useSemanticElements: a textarea has no formatting */}
       <div
         ref={editor}

@@ -1,5 +1,8 @@
 /** Choice of a time at which the message is sent. */
 import { useState } from 'react';
+import { mailComposeTexts } from '../../shared/texts/mail-compose.ts';
+
+const t = mailComposeTexts.window;
 
 /** Local time without a zone, for `datetime-local`. */
 const toLocalInput = (date: Date) =>
@@ -18,22 +21,22 @@ export function Schedule({ onPick }: { onPick: (at: Date) => void }) {
   const picked = new Date(custom);
   return (
     <fieldset className="schedule">
-      <legend>Send later</legend>
+      <legend>{t.sendLater}</legend>
       <button type="button" onClick={() => onPick(nextMorning(null))}>
-        Tomorrow, 8:00
+        {t.tomorrow}
       </button>
       <button type="button" onClick={() => onPick(nextMorning(1))}>
-        Monday, 8:00
+        {t.monday}
       </button>
       <input
         type="datetime-local"
-        aria-label="Date and time"
+        aria-label={t.dateAndTime}
         value={custom}
         min={toLocalInput(new Date())}
         onChange={(event) => setCustom(event.target.value)}
       />
       <button type="button" disabled={!(picked.getTime() > Date.now())} onClick={() => onPick(picked)}>
-        At this time
+        {t.atThisTime}
       </button>
     </fieldset>
   );

@@ -1,5 +1,9 @@
 /** Finds likely mistakes before a message is sent. Pure. */
+
+import { mailComposeTexts } from '../../shared/texts/mail-compose.ts';
 import type { Writing } from './writing.ts';
+
+const t = mailComposeTexts.window;
 
 /** Words that announce a file, in the languages that users of this page write most. */
 const MENTIONS_FILE =
@@ -17,7 +21,7 @@ export function findSendQuestion(writing: Writing): string | null {
   const ownFiles = writing.attachments.filter((upload) => !upload.isInline);
   const isFileMissing = ownFiles.length === 0 && MENTIONS_FILE.test(ownText(writing.body));
   const isSubjectMissing = writing.subject.trim() === '';
-  if (isFileMissing && isSubjectMissing) return 'You mention a file, but nothing is attached, and there is no subject.';
-  if (isFileMissing) return 'You mention a file, but nothing is attached.';
-  return isSubjectMissing ? 'This message has no subject.' : null;
+  if (isFileMissing && isSubjectMissing) return t.noFileNoSubject;
+  if (isFileMissing) return t.noFile;
+  return isSubjectMissing ? t.noSubject : null;
 }

@@ -1,6 +1,8 @@
 /** Sends the message, and cancels the send on request. */
 import { describeError } from '../../shared/api.ts';
 import { formatDateTime } from '../../shared/format.ts';
+import { fill } from '../../shared/texts/index.ts';
+import { mailTexts } from '../../shared/texts/mail.ts';
 import { showToast } from '../../shared/toasts.tsx';
 import { parseAddresses } from '../model/addresses.ts';
 import { cancelSend, type Delivery, loadDraft } from '../model/api.ts';
@@ -13,6 +15,8 @@ import { keepWriting } from './kept-writing.ts';
 import { type Letter, type OutboxEvents, outbox, postLetter, sendLetters, takeBack } from './outbox.ts';
 import { fromDraft, isEmptyWriting, isOwnDraft, toOutgoing, type Writing } from './writing.ts';
 
+const t = mailTexts.writing;
+
 /** Limits of the time in which the user can undo. If the answer has no sending time, the maximum applies. */
 const UNDO_MS_MIN = 10_000;
 const UNDO_MS_MAX = 30_000;
@@ -21,15 +25,14 @@ const UNDO_MS_MAX = 30_000;
 export function findSendProblem(writing: Writing): string | null {
   const lines = [writing.to, writing.cc, writing.bcc].map(parseAddresses);
   const bad = [...lines, parseAddresses(writing.replyTo)].flatMap((line) => line.bad);
-  if (bad.length > 0) return `Invalid address: ${bad.join(', ')}`;
-  if (!lines.some((line) => line.addresses.length > 0)) return 'Add a recipient.';
-  if (writing.attachments.some((upload) => upload.error))
-    return 'An attachment failed to upload. Attach it again, or remove it.';
-  if (writing.attachments.some((upload) => !upload.attachmentId)) return 'Attachments are still uploading.';
+  if (bad.length > 0) return fill(t.invalidAddress, { bad: bad.join(', ') });
+  if (!lines.some((line) => line.addresses.length > 0)) return t.addRecipient;
+  if (writing.attachments.some((upload) => upload.error)) return t.uploadFailed;
+  if (writing.attachments.some((upload) => !upload.attachmentId)) return t.uploadsRunning;
   return null;
 }
 
-const CHANGED_ELSEWHERE = 'This message was changed elsewhere. Choose which version to keep.';
+const changedElsewhere = () => t.changedElsewhere;
 
 /** Sending deletes the draft, so a version written elsewhere would be lost. */
 async function wasChangedElsewhere(writing: Writing): Promise<boolean> {
@@ -58,7 +61,7 @@ export async function send(sendAt: Date | null): Promise<string | null> {
   if (writing?.key !== requested.key) return null;
   if (await wasChangedElsewhere(writing)) {
     compose.set({ isSending: false });
-    return CHANGED_ELSEWHERE;
+    return changedElsewhere();
   }
   const { letter, isDurable } = await postLetter({
     idempotencyKey: writing.doubtfulKey ?? `${writing.key}.${sendAt ? sendAt.getTime() : 'now'}`,
@@ -76,18 +79,14 @@ export async function send(sendAt: Date | null): Promise<string | null> {
 export const SENDING: OutboxEvents = {
   onSent(letter, messageId, delivery) {
     const { send_at: sendAt } = letter.body;
-    const text = sendAt ? `Will be sent ${formatDateTime(sendAt)}.` : 'Sent.';
+    const text = sendAt ? fill(t.willBeSent, { sendAt: formatDateTime(sendAt) }) : t.sent;
     offerUndo(text, () => cancelSending(messageId, letter.writing), toUndoMs(delivery));
     refreshAll();
   },
   onWaiting(letter) {
     if (announced.has(letter.id)) return;
     announced.add(letter.id);
-    offerUndo(
-      'The server cannot be reached. The message is saved on this device and will be sent when you are online.',
-      () => reopen(letter),
-      UNDO_MS_MIN,
-    );
+    offerUndo(t.sentWhenOnline, () => reopen(letter), UNDO_MS_MIN);
   },
   onRefused(letter, error) {
     const { writing } = compose.get();
@@ -101,7 +100,7 @@ export const SENDING: OutboxEvents = {
     }
     // Another message is being written. This one goes to Drafts.
     void saveDetached(letter.writing);
-    showToast(`“${letter.body.subject || 'A message'}” was not sent and is in Drafts. ${describeError(error)}`, {
+    showToast(fill(t.notSent, { subject: letter.body.subject || t.aMessage, error: describeError(error) }), {
       bad: true,
       durationMs: UNDO_MS_MAX,
     });
@@ -165,7 +164,7 @@ async function cancelSending(messageId: string, sent: Writing): Promise<void> {
   });
   const { writing } = compose.get();
   if (writing) keepWriting(writing);
-  showToast('Send cancelled.');
+  showToast(t.sendCancelled);
 }
 
 /** Cancels a send from the conversation and opens the message for editing. */
@@ -173,10 +172,10 @@ export async function cancelAndEdit(messageId: string): Promise<void> {
   const { draft_id: draftId = null } = await cancelSend(messageId);
   refreshAll();
   if (!draftId) {
-    showToast('Send cancelled. Some recipients may have the message already.');
+    showToast(t.cancelledLate);
     return;
   }
   startWriting(fromDraft(await loadDraft(draftId)));
   compose.set({ saved: 'drafts' });
-  showToast('Send cancelled.');
+  showToast(t.sendCancelled);
 }

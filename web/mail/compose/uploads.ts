@@ -2,6 +2,7 @@
 import { call, describeError, describeProblem, type ProblemBody } from '../../shared/api.ts';
 import { formatBytes } from '../../shared/format.ts';
 import { fill, texts } from '../../shared/texts/index.ts';
+import { mailComposeTexts } from '../../shared/texts/mail-compose.ts';
 import { showError } from '../../shared/toasts.tsx';
 import { attachmentPath, type Message } from '../model/api.ts';
 import { session } from '../model/session.ts';
@@ -9,6 +10,8 @@ import { change, changeUpload } from './compose-state.ts';
 import { compose } from './compose-store.ts';
 import type { Picture } from './quoted-html.ts';
 import type { Upload } from './writing.ts';
+
+const t = mailComposeTexts.window;
 
 const running = new Map<string, XMLHttpRequest>();
 
@@ -76,7 +79,7 @@ export async function attachPictures(message: Message, wanted: readonly Picture[
       upload(key, new File([blob], fileName, { type: contentType }));
       changeUpload(key, {});
     } catch (error) {
-      changeUpload(key, { error: `The picture could not be copied. ${describeError(error)}` });
+      changeUpload(key, { error: fill(t.pictureFailed, { error: describeError(error) }) });
     }
   }
 }

@@ -1,7 +1,8 @@
 /** Dragging conversations to folders and labels. Keys do the same: `v` moves, `l` labels. */
 import type { DragEvent } from 'react';
 import { useState } from 'react';
-import { formatNumber } from '../../shared/format.ts';
+import { plural } from '../../shared/texts/index.ts';
+import { mailTexts } from '../../shared/texts/mail.ts';
 import { mailbox } from '../model/mailbox.ts';
 import type { Row } from '../model/rows.ts';
 
@@ -28,7 +29,7 @@ export const draggable = (row: Row) => ({
     dataTransfer.effectAllowed = 'copyMove';
     const sign = document.createElement('div');
     sign.className = 'drag-sign';
-    sign.textContent = formatNumber(dragged.length, 'conversation');
+    sign.textContent = plural(mailTexts.counts.conversations, dragged.length);
     document.body.append(sign);
     dataTransfer.setDragImage(sign, 0, 0);
     // The browser has drawn its picture of the sign once this event is over.

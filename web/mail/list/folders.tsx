@@ -6,7 +6,7 @@ import { formatBytes, formatCount } from '../../shared/format.ts';
 import { toHash, useRoute } from '../../shared/hash-route.ts';
 import { Icon, type IconName } from '../../shared/icons.tsx';
 import { useStore } from '../../shared/store.ts';
-import { texts } from '../../shared/texts/index.ts';
+import { fill, texts } from '../../shared/texts/index.ts';
 import { mailTexts } from '../../shared/texts/mail.ts';
 import { showError } from '../../shared/toasts.tsx';
 import { act, openSnooze } from '../actions/actions.ts';
@@ -20,6 +20,8 @@ import { session } from '../model/session.ts';
 import { view } from '../model/view.ts';
 import { useDrop } from './drag.ts';
 import { labelView, snoozedView } from './views.ts';
+
+const t = mailTexts.folders;
 
 export const folderHash = (folder: Folder) => toHash([folder.role ?? folder.id]);
 
@@ -73,7 +75,9 @@ function FolderLink({ folder, isCurrent }: { folder: Folder; isCurrent: boolean 
         count > 0 && (
           <span className={folder.role === 'drafts' ? 'muted small' : 'unread-count'}>
             {formatCount(count)}
-            <span className="visually-hidden">{folder.role === 'drafts' ? ' drafts' : ' unread'}</span>
+            <span className="visually-hidden">
+              {folder.role === 'drafts' ? ` ${t.draftsUnit}` : ` ${t.unreadUnit}`}
+            </span>
           </span>
         )
       }
@@ -100,7 +104,7 @@ function NewFolder() {
   if (!isOpen) {
     return (
       <button type="button" className="quiet small" onClick={() => setOpen(true)}>
-        + New folder
+        {t.newFolder}
       </button>
     );
   }
@@ -118,7 +122,7 @@ function NewFolder() {
     >
       <input
         name="name"
-        aria-label="Name of the new folder"
+        aria-label={t.nameNewFolder}
         ref={focusOnAppearing}
         onBlur={(event) => event.target.value === '' && setOpen(false)}
       />
@@ -134,9 +138,9 @@ export function Folders() {
   const isSettings = useRoute().parts[0] === 'settings';
   const quota = profile?.quota;
   return (
-    <nav className="folders" aria-label="Folders">
-      <button type="button" className="primary write" data-tip="Write" data-keys="c" onClick={() => startWriting()}>
-        <Icon name="write" /> Write
+    <nav className="folders" aria-label={t.folders}>
+      <button type="button" className="primary write" data-tip={t.write} data-keys="c" onClick={() => startWriting()}>
+        <Icon name="write" /> {t.write}
       </button>
       {sortFolders(folders).map((folder) => (
         <FolderLink
@@ -194,9 +198,9 @@ export function Folders() {
             max={quota.limit_bytes}
             high={quota.limit_bytes * 0.9}
             value={quota.used_bytes}
-            aria-label="Space used"
+            aria-label={t.spaceUsed}
           />
-          {formatBytes(quota.used_bytes)} of {formatBytes(quota.limit_bytes)}
+          {fill(t.usedOf, { usedBytes: formatBytes(quota.used_bytes), limitBytes: formatBytes(quota.limit_bytes) })}
         </p>
       )}
     </nav>

@@ -1,8 +1,10 @@
 /** Head of the list: its title, actions on the selected rows, actions on the folder. */
 import { callJson } from '../../shared/api.ts';
-import { formatCount, formatNumber } from '../../shared/format.ts';
+import { formatCount } from '../../shared/format.ts';
 import { go, toHash } from '../../shared/hash-route.ts';
 import { useStore } from '../../shared/store.ts';
+import { fill, plural } from '../../shared/texts/index.ts';
+import { mailTexts } from '../../shared/texts/mail.ts';
 import { showError, showToast } from '../../shared/toasts.tsx';
 import { act } from '../actions/actions.ts';
 import type { Folder } from '../model/api.ts';
@@ -10,29 +12,31 @@ import { refreshAll, refreshFolders } from '../model/list-reading.ts';
 import { mailbox } from '../model/mailbox.ts';
 import { view } from '../model/view.ts';
 
+const t = mailTexts.list;
+
 const path = (folder: Folder) => `/v1/folders/${encodeURIComponent(folder.id)}`;
 
 function rename(folder: Folder): void {
-  const name = prompt('Name of the folder', folder.name)?.trim();
+  const name = prompt(t.nameFolder, folder.name)?.trim();
   if (!name || name === folder.name) return;
   callJson(path(folder), { method: 'PATCH', body: { name } }).then(() => refreshFolders(), showError);
 }
 
 function remove(folder: Folder): void {
-  if (!confirm(`Delete the folder ${folder.name}? Its mail goes to Trash.`)) return;
+  if (!confirm(fill(t.confirmDeleteFolder, { name: folder.name }))) return;
   callJson(path(folder), { method: 'DELETE' }).then(() => {
     const { source } = mailbox.get();
     // If the user has opened another folder meanwhile, stay there.
     if (source?.kind === 'folder' && source.folderId === folder.id) go(toHash([]));
     void refreshFolders();
-    showToast(`${folder.name} deleted. Its mail is in Trash.`);
+    showToast(fill(t.folderDeleted, { name: folder.name }));
   }, showError);
 }
 
 function empty(folder: Folder): void {
-  if (!confirm(`Erase everything in ${folder.name} for good?`)) return;
+  if (!confirm(fill(t.confirmEmpty, { name: folder.name }))) return;
   callJson<{ erased: number }>(`${path(folder)}/empty`, { method: 'POST' }).then(({ erased }) => {
-    showToast(`${formatNumber(erased, 'message')} erased.`);
+    showToast(fill(t.erased, { erased: plural(mailTexts.counts.messages, erased) }));
     refreshAll();
   }, showError);
 }
@@ -42,10 +46,10 @@ function FolderActions({ folder }: { folder: Folder }) {
     return (
       <>
         <button type="button" className="quiet small" onClick={() => rename(folder)}>
-          Rename
+          {t.rename}
         </button>
         <button type="button" className="quiet small" onClick={() => remove(folder)}>
-          Delete
+          {t.delete}
         </button>
       </>
     );
@@ -53,17 +57,17 @@ function FolderActions({ folder }: { folder: Folder }) {
   if ((folder.role !== 'trash' && folder.role !== 'junk') || folder.total === 0) return null;
   return (
     <button type="button" className="quiet small" onClick={() => empty(folder)}>
-      Empty
+      {t.empty}
     </button>
   );
 }
 
-const CHOSEN_ACTIONS: [string, () => void][] = [
-  ['Archive', () => act.archive()],
-  ['Delete', () => act.trash()],
-  ['Move', () => view.set({ isMoveOpen: true })],
-  ['Label', () => view.set({ isLabelOpen: true })],
-  ['Read', () => act.toggleRead()],
+const chosenActions = (): [string, () => void][] => [
+  [t.archive, () => act.archive()],
+  [t.delete, () => act.trash()],
+  [t.move, () => view.set({ isMoveOpen: true })],
+  [t.label, () => view.set({ isLabelOpen: true })],
+  [t.read, () => act.toggleRead()],
 ];
 
 export function ListHead({ title }: { title: string }) {
@@ -76,7 +80,7 @@ export function ListHead({ title }: { title: string }) {
     <div className="list-head">
       <input
         type="checkbox"
-        aria-label={selected.size > 0 ? 'Select nothing' : 'Select all that are loaded'}
+        aria-label={selected.size > 0 ? t.selectNothing : t.selectAll}
         checked={selected.size > 0 && selected.size === rows.length}
         ref={(element) => {
           if (element) element.indeterminate = selected.size > 0 && selected.size < rows.length;
@@ -93,9 +97,9 @@ export function ListHead({ title }: { title: string }) {
         <>
           <h1 className="visually-hidden">{title}</h1>
           <span className="small" role="status">
-            {formatCount(selected.size)} selected
+            {fill(t.selected, { size: formatCount(selected.size) })}
           </span>
-          {CHOSEN_ACTIONS.map(([name, run]) => (
+          {chosenActions().map(([name, run]) => (
             <button key={name} type="button" className="quiet small" onClick={run}>
               {name}
             </button>

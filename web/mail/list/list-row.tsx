@@ -9,18 +9,17 @@ import { mailTexts } from '../../shared/texts/mail.ts';
 import { act, openSnooze } from '../actions/actions.ts';
 import { describeAddress } from '../model/addresses.ts';
 import type { Summary } from '../model/api.ts';
+import { mailbox } from '../model/mailbox.ts';
 import { describeRow, ownReplies } from '../model/own-replies.ts';
 import type { Row } from '../model/rows.ts';
 import { session } from '../model/session.ts';
 import { draggable } from './drag.ts';
+import { FoundWords } from './found-words.tsx';
 import { useSwipe } from './gestures.ts';
 
 const { list } = mailTexts;
 const NO_REPLIES: readonly Summary[] = [];
 const NO_ADDRESSES: readonly string[] = [];
-
-/** Removes the `<mark>` tags that search puts around matches. */
-const plainSnippet = (text: string) => text.replaceAll(/<\/?mark>/g, '');
 
 /** What the user does most, without opening the conversation. */
 function RowActions({ row }: { row: Row }) {
@@ -65,6 +64,7 @@ export function ListRow({ row, index, count, top, isActive, isTabStop, isSelecte
   const swipe = useSwipe(row);
   const replies = useStore(ownReplies, (state) => state.threads.get(row.threadId) ?? NO_REPLIES);
   const own = useStore(session, (state) => state.profile?.addresses ?? NO_ADDRESSES);
+  const search = useStore(mailbox, ({ source }) => (source?.kind === 'search' ? source.q : ''));
   const newest = row.messages[0];
   if (!newest) return null;
   const people = describeRow(row, replies, own, list.me);
@@ -138,7 +138,7 @@ export function ListRow({ row, index, count, top, isActive, isTabStop, isSelecte
           )}
         </span>
         <span className="preview ellipsis" dir="auto">
-          {plainSnippet(newest.snippet ?? newest.preview ?? '')}
+          <FoundWords text={newest.snippet ?? newest.preview ?? ''} search={search} />
         </span>
       </button>
       <RowActions row={row} />

@@ -62,6 +62,7 @@ function Empty({ source }: { source: Source }) {
       <Icon name={role ?? (source.kind === 'search' ? 'all' : 'folder')} />
       <p>{source.kind === 'search' ? list.nothingFound : list.nothingHere}</p>
       {role && EMPTY[role] && <p className="small">{EMPTY[role]}</p>}
+      {source.kind === 'search' && <p className="small">{list.nothingFoundHint}</p>}
     </div>
   );
 }

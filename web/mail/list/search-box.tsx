@@ -2,8 +2,11 @@
 import { type FormEvent, type KeyboardEvent, useEffect, useId, useMemo, useState } from 'react';
 import { go, toHash, useRoute } from '../../shared/hash-route.ts';
 import { useStore } from '../../shared/store.ts';
+import { mailTexts } from '../../shared/texts/mail.ts';
 import { mailbox } from '../model/mailbox.ts';
 import { applySuggestion, suggestSearch } from './search-suggestions.ts';
+
+const t = mailTexts.list;
 
 export function SearchBox() {
   const route = useRoute();
@@ -48,11 +51,11 @@ export function SearchBox() {
           id="search"
           type="search"
           role="combobox"
-          aria-label="Search mail"
+          aria-label={t.searchMail}
           aria-expanded={isShown}
           aria-controls={listId}
           aria-activedescendant={isShown && chosen >= 0 ? `${listId}-${chosen}` : undefined}
-          placeholder="Search mail"
+          placeholder={t.searchMail}
           autoComplete="off"
           value={text}
           onChange={(event) => {
@@ -65,7 +68,7 @@ export function SearchBox() {
           onKeyDown={onKeyDown}
         />
       </form>
-      <div className="suggestions" id={listId} role="listbox" aria-label="Search operators" hidden={!isShown}>
+      <div className="suggestions" id={listId} role="listbox" aria-label={t.searchOperators} hidden={!isShown}>
         {offered.map(({ text: operator, meaning }, index) => (
           // biome-ignore lint/a11y/useKeyWithClickEvents: the input handles the keys of its list
           <div

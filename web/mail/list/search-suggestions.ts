@@ -1,4 +1,6 @@
 /** Suggestions for the search box: operators, and values for operators that have few. Pure. */
+
+import { mailTexts } from '../../shared/texts/mail.ts';
 import type { Folder, Summary } from '../model/api.ts';
 
 export interface Suggestion {
@@ -6,31 +8,7 @@ export interface Suggestion {
   meaning: string;
 }
 
-const OPERATORS: readonly [string, string][] = [
-  ['from:', 'sent by'],
-  ['to:', 'sent to'],
-  ['cc:', 'copied to'],
-  ['bcc:', 'copied to, hidden'],
-  ['subject:', 'words of the subject'],
-  ['in:', 'in a folder'],
-  ['label:', 'with a label'],
-  ['is:unread', 'not read yet'],
-  ['is:read', 'read'],
-  ['is:flagged', 'flagged'],
-  ['is:answered', 'answered'],
-  ['has:attachment', 'with files'],
-  ['filename:', 'name of a file'],
-  ['before:', 'older than a date, 2026-01-31'],
-  ['after:', 'newer than a date'],
-  ['newer_than:', 'at most this old, 2d, 3w, 6m or 1y'],
-  ['older_than:', 'older than an age'],
-  ['list:', 'of a mailing list'],
-  ['larger:', 'bigger than a size, 1M'],
-  ['smaller:', 'less than a size'],
-  ['-', 'without what follows'],
-  ['OR', 'either side'],
-  ['"…"', 'these words in this order'],
-];
+const operators = () => Object.entries(mailTexts.operators);
 
 const VALUES_MAX = 8;
 /** Labels are suggested from this many of the newest messages. */
@@ -64,7 +42,8 @@ export function suggestSearch(text: string, folders: readonly Folder[], messages
       .slice(0, VALUES_MAX)
       .map((one) => ({ text: `${sign}${value[1]}:${quoted(one)}`, meaning: '' }));
   }
-  return OPERATORS.filter(([operator]) => operator.toLowerCase().startsWith(word) && operator !== word)
+  return operators()
+    .filter(([operator]) => operator.toLowerCase().startsWith(word) && operator !== word)
     .filter(([operator]) => sign === '' || operator.includes(':'))
     .map(([operator, meaning]) => ({ text: `${sign}${operator}`, meaning }));
 }

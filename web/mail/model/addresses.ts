@@ -1,8 +1,10 @@
 /** Formats and parses mail addresses, and finds the recipients of a reply. Pure. */
+
+import { mailTexts } from '../../shared/texts/mail.ts';
 import type { Address } from './api.ts';
 
 export const describeAddress = (address: Address | null | undefined): string =>
-  address ? address.name || address.email : 'unknown sender';
+  address ? address.name || address.email : mailTexts.reader.unknownSender;
 
 export const formatAddress = (address: Address): string => {
   if (!address.name) return address.email;

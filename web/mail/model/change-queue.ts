@@ -7,11 +7,21 @@
  */
 import { ApiError, isUnreachable } from '../../shared/api.ts';
 import { createStore } from '../../shared/store.ts';
+import { mailTexts } from '../../shared/texts/mail.ts';
 import { showError, showToast } from '../../shared/toasts.tsx';
-import { type BatchPatch, eraseMessages, patchMessages } from './api.ts';
+import { type BatchPatch, eraseMessages, leaveList, muteThread, patchMessages } from './api.ts';
 import { deleteEntry, type Entry, listEntries, mintId, putEntry } from './device-store.ts';
+import { deleteSender, type Sender, saveSender } from './senders.ts';
 
-export type QueuedChange = { kind: 'patch'; ids: string[]; patch: BatchPatch } | { kind: 'erase'; ids: string[] };
+const t = mailTexts.changes;
+
+export type QueuedChange =
+  | { kind: 'patch'; ids: string[]; patch: BatchPatch }
+  | { kind: 'erase'; ids: string[] }
+  /** `patch` is what the server does to the messages `ids` by itself. */
+  | { kind: 'mute'; threadId: string; isMuted: boolean; ids: string[]; patch: BatchPatch }
+  | { kind: 'sender'; sender: string; status: Sender['status']; isForgotten: boolean }
+  | { kind: 'leave'; messageId: string };
 
 /** Changes that the server does not have yet. `isBlocked`: the last attempt did not reach the server. */
 export const waiting = createStore<{ changes: readonly QueuedChange[]; isBlocked: boolean }>({
@@ -24,7 +34,12 @@ const LOCK = 'tessera.mail.changes';
 
 let owner = '';
 let count = 0;
-const outcomes = new Map<string, { resolve: () => void; reject: (error: unknown) => void }>();
+interface Outcome {
+  resolve: () => void;
+  reject: (error: unknown) => void;
+  onWaiting: () => void;
+}
+const outcomes = new Map<string, Outcome>();
 let running: Promise<void> | null = null;
 let isAsked = false;
 let retry: ReturnType<typeof setTimeout> | undefined;
@@ -57,17 +72,36 @@ export function stopChanges(): void {
 
 /**
  * Queues a change. Resolves when the server has it, which may be after the network returns.
+ * @param onWaiting runs after each attempt that does not reach the server.
  * @throws ApiError if the server refuses it.
  */
-export async function queueChange(change: QueuedChange): Promise<void> {
+export async function queueChange(change: QueuedChange, onWaiting = (): void => undefined): Promise<void> {
   count += 1;
   const entry: Entry<QueuedChange> = { id: mintId(), userId: owner, value: change };
-  const ended = new Promise<void>((resolve, reject) => outcomes.set(entry.id, { resolve, reject }));
+  const ended = new Promise<void>((resolve, reject) => outcomes.set(entry.id, { resolve, reject, onWaiting }));
   waiting.set(({ changes }) => ({ changes: [...changes, change] }));
   running ??= Promise.resolve();
   await putEntry('changes', entry);
   void sendChanges();
   await ended;
+}
+
+/**
+ * Queues a change. @returns whether the server has it; false as soon as it waits for the network.
+ * @throws ApiError if the server refuses it. A refusal after it waited is shown instead.
+ */
+export function sendOrKeep(change: QueuedChange): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    let isKept = false;
+    const keep = () => {
+      isKept = true;
+      resolve(false);
+    };
+    queueChange(change, keep).then(
+      () => resolve(true),
+      (error: unknown) => (isKept ? showError(error) : reject(error)),
+    );
+  });
 }
 
 /** Sends all waiting changes. Only one tab sends at a time. */
@@ -103,18 +137,41 @@ async function drain(): Promise<void> {
   if (wasBlocked && sent > 0) onReplayed();
 }
 
+async function send(change: QueuedChange): Promise<unknown> {
+  switch (change.kind) {
+    case 'patch':
+      return patchMessages(change.ids, change.patch);
+    case 'erase':
+      return eraseMessages(change.ids);
+    case 'mute':
+      return muteThread(change.threadId, change.isMuted);
+    case 'leave':
+      return leaveList(change.messageId);
+    case 'sender': {
+      // A decision is forgotten by its id, which a page that was offline does not have.
+      const { id } = await saveSender(change.sender, change.status);
+      return change.isForgotten ? deleteSender(id) : undefined;
+    }
+  }
+}
+
+/** The server of a mailing list may be down for ever: its failure ends the change. */
+const hasToWait = (error: unknown): boolean =>
+  isUnreachable(error) && (error as ApiError).code !== 'unsubscribe_failed';
+
 /** @returns false if the change has to wait. */
 async function sendOne({ id, userId, value }: Entry<QueuedChange>): Promise<boolean> {
   const outcome = outcomes.get(id);
   try {
-    await (value.kind === 'patch' ? patchMessages(value.ids, value.patch) : eraseMessages(value.ids));
+    await send(value);
     outcome?.resolve();
   } catch (error) {
     // After the next sign-in the change is sent again.
     const isSignedOut = error instanceof ApiError && error.status === 401;
     if (isSignedOut) outcome?.reject(error);
-    if (isSignedOut || isUnreachable(error)) {
+    if (isSignedOut || hasToWait(error)) {
       block();
+      if (!isSignedOut) for (const { onWaiting } of outcomes.values()) onWaiting();
       return false;
     }
     if (outcome) outcome.reject(error);
@@ -127,8 +184,7 @@ async function sendOne({ id, userId, value }: Entry<QueuedChange>): Promise<bool
 }
 
 function block(): void {
-  if (!waiting.get().isBlocked && navigator.onLine)
-    showToast('The server cannot be reached. The change is saved on this device and will be sent later.');
+  if (!waiting.get().isBlocked && navigator.onLine) showToast(t.unreachable);
   waiting.set({ isBlocked: true });
   clearTimeout(retry);
   retry = setTimeout(() => void sendChanges(), RETRY_MS);

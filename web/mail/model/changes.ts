@@ -2,35 +2,40 @@
  * Changes messages: first in the page, then on the server. If the server refuses, the list is read again. Offline, the
  * change waits on this device.
  */
-import { formatDateTime, formatNumber } from '../../shared/format.ts';
-import { fill } from '../../shared/texts/index.ts';
+import { formatDateTime } from '../../shared/format.ts';
+import { fill, plural } from '../../shared/texts/index.ts';
 import { mailTexts } from '../../shared/texts/mail.ts';
-import { showError, showToast } from '../../shared/toasts.tsx';
-import { type BatchPatch, type Folder, muteThread, type Patch, type Summary } from './api.ts';
-import { isOffline, type QueuedChange, queueChange } from './change-queue.ts';
+import { dismissToast, showError, showToast } from '../../shared/toasts.tsx';
+import type { BatchPatch, Folder, Patch, Summary } from './api.ts';
+import { isOffline, type QueuedChange, queueChange, sendOrKeep } from './change-queue.ts';
 import { refreshLabels } from './labels.ts';
 import { refreshAll, refreshFolders } from './list-reading.ts';
 import { folderByRole, isVirtualFolder, mailbox, setMessages, updateMessages } from './mailbox.ts';
 import { restoreRemoved } from './rows.ts';
+import type { Sender } from './senders.ts';
 import { signOutIfUnauthorized } from './session.ts';
+
+const t = mailTexts.changes;
 
 /** Most messages in one batch request (a limit of the API). */
 const BATCH_MAX = 1_000;
 
 interface Undo {
-  text: string;
+  /** The toast that offers it. */
+  toast: number;
   run: () => Promise<unknown>;
 }
 let lastUndo: Undo | null = null;
 
 /** Reverts the last change that can be undone (key `z`). */
 export function undoLast(): void {
-  const undo = lastUndo;
-  lastUndo = null;
-  if (!undo) {
-    showToast('There is nothing to undo.');
-    return;
-  }
+  if (lastUndo) revert(lastUndo);
+  else showToast(t.nothingToUndo);
+}
+
+function revert(undo: Undo): void {
+  if (lastUndo === undo) lastUndo = null;
+  dismissToast(undo.toast);
   undo.run().then(
     () => {
       refreshAll();
@@ -39,9 +44,13 @@ export function undoLast(): void {
   );
 }
 
+/** @param isSent whether the server has the change, as far as the page knows. */
+const withState = (text: string, isSent: boolean): string => (isSent ? text : `${text} ${mailTexts.offline.kept}`);
+
 export function offerUndo(text: string, run: () => Promise<unknown>, durationMs = 6000): void {
-  lastUndo = { text, run };
-  showToast(text, { action: { label: 'Undo', run: undoLast }, durationMs });
+  const undo: Undo = { toast: 0, run };
+  undo.toast = showToast(text, { action: { label: t.undo, run: () => revert(undo) }, durationMs });
+  lastUndo = undo;
 }
 
 /** Clears the undo at sign-out, so that the next user of this browser cannot undo the change. */
@@ -113,8 +122,8 @@ const idsOf = (messages: readonly Summary[]): string[] => messages.map((message)
 
 /** Moves messages and offers an undo. */
 export async function moveMessages(messages: Summary[], folder: Folder): Promise<void> {
-  const later = isOffline() ? ' This is saved on this device until you are online.' : '';
-  offerUndo(`${formatNumber(messages.length, 'message')} moved to ${folder.name}.${later}`, toReturn(messages));
+  const values = { count: plural(mailTexts.counts.messages, messages.length), name: folder.name };
+  offerUndo(withState(fill(t.moved, values), !isOffline()), toReturn(messages));
   await changeMessages(idsOf(messages), { folder_id: folder.id });
 }
 
@@ -123,7 +132,8 @@ export async function snoozeMessages(messages: Summary[], until: Date): Promise<
   const archive = folderByRole('archive');
   if (!archive || messages.length === 0) return;
   const snoozed_until = until.toISOString();
-  offerUndo(fill(mailTexts.snooze.done, { when: formatDateTime(snoozed_until) }), toReturn(messages));
+  const text = fill(mailTexts.snooze.done, { when: formatDateTime(snoozed_until) });
+  offerUndo(withState(text, !isOffline()), toReturn(messages));
   await changeMessages(idsOf(messages), { snoozed_until }, { snoozed_until, folder_id: archive.id });
 }
 
@@ -133,21 +143,45 @@ export async function muteConversation(threadId: string, messages: Summary[], is
   const inbox = folderByRole('inbox');
   const left = messages.filter((message) => message.folder_id === inbox?.id);
   const putBack = toReturn(left);
-  if (isMuted && archive) showChange(idsOf(left), { folder_id: archive.id, is_read: true });
+  const ids = isMuted && archive ? idsOf(left) : [];
+  const patch = archive ? { folder_id: archive.id, is_read: true } : {};
+  showChange(ids, patch);
+  const change = { kind: 'mute', threadId, isMuted, ids, patch } as const;
+  let isSent: boolean;
   try {
-    await muteThread(threadId, isMuted);
+    isSent = await sendOrKeep(change);
   } catch (error) {
     signOutIfUnauthorized(error);
     showError(error);
     refreshAll();
     return;
   }
-  if (!isMuted) showToast(mailTexts.mute.ended);
+  if (!isMuted) showToast(withState(mailTexts.mute.ended, isSent));
   else
-    offerUndo(mailTexts.mute.done, async () => {
-      await muteThread(threadId, false);
+    offerUndo(withState(mailTexts.mute.done, isSent), async () => {
+      await sendOrKeep({ ...change, isMuted: false, ids: [] });
       await putBack();
     });
+}
+
+/** Trusts or blocks a sender, and offers an undo that forgets the decision. */
+export async function decideSender(sender: string, status: Sender['status']): Promise<void> {
+  const change = { kind: 'sender', sender, status, isForgotten: false } as const;
+  try {
+    const isSent = await sendOrKeep(change);
+    const text = status === 'blocked' ? mailTexts.senders.blockedNow : mailTexts.senders.trustedNow;
+    offerUndo(withState(fill(text, { email: sender }), isSent), () => sendOrKeep({ ...change, isForgotten: true }));
+  } catch (error) {
+    signOutIfUnauthorized(error);
+    showError(error);
+  }
+}
+
+/** Leaves the mailing list of a message. @throws ApiError if the server or the list refuses. */
+export async function leaveListOf(messageId: string, name: string): Promise<void> {
+  const isSent = await sendOrKeep({ kind: 'leave', messageId });
+  showToast(fill(isSent ? mailTexts.reader.leave.done : mailTexts.reader.leave.later, { name }));
+  refreshAll();
 }
 
 /** Moves messages to Trash. If some are in Trash already, deletes those permanently instead, after a confirmation. */
@@ -159,13 +193,13 @@ export async function trashMessages(messages: Summary[]): Promise<void> {
     await moveMessages(messages, trash);
     return;
   }
-  if (!confirm(`Erase ${formatNumber(inTrash.length, 'message')} for good?`)) return;
+  if (!confirm(fill(t.confirmErase, { count: plural(mailTexts.counts.messages, inTrash.length) }))) return;
   const gone = new Set(inTrash.map((message) => message.id));
   updateMessages(gone, () => null);
   try {
     const ids = inTrash.map((message) => message.id);
     await queueForAll(ids, (part) => ({ kind: 'erase', ids: part }));
-    showToast(`${formatNumber(inTrash.length, 'message')} erased.`);
+    showToast(fill(t.erased, { count: plural(mailTexts.counts.messages, inTrash.length) }));
   } catch (error) {
     showError(error);
   }

@@ -2,7 +2,8 @@
  * Loads the list: its first page, further pages while the user scrolls, a page after a jump, and changes since the last
  * read.
  */
-import { formatNumber } from '../../shared/format.ts';
+import { fill, plural } from '../../shared/texts/index.ts';
+import { mailTexts } from '../../shared/texts/mail.ts';
 import { announce, showError } from '../../shared/toasts.tsx';
 import { describeAddress } from './addresses.ts';
 import { loadFolders, loadMessages, type Summary, searchMessages } from './api.ts';
@@ -12,6 +13,8 @@ import { isVirtualFolder, type MailboxState, mailbox, type Source, setMessages }
 import { appendToRows, findRowShift, groupByThread, rowCount, toMessageOffset } from './rows.ts';
 import { signOutIfUnauthorized } from './session.ts';
 import { applyWaiting, forgetAddresses, toSummary } from './summaries.ts';
+
+const t = mailTexts.changes;
 
 const FIRST_PAGE_MESSAGES = 100;
 const PAGE_MESSAGES = 200;
@@ -169,8 +172,8 @@ function announceArrivals(now: MailboxState, newest: readonly Summary[]): void {
   const arrived = (now.messages.length === 0 ? newest : above).filter((one) => !one.is_read && !one.is_draft);
   const first = arrived[0];
   if (!first) return;
-  const one = `New mail from ${describeAddress(first.from)}: ${first.subject}`;
-  announce(arrived.length === 1 ? one : `${formatNumber(arrived.length, 'new message')}. ${one}`);
+  const one = fill(t.newMail, { from: describeAddress(first.from), subject: first.subject });
+  announce(arrived.length === 1 ? one : `${plural(mailTexts.counts.newMessages, arrived.length)}. ${one}`);
 }
 
 /** Reads the first page of the loaded part again and merges it: new mail, changed flags, messages that left. */

@@ -1,5 +1,6 @@
 /** Web Push to this browser: the service worker shows a notification when mail arrives and no tab is visible. */
 import { callJson } from '../../shared/api.ts';
+import { mailTexts } from '../../shared/texts/mail.ts';
 
 const PATH = '/v1/push-subscriptions';
 /** The user who turned it on here. Another user of this browser is not told of mail without asking for it. */
@@ -10,6 +11,7 @@ export const isPushSupported = 'serviceWorker' in navigator && 'PushManager' in 
 const findSubscription = async () => (await navigator.serviceWorker.ready).pushManager.getSubscription();
 
 async function register(subscription: PushSubscription): Promise<void> {
+  await (await caches.open('tessera-texts')).put('/_/new-mail', new Response(mailTexts.changes.newMailTitle));
   const { endpoint, keys } = subscription.toJSON();
   await callJson(PATH, { body: { endpoint, keys } });
 }

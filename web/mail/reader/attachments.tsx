@@ -1,9 +1,13 @@
 /** Attachments of a message: images with a preview, all of them with a download link. */
 import { call } from '../../shared/api.ts';
-import { formatBytes, formatNumber } from '../../shared/format.ts';
+import { formatBytes } from '../../shared/format.ts';
 import { Icon } from '../../shared/icons.tsx';
+import { plural } from '../../shared/texts/index.ts';
+import { mailTexts } from '../../shared/texts/mail.ts';
 import { usePicture } from '../../shared/use-picture.ts';
 import { type Attachment, attachmentPath } from '../model/api.ts';
+
+const t = mailTexts.reader;
 
 const RASTER = /^image\/(png|jpeg|gif|webp|avif|bmp)$/;
 /** Larger images have no preview. */
@@ -19,8 +23,8 @@ export function Attachments({ messageId, attachments }: { messageId: string; att
   const shown = attachments.filter((one) => !one.inline || !one.content_type.startsWith('image/'));
   if (shown.length === 0) return null;
   return (
-    <section className="files" aria-label={formatNumber(shown.length, 'file')}>
-      <ul className="attachments" aria-label="Attachments">
+    <section className="files" aria-label={plural(mailTexts.counts.files, shown.length)}>
+      <ul className="attachments" aria-label={t.attachments}>
         {shown.map((one) => {
           const path = attachmentPath(messageId, one.file_name);
           const isPicture = RASTER.test(one.content_type) && one.size <= PICTURE_BYTES_MAX;

@@ -1,12 +1,15 @@
 /** A message's HTML, fitted to the width of the reader. Remote images are loaded only on request. */
 import { useEffect, useRef, useState } from 'react';
 import { call } from '../../shared/api.ts';
+import { mailTexts } from '../../shared/texts/mail.ts';
 import { handleKey } from '../actions/keys.ts';
 import { startWriting } from '../compose/compose-state.ts';
 import { type Attachment, attachmentPath } from '../model/api.ts';
 import { FRAME_SANDBOX, type FrameFacts, fillFrame } from '../model/html-frame.ts';
 import { toContentId } from '../model/message-html.ts';
 import { QuoteToggle } from './plain-text.tsx';
+
+const t = mailTexts.reader;
 
 async function loadPicture(messageId: string, attachments: Attachment[], wanted: string): Promise<Blob | null> {
   const attachment = attachments.find((one) => one.content_id !== null && toContentId(one.content_id) === wanted);
@@ -63,16 +66,16 @@ export function MessageFrame({ messageId, html, attachments }: Props) {
     <>
       {facts.hasRemoteImages && !withImages && (
         <p className="images-note small">
-          Images from the sender’s server are not shown: they would tell the sender that you read this.{' '}
+          {t.imagesBlocked}{' '}
           <button type="button" className="link" onClick={() => setWithImages(true)}>
-            Show images
+            {t.showImages}
           </button>
         </p>
       )}
       {facts.isScaled && (
         <p className="small fit-note">
           <button type="button" className="link" aria-pressed={isFullSize} onClick={() => setFullSize(!isFullSize)}>
-            {isFullSize ? 'Fit to the screen' : 'Show at full size'}
+            {isFullSize ? t.fit : t.fullSize}
           </button>
         </p>
       )}
@@ -80,7 +83,7 @@ export function MessageFrame({ messageId, html, attachments }: Props) {
         key={withImages ? 'images' : 'plain'}
         ref={frame}
         className="message-frame"
-        title="Message"
+        title={t.message}
         sandbox={FRAME_SANDBOX}
         referrerPolicy="no-referrer"
         src={withImages ? '/_/mail-frame?images=1' : '/_/mail-frame'}

@@ -20,30 +20,30 @@ import { describeAuthentication, describeSpam } from './verdicts.ts';
 
 const { reader: t } = mailTexts;
 
-const STATES: Record<Delivery['state'], [string, string]> = {
-  queued: ['Sending…', 'badge'],
-  held: ['Sending…', 'badge'],
-  deferred: ['Retrying', 'badge warn'],
-  sent: ['Sent', 'badge good'],
-  delivered: ['Delivered', 'badge good'],
-  failed: ['Failed', 'badge bad'],
-  canceled: ['Send cancelled', 'badge'],
-};
+const states = (): Record<Delivery['state'], [string, string]> => ({
+  queued: [t.states.sending, 'badge'],
+  held: [t.states.sending, 'badge'],
+  deferred: [t.states.retrying, 'badge warn'],
+  sent: [t.states.sent, 'badge good'],
+  delivered: [t.states.delivered, 'badge good'],
+  failed: [t.states.failed, 'badge bad'],
+  canceled: [t.sendCancelled, 'badge'],
+});
 
 /** A message that leaves later than this is scheduled. A shorter hold lets the user undo the send. */
 const HOLD_MS_MAX = 120_000;
 
 function toState({ state, next_attempt_at: next }: Delivery): [text: string, style: string] {
   const isScheduled = state === 'held' && Date.parse(next ?? '') - Date.now() > HOLD_MS_MAX;
-  return isScheduled ? ['Scheduled', 'badge'] : (STATES[state] ?? [state, 'badge']);
+  return isScheduled ? [t.states.scheduled, 'badge'] : (states()[state] ?? [state, 'badge']);
 }
 
 /** Label of `next_attempt_at`. */
-const NEXT: Partial<Record<Delivery['state'], string>> = {
-  held: 'Sends',
-  queued: 'Sends',
-  deferred: 'Next attempt',
-};
+const next = (): Partial<Record<Delivery['state'], string>> => ({
+  held: t.sends,
+  queued: t.sends,
+  deferred: t.nextAttempt,
+});
 
 function DeliveryList({ message }: { message: Message }) {
   const delivery = message.delivery ?? [];
@@ -51,14 +51,14 @@ function DeliveryList({ message }: { message: Message }) {
   const isHeld = delivery.some((one) => one.state === 'held' || one.state === 'queued');
   const cancel = () => void cancelAndEdit(message.id).catch(showError);
   return (
-    <section className="delivery small" aria-label="Delivery">
+    <section className="delivery small" aria-label={t.delivery}>
       <ul>
         {delivery.map((one) => (
           <li key={one.email}>
             <span className={toState(one)[1]}>{toState(one)[0]}</span> {one.email}
-            {one.next_attempt_at && Date.parse(one.next_attempt_at) > Date.now() && NEXT[one.state] && (
+            {one.next_attempt_at && Date.parse(one.next_attempt_at) > Date.now() && next()[one.state] && (
               <span className="muted next-attempt" title={formatFull(one.next_attempt_at)}>
-                {NEXT[one.state]} {formatRelative(one.next_attempt_at)}
+                {fill(next()[one.state] ?? '', { when: formatRelative(one.next_attempt_at) })}
               </span>
             )}
             {one.last_reply && (one.state === 'deferred' || one.state === 'failed') && (
@@ -69,7 +69,7 @@ function DeliveryList({ message }: { message: Message }) {
       </ul>
       {isHeld && (
         <button type="button" onClick={cancel}>
-          Undo send
+          {t.undoSend}
         </button>
       )}
     </section>
@@ -96,7 +96,7 @@ function Verdicts({ message }: { message: Message }) {
   const spam = describeSpam(message.spam as SpamVerdict | null);
   if (findings.length === 0 && !spam) return null;
   return (
-    <section className="verdicts small" aria-label="Checks">
+    <section className="verdicts small" aria-label={t.checks}>
       <ul>
         {findings.map((finding) => (
           <li
@@ -168,7 +168,7 @@ function When({ message, isOpen }: { message: Message; isOpen: boolean }) {
       </time>
       {isFar && (
         <time className="warning-text" dateTime={receivedAt} title={formatFull(receivedAt)}>
-          Received {formatDateTime(receivedAt)}
+          {fill(t.received, { receivedAt: formatDateTime(receivedAt) })}
         </time>
       )}
     </span>
@@ -187,10 +187,13 @@ interface Props {
 export function MessageView({ message, thread, isOpen, isDraft, onToggle }: Props) {
   const [areDetailsOpen, setDetailsOpen] = useState(false);
   const isForged = (message.authentication as Authentication | null)?.dmarc?.result === 'fail';
-  const who = isDraft ? 'Draft' : describeAddress(message.from);
+  const who = isDraft ? t.draft : describeAddress(message.from);
   const recipients = [...message.to, ...message.cc].map(describeAddress).join(', ');
   return (
-    <article className={isOpen ? 'message open' : 'message'} aria-label={isDraft ? 'Draft' : `Message from ${who}`}>
+    <article
+      className={isOpen ? 'message open' : 'message'}
+      aria-label={isDraft ? t.draft : fill(t.messageFrom, { who })}
+    >
       <header className="message-head">
         <button type="button" className="quiet message-toggle" aria-expanded={isOpen} onClick={onToggle}>
           <Avatar name={who} id={message.from?.email ?? who} />
@@ -200,7 +203,7 @@ export function MessageView({ message, thread, isOpen, isDraft, onToggle }: Prop
             </strong>
             <span className="muted small ellipsis" dir="auto">
               {isOpen
-                ? `to ${recipients || (isDraft ? 'no recipients' : 'undisclosed recipients')}`
+                ? fill(t.toPeople, { recipients: recipients || (isDraft ? t.noRecipients : t.undisclosed) })
                 : message.preview || message.body.slice(0, 140)}
             </span>
           </span>
@@ -228,7 +231,7 @@ export function MessageView({ message, thread, isOpen, isDraft, onToggle }: Prop
       {isOpen && (
         <div className="message-body">
           {isForged && <p className="error-box small">{fill(t.forged, { email: message.from?.email ?? '' })}</p>}
-          {message.importance === 'high' && <p className="badge warn">{mailTexts.compose.importances.high}</p>}
+          {message.importance === 'high' && <p className="badge warn">{t.highImportance}</p>}
           {areDetailsOpen && <Details message={message} />}
           <DeliveryList message={message} />
           {mayInvite(message) && <InvitationCard message={message} thread={thread} />}
@@ -241,7 +244,7 @@ export function MessageView({ message, thread, isOpen, isDraft, onToggle }: Prop
           {isDraft && (
             <div className="message-actions">
               <button type="button" className="primary" onClick={() => void continueDraft(message.id)}>
-                Go on writing
+                {t.goOnWriting}
               </button>
             </div>
           )}

@@ -1,6 +1,8 @@
 /** A message of the outbox in its conversation, until the server's copy takes its place. */
 import { useState } from 'react';
 import { Avatar } from '../../shared/avatar.tsx';
+import { fill } from '../../shared/texts/index.ts';
+import { mailTexts } from '../../shared/texts/mail.ts';
 import { showError } from '../../shared/toasts.tsx';
 import type { OutgoingLetter } from '../compose/outbox.ts';
 import { undoLetter } from '../compose/sending.ts';
@@ -8,16 +10,18 @@ import { describeAddress } from '../model/addresses.ts';
 import { session } from '../model/session.ts';
 import { PlainText } from './plain-text.tsx';
 
-const STATES: Record<OutgoingLetter['state'], [text: string, style: string]> = {
-  sending: ['Sending…', 'badge'],
-  waiting: ['Waiting for the network', 'badge warn'],
-  sent: ['Sending…', 'badge'],
-};
+const t = mailTexts.reader;
+
+const states = (): Record<OutgoingLetter['state'], [text: string, style: string]> => ({
+  sending: [t.states.sending, 'badge'],
+  waiting: [t.waitingForNetwork, 'badge warn'],
+  sent: [t.states.sending, 'badge'],
+});
 
 export function OutgoingLetterView({ letter }: { letter: OutgoingLetter }) {
   const { name = '', email = '' } = session.get().profile ?? {};
   const [isBusy, setBusy] = useState(false);
-  const [text, style] = STATES[letter.state];
+  const [text, style] = states()[letter.state];
   const recipients = [...letter.body.to, ...letter.body.cc, ...letter.body.bcc].map(describeAddress).join(', ');
   const undo = () => {
     setBusy(true);
@@ -30,29 +34,29 @@ export function OutgoingLetterView({ letter }: { letter: OutgoingLetter }) {
     );
   };
   return (
-    <article className="message open outgoing" aria-label="Message from me">
+    <article className="message open outgoing" aria-label={t.messageFromMe}>
       <header className="message-head">
         <div className="message-toggle row">
           <Avatar name={name || 'M'} id={email} />
           <span className="grow who">
-            <strong>Me</strong>
+            <strong>{t.me}</strong>
             <span className="muted small ellipsis" dir="auto">
-              to {recipients}
+              {fill(t.toPeople, { recipients })}
             </span>
           </span>
         </div>
       </header>
       <div className="message-body">
-        <section className="delivery small row" aria-label="Delivery" aria-live="polite">
+        <section className="delivery small row" aria-label={t.delivery} aria-live="polite">
           <span className={style}>{text}</span>
-          {letter.state === 'waiting' && <span className="muted">It is saved on this device.</span>}
+          {letter.state === 'waiting' && <span className="muted">{t.savedHere}</span>}
           <span className="grow" />
           <button type="button" className="small" disabled={isBusy} onClick={undo}>
-            Undo
+            {t.undo}
           </button>
         </section>
         <PlainText body={letter.writing.body} />
-        {letter.writing.quote && <p className="muted small">The quoted message follows.</p>}
+        {letter.writing.quote && <p className="muted small">{t.quotedMessageFollows}</p>}
       </div>
     </article>
   );

@@ -15,6 +15,7 @@ import { type OutgoingLetter, outbox } from '../compose/outbox.ts';
 import { toMessageId } from '../compose/reply.ts';
 import { replyRecipients } from '../model/addresses.ts';
 import { loadThread, type Message, type Thread } from '../model/api.ts';
+import { waiting } from '../model/change-queue.ts';
 import { changeMessages } from '../model/changes.ts';
 import { onMessagesChanged } from '../model/events.ts';
 import { folderByRole, mailbox } from '../model/mailbox.ts';
@@ -93,7 +94,10 @@ function useThread(threadId: string) {
       stopOutbox();
     };
   }, [threadId, readCount]);
-  return { messages, isMuted: thread?.isMuted ?? false, error };
+  const { changes, isBlocked } = useStore(waiting, (state) => state);
+  const muting = changes.findLast((change) => change.kind === 'mute' && change.threadId === threadId);
+  const isMuted = isBlocked && muting?.kind === 'mute' ? muting.isMuted : thread?.isMuted;
+  return { messages, isMuted: isMuted ?? false, error };
 }
 
 /** Unfolded messages: the last one, drafts and unread ones, until the user folds or unfolds them. */
@@ -221,14 +225,14 @@ function Labels({ threadId }: { threadId: string }) {
   const row = useStore(mailbox, (state) => state.rows.find((one) => one.threadId === threadId));
   if (!row || row.labels.length === 0) return null;
   return (
-    <ul className="labels" aria-label="Labels">
+    <ul className="labels" aria-label={t.labels}>
       {row.labels.map((label) => (
         <li key={label} className="badge">
           {label}{' '}
           <button
             type="button"
             className="link"
-            aria-label={`Remove the label ${label}`}
+            aria-label={fill(t.removeLabel, { label })}
             onClick={() => act.label(label, false, [row])}
           >
             ✕

@@ -4,25 +4,16 @@ import { describeError } from '../../shared/api.ts';
 import { Dialog } from '../../shared/dialog.tsx';
 import { go, toHash } from '../../shared/hash-route.ts';
 import { Menu, type MenuCommand } from '../../shared/menu.tsx';
+import { useStore } from '../../shared/store.ts';
 import { fill } from '../../shared/texts/index.ts';
 import { mailTexts } from '../../shared/texts/mail.ts';
-import { showError, showToast } from '../../shared/toasts.tsx';
 import { describeAddress } from '../model/addresses.ts';
-import { leaveList, type Message } from '../model/api.ts';
-import { offerUndo } from '../model/changes.ts';
-import { refreshAll } from '../model/list-reading.ts';
-import { deleteSender, type Sender, saveSender } from '../model/senders.ts';
+import type { Message } from '../model/api.ts';
+import { waiting } from '../model/change-queue.ts';
+import { decideSender, leaveListOf } from '../model/changes.ts';
 import { Original } from './original.tsx';
 
 const { reader: t, senders } = mailTexts;
-
-/** Saves a decision, with an undo that forgets it. */
-function decide(email: string, status: Sender['status']): void {
-  saveSender(email, status).then(({ id }) => {
-    const text = status === 'blocked' ? senders.blockedNow : senders.trustedNow;
-    offerUndo(fill(text, { email }), () => deleteSender(id));
-  }, showError);
-}
 
 function LeaveListDialog({ message, onClose }: { message: Message; onClose: () => void }) {
   const [isSending, setSending] = useState(false);
@@ -33,10 +24,8 @@ function LeaveListDialog({ message, onClose }: { message: Message; onClose: () =
   const leave = async () => {
     setSending(true);
     try {
-      await leaveList(message.id);
+      await leaveListOf(message.id, name);
       onClose();
-      showToast(fill(t.leave.done, { name }));
-      refreshAll();
     } catch (cause) {
       setError(describeError(cause));
       setSending(false);
@@ -80,25 +69,32 @@ function LeaveListDialog({ message, onClose }: { message: Message; onClose: () =
 export function SenderMenu({ message, isOwn }: { message: Message; isOwn: boolean }) {
   const [isLeaving, setLeaving] = useState(false);
   const [isOriginalShown, setOriginalShown] = useState(false);
+  const isLeavingLater = useStore(
+    waiting,
+    ({ changes, isBlocked }) =>
+      isBlocked && changes.some((change) => change.kind === 'leave' && change.messageId === message.id),
+  );
   const email = message.from?.email ?? '';
   const aboutSender: MenuCommand[] =
     isOwn || !email
       ? []
       : [
-          { icon: 'block', title: fill(senders.block, { email }), run: () => decide(email, 'blocked') },
-          { icon: 'trust', title: fill(senders.trust, { email }), run: () => decide(email, 'trusted') },
+          { icon: 'block', title: fill(senders.block, { email }), run: () => void decideSender(email, 'blocked') },
+          { icon: 'trust', title: fill(senders.trust, { email }), run: () => void decideSender(email, 'trusted') },
           {
             icon: 'filter',
             title: senders.filter,
             run: () => go(toHash(['settings', 'filters'], { from: email })),
           },
         ];
-  const leaving: MenuCommand[] = message.unsubscribe
-    ? [{ icon: 'signOut', title: t.unsubscribe, run: () => setLeaving(true) }]
-    : [];
+  const leaving: MenuCommand[] =
+    message.unsubscribe && !isLeavingLater
+      ? [{ icon: 'signOut', title: t.unsubscribe, run: () => setLeaving(true) }]
+      : [];
   return (
     <>
-      {message.unsubscribe && (
+      {message.unsubscribe && isLeavingLater && <span className="unsubscribe small">{t.leave.waiting}</span>}
+      {message.unsubscribe && !isLeavingLater && (
         <button type="button" className="quiet small unsubscribe" onClick={() => setLeaving(true)}>
           {t.unsubscribe}
         </button>

@@ -3,13 +3,17 @@ import { type FormEvent, useEffect, useState } from 'react';
 import { callJson, describeError, type Page } from '../../shared/api.ts';
 import { focusOnAppearing } from '../../shared/focus.ts';
 import { FormButtons } from '../../shared/form-buttons.tsx';
-import { formatNumber, formatWhen } from '../../shared/format.ts';
+import { formatWhen } from '../../shared/format.ts';
+import { fill, plural } from '../../shared/texts/index.ts';
+import { mailSettingsTexts } from '../../shared/texts/mail-settings.ts';
 import { showError, showToast } from '../../shared/toasts.tsx';
 import { useLoaded } from '../../shared/use-loaded.ts';
 import { startWriting } from '../compose/compose-state.ts';
 import { formatAddress } from '../model/addresses.ts';
 import { forgetKnownContacts } from '../model/known-contacts.ts';
 import type { SavedContact } from '../model/settings-api.ts';
+
+const t = mailSettingsTexts.contacts;
 
 const path = (contact: SavedContact) => `/v1/contacts/${encodeURIComponent(contact.id)}`;
 const toQuery = (q: string, cursor: string | null) =>
@@ -25,24 +29,24 @@ function ContactForm({ contact, onDone }: { contact: SavedContact | null; onDone
     const saved = contact ? callJson(path(contact), { method: 'PUT', body }) : callJson('/v1/contacts', { body });
     saved.then(
       () => {
-        showToast('Contact saved.');
+        showToast(t.contactSaved);
         onDone();
       },
       (cause: unknown) => setError(describeError(cause)),
     );
   };
   return (
-    <form className="card stack" onSubmit={save} aria-label={contact ? 'Change the contact' : 'New contact'}>
+    <form className="card stack" onSubmit={save} aria-label={contact ? t.changeContact : t.newContact}>
       <label className="field">
-        <span>Name</span>
+        <span>{t.name}</span>
         <input name="name" maxLength={200} defaultValue={contact?.name} ref={focusOnAppearing} autoComplete="off" />
       </label>
       <label className="field">
-        <span>Address</span>
+        <span>{t.address}</span>
         <input name="email" type="email" required maxLength={254} defaultValue={contact?.email} autoComplete="off" />
       </label>
       <label className="field">
-        <span>Note</span>
+        <span>{t.note}</span>
         <textarea name="note" maxLength={2000} defaultValue={contact?.note} />
       </label>
       {error && (
@@ -81,7 +85,7 @@ export function Contacts() {
     reload();
   };
   const forget = (contact: SavedContact) => {
-    if (!confirm(`Forget ${contact.name || contact.email}?`)) return;
+    if (!confirm(fill(t.confirmForget, { name: contact.name || contact.email }))) return;
     callJson(path(contact), { method: 'DELETE' }).then(changed, showError);
   };
   return (
@@ -89,13 +93,13 @@ export function Contacts() {
       <div className="row">
         <input
           type="search"
-          aria-label="Find a contact"
-          placeholder="Find a contact"
+          aria-label={t.findContact}
+          placeholder={t.findContact}
           value={q}
           onChange={(event) => setQ(event.target.value)}
         />
         <button type="button" className="primary" onClick={() => setEditing('new')}>
-          New contact
+          {t.newContact}
         </button>
       </div>
       {editing && (
@@ -106,12 +110,8 @@ export function Contacts() {
         />
       )}
       {error && <p className="error-box">{error}</p>}
-      {value && contacts.length === 0 && (
-        <p className="muted">
-          {q ? 'Nobody of this name.' : 'Nobody yet. Whoever you write to appears here by itself.'}
-        </p>
-      )}
-      <ul className="plain-list filter-list" aria-label="Contacts">
+      {value && contacts.length === 0 && <p className="muted">{q ? t.noMatch : t.empty}</p>}
+      <ul className="plain-list filter-list" aria-label={t.contacts}>
         {contacts.map((contact) => (
           <li key={contact.id}>
             <span className="grow contact">
@@ -119,26 +119,32 @@ export function Contacts() {
               <span className="muted small">
                 {contact.name && `${contact.email} · `}
                 {contact.sent_count > 0
-                  ? `${formatNumber(contact.sent_count, 'message')}, last ${formatWhen(contact.last_sent_at ?? '')}`
-                  : 'saved'}
+                  ? fill(t.sent, {
+                      sentCount: plural(mailSettingsTexts.counts.messages, contact.sent_count),
+                      lastSentAt: formatWhen(contact.last_sent_at ?? ''),
+                    })
+                  : t.saved}
               </span>
               {contact.note && <span className="small">{contact.note}</span>}
             </span>
             <button type="button" className="quiet" onClick={() => startWriting({ to: `${formatAddress(contact)}, ` })}>
-              Write<span className="visually-hidden"> to {contact.name || contact.email}</span>
+              {t.write}
+              <span className="visually-hidden"> {fill(t.toName, { name: contact.name || contact.email })}</span>
             </button>
             <button type="button" className="quiet" onClick={() => setEditing(contact)}>
-              Edit<span className="visually-hidden"> {contact.name || contact.email}</span>
+              {t.edit}
+              <span className="visually-hidden"> {contact.name || contact.email}</span>
             </button>
             <button type="button" className="quiet" onClick={() => forget(contact)}>
-              Forget<span className="visually-hidden"> {contact.name || contact.email}</span>
+              {t.forget}
+              <span className="visually-hidden"> {contact.name || contact.email}</span>
             </button>
           </li>
         ))}
       </ul>
       {cursor !== null && (
         <button type="button" onClick={loadMore}>
-          Show more
+          {t.more}
         </button>
       )}
     </div>

@@ -2,8 +2,10 @@
 import { useDeferredValue, useEffect, useState } from 'react';
 import { callJson, describeError } from '../../shared/api.ts';
 import { FormButtons } from '../../shared/form-buttons.tsx';
-import { formatNumber, formatWhen } from '../../shared/format.ts';
+import { formatWhen } from '../../shared/format.ts';
 import { useStore } from '../../shared/store.ts';
+import { fill, plural } from '../../shared/texts/index.ts';
+import { mailSettingsTexts } from '../../shared/texts/mail-settings.ts';
 import { showToast } from '../../shared/toasts.tsx';
 import { describeAddress } from '../model/addresses.ts';
 import { type Summary, searchMessages } from '../model/api.ts';
@@ -11,6 +13,8 @@ import { mailbox } from '../model/mailbox.ts';
 import { type Action, type Condition, type Filter, type FilterRequest, filterPath } from '../model/settings-api.ts';
 import { ActionLine, blankAction, blankCondition, ConditionLine } from './filter-lines.tsx';
 import { toSearchQuery } from './filter-preview.ts';
+
+const t = mailSettingsTexts.filters;
 
 function Preview({ query }: { query: string }) {
   const later = useDeferredValue(query);
@@ -34,8 +38,8 @@ function Preview({ query }: { query: string }) {
   }, [later]);
   if (!found) return null;
   return (
-    <section className="card small" aria-label="What it would catch" aria-live="polite">
-      <h2>{found.data.length === 0 ? 'It would have caught nothing so far' : 'It would have caught'}</h2>
+    <section className="card small" aria-label={t.whatWouldCatch} aria-live="polite">
+      <h2>{found.data.length === 0 ? t.caughtNothing : t.caught}</h2>
       <ul className="plain-list">
         {found.data.map((message) => (
           <li key={message.id} className="row">
@@ -44,7 +48,7 @@ function Preview({ query }: { query: string }) {
             <time className="muted">{formatWhen(message.received_at)}</time>
           </li>
         ))}
-        {found.next_cursor && <li className="muted">and more</li>}
+        {found.next_cursor && <li className="muted">{t.andMore}</li>}
       </ul>
     </section>
   );
@@ -79,8 +83,8 @@ export function FilterForm({ filter, from = null, onDone }: Props) {
       .then(async (made) => {
         if (isApplying) {
           const { changed } = await callJson<{ changed: number }>(`${filterPath(made)}/apply`, { method: 'POST' });
-          showToast(`Saved, and applied to ${formatNumber(changed, 'message')}.`);
-        } else showToast('Filter saved.');
+          showToast(fill(t.applied, { changed: plural(mailSettingsTexts.counts.messages, changed) }));
+        } else showToast(t.filterSaved);
         onDone();
       })
       .catch((cause: unknown) => setError(describeError(cause)));
@@ -94,14 +98,14 @@ export function FilterForm({ filter, from = null, onDone }: Props) {
       }}
     >
       <label className="field">
-        <span>Name</span>
+        <span>{t.name}</span>
         <input required maxLength={100} value={name} onChange={(event) => setName(event.target.value)} />
       </label>
       <label className="row">
-        When
+        {t.when}
         <select value={match} onChange={(event) => setMatch(event.target.value as 'all' | 'any')}>
-          <option value="all">all of these hold</option>
-          <option value="any">any of these holds</option>
+          <option value="all">{t.all}</option>
+          <option value="any">{t.any}</option>
         </select>
       </label>
       {conditions.map((condition, index) => (
@@ -119,14 +123,14 @@ export function FilterForm({ filter, from = null, onDone }: Props) {
           className="quiet"
           onClick={() => setConditions([...conditions, blankCondition('subject')])}
         >
-          + Condition
+          {t.addCondition}
         </button>
       </div>
       <Preview query={toSearchQuery(conditions, match)} />
       {conditions.some((condition) => condition.field === 'header') && (
-        <p className="muted small">Search does not know header fields: the filter itself looks at them too.</p>
+        <p className="muted small">{t.headersNotSearched}</p>
       )}
-      <h2>Then</h2>
+      <h2>{t.thenDo}</h2>
       {actions.map((action, index) => (
         <ActionLine
           // biome-ignore lint/suspicious/noArrayIndexKey: a line has no id except its position
@@ -143,7 +147,7 @@ export function FilterForm({ filter, from = null, onDone }: Props) {
           className="quiet"
           onClick={() => setActions([...actions, blankAction('mark_read', folders)])}
         >
-          + Action
+          {t.addAction}
         </button>
       </div>
       {error && (
@@ -153,7 +157,7 @@ export function FilterForm({ filter, from = null, onDone }: Props) {
       )}
       <FormButtons onCancel={onDone}>
         <button type="button" onClick={() => save(true)}>
-          Save and apply to mail already here
+          {t.saveAndApply}
         </button>
       </FormButtons>
     </form>

@@ -1,24 +1,28 @@
 /** The lines of a filter: conditions and actions. */
+
+import { mailSettingsTexts } from '../../shared/texts/mail-settings.ts';
 import type { Folder } from '../model/api.ts';
 import type { Action, Condition } from '../model/settings-api.ts';
 
+const t = mailSettingsTexts.filters;
+
 const FIELDS: [Condition['field'], string][] = [
-  ['from', 'From'],
-  ['to', 'To or Cc'],
-  ['subject', 'Subject'],
-  ['body', 'Text'],
-  ['header', 'Header field'],
-  ['size', 'Size'],
-  ['has_attachment', 'Has attachments'],
+  ['from', t.from],
+  ['to', t.toOrCc],
+  ['subject', t.subject],
+  ['body', t.text],
+  ['header', t.headerField],
+  ['size', t.size],
+  ['has_attachment', t.hasAttachments],
 ];
 const ACTIONS: [Action['type'], string][] = [
-  ['move', 'Move to'],
-  ['label', 'Label'],
-  ['mark_read', 'Mark as read'],
-  ['flag', 'Flag'],
-  ['forward', 'Forward to'],
-  ['trash', 'Move to Trash'],
-  ['stop', 'Try no further filters'],
+  ['move', t.moveTo],
+  ['label', t.label],
+  ['mark_read', t.markAsRead],
+  ['flag', t.flag],
+  ['forward', t.forwardTo],
+  ['trash', t.moveToTrash],
+  ['stop', t.tryNoFurtherFilters],
 ];
 
 export function blankCondition(field: Condition['field']): Condition {
@@ -56,10 +60,10 @@ function Options({ options }: { options: readonly (readonly [string, string])[] 
 }
 
 const TEXT_OPERATORS = [
-  ['contains', 'contains'],
-  ['is', 'is'],
-  ['begins_with', 'begins with'],
-  ['ends_with', 'ends with'],
+  ['contains', t.operators.contains],
+  ['is', t.operators.is],
+  ['begins_with', t.operators.beginsWith],
+  ['ends_with', t.operators.endsWith],
 ] as const;
 
 interface ConditionProps {
@@ -72,7 +76,7 @@ export function ConditionLine({ condition, onChange, onRemove }: ConditionProps)
   return (
     <div className="filter-line">
       <select
-        aria-label="What to look at"
+        aria-label={t.whatToLookAt}
         value={condition.field}
         onChange={(event) => onChange(blankCondition(event.target.value as Condition['field']))}
       >
@@ -81,21 +85,21 @@ export function ConditionLine({ condition, onChange, onRemove }: ConditionProps)
       {condition.field === 'size' ? (
         <>
           <select
-            aria-label="How"
+            aria-label={t.how}
             value={condition.operator}
             onChange={(event) => onChange({ ...condition, operator: event.target.value as 'larger' | 'smaller' })}
           >
             <Options
               options={[
-                ['larger', 'larger than'],
-                ['smaller', 'smaller than'],
+                ['larger', t.operators.larger],
+                ['smaller', t.operators.smaller],
               ]}
             />
           </select>
           <input
             type="number"
             min={0}
-            aria-label="Bytes"
+            aria-label={t.bytes}
             value={condition.bytes}
             onChange={(event) => onChange({ ...condition, bytes: event.target.valueAsNumber || 0 })}
           />
@@ -105,7 +109,7 @@ export function ConditionLine({ condition, onChange, onRemove }: ConditionProps)
       ) : (
         <>
           <select
-            aria-label="How"
+            aria-label={t.how}
             value={condition.operator}
             onChange={(event) => onChange({ ...condition, operator: event.target.value } as Condition)}
           >
@@ -114,13 +118,13 @@ export function ConditionLine({ condition, onChange, onRemove }: ConditionProps)
           <span className="row">
             {condition.field === 'header' && (
               <input
-                aria-label="Name of the header field"
+                aria-label={t.nameHeaderField}
                 value={condition.header_name}
                 onChange={(event) => onChange({ ...condition, header_name: event.target.value })}
               />
             )}
             <input
-              aria-label="Text to look for"
+              aria-label={t.textToLookFor}
               required
               maxLength={500}
               value={condition.value ?? ''}
@@ -129,7 +133,7 @@ export function ConditionLine({ condition, onChange, onRemove }: ConditionProps)
           </span>
         </>
       )}
-      <button type="button" className="quiet icon" aria-label="Remove this condition" onClick={onRemove}>
+      <button type="button" className="quiet icon" aria-label={t.removeThisCondition} onClick={onRemove}>
         ✕
       </button>
     </div>
@@ -148,7 +152,7 @@ export function ActionLine({ action, folders, onChange, onRemove }: ActionProps)
   return (
     <div className="filter-line short">
       <select
-        aria-label="What to do"
+        aria-label={t.whatToDo}
         value={action.type}
         onChange={(event) => onChange(blankAction(event.target.value as Action['type'], folders))}
       >
@@ -156,7 +160,7 @@ export function ActionLine({ action, folders, onChange, onRemove }: ActionProps)
       </select>
       {action.type === 'move' && (
         <select
-          aria-label="Folder"
+          aria-label={t.folder}
           value={action.folder_id}
           onChange={(event) => onChange({ ...action, folder_id: event.target.value })}
         >
@@ -165,7 +169,7 @@ export function ActionLine({ action, folders, onChange, onRemove }: ActionProps)
       )}
       {action.type === 'label' && (
         <input
-          aria-label="Label"
+          aria-label={t.label}
           required
           maxLength={100}
           value={action.label}
@@ -174,7 +178,7 @@ export function ActionLine({ action, folders, onChange, onRemove }: ActionProps)
       )}
       {action.type === 'forward' && (
         <input
-          aria-label="Address"
+          aria-label={t.address}
           type="email"
           required
           value={action.to}
@@ -182,7 +186,7 @@ export function ActionLine({ action, folders, onChange, onRemove }: ActionProps)
         />
       )}
       {!['move', 'label', 'forward'].includes(action.type) && <span />}
-      <button type="button" className="quiet icon" aria-label="Remove this action" onClick={onRemove}>
+      <button type="button" className="quiet icon" aria-label={t.removeThisAction} onClick={onRemove}>
         ✕
       </button>
     </div>

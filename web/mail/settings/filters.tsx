@@ -2,11 +2,15 @@
 import { useState } from 'react';
 import { callJson } from '../../shared/api.ts';
 import { go, toHash, useRoute } from '../../shared/hash-route.ts';
+import { fill } from '../../shared/texts/index.ts';
+import { mailSettingsTexts } from '../../shared/texts/mail-settings.ts';
 import { showError } from '../../shared/toasts.tsx';
 import { useLoaded } from '../../shared/use-loaded.ts';
 import { type Filter, type FilterRequest, filterPath } from '../model/settings-api.ts';
 import { FilterForm } from './filter-form.tsx';
 import { ForwardTargets } from './forward-targets.tsx';
+
+const t = mailSettingsTexts.filters;
 
 export function Filters() {
   const { value, error, reload } = useLoaded(() => callJson<Filter[]>('/v1/filters'), []);
@@ -30,13 +34,13 @@ export function Filters() {
     callJson(filterPath(filter), { method: 'PUT', body: { ...rule, ...part } }).then(reload, showError);
   };
   const remove = (filter: Filter) => {
-    if (confirm(`Remove the filter ${filter.name}?`))
+    if (confirm(fill(t.confirmRemove, { name: filter.name })))
       callJson(filterPath(filter), { method: 'DELETE' }).then(reload, showError);
   };
   return (
     <div className="stack">
       {error && <p className="error-box">{error}</p>}
-      {value?.length === 0 && <p className="muted">No filter yet. Filters sort mail as it arrives, in this order.</p>}
+      {value?.length === 0 && <p className="muted">{t.empty}</p>}
       <ol className="plain-list filter-list">
         {value?.map((filter, index) => (
           <li key={filter.id}>
@@ -52,23 +56,25 @@ export function Filters() {
               type="button"
               className="quiet icon"
               disabled={index === 0}
-              aria-label={`Move ${filter.name} up`}
+              aria-label={fill(t.moveUp, { name: filter.name })}
               onClick={() => put(filter, { position: index - 1 })}
             >
               ↑
             </button>
             <button type="button" className="quiet" onClick={() => setEditing(filter)}>
-              Edit<span className="visually-hidden"> {filter.name}</span>
+              {t.edit}
+              <span className="visually-hidden"> {filter.name}</span>
             </button>
             <button type="button" className="quiet" onClick={() => remove(filter)}>
-              Remove<span className="visually-hidden"> {filter.name}</span>
+              {t.remove}
+              <span className="visually-hidden"> {filter.name}</span>
             </button>
           </li>
         ))}
       </ol>
       <div>
         <button type="button" className="primary" onClick={() => setEditing('new')}>
-          New filter
+          {t.newFilter}
         </button>
       </div>
       <ForwardTargets />

@@ -1,8 +1,12 @@
 /** Addresses that filters may forward to. The owner of each address confirms it with a code. */
 import { type FormEvent, useState } from 'react';
 import { callJson } from '../../shared/api.ts';
+import { fill } from '../../shared/texts/index.ts';
+import { mailSettingsTexts } from '../../shared/texts/mail-settings.ts';
 import { showError, showToast } from '../../shared/toasts.tsx';
 import { useLoaded } from '../../shared/use-loaded.ts';
+
+const t = mailSettingsTexts.forwardTargets;
 
 interface Target {
   email: string;
@@ -28,29 +32,27 @@ export function ForwardTargets() {
     const email = String(new FormData(form).get('email')).trim();
     run(
       callJson(PATH, { body: { email } }).then(() => form.reset()),
-      `A code is on its way to ${email}.`,
+      fill(t.codeSent, { email }),
     );
   };
   const confirmCode = (event: FormEvent<HTMLFormElement>, email: string) => {
     event.preventDefault();
     const code = String(new FormData(event.currentTarget).get('code')).replaceAll(/\D/g, '');
-    run(callJson(`${PATH}/confirm`, { body: { email, code } }), `Filters may forward to ${email} now.`);
+    run(callJson(`${PATH}/confirm`, { body: { email, code } }), fill(t.mayForward, { email }));
   };
   const remove = (email: string) =>
-    run(callJson(`${PATH}/${encodeURIComponent(email)}`, { method: 'DELETE' }), `Nothing goes to ${email} any more.`);
+    run(callJson(`${PATH}/${encodeURIComponent(email)}`, { method: 'DELETE' }), fill(t.removed, { email }));
   return (
-    <section className="card stack" aria-label="Forwarding">
-      <h2>Forwarding</h2>
-      <p className="muted">
-        A filter forwards only to an address listed here. Its owner gets a code and gives it to you.
-      </p>
+    <section className="card stack" aria-label={t.forwarding}>
+      <h2>{t.forwarding}</h2>
+      <p className="muted">{t.about}</p>
       {error && <p className="error-box">{error}</p>}
       <ul className="plain-list filter-list">
         {value?.map((target) => (
           <li key={target.email}>
             <span className="grow ellipsis">{target.email}</span>
             {target.confirmed_at ? (
-              <span className="badge good">confirmed</span>
+              <span className="badge good">{t.confirmed}</span>
             ) : (
               <form className="row" onSubmit={(event) => confirmCode(event, target.email)}>
                 <input
@@ -58,16 +60,17 @@ export function ForwardTargets() {
                   required
                   inputMode="numeric"
                   autoComplete="one-time-code"
-                  aria-label={`Code that ${target.email} got`}
-                  placeholder="Code"
+                  aria-label={fill(t.codeOf, { email: target.email })}
+                  placeholder={t.code}
                 />
                 <button type="submit" disabled={isBusy}>
-                  Confirm
+                  {t.confirm}
                 </button>
               </form>
             )}
             <button type="button" className="quiet" onClick={() => remove(target.email)}>
-              Remove<span className="visually-hidden"> {target.email}</span>
+              {t.remove}
+              <span className="visually-hidden"> {target.email}</span>
             </button>
           </li>
         ))}
@@ -78,11 +81,11 @@ export function ForwardTargets() {
           type="email"
           required
           maxLength={254}
-          aria-label="Address"
+          aria-label={t.address}
           placeholder="me@elsewhere.example"
         />
         <button type="submit" disabled={isBusy}>
-          Ask for a code
+          {t.askForCode}
         </button>
       </form>
     </section>

@@ -1,13 +1,13 @@
 /** Whether this browser tells of new mail while no tab is visible. */
 import { useStore } from '../../shared/store.ts';
-import { mailTexts } from '../../shared/texts/mail.ts';
+import { mailSettingsTexts } from '../../shared/texts/mail-settings.ts';
 import { showError, showToast } from '../../shared/toasts.tsx';
 import { useLoaded } from '../../shared/use-loaded.ts';
 import { isPushOn, isPushSupported, startPush, stopPush } from '../model/push.ts';
 import { session } from '../model/session.ts';
 import { Setting } from './setting.tsx';
 
-const { notifications: t } = mailTexts;
+const { notifications: t } = mailSettingsTexts;
 
 export function Notifications() {
   const userId = useStore(session, (state) => state.profile?.user_id ?? '');

@@ -1,10 +1,14 @@
 /** Addresses of the account: one to sign in with, others to receive and send mail. */
 import type { FormEvent } from 'react';
 import { callJson } from '../../shared/api.ts';
+import { fill } from '../../shared/texts/index.ts';
+import { mailSettingsTexts } from '../../shared/texts/mail-settings.ts';
 import { showError, showToast } from '../../shared/toasts.tsx';
 import { useLoaded } from '../../shared/use-loaded.ts';
 import { loadProfile } from '../model/api.ts';
 import { session } from '../model/session.ts';
+
+const t = mailSettingsTexts.ownAddresses;
 
 interface OwnAddress {
   email: string;
@@ -29,29 +33,30 @@ export function OwnAddresses() {
     const email = String(new FormData(form).get('email')).trim();
     callJson(PATH, { body: { email } }).then(() => {
       form.reset();
-      changed(`${email} is yours.`);
+      changed(fill(t.isYours, { email }));
     }, showError);
   };
   const remove = (email: string) => {
-    if (!confirm(`Give up ${email}? Nobody gets this address again, not even you.`)) return;
+    if (!confirm(fill(t.confirmGiveUp, { email }))) return;
     callJson(`${PATH}/${encodeURIComponent(email)}`, { method: 'DELETE' }).then(
-      () => changed(`${email} is given up.`),
+      () => changed(fill(t.givenUp, { email })),
       showError,
     );
   };
   return (
-    <section className="card stack" aria-label="Your addresses">
-      <h2>Your addresses</h2>
+    <section className="card stack" aria-label={t.yourAddresses}>
+      <h2>{t.yourAddresses}</h2>
       {error && <p className="error-box">{error}</p>}
       <ul className="plain-list filter-list">
         {value?.map((one) => (
           <li key={one.email}>
             <span className="grow ellipsis">{one.email}</span>
             {one.is_primary ? (
-              <span className="badge">to sign in with</span>
+              <span className="badge">{t.toSignInWith}</span>
             ) : (
               <button type="button" className="quiet" onClick={() => remove(one.email)}>
-                Give up<span className="visually-hidden"> {one.email}</span>
+                {t.giveUp}
+                <span className="visually-hidden"> {one.email}</span>
               </button>
             )}
           </li>
@@ -63,10 +68,10 @@ export function OwnAddresses() {
           type="email"
           required
           maxLength={320}
-          aria-label="Another address"
+          aria-label={t.anotherAddress}
           placeholder="another@…"
         />
-        <button type="submit">Add</button>
+        <button type="submit">{t.add}</button>
       </form>
     </section>
   );

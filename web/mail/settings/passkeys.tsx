@@ -4,14 +4,15 @@ import { callJson } from '../../shared/api.ts';
 import { formatDateTime, formatRelative } from '../../shared/format.ts';
 import { isPasskeySupported } from '../../shared/passkeys.ts';
 import { useStore } from '../../shared/store.ts';
-import { mailTexts } from '../../shared/texts/mail.ts';
+import { fill } from '../../shared/texts/index.ts';
+import { mailSettingsTexts } from '../../shared/texts/mail-settings.ts';
 import { showError, showToast } from '../../shared/toasts.tsx';
 import { useLoaded } from '../../shared/use-loaded.ts';
 import { createPasskey, type Passkey } from '../model/passkeys.ts';
 import { resumeSession, session } from '../model/session.ts';
 import { Setting } from './setting.tsx';
 
-const { security: t } = mailTexts;
+const { security: t } = mailSettingsTexts;
 const PATH = '/v1/me/passkeys';
 
 /** The rule for the password of an account that also has passkeys. */
@@ -22,19 +23,19 @@ function PasswordRule() {
   const setRule = () =>
     change(
       callJson('/v1/me/password/rule', { method: 'PUT', body: { needs_passkey: !needsPasskey } }),
-      needsPasskey ? 'The password signs in alone again.' : 'The password needs a passkey now.',
+      needsPasskey ? t.passwordAlone : t.passkeyNeeded,
     );
   const remove = () => {
-    if (!confirm('Remove the password? Only your passkeys open the mailbox then.')) return;
-    void change(callJson('/v1/me/password', { method: 'DELETE' }), 'The password is removed.');
+    if (!confirm(t.confirmRemovePassword)) return;
+    void change(callJson('/v1/me/password', { method: 'DELETE' }), t.passwordRemoved);
   };
   return (
     <>
       <button type="button" onClick={() => void setRule()}>
-        {needsPasskey ? 'Let the password sign in alone' : 'Ask for a passkey after the password'}
+        {needsPasskey ? t.letPasswordAlone : t.askForPasskey}
       </button>
       <button type="button" onClick={remove}>
-        Remove the password
+        {t.removePassword}
       </button>
     </>
   );
@@ -51,15 +52,15 @@ export function Passkeys() {
     createPasskey(String(new FormData(form).get('name')).trim())
       .then(() => {
         form.reset();
-        showToast('The passkey is added.');
+        showToast(t.passkeyAdded);
         reload();
       }, showError)
       .finally(() => setBusy(false));
   };
   const remove = (passkey: Passkey) => {
-    if (!confirm(`Remove the passkey ${passkey.name}?`)) return;
+    if (!confirm(fill(t.confirmRemovePasskey, { name: passkey.name }))) return;
     callJson(`${PATH}/${encodeURIComponent(passkey.passkey_id)}`, { method: 'DELETE' }).then(() => {
-      showToast('The passkey is removed.');
+      showToast(t.passkeyRemoved);
       reload();
     }, showError);
   };
@@ -72,31 +73,28 @@ export function Passkeys() {
             <span className="grow">
               {passkey.name}{' '}
               <span className="muted small setting-detail">
-                since {formatDateTime(passkey.created_at)},{' '}
-                {passkey.last_used_at ? `used ${formatRelative(passkey.last_used_at)}` : 'not used yet'}
+                {fill(t.passkeySince, {
+                  createdAt: formatDateTime(passkey.created_at),
+                  used: passkey.last_used_at ? fill(t.used, { when: formatRelative(passkey.last_used_at) }) : t.notUsed,
+                })}
               </span>
             </span>
             <button type="button" className="quiet" onClick={() => remove(passkey)}>
-              Remove<span className="visually-hidden"> {passkey.name}</span>
+              {t.remove}
+              <span className="visually-hidden"> {passkey.name}</span>
             </button>
           </li>
         ))}
       </ul>
       {isPasskeySupported() ? (
         <form className="row" onSubmit={add}>
-          <input
-            name="name"
-            required
-            maxLength={128}
-            aria-label="Name of the passkey"
-            placeholder="Name, such as My phone"
-          />
+          <input name="name" required maxLength={128} aria-label={t.namePasskey} placeholder={t.passkeyHint} />
           <button type="submit" disabled={isBusy}>
-            Add a passkey
+            {t.addPasskey}
           </button>
         </form>
       ) : (
-        <p className="muted">This browser does not support passkeys.</p>
+        <p className="muted">{t.noPasskeys}</p>
       )}
       {hasPassword && (value?.data.length ?? 0) > 0 && (
         <div className="row wrap">

@@ -3,7 +3,7 @@ import { type FormEvent, useState } from 'react';
 import { callJson } from '../../shared/api.ts';
 import { useStore } from '../../shared/store.ts';
 import { fill } from '../../shared/texts/index.ts';
-import { mailTexts } from '../../shared/texts/mail.ts';
+import { mailSettingsTexts } from '../../shared/texts/mail-settings.ts';
 import { showError, showToast } from '../../shared/toasts.tsx';
 import { useLoaded } from '../../shared/use-loaded.ts';
 import { resumeSession, session } from '../model/session.ts';
@@ -13,7 +13,7 @@ interface Addresses {
   email: string | null;
   pending_email: string | null;
 }
-const { security: t } = mailTexts;
+const { security: t } = mailSettingsTexts;
 const PATH = '/v1/me/recovery-address';
 
 export function RecoveryAddress() {
@@ -28,16 +28,16 @@ export function RecoveryAddress() {
     const form = event.currentTarget;
     const email = String(new FormData(form).get('email')).trim();
     const work = callJson(PATH, { method: 'PUT', body: { email } }).then(() => form.reset());
-    void run(work, `A code was sent to ${email}.`);
+    void run(work, fill(t.codeWasSent, { email }));
   };
   const confirmCode = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const code = String(new FormData(event.currentTarget).get('code'));
-    void run(callJson(`${PATH}/confirm`, { body: { code } }), 'The recovery address is confirmed.');
+    void run(callJson(`${PATH}/confirm`, { body: { code } }), t.recoveryAddressConfirmed);
   };
   const remove = () => {
-    if (!confirm('Remove the recovery address? Then a forgotten password needs the operator.')) return;
-    void run(callJson(PATH, { method: 'DELETE' }), 'The recovery address is removed.');
+    if (!confirm(t.confirmRemoveRecovery)) return;
+    void run(callJson(PATH, { method: 'DELETE' }), t.recoveryAddressRemoved);
   };
   return (
     <Setting title={t.recoveryAddress} text={t.recoveryText}>
@@ -45,9 +45,10 @@ export function RecoveryAddress() {
       {value?.email && (
         <p className="row">
           <span className="grow ellipsis">{value.email}</span>
-          <span className="badge good">confirmed</span>
+          <span className="badge good">{t.confirmed}</span>
           <button type="button" className="quiet" onClick={remove}>
-            Remove<span className="visually-hidden"> {value.email}</span>
+            {t.remove}
+            <span className="visually-hidden"> {value.email}</span>
           </button>
         </p>
       )}
@@ -58,11 +59,11 @@ export function RecoveryAddress() {
             name="code"
             required
             autoComplete="one-time-code"
-            aria-label={`Code that was sent to ${value.pending_email}`}
-            placeholder="Code"
+            aria-label={fill(t.codeSentTo, { pendingEmail: value.pending_email })}
+            placeholder={t.code}
           />
           <button type="submit" className="primary">
-            Confirm
+            {t.confirm}
           </button>
         </form>
       )}
@@ -72,10 +73,10 @@ export function RecoveryAddress() {
           type="email"
           required
           maxLength={254}
-          aria-label="New recovery address"
+          aria-label={t.newRecoveryAddress}
           placeholder="me@elsewhere.example"
         />
-        <button type="submit">Send a code</button>
+        <button type="submit">{t.sendCode}</button>
       </form>
     </Setting>
   );
@@ -95,11 +96,11 @@ export function RecoveryCodes() {
     <Setting title={t.recoveryCodes} text={fill(t.codesLeft, { count: String(profile.recovery_codes_left) })}>
       {codes ? (
         <div className="stack" role="status">
-          <p>Keep these codes. The old ones no longer work.</p>
+          <p>{t.keepCodes}</p>
           <pre>{codes.join('\n')}</pre>
           <div>
             <button type="button" onClick={() => void resumeSession().then(() => setCodes(null))}>
-              I have kept them
+              {t.codesKept}
             </button>
           </div>
         </div>

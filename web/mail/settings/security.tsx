@@ -4,8 +4,8 @@ import { callJson, describeError, type Page } from '../../shared/api.ts';
 import { focusOnAppearing } from '../../shared/focus.ts';
 import { formatDateTime, formatRelative } from '../../shared/format.ts';
 import { useStore } from '../../shared/store.ts';
-import { fill } from '../../shared/texts/index.ts';
-import { mailTexts } from '../../shared/texts/mail.ts';
+import { fill, fillNodes } from '../../shared/texts/index.ts';
+import { mailSettingsTexts } from '../../shared/texts/mail-settings.ts';
 import { showError, showToast } from '../../shared/toasts.tsx';
 import { useLoaded } from '../../shared/use-loaded.ts';
 import { resumeSession, session } from '../model/session.ts';
@@ -13,7 +13,7 @@ import { Passkeys } from './passkeys.tsx';
 import { RecoveryAddress, RecoveryCodes } from './recovery.tsx';
 import { Setting } from './setting.tsx';
 
-const { security: t } = mailTexts;
+const { security: t } = mailSettingsTexts;
 
 const text = (form: HTMLFormElement, name: string): string => String(new FormData(form).get(name) ?? '');
 
@@ -35,7 +35,7 @@ function PasswordForm() {
       await callJson('/v1/me/password', { body: { new_password: text(event.currentTarget, 'new') } });
       setOpen(false);
       setError(null);
-      showToast('Password changed. Every other session has ended, and your programs need new tokens.');
+      showToast(t.passwordChanged);
     } catch (cause) {
       setError(describeError(cause));
     }
@@ -55,7 +55,7 @@ function PasswordForm() {
     <Setting title={t.password} text={t.passwordText}>
       <form className="stack" onSubmit={submit}>
         <label className="field">
-          <span>New password</span>
+          <span>{t.newPassword}</span>
           <input name="new" type="password" required autoComplete="new-password" ref={focusOnAppearing} />
         </label>
         {error && (
@@ -93,7 +93,7 @@ function SecondFactor() {
     event.preventDefault();
     if (isOn) {
       const off = callJson('/v1/me/totp', { method: 'DELETE' });
-      void attempt(off.then(() => resumeSession()).then(() => showToast('The second factor is off.')));
+      void attempt(off.then(() => resumeSession()).then(() => showToast(t.secondFactorOff)));
     } else void attempt(callJson<TotpSetup>('/v1/me/totp', { method: 'POST' }).then(setSetup));
   };
   const confirmCode = (event: FormEvent<HTMLFormElement>) => {
@@ -103,7 +103,7 @@ function SecondFactor() {
       callJson<{ recovery_codes: string[] }>('/v1/me/totp/confirm', { body: { totp } }).then((answer) => {
         setCodes(answer.recovery_codes);
         setSetup(null);
-        showToast('The second factor is on.');
+        showToast(t.secondFactorOn);
       }),
     );
   };
@@ -111,35 +111,32 @@ function SecondFactor() {
     <Setting title={t.factor} text={isOn ? t.factorOn : isPasskeyNeeded ? t.factorByPasskey : t.factorOff}>
       {codes ? (
         <div className="stack" role="status">
-          <p>It is on. Keep these recovery codes; each opens your mailbox once when you have lost the authenticator.</p>
+          <p>{t.factorIsOn}</p>
           <pre>{codes.join('\n')}</pre>
           <div>
             <button type="button" onClick={() => void resumeSession().then(() => setCodes(null))}>
-              I have kept them
+              {t.codesKept}
             </button>
           </div>
         </div>
       ) : setup ? (
         <form className="stack" onSubmit={confirmCode}>
-          <p>
-            Enter this secret in your authenticator, or <a href={setup.otpauth_url}>open it there</a>, then type the
-            code it shows.
-          </p>
+          <p>{fillNodes(t.enterSecret, { link: <a href={setup.otpauth_url}>{t.openThere}</a> })}</p>
           <pre>{setup.secret.replaceAll(/(.{4})/g, '$1 ').trim()}</pre>
           <label className="field">
-            <span>Code</span>
+            <span>{t.code}</span>
             <input name="totp" required inputMode="numeric" autoComplete="one-time-code" />
           </label>
           <div>
             <button type="submit" className="primary">
-              Turn it on
+              {t.turnOn}
             </button>
           </div>
         </form>
       ) : (
         <form onSubmit={start}>
           <div>
-            <button type="submit">{isOn ? 'Turn it off' : 'Set it up'}</button>
+            <button type="submit">{isOn ? t.turnOff : t.setUp}</button>
           </div>
         </form>
       )}
@@ -162,9 +159,9 @@ interface OpenSession {
 
 /** Browser and system of a session, for example "Firefox on Linux". */
 function describeAgent(agent: string | null): string {
-  const browser = /(Firefox|Edg|Chrome|Safari|curl|python)[/-]/i.exec(agent ?? '')?.[1] ?? 'A program';
+  const browser = /(Firefox|Edg|Chrome|Safari|curl|python)[/-]/i.exec(agent ?? '')?.[1] ?? t.program;
   const system = /(Android|iPhone|iPad|Windows|Mac OS|Linux)/.exec(agent ?? '')?.[1];
-  return system ? `${browser === 'Edg' ? 'Edge' : browser} on ${system}` : browser;
+  return system ? fill(t.browserOn, { browser: browser === 'Edg' ? 'Edge' : browser, system }) : browser;
 }
 
 function Sessions() {
@@ -230,7 +227,8 @@ function AppTokens() {
               </span>
             </span>
             <button type="button" onClick={() => void revoke(token)}>
-              Revoke<span className="visually-hidden"> {token.name}</span>
+              {t.revoke}
+              <span className="visually-hidden"> {token.name}</span>
             </button>
           </li>
         ))}
@@ -242,13 +240,7 @@ function AppTokens() {
         </div>
       )}
       <form className="row" onSubmit={create}>
-        <input
-          name="name"
-          required
-          maxLength={128}
-          aria-label="Name of the program"
-          placeholder="Name of the program"
-        />
+        <input name="name" required maxLength={128} aria-label={t.nameProgram} placeholder={t.nameProgram} />
         <button type="submit">{t.createToken}</button>
       </form>
     </Setting>

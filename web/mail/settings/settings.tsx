@@ -4,6 +4,8 @@ import { callJson, describeError } from '../../shared/api.ts';
 import { formatDateTime } from '../../shared/format.ts';
 import { toHash } from '../../shared/hash-route.ts';
 import { useStore } from '../../shared/store.ts';
+import { fill } from '../../shared/texts/index.ts';
+import { mailSettingsTexts } from '../../shared/texts/mail-settings.ts';
 import { showError, showToast } from '../../shared/toasts.tsx';
 import { useLoaded } from '../../shared/use-loaded.ts';
 import type { Profile } from '../model/api.ts';
@@ -11,6 +13,8 @@ import { session } from '../model/session.ts';
 import type { Vacation } from '../model/settings-api.ts';
 import { Notifications } from './notifications.tsx';
 import { OwnAddresses } from './own-addresses.tsx';
+
+const t = mailSettingsTexts.profile;
 
 const Contacts = lazy(() => import('./contacts.tsx').then((module) => ({ default: module.Contacts })));
 const Filters = lazy(() => import('./filters.tsx').then((module) => ({ default: module.Filters })));
@@ -29,7 +33,7 @@ function ProfileForm() {
       const body = { name: String(form.get('name')).trim(), signature: String(form.get('signature')) };
       session.set({ profile: await callJson<Profile>('/v1/me', { method: 'PATCH', body }) });
       setError(null);
-      showToast('Saved.');
+      showToast(t.saved);
     } catch (cause) {
       setError(describeError(cause));
     }
@@ -37,16 +41,16 @@ function ProfileForm() {
   return (
     <form className="card stack" onSubmit={save}>
       <p className="muted">
-        {profile.email} · since {formatDateTime(profile.created_at)}
+        {fill(t.identity, { email: profile.email, createdAt: formatDateTime(profile.created_at) })}
       </p>
       <label className="field">
-        <span>Your name</span>
+        <span>{t.yourName}</span>
         <input name="name" defaultValue={profile.name} required maxLength={128} autoComplete="name" />
       </label>
       <label className="field">
-        <span>Signature</span>
+        <span>{t.signature}</span>
         <textarea name="signature" defaultValue={profile.signature} maxLength={10_000} />
-        <small>Stands below what you write.</small>
+        <small>{t.signatureHint}</small>
       </label>
       {error && (
         <p className="error-box" role="alert">
@@ -55,7 +59,7 @@ function ProfileForm() {
       )}
       <div>
         <button type="submit" className="primary">
-          Save
+          {t.save}
         </button>
       </div>
     </form>
@@ -94,37 +98,37 @@ function VacationForm() {
       ends_at: toIso(form.get('ends_at')),
     };
     callJson('/v1/me/vacation', { method: 'PUT', body }).then(() => {
-      showToast(body.enabled ? 'You are away: writers get your answer.' : 'Saved.');
+      showToast(body.enabled ? t.awayNow : t.saved);
       reload();
     }, showError);
   };
   return (
     <form className="stack" onSubmit={save}>
-      <p className="muted">An answer goes once a week to each person who writes to you, never to lists or machines.</p>
+      <p className="muted">{t.awayText}</p>
       <label className="check">
-        <input type="checkbox" name="enabled" defaultChecked={value.enabled} /> Answer while I am away
+        <input type="checkbox" name="enabled" defaultChecked={value.enabled} /> {t.away}
       </label>
       <label className="field">
-        <span>Subject</span>
-        <input name="subject" defaultValue={value.subject} maxLength={200} placeholder="Away until Monday" />
+        <span>{t.subject}</span>
+        <input name="subject" defaultValue={value.subject} maxLength={200} placeholder={t.awaySubject} />
       </label>
       <label className="field">
-        <span>Answer</span>
+        <span>{t.answer}</span>
         <textarea name="body" defaultValue={value.body} maxLength={10_000} />
       </label>
       <div className="row wrap">
         <label className="field grow">
-          <span>From</span>
+          <span>{t.from}</span>
           <input name="starts_at" type="datetime-local" defaultValue={toLocal(value.starts_at)} />
         </label>
         <label className="field grow">
-          <span>Until</span>
+          <span>{t.until}</span>
           <input name="ends_at" type="datetime-local" defaultValue={toLocal(value.ends_at)} />
         </label>
       </div>
       <div>
         <button type="submit" className="primary">
-          Save
+          {t.save}
         </button>
       </div>
     </form>
@@ -132,13 +136,13 @@ function VacationForm() {
 }
 
 const TABS = [
-  ['profile', 'You', You],
-  ['contacts', 'Contacts', Contacts],
-  ['filters', 'Filters', Filters],
-  ['senders', 'Senders', Senders],
-  ['vacation', 'Away', VacationForm],
-  ['security', 'Security', Security],
-  ['transfer', 'Import and export', Transfer],
+  ['profile', t.tabs.profile, You],
+  ['contacts', t.tabs.contacts, Contacts],
+  ['filters', t.tabs.filters, Filters],
+  ['senders', t.tabs.senders, Senders],
+  ['vacation', t.tabs.vacation, VacationForm],
+  ['security', t.tabs.security, Security],
+  ['transfer', t.tabs.transfer, Transfer],
 ] as const;
 
 export function Settings({ tab }: { tab: string }) {
@@ -146,12 +150,12 @@ export function Settings({ tab }: { tab: string }) {
   return (
     <>
       <div className="row">
-        <h1 className="grow">Settings</h1>
+        <h1 className="grow">{t.settings}</h1>
         <a className="button" href={toHash([])}>
-          Back to mail
+          {t.backToMail}
         </a>
       </div>
-      <nav className="tabs" aria-label="Settings">
+      <nav className="tabs" aria-label={t.settings}>
         {TABS.map(([one, label]) => (
           <a key={one} href={toHash(['settings', one])} aria-current={one === name ? 'page' : undefined}>
             {label}
@@ -159,7 +163,7 @@ export function Settings({ tab }: { tab: string }) {
         ))}
       </nav>
       <div className="settings-body">
-        <Suspense fallback={<p className="muted">Loading …</p>}>
+        <Suspense fallback={<p className="muted">{t.loading}</p>}>
           <View />
         </Suspense>
       </div>

@@ -4,7 +4,11 @@
  */
 import { call, describeError } from '../../shared/api.ts';
 import { createStore } from '../../shared/store.ts';
+import { fill } from '../../shared/texts/index.ts';
+import { mailSettingsTexts } from '../../shared/texts/mail-settings.ts';
 import { MessageCounter } from './mbox-pieces.ts';
+
+const t = mailSettingsTexts.transfer;
 
 export interface ExportState {
   state: 'idle' | 'running' | 'stopped' | 'done';
@@ -65,7 +69,7 @@ export async function startExport(expected: number): Promise<void> {
     exporting.set({ state: 'done', url });
     saveFile(url);
   } catch (error) {
-    const trouble = own.signal.aborted ? null : `It was cut off: ${describeError(error)}`;
+    const trouble = own.signal.aborted ? null : fill(t.cutOff, { error: describeError(error) });
     exporting.set({ state: 'stopped', trouble });
   }
 }

@@ -1,8 +1,8 @@
 /** How to get a file of one's mail from another service, step by step. */
 import { useState } from 'react';
-import { mailTexts } from '../../shared/texts/mail.ts';
+import { mailSettingsTexts } from '../../shared/texts/mail-settings.ts';
 
-const { importGuide: t } = mailTexts;
+const { importGuide: t } = mailSettingsTexts;
 type Service = keyof typeof t.services;
 const SERVICES = Object.keys(t.services) as Service[];
 

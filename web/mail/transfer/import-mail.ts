@@ -4,8 +4,11 @@
  */
 import { ApiError, callJson, describeError } from '../../shared/api.ts';
 import { createStore } from '../../shared/store.ts';
+import { mailSettingsTexts } from '../../shared/texts/mail-settings.ts';
 import { refreshAll } from '../model/list-reading.ts';
 import { lastCut, MESSAGE_BYTES_MAX } from './mbox-pieces.ts';
+
+const t = mailSettingsTexts.transfer;
 
 interface Report {
   messages: number;
@@ -120,7 +123,7 @@ async function sendPieces(signal: AbortSignal): Promise<void> {
         counts: addReport(now.counts, report),
       };
     });
-    if (report.failures.some((one) => one.code === 'over_quota')) throw new Error('The mailbox is full.');
+    if (report.failures.some((one) => one.code === 'over_quota')) throw new Error(t.mailboxFull);
   }
 }
 
@@ -137,7 +140,7 @@ async function run(): Promise<void> {
   } catch (error) {
     const isStoppedByUser = own.signal.aborted;
     const isAway = error instanceof ApiError && error.status === 0;
-    const trouble = isAway ? 'The server cannot be reached.' : describeError(error);
+    const trouble = isAway ? t.serverCannotBeReached : describeError(error);
     importing.set({ state: 'stopped', trouble: isStoppedByUser ? null : trouble });
   } finally {
     removeEventListener('beforeunload', warn);

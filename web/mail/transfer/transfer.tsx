@@ -1,8 +1,10 @@
 /** Import and export of a mailbox as files. Each shows its progress, can be stopped, and ends with a summary. */
 import { useState } from 'react';
 import { confirmSession } from '../../shared/api.ts';
-import { formatBytes, formatCount, formatNumber } from '../../shared/format.ts';
+import { formatBytes, formatCount } from '../../shared/format.ts';
 import { useStore } from '../../shared/store.ts';
+import { fill, plural } from '../../shared/texts/index.ts';
+import { mailSettingsTexts } from '../../shared/texts/mail-settings.ts';
 import { mailbox, sortFolders } from '../model/mailbox.ts';
 import {
   canExportWithProgress,
@@ -24,10 +26,12 @@ import {
   stopImport,
 } from './import-mail.ts';
 
+const t = mailSettingsTexts.transfer;
+
 const REASONS: Record<string, string> = {
-  too_large: 'larger than 40 MB',
-  over_quota: 'the mailbox is full',
-  no_folder: 'its folder is gone',
+  too_large: t.reasons.tooLarge,
+  over_quota: t.reasons.overQuota,
+  no_folder: t.reasons.noFolder,
 };
 
 function Result({ counts }: { counts: Counts }) {
@@ -37,15 +41,15 @@ function Result({ counts }: { counts: Counts }) {
   return (
     <dl className="counts">
       <div>
-        <dt>Imported</dt>
+        <dt>{t.imported}</dt>
         <dd>{formatCount(counts.imported)}</dd>
       </div>
       <div>
-        <dt>Already there</dt>
+        <dt>{t.alreadyThere}</dt>
         <dd>{formatCount(counts.duplicates)}</dd>
       </div>
       <div>
-        <dt>Not imported</dt>
+        <dt>{t.notImported}</dt>
         <dd>
           {formatCount(counts.failed)}
           {reasons.length > 0 && <span className="small"> ({reasons.join(', ')})</span>}
@@ -57,35 +61,42 @@ function Result({ counts }: { counts: Counts }) {
 
 const describeResult = (counts: Counts): string =>
   counts.messages === 0
-    ? 'There is no message in this file.'
-    : `${formatCount(counts.imported)} of ${formatNumber(counts.messages, 'message')} imported.`;
+    ? t.noMessages
+    : fill(t.result, {
+        imported: formatCount(counts.imported),
+        messages: plural(mailSettingsTexts.counts.messages, counts.messages),
+      });
 
 function ImportProgress({ now }: { now: ImportState }) {
   const isRunning = now.state === 'running';
   return (
     <div className="stack">
-      <progress max={now.totalBytes} value={now.doneBytes} aria-label="Import" />
+      <progress max={now.totalBytes} value={now.doneBytes} aria-label={t.import} />
       <p className="small muted">
-        {formatNumber(now.counts.messages, 'message')}, {formatBytes(now.doneBytes)} of {formatBytes(now.totalBytes)}
+        {fill(t.importProgress, {
+          messages: plural(mailSettingsTexts.counts.messages, now.counts.messages),
+          doneBytes: formatBytes(now.doneBytes),
+          totalBytes: formatBytes(now.totalBytes),
+        })}
       </p>
       {now.state === 'stopped' && (
         <p className="error-box" role="alert">
-          {now.trouble ?? 'Stopped.'} What was imported stays.
+          {fill(t.importStopped, { trouble: now.trouble ?? t.stopped })}
         </p>
       )}
       {now.state === 'stopped' && <Result counts={now.counts} />}
       <div className="row wrap">
         {isRunning ? (
           <button type="button" onClick={stopImport}>
-            Cancel
+            {t.cancel}
           </button>
         ) : (
           <>
             <button type="button" className="primary" onClick={resumeImport}>
-              Go on
+              {t.goOn}
             </button>
             <button type="button" onClick={endImport}>
-              Leave it
+              {t.leave}
             </button>
           </>
         )}
@@ -101,16 +112,16 @@ function Import() {
   const targets = sortFolders(folders).filter((folder) => !['all', 'flagged', 'drafts'].includes(folder.role ?? ''));
   const target = folderId || targets[0]?.id || '';
   return (
-    <section className="card stack" aria-label="Import">
-      <h2>Import</h2>
-      <p className="muted">Duplicates are skipped, so an import that was interrupted can simply be repeated.</p>
+    <section className="card stack" aria-label={t.import}>
+      <h2>{t.import}</h2>
+      <p className="muted">{t.importText}</p>
       {now.state === 'running' || now.state === 'stopped' ? (
         <ImportProgress now={now} />
       ) : (
         <>
           <ImportGuide />
           <label className="row">
-            Into
+            {t.into}
             <select value={target} onChange={(event) => setFolderId(event.target.value)}>
               {targets.map((folder) => (
                 <option key={folder.id} value={folder.id}>
@@ -120,7 +131,7 @@ function Import() {
             </select>
           </label>
           <label className="field">
-            <span>File</span>
+            <span>{t.file}</span>
             <input
               type="file"
               multiple
@@ -145,8 +156,11 @@ function Import() {
 }
 
 function describeExport({ messages, bytes, expected }: ExportState): string {
-  const whole = `${formatNumber(messages, 'message')}, ${formatBytes(bytes)}.`;
-  return messages < expected ? `${whole} There should be ${formatCount(expected)}: try again.` : whole;
+  return fill(messages < expected ? t.exportedPart : t.exported, {
+    messages: plural(mailSettingsTexts.counts.messages, messages),
+    size: formatBytes(bytes),
+    expected: formatCount(expected),
+  });
 }
 
 function Export() {
@@ -156,20 +170,24 @@ function Export() {
     .filter((folder) => !['all', 'flagged', 'drafts'].includes(folder.role ?? ''))
     .reduce((sum, folder) => sum + folder.total, 0);
   return (
-    <section className="card stack" aria-label="Export">
-      <h2>Export</h2>
-      <p className="muted">Every message as it came, in one mbox file that other programs read.</p>
+    <section className="card stack" aria-label={t.export}>
+      <h2>{t.export}</h2>
+      <p className="muted">{t.exportText}</p>
       {now.state === 'running' && (
         <>
-          <progress max={Math.max(now.expected, now.messages)} value={now.messages} aria-label="Export" />
+          <progress max={Math.max(now.expected, now.messages)} value={now.messages} aria-label={t.export} />
           <p className="small muted">
-            {formatCount(now.messages)} of {formatNumber(now.expected, 'message')}, {formatBytes(now.bytes)}
+            {fill(t.exportProgress, {
+              messages: formatCount(now.messages),
+              expected: plural(mailSettingsTexts.counts.messages, now.expected),
+              bytes: formatBytes(now.bytes),
+            })}
           </p>
         </>
       )}
       {now.state === 'stopped' && (
         <p className="error-box" role="alert">
-          {now.trouble ?? 'Stopped.'} Nothing was saved.
+          {fill(t.exportStopped, { trouble: now.trouble ?? t.stopped })}
         </p>
       )}
       <div role="status">
@@ -180,30 +198,30 @@ function Export() {
       <div className="row wrap">
         {now.state === 'running' && (
           <button type="button" onClick={stopExport}>
-            Cancel
+            {t.cancel}
           </button>
         )}
         {now.state === 'done' && (
           <>
             <button type="button" onClick={() => now.url && saveFile(now.url)}>
-              Save it again
+              {t.saveAgain}
             </button>
             <button type="button" className="quiet" onClick={endExport}>
-              Done
+              {t.done}
             </button>
           </>
         )}
         {(now.state === 'idle' || now.state === 'stopped') &&
           (canExportWithProgress() ? (
             <button type="button" onClick={() => void startExport(expected)}>
-              Download everything
+              {t.downloadEverything}
             </button>
           ) : (
             <button
               type="button"
               onClick={() => void confirmSession().then((isConfirmed) => isConfirmed && location.assign('/v1/export'))}
             >
-              Download everything
+              {t.downloadEverything}
             </button>
           ))}
       </div>

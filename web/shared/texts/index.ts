@@ -1,23 +1,73 @@
-/** The texts in the user's language. */
+/**
+ * The texts in the user's language. English is in `en.ts` and `en-….ts`, one file per page; other languages are files of
+ * `languages/`, named by their tag (`languages/de.ts`), loaded before the first render and by their readers only.
+ */
+import type { ReactNode } from 'react';
 import { localeOf } from '../look.ts';
 import { en, type Texts } from './en.ts';
+import type { Forms } from './forms.ts';
+import type { Language } from './language.ts';
 
-const LANGUAGES = { en };
+const files = import.meta.glob<Language>('./languages/*.ts', { import: 'default' });
+const toFile = (tag: string): string => `./languages/${tag}.ts`;
+
+const toName = (tag: string): string => new Intl.DisplayNames([tag], { type: 'language' }).of(tag) ?? tag;
 
 /** What the user can choose. The part before the hyphen names the texts, the whole tag the formats. */
-export const LANGUAGE_NAMES: Readonly<Record<string, string>> = {
-  'en-GB': 'English (United Kingdom)',
-  'en-US': 'English (United States)',
-};
+export const LANGUAGE_NAMES: Readonly<Record<string, string>> = Object.fromEntries(
+  [
+    'en-GB',
+    'en-US',
+    ...Object.keys(files).map((file) => file.slice(toFile('').length - '.ts'.length, -'.ts'.length)),
+  ].map((tag) => [tag, toName(tag)]),
+);
 
-const wanted = [localeOf(), ...(globalThis.navigator?.languages ?? [])].map((tag) => tag?.slice(0, 2) ?? '');
+/** The language of the texts: the first one wanted that is here. */
+export const language =
+  [localeOf(), ...(globalThis.navigator?.languages ?? [])]
+    .map((tag) => tag?.split('-')[0] ?? '')
+    .find((tag) => tag === 'en' || toFile(tag) in files) ?? 'en';
 
-/** The user's language of a catalogue. English is always there. */
-export const inLanguage = <T>(catalogue: { readonly en: T } & Readonly<Record<string, T>>): T =>
-  catalogue[wanted.find((language) => language in catalogue) ?? 'en'] ?? catalogue.en;
+type Catalogue = { [name: string]: string | Catalogue };
 
-export const texts: Texts = inLanguage(LANGUAGES);
+function translate(texts: Catalogue, translated: Catalogue): void {
+  for (const [name, value] of Object.entries(translated)) {
+    const before = texts[name];
+    if (typeof before === 'object' && typeof value === 'object') translate(before, value);
+    else texts[name] = value;
+  }
+}
+
+let loaded: Language | null = null;
+const waiting: [name: keyof Language, texts: Catalogue][] = [];
+
+/** Resolves when the texts are in the user's language; null if they are. No text may be read before. */
+export const ready: Promise<void> | null =
+  files[toFile(language)]?.().then((translated) => {
+    loaded = translated;
+    for (const [name, catalogue] of waiting) translate(catalogue, translated[name] as unknown as Catalogue);
+  }) ?? null;
+
+/** @returns these texts in the user's language, once `ready` has resolved. */
+export function inLanguage<Name extends keyof Language>(name: Name, english: Language[Name]): Language[Name] {
+  if (loaded) return loaded[name];
+  if (ready) waiting.push([name, english as unknown as Catalogue]);
+  return english;
+}
+
+export const texts: Texts = inLanguage('common', en);
 
 /** Replaces `{name}` by a value. Unknown names stay. */
-export const fill = (text: string, values: Readonly<Record<string, string>>): string =>
-  text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => values[name] ?? whole).trim();
+export const fill = (text: string, values: Readonly<Record<string, string | number>>): string =>
+  text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole)).trim();
+
+/** Like `fill`, with elements as values. */
+export const fillNodes = (text: string, values: Readonly<Record<string, ReactNode>>): ReactNode[] =>
+  text.split(/\{(\w+)\}/).map((part, index) => (index % 2 === 0 ? part : values[part]));
+
+const RULES = new Intl.PluralRules(language);
+const COUNT = new Intl.NumberFormat(localeOf());
+
+/** The form for a number, with `{count}` replaced. For example "1 message" or "1,200 messages". */
+export const plural = (forms: Forms, count: number): string =>
+  fill(forms[RULES.select(count)] ?? forms.other, { count: COUNT.format(count) });

@@ -2,4 +2,4 @@
 import { enMail } from './en-mail.ts';
 import { inLanguage } from './index.ts';
 
-export const mailTexts = inLanguage({ en: enMail });
+export const mailTexts = inLanguage('mail', enMail);

@@ -2,4 +2,4 @@
 import { enOperator } from './en-operator.ts';
 import { inLanguage } from './index.ts';
 
-export const operatorTexts = inLanguage({ en: enOperator });
+export const operatorTexts = inLanguage('operator', enOperator);

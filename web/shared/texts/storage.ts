@@ -2,4 +2,4 @@
 import { enStorage } from './en-storage.ts';
 import { inLanguage } from './index.ts';
 
-export const storageTexts = inLanguage({ en: enStorage });
+export const storageTexts = inLanguage('storage', enStorage);

@@ -11,7 +11,7 @@ import { findInPrimary, findUnrevoked } from '../revocations.ts';
 import { hashToken, readKeptUser } from '../secrets/credentials.ts';
 import { createOperatorStore } from '../store/operator-store.ts';
 import { type CredentialRow, findToken } from '../store/store.ts';
-import { findKeptCredential } from '../users/obligations.ts';
+import { type FindKept, findKeptCredential } from '../users/obligations.ts';
 
 export type AuthenticationError =
   /** The credential has an unknown form, or is unknown, expired or revoked. The error does not say which. */
@@ -19,11 +19,15 @@ export type AuthenticationError =
   /** The page that sent the cookie has another origin. */
   | { readonly kind: 'foreign_origin' };
 
-/** @returns null without a credential. */
+/**
+ * @param findKept finds a session or an app token. By default it asks the user's mailbox and nothing else.
+ * @returns null without a credential.
+ */
 export async function authenticateBearer(
   authorization: string | null,
   env: Env,
   now: number,
+  findKept: FindKept = findKeptCredential,
 ): Promise<Result<Principal | null, AuthenticationError>> {
   if (authorization === null) return ok(null);
   const secret = /^Bearer +([\x21-\x7e]+)$/i.exec(authorization)?.[1];
@@ -32,7 +36,7 @@ export async function authenticateBearer(
   const hash = hashToken(secret);
   if (equalInConstantTime(hash, hashToken(settingsOf(env).ROOT_TOKEN))) return ok({ kind: 'root' });
   const keptUser = readKeptUser(secret);
-  if (keptUser !== null) return authenticateKept(keptUser, hash, env);
+  if (keptUser !== null) return authenticateKept(keptUser, hash, env, findKept);
   if (secret.startsWith('tok_')) {
     const find = (database: D1Database | D1DatabaseSession) => findToken(database, hash, now);
     const known = await findUnrevoked(env.DIRECTORY, hash, find, isForBoards);
@@ -59,13 +63,14 @@ export async function authenticateBearer(
 const isForBoards = ({ userId, scopes }: { userId: string | null; scopes: string[] }): boolean =>
   userId === null && scopes.every((scope) => scope === 'scores:write' || BOARD_SCOPE.test(scope));
 
-/** A session or an app token: asks the user's mailbox and nothing else. @throws ProblemError if it cannot be reached. */
+/** A session or an app token. @throws ProblemError if the mailbox cannot be reached. */
 async function authenticateKept(
   userId: string,
   hash: string,
   env: Env,
+  findKept: FindKept,
 ): Promise<Result<UserPrincipal, AuthenticationError>> {
-  const found = await findKeptCredential(userId, hash, env);
+  const found = await findKept(userId, hash, env);
   if (found === null) return err({ kind: 'invalid_credential' });
   const { kind, ...credential } = found;
   return ok({
@@ -107,9 +112,10 @@ export async function authenticateMailRequest(
   request: Request,
   env: Env,
   now: number,
+  findKept: FindKept = findKeptCredential,
 ): Promise<Result<Principal | null, AuthenticationError>> {
   const authorization = request.headers.get('authorization');
-  if (authorization !== null) return authenticateBearer(authorization, env, now);
+  if (authorization !== null) return authenticateBearer(authorization, env, now, findKept);
   const name = sessionCookieName(request.url);
   const cookies = (request.headers.get('cookie') ?? '').split(/; */);
   const secret = cookies.find((cookie) => cookie.startsWith(`${name}=`))?.slice(name.length + 1);
@@ -120,6 +126,6 @@ export async function authenticateMailRequest(
     return err({ kind: 'foreign_origin' });
   }
   const userId = readKeptUser(secret);
-  const isSession = userId !== null && secret.startsWith('ses_');
-  return isSession ? authenticateKept(userId, hashToken(secret), env) : err({ kind: 'invalid_credential' });
+  if (userId === null || !secret.startsWith('ses_')) return err({ kind: 'invalid_credential' });
+  return authenticateKept(userId, hashToken(secret), env, findKept);
 }

@@ -7,6 +7,7 @@ import type { AuditActor } from '../../shared/audit-actor.ts';
 import { createClock } from '../../shared/clock.ts';
 import { admitToRoute, type JsonApiEnv, rateLimited, sendProblem } from '../../shared/json-api.ts';
 import { type Problem, problem } from '../../shared/problem.ts';
+import { RATE_POLICIES } from '../../shared/request-rates.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
 import { mayOperate } from '../domain/operator-roles.ts';
 import {
@@ -17,6 +18,7 @@ import {
   type Scope,
   type UserPrincipal,
 } from '../principal.ts';
+import { type FindKept, findKeptCredential } from '../users/obligations.ts';
 import { type AuthenticationError, authenticateBearer, authenticateMailRequest } from './authenticate.ts';
 import { recordUse } from './credential-use.ts';
 
@@ -43,12 +45,12 @@ const callers: WeakMap<Request, Found>[] = [];
 
 /** Looks up and counts the caller of a request once, although both the middleware and the handler of a route need it. */
 function once(
-  authenticate: (c: Context<JsonApiEnv>) => Promise<Result<Principal | null, AuthenticationError>>,
-): (c: Context<JsonApiEnv>) => Found {
+  authenticate: (c: Context<JsonApiEnv>, findKept?: FindKept) => ReturnType<typeof authenticateBearer>,
+): (c: Context<JsonApiEnv>, findKept?: FindKept) => Found {
   const found = new WeakMap<Request, Found>();
   callers.push(found);
-  return (c) => {
-    const caller = found.get(c.req.raw) ?? authenticate(c).then((result) => admit(c, result));
+  return (c, findKept) => {
+    const caller = found.get(c.req.raw) ?? authenticate(c, findKept).then((result) => admit(c, result));
     found.set(c.req.raw, caller);
     return caller;
   };
@@ -59,14 +61,30 @@ async function admit(c: Context<JsonApiEnv>, caller: Awaited<Found>): Found {
   if (!caller.ok) return caller;
   recordUse(c.env, caller.value, createClock(c.env)(), (work) => c.executionCtx.waitUntil(work));
   if (caller.value?.kind !== 'user') return caller;
-  return (await admitToRoute(c, 'user', caller.value.userId)) ? caller : err({ kind: 'rate_limited' });
+  const { userId } = caller.value;
+  if (await admitToRoute(c, 'user', userId)) return caller;
+  if (refusedUntil.size >= REFUSED_MAX) refusedUntil.clear();
+  refusedUntil.set(userId, Date.now() + RATE_POLICIES.user.periodSeconds * 1000);
+  return err({ kind: 'rate_limited' });
 }
 
+/**
+ * Users whom this isolate refused by their rate, until they may try again. Meanwhile their credential is checked before anything is
+ * read, so that a refused request costs no read.
+ */
+const refusedUntil = new Map<string, number>();
+const REFUSED_MAX = 1_000;
+
+const unlessRefused =
+  (findKept: FindKept): FindKept =>
+  (userId, ...rest) =>
+    ((refusedUntil.get(userId) ?? 0) > Date.now() ? findKeptCredential : findKept)(userId, ...rest);
+
 const findBearer = once((c) => authenticateBearer(c.req.header('authorization') ?? null, c.env, createClock(c.env)()));
-const findClientCaller = once((c) =>
-  authenticateBearer(toBearer(c.req.header('authorization') ?? null), c.env, createClock(c.env)()),
+const findClientCaller = once((c, findKept) =>
+  authenticateBearer(toBearer(c.req.header('authorization') ?? null), c.env, createClock(c.env)(), findKept),
 );
-const findMailCaller = once((c) => authenticateMailRequest(c.req.raw, c.env, createClock(c.env)()));
+const findMailCaller = once((c, findKept) => authenticateMailRequest(c.req.raw, c.env, createClock(c.env)(), findKept));
 
 /** The caller as the audit log names it. A token acts for itself, even if it belongs to a user. */
 function toActor(caller: Principal): AuditActor {
@@ -148,19 +166,44 @@ export const authorizeFirst =
     return caller.ok ? next() : sendProblem(c, caller.error);
   };
 
+/**
+ * For a route's `middleware`, in place of `authorizeFirst`: the handler calls the guard with its first read, in the same call of the
+ * mailbox. Whatever was answered meanwhile, also by the validation of the request, is answered to nobody else than a right caller.
+ */
+export const authorizeWithRead =
+  (guard: (c: Context<JsonApiEnv>) => Promise<Result<unknown, Problem>>): MiddlewareHandler<JsonApiEnv> =>
+  async (c, next) => {
+    await next();
+    const caller = await guard(c).catch((error: unknown) => {
+      // The handler asked and failed with this error, which is the answer.
+      if (error !== c.error) throw error;
+    });
+    if (caller?.ok !== false) return;
+    c.res = undefined;
+    c.res = sendProblem(c, caller.error);
+  };
+
 const missingScope = (scope: Scope) => problem(403, 'missing_scope', `Requires a token with the scope ${scope}.`);
 
-/** The user of a mail session (bearer or cookie) or of a token with the scope `mail`. */
-export const requireMailUser = async (c: Context<JsonApiEnv>): Promise<Result<UserPrincipal, Problem>> =>
-  toMailUser(c, await findMailCaller(c));
+/**
+ * The user of a mail session (bearer or cookie) or of a token with the scope `mail`.
+ * @param findKept finds a session or an app token, and may read in the same call.
+ */
+export const requireMailUser = async (
+  c: Context<JsonApiEnv>,
+  findKept: FindKept = findKeptCredential,
+): Promise<Result<UserPrincipal, Problem>> => toMailUser(c, await findMailCaller(c, unlessRefused(findKept)));
 
 /** As `requireMailUser`, but looks the caller up again: for a request that waited. */
 export const requireMailUserStill = async (c: Context<JsonApiEnv>): Promise<Result<UserPrincipal, Problem>> =>
   toMailUser(c, await authenticateMailRequest(c.req.raw, c.env, createClock(c.env)()));
 
 /** As `requireMailUser`, for mail clients: never by cookie, and a token may be the password of Basic authentication. */
-export async function requireMailClient(c: Context<JsonApiEnv>): Promise<Result<UserPrincipal, Problem>> {
-  const user = toMailUser(c, await findClientCaller(c));
+export async function requireMailClient(
+  c: Context<JsonApiEnv>,
+  findKept: FindKept = findKeptCredential,
+): Promise<Result<UserPrincipal, Problem>> {
+  const user = toMailUser(c, await findClientCaller(c, unlessRefused(findKept)));
   const name = parseBasic(c.req.header('authorization') ?? '')?.name.toLowerCase();
   if (!user.ok || name === undefined) return user;
   const isOwn = name === user.value.email?.toLowerCase() || name === user.value.userName.toLowerCase();

@@ -2,8 +2,8 @@
 
 import type { Source } from '../../shared/replica.ts';
 import { settingsOf } from '../../shared/settings.ts';
+import { lookUpTogether } from '../../shared/shared-look-up.ts';
 import { toUser } from '../callers/authenticate.ts';
-import { lookUpTogether } from '../callers/shared-look-up.ts';
 import type { Scope, UserPrincipal } from '../principal.ts';
 import { findIn } from '../revocations.ts';
 import { hashToken } from '../secrets/credentials.ts';

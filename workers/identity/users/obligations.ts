@@ -31,8 +31,8 @@ export interface UserObligation {
   endCredentials?(userId: string, which: EndedCredentials, env: Env): Promise<void>;
   /** Stops every credential that the product keeps, and closes all connections. @param at null lifts that. @throws if it cannot. */
   setSuspended?(userId: string, at: number | null, env: Env): Promise<void>;
-  /** @returns null for a credential that the product does not keep or that is not valid. @throws if it cannot tell. */
-  findCredential?(userId: string, secretSha256: string, env: Env): Promise<KeptCredential | null>;
+  /** For the credentials that the product keeps. */
+  findCredential?: FindKept;
 }
 
 export const obligations: UserObligation[] = [];
@@ -65,14 +65,13 @@ export async function setSuspended(userId: string, at: number | null, env: Env):
   for (const obligation of obligations) await obligation.setSuspended?.(userId, at, env);
 }
 
-export async function findKeptCredential(
-  userId: string,
-  secretSha256: string,
-  env: Env,
-): Promise<KeptCredential | null> {
+/** @returns null for an unknown, ended or expired credential, and while the user is suspended. @throws if it cannot tell. */
+export type FindKept = (userId: string, secretSha256: string, env: Env) => Promise<KeptCredential | null>;
+
+export const findKeptCredential: FindKept = async (userId, secretSha256, env) => {
   for (const obligation of obligations) {
     const found = await obligation.findCredential?.(userId, secretSha256, env);
     if (found) return found;
   }
   return null;
-}
+};

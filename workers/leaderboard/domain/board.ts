@@ -1,5 +1,6 @@
 /** Types that the Worker and its objects exchange about one leaderboard, which is a season of shards. */
 import type { Result } from '../../shared/result.ts';
+import type { Distribution } from './distribution.ts';
 import type { RankedEntry, StandingKey, TopEntry } from './standing.ts';
 
 /** Names a shard of a season. Every call to an object contains it. */
@@ -49,7 +50,6 @@ export interface ScoreOutcome {
 
 export type ScoreResult = Result<ScoreOutcome, ScoreError>;
 
-/** A shard's answer to updates, in their order. */
 export interface ScoreAnswer {
   readonly results: readonly ScoreResult[];
   /** Milliseconds since 1970. The ranks are exact as of this time. */
@@ -86,17 +86,35 @@ export interface StandingsPage extends TopList {
   readonly next: StandingKey | null;
 }
 
+/**
+ * Queries of standings, live or archived. `isExact` asks every shard; an archive is always exact. The answer to `minAsOf`
+ * is as of that time or later, if every shard answers.
+ */
+export interface StandingsReader {
+  page(after: StandingKey | null, limit: number, isExact: boolean, minAsOf?: number): Promise<StandingsPage>;
+  /** The key before the first player whose rank is at least `rank`. A live season knows it by its last counts. */
+  keyAtRank(rank: number): Promise<StandingKey>;
+  standings(userIds: readonly string[], isExact: boolean, minAsOf?: number): Promise<Standings>;
+  /** The player with up to `radius` others on each side, in list order; null if the player is not listed. */
+  neighbors(
+    userId: string,
+    radius: number,
+    isExact: boolean,
+  ): Promise<{ entries: readonly RankedEntry[]; asOf: number } | null>;
+  /** At most `rangesMax` ranges of scores, with the number of players in each. */
+  distribution(rangesMax: number): Promise<Distribution>;
+  /** The whole list, or what follows a player. Yields null if that player is not listed. */
+  rows(after: string | null): AsyncGenerator<readonly RankedEntry[] | null>;
+}
+
 /** A shard's part of a run of the list around a key. */
 export interface ShardRun {
-  /** The entries before the key, in list order. */
   readonly before: readonly TopEntry[];
   /** The entries after the key, in list order; the key's own entry is in neither. */
   readonly after: readonly TopEntry[];
-  /** Players of the shard before the key. */
   readonly countBefore: number;
   /** Players of the shard with a higher score than the key's. */
   readonly countAbove: number;
-  /** Whether the key's own entry is in this shard. */
   readonly hasKey: boolean;
   readonly players: number;
 }

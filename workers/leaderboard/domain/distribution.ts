@@ -1,4 +1,5 @@
 /** Distributions of scores: players per range. Ranges have one round width, from the least score to the best. */
+import { mirror, type ScoreRules } from './score-rules.ts';
 
 /** Most ranges of one distribution. */
 export const RANGES_MAX = 50;
@@ -9,13 +10,9 @@ export interface ScoreRange {
   readonly to: number;
 }
 
-export interface CountedRange extends ScoreRange {
-  readonly players: number;
-}
-
 export interface Distribution {
   /** Ascending, without gaps, including empty ranges. An empty list without players. */
-  readonly ranges: readonly CountedRange[];
+  readonly ranges: readonly (ScoreRange & { readonly players: number })[];
   readonly players: number;
   /** Milliseconds since 1970. */
   readonly asOf: number;
@@ -42,33 +39,19 @@ function decideWidth(least: number, best: number, rangesMax: number): number {
   }
 }
 
-/** Every list that `decideRanges` returns for up to `rangesMax` ranges, the finest last. */
-export function decideAllRanges(least: number, best: number, rangesMax: number): ScoreRange[][] {
-  const lists: ScoreRange[][] = [];
-  for (let most = 1; most <= rangesMax; most++) {
-    const ranges = decideRanges(least, best, most);
-    if (ranges.length !== lists.at(-1)?.length) lists.push(ranges);
-  }
-  return lists;
-}
-
-/** Adds scores to the counts of ranges that contain them. @returns the new count of each range. */
-export function addScores(
-  ranges: readonly ScoreRange[],
-  before: readonly number[],
-  scores: readonly number[],
-): number[] {
-  const counts = ranges.map((_, i) => before[i] ?? 0);
-  const [first, second] = ranges;
-  const width = (second?.from ?? Number.POSITIVE_INFINITY) - (first?.from ?? 0);
-  for (const score of scores) {
-    const at = Math.floor((score - (first?.from ?? 0)) / width);
-    counts[at] = (counts[at] ?? 0) + 1;
-  }
-  return counts;
-}
-
-/** @param above players above each range but the last. */
-export function countRanges(ranges: readonly ScoreRange[], above: readonly number[], players: number): CountedRange[] {
+/** @param ends stored scores, and the players from one to the other. @param countAbove players above each stored score. */
+export async function distribute(
+  rules: ScoreRules,
+  { least, best, players }: { readonly least: number; readonly best: number; readonly players: number },
+  rangesMax: number,
+  countAbove: (scores: readonly number[]) => Promise<readonly number[]>,
+): Promise<Distribution['ranges']> {
+  const ends = [mirror(rules, least), mirror(rules, best)];
+  const ranges = decideRanges(Math.min(...ends), Math.max(...ends), rangesMax);
+  const isMirrored = rules.sort === 'asc';
+  // Stored scores between two ranges. Of mirrored scores, those of the lower range are above.
+  const limits = ranges.slice(0, -1).map(({ to }) => (isMirrored ? mirror(rules, to) - 1 : to));
+  const counts = await countAbove(limits);
+  const above = isMirrored ? counts.map((count) => players - count) : counts;
   return ranges.map((range, i) => ({ ...range, players: (above[i - 1] ?? players) - (above[i] ?? 0) }));
 }

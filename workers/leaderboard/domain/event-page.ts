@@ -24,7 +24,6 @@ export interface PlayerEvent {
   readonly userName: string | null;
 }
 
-/** The columns of a page in SQL. */
 export interface StoredPage {
   readonly slots: Uint8Array;
   readonly records: Uint8Array;

@@ -7,6 +7,7 @@
  *
  * By design: scores and times are integers up to 2^53 − 1. Two entries never share a slot.
  */
+import { countFirst } from './binary-search.ts';
 import { ABSENT, SlotKeys } from './slot-keys.ts';
 
 const CHUNK_ENTRIES_MAX = 512;
@@ -35,7 +36,6 @@ export class OrderedIndex {
     this.#chunkMax = chunkMax;
   }
 
-  /** How many players are listed. */
   get size(): number {
     return this.#size;
   }
@@ -56,7 +56,6 @@ export class OrderedIndex {
     this.#link(slot, score, reached);
   }
 
-  /** @returns whether the slot was listed. */
   remove(slot: number): boolean {
     if (this.keys.scoreOf(slot) === ABSENT) return false;
     this.#unlink(slot);
@@ -66,14 +65,8 @@ export class OrderedIndex {
 
   /** Counts players with a score above `score`. A player's standard competition rank is one more. */
   countAbove(score: number): number {
-    let low = 0;
-    let high = this.#chunks.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if ((this.#firstScores[middle] as number) > score) low = middle + 1;
-      else high = middle;
-    }
-    return low === 0 ? 0 : this.#countChunks(low - 1) + countAboveIn(this.#chunks[low - 1] as Chunk, score);
+    const chunks = countFirst(this.#chunks.length, (at) => (this.#firstScores[at] as number) > score);
+    return chunks === 0 ? 0 : this.#countChunks(chunks - 1) + countAboveIn(this.#chunks[chunks - 1] as Chunk, score);
   }
 
   /** Counts entries before the key `(score, reached)` in list order. */
@@ -135,7 +128,6 @@ export class OrderedIndex {
     return { scores: new Float64Array(this.#chunkMax), slots: new Uint32Array(this.#chunkMax), count: 0 };
   }
 
-  /** Entries in the chunks before this one. */
   #countChunks(at: number): number {
     let sum = 0;
     for (let i = 0; i < at; i++) sum += this.#counts[i] as number;
@@ -159,33 +151,22 @@ export class OrderedIndex {
 
   /** Finds the last chunk that begins at or before the key; else the first one. Needs at least one chunk. */
   #locateChunk(score: number, reached: number, slot: number): Chunk {
-    let low = 1;
-    let high = this.#chunks.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      const first = this.#firstScores[middle] as number;
-      const isBefore =
-        first === score ? this.#isBefore(this.#chunks[middle]?.slots[0] as number, reached, slot + 1) : first > score;
-      if (isBefore) low = middle + 1;
-      else high = middle;
-    }
-    this.#at = low - 1;
-    return this.#chunks[low - 1] as Chunk;
+    this.#at = countFirst(this.#chunks.length - 1, (before) => {
+      const first = this.#firstScores[before + 1] as number;
+      if (first !== score) return first > score;
+      return this.#isBefore(this.#chunks[before + 1]?.slots[0] as number, reached, slot + 1);
+    });
+    return this.#chunks[this.#at] as Chunk;
   }
 
   /** Finds the first entry that is not before the key. */
   #locate(score: number, reached: number, slot: number): Chunk {
     const chunk = this.#locateChunk(score, reached, slot);
-    let low = countAboveIn(chunk, score);
-    let high = countAboveIn(chunk, score - 1);
+    const [low, high] = [countAboveIn(chunk, score), countAboveIn(chunk, score - 1)];
+    const isBefore = (at: number) => this.#isBefore(chunk.slots[low + at] as number, reached, slot);
     // The key is usually the newest of its tie. Check that first: each look is a cache miss.
-    if (low < high && this.#isBefore(chunk.slots[high - 1] as number, reached, slot)) low = high;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (this.#isBefore(chunk.slots[middle] as number, reached, slot)) low = middle + 1;
-      else high = middle;
-    }
-    this.#position = low;
+    const isNewest = low < high && isBefore(high - low - 1);
+    this.#position = isNewest ? high : low + countFirst(high - low, isBefore);
     return chunk;
   }
 
@@ -257,16 +238,8 @@ export class OrderedIndex {
   }
 }
 
-function countAboveIn({ scores, count }: Chunk, score: number): number {
-  let low = 0;
-  let high = count;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((scores[middle] as number) > score) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
+const countAboveIn = ({ scores, count }: Chunk, score: number): number =>
+  countFirst(count, (at) => (scores[at] as number) > score);
 
 /** Moves the last entries of a chunk to the front of the next one. */
 function moveTail(from: Chunk, to: Chunk, moved: number): void {

@@ -19,7 +19,6 @@ export interface CountReport {
   readonly isFull: boolean;
   /** Significant bits of the buckets. */
   readonly bits: number;
-  /** Null when no bucket changed. */
   readonly buckets: ScoreBuckets | null;
   /** When the report was exact, in milliseconds. */
   readonly at: number;
@@ -35,7 +34,6 @@ export interface CountAnswer {
   readonly bits: number;
   /** Whether the answer has all buckets of the others. Otherwise it has changes only. */
   readonly isFull: boolean;
-  /** Null without changes. */
   readonly buckets: ScoreBuckets | null;
   /** The others' counts were exact at this time or later, in milliseconds. */
   readonly asOf: number;

@@ -13,7 +13,6 @@ export class SlotKeys {
   readonly #pages: Float64Array[] = [];
   readonly #changed = new Set<number>();
 
-  /** @returns the score, or `ABSENT`. */
   scoreOf(slot: number): number {
     const page = this.#pages[slot >>> PAGE_BITS];
     return page === undefined ? ABSENT : (page[(slot & PAGE_MASK) << 1] as number);
@@ -34,7 +33,6 @@ export class SlotKeys {
     page[at | 1] = reached;
   }
 
-  /** Puts a stored page in its place. */
   loadPage(number: number, page: Float64Array): void {
     this.#grow(number);
     this.#pages[number] = page;
@@ -50,7 +48,6 @@ export class SlotKeys {
     return changed;
   }
 
-  /** Every listed slot. */
   *listed(): Generator<number> {
     for (const [number, page] of this.#pages.entries()) {
       for (let i = 0; i < PAGE_SLOTS; i++) if (page[i << 1] !== ABSENT) yield (number << PAGE_BITS) | i;

@@ -1,20 +1,18 @@
 /**
  * The archive of a past season in R2, under `leaderboard/<season>/<attempt>/` in every location:
  * - the standings in list order, in files of 2,048 players, without ranks;
- * - per shard, the same rows by `user_id`, in files of 1,024 players: the look-ups;
- * - the players that an operator has hidden, if any;
+ * - per shard, the same rows by `user_id`, in files of 1,024 players: the look-ups. Only they have hidden players;
  * - a manifest with the key, place and rank at the begin of every file.
  *
  * Finding a player takes one small file, and a second one if the score is not the first of its file of standings.
  */
-import type { CountedRange } from '../domain/distribution.ts';
 import type { StandingKey, TopEntry } from '../domain/standing.ts';
 
 export const STANDINGS_FILE_ENTRIES = 2_048;
 export const LOOKUP_FILE_ENTRIES = 1_024;
 
-/** An erased player's row keeps its place, without id and name. */
-export type ArchivedEntry = readonly [userId: string, userName: string, score: number, reached: number];
+/** An erased player's row keeps its place in the standings, without id and name. The last member marks a hidden player. */
+export type ArchivedEntry = readonly [userId: string, userName: string, score: number, reached: number, hidden?: true];
 
 /** A file of standings: its first key, the place of that row from 0, and its rank. */
 export interface StandingsFile {
@@ -42,12 +40,8 @@ export interface ArchiveManifest {
   readonly standings: readonly StandingsFile[];
   /** Per shard, in order of the first id. */
   readonly lookups: readonly (readonly LookupFile[])[];
-  /** Distributions of scores: one list per possible number of ranges, the finest last. */
-  readonly distributions: readonly (readonly CountedRange[])[];
   /** Increases with each change by an operator. */
   readonly revision: number;
-  /** The file of hidden players; null without any. */
-  readonly hidden: string | null;
   /** Files of older revisions, to be deleted. */
   readonly obsolete: readonly string[];
 }

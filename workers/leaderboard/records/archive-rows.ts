@@ -22,15 +22,16 @@ export class ArchiveRows {
 
   at(position: number): TopEntry {
     const starts = this.#index();
-    return this.#parse(starts[position] as number, (starts[position + 1] as number) - 1);
+    return fromArchivedEntry(this.#parse(starts[position] as number, (starts[position + 1] as number) - 1));
   }
 
-  /** The row of an id; null without one. */
+  /** The row of an id; null without one, and for a hidden player. */
   find(userId: string): TopEntry | null {
     const start = this.#text.indexOf(`["${userId}",`);
     if (start < 0) return null;
     const next = this.#text.indexOf('],["', start);
-    return this.#parse(start, next < 0 ? this.#text.length - 1 : next + 1);
+    const row = this.#parse(start, next < 0 ? this.#text.length - 1 : next + 1);
+    return row[4] ? null : fromArchivedEntry(row);
   }
 
   /** The first position whose row is not before, in the order of the rows. */
@@ -47,7 +48,7 @@ export class ArchiveRows {
     return starts;
   }
 
-  #parse(start: number, end: number): TopEntry {
-    return fromArchivedEntry(JSON.parse(this.#text.slice(start, end)) as ArchivedEntry);
+  #parse(start: number, end: number): ArchivedEntry {
+    return JSON.parse(this.#text.slice(start, end));
   }
 }

@@ -13,7 +13,6 @@ export function createSeasonStore(directory: D1Database) {
       return (await db.select().from(season).where(eq(season.season, name)).get()) ?? null;
     },
 
-    /** Returns the row of a season. Creates it if it is missing. */
     async ensure(name: string, shards: number, now: number): Promise<SeasonRow> {
       const { board, endsAt } = readSeason(name);
       const dueAt = preparationAt(name);
@@ -55,7 +54,6 @@ export function createSeasonStore(directory: D1Database) {
         .where(and(eq(season.season, name), isOther));
     },
 
-    /** Lists seasons that take scores. */
     async listCurrent(now: number): Promise<SeasonRow[]> {
       return db.select().from(season).where(gt(season.endsAt, now)).orderBy(asc(season.season));
     },

@@ -11,23 +11,20 @@ export interface CalendarTime {
 }
 
 const DAY_MS = 86_400_000;
+/** Weeks, days, hours, minutes, seconds. */
+const DURATION_UNITS_MS = [7 * DAY_MS, DAY_MS, 3_600_000, 60_000, 1_000];
 
 /** @param zones the VTIMEZONE components of the calendar. */
 export function readTime(property: CalendarProperty | null, zones: readonly CalendarComponent[]): CalendarTime | null {
   const match = /^(\d{4})(\d\d)(\d\d)(?:T(\d\d)(\d\d)(\d\d)(Z?))?$/.exec(property?.value.trim() ?? '');
-  if (!match) return null;
-  const [, year, month, day, hour, minute, second, isUtc] = match;
-  const clock = Date.UTC(
-    Number(year),
-    Number(month) - 1,
-    Number(day),
-    Number(hour ?? 0),
-    Number(minute ?? 0),
-    Number(second ?? 0),
-  );
-  if (hour === undefined) return { local: `${year}-${month}-${day}`, timeZone: null, at: null };
+  if (!property || !match) return null;
+  const [, year, month, date, hour, minute, second, isUtc] = match;
+  // Dates that do not exist become others.
+  const day = Date.UTC(Number(year), Number(month) - 1, Number(date));
+  if (hour === undefined) return { local: toLocal(day).slice(0, 10), timeZone: null, at: null };
+  const clock = day + (Number(hour) * 3_600 + Number(minute) * 60 + Number(second)) * 1_000;
   if (isUtc) return { local: toLocal(clock), timeZone: 'UTC', at: clock };
-  const timeZone = property?.parameters.get('TZID') ?? null;
+  const timeZone = property.parameters.get('TZID') ?? null;
   const offset =
     timeZone === null ? null : (readNamedOffset(timeZone, clock) ?? readRuledOffset(timeZone, clock, zones));
   return { local: toLocal(clock), timeZone, at: offset === null ? null : clock - offset };
@@ -41,8 +38,7 @@ export function addDuration(start: CalendarTime, duration: string): CalendarTime
     duration.trim(),
   );
   if (!match) return null;
-  const [weeks = 0, days = 0, hours = 0, minutes = 0, seconds = 0] = match.slice(1).map((part) => Number(part ?? 0));
-  const ms = (weeks * 7 + days) * DAY_MS + (hours * 3_600 + minutes * 60 + seconds) * 1_000;
+  const ms = DURATION_UNITS_MS.reduce((sum, unitMs, at) => sum + Number(match[at + 1] ?? 0) * unitMs, 0);
   const isDay = start.local.length === 10;
   const local = toLocal(Date.parse(isDay ? start.local : `${start.local}Z`) + ms);
   return { ...start, local: isDay ? local.slice(0, 10) : local, at: start.at === null ? null : start.at + ms };
@@ -56,9 +52,8 @@ function readNamedOffset(timeZone: string, clock: number): number | null {
       ...{ hour: '2-digit', minute: '2-digit', second: '2-digit' },
     });
     const offsetAt = (time: number): number => {
-      const part = Object.fromEntries(format.formatToParts(time).map(({ type, value }) => [type, Number(value)]));
-      const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = part;
-      return Date.UTC(year, month - 1, day, hour, minute, second) - time;
+      const part = Object.fromEntries(format.formatToParts(time).map(({ type, value }) => [type, value]));
+      return Date.parse(`${part.year}-${part.month}-${part.day}T${part.hour}:${part.minute}:${part.second}Z`) - time;
     };
     // The second look is right unless the clock changes within the offset itself.
     return offsetAt(clock - offsetAt(clock));

@@ -46,6 +46,10 @@ const ALIASES: Readonly<Record<string, string>> = {
   maccentraleurope: 'mac-latin2',
   macce: 'mac-latin2',
   macroman: 'macintosh',
+  macgreek: 'mac-greek',
+  macturkish: 'mac-turkish',
+  maciceland: 'mac-iceland',
+  macicelandic: 'mac-iceland',
   maccyrillic: 'x-mac-cyrillic',
 };
 /** The last variants have half-width katakana and supplementary kanji, which `TextDecoder` does not decode. */
@@ -67,17 +71,16 @@ export function decodeText(bytes: Uint8Array, label: string): string {
   if (/^hz(?:-?gb-?2312)?$/.test(plain)) return decodeHz(bytes);
   const key = plain.replace(/^x-/, '').replace(/[\s._-]+/g, '');
   const page =
-    CODE_PAGES[key.replace(/^(?:ibm|cp|dos|oem|cspc)?0*(\d{3})$/, 'cp$1')] ?? CODE_PAGES[ALIASES[key] ?? plain];
+    CODE_PAGES[key.replace(/^(?:ibm|cp|dos|oem|cspc)?0*(\d{3})$/, 'cp$1')] ?? CODE_PAGES[ALIASES[key] ?? key];
   if (page) return decodePage(bytes, page);
   const decoder = tryDecoder(name) ?? tryDecoder(plain) ?? tryDecoder(ALIASES[key] ?? key);
   return decoder ? decoder.decode(bytes) : decodeGuessed(bytes, '');
 }
 
-/** `replacement` is what `TextDecoder` reads for charsets that it refuses. */
 function tryDecoder(name: string): TextDecoder | null {
   try {
     const decoder = new TextDecoder(name);
-    return decoder.encoding === 'replacement' || decoder.encoding === 'x-user-defined' ? null : decoder;
+    return decoder.encoding === 'x-user-defined' ? null : decoder;
   } catch {
     return null;
   }
@@ -121,8 +124,8 @@ function decodeUtf8(bytes: Uint8Array): string {
 /** RFC 2152: `+` and Base64 of UTF-16, up to `-` or another character. `+-` is a plus sign. */
 function decodeUtf7(bytes: Uint8Array): string {
   const text = new TextDecoder('windows-1252').decode(bytes);
-  return text.replace(/\+([A-Za-z0-9+/]*)(-?)/g, (run, base64: string, end: string) => {
-    if (base64 === '') return end === '-' ? '+' : run;
+  return text.replace(/\+([A-Za-z0-9+/]*)-?/g, (run, base64: string) => {
+    if (base64 === '') return '+';
     const units = Buffer.from(base64, 'base64');
     return units.length < 2 ? run : new TextDecoder('utf-16be').decode(units.subarray(0, units.length & ~1));
   });

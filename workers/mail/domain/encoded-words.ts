@@ -40,11 +40,10 @@ function decodeRun(run: string): string {
   const texts: string[] = [];
   let charset = '';
   let bytes: Buffer[] = [];
-  /** Base64 that ends inside a group of four: the next word continues it. */
+  /** Base64 without padding at its end: the next word may continue its last group of four. */
   let open = '';
   const flush = () => {
-    if (open !== '') bytes.push(Buffer.from(open, 'base64'));
-    if (bytes.length > 0) texts.push(decodeText(Buffer.concat(bytes), charset));
+    texts.push(decodeText(Buffer.concat([...bytes, Buffer.from(open, 'base64')]), charset));
     bytes = [];
     open = '';
   };
@@ -52,10 +51,9 @@ function decodeRun(run: string): string {
     if (label.toLowerCase() !== charset) flush();
     charset = label.toLowerCase();
     const base64 = encoding.toLowerCase() === 'b' ? open + text.replace(/[^A-Za-z0-9+/=_-]+/g, '') : null;
-    if (base64 === null && open !== '') bytes.push(Buffer.from(open, 'base64'));
-    open = base64 !== null && base64.length % 4 !== 0 && !base64.endsWith('=') ? base64 : '';
-    if (base64 === null) bytes.push(decodeQ(text));
-    else if (open === '') bytes.push(Buffer.from(base64, 'base64'));
+    if (base64 === null) bytes.push(Buffer.from(open, 'base64'), decodeQ(text));
+    else if (base64.endsWith('=')) bytes.push(Buffer.from(base64, 'base64'));
+    open = base64 === null || base64.endsWith('=') ? '' : base64;
     // These charsets return to ASCII at the end of each word.
     if (/^iso-2022-|^hz/.test(charset)) flush();
   }

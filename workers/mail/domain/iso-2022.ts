@@ -21,6 +21,8 @@ const JIS_X_0208: Table = { charset: 'euc-jp', width: 2 };
 const JIS_X_0212: Table = { charset: 'euc-jp', width: 2, prefix: 0x8f };
 const GB_2312: Table = { charset: 'gbk', width: 2 };
 const KS_C_5601: Table = { charset: 'euc-kr', width: 2 };
+/** Half-width katakana of programs that send eight bits. */
+const EIGHT_BIT: Table = { charset: 'shift_jis', width: 1 };
 
 /** Tables that an escape sequence selects at once. */
 const SELECTED: readonly (readonly [sequence: string, table: Table])[] = [
@@ -44,44 +46,48 @@ const DESIGNATED: readonly (readonly [sequence: string, table: Table])[] = [
   [')I', KATAKANA],
 ];
 /** Tables of the upper half for one character after `ESC N` (ISO-2022-JP-2). */
-const SINGLE: Readonly<Record<string, string>> = { '.A': 'windows-1252', '.F': 'iso-8859-7' };
+const SINGLE: Readonly<Record<string, string>> = { '.A': 'iso-8859-1', '.F': 'iso-8859-7' };
 
 export function decodeIso2022(bytes: Uint8Array): string {
   const out = new Runs();
   let selected = ASCII;
   let shifted: Table = KATAKANA;
-  let single = 'windows-1252';
+  let single = 'iso-8859-1';
   let isShifted = false;
-  for (let at = 0; at < bytes.length; ) {
-    const byte = bytes[at] ?? 0;
+  for (let at = 0, byte = bytes[at]; byte !== undefined; byte = bytes[at]) {
     if (byte === ESC) {
-      const next = String.fromCharCode(...bytes.subarray(at + 1, at + 4));
+      at += 1;
+      const next = String.fromCharCode(...bytes.subarray(at, at + 3));
       const select = SELECTED.find(([sequence]) => next.startsWith(sequence));
       const designate = DESIGNATED.find(([sequence]) => next.startsWith(sequence));
       const half = SINGLE[next.slice(0, 2)];
-      if (select) selected = select[1];
-      else if (designate) shifted = designate[1];
-      else if (half) single = half;
-      else if (next.startsWith('N')) out.add({ charset: single, width: 1 }, [(bytes[at + 2] ?? 0) | 0x80]);
-      at += select || designate ? 1 + (select ?? designate ?? [''])[0].length : half ? 3 : next.startsWith('N') ? 3 : 1;
-      continue;
-    }
-    if (byte === SHIFT_OUT || byte === SHIFT_IN) isShifted = byte === SHIFT_OUT;
-    // A line begins in ASCII (RFC 1468), and designations of ISO-2022-CN end with it.
-    if (byte === 0x0a) {
-      selected = ASCII;
-      isShifted = false;
-    }
-    const table = isShifted ? shifted : selected;
-    const isText = byte > 0x20 && byte !== 0x7f;
-    const width = isText && byte < 0x80 ? table.width : 1;
-    if (byte === SHIFT_OUT || byte === SHIFT_IN) at += 1;
-    else {
-      out.add(
-        isText && byte < 0x80 ? table : byte < 0x80 ? ASCII : { charset: 'shift_jis', width: 1 },
-        bytes.subarray(at, at + width),
-      );
-      at += width;
+      if (select) {
+        selected = select[1];
+        at += select[0].length;
+      } else if (designate) {
+        shifted = designate[1];
+        at += designate[0].length;
+      } else if (half) {
+        single = half;
+        at += 2;
+      } else if (next.startsWith('N')) {
+        out.add({ charset: single, width: 1 }, bytes.subarray(at + 1, at + 2));
+        at += 2;
+      }
+    } else if (byte === SHIFT_OUT || byte === SHIFT_IN) {
+      isShifted = byte === SHIFT_OUT;
+      at += 1;
+    } else {
+      // A line begins in ASCII (RFC 1468), and designations of ISO-2022-CN end with it.
+      if (byte === 0x0a) {
+        selected = ASCII;
+        isShifted = false;
+      }
+      const isText = byte > 0x20 && byte < 0x7f;
+      const inTable = isShifted ? shifted : selected;
+      const table = isText ? inTable : byte < 0x80 ? ASCII : EIGHT_BIT;
+      out.add(table, bytes.subarray(at, at + table.width));
+      at += table.width;
     }
   }
   return out.decode();
@@ -91,12 +97,11 @@ export function decodeIso2022(bytes: Uint8Array): string {
 export function decodeHz(bytes: Uint8Array): string {
   const out = new Runs();
   let isChinese = false;
-  for (let at = 0; at < bytes.length; ) {
+  for (let at = 0, byte = bytes[at]; byte !== undefined; byte = bytes[at]) {
     const pair = String.fromCharCode(...bytes.subarray(at, at + 2));
     if (pair === '~{' || pair === '~}') isChinese = pair === '~{';
     else if (pair === '~~') out.add(ASCII, [0x7e]);
     else if (pair !== '~\n') {
-      const byte = bytes[at] ?? 0;
       const isDouble = isChinese && byte > 0x20 && byte < 0x7f;
       if (byte === 0x0a) isChinese = false;
       out.add(isDouble ? GB_2312 : ASCII, bytes.subarray(at, at + (isDouble ? 2 : 1)));
@@ -117,7 +122,7 @@ class Runs {
   add({ charset, prefix }: Table, character: Iterable<number>): void {
     if (charset !== this.#charset) this.#flush();
     this.#charset = charset;
-    const isHigh = charset !== 'windows-1252' && charset !== 'shift_jis';
+    const isHigh = charset !== 'windows-1252';
     if (prefix !== undefined) this.#bytes.push(prefix);
     for (const byte of character) this.#bytes.push(isHigh ? byte | 0x80 : byte);
     if (this.#bytes.length > 65_536 && charset === 'windows-1252') this.#flush();

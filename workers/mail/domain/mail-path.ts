@@ -22,10 +22,9 @@ const PATH_LENGTH_MAX = 254;
 
 /** @returns null for an invalid address. Address literals (`[192.0.2.1]`) are not supported. */
 export function parseMailPath(text: string): MailPath | null {
-  const at = text.lastIndexOf('@');
-  const local = text.slice(0, Math.max(at, 0));
-  const domain = toAsciiDomain(text.slice(at + 1));
-  if (at <= 0 || domain === null || local.length > LOCAL_LENGTH_MAX) return null;
+  const [, local = '', written = ''] = /^(.*)@([^@]*)$/s.exec(text) ?? [];
+  const domain = toAsciiDomain(written);
+  if (domain === null || local.length > LOCAL_LENGTH_MAX) return null;
   if (!DOT_STRING.test(local) && !QUOTED_STRING.test(local)) return null;
   const email = `${local}@${domain}`;
   return email.length > PATH_LENGTH_MAX ? null : { local, domain, email };

@@ -24,14 +24,13 @@ export type SeparatorContext = 'start' | 'blank' | 'text';
 /**
  * Decides whether a line begins a message. A sentence may also begin with "From ", so the less a line looks like a separator,
  * the more the next line must look like a header.
- * @param next the next line; null at the end of the file.
+ * @param line begins with `From `. @param next the next line; null at the end of the file.
  */
 export function isMboxSeparator(line: string, next: string | null, context: SeparatorContext): boolean {
-  if (!line.startsWith('From ')) return false;
   const isDated = DATED.test(line) || DATED_AS_HEADER.test(line);
-  const beforeHeader = next !== null && HEADER.test(next);
+  const beforeHeader = HEADER.test(next ?? '');
   if (context === 'text') return isDated && beforeHeader;
-  if (isDated || (next !== null && KNOWN_HEADER.test(next))) return true;
+  if (isDated || KNOWN_HEADER.test(next ?? '')) return true;
   return beforeHeader && (context === 'start' || PROBABLE.test(line));
 }
 
@@ -48,11 +47,14 @@ export function beginsWithHeader(text: string): boolean {
 /** @returns the time of a separator in milliseconds since 1970, in UTC if it names no zone; null if it has none. */
 export function parseSeparatorTime(line: string): number | null {
   const asctime = new RegExp(`${WEEKDAY} +(\\w{3}) +(\\d{1,2}) +(${CLOCK}) +(?:(\\S+) +)?(\\d{4})\\b`).exec(line);
-  const zone = /^[+-]\d{4}$/.test(asctime?.[4] ?? '') ? asctime?.[4] : 'GMT';
-  const asHeader = new RegExp(`\\d{1,2}[ -]${MONTH}[ -]\\d{4} +${CLOCK}(?: +(?:[+-]\\d{4}|GMT|UTC))?`).exec(line)?.[0];
+  const asHeader =
+    new RegExp(`\\d{1,2}[ -]${MONTH}[ -]\\d{4} +${CLOCK}(?: +(?:[+-]\\d{4}|GMT|UTC))?`).exec(line)?.[0] ?? '';
+  const [, month, day, clock, zone = '', year] = asctime ?? [];
   const text = asctime
-    ? `${asctime[2]} ${asctime[1]} ${asctime[5]} ${asctime[3]} ${zone}`
-    : asHeader && (/[+-]\d{4}$|GMT$|UTC$/.test(asHeader) ? asHeader : `${asHeader} GMT`);
-  const time = Date.parse(text ?? '');
+    ? `${day} ${month} ${year} ${clock} ${/^[+-]\d{4}$/.test(zone) ? zone : 'GMT'}`
+    : /(?:[+-]\d{4}|GMT|UTC)$/.test(asHeader)
+      ? asHeader
+      : `${asHeader} GMT`;
+  const time = Date.parse(text);
   return Number.isFinite(time) && time >= 0 ? time : null;
 }

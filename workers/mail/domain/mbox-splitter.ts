@@ -10,6 +10,8 @@ import { beginsWithHeader, isMboxSeparator } from './mbox-separator.ts';
 const LF = 0x0a;
 const CR = 0x0d;
 const GREATER = 0x3e;
+/** `From `. */
+const FROM = [0x46, 0x72, 0x6f, 0x6d, 0x20];
 const BOM = [0xef, 0xbb, 0xbf];
 /** A longer line is read in pieces. */
 const LINE_BYTES_MAX = 64 * 1024;
@@ -103,7 +105,7 @@ export class MboxSplitter {
 
   *#takeLine(tail: Uint8Array, isEnd: boolean): Generator<MboxSpan> {
     let bytes = join([...this.#rest, tail]);
-    if (this.#held === null && this.#offset === 0 && BOM.every((byte, at) => bytes[at] === byte)) {
+    if (this.#held === null && BOM.every((byte, at) => bytes[at] === byte)) {
       bytes = bytes.subarray(BOM.length);
       this.#offset = BOM.length;
     }
@@ -124,8 +126,6 @@ export class MboxSplitter {
     if (open.bodyEnd !== null && this.#offset < open.bodyEnd) {
       if (isSeparator) open.firstInner ??= open.lines.length;
       isSeparator = false;
-      if (open.sizeBytes > this.#lengthMax && open.firstInner !== null)
-        return yield* this.#splitAgain(open.firstInner, line, next);
     } else if (open.bodyEnd !== null && !isBlankLine) {
       const isRight = isFrom && this.#offset - open.bodyEnd <= countBlankTail(open) + LENGTH_TOLERANCE_BYTES;
       if (!isRight && open.firstInner !== null) return yield* this.#splitAgain(open.firstInner, line, next);
@@ -248,12 +248,7 @@ const toText = (bytes: Uint8Array, length = RECOGNISED_BYTES): string =>
 const isBlank = (line: Uint8Array): boolean =>
   line.length === 1 ? line[0] === LF : line.length === 2 && line[0] === CR && line[1] === LF;
 
-const startsWithFrom = (line: Uint8Array, from = 0): boolean =>
-  line[from] === 0x46 &&
-  line[from + 1] === 0x72 &&
-  line[from + 2] === 0x6f &&
-  line[from + 3] === 0x6d &&
-  line[from + 4] === 0x20;
+const startsWithFrom = (line: Uint8Array, from = 0): boolean => FROM.every((byte, at) => line[from + at] === byte);
 
 /** Removes one `>` from `>From `. */
 function unquote(line: Uint8Array): Uint8Array {

@@ -136,7 +136,7 @@ function* tokenize(query: string): Generator<Token> {
     } else if (character === '(' || character === ')') {
       yield { kind: character === '(' ? 'open' : 'close', at };
       at += 1;
-    } else if (character === '-' && /^-[^\s-]/.test(query.slice(at))) {
+    } else if (/^-[^\s-]/.test(query.slice(at))) {
       yield { kind: 'not', at };
       at += 1;
     } else {
@@ -207,8 +207,7 @@ function parseAll(parser: Parser, depth: number): SearchNode {
 }
 
 function parseAlternatives(parser: Parser, depth: number): SearchNode | null {
-  const first = parseOne(parser, depth);
-  const parts = [first];
+  const parts = [parseOne(parser, depth)];
   for (let token = parser.tokens[parser.next]; token?.kind === 'or'; token = parser.tokens[parser.next]) {
     parser.next += 1;
     const following = parser.tokens[parser.next];
@@ -216,7 +215,6 @@ function parseAlternatives(parser: Parser, depth: number): SearchNode | null {
       throw new Refusal(token.at, 'OR needs a term after it.');
     parts.push(parseOne(parser, depth));
   }
-  if (parts.length === 1) return first;
   const of = parts.filter((part) => part !== null);
   return of.length > 1 ? { kind: 'or', of } : (of[0] ?? null);
 }
@@ -293,8 +291,8 @@ function readTime(value: string, at: number): number {
   if (day) {
     const [year, month, date] = [Number(day[1]), Number(day[2] ?? 1), Number(day[3] ?? 1)];
     const time = Date.UTC(year, month - 1, date);
-    const back = new Date(time);
-    if (back.getUTCMonth() === month - 1 && back.getUTCDate() === date) return time;
+    // A day that the month lacks, or a month that the year lacks, gives another month.
+    if (new Date(time).getUTCMonth() === month - 1) return time;
   } else if (/^\d{4}-\d\d-\d\dT/.test(value)) {
     const time = Date.parse(value);
     if (!Number.isNaN(time)) return time;
@@ -319,6 +317,6 @@ function readSpan(value: string, at: number): number {
 function readBytes(value: string, at: number): number {
   const match = /^(\d{1,12}(?:\.\d{1,3})?)([kmg]?)i?b?$/i.exec(value);
   if (!match) throw new Refusal(at, 'Write a size as 500, 10K, 5M or 1G.');
-  const factor = { '': 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3 }[(match[2] ?? '').toLowerCase()] ?? 1;
-  return Math.trunc(Number(match[1]) * factor);
+  const power = ['', 'k', 'm', 'g'].indexOf((match[2] ?? '').toLowerCase());
+  return Math.trunc(Number(match[1]) * 1024 ** power);
 }

@@ -10,14 +10,26 @@
  * Gaps: no shared accounts, so `Email/copy` and `Blob/copy` have no account to copy from; no sieve, no MDN.
  */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import type { MiddlewareHandler } from 'hono';
-import { requireMailClient } from '../../identity/index.ts';
+import type { Context, MiddlewareHandler } from 'hono';
+import { authorizeWithRead, requireMailClient, type UserPrincipal } from '../../identity/index.ts';
 import { createClock } from '../../shared/clock.ts';
-import { type JsonApiEnv, jsonContent, problemResponses, sendProblem, unchecked } from '../../shared/json-api.ts';
+import {
+  type JsonApiEnv,
+  jsonContent,
+  OPEN_JSON_BYTES_MAX,
+  problemResponses,
+  sendProblem,
+  unchecked,
+} from '../../shared/json-api.ts';
+import type { Problem } from '../../shared/problem.ts';
+import { ok, type Result } from '../../shared/result.ts';
+import { readAsCaller } from '../routes/route.ts';
 import { methods } from './methods/index.ts';
+import { readsFoldersFirst } from './methods/mailbox-get.ts';
 import { dispatch } from './protocol/dispatch.ts';
 import { CONCURRENT_REQUESTS, REQUEST_BYTES_MAX } from './protocol/limits.ts';
-import { parseRequest, tooManyAtOnce, toRequestErrorResponse } from './protocol/request.ts';
+import type { FoldersRead } from './protocol/method.ts';
+import { type JmapRequest, parseRequest, tooManyAtOnce, toRequestErrorResponse } from './protocol/request.ts';
 import { RunningRequests } from './protocol/running-requests.ts';
 import { toSession } from './protocol/session.ts';
 import { addBlobRoutes } from './routes/blob-routes.ts';
@@ -86,6 +98,7 @@ export function addJmap(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
       ...JMAP_ROUTE,
+      middleware: authorizeWithRead(requireMailClient),
       method: 'post',
       path: '/v1/jmap/api',
       operationId: 'callJmap',
@@ -99,16 +112,18 @@ export function addJmap(api: OpenAPIHono<JsonApiEnv>): void {
       responses: { 200: jsonContent(responseSchema, 'The answers'), ...problemResponses(400, 401, 403, 404) },
     }),
     async (c) => {
-      const caller = await requireMailClient(c);
+      const sizeBytes = Number(c.req.header('content-length') ?? Number.NaN);
+      const short = sizeBytes <= OPEN_JSON_BYTES_MAX ? await readRequest(c, OPEN_JSON_BYTES_MAX) : null;
+      const caller = await findCaller(c, short?.ok ? short.value : null);
       if (!caller.ok) return sendProblem(c, caller.error);
-      const end = running.begin(caller.value.userId, createClock(c.env)());
+      const { user, folders } = caller.value;
+      const end = running.begin(user.userId, createClock(c.env)());
       if (!end) return unchecked(toRequestErrorResponse(tooManyAtOnce('maxConcurrentRequests')));
       try {
-        const bytes = await readBody(c.req.raw, REQUEST_BYTES_MAX);
-        const request = parseRequest(c.req.header('content-type') ?? '', bytes);
+        const request = short ?? (await readRequest(c, REQUEST_BYTES_MAX));
         if (!request.ok) return unchecked(toRequestErrorResponse(request.error));
-        const answer = await dispatch(c.env, caller.value, request.value, methods);
-        const { state } = await toSession(c.env, caller.value, c.req.url);
+        const answer = await dispatch(c.env, user, request.value, methods, folders);
+        const { state } = await toSession(c.env, user, c.req.url);
         return unchecked(c.json({ ...answer, sessionState: state }, 200));
       } finally {
         end();
@@ -118,6 +133,28 @@ export function addJmap(api: OpenAPIHono<JsonApiEnv>): void {
   addBlobRoutes(api);
   addEventSource(api);
 }
+
+/**
+ * Finds the caller, and what the request reads first if that is the folders: the mailbox answers both in one call.
+ * @param short a request that is so short that it was read before the caller was known.
+ */
+async function findCaller(
+  c: Context<JsonApiEnv>,
+  short: JmapRequest | null,
+): Promise<Result<{ readonly user: UserPrincipal; readonly folders: FoldersRead | null }, Problem>> {
+  const first = short && readsFoldersFirst(short);
+  if (first) {
+    const found = await readAsCaller(c, requireMailClient, (mailbox, proof) =>
+      mailbox.readOwnJmapFolders(proof, first.withThreads),
+    );
+    return found.ok ? ok({ user: found.value.user, folders: found.value.answer }) : found;
+  }
+  const caller = await requireMailClient(c);
+  return caller.ok ? ok({ user: caller.value, folders: null }) : caller;
+}
+
+const readRequest = async (c: Context<JsonApiEnv>, bytesMax: number) =>
+  parseRequest(c.req.header('content-type') ?? '', await readBody(c.req.raw, bytesMax));
 
 /** Reads one byte more than the limit at most. */
 async function readBody(request: Request, bytesMax: number): Promise<Uint8Array> {

@@ -14,7 +14,7 @@ import {
 } from '../../shared/json-api.ts';
 import { folderSchema, summarySchema } from '../schemas/message.ts';
 import { toFolderJson, toSummaryJson } from './message-json.ts';
-import { folderParamSchema, openOwnMailbox, USER_ROUTE } from './route.ts';
+import { folderParamSchema, openOwnMailbox, READ_ROUTE, readOwnMailbox, USER_ROUTE } from './route.ts';
 
 const folderNameSchema = z
   .strictObject({
@@ -44,7 +44,7 @@ export function readPositionCursor(cursor: string | undefined): number | null | 
 export function addFolders(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
-      ...USER_ROUTE,
+      ...READ_ROUTE,
       method: 'get',
       path: '/v1/folders',
       operationId: 'listFolders',
@@ -52,19 +52,18 @@ export function addFolders(api: OpenAPIHono<JsonApiEnv>): void {
       responses: { 200: jsonContent(z.array(folderSchema), 'Every folder'), ...problemResponses(401, 403, 503) },
     }),
     async (c) => {
-      const own = await openOwnMailbox(c);
-      if (!own.ok) return sendProblem(c, own.error);
-      const folders = await own.value.ask((mailbox) => mailbox.listFolders());
-      if (!folders.ok) return sendProblem(c, folders.error);
+      const found = await readOwnMailbox(c, (mailbox, proof) => mailbox.listOwnFolders(proof));
+      if (!found.ok) return sendProblem(c, found.error);
+      const { user, value: folders } = found.value;
       return c.json(
-        folders.value.map((row) => toFolderJson(row, own.value.user.userId)),
+        folders.map((row) => toFolderJson(row, user.userId)),
         200,
       );
     },
   );
   api.openapi(
     createRoute({
-      ...USER_ROUTE,
+      ...READ_ROUTE,
       method: 'get',
       path: '/v1/folders/{folder_id}/messages',
       operationId: 'listFolderMessages',
@@ -76,22 +75,21 @@ export function addFolders(api: OpenAPIHono<JsonApiEnv>): void {
       },
     }),
     async (c) => {
-      const own = await openOwnMailbox(c);
-      if (!own.ok) return sendProblem(c, own.error);
       const { limit, cursor, offset } = c.req.valid('query');
       const before = readPositionCursor(cursor);
       if (before === undefined) return sendProblem(c, INVALID_CURSOR);
       const place = before === null ? { offset: offset ?? 0 } : { before };
-      const found = await own.value.ask((mailbox) =>
-        mailbox.listMessages(c.req.valid('param').folder_id, place, limit + 1),
+      const found = await readOwnMailbox(c, (mailbox, proof) =>
+        mailbox.listOwnMessages(proof, c.req.valid('param').folder_id, place, limit + 1),
       );
       if (!found.ok) return sendProblem(c, found.error);
-      const page = found.value.slice(0, limit);
+      const { user, value: messages } = found.value;
+      const page = messages.slice(0, limit);
       const last = page.at(-1);
       return c.json(
         {
-          data: page.map((message) => toSummaryJson(message, own.value.user.userId)),
-          next_cursor: found.value.length > limit && last ? encodeCursor([last.position]) : null,
+          data: page.map((message) => toSummaryJson(message, user.userId)),
+          next_cursor: messages.length > limit && last ? encodeCursor([last.position]) : null,
         },
         200,
       );

@@ -7,7 +7,7 @@ import { type Invitation, readInvitation } from '../domain/invitation.ts';
 import { readAttachment } from '../inbound/stored-attachment.ts';
 import { NOT_FOUND } from '../schemas/errors.ts';
 import { invitationSchema } from '../schemas/invitation.ts';
-import { messageParamSchema, openOwnMailbox, toTime, USER_ROUTE } from './route.ts';
+import { messageParamSchema, READ_ROUTE, readOwnMailbox, toTime } from './route.ts';
 
 const CALENDAR_BYTES_MAX = 1_000_000;
 /** A message has the same invitation in an alternative part and in a file. */
@@ -16,7 +16,7 @@ const FILES_MAX = 3;
 export function addInvitation(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
-      ...USER_ROUTE,
+      ...READ_ROUTE,
       method: 'get',
       path: '/v1/messages/{message_id}/invitation',
       operationId: 'getInvitation',
@@ -26,13 +26,13 @@ export function addInvitation(api: OpenAPIHono<JsonApiEnv>): void {
       responses: { 200: jsonContent(invitationSchema, 'The event'), ...problemResponses(401, 403, 404, 503) },
     }),
     async (c) => {
-      const own = await openOwnMailbox(c);
-      if (!own.ok) return sendProblem(c, own.error);
-      const found = await own.value.ask((mailbox) => mailbox.readMessage(c.req.valid('param').message_id));
+      const { message_id } = c.req.valid('param');
+      const found = await readOwnMailbox(c, (mailbox, proof) => mailbox.readOwnMessage(proof, message_id));
       if (!found.ok) return sendProblem(c, found.error);
-      for (const file of found.value.attachments.filter(isCalendar).slice(0, FILES_MAX)) {
+      const { attachments, rawKey } = found.value.value;
+      for (const file of attachments.filter(isCalendar).slice(0, FILES_MAX)) {
         const chunks: Uint8Array[] = [];
-        for await (const chunk of await readAttachment(c.env, found.value.rawKey, file)) chunks.push(chunk);
+        for await (const chunk of await readAttachment(c.env, rawKey, file)) chunks.push(chunk);
         const invitation = readInvitation(Buffer.concat(chunks).toString());
         if (invitation) return c.json(toJson(invitation, file.fileName), 200);
       }

@@ -15,7 +15,7 @@ import { NOT_FOUND } from '../schemas/errors.ts';
 import { messageSchema, threadPatchSchema, threadSchema } from '../schemas/message.ts';
 import { readPositionCursor } from './folders.ts';
 import { toMessageJson } from './message-json.ts';
-import { messageParamSchema, openOwnMailbox, USER_ROUTE } from './route.ts';
+import { messageParamSchema, openOwnMailbox, READ_ROUTE, readOwnMailbox, USER_ROUTE } from './route.ts';
 import { openAttachment, openRaw, serveStoredBytes } from './stored-bytes.ts';
 
 const threadParamSchema = z.object({ thread_id: z.string().max(100) });
@@ -26,7 +26,7 @@ const FILE = bytesOf('*/*');
 export function addMessages(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
-      ...USER_ROUTE,
+      ...READ_ROUTE,
       method: 'get',
       path: '/v1/messages/{message_id}',
       operationId: 'getMessage',
@@ -43,17 +43,17 @@ export function addMessages(api: OpenAPIHono<JsonApiEnv>): void {
       responses: { 200: jsonContent(messageSchema, 'The message'), ...problemResponses(400, 401, 403, 404, 503) },
     }),
     async (c) => {
-      const own = await openOwnMailbox(c);
-      if (!own.ok) return sendProblem(c, own.error);
-      const found = await own.value.ask((mailbox) => mailbox.readMessage(c.req.valid('param').message_id));
+      const { message_id } = c.req.valid('param');
+      const found = await readOwnMailbox(c, (mailbox, proof) => mailbox.readOwnMessage(proof, message_id));
       if (!found.ok) return sendProblem(c, found.error);
+      const { value: message, user } = found.value;
       const withImages = c.req.valid('query').remote_images === 'true';
-      return c.json(await toMessageJson(c.env, found.value, own.value.user.userId, withImages), 200);
+      return c.json(await toMessageJson(c.env, message, user.userId, withImages), 200);
     },
   );
   api.openapi(
     createRoute({
-      ...USER_ROUTE,
+      ...READ_ROUTE,
       method: 'get',
       path: '/v1/threads/{thread_id}',
       operationId: 'getThread',
@@ -65,16 +65,17 @@ export function addMessages(api: OpenAPIHono<JsonApiEnv>): void {
       },
     }),
     async (c) => {
-      const own = await openOwnMailbox(c);
-      if (!own.ok) return sendProblem(c, own.error);
       const { thread_id } = c.req.valid('param');
       const { limit, cursor } = c.req.valid('query');
       const after = readPositionCursor(cursor);
       if (after === undefined) return sendProblem(c, INVALID_CURSOR);
-      const found = await own.value.ask((mailbox) => mailbox.readThread(thread_id, after ?? -1, limit));
+      const found = await readOwnMailbox(c, (mailbox, proof) =>
+        mailbox.readOwnThread(proof, thread_id, after ?? -1, limit),
+      );
       if (!found.ok) return sendProblem(c, found.error);
-      const { messages, isMuted, hasMore } = found.value;
-      const data = await Promise.all(messages.map((message) => toMessageJson(c.env, message, own.value.user.userId)));
+      const { user, value } = found.value;
+      const { messages, isMuted, hasMore } = value;
+      const data = await Promise.all(messages.map((message) => toMessageJson(c.env, message, user.userId)));
       const last = messages.at(-1);
       const next_cursor = hasMore && last ? encodeCursor([last.position]) : null;
       return c.json({ id: data[0]?.thread_id ?? thread_id, is_muted: isMuted, data, next_cursor }, 200);
@@ -105,7 +106,7 @@ export function addMessages(api: OpenAPIHono<JsonApiEnv>): void {
 function addBytes(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
-      ...USER_ROUTE,
+      ...READ_ROUTE,
       method: 'get',
       path: '/v1/messages/{message_id}/raw',
       operationId: 'getRawMessage',
@@ -118,12 +119,10 @@ function addBytes(api: OpenAPIHono<JsonApiEnv>): void {
       },
     }),
     async (c) => {
-      const own = await openOwnMailbox(c);
-      if (!own.ok) return sendProblem(c, own.error);
       const { message_id } = c.req.valid('param');
-      const found = await own.value.ask((mailbox) => mailbox.readMessage(message_id));
+      const found = await readOwnMailbox(c, (mailbox, proof) => mailbox.readOwnMessage(proof, message_id));
       if (!found.ok) return sendProblem(c, found.error);
-      const { rawKey } = found.value;
+      const { rawKey } = found.value.value;
       if (rawKey === null) return sendProblem(c, NOT_FOUND);
       const stored = { open: openRaw(c, rawKey), fileName: `${message_id}.eml`, contentType: 'message/rfc822' };
       return unchecked(await serveStoredBytes(c, stored));
@@ -131,7 +130,7 @@ function addBytes(api: OpenAPIHono<JsonApiEnv>): void {
   );
   api.openapi(
     createRoute({
-      ...USER_ROUTE,
+      ...READ_ROUTE,
       method: 'get',
       path: '/v1/messages/{message_id}/attachments/{file_name}',
       operationId: 'getAttachment',
@@ -144,14 +143,13 @@ function addBytes(api: OpenAPIHono<JsonApiEnv>): void {
       },
     }),
     async (c) => {
-      const own = await openOwnMailbox(c);
-      if (!own.ok) return sendProblem(c, own.error);
       const { message_id, file_name } = c.req.valid('param');
-      const found = await own.value.ask((mailbox) => mailbox.readMessage(message_id));
+      const found = await readOwnMailbox(c, (mailbox, proof) => mailbox.readOwnMessage(proof, message_id));
       if (!found.ok) return sendProblem(c, found.error);
-      const attachment = found.value.attachments.find((each) => each.fileName === file_name);
+      const { attachments, rawKey } = found.value.value;
+      const attachment = attachments.find((each) => each.fileName === file_name);
       if (!attachment) return sendProblem(c, NOT_FOUND);
-      const open = openAttachment(c, found.value.rawKey, attachment);
+      const open = openAttachment(c, rawKey, attachment);
       return unchecked(await serveStoredBytes(c, { ...attachment, open }));
     },
   );

@@ -1,8 +1,10 @@
 /** Common parts of mail's routes: caller checks, and calls of the caller's mailbox. */
 import { z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
+import type { CallerProof, OwnRead } from '../../../durable-objects/mailbox/calls/own-reads.ts';
 import {
   authorizeFirst,
+  authorizeWithRead,
   type Principal,
   requireMailUser,
   requireOperator,
@@ -13,6 +15,7 @@ import type { JsonApiEnv } from '../../shared/json-api.ts';
 import { logError } from '../../shared/log.ts';
 import type { Problem } from '../../shared/problem.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
+import { reachMailbox } from '../accounts/credentials.ts';
 import { isUnreachable, type MailboxRpc, openMailbox } from '../bindings/mailbox.ts';
 import { MAILBOX_UNAVAILABLE, type MailError, toMailProblem } from '../schemas/errors.ts';
 
@@ -27,6 +30,8 @@ export const USER_ROUTE = {
   security: [{ bearer: [] }, { session: [] }],
   middleware: authorizeFirst(requireMailUser),
 };
+/** As `USER_ROUTE`, for routes whose handler finds the caller with `readOwnMailbox` and reads no body. */
+export const READ_ROUTE = { ...USER_ROUTE, middleware: authorizeWithRead(requireMailUser) };
 /** Declaration of a route for root or an `admin` token. */
 export const OPERATOR_ROUTE = { ...TAGS, security: [{ bearer: [] }], middleware: authorizeFirst(requireOperator) };
 /** Declaration of a route for SMTP gateways. */
@@ -71,4 +76,39 @@ export async function openOwnMailbox(c: Context<JsonApiEnv>): Promise<
   const caller = await requireMailUser(c);
   if (!caller.ok) return caller;
   return ok({ user: caller.value, ask: (question) => callMailbox(c.env, caller.value.userId, question) });
+}
+
+/** Checks the caller and reads their mailbox in one call of it. Only for routes that are declared with `READ_ROUTE`. */
+export async function readOwnMailbox<T>(
+  c: Context<JsonApiEnv>,
+  read: ReadWith<T>,
+): Promise<Result<{ readonly user: UserPrincipal; readonly value: T }, Problem>> {
+  const found = await readAsCaller(c, requireMailUser, read);
+  if (!found.ok) return found;
+  const { user, answer } = found.value;
+  return answer.ok ? ok({ user, value: answer.value }) : answer;
+}
+
+/** One read, which may be made with either proof. */
+type ReadWith<T> = (mailbox: MailboxRpc, proof: CallerProof) => Promise<OwnRead<Result<T, MailError>>>;
+
+/** As `readOwnMailbox`, for the guard of the route, whose middleware is `authorizeWithRead` with the same guard. */
+export async function readAsCaller<T>(
+  c: Context<JsonApiEnv>,
+  guard: typeof requireMailUser,
+  read: ReadWith<T>,
+): Promise<Result<{ readonly user: UserPrincipal; readonly answer: Result<T, Problem> }, Problem>> {
+  const done: { answer?: Result<T, MailError> } = {};
+  const readWith = async (userId: string, proof: CallerProof) => {
+    const found = await reachMailbox(c.env, userId, (mailbox) => read(mailbox, proof));
+    if (found) done.answer = found.answer;
+    return found?.caller ?? null;
+  };
+  const caller = await guard(c, (userId, secretSha256) => readWith(userId, { secretSha256 }));
+  if (!caller.ok) return caller;
+  const user = caller.value;
+  // The credential is not kept in the mailbox, or was checked before.
+  if (!done.answer) await readWith(user.userId, 'checked_by_worker');
+  if (!done.answer) throw new Error('the mailbox did not read for a checked caller');
+  return ok({ user, answer: done.answer.ok ? done.answer : err(toMailProblem(done.answer.error)) });
 }

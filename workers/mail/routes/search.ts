@@ -14,7 +14,7 @@ import {
 } from '../../shared/json-api.ts';
 import { summarySchema } from '../schemas/message.ts';
 import { toSummaryJson } from './message-json.ts';
-import { openOwnMailbox, USER_ROUTE } from './route.ts';
+import { READ_ROUTE, readOwnMailbox } from './route.ts';
 
 const searchQuerySchema = pageQuerySchema.extend({
   q: z
@@ -36,7 +36,7 @@ function readPage(cursor: string | undefined): SearchPage | null | undefined {
 export function addSearch(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
-      ...USER_ROUTE,
+      ...READ_ROUTE,
       method: 'get',
       path: '/v1/messages',
       operationId: 'searchMessages',
@@ -50,17 +50,18 @@ export function addSearch(api: OpenAPIHono<JsonApiEnv>): void {
       },
     }),
     async (c) => {
-      const own = await openOwnMailbox(c);
-      if (!own.ok) return sendProblem(c, own.error);
       const { q, sort, limit, cursor } = c.req.valid('query');
       const page = readPage(cursor);
       if (page === undefined) return sendProblem(c, INVALID_CURSOR);
-      const found = await own.value.ask((mailbox) => mailbox.search({ query: q, sort, page, limit }));
+      const found = await readOwnMailbox(c, (mailbox, proof) =>
+        mailbox.searchOwn(proof, { query: q, sort, page, limit }),
+      );
       if (!found.ok) return sendProblem(c, found.error);
-      const { hits, next } = found.value;
+      const { user, value } = found.value;
+      const { hits, next } = value;
       return c.json(
         {
-          data: hits.map(({ message, snippet }) => toSummaryJson(message, own.value.user.userId, snippet)),
+          data: hits.map(({ message, snippet }) => toSummaryJson(message, user.userId, snippet)),
           next_cursor: next ? encodeCursor([next.top, next.offset ?? -1, next.before]) : null,
         },
         200,

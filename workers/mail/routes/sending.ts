@@ -35,6 +35,7 @@ export function addSending(api: OpenAPIHono<JsonApiEnv>): void {
         const submitted = await submitMessage(c.env, caller.value, c.req.valid('json'), {
           idempotencyKey: c.req.header('idempotency-key') ?? null,
           requestJson: JSON.stringify(c.req.valid('json')),
+          waitUntil: (work) => c.executionCtx.waitUntil(work),
         });
         if (!submitted.ok) return sendProblem(c, submitted.error);
         const { messageId, emailId, delivery } = submitted.value;

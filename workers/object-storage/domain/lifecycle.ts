@@ -87,8 +87,8 @@ type Matchable = Pick<LifecycleSubject, 'name' | 'size' | 'tags' | 'isMarker'>;
 export function doesFilterMatch(filter: LifecycleFilter, { name, size, tags, isMarker }: Matchable): boolean {
   if (!name.startsWith(filter.prefix ?? '')) return false;
   if (isMarker) return !hasOwnFacts(filter);
-  if (filter.sizeAbove !== undefined && size <= filter.sizeAbove) return false;
-  if (filter.sizeBelow !== undefined && size >= filter.sizeBelow) return false;
+  if (size <= (filter.sizeAbove ?? Number.NEGATIVE_INFINITY)) return false;
+  if (size >= (filter.sizeBelow ?? Number.POSITIVE_INFINITY)) return false;
   return Object.entries(filter.tags ?? {}).every(([key, value]) => tags !== null && tags[key] === value);
 }
 
@@ -104,10 +104,10 @@ export function decideVersion(
     const hasTags = rule.filter.tags !== undefined;
     if (subject.noncurrentSince !== null) {
       if (rule.noncurrent === undefined) continue;
-      const { days, newerVersions } = rule.noncurrent;
-      const since = passedSince(now, days, dayMs);
-      if (subject.noncurrentSince > since || subject.newerNoncurrent < (newerVersions ?? 0)) continue;
-      return { kind: 'noncurrent', hasTags, since, newerVersions: newerVersions ?? 0 };
+      const since = passedSince(now, rule.noncurrent.days, dayMs);
+      const newerVersions = rule.noncurrent.newerVersions ?? 0;
+      if (subject.noncurrentSince > since || subject.newerNoncurrent < newerVersions) continue;
+      return { kind: 'noncurrent', hasTags, since, newerVersions };
     }
     if (rule.expiration === undefined || (subject.isMarker && !subject.isAlone)) continue;
     if (!isExpired(rule.expiration, subject, now, dayMs)) continue;

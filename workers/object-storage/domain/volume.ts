@@ -28,22 +28,51 @@ export interface VolumeEntry {
   readonly version: Readonly<Record<string, unknown>> | null;
 }
 
-/** @param data the objects' bytes in the order of the entries. */
-export function buildVolume(data: readonly Uint8Array[], entries: readonly VolumeEntry[]): Buffer {
-  const index = gzipSync(JSON.stringify(entries));
-  const dataLength = data.reduce((sum, bytes) => sum + bytes.length, 0);
-  const footer = Buffer.alloc(VOLUME_FOOTER_BYTES);
-  footer.write(MAGIC, 0, 'latin1');
-  footer.writeUInt32BE(FORM, 8);
-  footer.writeUInt32BE(entries.length, 12);
-  footer.writeBigUInt64BE(BigInt(dataLength), 16);
-  footer.writeBigUInt64BE(BigInt(index.length), 24);
-  const volume = Buffer.concat([...data, index, footer], dataLength + index.length + VOLUME_FOOTER_BYTES);
-  const digest = createHash('sha256')
-    .update(volume.subarray(0, dataLength + index.length))
-    .digest();
-  digest.copy(volume, dataLength + index.length + 32);
-  return volume;
+/** Collects the bytes of a volume in one buffer, so that no byte is in memory twice. */
+export class VolumeBuilder {
+  readonly entries: VolumeEntry[] = [];
+  /** Of the data. A smaller value drops what was appended last. */
+  length = 0;
+  readonly #dataMax: number;
+  #bytes = Buffer.alloc(0);
+
+  /** @param dataMax the expected length of the data. The buffer must grow if the data is longer, or the index than a quarter of it. */
+  constructor(dataMax: number) {
+    this.#dataMax = dataMax;
+  }
+
+  /** @returns where the bytes begin in the volume. */
+  append(bytes: Uint8Array): number {
+    const start = this.length;
+    this.#reserve(bytes.length);
+    this.#bytes.set(bytes, start);
+    this.length += bytes.length;
+    return start;
+  }
+
+  /** The whole volume. Nothing can be appended afterwards. */
+  build(): Buffer {
+    const index = gzipSync(JSON.stringify(this.entries));
+    const end = this.length + index.length;
+    this.#reserve(index.length + VOLUME_FOOTER_BYTES);
+    this.#bytes.set(index, this.length);
+    const footer = this.#bytes.subarray(end, end + VOLUME_FOOTER_BYTES);
+    footer.write(MAGIC, 0, 'latin1');
+    footer.writeUInt32BE(FORM, 8);
+    footer.writeUInt32BE(this.entries.length, 12);
+    footer.writeBigUInt64BE(BigInt(this.length), 16);
+    footer.writeBigUInt64BE(BigInt(index.length), 24);
+    createHash('sha256').update(this.#bytes.subarray(0, end)).digest().copy(footer, 32);
+    return this.#bytes.subarray(0, end + VOLUME_FOOTER_BYTES);
+  }
+
+  #reserve(length: number): void {
+    const needed = this.length + length;
+    if (needed <= this.#bytes.length) return;
+    const grown = Buffer.alloc(Math.ceil(1.25 * Math.max(needed, this.#dataMax)));
+    grown.set(this.#bytes.subarray(0, this.length));
+    this.#bytes = grown;
+  }
 }
 
 export type VolumeError = { readonly kind: 'not_a_volume' } | { readonly kind: 'checksum' };

@@ -96,7 +96,7 @@ export async function collectBlobs(context: EngineContext, shard: number, report
     report.bytes_removed += removed.reduce((sum, blob) => sum + blob.size, 0);
   }
   if (sparse.length > 0) {
-    const compacted: CompactReport = { volumes: 0, live_bytes: 0, freed_bytes: 0 };
+    const compacted: CompactReport = { volumes: 0, live_bytes: 0 };
     await compactVolumes(
       context,
       shard,

@@ -3,12 +3,11 @@
  * location first. One batch then changes each object that is still as it was read. An object that was deleted or
  * replaced in the meantime leaves only dead space.
  */
-import { at } from '../../shared/at.ts';
 import { logError } from '../../shared/log.ts';
 import { epochMsOf, fromVersionOrder } from '../domain/version-order.ts';
-import type { VolumeEntry } from '../domain/volume.ts';
+import { VolumeBuilder } from '../domain/volume.ts';
 import { createFaultReport } from '../engine/actions/reading.ts';
-import { fetchExtents, writeVolume } from '../engine/blobs/volumes.ts';
+import { appendExtents, writeVolume } from '../engine/blobs/volumes.ts';
 import { databaseOf, type EngineContext } from '../engine/model/context.ts';
 import { selectBlobs } from '../engine/store/blob-store.ts';
 import { runRepeatable } from '../engine/store/database.ts';
@@ -22,7 +21,9 @@ import {
 } from '../engine/store/pack-store.ts';
 
 const VOLUME_ENTRIES_MAX = 20_000;
-const INLINE_PAGE = 500;
+const PAGE_ROWS_MAX = 500;
+/** A database answers with text, so a page is in memory several times. */
+const PAGE_BYTES = 1024 ** 2;
 
 export interface PackReport {
   volumes: number;
@@ -45,30 +46,28 @@ export async function isPackingDue(context: EngineContext, shard: number): Promi
 
 /** Packs one volume. @returns false when no object was waiting. */
 export async function packVolume(context: EngineContext, shard: number, report: PackReport): Promise<boolean> {
-  const data: Uint8Array[] = [];
-  const entries: VolumeEntry[] = [];
-  const places: { readonly id: number; readonly objectId: string; readonly start: number }[] = [];
-  let at = 0;
-  let after = 0;
   const { volumeBytesMax } = context.limits;
-  while (at < volumeBytesMax && entries.length < VOLUME_ENTRIES_MAX) {
-    const rows = await selectInline(context, shard, after, INLINE_PAGE);
-    for (const row of rows) {
-      if (at + row.size > volumeBytesMax && entries.length > 0) {
-        at = volumeBytesMax;
-        break;
-      }
-      const bytes = Buffer.from(row.data, 'base64');
-      data.push(bytes);
-      entries.push({ objectId: row.objectId, start: at, length: row.size, crc32: row.crc32, version: row.version });
-      places.push({ id: row.id, objectId: row.objectId, start: at });
-      at += row.size;
+  const builder = new VolumeBuilder(volumeBytesMax);
+  const { entries } = builder;
+  const places: { readonly id: number; readonly objectId: string; readonly start: number }[] = [];
+  let pageRows = Math.ceil(PAGE_BYTES / context.limits.inlineBytesMax);
+  for (let after = 0, isFull = false; !isFull && entries.length < VOLUME_ENTRIES_MAX; ) {
+    const before = builder.length;
+    const rows = await selectInline(context, shard, after, pageRows);
+    for (const { id, objectId, size, crc32, version, data } of rows) {
+      isFull = builder.length + size > volumeBytesMax && entries.length > 0;
+      if (isFull) break;
+      const start = builder.append(Buffer.from(data, 'base64'));
+      entries.push({ objectId, start, length: size, crc32, version });
+      places.push({ id, objectId, start });
     }
-    if (rows.length < INLINE_PAGE) break;
+    if (rows.length < pageRows) break;
     after = rows.at(-1)?.id ?? 0;
+    const meanBytes = (builder.length - before) / rows.length;
+    pageRows = Math.min(PAGE_ROWS_MAX, Math.ceil(PAGE_BYTES / Math.max(meanBytes, 1)));
   }
   if (entries.length === 0) return false;
-  const volume = await writeVolume(context, shard, data, entries);
+  const volume = await writeVolume(context, shard, builder);
   if (!volume.ok) throw new Error(volume.error.reason);
   const database = databaseOf(context, shard);
   // After a lost answer the batch is repeated. If the outcome stays unknown, the volume is either in use or an orphan,
@@ -86,7 +85,6 @@ export async function packVolume(context: EngineContext, shard: number, report: 
 export interface CompactReport {
   volumes: number;
   live_bytes: number;
-  freed_bytes: number;
 }
 
 /** Moves the live data of these volumes into new ones. The old volumes are reclaimed after the grace period. */
@@ -96,32 +94,29 @@ export async function compactVolumes(
   blobIds: readonly string[],
   report: CompactReport,
 ): Promise<void> {
-  let batch: VolumeBatch = newBatch();
+  const { volumeBytesMax } = context.limits;
+  let batch = newBatch(volumeBytesMax);
   for (const blobId of blobIds) {
     const extents = await selectVolumeExtents(context, shard, blobId);
     const bytes = extents.reduce((sum, extent) => sum + extent.length, 0);
-    if (batch.bytes > 0 && batch.bytes + bytes > context.limits.volumeBytesMax) {
+    if (batch.volume.length > 0 && batch.volume.length + bytes > volumeBytesMax) {
       await writeCompacted(context, shard, batch);
-      batch = newBatch();
+      batch = newBatch(volumeBytesMax);
     }
     if (await gatherVolume(context, shard, blobId, extents, batch)) {
       report.volumes++;
       report.live_bytes += bytes;
     }
   }
-  report.freed_bytes += batch.oldBytes;
   if (batch.moves.length > 0) await writeCompacted(context, shard, batch);
 }
 
 interface VolumeBatch {
-  readonly data: Uint8Array[];
-  readonly entries: VolumeEntry[];
+  readonly volume: VolumeBuilder;
   readonly moves: { readonly from: VolumeExtent; readonly to: number }[];
-  bytes: number;
-  oldBytes: number;
 }
 
-const newBatch = (): VolumeBatch => ({ data: [], entries: [], moves: [], bytes: 0, oldBytes: 0 });
+const newBatch = (bytesMax: number): VolumeBatch => ({ volume: new VolumeBuilder(bytesMax), moves: [] });
 
 /** @returns false when the volume cannot be read. It then stays unchanged for the scrubber. */
 async function gatherVolume(
@@ -135,8 +130,9 @@ async function gatherVolume(
   if (!blob || extents.length === 0) return false;
   // Copies by reference share an extent of the volume.
   const places = [...new Map(extents.map((extent) => [`${extent.blobStart} ${extent.length}`, extent])).values()];
-  const fetched = await fetchExtents(
+  const appended = await appendExtents(
     context,
+    batch.volume,
     places.map((extent) => ({
       ...extent,
       blobSize: blob.size,
@@ -146,21 +142,15 @@ async function gatherVolume(
     })),
     createFaultReport(context, shard),
   );
-  if (!fetched.ok) {
-    logError('volume_compaction_skipped', fetched.error.kind, { blob_id: blobId });
+  if (!appended.ok) {
+    logError('volume_compaction_skipped', appended.error.kind, { blob_id: blobId });
     return false;
   }
-  const placed = new Map<string, number>();
-  for (const [i, extent] of places.entries()) {
-    const bytes = at(fetched.value, i);
-    placed.set(`${extent.blobStart} ${extent.length}`, batch.bytes);
-    batch.data.push(bytes);
-    batch.bytes += bytes.length;
-  }
+  const placed = new Map(places.map((extent, i) => [`${extent.blobStart} ${extent.length}`, appended.value[i]]));
   for (const extent of extents) {
     const to = placed.get(`${extent.blobStart} ${extent.length}`) ?? 0;
     batch.moves.push({ from: extent, to });
-    batch.entries.push({
+    batch.volume.entries.push({
       objectId: extent.objectId,
       ...(extent.start === 0 ? {} : { at: extent.start }),
       start: to,
@@ -169,12 +159,11 @@ async function gatherVolume(
       version: extent.version,
     });
   }
-  batch.oldBytes += blob.size;
   return true;
 }
 
 async function writeCompacted(context: EngineContext, shard: number, batch: VolumeBatch): Promise<void> {
-  const volume = await writeVolume(context, shard, batch.data, batch.entries);
+  const volume = await writeVolume(context, shard, batch.volume);
   if (!volume.ok) throw new Error(volume.error.reason);
   const database = databaseOf(context, shard);
   const done = await runRepeatable(

@@ -41,7 +41,7 @@ export async function readMailboxes(
   call: Call,
   withThreads: boolean,
 ): Promise<Result<{ state: string; mailboxes: JmapMailbox[] }, MethodError>> {
-  const read = await call.ask((mailbox) => mailbox.readJmapFolders(withThreads));
+  const read = call.folders ?? (await call.ask((mailbox) => mailbox.readJmapFolders(withThreads)));
   if (!read.ok) return err(toMethodError(read.error));
   return ok({ state: read.value.state, mailboxes: toMailboxes(read.value.folders) });
 }

@@ -10,6 +10,7 @@ import {
   type Arguments,
   CAPABILITIES,
   type Call,
+  type FoldersRead,
   type Invocation,
   invalidArguments,
   type Method,
@@ -30,14 +31,20 @@ const OPENED_BY_MAIL = [CAPABILITIES.submission, CAPABILITIES.quota];
 
 type MethodTable = Readonly<Record<string, Method>>;
 
+/** @param folders what was read with the credential, for the first call. */
 export async function dispatch(
   env: Env,
   user: UserPrincipal,
   request: JmapRequest,
   methods: MethodTable,
+  folders: FoldersRead | null,
 ): Promise<JmapResponse> {
   const run = new RequestRun(env, user, request, methods);
-  for (const call of request.methodCalls) await run.call(...call);
+  run.folders = folders;
+  for (const call of request.methodCalls) {
+    await run.call(...call);
+    run.folders = null;
+  }
   return {
     methodResponses: run.answers.map(({ name, args, callId }) => [name, args, callId]),
     ...(request.createdIds === null ? {} : { createdIds: Object.fromEntries(run.created) }),
@@ -47,6 +54,7 @@ export async function dispatch(
 class RequestRun {
   readonly answers: EarlierAnswer[] = [];
   readonly created: Map<string, string>;
+  folders: FoldersRead | null = null;
   readonly #env: Env;
   readonly #user: UserPrincipal;
   readonly #using: ReadonlySet<string>;
@@ -92,6 +100,7 @@ class RequestRun {
       accountId: this.#user.userId,
       now: createClock(this.#env)(),
       created: this.created,
+      folders: this.folders,
       ask: (question) => callMailbox(this.#env, this.#user.userId, question),
       alsoRun,
     };

@@ -1,5 +1,6 @@
 /** What a method is, and how it answers. */
 import type { z } from '@hono/zod-openapi';
+import type { JmapFolder } from '../../../../durable-objects/mailbox/jmap/folder-read-store.ts';
 import type { UserPrincipal } from '../../../identity/index.ts';
 import type { Problem } from '../../../shared/problem.ts';
 import type { Result } from '../../../shared/result.ts';
@@ -53,6 +54,9 @@ export interface SetError {
 export type Arguments = Readonly<Record<string, unknown>>;
 export type Invocation = readonly [name: string, args: Arguments, callId: string];
 
+/** The folders as the mailbox answers them. */
+export type FoldersRead = Result<{ readonly state: string; readonly folders: JmapFolder[] }, Problem>;
+
 /** One call of a method. */
 export interface Call {
   readonly env: Env;
@@ -62,6 +66,8 @@ export interface Call {
   readonly now: number;
   /** Ids of objects that this request created, by creation id. */
   readonly created: Map<string, string>;
+  /** What the request has read with the credential, for the call it was read for; else null. */
+  readonly folders: FoldersRead | null;
   /** Asks the caller's mailbox. */
   readonly ask: <T>(question: (mailbox: MailboxRpc) => Promise<Result<T, MailError>>) => Promise<Result<T, Problem>>;
   /** Adds a further answer under the id of this call (RFC 8621 §7.5). */

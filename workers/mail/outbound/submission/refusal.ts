@@ -14,6 +14,8 @@ export interface SubmitOptions {
   readonly requestJson: string;
   /** True for a retry from the error queue, which then needs no second entry. */
   readonly isRetry?: boolean;
+  /** Keeps the request alive for the hint, which may be an ocean away; without it the answer waits for the hint. */
+  readonly waitUntil?: (work: Promise<unknown>) => void;
 }
 
 /** Records the whole request in the error queue. It can be retried after a limit changes. */

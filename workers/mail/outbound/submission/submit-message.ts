@@ -72,7 +72,7 @@ export async function submitMessage(
   const accepted = { idempotency, draftRevision, from: from.value, files: files.value, recipients };
   const room = await reserveRoom(env, sender.userId, from.value.email, recipients.paths.length);
   const submitted = room.ok
-    ? await send(env, sender, request, toContent(request, addresses), { ...accepted, domainHour: room.value })
+    ? await send(env, sender, request, toContent(request, addresses), { ...accepted, domainHour: room.value }, options)
     : room;
   if (submitted.ok) return submitted;
   const { error } = submitted;
@@ -95,6 +95,7 @@ async function send(
   request: SubmitRequest,
   content: Content,
   accepted: Accepted,
+  { waitUntil }: SubmitOptions,
 ): Promise<Result<Submitted, SubmitFailure>> {
   const { files, from, recipients } = accepted;
   const settings = readTransportSettings(env);
@@ -155,7 +156,11 @@ async function send(
     });
     if (!outcome.ok || outcome.value.duplicate) await deleteBlobs(env, written);
     if (!outcome.ok) return outcome;
-    if (!outcome.value.duplicate) await hintOutbound(env, sender.userId, Math.max(0, holdUntil - now));
+    if (!outcome.value.duplicate) {
+      const hinted = hintOutbound(env, sender.userId, Math.max(0, holdUntil - now));
+      if (waitUntil) waitUntil(hinted);
+      else await hinted;
+    }
     logInfo('submission_accepted', {
       outbox_id: outboxId,
       recipients: recipients.paths.length,

@@ -1,6 +1,6 @@
-/** Writes a volume to the locations, and fetches blobs whole and checked. */
+/** Writes a volume to the locations, and reads blobs and extents checked. */
 import { err, ok, type Result } from '../../../shared/result.ts';
-import { buildVolume, type VolumeEntry } from '../../domain/volume.ts';
+import type { VolumeBuilder } from '../../domain/volume.ts';
 import type { EngineContext } from '../model/context.ts';
 import type { Extent, Unavailable } from '../model/contract.ts';
 import { BlobHasher } from './digests.ts';
@@ -18,15 +18,14 @@ export interface WrittenVolume extends Copies {
 export async function writeVolume(
   context: EngineContext,
   shard: number,
-  data: readonly Uint8Array[],
-  entries: readonly VolumeEntry[],
+  volume: VolumeBuilder,
 ): Promise<Result<WrittenVolume, Unavailable>> {
-  const bytes = buildVolume(data, entries);
+  const bytes = volume.build();
   const blobId = crypto.randomUUID();
   const hasher = new BlobHasher();
   hasher.update(bytes);
   const { md5, ...facts } = hasher.digest();
-  const description = { kind: 'volume', shard: String(shard), entries: String(entries.length) };
+  const description = { kind: 'volume', shard: String(shard), entries: String(volume.entries.length) };
   const copies = await putCopies(context, blobId, bytes, () => md5, description);
   if (copies.ok) return ok({ blobId, ...facts, ...copies.value });
   await removeBlobs(context, [blobId]);
@@ -60,22 +59,24 @@ export function readBlob(context: EngineContext, blob: BlobFacts, report: Report
 
 export type FetchError = { readonly kind: 'data_lost' } | { readonly kind: 'unavailable' };
 
-/** Fetches some extents of blobs in the order given, each checked against its own CRC. */
-export async function fetchExtents(
+/** Appends extents of blobs to a volume, each checked against its own CRC. @returns where each begins. */
+export async function appendExtents(
   context: EngineContext,
+  volume: VolumeBuilder,
   extents: readonly Extent[],
   report: ReportFault,
-): Promise<Result<Uint8Array[], FetchError>> {
-  const fetched: Uint8Array[] = [];
+): Promise<Result<number[], FetchError>> {
+  const { length } = volume;
+  const starts: number[] = [];
   try {
     for (const extent of extents) {
-      const chunks: Uint8Array[] = [];
+      starts.push(volume.length);
       const pieces = planPieces([{ ...extent, start: 0 }], { start: 0, end: extent.length - 1 });
-      for await (const chunk of readPieces(context, pieces, report)) chunks.push(chunk);
-      fetched.push(Buffer.concat(chunks));
+      for await (const chunk of readPieces(context, pieces, report)) volume.append(chunk);
     }
-    return ok(fetched);
+    return ok(starts);
   } catch (error) {
+    volume.length = length;
     if (!(error instanceof ReadFailure)) throw error;
     return err({ kind: error.isGone ? 'data_lost' : 'unavailable' });
   }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { lookUpTogether } from '../../../workers/identity/callers/shared-look-up.ts';
+import { lookUpTogether } from '../../../workers/shared/shared-look-up.ts';
 
 /** A database that answers each query when the test decides. */
 class SlowTable {

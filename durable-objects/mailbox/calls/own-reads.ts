@@ -1,0 +1,62 @@
+/**
+ * Reads that check the caller's credential in the same call, so that a request which only reads asks the mailbox once. Nothing runs
+ * between the check and the read.
+ */
+import type { Result } from '../../../workers/shared/result.ts';
+import type { KeptCredential } from '../credentials/credential-store.ts';
+import type { ListPlace } from '../messages/message-read-store.ts';
+import type { SearchRequest } from '../search/search-store.ts';
+import { CredentialCalls } from './credential-calls.ts';
+
+/** What shows that the caller may read: a secret of this mailbox, or that the Worker has checked a credential that is kept elsewhere. */
+export type CallerProof = { readonly secretSha256: string } | 'checked_by_worker';
+
+/** Null if the credential is not valid: then nothing was read. */
+export type OwnRead<T> = { readonly caller: KeptCredential | null; readonly answer: T } | null;
+
+/** `OwnRead` of what a call answers. */
+type Own<Call extends (...args: never[]) => Promise<Result<unknown, unknown>>> = Promise<
+  OwnRead<Awaited<ReturnType<Call>>>
+>;
+
+export class OwnReads extends CredentialCalls {
+  async listOwnFolders(proof: CallerProof): Own<CredentialCalls['listFolders']> {
+    return this.#readFor(proof, () => this.listFolders());
+  }
+
+  async listOwnMessages(
+    proof: CallerProof,
+    folderKey: string,
+    place: ListPlace,
+    limit: number,
+  ): Own<CredentialCalls['listMessages']> {
+    return this.#readFor(proof, () => this.listMessages(folderKey, place, limit));
+  }
+
+  async readOwnMessage(proof: CallerProof, messageId: string): Own<CredentialCalls['readMessage']> {
+    return this.#readFor(proof, () => this.readMessage(messageId));
+  }
+
+  async readOwnThread(
+    proof: CallerProof,
+    threadId: string,
+    after: number,
+    limit: number,
+  ): Own<CredentialCalls['readThread']> {
+    return this.#readFor(proof, () => this.readThread(threadId, after, limit));
+  }
+
+  async searchOwn(proof: CallerProof, request: SearchRequest): Own<CredentialCalls['search']> {
+    return this.#readFor(proof, () => this.search(request));
+  }
+
+  async readOwnJmapFolders(proof: CallerProof, withThreads: boolean): Own<CredentialCalls['readJmapFolders']> {
+    return this.#readFor(proof, () => this.readJmapFolders(withThreads));
+  }
+
+  async #readFor<T>(proof: CallerProof, read: () => Promise<T>): Promise<OwnRead<T>> {
+    if (proof === 'checked_by_worker') return { caller: null, answer: await read() };
+    const caller = await this.identify(proof.secretSha256);
+    return caller && { caller, answer: await read() };
+  }
+}

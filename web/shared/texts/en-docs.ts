@@ -1,0 +1,45 @@
+/** English texts of the API reference. Words in braces are replaced. */
+export const enDocs = {
+  page: {
+    title: 'API reference',
+    nav: 'Guides and operations',
+    guidesTitle: 'Guides',
+    table: 'Table',
+    examples: 'Examples in curl and TypeScript',
+    guides: {
+      'object-storage': 'Object storage',
+      leaderboard: 'Leaderboard',
+      mail: 'Mail',
+      jmap: 'JMAP',
+      'web-app': 'Web app',
+      errors: 'Errors',
+      'api-stability': 'API stability',
+      deploy: 'Deploy',
+      operations: 'Operations',
+      configuration: 'Configuration',
+      costs: 'Costs',
+      'data-protection': 'Data protection',
+      glossary: 'Glossary',
+    },
+    required: 'required',
+    parameters: 'Parameters',
+    request: 'Request',
+    answers: 'Answers',
+    errors: 'Errors',
+    fromProblem:
+      'You came here from a problem with the code {code}. Its {detail} says what was wrong with that one request.',
+    errorsText:
+      'Every error is {type} (RFC 9457): {shape}, and for bad input {list}. Programs decide by {member}. Tell the operator the {requestId} when you ask about one. {tooMany} and {down} say in {header} when to retry.',
+    collectionsText:
+      'Collections page with {limit} and {cursor}; the answer holds {data} and {nextCursor}, null at the end. Storage itself speaks Amazon S3’s REST API at the root of this server and is not listed here.',
+    filter: 'Filter',
+    filterOperations: 'Filter operations',
+    about: 'The JSON APIs under {address}. {link}',
+    openApi: 'OpenAPI 3.1 document',
+    arrayOf: 'array of {type}',
+    range: '{low} to {high}',
+    characters: '{low} to {high} characters',
+    items: '{low} to {high} items',
+    defaultIs: 'default {value}',
+  },
+};

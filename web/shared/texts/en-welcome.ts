@@ -1,0 +1,27 @@
+/** English texts of the start page. Words in braces are replaced. */
+export const enWelcome = {
+  page: {
+    asking: 'Checking…',
+    allStoresAnswer: 'All systems are working',
+    storeDoesNotAnswer: 'Part of the service is down',
+    notReachable: 'The server cannot be reached',
+    threeServicesOnePlace: 'Tessera: mail, storage and leaderboards',
+    createMailbox: 'Create a mailbox',
+    signIn: 'Sign in',
+    lead: 'Three products on one server. Each has a page for people and an API for programs.',
+    mail: 'Mail',
+    mailText: 'Read, write and search. New messages appear by themselves.',
+    mailNote: 'Addresses at {mailDomains}',
+    storage: 'Storage',
+    storageText: 'Files in buckets, with every version kept if you want. Sign in with your mailbox or an access key.',
+    storageNote: 'S3 API: works with aws, rclone, s3cmd and boto3',
+    leaderboard: 'Leaderboard',
+    boardText: 'The standings of the month, live. Find a player, look at past seasons.',
+    boardNote: 'Public, and ready to embed in your own page',
+    fromTerminal: 'From a terminal',
+    apiReference: 'Guides and API reference',
+    operator: 'Operator',
+    openapiDocument: 'OpenAPI document',
+    version: 'Version {version}',
+  },
+};

@@ -1,0 +1,5 @@
+/** The texts of the settings of mail, loaded with them. */
+import { enMailSettings } from './en-mail-settings.ts';
+import { inLanguage } from './index.ts';
+
+export const mailSettingsTexts = inLanguage('mailSettings', enMailSettings);
