@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   epochMsOf,
+  epochMsOfOrder,
   fromVersionOrder,
   isTimeuuid,
   orderBoundsOfSecond,
@@ -30,6 +31,10 @@ describe('a version id', () => {
         const versions = all.map((time) => mint.mint(time));
         const orders = versions.map(toVersionOrder);
         expect(orders.map(fromVersionOrder)).toEqual(versions);
+        // Databases answer with upper-case digits.
+        const upper = orders.map((order) => order.toUpperCase());
+        expect(upper.map(fromVersionOrder)).toEqual(versions);
+        expect(upper.map(epochMsOfOrder)).toEqual(versions.map(epochMsOf));
         for (const order of orders) expect(order).toMatch(/^[0-9a-f]{32}$/);
         expect([...orders].sort().reverse()).toEqual(orders);
       }),
