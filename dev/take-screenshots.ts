@@ -148,7 +148,7 @@ async function showMail(): Promise<void> {
   await page.locator('.message-row', { hasText: 'Tickets' }).getByRole('button', { name: 'Flag' }).click();
   await row.getByRole('button', { name: /lake house/ }).click();
   await page.frameLocator('iframe.message-frame').getByText('A long breakfast').waitFor();
-  // Elsewhere than on a row, so that no buttons and tooltips cover it.
+  // The pointer leaves the rows, so that no buttons and tooltips cover them.
   await page.mouse.move(1000, 780);
   await shoot(page, 'mail');
   await page.keyboard.press('r');

@@ -217,7 +217,7 @@ export class SeasonClosing {
     return false;
   }
 
-  /** Called again only for an older copy of DIRECTORY. Restores the archive and the erasure in it. */
+  /** DIRECTORY was restored to an earlier time: marks the season as archived and its objects as erased again. */
   async #markAgain(closing: Closing): Promise<false> {
     if (await isArchived(this.#env, closing, this.#now()))
       await createSeasonStore(this.#env.DIRECTORY).markErased(closing.season, this.#now());

@@ -169,7 +169,7 @@ class ArchiveDraft {
     const rows = change(old === undefined ? [] : await this.#read(old.name));
     const first = toStandingKey(rows[0] === undefined ? entry : fromArchivedEntry(rows[0]));
     const place = old?.place ?? 0;
-    // Only in the first file a row may come before the first one.
+    // Only the first file can get a row before its first one, so no earlier player has the new first score.
     const rank = first.score === old?.first.score ? old.rank : place + 1;
     const changed = this.#replaceFile(old?.name, rows).map((name) => ({ name, first, place, rank }));
     const below = standings.slice(at + 1).map((file) => ({

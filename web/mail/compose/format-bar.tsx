@@ -96,7 +96,7 @@ export function FormatBar({ editor, onChange }: { editor: RefObject<HTMLElement 
       }))
     : [{ icon: 'table', title: t.table.insert, run: edit(insertTable) }];
   return (
-    // A press of the mouse leaves the cursor where it is.
+    // Pressing a button must not move the cursor.
     <div
       className="format-bar"
       role="toolbar"

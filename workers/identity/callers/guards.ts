@@ -168,14 +168,14 @@ export const authorizeFirst =
 
 /**
  * For a route's `middleware`, in place of `authorizeFirst`: the handler calls the guard with its first read, in the same call of the
- * mailbox. Whatever was answered meanwhile, also by the validation of the request, is answered to nobody else than a right caller.
+ * mailbox. No answer of the handler or of the validation is sent before the caller is known to be valid.
  */
 export const authorizeWithRead =
   (guard: (c: Context<JsonApiEnv>) => Promise<Result<unknown, Problem>>): MiddlewareHandler<JsonApiEnv> =>
   async (c, next) => {
     await next();
     const caller = await guard(c).catch((error: unknown) => {
-      // The handler asked and failed with this error, which is the answer.
+      // The handler called the guard and failed with this error, which is answered already.
       if (error !== c.error) throw error;
     });
     if (caller?.ok !== false) return;

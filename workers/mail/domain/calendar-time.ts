@@ -19,7 +19,7 @@ export function readTime(property: CalendarProperty | null, zones: readonly Cale
   const match = /^(\d{4})(\d\d)(\d\d)(?:T(\d\d)(\d\d)(\d\d)(Z?))?$/.exec(property?.value.trim() ?? '');
   if (!property || !match) return null;
   const [, year, month, date, hour, minute, second, isUtc] = match;
-  // Dates that do not exist become others.
+  // `Date.UTC` turns a date that does not exist into a later one.
   const day = Date.UTC(Number(year), Number(month) - 1, Number(date));
   if (hour === undefined) return { local: toLocal(day).slice(0, 10), timeZone: null, at: null };
   const clock = day + (Number(hour) * 3_600 + Number(minute) * 60 + Number(second)) * 1_000;
