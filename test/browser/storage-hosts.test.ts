@@ -60,7 +60,7 @@ describe.skipIf(!hasChromium)('the storage page, with storage on its own host', 
     await page.getByRole('button', { name: 'Download', exact: true }).first().click();
     expect((await download).suggestedFilename()).toBe('small.txt');
     await page.getByRole('button', { name: 'Delete', exact: true }).click();
-    await page.getByText('A deletion marker').waitFor();
+    await page.getByText('A delete marker').waitFor();
     expect([...hosts]).toEqual(['s3.localhost']);
     expect(troubles).toEqual([]);
     await page.context().close();

@@ -87,7 +87,7 @@ describe.skipIf(!hasChromium)('the storage page', () => {
     await expectAccessible(page);
 
     await page.getByRole('button', { name: 'Delete', exact: true }).click();
-    await page.getByText('A deletion marker').waitFor();
+    await page.getByText('A delete marker').waitFor();
     await page.getByText('There is no object of this name now.').waitFor();
     await timeline.getByRole('button', { name: 'Undo the deletion' }).click();
     await page.getByText('the second text').waitFor();

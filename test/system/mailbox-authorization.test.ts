@@ -45,6 +45,7 @@ let openRoutes: Route[] = [];
 /** Routes without authentication. An open route that is not listed here fails the test. */
 const OPEN = [
   'GET /v1/boards',
+  'GET /v1/boards/{board}/logo/{hash}',
   'GET /v1/boards/{board}/scores',
   'GET /v1/boards/{board}/scores/{user_id}',
   'GET /v1/boards/{board}/scores/{user_id}/neighbors',
@@ -124,6 +125,7 @@ async function furnish(name: string): Promise<typeof victim> {
     name: 'any',
     season: '2026-01',
     board: 'default',
+    hash: '0000000000000000',
     bucket: 'any-bucket',
     collector: 'mail',
     operator_id: 'any',
