@@ -41,11 +41,11 @@ export type Usage = Readonly<Partial<Record<keyof typeof PRICES, number>>>;
  */
 export const USAGE: Readonly<Record<Operation, Usage>> = {
   storage_read: { classB: 1 },
-  storage_write: { rowWritten: 5, classA: 2 },
-  storage_delete: { rowWritten: 4 },
+  storage_write: { rowWritten: 4, classA: 2 },
+  storage_delete: { rowWritten: 3 },
   score_read: { objectRequest: 3 },
   score_write: { rowWritten: 1, objectRequest: 2 },
-  mail_read: { objectRequest: 2 },
+  mail_read: { objectRequest: 1 },
   mail_in: { rowWritten: 16, classA: 2, objectRequest: 4 },
   mail_out: { rowWritten: 22, classA: 2, objectRequest: 2, queueOperation: 3 },
   other: {},
