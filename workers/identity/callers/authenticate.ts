@@ -34,7 +34,7 @@ export async function authenticateBearer(
   if (secret === undefined) return err({ kind: 'invalid_credential' });
   // Hashes have equal lengths, so the comparison does not reveal the length of root's token.
   const hash = hashToken(secret);
-  if (equalInConstantTime(hash, hashToken(settingsOf(env).ROOT_TOKEN))) return ok({ kind: 'root' });
+  if (equalInConstantTime(hash, hashOfRoot(env))) return ok({ kind: 'root' });
   const keptUser = readKeptUser(secret);
   if (keptUser !== null) return authenticateKept(keptUser, hash, env, findKept);
   if (secret.startsWith('tok_')) {
@@ -57,6 +57,14 @@ export async function authenticateBearer(
     return ok({ kind: 'operator', ...found, role: found.role as OperatorRole });
   }
   return err({ kind: 'invalid_credential' });
+}
+
+const rootHashes = new WeakMap<Env, string>();
+
+function hashOfRoot(env: Env): string {
+  const hash = rootHashes.get(env) ?? hashToken(settingsOf(env).ROOT_TOKEN);
+  rootHashes.set(env, hash);
+  return hash;
 }
 
 /** Game servers send thousands of posts a second with such a token. All others are looked up for each request. */

@@ -56,10 +56,16 @@ export function parseSeason(name: string): SeasonName | null {
   return { board, rules, label, ...period };
 }
 
+/** Names that were read last. Each post reads the same ones several times. */
+const known = new Map<string, SeasonName>();
+const KNOWN_MAX = 100;
+
 /** @throws if the name is not that of a season. */
 export function readSeason(name: string): SeasonName {
-  const season = parseSeason(name);
+  const season = known.get(name) ?? parseSeason(name);
   if (season === null) throw new Error(`${name} is not a season`);
+  if (known.size >= KNOWN_MAX) known.clear();
+  known.set(name, season);
   return season;
 }
 
