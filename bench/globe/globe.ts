@@ -6,7 +6,7 @@ import { buildWorker, ROOT } from '../../dev/build.ts';
 import { type LocalServer, startLocalServer } from '../../dev/local-server.ts';
 import { startSmtpSink } from '../../dev/smtp-sink.ts';
 import { signRequest } from '../../test/support/sigv4-signer.ts';
-import { BENCH_ROOT_TOKEN, NO_LIMITS, printErrors } from '../servers.ts';
+import { AS_DEPLOYED, BENCH_ROOT_TOKEN, NO_LIMITS, printErrors } from '../servers.ts';
 import { FLOOR_PATH, type Floor, PREPARE_PATH } from './floor.ts';
 import { BACKGROUND, type Counts } from './meter.ts';
 import { CATCH_UP_PATH, REPLICA_BINDINGS } from './replicas.ts';
@@ -227,6 +227,7 @@ export async function withGlobe(work: (globe: Globe) => Promise<void>): Promise<
     printLog: printErrors,
     rateLimits: NO_LIMITS,
     vars: {
+      ...AS_DEPLOYED,
       ROOT_TOKEN: BENCH_ROOT_TOKEN,
       MASTER_KEY: Buffer.alloc(32, 1).toString('base64'),
       MAIL_DOMAINS: 'example.test',
