@@ -82,12 +82,15 @@ interface Props {
   onPick?: (userId: string) => void;
 }
 
+/** Longer scores need a wider column. */
+const WIDE_SCORE = 1_000_000;
+
 export function Standings({ season = null, rows, caption, here, onPick }: Props) {
   const body = useGlide(rows);
   const own = useStore(me, (state) => state.userId);
   const best = Math.max(1, ...rows.map((row) => row.score));
   return (
-    <table className="standings">
+    <table className={best < WIDE_SCORE ? 'standings' : 'standings wide-scores'}>
       <caption className="visually-hidden">{caption}</caption>
       <thead>
         <tr>
