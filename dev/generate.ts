@@ -1,7 +1,6 @@
 /**
  * `npm run generate` writes every generated file: `worker-configuration.d.ts` from wrangler.toml, pages of `docs/` from
  * their tables, `clients/typescript` from the routes, and the migrations of each database from its schema files.
- *   -- --fresh NAME   replaces a database's migrations with one initial migration (only if it was never deployed)
  *   -- --check        writes nothing; exits with status 1 if a file is out of date
  */
 import { execFile } from 'node:child_process';
@@ -18,12 +17,6 @@ import { toErrorsPage } from './errors-page.ts';
 
 const run = promisify(execFile);
 const isCheck = process.argv.includes('--check');
-const fresh = process.argv.includes('--fresh') ? (process.argv[process.argv.indexOf('--fresh') + 1] ?? '') : undefined;
-
-if (fresh !== undefined && !(fresh in DATABASES)) {
-  console.error(`--fresh needs one of ${Object.keys(DATABASES).join(', ')}.`);
-  process.exit(2);
-}
 
 const countMigrations = (directory: string) =>
   existsSync(directory) ? readdirSync(directory).filter((name) => name.endsWith('.sql')).length : 0;
@@ -48,7 +41,6 @@ function addWithoutRowid(directory: string, tables: readonly string[]): void {
 
 async function generateMigrations(name: string): Promise<string | null> {
   const directory = join(ROOT, 'migrations', name);
-  if (fresh === name) rmSync(directory, { recursive: true, force: true });
   mkdirSync(join(ROOT, 'dist'), { recursive: true });
   const scratch = mkdtempSync(join(ROOT, 'dist/migrations-'));
   const out = isCheck ? scratch : directory;
