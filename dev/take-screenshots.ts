@@ -56,8 +56,7 @@ async function showLeaderboard(): Promise<void> {
 async function draw(hill: number, sky: number): Promise<Buffer> {
   const { page } = await openTab(browser, { viewport: { width: 520, height: 200 } });
   await page.setContent(`<body style="margin:0"><svg width="520" height="200">
-    <defs><linearGradient id="sky" x2="0" y2="1"><stop stop-color="hsl(${sky} 70% 72%)"/><stop offset="1" stop-color="hsl(${sky + 30} 80% 90%)"/></linearGradient></defs>
-    <rect width="520" height="200" fill="url(#sky)"/><circle cx="410" cy="62" r="24" fill="hsl(${sky + 150} 90% 88%)"/>
+    <rect width="520" height="200" fill="hsl(${sky} 72% 84%)"/><circle cx="410" cy="62" r="24" fill="hsl(${sky + 150} 90% 88%)"/>
     <path d="M0 128 Q120 58 240 118 T520 92 V200 H0Z" fill="hsl(${hill} 30% 52%)"/><path d="M0 150 Q160 108 300 148 T520 138 V200 H0Z" fill="hsl(${hill} 34% 38%)"/>
     <rect y="164" width="520" height="36" fill="hsl(${sky} 46% 58%)"/><path d="M206 168 h66 l-12 13 h-42Z" fill="#6b3f22"/><path d="M238 168 v-44 l26 36Z" fill="#fdf6e7"/></svg>`);
   const picture = await page.screenshot();
@@ -139,7 +138,7 @@ async function showMail(): Promise<void> {
     ),
   );
   await importMail(ann, mbox.join(''));
-  const page = await open('/_/mail');
+  const page = await open('/_/mail', { viewport: { width: 1200, height: 740 } });
   await page.getByLabel('Address').fill('ann');
   await page.getByLabel('Password').fill('correct horse battery');
   await page.keyboard.press('Enter');
