@@ -201,6 +201,9 @@ async function furnishMailbox(world: World): Promise<Record<string, string>> {
     collector: 'mail',
     operator_id: 'any',
     board: 'default',
+    hash: '0000000000000000',
+    // A job of another user: test/security/storage-jobs.test.ts.
+    job_id: '00000000-0000-4000-8000-000000000000',
     account_id: victim.userId,
     blob_id: `m${message.id}`,
     subscription_id: 'any',
