@@ -21,7 +21,7 @@ export interface Query {
   readResult(response: Response): Promise<QueryResult>;
   /** `first-primary`, `first-unconstrained` or a bookmark; null outside of sessions. */
   readonly session: string | null;
-  /** What was sent. */
+  /** The statements that were sent. */
   readonly write: Write;
 }
 

@@ -43,7 +43,7 @@ export interface Measuring {
   readonly after?: () => Promise<void>;
 }
 
-/** What a floor sends. It is signed, so that the client has the same work. */
+/** The request of a floor. It is signed, so that the client has the same work as for the operation. */
 export interface FloorCall {
   readonly floor: Floor;
   readonly body?: Uint8Array<ArrayBuffer>;

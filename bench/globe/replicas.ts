@@ -10,7 +10,7 @@ export const REPLICA_REGIONS = ['syd', 'iad'] as const satisfies readonly Region
 /** The database of a replica: in the environment, `DIRECTORY_` and the region. */
 export const REPLICA_BINDINGS = REPLICA_REGIONS.map((region) => `DIRECTORY_${region.toUpperCase()}`);
 
-/** Where the measured Worker takes a write: `Write` as JSON. */
+/** Path at which the measured Worker receives a write for its replicas: `Write` as JSON. */
 export const REPLICATE_PATH = '/__globe/replicate';
 /** Brings all replicas up to date. */
 export const CATCH_UP_PATH = '/__globe/catch-up';

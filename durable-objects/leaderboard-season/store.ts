@@ -1,4 +1,4 @@
-/** What a season object stores, as values by key: counts of its shards, its views, its closing, the files of its archive. */
+/** The stored values of a season object, by key: counts of its shards, its views, its closing, the files of its archive. */
 import type { ScoreBuckets } from '../../workers/leaderboard/domain/score-buckets.ts';
 import type { StandingKey, TopEntry } from '../../workers/leaderboard/domain/standing.ts';
 import type { LookupFile, StandingsFile } from '../../workers/leaderboard/records/archive-files.ts';

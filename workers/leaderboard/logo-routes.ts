@@ -1,7 +1,9 @@
 /** The logo of a board: operators set it, its readers see it. */
+
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { recordAudit } from '../shared/audit.ts';
 import { type JsonApiEnv, jsonContent, problemResponses, rawBody, sendProblem, unchecked } from '../shared/json-api.ts';
+import { readLimited } from '../shared/limited-body.ts';
 import { problem } from '../shared/problem.ts';
 import { DEFAULT_BOARD, findBoard, forgetBoard } from './boards.ts';
 import { OPERATOR, PUBLIC } from './callers.ts';
@@ -16,18 +18,6 @@ const logoSchema = z
 
 const ROUTE = { ...OPERATOR, path: '/v1/boards/{board}/logo' as const };
 
-/** Reads at most one byte more than a logo may have. */
-async function readLogo(request: Request): Promise<Uint8Array<ArrayBuffer>> {
-  const chunks: Uint8Array[] = [];
-  let sizeBytes = 0;
-  for await (const chunk of request.body ?? []) {
-    chunks.push(chunk);
-    sizeBytes += chunk.length;
-    if (sizeBytes > LOGO_BYTES_MAX) break;
-  }
-  return new Uint8Array(Buffer.concat(chunks));
-}
-
 export function addLogos(api: OpenAPIHono<JsonApiEnv>): void {
   const put = createRoute({
     ...ROUTE,
@@ -41,7 +31,7 @@ export function addLogos(api: OpenAPIHono<JsonApiEnv>): void {
     const { board } = c.req.valid('param');
     const isKnown = board !== DEFAULT_BOARD.board && (await findBoard(c.env, board)) !== null;
     if (!isKnown) return sendProblem(c, toProblem({ kind: 'unknown_board', board }));
-    const image = await readLogo(c.req.raw);
+    const image = await readLimited(c.req.raw.body, LOGO_BYTES_MAX);
     if (image.length > LOGO_BYTES_MAX)
       return sendProblem(c, problem(413, 'too_large', `A logo has at most ${LOGO_BYTES_MAX} bytes.`));
     const type = readLogoType(image);

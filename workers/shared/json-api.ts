@@ -6,12 +6,14 @@
  * schemas, and answers errors with `sendProblem(c, problem(…))`. The OpenAPI document is generated from the same
  * schemas.
  */
+
 import { OpenAPIHono, type RouteConfig, z } from '@hono/zod-openapi';
 import type { Context, MiddlewareHandler, TypedResponse, ValidationTargets } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { addApiHeaders } from './api-headers.ts';
 import type { AuditActor } from './audit-actor.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
+import { readLimited } from './limited-body.ts';
 import { logError } from './log.ts';
 import { misconfigured, type Problem, ProblemError, problem, titleOf, toProblemResponse } from './problem.ts';
 import { admitRequest, RATE_POLICIES, type RatePolicy, toRateHeaders } from './request-rates.ts';
@@ -163,26 +165,19 @@ function limitJson(c: Context<JsonApiEnv>): void {
   const readAll = c.req.json.bind(c.req);
   c.req.json = async () => {
     const begunAt = Date.now();
-    const json = await readLimited();
+    const json = await readAllowed();
     if (Date.now() - begunAt < SLOW_BODY_MS) return json;
     const refusal = (await c.get('authorizeAgain')?.()) ?? null;
     if (refusal === null) return json;
     c.set('refusal', refusal);
     throw new HTTPException(403);
   };
-  const readLimited = async () => {
+  const readAllowed = async () => {
     const bytesMax = readJsonBytesMax(c);
     const said = Number(c.req.header('content-length') ?? 0);
-    const chunks: Uint8Array[] = [];
-    let sizeBytes = said;
     // Without a length, or with the 0 that a proxy may set, the bytes are counted.
-    if (said === 0)
-      for await (const chunk of c.req.raw.body ?? []) {
-        chunks.push(chunk);
-        sizeBytes += chunk.length;
-        if (sizeBytes > bytesMax) break;
-      }
-    if (sizeBytes <= bytesMax) return said === 0 ? JSON.parse(Buffer.concat(chunks).toString()) : readAll();
+    const bytes = said === 0 ? await readLimited(c.req.raw.body, bytesMax) : null;
+    if ((bytes?.length ?? said) <= bytesMax) return bytes ? JSON.parse(bytes.toString()) : readAll();
     c.set('isTooLarge', true);
     throw new HTTPException(413);
   };

@@ -8,7 +8,7 @@ import type { ListPlace } from '../messages/message-read-store.ts';
 import type { SearchRequest } from '../search/search-store.ts';
 import { CredentialCalls } from './credential-calls.ts';
 
-/** What shows that the caller may read: a secret of this mailbox, or that the Worker has checked a credential that is kept elsewhere. */
+/** Proof that the caller may read: the hash of a secret that this mailbox checks, or the Worker's word that it has checked the caller. */
 export type CallerProof = { readonly secretSha256: string } | 'checked_by_worker';
 
 /** Null if the credential is not valid: then nothing was read. */

@@ -1,6 +1,6 @@
 /**
- * Cuts the power of jobs and lifecycle rules at one chosen call of a store, or lets only that call fail. The next run must end with
- * what a run without a fault ends with: the same versions, each event once, exact counts of the quota, and no locked version less.
+ * Cuts the power of jobs and lifecycle rules at one chosen call of a store, or lets only that call fail. The next run must end in
+ * the same state as a run without a fault: the same versions, each event once, exact counts of the quota, every locked version.
  *
  * Or lets clients change the bucket just before that call. Their changes must stay, and each must have its event.
  */

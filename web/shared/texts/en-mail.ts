@@ -54,7 +54,7 @@ export const enMail = {
     label: 'Label',
     read: 'Read',
   },
-  /** What a key does, in the list of keys and in the command palette. */
+  /** Actions of keys, as shown in the list of keys and in the command palette. */
   keys: {
     next: 'Next conversation',
     previous: 'Previous conversation',

@@ -1,4 +1,4 @@
-/** What a file in `languages/` exports as its default: every text of `en.ts` and of the `en-….ts` beside it. */
+/** The default export of a file in `languages/`: every text of `en.ts` and of the `en-….ts` beside it. */
 import type { Texts } from './en.ts';
 import type { enBoard } from './en-board.ts';
 import type { enDocs } from './en-docs.ts';

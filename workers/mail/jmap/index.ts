@@ -9,6 +9,7 @@
  *
  * Gaps: no shared accounts, so `Email/copy` and `Blob/copy` have no account to copy from; no sieve, no MDN.
  */
+
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Context, MiddlewareHandler } from 'hono';
 import { authorizeWithRead, requireMailClient, type UserPrincipal } from '../../identity/index.ts';
@@ -21,6 +22,7 @@ import {
   sendProblem,
   unchecked,
 } from '../../shared/json-api.ts';
+import { readLimited } from '../../shared/limited-body.ts';
 import type { Problem } from '../../shared/problem.ts';
 import { ok, type Result } from '../../shared/result.ts';
 import { readAsCaller } from '../routes/route.ts';
@@ -154,16 +156,4 @@ async function findCaller(
 }
 
 const readRequest = async (c: Context<JsonApiEnv>, bytesMax: number) =>
-  parseRequest(c.req.header('content-type') ?? '', await readBody(c.req.raw, bytesMax));
-
-/** Reads one byte more than the limit at most. */
-async function readBody(request: Request, bytesMax: number): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  let sizeBytes = 0;
-  for await (const chunk of request.body ?? []) {
-    chunks.push(chunk);
-    sizeBytes += chunk.length;
-    if (sizeBytes > bytesMax) break;
-  }
-  return Buffer.concat(chunks);
-}
+  parseRequest(c.req.header('content-type') ?? '', await readLimited(c.req.raw.body, bytesMax));

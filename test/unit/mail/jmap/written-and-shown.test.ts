@@ -1,4 +1,4 @@
-/** What JMAP writes into messages, and what it shows of them, at the edges. */
+/** Header fields, keywords, patches and snippets of JMAP: limits and odd input. */
 import { describe, expect, it } from 'vitest';
 import {
   foldField,

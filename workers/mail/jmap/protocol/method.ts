@@ -66,7 +66,7 @@ export interface Call {
   readonly now: number;
   /** Ids of objects that this request created, by creation id. */
   readonly created: Map<string, string>;
-  /** What the request has read with the credential, for the call it was read for; else null. */
+  /** The folders, if they were read together with the credential and this is the call that needs them. Null otherwise. */
   readonly folders: FoldersRead | null;
   /** Asks the caller's mailbox. */
   readonly ask: <T>(question: (mailbox: MailboxRpc) => Promise<Result<T, MailError>>) => Promise<Result<T, Problem>>;

@@ -89,7 +89,7 @@ export interface VersionFacts {
   readonly lock: ObjectLock;
 }
 
-/** What a listing says of a version. Of deletion markers too. */
+/** The facts of a version, or of a delete marker, that a listing shows. */
 export type ListedVersion = Omit<VersionFacts, 'objectId' | 'sha256' | 'tags' | 'acl'>;
 
 /** A version with what is needed to read it without another query. */
