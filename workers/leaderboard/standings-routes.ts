@@ -66,7 +66,13 @@ export function addStandings(api: OpenAPIHono<JsonApiEnv>, mount: Mount): void {
     operationId: mount.idOf('listScores'),
     summary: 'The best players. A stream with `Accept: text/event-stream` or a WebSocket upgrade',
     request: { params: z.object(mount.params), query: listQuerySchemaOf(mount.season) },
-    responses: { 200: jsonContent(listSchema, 'A page of the list'), ...problemResponses(400, 404, 429, 503) },
+    responses: {
+      200: {
+        description: 'A page of the list. The data of each event of a stream, and each message of a WebSocket, is a first page',
+        content: { 'application/json': { schema: listSchema }, 'text/event-stream': { schema: listSchema } },
+      },
+      ...problemResponses(400, 404, 429, 503),
+    },
   });
   api.openapi(list, async (c) => {
     const query = c.req.valid('query');

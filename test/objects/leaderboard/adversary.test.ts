@@ -12,11 +12,12 @@ import { ShardBoard } from '../../../durable-objects/leaderboard-shard/shard-boa
 import { ShardStore } from '../../../durable-objects/leaderboard-shard/store.ts';
 import { shardOf } from '../../../workers/leaderboard/domain/shard-map.ts';
 import type { StandingKey } from '../../../workers/leaderboard/domain/standing.ts';
-import { leaderboardApi, runLeaderboardSchedule } from '../../../workers/leaderboard/index.ts';
+import { runLeaderboardSchedule } from '../../../workers/leaderboard/index.ts';
 import { seasonStub, shardStub, viewStub } from '../../../workers/leaderboard/objects.ts';
 import { createSeasonStore } from '../../../workers/leaderboard/records/season-store.ts';
 import { writeScores } from '../../../workers/leaderboard/score-writer.ts';
 import { openStandings } from '../../../workers/leaderboard/standings-opening.ts';
+import { apiOf } from '../../../workers/products.ts';
 import { announceSeed, createRandom } from '../../unit/leaderboard/random.ts';
 
 const SHARDS = 3;
@@ -82,7 +83,7 @@ describe('a month that is over', () => {
       return shardStub(env, address).erase(address, 'left');
     });
     const remove = () =>
-      leaderboardApi.request(
+      apiOf(env).request(
         '/v1/scores/left',
         { method: 'DELETE', headers: { authorization: 'Bearer root-of-tests' } },
         env,
@@ -187,7 +188,7 @@ describe('viewers', () => {
     await writeScores(env, [win('ada', 5)]);
     const current = await open(new Date().toISOString().slice(0, 7), false);
     await vi.waitFor(async () => expect((await current.page(null, 1)).players).toBe(1));
-    const response = await leaderboardApi.request('/v1/scores?limit=2', { headers: { upgrade: 'websocket' } }, env);
+    const response = await apiOf(env).request('/v1/scores?limit=2', { headers: { upgrade: 'websocket' } }, env);
     const socket = response.webSocket;
     if (!socket) throw new Error(`no socket: ${response.status}`);
     const messages: string[][] = [];
