@@ -1,7 +1,7 @@
 /** `POST …/scores` and its batch. Only they add to scores. For game servers with the scope `scores:write`. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Context, Next } from 'hono';
-import { requireScope } from '../identity/index.ts';
+import { requireScope, toActor } from '../identity/index.ts';
 import {
   admitToRoute,
   allowJson,
@@ -15,7 +15,6 @@ import {
   toValidationProblem,
 } from '../shared/json-api.ts';
 import { type Problem, toProblemBody } from '../shared/problem.ts';
-import { nameCaller } from './callers.ts';
 import {
   BATCH_BODY_BYTES_MAX,
   batchSchemaOf,
@@ -99,7 +98,7 @@ function idsOf(update: unknown): { user_id?: string; event_id?: string } {
 async function admit(c: Context<JsonApiEnv>, next: Next) {
   const caller = await requireScope(c, 'scores:write');
   if (!caller.ok) return sendProblem(c, caller.error);
-  if (!(await admitToRoute(c, 'token', nameCaller(caller.value)))) return sendProblem(c, rateLimited('token'));
+  if (!(await admitToRoute(c, 'token', toActor(caller.value).id))) return sendProblem(c, rateLimited('token'));
   await next();
 }
 

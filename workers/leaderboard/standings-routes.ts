@@ -68,7 +68,8 @@ export function addStandings(api: OpenAPIHono<JsonApiEnv>, mount: Mount): void {
     request: { params: z.object(mount.params), query: listQuerySchemaOf(mount.season) },
     responses: {
       200: {
-        description: 'A page of the list. The data of each event of a stream, and each message of a WebSocket, is a first page',
+        description:
+          'A page of the list. The data of each event of a stream, and each message of a WebSocket, is a first page',
         content: { 'application/json': { schema: listSchema }, 'text/event-stream': { schema: listSchema } },
       },
       ...problemResponses(400, 404, 429, 503),

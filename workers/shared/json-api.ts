@@ -28,8 +28,6 @@ export interface JsonApiEnv {
     requestId: string;
     /** The caller as the audit log names it. Set by the guards. */
     actor?: AuditActor;
-    /** Set on routes for operators: `root`, or the id of the token. */
-    operator?: string;
     /** Looks the caller up again, after a body that was slow. Set by the guards. @returns the problem, or null. */
     authorizeAgain?: () => Promise<Problem | null>;
     /** What the second look-up said. */
@@ -124,7 +122,11 @@ export const rateLimited = (policy: RatePolicy): Problem =>
 
 type DeclareRoute = (route: RouteConfig, ...rest: never[]) => OpenAPIHono<JsonApiEnv>;
 
-const NO_PARAMETERS = z.strictObject({});
+/** Refuses every query parameter. */
+const refuseQuery: MiddlewareHandler<JsonApiEnv> = async (c, next) => {
+  const { error } = c.req.url.includes('?') ? z.strictObject({}).safeParse(c.req.query()) : {};
+  return error === undefined ? next() : sendProblem(c, toValidationProblem(error, 'query'));
+};
 
 /**
  * Makes a route reject unknown query parameters. A route without a query schema accepts no parameter. The check runs
@@ -132,10 +134,11 @@ const NO_PARAMETERS = z.strictObject({});
  * @throws if the route's query schema would ignore unknown parameters.
  */
 function withStrictQuery(route: RouteConfig): RouteConfig {
-  const query = route.request?.query ?? NO_PARAMETERS;
+  const query = route.request?.query;
+  if (query === undefined) return { ...route, middleware: [...[route.middleware ?? []].flat(), refuseQuery] };
   if (!(query instanceof z.ZodObject && query.def.catchall instanceof z.ZodNever))
     throw new Error(`The query schema of ${route.method} ${route.path} must be a strict object.`);
-  return { ...route, request: { ...route.request, query } };
+  return route;
 }
 
 /** Lowers the JSON limit of a route that is declared with `security: []`. */

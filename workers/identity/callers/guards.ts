@@ -77,7 +77,7 @@ const findClientCaller = once((c, findKept) =>
 const findMailCaller = once((c, findKept) => authenticateMailRequest(c.req.raw, c.env, createClock(c.env)(), findKept));
 
 /** The caller as the audit log names it. A token acts for itself, even if it belongs to a user. */
-function toActor(caller: Principal): AuditActor {
+export function toActor(caller: Principal): AuditActor {
   if (caller.kind === 'root') return { kind: 'root', id: 'root' };
   if (caller.kind === 'operator') return { kind: 'operator', id: caller.operatorId };
   return { kind: 'token', id: caller.kind === 'service' ? caller.tokenId : caller.credentialId };
