@@ -227,15 +227,9 @@ describe('a viewer who comes', () => {
     const view = viewStub(env, season, 'oc:0');
     const list = { entries: (await current.page(null, 10)).entries, players: 1, asOf: Date.now() };
     expect(await view.news(season, list)).toBe(false);
-    const query = new URLSearchParams({
-      season,
-      shards: String(SHARDS),
-      view: 'oc:0',
-      limit: '1',
-      client: '',
-      per_client: '9',
-    });
-    const socket = (await view.fetch(`https://view/live?${query}`, { headers: { upgrade: 'websocket' } })).webSocket;
+    const viewer = { season, shards: SHARDS, view: 'oc:0', limit: 1, client: '', perClient: 9 };
+    const url = `https://view/live?${encodeURIComponent(JSON.stringify(viewer))}`;
+    const socket = (await view.fetch(url, { headers: { upgrade: 'websocket' } })).webSocket;
     const best: string[] = [];
     socket?.addEventListener('message', ({ data }) => best.push(JSON.parse(String(data)).data[0].user_id));
     socket?.accept();
