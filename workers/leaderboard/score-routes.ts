@@ -35,7 +35,6 @@ const batchAnswerSchema = z.object({ results: z.array(z.union([scoredSchema, ref
 const SECURITY = { security: [{ bearer: [] }], tags: ['leaderboard'] };
 
 export function addScores(api: OpenAPIHono<JsonApiEnv>, mount: Mount): void {
-  const params = z.object(mount.params);
   const single = createRoute({
     ...SECURITY,
     method: 'post',
@@ -43,7 +42,7 @@ export function addScores(api: OpenAPIHono<JsonApiEnv>, mount: Mount): void {
     operationId: mount.idOf('addScore'),
     summary: 'Add the points of a win that the game server has validated',
     middleware: [admit, allowJson(SCORE_BODY_BYTES_MAX)],
-    request: { params, ...jsonBody(mount.update) },
+    request: { ...mount.inPath, ...jsonBody(mount.update) },
     responses: {
       200: jsonContent(scoredSchema, 'The player with the new score'),
       ...problemResponses(400, 401, 403, 404, 409, 413, 429, 503),
@@ -62,7 +61,7 @@ export function addScores(api: OpenAPIHono<JsonApiEnv>, mount: Mount): void {
     operationId: mount.idOf('addScores'),
     summary: 'Add up to 1,000 wins. Each succeeds or fails by itself',
     middleware: [admit, allowJson(BATCH_BODY_BYTES_MAX)],
-    request: { params, ...jsonBody(batchSchemaOf(mount.updateName)) },
+    request: { ...mount.inPath, ...jsonBody(batchSchemaOf(mount.updateName)) },
     responses: {
       200: jsonContent(batchAnswerSchema, 'A result or a problem for each update, in order'),
       ...problemResponses(400, 401, 403, 413, 429),

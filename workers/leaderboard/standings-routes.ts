@@ -66,7 +66,7 @@ export function addStandings(api: OpenAPIHono<JsonApiEnv>, mount: Mount): void {
     path: `${mount.prefix}/scores`,
     operationId: mount.idOf('listScores'),
     summary: 'The best players. A stream with `Accept: text/event-stream` or a WebSocket upgrade',
-    request: { params: z.object(mount.params), query: listQuerySchemaOf(mount.season) },
+    request: { ...mount.inPath, query: listQuerySchemaOf(mount.season) },
     responses: {
       200: {
         description:

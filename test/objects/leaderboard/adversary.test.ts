@@ -183,6 +183,13 @@ describe('a board with more different scores than buckets', () => {
   });
 });
 
+/** On a slow machine, an object may hibernate by itself before it is evicted. */
+async function hibernate(stub: Parameters<typeof evictDurableObject>[0]): Promise<void> {
+  await evictDurableObject(stub).catch((error: unknown) => {
+    if (!String(error).includes('not currently running')) throw error;
+  });
+}
+
 describe('viewers', () => {
   it('keep their WebSocket while season and view hibernate, and receive changes made after that', async () => {
     await writeScores(env, [win('ada', 5)]);
@@ -207,8 +214,8 @@ describe('viewers', () => {
     for (let sleep = 1; sleep <= 2; sleep++) {
       // Pushes have to finish before the object may hibernate.
       await new Promise((resolve) => setTimeout(resolve, 300));
-      await evictDurableObject(seasonStub(env, season));
-      await evictDurableObject(viewStub(env, season, 'enam:0'));
+      await hibernate(seasonStub(env, season));
+      await hibernate(viewStub(env, season, 'enam:0'));
       await writeScores(env, [win('bea', 10)]);
       await until(1 + sleep);
     }
