@@ -162,9 +162,10 @@ const apis = new Map<string, OpenAPIHono<JsonApiEnv>>();
 /** The JSON API of the products that are served. Routes of the others are unknown. */
 export function apiOf(env: Env): OpenAPIHono<JsonApiEnv> {
   const served = readServed(env);
-  const known = apis.get(served.join()) ?? createApi(served);
-  apis.set(served.join(), known);
-  return known;
+  const names = served.join();
+  const api = apis.get(names) ?? createApi(served);
+  apis.set(names, api);
+  return api;
 }
 
 /** If PRODUCTS is bad, only health answers, and it reports that. */

@@ -5,7 +5,7 @@
  * By design: it stores nothing. A list in memory is served until it is a second old, then pulled from the season.
  */
 import { DurableObject } from 'cloudflare:workers';
-import { isStale, type TopList, type ViewAddress } from '../../workers/leaderboard/domain/board.ts';
+import { isStale, type TopList, type ViewAddress, type Viewer } from '../../workers/leaderboard/domain/board.ts';
 import type { Distribution } from '../../workers/leaderboard/domain/distribution.ts';
 import { toFirstPage, toListJson } from '../../workers/leaderboard/domain/standings-json.ts';
 import { seasonStub } from '../../workers/leaderboard/objects.ts';
@@ -59,16 +59,13 @@ export class LeaderboardView extends DurableObject<Env> {
     return value;
   }
 
-  /** Opens a viewer's connection. Parameters: `?season=&shards=&view=&limit=&client=&per_client=`. */
+  /** Opens a viewer's connection. The query is JSON. */
   override async fetch(request: Request): Promise<Response> {
-    const query = new URL(request.url).searchParams;
-    const text = (name: string) => query.get(name) ?? '';
-    const address = { season: text('season'), shards: Number(text('shards')), view: text('view') };
-    const viewer = { limit: Number(text('limit')), client: text('client'), perClient: Number(text('per_client')) };
-    const read = await this.#read(address, 0);
+    const viewer: ViewAddress & Viewer = JSON.parse(decodeURIComponent(new URL(request.url).search.slice(1)));
+    const read = await this.#read(viewer, 0);
     // A change may have arrived before the answer that was read. It is not sent again.
     const list = this.#list ?? read;
-    return this.#viewers.open(request, viewer, toLiveList(address.season, list, viewer.limit));
+    return this.#viewers.open(request, viewer, toLiveList(viewer.season, list, viewer.limit));
   }
 
   /** A changed list from the season. @returns whether this view has readers. */

@@ -2,6 +2,7 @@
  * Viewers of the top list: WebSockets, which let the object hibernate between changes, and event streams, which do not.
  * Viewers of the same number of entries are a group: they get the same text, made once per change.
  */
+import type { Viewer } from '../../workers/leaderboard/domain/board.ts';
 
 /** Proxies end a stream without traffic. */
 const HEARTBEAT_MS = 15_000;
@@ -12,16 +13,6 @@ const VIEWERS_MAX = 10_000;
 export interface LiveList {
   readonly message: string;
   readonly shown: string;
-}
-
-/** A request for a live connection. */
-export interface Viewer {
-  /** Entries of the list. */
-  readonly limit: number;
-  /** The client whose connections are counted. */
-  readonly client: string;
-  /** Connections that one client may have at the same time. */
-  readonly perClient: number;
 }
 
 interface Stream {

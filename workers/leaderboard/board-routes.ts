@@ -59,26 +59,14 @@ export function addBoards(api: OpenAPIHono<JsonApiEnv>): void {
   });
   api.openapi(put, async (c) => {
     const { board } = c.req.valid('param');
-    const { title, sort, operator, period, public: isPublic, max_points_per_post: pointsMax } = c.req.valid('json');
+    const { public: isPublic, max_points_per_post: pointsMax, ...rules } = c.req.valid('json');
     const createdAt = createClock(c.env)();
     const id = crypto.randomUUID().slice(0, 8);
-    const wanted = {
-      board,
-      id,
-      title,
-      sort,
-      operator,
-      period,
-      isPublic,
-      pointsMax,
-      logo: null,
-      createdAt,
-      deletedAt: null,
-    };
+    const wanted = { ...rules, board, id, isPublic, pointsMax, logo: null, createdAt, deletedAt: null };
     const written = await putBoard(c.env, wanted);
     forgetBoard(board);
     if (!written.ok) return sendProblem(c, toProblem(written.error));
-    await recordAudit(c, 'board.put', { type: 'board', id: board }, { title, public: isPublic });
+    await recordAudit(c, 'board.put', { type: 'board', id: board }, { title: rules.title, public: isPublic });
     return c.json(toBoardJson(toBoard(written.value), written.value.createdAt), 200);
   });
 
@@ -94,9 +82,7 @@ export function addBoards(api: OpenAPIHono<JsonApiEnv>): void {
     const { board: name } = c.req.valid('param');
     if (name === DEFAULT_BOARD.board) return c.json(toBoardJson(DEFAULT_BOARD, null), 200);
     const row = await createBoardStore(c.env.DIRECTORY).find(name);
-    if (row === null || row.deletedAt !== null) {
-      return sendProblem(c, toProblem({ kind: 'unknown_board', board: name }));
-    }
+    if (row === null) return sendProblem(c, toProblem({ kind: 'unknown_board', board: name }));
     return c.json(toBoardJson(toBoard(row), row.createdAt), 200);
   });
 
@@ -112,10 +98,7 @@ export function addBoards(api: OpenAPIHono<JsonApiEnv>): void {
     const { board: name } = c.req.valid('param');
     if (name === DEFAULT_BOARD.board) return sendProblem(c, toProblem({ kind: 'board_rules_fixed' }));
     const store = createBoardStore(c.env.DIRECTORY);
-    const row = await store.find(name);
-    if (row === null || row.deletedAt !== null) {
-      return sendProblem(c, toProblem({ kind: 'unknown_board', board: name }));
-    }
+    if ((await store.find(name)) === null) return sendProblem(c, toProblem({ kind: 'unknown_board', board: name }));
     await recordAudit(c, 'board.delete', { type: 'board', id: name });
     await store.markDeleted(name, createClock(c.env)());
     forgetBoard(name);

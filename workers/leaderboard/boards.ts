@@ -44,7 +44,7 @@ export async function findBoard(env: Env, name = DEFAULT_BOARD.board): Promise<B
   const cached = known.get(name);
   if (cached !== undefined && Math.abs(now - cached.at) < BOARD_KNOWN_MS) return cached.board;
   const row = await createBoardStore(env.DIRECTORY).find(name);
-  if (row === null || row.deletedAt !== null) return null;
+  if (row === null) return null;
   if (known.size >= KNOWN_MAX) known.clear();
   const board = toBoard(row);
   known.set(name, { at: now, board });

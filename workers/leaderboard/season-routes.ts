@@ -74,7 +74,7 @@ export function addSeasons(api: OpenAPIHono<JsonApiEnv>, mount: Mount): void {
     path: `${mount.prefix}/seasons`,
     operationId: mount.idOf('listSeasons'),
     summary: 'The seasons, newest first',
-    request: { params: z.object(mount.params), query: pageQuerySchema },
+    request: { ...mount.inPath, query: pageQuerySchema },
     responses: { 200: jsonContent(pageSchema(seasonSchema), 'A page of seasons'), ...problemResponses(400, 404) },
   });
   api.openapi(list, async (c) => {

@@ -12,11 +12,12 @@ import { ShardBoard } from '../../../durable-objects/leaderboard-shard/shard-boa
 import { ShardStore } from '../../../durable-objects/leaderboard-shard/store.ts';
 import { shardOf } from '../../../workers/leaderboard/domain/shard-map.ts';
 import type { StandingKey } from '../../../workers/leaderboard/domain/standing.ts';
-import { leaderboardApi, runLeaderboardSchedule } from '../../../workers/leaderboard/index.ts';
+import { runLeaderboardSchedule } from '../../../workers/leaderboard/index.ts';
 import { seasonStub, shardStub, viewStub } from '../../../workers/leaderboard/objects.ts';
 import { createSeasonStore } from '../../../workers/leaderboard/records/season-store.ts';
 import { writeScores } from '../../../workers/leaderboard/score-writer.ts';
 import { openStandings } from '../../../workers/leaderboard/standings-opening.ts';
+import { apiOf } from '../../../workers/products.ts';
 import { announceSeed, createRandom } from '../../unit/leaderboard/random.ts';
 
 const SHARDS = 3;
@@ -82,7 +83,7 @@ describe('a month that is over', () => {
       return shardStub(env, address).erase(address, 'left');
     });
     const remove = () =>
-      leaderboardApi.request(
+      apiOf(env).request(
         '/v1/scores/left',
         { method: 'DELETE', headers: { authorization: 'Bearer root-of-tests' } },
         env,
@@ -182,12 +183,19 @@ describe('a board with more different scores than buckets', () => {
   });
 });
 
+/** On a slow machine, an object may hibernate by itself before it is evicted. */
+async function hibernate(stub: Parameters<typeof evictDurableObject>[0]): Promise<void> {
+  await evictDurableObject(stub).catch((error: unknown) => {
+    if (!String(error).includes('not currently running')) throw error;
+  });
+}
+
 describe('viewers', () => {
   it('keep their WebSocket while season and view hibernate, and receive changes made after that', async () => {
     await writeScores(env, [win('ada', 5)]);
     const current = await open(new Date().toISOString().slice(0, 7), false);
     await vi.waitFor(async () => expect((await current.page(null, 1)).players).toBe(1));
-    const response = await leaderboardApi.request('/v1/scores?limit=2', { headers: { upgrade: 'websocket' } }, env);
+    const response = await apiOf(env).request('/v1/scores?limit=2', { headers: { upgrade: 'websocket' } }, env);
     const socket = response.webSocket;
     if (!socket) throw new Error(`no socket: ${response.status}`);
     const messages: string[][] = [];
@@ -206,8 +214,8 @@ describe('viewers', () => {
     for (let sleep = 1; sleep <= 2; sleep++) {
       // Pushes have to finish before the object may hibernate.
       await new Promise((resolve) => setTimeout(resolve, 300));
-      await evictDurableObject(seasonStub(env, season));
-      await evictDurableObject(viewStub(env, season, 'enam:0'));
+      await hibernate(seasonStub(env, season));
+      await hibernate(viewStub(env, season, 'enam:0'));
       await writeScores(env, [win('bea', 10)]);
       await until(1 + sleep);
     }
@@ -226,15 +234,9 @@ describe('a viewer who comes', () => {
     const view = viewStub(env, season, 'oc:0');
     const list = { entries: (await current.page(null, 10)).entries, players: 1, asOf: Date.now() };
     expect(await view.news(season, list)).toBe(false);
-    const query = new URLSearchParams({
-      season,
-      shards: String(SHARDS),
-      view: 'oc:0',
-      limit: '1',
-      client: '',
-      per_client: '9',
-    });
-    const socket = (await view.fetch(`https://view/live?${query}`, { headers: { upgrade: 'websocket' } })).webSocket;
+    const viewer = { season, shards: SHARDS, view: 'oc:0', limit: 1, client: '', perClient: 9 };
+    const url = `https://view/live?${encodeURIComponent(JSON.stringify(viewer))}`;
+    const socket = (await view.fetch(url, { headers: { upgrade: 'websocket' } })).webSocket;
     const best: string[] = [];
     socket?.addEventListener('message', ({ data }) => best.push(JSON.parse(String(data)).data[0].user_id));
     socket?.accept();

@@ -1,9 +1,8 @@
 /** Operators set the logo of a board; its readers get it, unchanged, under a path that names its content. */
 import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
-import { createAuditApi } from '../../../workers/identity/operators/audit-routes.ts';
 import { forgetBoard } from '../../../workers/leaderboard/boards.ts';
-import { leaderboardApi } from '../../../workers/leaderboard/index.ts';
+import { apiOf } from '../../../workers/products.ts';
 
 /** A red pixel. */
 const PNG = new Uint8Array(
@@ -13,12 +12,15 @@ const PNG = new Uint8Array(
   ),
 );
 const ROOT = { authorization: 'Bearer root-of-tests' };
-const auditApi = createAuditApi();
 
 async function call(method: string, path: string, body?: BodyInit, headers: Record<string, string> = ROOT) {
   const ctx = createExecutionContext();
-  const api = path.startsWith('/v1/audit') ? auditApi : leaderboardApi;
-  const response = await api.request(path, { method, headers, ...(body === undefined ? {} : { body }) }, env, ctx);
+  const response = await apiOf(env).request(
+    path,
+    { method, headers, ...(body === undefined ? {} : { body }) },
+    env,
+    ctx,
+  );
   const bytes = new Uint8Array(await response.arrayBuffer());
   await waitOnExecutionContext(ctx);
   const text = new TextDecoder().decode(bytes);

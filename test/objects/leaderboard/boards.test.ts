@@ -3,17 +3,16 @@ import { createExecutionContext, env, runInDurableObject, waitOnExecutionContext
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { LeaderboardSeason } from '../../../durable-objects/leaderboard-season/index.ts';
 import { LeaderboardShard } from '../../../durable-objects/leaderboard-shard/index.ts';
-import { createIdentityApi } from '../../../workers/identity/iam/index.ts';
 import { shardOf } from '../../../workers/leaderboard/domain/shard-map.ts';
-import { leaderboardApi, runLeaderboardSchedule } from '../../../workers/leaderboard/index.ts';
+import { runLeaderboardSchedule } from '../../../workers/leaderboard/index.ts';
 import { seasonStub, shardStub } from '../../../workers/leaderboard/objects.ts';
 import { createSeasonStore } from '../../../workers/leaderboard/records/season-store.ts';
 import { writeScores } from '../../../workers/leaderboard/score-writer.ts';
 import { findSeason } from '../../../workers/leaderboard/seasons.ts';
+import { apiOf } from '../../../workers/products.ts';
 import { announceSeed, createRandom } from '../../unit/leaderboard/random.ts';
 
 const SHARDS = 3;
-const tokensApi = createIdentityApi([]);
 type Sort = 'desc' | 'asc';
 type Operator = 'sum' | 'best' | 'last';
 
@@ -34,7 +33,7 @@ async function call(method: string, path: string, body?: unknown, isOperator = t
   if (isOperator) headers.authorization = 'Bearer root-of-tests';
   const init = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
   const ctx = createExecutionContext();
-  const response = await leaderboardApi.request(path, init, env, ctx);
+  const response = await apiOf(env).request(path, init, env, ctx);
   const text = await response.text();
   await waitOnExecutionContext(ctx);
   const isJson = response.headers.get('content-type')?.includes('json');
@@ -302,7 +301,7 @@ describe('a board', () => {
       expect([path, (await call('GET', `/v1/boards/${hidden}/${path}`)).status]).toEqual([path, 200]);
     }
     const mint = (scope: string) =>
-      tokensApi.request(
+      apiOf(env).request(
         '/v1/iam/tokens',
         {
           method: 'POST',
@@ -316,7 +315,7 @@ describe('a board', () => {
     const read = async (scope: string, path: string) => {
       const { token } = await (await mint(scope)).json<{ token: string }>();
       const headers = { authorization: `Bearer ${token}` };
-      return (await leaderboardApi.request(path, { headers }, env, createExecutionContext())).status;
+      return (await apiOf(env).request(path, { headers }, env, createExecutionContext())).status;
     };
     const path = `/v1/boards/${hidden}/scores`;
     expect(await read(`board:${hidden}:read`, path)).toBe(200);

@@ -11,7 +11,7 @@ import { SeasonObjectStore } from '../../../durable-objects/leaderboard-season/s
 import { EVENT_RETENTION_MS } from '../../../workers/leaderboard/domain/board.ts';
 import { parseSeason, seasonAt } from '../../../workers/leaderboard/domain/season-name.ts';
 import type { RankedEntry } from '../../../workers/leaderboard/domain/standing.ts';
-import { leaderboardApi, runLeaderboardSchedule } from '../../../workers/leaderboard/index.ts';
+import { runLeaderboardSchedule } from '../../../workers/leaderboard/index.ts';
 import { seasonStub, shardStub } from '../../../workers/leaderboard/objects.ts';
 import {
   type ArchivedEntry,
@@ -24,6 +24,7 @@ import {
 import { createSeasonStore } from '../../../workers/leaderboard/records/season-store.ts';
 import { writeScores } from '../../../workers/leaderboard/score-writer.ts';
 import { openStandings } from '../../../workers/leaderboard/standings-opening.ts';
+import { apiOf } from '../../../workers/products.ts';
 import { type Cut, POWER_CUT, Power } from './closing-power.ts';
 
 const SHARDS = 2;
@@ -113,7 +114,7 @@ class Month {
     const { standings } = await this.#readFile<ArchiveManifest>(env.BLOBS, manifestKey(archive));
     this.#erased = standings.at(-1)?.first.userId ?? '';
     const headers = { authorization: 'Bearer root-of-tests' };
-    const { status } = await leaderboardApi.request(`/v1/scores/${this.#erased}`, { method: 'DELETE', headers }, env);
+    const { status } = await apiOf(env).request(`/v1/scores/${this.#erased}`, { method: 'DELETE', headers }, env);
     expect(status, this.#where).toBe(204);
     this.#live = this.#live.filter(({ userId }) => userId !== this.#erased);
     await this.expectReadable();

@@ -2,11 +2,12 @@
 import { createExecutionContext, env } from 'cloudflare:test';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { RankedEntry } from '../../../workers/leaderboard/domain/standing.ts';
-import { leaderboardApi, runLeaderboardSchedule } from '../../../workers/leaderboard/index.ts';
+import { runLeaderboardSchedule } from '../../../workers/leaderboard/index.ts';
 import { locationsOf } from '../../../workers/leaderboard/records/archive-files.ts';
 import { createSeasonStore } from '../../../workers/leaderboard/records/season-store.ts';
 import { writeScores } from '../../../workers/leaderboard/score-writer.ts';
 import { openStandings } from '../../../workers/leaderboard/standings-opening.ts';
+import { apiOf } from '../../../workers/products.ts';
 import { Power } from './closing-power.ts';
 
 const SHARDS = 2;
@@ -20,7 +21,7 @@ const runSchedule = () => runLeaderboardSchedule({} as ScheduledController, env,
 async function request(method: 'DELETE' | 'PATCH', path: string, bindings: Env = env, body?: object) {
   const headers = { authorization: 'Bearer root-of-tests', 'content-type': 'application/json' };
   const init = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
-  const response = await leaderboardApi.request(`/v1/scores/${path}`, init, bindings);
+  const response = await apiOf(bindings).request(`/v1/scores/${path}`, init, bindings);
   const { code } = response.status < 300 ? {} : await response.json<{ code?: string }>();
   return [response.status, code];
 }

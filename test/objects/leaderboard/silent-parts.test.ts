@@ -4,11 +4,12 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { LeaderboardSeason } from '../../../durable-objects/leaderboard-season/index.ts';
 import { LeaderboardShard } from '../../../durable-objects/leaderboard-shard/index.ts';
 import { shardOf } from '../../../workers/leaderboard/domain/shard-map.ts';
-import { findSilentObjects, leaderboardApi, runLeaderboardSchedule } from '../../../workers/leaderboard/index.ts';
+import { findSilentObjects, runLeaderboardSchedule } from '../../../workers/leaderboard/index.ts';
 import { seasonStub, shardStub } from '../../../workers/leaderboard/objects.ts';
 import { createSeasonStore } from '../../../workers/leaderboard/records/season-store.ts';
 import { writeScores } from '../../../workers/leaderboard/score-writer.ts';
 import { findSeason } from '../../../workers/leaderboard/seasons.ts';
+import { apiOf } from '../../../workers/products.ts';
 
 const SHARDS = 4;
 /** Three players have each score. The top 100 are the 33 best scores. */
@@ -26,7 +27,7 @@ interface Entry {
 
 async function get(path: string, isOperator = false) {
   const headers: Record<string, string> = isOperator ? { authorization: 'Bearer root-of-tests' } : {};
-  const response = await leaderboardApi.request(path, { headers }, env);
+  const response = await apiOf(env).request(path, { headers }, env);
   const body = await response.json<{
     data: Entry[];
     user_info: Entry;
@@ -186,7 +187,7 @@ describe('a board with a shard that does not answer', () => {
     const rules = { title: 'A board', sort: 'asc', operator: 'best', period: 'day', public: true };
     const headers = { authorization: 'Bearer root-of-tests', 'content-type': 'application/json' };
     const init = { method: 'PUT', headers, body: JSON.stringify(rules) };
-    expect((await leaderboardApi.request(`/v1/boards/${board}`, init, env)).status).toBe(200);
+    expect((await apiOf(env).request(`/v1/boards/${board}`, init, env)).status).toBe(200);
     await writeScores(
       env,
       PLAYERS.slice(0, 20).map(({ userId, points }) => win(userId, points)),

@@ -4,7 +4,7 @@ import type { Context } from 'hono';
 import { toAuditRow } from '../../shared/audit.ts';
 import { createClock } from '../../shared/clock.ts';
 import {
-  createJsonApi,
+  createRoutes,
   type JsonApiEnv,
   jsonBody,
   jsonContent,
@@ -46,7 +46,7 @@ const NO_OPERATOR = problem(404, 'no_such_operator', 'No operator has this id.')
 const NOT_MANAGED = problem(403, 'role_not_allowed', 'Only root manages operators with the role admin.');
 
 export function createOperatorApi(): OpenAPIHono<JsonApiEnv> {
-  const api = createJsonApi();
+  const api = createRoutes();
   addOperatorLogin(api);
   addOwnOperator(api);
   addOperatorPasskeyLogin(api);

@@ -21,6 +21,16 @@ export interface ViewAddress extends SeasonAddress {
   readonly view: string;
 }
 
+/** A request for a live connection. */
+export interface Viewer {
+  /** Entries of the list. */
+  readonly limit: number;
+  /** The client whose connections are counted. */
+  readonly client: string;
+  /** Connections that one client may have at the same time. */
+  readonly perClient: number;
+}
+
 export const addressesOf = ({ season, shards }: SeasonAddress): ShardAddress[] =>
   Array.from({ length: shards }, (_, shard) => ({ season, shard, shards }));
 

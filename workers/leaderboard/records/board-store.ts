@@ -8,9 +8,9 @@ export type BoardRow = typeof board.$inferSelect;
 export function createBoardStore(directory: D1Database) {
   const db = drizzle(directory);
   return {
-    /** Finds a board, also a deleted one. */
     async find(name: string): Promise<BoardRow | null> {
-      return (await db.select().from(board).where(eq(board.board, name)).get()) ?? null;
+      const isIt = and(eq(board.board, name), isNull(board.deletedAt));
+      return (await db.select().from(board).where(isIt).get()) ?? null;
     },
 
     async list(after: string, limit: number, isPublicOnly: boolean): Promise<BoardRow[]> {
@@ -19,6 +19,7 @@ export function createBoardStore(directory: D1Database) {
       return db.select().from(board).where(filter).orderBy(asc(board.board)).limit(limit);
     },
 
+    /** Counts all boards, also deleted ones. */
     async count(): Promise<number> {
       return (await db.select({ boards: count() }).from(board).get())?.boards ?? 0;
     },
