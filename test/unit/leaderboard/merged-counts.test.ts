@@ -1,6 +1,8 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MergedCounts } from '../../../workers/leaderboard/domain/merged-counts.ts';
 import { OrderedIndex } from '../../../workers/leaderboard/domain/ordered-index.ts';
+import { BITS_MAX, foldCounts, toScoreBuckets } from '../../../workers/leaderboard/domain/score-buckets.ts';
 import { type CountAnswer, type CountReport, ShardCounts } from '../../../workers/leaderboard/domain/shard-counts.ts';
 import { announceSeed, createRandom, stepsOf } from './random.ts';
 
@@ -171,4 +173,37 @@ describe('the merged counts', () => {
     world.settle();
     expect(world.season.countAbove(25)).toEqual({ above: 6, unsure: 0 });
   });
+
+  it('say where the players of a rank begin, in exact and in coarse buckets, with ties', () => {
+    const scoreLists = fc.array(fc.nat(20), { maxLength: 12 });
+    fc.assert(
+      fc.property(
+        scoreLists,
+        fc.constantFrom(1, 2, 3, BITS_MAX),
+        fc.integer({ min: 1, max: 14 }),
+        (list, bits, rank) => {
+          const scores = list.sort((a, b) => b - a);
+          const rankOf = (score: number) => 1 + scores.filter((other) => other > score).length;
+          const season = new MergedCounts(2, 'season');
+          const rest = { boot: 'boot', number: 1, generation: '', isFull: true, bits, at: 7, top: null, since: 0 };
+          for (const shard of [0, 1]) {
+            const rows = scores.filter((_, i) => i % 2 === shard).map((score) => [score, 1] as const);
+            season.apply({ ...rest, shard, buckets: toScoreBuckets(foldCounts(rows, bits)) });
+          }
+          const range = season.findRank(rank);
+          const start = range === null ? -1 : rangeStart(range, (score) => rankOf(score) >= rank);
+          expect(scores.find((score) => score <= start)).toBe(scores.find((score) => rankOf(score) >= rank));
+          if (bits === BITS_MAX && range) expect(range.low).toBe(range.high);
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
 });
+
+/** The highest score of a range that fulfils a condition. A range of one score is sure. */
+function rangeStart({ low, high }: { low: number; high: number }, isEnough: (score: number) => boolean): number {
+  let score = high;
+  while (low < score && !isEnough(score)) score--;
+  return score;
+}
