@@ -47,6 +47,12 @@ describe('a submitted message', () => {
     expect(faults.map(({ message }) => /ASCII/.test(message))).toEqual([false, true, false, false]);
     expect(faultsOf({ to: people('ä') })).toEqual([[400, 'bad_address', 'to.0.email']]);
   });
+  it('has valid addresses for replies, which do not receive it', () => {
+    const message = { to: people('a@far.test'), cc: [], bcc: [], files: [] };
+    const { faults, recipients } = validateSubmission({ ...message, replyTo: people('b@far.test', 'nobody') }, LIMITS);
+    expect(faults.map(({ code, path }) => [code, path])).toEqual([['bad_address', 'reply_to.1.email']]);
+    expect(recipients.paths.map(({ email }) => email)).toEqual(['a@far.test']);
+  });
   it('has attachments up to the total limit, and no programs', () => {
     const to = people('a@far.test');
     const file = (fileName: string, sizeBytes: number) => ({ fileName, sizeBytes });
