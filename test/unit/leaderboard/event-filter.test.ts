@@ -43,3 +43,10 @@ it('finds all pages of an event that is on several, until it is full', () => {
   );
   expect(filter.isFull).toBe(true);
 });
+
+it('finds events whose chain goes past the last place to the first ones', () => {
+  const filter = new EventFilter(40);
+  for (let page = 1; page <= 20; page++) filter.add(0xffff_ffff, page);
+  expect(filter.pagesOf(0xffff_ffff, 1, 20).size).toBe(20);
+  expect(filter.pagesOf(0, 1, 20).size).toBe(0);
+});
