@@ -50,3 +50,9 @@ it('finds events whose chain goes past the last place to the first ones', () => 
   expect(filter.pagesOf(0xffff_ffff, 1, 20).size).toBe(20);
   expect(filter.pagesOf(0, 1, 20).size).toBe(0);
 });
+
+it('the word of an event has the first four bytes of its hash, mixed with the player', () => {
+  const words = [1, 2, 4, 8].map((byte, at) => wordOf(0, new Uint8Array(16).with(at, byte).with(9, 7)));
+  expect(words).toEqual([0x0100_0000, 0x02_0000, 0x0400, 0x08]);
+  expect(new Set(Array.from({ length: 1_000 }, (_, slot) => wordOf(slot, new Uint8Array(4)))).size).toBe(1_000);
+});

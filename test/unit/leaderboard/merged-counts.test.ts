@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MergedCounts } from '../../../workers/leaderboard/domain/merged-counts.ts';
 import { OrderedIndex } from '../../../workers/leaderboard/domain/ordered-index.ts';
-import { BITS_MAX, foldCounts, toScoreBuckets } from '../../../workers/leaderboard/domain/score-buckets.ts';
+import { BITS_MAX, bucketOf, foldCounts, toScoreBuckets } from '../../../workers/leaderboard/domain/score-buckets.ts';
 import { type CountAnswer, type CountReport, ShardCounts } from '../../../workers/leaderboard/domain/shard-counts.ts';
 import { announceSeed, createRandom, stepsOf } from './random.ts';
 
@@ -151,11 +151,23 @@ describe('the merged counts', () => {
     });
     world.move(1, 2, 10);
     world.exchangeOnce();
+    // A snapshot has no empty buckets.
+    expect(world.season.bucketsOf(1).buckets).toEqual({ lows: Float64Array.of(10), counts: Float64Array.of(1) });
     const next = world.report(0);
     expect(world.season.answer(next, world.season.apply(next) !== 'refused').buckets).toEqual({
       lows: Float64Array.of(20, 10),
       counts: Float64Array.of(0, 1),
     });
+  });
+
+  it('are as old as the oldest report of the other shards', () => {
+    const world = new World(3, 64);
+    for (const shard of [0, 1, 2]) {
+      world.now = 10 * (shard + 1);
+      world.season.apply(world.report(shard));
+    }
+    const asOf = [0, 1, 2].map((shard) => world.season.answer(world.report(shard), true).asOf);
+    expect([asOf, world.season.asOf]).toEqual([[20, 10, 10], 10]);
   });
 
   it('start again from a snapshot, whose counts stay until the shard answers', () => {
@@ -194,6 +206,14 @@ describe('the merged counts', () => {
           const start = range === null ? -1 : rangeStart(range, (score) => rankOf(score) >= rank);
           expect(scores.find((score) => score <= start)).toBe(scores.find((score) => rankOf(score) >= rank));
           if (bits === BITS_MAX && range) expect(range.low).toBe(range.high);
+          for (let score = 0; score <= 21; score++) {
+            const [low, high] = bucketOf(score, bits);
+            const inBucket = scores.filter((other) => other >= low && other <= high).length;
+            expect(season.countAbove(score)).toEqual({
+              above: scores.filter((other) => other > high).length,
+              unsure: score === high ? 0 : inBucket,
+            });
+          }
         },
       ),
       { numRuns: 500 },
