@@ -160,6 +160,16 @@ describe('the merged counts', () => {
     });
   });
 
+  it('are reported again after a single change', () => {
+    const world = new World(2, 64);
+    world.move(0, 1, 10);
+    world.settle();
+    world.move(0, 1, null);
+    expect(world.shards.map((shard) => shard.hasChanges)).toEqual([true, false]);
+    const { isFull, buckets } = world.report(0);
+    expect([isFull, buckets]).toEqual([false, { lows: Float64Array.of(10), counts: Float64Array.of(0) }]);
+  });
+
   it('are as old as the oldest report of the other shards', () => {
     const world = new World(3, 64);
     for (const shard of [0, 1, 2]) {
