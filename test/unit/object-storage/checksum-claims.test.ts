@@ -83,6 +83,16 @@ describe('a cyclic redundancy check', () => {
     expect(crc32c(new Uint8Array(32).fill(0xff))).toBe(0x62a8ab43);
     expect(crc32c(Uint8Array.from({ length: 32 }, (_, i) => i))).toBe(0x46dd794e);
   });
+  it('of eight bytes at once is that of the bytes one after the other', () => {
+    for (let value = 0; value < 256; value++) {
+      for (let place = 0; place < 8; place++) {
+        const word = new Uint8Array(8).with(place, value);
+        const bytes = [...word].map((byte) => Uint8Array.of(byte));
+        expect(crc32c(word)).toBe(bytes.reduce((crc, byte) => crc32c(byte, crc), 0));
+        expect(crc64nvme(word)).toBe(bytes.reduce((crc, byte) => crc64nvme(byte, crc), 0n));
+      }
+    }
+  });
   it('of a whole and an empty part is that of the whole', () => {
     const combine = createCrcCombiner('CRC32');
     expect([combine(0x1234n, 0n, 0), combine(0n, 0x1234n, 5)]).toEqual([0x1234n, 0x1234n]);
