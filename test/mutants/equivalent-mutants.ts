@@ -390,6 +390,20 @@ export const EQUIVALENT_MUTANTS: readonly EquivalentMutant[] = [
   },
   {
     file: `${STORAGE}/volume.ts`,
+    line: '#bytes = Buffer.alloc(0)',
+    from: '0',
+    to: ['1'],
+    reason: 'The buffer grows when it is too small.',
+  },
+  {
+    file: `${STORAGE}/volume.ts`,
+    line: 'if (needed <= this.#bytes.length) return',
+    from: 'needed <= this.#bytes.length',
+    to: ['false', 'needed < this.#bytes.length'],
+    reason: 'The buffer grows earlier than it must. The volume is the same.',
+  },
+  {
+    file: `${STORAGE}/volume.ts`,
     line: "footer.toString('latin1', 0, 8)",
     from: '0',
     to: ['-1'],
