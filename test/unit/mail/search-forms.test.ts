@@ -212,6 +212,11 @@ describe('a snippet', () => {
     expect([needles.prefixes, needles.pieces]).toEqual([['inv'], ['東京']]);
     expect(toNeedles(null)).toEqual({ words: new Set(), prefixes: [], pieces: [] });
   });
+  it('has fifty characters before a hit, also without a space to cut at', () => {
+    const dashes = '-'.repeat(50);
+    expect(snippet(`${dashes}plan`, 'plan')).toBe(`${dashes}plan`);
+    for (const more of ['-', '-'.repeat(30)]) expect(snippet(`${more}${dashes}plan`, 'plan')).toBe(`…${dashes}plan`);
+  });
   it('counts the matched words', () => {
     const needles = toNeedles(parsed('plan inv* 京都'));
     expect(countNeedles('Plan, plans, planner, invoice, inv 東京都 x', needles)).toBe(5);
