@@ -111,6 +111,9 @@ describe('a snippet', () => {
     // 13 bytes for the marks: 4 and 116 two-byte letters are 249 bytes, 136 would be 289.
     expect(shown('é')).toBe(`<mark>foo</mark> ${'é'.repeat(116)}`);
     expect(shown('<')).toBe(`<mark>foo</mark> ${'&lt;'.repeat(56)}`);
+    // 13 bytes for the marks and 180 characters, of which 62 have two bytes, are 255 bytes.
+    const mixed = (count: number) => markPreview(`foo ${'é'.repeat(count)}${'x'.repeat(300)}`, words) ?? '';
+    expect([mixed(62), mixed(63)].map((html) => Buffer.byteLength(html))).toEqual([255, 236]);
     // A hit is never cut.
     expect(markPreview(`${'漢'.repeat(90)}東京`, cjk)).toBe(`<mark>${'漢'.repeat(90)}東京</mark>`);
   });
@@ -158,6 +161,9 @@ describe('a patch', () => {
     [{ 'x/a': 1, 'x/a/b': 2 }, null],
     [{ 'x/a/b': 1, x: 2 }, null],
     [{ 'n/a': 1 }, null],
+    [{ 'n/a/b': 1 }, null],
+    [{ 's/a/b': 1 }, null],
+    [{ 'x/a': 1, 'x/ab': 2 }, { x: { a: 1, ab: 2 } }],
     [{ 's/a': 1 }, null],
     [{ 'l/0': 1 }, null],
     [{ 'l/0/a': 1 }, null],
