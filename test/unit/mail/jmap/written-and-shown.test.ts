@@ -138,6 +138,10 @@ describe('keywords', () => {
     expect(toLabel('a'.repeat(101))).toBeNull();
     expect(toLabel('a b')).toBeNull();
   });
+  it('that cannot be stored are returned, and are no labels', () => {
+    const { marks, bad } = toMarks(['a b', 'work', '$seen']);
+    expect([marks.labels, marks.isRead, bad]).toEqual([['work'], true, ['a b']]);
+  });
   it('stand for labels that are no keywords themselves', () => {
     const keywordOf = (label: string) => Object.keys(toKeywords({ ...none, labels: [label] }));
     expect(keywordOf('work')).toEqual(['work']);
@@ -201,6 +205,19 @@ describe('a result reference', () => {
       expect(resolve(path)).toBeNull();
     },
   );
+  it('to lists of lists joins the outer ones only', () => {
+    const nested = [{ name: 'A/get', callId: 'c', args: { list: [{ of: [[1], [2]] }, { of: [[3]] }] } }];
+    const found = resolveReferences({ '#ids': { resultOf: 'c', name: 'A/get', path: '/list/*/of' } }, nested);
+    expect(found).toEqual({ ok: true, value: { ids: [[1], [2], [3]] } });
+  });
+  it('without one of its members says which it must have', () => {
+    for (const member of ['resultOf', 'name', 'path']) {
+      const reference = { resultOf: 'c', name: 'A/get', path: '/list', [member]: undefined };
+      expect(resolveReferences({ '#ids': reference }, answers)).toMatchObject({
+        error: { description: 'A result reference has resultOf, name and path.' },
+      });
+    }
+  });
   it.each([
     { resultOf: 7, name: 'A/get', path: '/list' },
     { resultOf: 'c', name: 7, path: '/list' },
