@@ -123,7 +123,7 @@ export class EventPage {
     return {
       slots: new Uint8Array(this.#slots.buffer, this.#slots.byteOffset, this.#size * 4),
       records: this.#records.subarray(0, this.#size * RECORD_BYTES),
-      userNames: names.some((name) => name !== null && name !== undefined) ? JSON.stringify(names) : null,
+      userNames: names.some((name) => name !== null) ? JSON.stringify(names) : null,
     };
   }
 

@@ -104,9 +104,8 @@ export function checkPostPolicy(
       continue;
     }
     mentioned.add(condition.field);
-    // An empty prefix admits every value, also that of a field that was not sent.
-    const isAny = condition.kind === 'starts-with' && condition.value === '';
-    const value = fields.get(condition.field) ?? (isAny ? '' : undefined);
+    // For a prefix, a field that was not sent is empty: only the empty prefix admits it.
+    const value = fields.get(condition.field) ?? (condition.kind === 'starts-with' ? '' : undefined);
     const holds =
       value !== undefined &&
       (condition.kind === 'eq' ? value === condition.value : startsWithEvery(condition.field, value, condition.value));

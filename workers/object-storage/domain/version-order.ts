@@ -60,13 +60,14 @@ export class VersionMint {
   }
 }
 
+const boundAt = (ticks: bigint, filler: string): VersionOrder =>
+  invert(`${ticks.toString(16).padStart(15, '0')}${filler.repeat(17)}`);
+
 /** The least `VersionOrder` of the versions made up to a millisecond. */
-export const newestOrderAt = (ms: number): VersionOrder =>
-  invert(`${(toTicks(ms + 1) - 1n).toString(16).padStart(15, '0')}${'f'.repeat(17)}`);
+export const newestOrderAt = (ms: number): VersionOrder => boundAt(toTicks(ms + 1) - 1n, 'f');
 
 /** The least and greatest `VersionOrder` of the versions made within one second, for conditions that name a second. */
-export function orderBoundsOfSecond(second: number): { readonly min: VersionOrder; readonly max: VersionOrder } {
-  const bound = (ticks: bigint, filler: string) =>
-    invert(`${ticks.toString(16).padStart(15, '0')}${filler.repeat(17)}`);
-  return { min: bound(toTicks((second + 1) * 1000) - 1n, 'f'), max: bound(toTicks(second * 1000), '0') };
-}
+export const orderBoundsOfSecond = (second: number): { readonly min: VersionOrder; readonly max: VersionOrder } => ({
+  min: newestOrderAt(second * 1000 + 999),
+  max: boundAt(toTicks(second * 1000), '0'),
+});
