@@ -1,6 +1,5 @@
 /** Boards, and corrections of scores. */
 import { type FormEvent, useState } from 'react';
-import { DEFAULT_TITLE } from '../../workers/leaderboard/domain/score-rules.ts';
 import { BoardLogo } from '../shared/board-logo.tsx';
 import { Dialog } from '../shared/dialog.tsx';
 import { FormButtons } from '../shared/form-buttons.tsx';
@@ -202,7 +201,7 @@ export function Boards() {
           </button>
         )}
       </section>
-      <Corrections main={main.value?.title ?? DEFAULT_TITLE} boards={data ?? []} />
+      <Corrections main={main.value?.title ?? '…'} boards={data ?? []} />
       {edited && (
         <BoardDialog
           board={edited}
