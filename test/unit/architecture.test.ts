@@ -71,6 +71,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'web/leaderboard/': [
     ...WEB_CONTRACTS,
     'workers/leaderboard/contract.ts',
+    'workers/leaderboard/domain/score-rules.ts',
     'workers/leaderboard/domain/season-name.ts',
   ],
   'web/operator/': [...WEB_CONTRACTS, 'workers/identity/principal.ts'],

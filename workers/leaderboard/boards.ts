@@ -1,6 +1,6 @@
 /** The boards: `default`, which is the specification's monthly one, and those that operators made. */
 import { POINTS_MAX } from './domain/board.ts';
-import { DEFAULT_RULES, type ScoreRules } from './domain/score-rules.ts';
+import { DEFAULT_RULES, DEFAULT_TITLE, type ScoreRules } from './domain/score-rules.ts';
 import { type BoardPeriods, toBoardRef } from './domain/season-name.ts';
 import { type BoardRow, createBoardStore } from './records/board-store.ts';
 
@@ -14,18 +14,28 @@ export interface Board extends BoardPeriods, ScoreRules {
   readonly pointsMax: number;
 }
 
+/** Without the title and the logo that an operator gave it: `GET /v1/boards/default` reads them. Posts and reads of scores need neither. */
 export const DEFAULT_BOARD: Board = {
   ...DEFAULT_RULES,
   board: 'default',
   ref: '',
-  title: 'Leaderboard',
+  title: DEFAULT_TITLE,
   period: 'month',
   isPublic: true,
   logo: null,
   pointsMax: POINTS_MAX,
 };
 
-export const toBoard = (row: BoardRow): Board => ({ ...row, ref: toBoardRef(row.board, row, row.id) });
+export const toBoard = (row: BoardRow): Board =>
+  row.board === DEFAULT_BOARD.board
+    ? { ...DEFAULT_BOARD, title: row.title, logo: row.logo }
+    : { ...row, ref: toBoardRef(row.board, row, row.id) };
+
+/** What the board `default` has a row for. */
+export const toDefaultRow = (title: string, createdAt: number): BoardRow => {
+  const { board, sort, operator, period, isPublic, pointsMax } = DEFAULT_BOARD;
+  return { board, id: '', title, sort, operator, period, isPublic, pointsMax, logo: null, createdAt, deletedAt: null };
+};
 
 interface Known {
   readonly at: number;

@@ -10,6 +10,8 @@ export type LeaderboardError =
   | WriteError
   | SeasonError
   | { readonly kind: 'board_rules_fixed' }
+  | { readonly kind: 'default_rules_fixed' }
+  | { readonly kind: 'default_not_deletable' }
   | { readonly kind: 'board_being_deleted' }
   | { readonly kind: 'too_many_boards'; readonly boardsMax: number }
   | { readonly kind: 'no_webhook'; readonly board: string }
@@ -35,6 +37,10 @@ export function toProblem(error: LeaderboardError): Problem {
       return problem(404, error.kind, `Board ${error.board} not found.`);
     case 'board_rules_fixed':
       return problem(409, error.kind, 'Sort, operator and period of a board cannot change. Create another board.');
+    case 'default_rules_fixed':
+      return problem(409, 'board_rules_fixed', 'Of the board default, only the title and the logo can change.');
+    case 'default_not_deletable':
+      return problem(409, 'board_rules_fixed', 'The board default cannot be deleted.');
     case 'too_many_boards':
       return problem(409, error.kind, `A deployment has at most ${error.boardsMax} boards.`);
     case 'board_being_deleted':

@@ -28,6 +28,7 @@ function createLeaderboardApi(): OpenAPIHono<JsonApiEnv> {
   const publicPaths = ['/scores/*', '/seasons', '/seasons/:season/distribution'];
   for (const path of [
     '/v1/boards',
+    '/v1/boards/:board',
     ...['/v1', '/v1/boards/:board'].flatMap((base) => publicPaths.map((end) => base + end)),
   ]) {
     api.use(path, async (c, next) => {

@@ -85,7 +85,21 @@ describe('the logo of a board', () => {
       'board.put',
     ]);
     expect((await put('never-made', PNG)).body.code).toBe('unknown_board');
-    expect((await put('default', PNG)).body.code).toBe('unknown_board');
+  });
+
+  it('of `default` is set, kept when its title changes, and removed', async () => {
+    const read = async () => (await call('GET', '/v1/boards/default', undefined, {})).body;
+    const { status, body } = await put('default', PNG);
+    expect([status, body.logo]).toEqual([200, expect.stringMatching('^/v1/boards/default/logo/[0-9a-f]{16}$')]);
+    expect((await call('GET', body.logo, undefined, {})).bytes).toEqual(PNG);
+    const headers = { ...ROOT, 'content-type': 'application/json' };
+    const { title } = await read();
+    const named = await call('PUT', '/v1/boards/default', JSON.stringify({ title: 'With a logo' }), headers);
+    expect(named.body).toMatchObject({ title: 'With a logo', logo: body.logo });
+    expect(await read()).toEqual(named.body);
+    expect((await call('DELETE', '/v1/boards/default/logo')).status).toBe(204);
+    expect(await read()).toMatchObject({ title: 'With a logo', logo: null });
+    await call('PUT', '/v1/boards/default', JSON.stringify({ title }), headers);
   });
 
   it('of a board that is not public is only for its readers, and goes with the board', async () => {

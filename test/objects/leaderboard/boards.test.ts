@@ -281,9 +281,38 @@ describe('a board', () => {
     expect((await call('GET', `/v1/boards/${board}`)).body).toEqual(changed.body);
     expect((await call('PUT', '/v1/boards/default', rules)).body.code).toBe('board_rules_fixed');
     expect((await call('DELETE', '/v1/boards/default')).status).toBe(409);
-    expect((await call('GET', '/v1/boards/default')).body).toMatchObject({ period: 'month', operator: 'sum' });
     expect((await call('PUT', '/v1/boards/Laps', rules)).status).toBe(400);
     expect((await call('PUT', `/v1/boards/${board}`, rules, false)).status).toBe(401);
+  });
+
+  it('`default` takes a title and no other rules, is read by everyone, listed by nobody and never deleted', async () => {
+    const fixed = { sort: 'desc', operator: 'sum', period: 'month', public: true, max_points_per_post: 1_000_000 };
+    const read = async () => (await call('GET', '/v1/boards/default', undefined, false)).body;
+    const before = await read();
+    expect(before).toMatchObject({ ...fixed, board: 'default', created_at: null });
+    const title = `Grand prix ${crypto.randomUUID()}`;
+    const named = await call('PUT', '/v1/boards/default', { title });
+    expect([named.status, named.body]).toEqual([200, { ...before, title }]);
+    expect(await read()).toEqual(named.body);
+    expect((await call('PUT', '/v1/boards/default', { ...fixed, title: before.title })).body).toEqual(before);
+    for (const other of [
+      { sort: 'asc' },
+      { operator: 'best' },
+      { period: 'week' },
+      { public: false },
+      { max_points_per_post: 9 },
+    ]) {
+      const refused = await call('PUT', '/v1/boards/default', { title: 'Other', ...other });
+      expect([refused.status, refused.body.code]).toEqual([409, 'board_rules_fixed']);
+    }
+    expect((await call('PUT', '/v1/boards/default', {})).status).toBe(400);
+    expect((await call('PUT', '/v1/boards/default', { title: 'Other', shards: 4 })).status).toBe(400);
+    expect((await call('PUT', '/v1/boards/default', { title: 'Other' }, false)).status).toBe(401);
+    expect((await call('DELETE', '/v1/boards/default')).body.detail).toBe('The board default cannot be deleted.');
+    expect(await read()).toEqual(before);
+    const listed = (await call('GET', '/v1/boards?limit=200')).body.data;
+    expect(listed.map((one: { board: string }) => one.board)).not.toContain('default');
+    expect((await call('GET', '/v1/boards/default/seasons')).body).toEqual((await call('GET', '/v1/seasons')).body);
   });
 
   it('that is not public is listed for operators, and read by them and with its scope', async () => {
@@ -296,10 +325,11 @@ describe('a board', () => {
     expect(await names(false)).toContain(open);
     expect(await names(false)).not.toContain(hidden);
     expect(await names(true)).toEqual(expect.arrayContaining([open, hidden]));
-    for (const path of ['scores', 'scores/ada', 'scores/ada/neighbors', 'seasons']) {
-      expect([path, (await call('GET', `/v1/boards/${hidden}/${path}`, undefined, false)).status]).toEqual([path, 401]);
-      expect([path, (await call('GET', `/v1/boards/${hidden}/${path}`)).status]).toEqual([path, 200]);
+    for (const path of ['', '/scores', '/scores/ada', '/scores/ada/neighbors', '/seasons']) {
+      expect([path, (await call('GET', `/v1/boards/${hidden}${path}`, undefined, false)).status]).toEqual([path, 401]);
+      expect([path, (await call('GET', `/v1/boards/${hidden}${path}`)).status]).toEqual([path, 200]);
     }
+    expect((await call('GET', `/v1/boards/${open}`, undefined, false)).body.board).toBe(open);
     const mint = (scope: string) =>
       apiOf(env).request(
         '/v1/iam/tokens',

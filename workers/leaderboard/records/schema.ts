@@ -5,7 +5,7 @@ import type { LogoType } from '../domain/board-logo.ts';
 import type { ScoreRules } from '../domain/score-rules.ts';
 import type { Period } from '../domain/season-name.ts';
 
-/** Boards that operators made. The board `default` has no row. */
+/** Boards that operators made. `default` has a row once it has a title or a logo; nothing else of that row is read. */
 export const board = sqliteTable('board', {
   board: text('board').primaryKey(),
   /** Its id in the names of its seasons: 8 hexadecimal digits. */
