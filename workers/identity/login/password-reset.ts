@@ -41,7 +41,8 @@ export async function createPasswordReset(
 
 /**
  * Sets the password, and ends all sessions and app tokens of the user. The second factor stays.
- * @returns the user id; 400 `invalid_reset_token`; or 503 while too many hashes wait or the mailbox cannot be reached. Then the link is not consumed.
+ * @returns the user id; 400 `invalid_reset_token`; or 503 while too many hashes wait or the mailbox cannot be reached. Then the
+ * link is not consumed.
  */
 export async function resetPassword(
   env: Env,
