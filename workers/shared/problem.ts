@@ -18,7 +18,7 @@ export interface Problem {
   readonly title: string;
   readonly detail?: string;
   readonly errors?: readonly ProblemDetail[];
-  /** Those that the caller may solve, then repeat the request. */
+  /** Challenges that the caller may solve before it repeats the request. */
   readonly challenges?: readonly Challenge[];
   /** Seconds; sent as `Retry-After`. */
   readonly retryAfterSeconds?: number;

@@ -1,9 +1,9 @@
 /**
- * Request rates by the platform's limiter. It counts in memory at each Cloudflare location, so a question costs no network
- * call, and a client that uses several locations has several counts.
+ * Request rates by the platform's limiter. It counts in memory at each Cloudflare location, so a check costs no network call, and a
+ * client that uses several locations has several counts.
  *
- * The quotas are settings. `npm start` and `npm run deploy` write them into the limiters of wrangler.toml, because a limiter
- * does not take its quota from the call.
+ * The quotas are settings. `npm start` and `npm run deploy` write them into the limiters of wrangler.toml, because a limiter does
+ * not take its quota from the call.
  */
 import { logError } from './log.ts';
 import type { Settings } from './settings-schema.ts';
@@ -14,7 +14,7 @@ interface RatePolicyRule {
   readonly quota: keyof Settings;
   /** `period` of the limiter in wrangler.toml. After it, a refused client can try again. */
   readonly periodSeconds: number;
-  /** Requests that one call to the limiter stands for. */
+  /** Requests that one call to the limiter counts for. */
   readonly requestsPerCall: number;
 }
 
@@ -40,8 +40,8 @@ export async function admitRequest(env: Env, policy: RatePolicy, key: string): P
 }
 
 /**
- * Headers of draft-ietf-httpapi-ratelimit-headers-11: the policy on every answer, and `RateLimit` on a refusal. The limiter
- * does not tell how much is left, so other answers have no `RateLimit`.
+ * Headers of draft-ietf-httpapi-ratelimit-headers-11: the policy on every answer, and `RateLimit` on a refusal. The limiter does
+ * not report the remaining quota, so other answers have no `RateLimit`.
  */
 export function toRateHeaders(policy: RatePolicy, quota: number, isRefused: boolean): Record<string, string> {
   const name = policy.replace('_', '-');
