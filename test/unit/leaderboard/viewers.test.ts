@@ -13,7 +13,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** A list reduced to a number. */
+/** A list whose content is just a number. */
 const toList = (n: number) => ({ message: `${n}`, shown: `${n}` });
 
 /** Viewers that read event streams. */

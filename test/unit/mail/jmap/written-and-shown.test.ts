@@ -108,7 +108,7 @@ describe('a snippet', () => {
     const words = toWords(['foo']);
     const shown = (character: string) => markPreview(`foo ${character.repeat(400)}`, words) ?? '';
     expect(shown('a')).toBe(`<mark>foo</mark> ${'a'.repeat(176)}`);
-    // 13 bytes for the marks: 4 and 116 two-byte letters are 249 bytes, 136 would be 289.
+    // The marks have 13 bytes and `foo ` has 4: with 116 two-byte letters that is 249 bytes, with 136 it would be 289.
     expect(shown('é')).toBe(`<mark>foo</mark> ${'é'.repeat(116)}`);
     expect(shown('<')).toBe(`<mark>foo</mark> ${'&lt;'.repeat(56)}`);
     // A hit is never cut.
