@@ -7,7 +7,7 @@
 import { app } from './en-app.ts';
 
 export interface Texts {
-  /** Everything but errors. */
+  /** All texts except errors. */
   readonly app: typeof app;
   /** By `code` of a problem (`docs/errors.md`). */
   readonly problems: Readonly<Record<string, string>>;
