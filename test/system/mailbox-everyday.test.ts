@@ -290,7 +290,7 @@ describe('an invitation', () => {
 });
 
 describe('a wildcard', () => {
-  it('that the operator assigns receives mail to addresses that nobody has, and sends from them', async () => {
+  it('that the operator assigns receives mail to addresses that no account has, and sends from them', async () => {
     const start = `x${crypto.randomUUID().slice(0, 8)}`;
     const bob = await registerUser(server, `${start}-bob`);
     const path = (user: MailUser) => `/v1/accounts/${user.userId}/addresses`;

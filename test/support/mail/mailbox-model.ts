@@ -103,7 +103,10 @@ export class Model {
     for (const id of ids) if (!this.#references.has(id)) this.#references.set(id, thread);
   }
 
-  /** All received messages here are from and to the same people, so a message near in time is enough to join by subject. */
+  /**
+   * Subjects join messages of the same people that are near in time. All received messages here have the same people, so the time
+   * decides.
+   */
   #findBySubject({ namesParent, subject, receivedAt }: Threaded): ModelThread | undefined {
     const { base, isReply } = toBaseSubject(subject);
     if (namesParent || base === '' || receivedAt === null) return undefined;
@@ -111,7 +114,7 @@ export class Model {
       .filter((each) => each.receivedAt !== null && Math.abs(each.receivedAt - receivedAt) <= SUBJECT_AGE_MAX_MS)
       .filter((each) => toBaseSubject(each.threaded.subject).base === base)
       .filter((each) => isReply || this.#lacksOriginal(each.thread));
-    // The newest; of those at one time, the last to arrive.
+    // The newest message; if several have the same time, the last to arrive.
     return near.reduce<ModelMessage | undefined>(
       (best, each) => (best && (best.receivedAt ?? 0) > (each.receivedAt ?? 0) ? best : each),
       undefined,

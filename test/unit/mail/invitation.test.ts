@@ -245,7 +245,7 @@ describe('an invitation', () => {
     expect(nested(4)).toBe('outer');
   });
 
-  it('skips lines that are no properties, and ends of other components', () => {
+  it('skips lines that are not properties, and ends of other components', () => {
     const summaryOf = (...lines: string[]) => read(...lines, 'SUMMARY:x')?.summary;
     for (const line of [
       ':SUMMARY',

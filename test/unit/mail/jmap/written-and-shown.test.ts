@@ -135,7 +135,7 @@ describe('keywords', () => {
     expect(toLabel('a'.repeat(101))).toBeNull();
     expect(toLabel('a b')).toBeNull();
   });
-  it('stand for labels that are no keywords themselves', () => {
+  it('replace labels that are not valid keywords', () => {
     const keywordOf = (label: string) => Object.keys(toKeywords({ ...none, labels: [label] }));
     expect(keywordOf('work')).toEqual(['work']);
     expect(keywordOf('Work')).toEqual(['label-576f726b']);
