@@ -173,7 +173,7 @@ export class SeasonClosing {
     this.#merger = undefined;
     const again = beginClosing(closing.season, closing.shards, this.#now());
     this.#store.writeClosing({ ...again, sealedAt: closing.sealedAt });
-    // The next call or the next minute tries again: a lasting fault must not become a busy loop.
+    // The next call or the cron run of the next minute tries again. Trying at once would turn a permanent fault into a busy loop.
     return false;
   }
 

@@ -28,7 +28,7 @@ const PULL_MS = 2_000;
 
 interface Shard extends ShardAddress {
   top: readonly TopEntry[];
-  /** When its last pull failed. 0: it answers. */
+  /** When the last pull from the shard failed; 0 if it succeeded. */
   failedAt: number;
   /** Time of the first change that is not in the snapshot. 0: none. */
   changedAt: number;
@@ -109,7 +109,7 @@ export class SeasonCounts {
     for (const shard of stale) if (shard.pull !== undefined) this.#noteSilent(shard, now);
   }
 
-  /** Pulls and saves the counts of one shard, without what an operator erased. @throws if it does not answer. */
+  /** Pulls the counts of one shard, which lack what an operator erased, and saves them. @throws if it does not answer. */
   async reload(number: number): Promise<void> {
     const shard = this.#shards[number];
     if (shard === undefined) return;

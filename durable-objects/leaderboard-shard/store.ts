@@ -147,7 +147,7 @@ export class ShardStore {
     this.#sql.exec('UPDATE board SET checkpoint = ? WHERE id = 1', number);
   }
 
-  /** Removes old rows that are only there to be used again. They may have names of an erased player. */
+  /** Removes old rows that are kept only to be overwritten. They may contain names of an erased player. */
   clearLog(): void {
     this.#sql.exec('DELETE FROM log');
   }

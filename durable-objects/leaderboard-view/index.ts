@@ -66,12 +66,12 @@ export class LeaderboardView extends DurableObject<Env> {
     const address = { season: text('season'), shards: Number(text('shards')), view: text('view') };
     const viewer = { limit: Number(text('limit')), client: text('client'), perClient: Number(text('per_client')) };
     const read = await this.#read(address, 0);
-    // A change may have arrived before the answer that was read. It is not sent again.
+    // A change may have arrived while the list was read. It is newer, and the season does not send it again.
     const list = this.#list ?? read;
     return this.#viewers.open(request, viewer, toLiveList(address.season, list, viewer.limit));
   }
 
-  /** A changed list from the season. @returns whether this view has readers. */
+  /** Receives a changed list from the season. @returns whether this view has readers. */
   async news(season: string, list: TopList): Promise<boolean> {
     this.#list = list;
     this.#pulledAt = this.#now();
@@ -80,7 +80,7 @@ export class LeaderboardView extends DurableObject<Env> {
     return this.#isFed;
   }
 
-  /** The season is over. */
+  /** Called when the season is over. */
   async end(): Promise<void> {
     this.#viewers.closeAll();
   }
@@ -108,7 +108,7 @@ export class LeaderboardView extends DurableObject<Env> {
     const isPulled = Math.abs(now - this.#pulledAt) < PULL_INTERVAL_MS;
     const isNew = isPulled || !isStale(list?.asOf ?? 0, now);
     if (list !== null && this.#isFed && list.asOf >= minAsOf && isNew) return list;
-    // A pull under way may have begun before the time that the caller asks for.
+    // A pull in progress may have begun before the time that the caller requires, so begin another one.
     if (minAsOf > 0) return this.#pullList(address, minAsOf);
     this.#pull ??= this.#pullList(address, 0).finally(() => {
       this.#pull = undefined;

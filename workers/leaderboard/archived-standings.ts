@@ -33,7 +33,7 @@ const MANIFESTS_MAX = 4;
 /** Files that are read at a time, with up to half a megabyte each. */
 const READS_MAX = 6;
 
-/** A file is in no location. Its manifest may be out of date. */
+/** No location has the file. The manifest that named it may be out of date. */
 class MissingFileError extends Error {}
 
 async function readManifest(env: Env, archive: string): Promise<Known> {
@@ -71,7 +71,7 @@ export function openArchivedStandings(env: Env, archive: string): StandingsReade
       let after: StandingKey | null = found[0] ?? null;
       if (userId !== null && after === null) return yield null;
       for (;;) {
-        // One less than in a file: a page reads at most two files.
+        // One entry fewer than in a file, so that a page reads at most two files.
         const { entries, next } = await read((files) => files.page(after, STANDINGS_FILE_ENTRIES - 1));
         yield entries;
         if (next === null) return;
@@ -109,7 +109,7 @@ class ArchiveReader {
     const at = rank - 1 - start.place;
     if (at >= rows.length) return LIST_END;
     const { score } = rows.at(at);
-    // The player at this place has a lower rank if others with the same score are before.
+    // The player at this place has a lower rank if players with the same score precede it.
     return startOf(rankOf(score, start, rows) === rank ? score : score - 1);
   }
 
@@ -199,7 +199,7 @@ function rankOf(score: number, { first, place, rank }: StandingsFile, rows: Arch
   return place + rows.search((row) => row.score > score) + 1;
 }
 
-/** Runs work on a few items at a time. */
+/** Runs work on all items, a few at a time, and keeps their order. */
 async function inParts<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   for (let at = 0; at < items.length; at += READS_MAX) {

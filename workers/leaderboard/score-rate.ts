@@ -1,6 +1,6 @@
 /**
- * Rate limit per token. The platform's limiter counts for all isolates but costs a call. An isolate therefore asks it
- * for every tenth post of a token, and the limit in wrangler.toml counts tens of posts.
+ * Rate limit per token. The platform's limiter counts for all isolates but costs a call. An isolate therefore calls it for every
+ * tenth post of a token, and the limit in wrangler.toml is in tens of posts.
  */
 import { RATE_POLICIES } from '../shared/request-rates.ts';
 
@@ -27,7 +27,7 @@ export async function admitPost(limiter: RateLimit, tokenId: string, now: number
   const { success } = await limiter.limit({ key: tokenId });
   if (!success) {
     use.refusedUntil = now + REFUSED_MS;
-    // The first post after the pause asks the limiter again.
+    // The first post after the pause calls the limiter again.
     use.posts = 0;
   }
   return success;

@@ -18,7 +18,7 @@ import { shardOf } from './domain/shard-map.ts';
 import { shardStub } from './objects.ts';
 import { findSeasonOf, type Season, type SeasonError } from './seasons.ts';
 
-/** The season before may have been created or erased for this time without effect on posts. */
+/** How long an isolate caches whether the previous season exists. Until then, posts ignore that it was created or erased. */
 const PREVIOUS_KNOWN_MS = 10_000;
 
 export type WriteError =

@@ -133,7 +133,7 @@ export class ShardCounts {
     return { bits, buckets: rows.size === 0 ? null : toScoreBuckets([...rows]) };
   }
 
-  /** All counts, with as many bits as leave half of the buckets to the other shards. */
+  /** All counts, with the most bits at which they fill at most half of the buckets. The others remain for the other shards. */
   #allBuckets(index: OrderedIndex): { bits: number; buckets: ScoreBuckets } {
     let { bits } = this.others;
     let rows = foldCounts(index.scoreCounts(), bits);

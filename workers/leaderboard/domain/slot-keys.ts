@@ -1,6 +1,6 @@
 /**
- * The key of every slot: score and time side by side (one cache line), in fixed pages. Growing never copies. A shard
- * stores the pages in SQL as they are.
+ * The key of every slot: score and time side by side (one cache line), in fixed pages. Growth adds a page and copies nothing. A
+ * shard stores the pages in SQL as they are.
  */
 const PAGE_BITS = 12;
 const PAGE_SLOTS = 1 << PAGE_BITS;

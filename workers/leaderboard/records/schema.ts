@@ -5,10 +5,10 @@ import type { LogoType } from '../domain/board-logo.ts';
 import type { ScoreRules } from '../domain/score-rules.ts';
 import type { Period } from '../domain/season-name.ts';
 
-/** Boards that operators made. The board `default` has no row. */
+/** Boards that operators created. The board `default` has no row. */
 export const board = sqliteTable('board', {
   board: text('board').primaryKey(),
-  /** Its id in the names of its seasons: 8 hexadecimal digits. */
+  /** 8 hexadecimal digits, used in the names of the board's seasons. */
   id: text('id').notNull(),
   title: text('title').notNull(),
   sort: text('sort').notNull().$type<ScoreRules['sort']>(),
@@ -52,7 +52,7 @@ export const season = sqliteTable(
     erasedAt: integer('erased_at'),
     /** When cron next has work for the season: prepares the next one, closes it, erases its objects. Null: never again. */
     dueAt: integer('due_at'),
-    /** Since when a part of it does not answer. Health asks these seasons. */
+    /** The time since which a part of the season does not answer. Health probes these seasons. */
     silentAt: integer('silent_at'),
   },
   (table) => [
@@ -62,9 +62,9 @@ export const season = sqliteTable(
   ],
 );
 
-/** Where the end of each season of a board is reported. */
+/** The URL that receives a notice at the end of each season of a board. */
 export const boardWebhook = sqliteTable('board_webhook', {
-  /** Also `default`. */
+  /** The name of a board, or `default`. */
   board: text('board').primaryKey(),
   url: text('url').notNull(),
   /** Sealed JSON: `WebhookSecrets` of workers/leaderboard/webhooks.ts. */
@@ -80,7 +80,7 @@ export const seasonNotice = sqliteTable(
     /** Of `board_webhook`. */
     board: text('board').notNull(),
     createdAt: integer('created_at').notNull(),
-    /** Failed attempts, and the one under way. */
+    /** Number of attempts: failed ones and the current one. */
     attempts: integer('attempts').notNull().default(0),
     dueAt: integer('due_at').notNull(),
     /** Status of the last answer; null without one. */
