@@ -15,7 +15,7 @@ export const collector = sqliteTable('collector', {
   finishedAt: integer('finished_at'),
   /** A random id, also stored in the locations. It identifies the owner of their bytes. Used by `directory`. */
   owner: text('owner'),
-  /** Why the collector stopped. Null: no alarm. */
+  /** Why the collector stopped; null if there is no alarm. */
   alarm: text('alarm'),
   alarmAt: integer('alarm_at'),
   alarmScanned: integer('alarm_scanned'),

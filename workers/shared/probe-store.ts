@@ -7,7 +7,7 @@ const DATABASE_BYTES_MAX = 10_000_000_000;
 const FULL_WARNING = 0.7;
 
 export interface DatabaseState {
-  /** Names of the applied migrations, such as `0000_initial.sql`. Empty: the database has no tables. */
+  /** Names of the applied migrations, such as `0000_initial.sql`. Empty if the database has no tables. */
   readonly migrations: readonly string[];
   readonly sizeBytes: number;
 }

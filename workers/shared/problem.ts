@@ -56,7 +56,6 @@ export function problem<C extends ProblemCode>(
   return { status, code, title: titleOf(status), ...(detail === undefined ? {} : { detail }), ...more };
 }
 
-/** A setting that the request needs has a bad value. `GET /v1/health` lists them all. */
 /** Ends a request with a problem from code that returns no result. */
 export class ProblemError extends Error {
   readonly problem: Problem;

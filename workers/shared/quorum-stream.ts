@@ -9,7 +9,7 @@ export type StreamedPut = Promise<Result<R2Object | null, unknown>>;
 
 export class QuorumStream {
   readonly #target: Locations;
-  /** By location; null: given up. */
+  /** By location; null for locations that were given up. */
   readonly #writers: (Writer | null)[];
   readonly #puts: readonly StreamedPut[];
   /** Each resolves when its put fails. A failed put no longer reads its stream, so a write to that stream would never end. */
@@ -80,7 +80,7 @@ export class QuorumStream {
     for (const writer of this.#writers) void writer?.abort(error).catch(() => {});
   }
 
-  /** By location; null: given up. */
+  /** By location; null for locations that were given up. */
   get puts(): readonly (StreamedPut | null)[] {
     return this.#puts.map((put, location) => (this.#writers[location] === null ? null : put));
   }

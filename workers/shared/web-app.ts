@@ -36,7 +36,7 @@ function appPolicy(url: URL, env: Env): string {
     'style-src': assets,
     'font-src': assets,
     'img-src': `${assets} blob: data:`,
-    // A page's own WebSockets count as 'self' in today's browsers, not in older ones.
+    // A page's own WebSockets count as 'self' in current browsers, but not in older ones.
     'connect-src': `'self' ${url.protocol === 'https:' ? 'wss' : 'ws'}://${url.host}${storage}`,
     'frame-src': isMail ? toFrames(url, env) : toEmbeds(url),
     'manifest-src': isMail ? `${url.origin}${MANIFEST}` : "'none'",
@@ -87,7 +87,7 @@ function messagePolicy(url: URL): string {
     'style-src': "'unsafe-inline'",
     'base-uri': "'none'",
     'form-action': "'none'",
-    // Ancestors are compared by origin; a path here would match nothing.
+    // Browsers compare ancestors by origin, so a path here would match nothing.
     'frame-ancestors': "'self'",
     sandbox: 'allow-same-origin allow-popups allow-popups-to-escape-sandbox',
   });

@@ -17,7 +17,7 @@ export interface Webhook {
   /** The same for every attempt, so that receivers recognise a repeated message. */
   readonly id: string;
   readonly body: string;
-  /** Usually one. During a rotation also the earlier one: receivers accept any. */
+  /** Usually one. During a rotation also the earlier one: receivers accept a signature by either. */
   readonly secrets: readonly Uint8Array[];
 }
 

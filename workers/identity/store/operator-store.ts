@@ -59,7 +59,7 @@ export function createOperatorStore(database: D1Database) {
       ]);
     },
 
-    /** Also ends the operator's sessions, by foreign key. */
+    /** Deletes an operator. A foreign key deletes the sessions too. */
     async delete(operatorId: string, audit: AuditRow): Promise<void> {
       await db.batch([db.delete(operator).where(eq(operator.operatorId, operatorId)), insertIfChanged(db, audit)]);
     },

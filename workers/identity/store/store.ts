@@ -17,7 +17,7 @@ export interface UserRow {
   readonly name: string;
   readonly email: string | null;
   readonly createdAt: number;
-  /** Null or absent: not suspended. */
+  /** Null or absent if the user is not suspended. */
   readonly suspendedAt?: number | null;
 }
 
@@ -178,7 +178,7 @@ export function createIdentityStore(database: D1Database) {
       return (await db.batch([change, insertIfChanged(db, audit), raiseGeneration(db)]))[0].meta.changes === 1;
     },
 
-    /** @returns those of the users that are suspended. */
+    /** @returns the ids of the users that are suspended. */
     async listSuspended(userIds: readonly string[]): Promise<string[]> {
       const isListed = sql`${user.userId} IN (SELECT value FROM json_each(${JSON.stringify(userIds)}))`;
       const rows = await db
@@ -188,7 +188,7 @@ export function createIdentityStore(database: D1Database) {
       return rows.map(({ userId }) => userId);
     },
 
-    /** Also deletes its keys, tokens and policies, by foreign keys. */
+    /** Deletes a user. Foreign keys delete its access keys, tokens and policies. */
     async deleteUser(userId: string): Promise<void> {
       await db.batch([db.delete(user).where(eq(user.userId, userId)), raiseGeneration(db)]);
     },

@@ -7,7 +7,7 @@
 export interface EndedCredentials {
   readonly only?: string;
   readonly except?: string;
-  /** Ends those of one kind only. */
+  /** Ends credentials of this kind only. */
   readonly kind?: 'session' | 'token';
 }
 
