@@ -1,4 +1,4 @@
-/** Addresses beyond the one of an account: aliases of domains, and addresses that forward. */
+/** Addresses other than the account's own: aliases of domains, and addresses that forward. */
 
 import PostalMime from 'postal-mime';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
