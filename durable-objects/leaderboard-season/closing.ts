@@ -217,7 +217,7 @@ export class SeasonClosing {
     return false;
   }
 
-  /** DIRECTORY was restored to an earlier time: marks the season as archived and its objects as erased again. */
+  /** Marks the season as archived and its objects as erased again, after DIRECTORY was restored to an earlier time. */
   async #markAgain(closing: Closing): Promise<false> {
     if (await isArchived(this.#env, closing, this.#now()))
       await createSeasonStore(this.#env.DIRECTORY).markErased(closing.season, this.#now());

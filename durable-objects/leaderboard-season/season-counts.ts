@@ -30,7 +30,7 @@ interface Shard extends ShardAddress {
   top: readonly TopEntry[];
   /** When the last pull from the shard failed; 0 if it succeeded. */
   failedAt: number;
-  /** Time of the first change that is not in the snapshot. 0: none. */
+  /** Time of the first change that is not in the snapshot; 0 if the snapshot has all changes. */
   changedAt: number;
   pull: Promise<boolean> | undefined;
 }

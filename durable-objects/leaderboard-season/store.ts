@@ -37,7 +37,7 @@ export interface Closing {
 /** The last counts of a shard. A restarted season begins with them. */
 export interface ShardSnapshot {
   readonly shard: number;
-  /** When the counts were exact, in milliseconds. */
+  /** The time at which the counts were exact, in milliseconds. */
   readonly at: number;
   readonly bits: number;
   readonly buckets: ScoreBuckets;

@@ -177,7 +177,7 @@ export class LeaderboardShard extends DurableObject<Env> {
     return this.#change(board, () => board.seal(this.#now()));
   }
 
-  /** Listed players in order of `user_id`, after one. For the archive's look-up. */
+  /** Listed players in order of `user_id`, starting after `after`. For the archive's look-ups. */
   async readByUserId(address: ShardAddress, after: string, limit: number): Promise<TopEntry[]> {
     return this.#open(address).board.players.readByUserId(after, limit);
   }

@@ -54,7 +54,7 @@ export class ShardBoard {
   readonly #endsAt: number;
   readonly #rules: ScoreRules;
   #isNew: boolean;
-  /** The last number of the log, and the last one in the pages. */
+  /** Number of the last commit in the log. `#checkpoint` is that of the last commit in the pages. */
   #logged: number;
   #checkpoint: number;
 

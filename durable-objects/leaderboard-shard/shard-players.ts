@@ -57,7 +57,7 @@ export class ShardPlayers {
     return this.#hidden.get(slot) ?? null;
   }
 
-  /** Sets a player's score. Hidden players stay hidden. @returns the change for the log; null without one. */
+  /** Sets a player's score. Hidden players stay hidden. @returns the change for the log, or null if there is none. */
   move(move: Move): Move | null {
     const { slot, score, reached } = move;
     if (this.#hidden.has(slot)) {

@@ -62,7 +62,7 @@ export class ShardStore {
     return this.#readPlayers(query, JSON.stringify(slots));
   }
 
-  /** Players in order of `user_id`, after one. */
+  /** Players in order of `user_id`, starting after `after`. */
   readByUserId(after: string, limit: number): PlayerRow[] {
     const query = 'SELECT slot, user_id, user_name FROM player WHERE user_id > ? ORDER BY user_id LIMIT ?';
     return this.#readPlayers(query, after, limit);

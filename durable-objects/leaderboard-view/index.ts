@@ -14,7 +14,9 @@ import { callInTrace } from '../../workers/shared/invocation.ts';
 import { answerClose } from '../../workers/shared/web-socket.ts';
 import { Viewers } from './viewers.ts';
 
-/** Shortest time between two pulls for reads that want no newer list. A silent shard makes every list look old. */
+/**
+ * Shortest time between two pulls for reads without `minAsOf`. A silent shard makes every list look old, so each read would pull.
+ */
 const PULL_INTERVAL_MS = 100;
 /** A view without viewers and readers for this time gets no changes. */
 const UNUSED_MS = 10_000;
@@ -33,7 +35,7 @@ export class LeaderboardView extends DurableObject<Env> {
   #usedAt = 0;
   /** The season sends changes. False after this view answered that it has no readers: it has to register again. */
   #isFed = false;
-  /** By the number of ranges. */
+  /** Distributions by their number of ranges. */
   readonly #distributions = new Map<number, Kept<Distribution>>();
 
   constructor(ctx: DurableObjectState, env: Env) {
@@ -42,7 +44,7 @@ export class LeaderboardView extends DurableObject<Env> {
     this.#viewers = new Viewers(ctx);
   }
 
-  /** @param minAsOf the list is as of this time or later, if the season can. 0: any. */
+  /** @param minAsOf the list is as of this time or later, if the season has one. 0 for a list of any time. */
   async top(address: ViewAddress, limit: number, minAsOf: number): Promise<TopList> {
     const { entries, ...rest } = await this.#read(address, minAsOf);
     return { ...rest, entries: entries.slice(0, limit) };

@@ -133,7 +133,7 @@ class ArchiveDraft {
     return file.place + rows.filter(([, , score]) => score > entry.score).length + 1;
   }
 
-  /** @param after null: the player is erased. */
+  /** @param after null if the player is erased. */
   async replace(before: ArchivedPlayer, after: ArchivedPlayer | null): Promise<void> {
     const { userId } = before;
     const isOwn = ([id]: ArchivedEntry) => id === userId;

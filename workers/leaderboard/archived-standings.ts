@@ -109,7 +109,7 @@ class ArchiveReader {
     const at = rank - 1 - start.place;
     if (at >= rows.length) return LIST_END;
     const { score } = rows.at(at);
-    // The player at this place has a lower rank if players with the same score precede it.
+    // If players with the same score precede this place, its player has their rank, which is before `rank`.
     return startOf(rankOf(score, start, rows) === rank ? score : score - 1);
   }
 
@@ -215,12 +215,12 @@ export const locateFile = ({ standings }: ArchiveManifest, key: StandingKey): nu
     lastOf(standings, ({ first }) => compareStandings(first, key) <= 0),
   );
 
-/** The look-up file that contains an id, or would contain it; null without one. */
+/** The look-up file that contains an id, or would contain it; null if no file can contain it. */
 export function locateLookup({ shards, lookups }: ArchiveManifest, userId: string): LookupFile | null {
   const files = lookups[shardOf(userId, shards)] ?? [];
   return files[lastOf(files, ({ first }) => first <= userId)] ?? null;
 }
 
-/** @returns the place of the last of the first items; −1 without one. */
+/** @returns the place of the last of the first items; −1 if there are none. */
 const lastOf = <T>(items: readonly T[], isFirst: (item: T) => boolean): number =>
   countFirst(items.length, (at) => isFirst(items[at] as T)) - 1;

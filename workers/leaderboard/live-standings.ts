@@ -81,7 +81,7 @@ export class LiveStandings implements StandingsReader {
     const range = await within(season, ANSWER_MS, seasonStub(this.#env, season).findRank(this.#season, rank));
     if (range === null) return LIST_END;
     let { low, high } = range;
-    // With more than 65,536 different scores, a bucket has several scores, and the shards are searched for the one.
+    // With more than 65,536 different scores, a bucket has several scores, so a binary search over the shards finds the score.
     while (low < high) {
       const middle = Math.ceil((low + high) / 2);
       const [above = 0] = await countAboveIn(this.#env, addressesOf(this.#season), [middle], ANSWER_MS);

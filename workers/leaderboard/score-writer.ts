@@ -105,7 +105,7 @@ async function writeToSeason(work: Work, season: Season, places: readonly number
   await callShards(work, season, fresh, (address, wanted) => shardStub(env, address).score(address, wanted));
 }
 
-/** A retry may repeat an event of a season that ended less than two days ago. That season answers it. */
+/** A retry may repeat an event of a season that ended less than `EVENT_RETENTION_MS` ago. That season answers it. */
 async function findPreviousSeasons({ env, board, now }: Work, season: Season): Promise<Season[]> {
   const seasons: Season[] = [];
   if (season.state !== 'current') return seasons;

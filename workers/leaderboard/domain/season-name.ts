@@ -108,13 +108,13 @@ export function seasonNamed(label: string, { ref, period } = DEFAULT_BOARD): str
   return parsePeriod(label)?.period === period ? join(ref, label) : null;
 }
 
-/** @returns null without one. */
+/** @returns null if the board has no periods. */
 export function previousSeason(name: string): string | null {
   const { board: ref, period, startsAt } = readSeason(name);
   return period === 'none' ? null : seasonAt(startsAt - 1, { ref, period });
 }
 
-/** @returns null without one. */
+/** @returns null if the board has no periods. */
 export function nextSeason(name: string): string | null {
   const { board: ref, period, endsAt } = readSeason(name);
   return period === 'none' ? null : seasonAt(endsAt, { ref, period });

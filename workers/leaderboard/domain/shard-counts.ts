@@ -70,7 +70,7 @@ export class ShardCounts {
     return this.#changed.size > 0 || this.#fullFrom !== 0 || this.#topFrom !== 0;
   }
 
-  /** Records that a player's score changed. Null: not listed before, or after. */
+  /** Records that a player's score changed. A null score means that the player was not listed before, or is not listed after. */
   noteMove(from: number | null, to: number | null): void {
     if (from !== null) this.#changed.set(from, this.#number + 1);
     if (to !== null) this.#changed.set(to, this.#number + 1);

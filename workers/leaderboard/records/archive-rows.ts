@@ -24,7 +24,7 @@ export class ArchiveRows {
     return fromArchivedEntry(this.#parse(starts[position] as number, (starts[position + 1] as number) - 1));
   }
 
-  /** The row of an id; null without one, and for a hidden player. */
+  /** The row of an id; null for an unknown or hidden player. */
   find(userId: string): TopEntry | null {
     const start = this.#text.indexOf(`["${userId}",`);
     if (start < 0) return null;

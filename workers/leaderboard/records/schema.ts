@@ -50,7 +50,7 @@ export const season = sqliteTable(
     closedAt: integer('closed_at'),
     /** When the objects were erased. Until then they answer retries of the season's events. */
     erasedAt: integer('erased_at'),
-    /** When cron next has work for the season: prepares the next one, closes it, erases its objects. Null: never again. */
+    /** When cron next has work for the season: prepares the next one, closes it, erases its objects. Null if no work is left. */
     dueAt: integer('due_at'),
     /** The time since which a part of the season does not answer. Health probes these seasons. */
     silentAt: integer('silent_at'),
@@ -77,13 +77,13 @@ export const seasonNotice = sqliteTable(
   'season_notice',
   {
     season: text('season').primaryKey(),
-    /** Of `board_webhook`. */
+    /** The key of `board_webhook`. */
     board: text('board').notNull(),
     createdAt: integer('created_at').notNull(),
     /** Number of attempts: failed ones and the current one. */
     attempts: integer('attempts').notNull().default(0),
     dueAt: integer('due_at').notNull(),
-    /** Status of the last answer; null without one. */
+    /** HTTP status of the receiver's last answer; null if it has not answered. */
     status: integer('status'),
   },
   (table) => [index('season_notice_by_due').on(table.dueAt), index('season_notice_by_board').on(table.board)],

@@ -45,7 +45,7 @@ export function createSeasonStore(directory: D1Database) {
       return db.select().from(season).where(isSilent).orderBy(desc(season.silentAt)).limit(limit);
     },
 
-    /** @param at when a part did not answer; null: all parts answer. */
+    /** @param at when a part did not answer; null if all parts answer. */
     async setSilent(name: string, at: number | null): Promise<void> {
       const isOther = at === null ? isNotNull(season.silentAt) : isNull(season.silentAt);
       await db
