@@ -39,7 +39,7 @@ export interface Difference {
 const unlessMarker = (version: HistoryVersion | undefined): HistoryVersion | null =>
   version === undefined || version.isMarker ? null : version;
 
-/** Objects that existed at a moment, and what differs from now. */
+/** Objects that existed at a moment, and their differences from the present. */
 export function historyAt(
   history: History,
   moment: string,

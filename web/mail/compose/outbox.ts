@@ -107,7 +107,7 @@ async function sendAll(): Promise<void> {
     update(value.id, { state: 'sending' });
     if (!(await sendOne(userId, value))) break;
   }
-  // Letters that another tab has sent or taken back.
+  // Another tab may have sent or removed letters: drop those here too.
   const left = new Set((await listEntries<Letter>('outbox', userId)).map((entry) => entry.id));
   for (const { id, state } of outbox.get().letters) if (state === 'waiting' && !left.has(id)) update(id, null);
 }

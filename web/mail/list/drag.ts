@@ -6,7 +6,7 @@ import { mailTexts } from '../../shared/texts/mail.ts';
 import { mailbox } from '../model/mailbox.ts';
 import type { Row } from '../model/rows.ts';
 
-/** The data type of dragged conversations. It tells them from dragged files and texts. */
+/** The data type of dragged conversations. It distinguishes them from dragged files and texts. */
 const TYPE = 'application/x-tessera-conversations';
 
 let dragged: readonly Row[] = [];
