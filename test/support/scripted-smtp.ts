@@ -15,7 +15,7 @@ export type Script = (stage: ScriptStage, argument: string) => ScriptedAnswer;
 export interface TakenMessage {
   readonly from: string;
   readonly to: readonly string[];
-  /** After removal of dot-stuffing. */
+  /** The message without dot-stuffing. */
   readonly raw: Buffer;
 }
 

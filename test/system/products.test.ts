@@ -1,4 +1,4 @@
-/** `PRODUCTS`: each subset of the products, each started on the same state as the one before. */
+/** Starts the server with each subset of the products in `PRODUCTS`, one after the other on the same state. */
 import { CreateBucketCommand, GetObjectCommand, PutObjectCommand, type S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { awaitMessage, type MailUser, postInbound, registerUser } from '../support/mail.ts';

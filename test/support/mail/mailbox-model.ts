@@ -54,7 +54,7 @@ const SUBJECT_AGE_MAX_MS = 5 * 86_400_000;
 export class Model {
   messages: ModelMessage[] = [];
   uploads: ModelUpload[] = [];
-  /** In execution order. */
+  /** Rules in execution order. */
   rules: { id: string; rule: FilterRule }[] = [];
   /** Folders that the user created: id → name. */
   readonly own = new Map<string, string>();

@@ -19,7 +19,7 @@ const start = (line: string, ...zone: string[]) => {
   return time && [time.local, time.timeZone, time.at === null ? null : new Date(time.at).toISOString()];
 };
 
-/** As Outlook writes them. */
+/** A time zone as Outlook writes it. */
 const BERLIN = [
   ...['BEGIN:VTIMEZONE', 'TZID:W. Europe Standard Time'],
   ...['BEGIN:STANDARD', 'DTSTART:16010101T030000', 'TZOFFSETFROM:+0200', 'TZOFFSETTO:+0100'],
