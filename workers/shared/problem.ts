@@ -65,6 +65,7 @@ export class ProblemError extends Error {
   }
 }
 
+/** A setting that the request needs has a bad value. `GET /v1/health` lists all such settings. */
 export const misconfigured = (error: MisconfiguredError): Problem => problem(503, 'misconfigured', error.message);
 
 /** The JSON body of a problem, in responses and in items of batch responses. */
