@@ -208,7 +208,7 @@ export class SeasonClosing {
       await store.setDue(closing.season, eraseAt);
       return false;
     }
-    // Cron skips a season that is marked. If erasing fails, the alarm repeats it.
+    // Cron skips a season that is marked as erased. If erasing fails, the alarm repeats it.
     await this.#store.planAlarm(ERASE_AGAIN_MS);
     await store.markErased(closing.season, this.#now());
     await Promise.all(addressesOf(closing).map((address) => shardStub(this.#env, address).destroy()));

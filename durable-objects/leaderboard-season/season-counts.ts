@@ -109,7 +109,10 @@ export class SeasonCounts {
     for (const shard of stale) if (shard.pull !== undefined) this.#noteSilent(shard, now);
   }
 
-  /** Pulls the counts of one shard, which lack what an operator erased, and saves them. @throws if it does not answer. */
+  /**
+   * Pulls and saves the counts of one shard. Waits for a pull in progress first: it may include a player erased since. @throws if
+   * it does not answer.
+   */
   async reload(number: number): Promise<void> {
     const shard = this.#shards[number];
     if (shard === undefined) return;

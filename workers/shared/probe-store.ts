@@ -15,7 +15,7 @@ export interface DatabaseState {
 /** A finding about a store. The message completes the store's name to a sentence. */
 export interface Finding {
   readonly message: string;
-  /** False: a warning. */
+  /** False for a warning. */
   readonly isSick: boolean;
 }
 

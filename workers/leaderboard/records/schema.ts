@@ -36,7 +36,7 @@ export const season = sqliteTable(
   {
     /** workers/leaderboard/domain/season-name.ts */
     season: text('season').primaryKey(),
-    /** The reference of its board; '' for `default`. */
+    /** The reference of the season's board; '' for `default`. */
     board: text('board').notNull(),
     endsAt: integer('ends_at').notNull(),
     /** Fixed for the season: the shard of a player depends on it. */
