@@ -352,7 +352,7 @@ describe('a message is put off', () => {
 });
 
 describe('a batch by query', () => {
-  it('changes what the query finds, and nothing without a term or with ids', async () => {
+  it('changes the messages that the query finds, and is refused without a term or with ids', async () => {
     const ids = [
       await store('Subject: heron one\r\n'),
       await store('Subject: heron two\r\n'),

@@ -42,7 +42,7 @@ const USES: Readonly<Record<ProductName, () => Promise<boolean>>> = {
 
 const statusOf = async (path: string): Promise<number> => (await fetch(server.url + path)).status;
 
-it('keeps what each product has, before a subset is chosen', async () => {
+it('stores data in each product, with all products served', async () => {
   await s3.send(new CreateBucketCommand({ Bucket: 'kept' }));
   await s3.send(new PutObjectCommand({ Bucket: 'kept', Key: 'a.txt', Body: 'kept' }));
   const { body: made } = await server.call('POST', '/v1/iam/tokens', { name: 'game', scopes: ['scores:write'] });
