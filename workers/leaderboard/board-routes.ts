@@ -22,7 +22,7 @@ import { type LeaderboardError, toProblem } from './errors.ts';
 import { boardOf } from './mounts.ts';
 import { type BoardRow, createBoardStore } from './records/board-store.ts';
 
-/** Each has a season of many objects per period. */
+/** Limits objects: each board has a season of many objects per period. */
 const BOARDS_MAX = 100;
 
 const ROUTE = { ...OPERATOR, path: '/v1/boards/{board}' as const };

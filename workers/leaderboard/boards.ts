@@ -1,4 +1,4 @@
-/** The boards: `default`, which is the specification's monthly one, and those that operators made. */
+/** The boards: `default`, the monthly board of the specification, and those that operators created. */
 import { POINTS_MAX } from './domain/board.ts';
 import { DEFAULT_RULES, DEFAULT_TITLE, type ScoreRules } from './domain/score-rules.ts';
 import { type BoardPeriods, toBoardRef } from './domain/season-name.ts';
@@ -42,7 +42,7 @@ interface Known {
   readonly board: Board;
 }
 
-/** A changed or deleted board is used as it was for this time. */
+/** How long an isolate caches a board. A changed or deleted board is used in its old form until then. */
 export const BOARD_KNOWN_MS = 10_000;
 const KNOWN_MAX = 256;
 const known = new Map<string, Known>();

@@ -85,7 +85,7 @@ export function addScores(api: OpenAPIHono<JsonApiEnv>, mount: Mount): void {
   });
 }
 
-/** The ids of an update that was refused, also of one that is not valid. */
+/** The ids of a refused update. The update may be invalid, so its members are checked. */
 function idsOf(update: unknown): { user_id?: string; event_id?: string } {
   const entries = typeof update === 'object' && update !== null ? Object.entries(update) : [];
   return Object.fromEntries(

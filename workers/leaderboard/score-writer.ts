@@ -18,7 +18,7 @@ import { shardOf } from './domain/shard-map.ts';
 import { shardStub } from './objects.ts';
 import { findSeasonOf, type Season, type SeasonError } from './seasons.ts';
 
-/** The season before may have been created or erased for this time without effect on posts. */
+/** How long an isolate caches whether the previous season exists. Until then, posts ignore that it was created or erased. */
 const PREVIOUS_KNOWN_MS = 10_000;
 
 export type WriteError =
@@ -103,7 +103,7 @@ async function writeToSeason(work: Work, season: Season, places: readonly number
   await callShards(work, season, fresh, (address, wanted) => shardStub(env, address).score(address, wanted));
 }
 
-/** A retry may repeat an event of a season that ended less than two days ago. That season answers it. */
+/** A retry may repeat an event of a season that ended less than `EVENT_RETENTION_MS` ago. That season answers it. */
 async function findPreviousSeasons({ env, board, now }: Work, season: Season): Promise<Season[]> {
   const seasons: Season[] = [];
   if (season.state !== 'current') return seasons;

@@ -42,7 +42,7 @@ const ONLY_THE_TOP_IS_LIVE = problem(
 
 /** Time to open a stream. */
 const OPEN_MS = 3_000;
-/** Clocks of machines differ by less. */
+/** More than the clocks of two machines differ. */
 const CLOCKS_APART_MS = 1_000;
 const FUTURE_TIME = problem(400, 'invalid_request', 'min_as_of is in the future.');
 /** 10,000 viewers each. */
@@ -162,7 +162,7 @@ const isLive = (c: Context<JsonApiEnv>): boolean =>
 const readRegion = (c: Context<JsonApiEnv>): string =>
   regionOf((c.req.raw.cf as { continent?: string } | undefined)?.continent);
 
-/** Waits for a time that a clock of another machine has reached. @returns whether it is near. */
+/** Waits until our clock reaches a time that the clock of another machine gave. @returns false if the time is too far ahead. */
 async function reachTime(env: Env, at = 0): Promise<boolean> {
   const aheadMs = at - createClock(env)();
   if (aheadMs > CLOCKS_APART_MS) return false;
@@ -175,7 +175,7 @@ function checkAge({ season, archive }: Season, asOf: number, minAsOf = 0): void 
   if (archive === null && asOf < minAsOf) throw new UnavailableError(season, `it is as of ${asOf}, not ${minAsOf}`);
 }
 
-/** Forwards a viewer to a view of its region. Its further views are for the viewers beyond what one object takes. */
+/** Forwards a viewer to a view of its region. The region has further views for viewers that exceed the capacity of one object. */
 async function watch(c: Context<JsonApiEnv>, { season, shards, state }: Season, limit: number): Promise<Response> {
   if (state === 'historical')
     return sendProblem(c, toProblem({ kind: 'not_current', season: readSeason(season).label }));

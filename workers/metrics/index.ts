@@ -139,7 +139,7 @@ export function createMetricsApi(readGauges: ReadGauges): OpenAPIHono<JsonApiEnv
     answer,
   );
   addHistoryRoute(api, guard);
-  // Only APP_HOST sends this path here. On one origin it is a bucket.
+  // Only on APP_HOST. If products share one origin, `/metrics` is a bucket there.
   api.get('/metrics', guard, answer);
   return api;
 }

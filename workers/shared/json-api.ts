@@ -30,7 +30,7 @@ export interface JsonApiEnv {
     actor?: AuditActor;
     /** Looks the caller up again, after a body that was slow. Set by the guards. @returns the problem, or null. */
     authorizeAgain?: () => Promise<Problem | null>;
-    /** What the second look-up said. */
+    /** The problem that the second look-up returned. */
     refusal?: Problem;
     /** Largest JSON body of the route, if it is not `JSON_BYTES_MAX`. */
     jsonBytesMax?: number;
@@ -40,11 +40,11 @@ export interface JsonApiEnv {
   };
 }
 
-/** Largest JSON body. Twice the longest batch of scores in its longest JSON spelling. */
+/** Largest JSON body. Twice the largest batch of scores, with every character escaped. */
 const JSON_BYTES_MAX = 4 * 1024 * 1024;
 /** Largest JSON body of a route that needs no credential. */
 export const OPEN_JSON_BYTES_MAX = 16 * 1024;
-/** A caller corrects the first errors first. More of them would make the answer longer than the request. */
+/** A longer list could make the answer longer than the request. */
 const ERRORS_MAX = 20;
 
 /** Routes of a part of the API. They have no error handler of their own: Hono would run each of them in a further chain. */
@@ -157,7 +157,7 @@ export function allowJson(bytesMax: number): MiddlewareHandler<JsonApiEnv> {
 
 const readJsonBytesMax = (c: Context<JsonApiEnv>): number => c.get('jsonBytesMax') ?? JSON_BYTES_MAX;
 
-/** A caller whose body takes longer is looked up again: the credential may have ended meanwhile. */
+/** If a body takes longer, the caller is looked up again: the credential may have expired or been revoked meanwhile. */
 const SLOW_BODY_MS = 1_000;
 
 /** Limits JSON bodies when they are parsed. Routes that read raw bodies apply their own limit. */
@@ -175,7 +175,7 @@ function limitJson(c: Context<JsonApiEnv>): void {
   const readAllowed = async () => {
     const bytesMax = readJsonBytesMax(c);
     const said = Number(c.req.header('content-length') ?? 0);
-    // Without a length, or with the 0 that a proxy may set, the bytes are counted.
+    // The bytes are counted if there is no length, or a length of 0, which a proxy may set.
     const bytes = said === 0 ? await readLimited(c.req.raw.body, bytesMax) : null;
     if ((bytes?.length ?? said) <= bytesMax) return bytes ? JSON.parse(bytes.toString()) : readAll();
     c.set('isTooLarge', true);

@@ -1,9 +1,9 @@
 /**
- * Request rates by the platform's limiter. It counts in memory at each Cloudflare location, so a question costs no network
- * call, and a client that uses several locations has several counts.
+ * Request rates by the platform's limiter. It counts in memory at each Cloudflare location, so a check costs no network call, and a
+ * client that uses several locations has several counts.
  *
- * The quotas are settings. `npm start` and `npm run deploy` write them into the limiters of wrangler.toml, because a limiter
- * does not take its quota from the call.
+ * The quotas are settings. `npm start` and `npm run deploy` write them into the limiters of wrangler.toml, because a limiter does
+ * not take its quota from the call.
  */
 import { logError } from './log.ts';
 import type { Settings } from './settings-schema.ts';
@@ -72,8 +72,8 @@ export const wasRefused = (policy: RatePolicy, key: string): boolean =>
   Date.now() < readUse(policy, key).refusedAt + RATE_POLICIES[policy].periodSeconds * 1000;
 
 /**
- * Headers of draft-ietf-httpapi-ratelimit-headers-11: the policy on every answer, and `RateLimit` on a refusal. The limiter
- * does not tell how much is left, so other answers have no `RateLimit`.
+ * Headers of draft-ietf-httpapi-ratelimit-headers-11: the policy on every answer, and `RateLimit` on a refusal. The limiter does
+ * not report the remaining quota, so other answers have no `RateLimit`.
  */
 export function toRateHeaders(policy: RatePolicy, quota: number, isRefused: boolean): Record<string, string> {
   const name = policy.replace('_', '-');

@@ -56,7 +56,10 @@ function once(
   };
 }
 
-/** Records the use of the credential and applies the rate of a user. Root and service tokens have none: score posts have their own. */
+/**
+ * Records the use of the credential and applies the rate of a user. Root and service tokens have no such rate; score posts have a
+ * rate of their own.
+ */
 async function admit(c: Context<JsonApiEnv>, caller: Awaited<Found>): Found {
   if (!caller.ok) return caller;
   recordUse(c.env, caller.value, createClock(c.env)(), (work) => c.executionCtx.waitUntil(work));
@@ -157,15 +160,15 @@ export const authorizeFirst =
   };
 
 /**
- * For a route's `middleware`, in place of `authorizeFirst`: the handler calls the guard with its first read, in the same call of the
- * mailbox. No answer of the handler or of the validation is sent before the caller is known to be valid.
+ * For a route's `middleware`, in place of `authorizeFirst`: the handler calls the guard with its first read, in the same call of
+ * the mailbox. No answer of the handler or of the validation is sent before the caller is known to be valid.
  */
 export const authorizeWithRead =
   (guard: (c: Context<JsonApiEnv>) => Promise<Result<unknown, Problem>>): MiddlewareHandler<JsonApiEnv> =>
   async (c, next) => {
     await next();
     const caller = await guard(c).catch((error: unknown) => {
-      // The handler called the guard and failed with this error, which is answered already.
+      // The handler called the guard and threw this error, which is already answered.
       if (error !== c.error) throw error;
     });
     if (caller?.ok !== false) return;
@@ -184,7 +187,7 @@ export const requireMailUser = async (
   findKept: FindKept = findKeptCredential,
 ): Promise<Result<UserPrincipal, Problem>> => toMailUser(c, await findMailCaller(c, unlessRefused(findKept)));
 
-/** As `requireMailUser`, but looks the caller up again: for a request that waited. */
+/** As `requireMailUser`, but looks the caller up again, for a request that was held open (a long poll). */
 export const requireMailUserStill = async (c: Context<JsonApiEnv>): Promise<Result<UserPrincipal, Problem>> =>
   toMailUser(c, await authenticateMailRequest(c.req.raw, c.env, createClock(c.env)()));
 

@@ -187,7 +187,8 @@ function addChanges(api: OpenAPIHono<JsonApiEnv>): void {
       const details = { role, password: hash === null ? undefined : true, reset_totp, reset_passkeys };
       const audit = toAuditRow(c, 'operator.update', toOperatorTarget(operatorId), details);
       if (Object.keys(change).length > 0 || reset_passkeys) {
-        // The audit row is written only if the operator's row was. Without another change, its name is written again.
+        // The audit row is written only if the operator's row was. If nothing else changes in it, its present name is written
+        // again.
         const values = Object.keys(change).length > 0 ? change : { name: found.value.name };
         const kept = endsSessions ? null : undefined;
         await createOperatorStore(c.env.DIRECTORY).update(operatorId, values, kept, audit, reset_passkeys);
