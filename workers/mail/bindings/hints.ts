@@ -9,7 +9,7 @@ import { settingsOf } from '../../shared/settings.ts';
 
 export interface MailHint {
   readonly user_id: string;
-  /** Of the event that sent it. */
+  /** Trace id of the event that sent the hint. */
   readonly trace_id?: string | undefined;
 }
 

@@ -32,7 +32,7 @@ const holdsMail = async (bucket: R2Bucket): Promise<boolean> =>
 const write = (bucket: R2Bucket, owner: NamespaceOwner, options: R2PutOptions = {}) =>
   bucket.put(OWNER_KEY, JSON.stringify(owner), options);
 
-/** For health: whether the mailbox objects answer, by the one that records the owner. */
+/** For the health check: tests whether mailbox objects answer, by a call to the object that records the owner. */
 export async function findSilentMailboxes(env: Env): Promise<string[]> {
   return (await answersInTime(() => openOwner(env).readOwner(), PROBE_MS)) ? [] : ['MAILBOX'];
 }

@@ -11,7 +11,10 @@ export interface TransportSettings {
   readonly leaseMs: number;
   /** Delays after temporary failures. */
   readonly retry: RetryPolicy;
-  /** Delay before incoming mail is processed again: a sixth of the first delay, because no other server retries it. */
+  /**
+   * Delay before incoming mail is processed again: a sixth of the first delay of outgoing mail, because no other server would retry
+   * it.
+   */
   readonly incomingRetryMs: number;
   /** Upper limit for each stage of SMTP. */
   readonly timeouts: SmtpTimeouts;
@@ -23,7 +26,7 @@ export interface TransportSettings {
   readonly automaticPerHour: number;
   /** The name in EHLO, in Received fields and in reports. */
   readonly hostname: string;
-  /** Recipients of one message. */
+  /** Recipients that one message may have. */
   readonly recipientsMax: number;
 }
 

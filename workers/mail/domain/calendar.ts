@@ -1,7 +1,7 @@
 /** Reads iCalendar text (RFC 5545 §3.1) into components and properties. Pure. Broken lines are skipped. */
 
 export interface CalendarProperty {
-  /** In upper case, as are the names of parameters. */
+  /** In upper case, like the names of parameters. */
   readonly name: string;
   readonly parameters: ReadonlyMap<string, string>;
   readonly value: string;

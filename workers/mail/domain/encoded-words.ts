@@ -40,7 +40,7 @@ function decodeRun(run: string): string {
   const texts: string[] = [];
   let charset = '';
   let bytes: Buffer[] = [];
-  /** Base64 without padding at its end: the next word may continue its last group of four. */
+  /** Base64 of the previous word without padding at its end. The next word may continue its last group of four characters. */
   let open = '';
   const flush = () => {
     texts.push(decodeText(Buffer.concat([...bytes, Buffer.from(open, 'base64')]), charset));

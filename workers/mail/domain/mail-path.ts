@@ -13,10 +13,13 @@ export interface MailPath {
 
 const ATOM = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+";
 const DOT_STRING = new RegExp(`^${ATOM}(?:\\.${ATOM})*$`);
-/** A quoted local part without spaces or angle brackets: some servers end a path at the first of them and read the rest as parameters. */
+/**
+ * A quoted local part without spaces or angle brackets, because some servers end a path at such a character and read the rest as
+ * parameters.
+ */
 const QUOTED_STRING = /^"(?:[!#-;=?-[\]-~]|\\[!-;=?-~])*"$/;
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
-/** RFC 5321 §4.5.3.1: octets. */
+/** In octets (RFC 5321 §4.5.3.1). */
 const LOCAL_LENGTH_MAX = 64;
 const PATH_LENGTH_MAX = 254;
 

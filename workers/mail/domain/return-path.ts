@@ -8,9 +8,9 @@
 import { type MailPath, parseMailPath } from './mail-path.ts';
 
 const MARK = '+srs0=';
-/** Five days here and five at the next hop, doubled. */
+/** Days until a return path expires: twice the sum of five days of retries here and five at the next hop. */
 const DAYS_VALID = 21;
-/** Two base32 digits. */
+/** Days are counted modulo this number, which two base32 digits hold. */
 const DAYS_COUNTED = 1024;
 const DAY_MS = 86_400_000;
 const DIGITS = 'abcdefghijklmnopqrstuvwxyz234567';

@@ -47,7 +47,7 @@ export const toIndexText = (text: string): string => toTerms(text).join(' ');
 
 export interface PhrasePart {
   readonly term: string;
-  /** True if the last character stands alone and matches any term that begins with it. */
+  /** True if the part matches any term that begins with it, such as a single CJK character or the end of a prefix search. */
   readonly isPrefix: boolean;
 }
 

@@ -1,7 +1,7 @@
 /**
- * Accepts mail. The one path for `email()`, `/v1/inbound` and mail between our own users. A recipient gets 250 only when its
- * raw message is in every location and its row in its mailbox. Any failure on our side is 451, so the sender keeps the message
- * and retries.
+ * Accepts mail. The only path for `email()`, `/v1/inbound` and mail between our own users. A recipient gets 250 only when its raw
+ * message is in a quorum of the locations and its row in its mailbox. Any failure on our side is 451, so the sender keeps the
+ * message and retries.
  *
  * By design: the raw bytes are stored as received, without a trace header. The row has the envelope and the client.
  */
@@ -278,8 +278,8 @@ async function copyRaw(env: Env, from: string, to: string, sizeBytes: number): P
 }
 
 /**
- * A retry of a message has the same bytes, sender and recipient. A message without Date, Message-ID and Received cannot be told
- * from a second one, so it never counts as a retry.
+ * A retry of a message has the same bytes, sender and recipient. Two messages without Date, Message-ID and Received cannot be told
+ * apart, so such a message never counts as a retry.
  */
 function toContentKey(stored: StoredRaw, from: string, to: string): string {
   const isDistinct = /^(?:date|message-id|received):/im.test(

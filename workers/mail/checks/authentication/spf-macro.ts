@@ -73,7 +73,7 @@ async function letterValue(letter: string, values: SpfMacroValues): Promise<stri
       return values.domain;
     case 'i':
       return toDotted(values.ip);
-    // For people (§7.3).
+    // Readable form of the address (§7.3).
     case 'c':
       return values.ip.toString();
     case 'p':

@@ -1,4 +1,7 @@
-/** Spam rules for header fields that the sender wrote. Scores were set by their value in practice, never learned per sender. */
+/**
+ * Spam rules for header fields that the sender wrote. Scores were chosen by how well the rules work in practice, and are never
+ * learned per sender.
+ */
 import { decodeWords } from '../../mime/content-decoding.ts';
 import { headerValue } from '../../mime/mime-tree.ts';
 import type { MessageText } from './message-text.ts';
@@ -200,7 +203,7 @@ export const HEADER_RULES: readonly SpamRule[] = [
   },
 ];
 
-/** The value of the field, one character per byte. */
+/** @param bytes value of the field, one character per byte. */
 function isUtf8(bytes: string): boolean {
   try {
     new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(Buffer.from(bytes, 'latin1'));

@@ -56,7 +56,7 @@ export function judgeSenderSite(message: MessageText): SpamReason[] {
 }
 
 const PUBLISHER_LINKS_MIN = 3;
-/** Different pages that a list of articles links to. */
+/** A message that links to at least this many different pages counts as a list of articles. */
 const MANY_PAGES = 8;
 const countPages = (message: MessageText) => new Set(message.links.map((link) => link.href)).size;
 const isReply = (message: MessageText) =>

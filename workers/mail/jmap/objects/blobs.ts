@@ -13,7 +13,7 @@ import { type BlobId, parseBlobId } from '../domain/blob-id.ts';
 
 export interface OpenBlob {
   readonly sizeBytes: number;
-  /** As uploaded, or as the part says. */
+  /** Media type as uploaded, or as the header of the part says. */
   readonly type: string;
   readonly read: () => Promise<AsyncIterable<Uint8Array> | Iterable<Uint8Array>>;
 }
@@ -60,7 +60,7 @@ async function readStored(env: Env, key: string): Promise<AsyncIterable<Uint8Arr
   return inLargePieces(stored.body);
 }
 
-/** Opens the message that a blob is. @returns null if its bytes do not exist. */
+/** Opens a blob as a message: a raw message, or an attached message inside it. @returns null if its bytes do not exist. */
 export async function openMessageBlob(env: Env, userId: string, source: BlobSource): Promise<OpenedMessage | null> {
   const whole = { ...source, id: { ...source.id, parts: [] } };
   let message = await memoryBudget.use(source.sizeBytes, () => openWhole(env, userId, whole));

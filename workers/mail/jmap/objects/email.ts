@@ -137,7 +137,7 @@ function readMetadata(record: EmailRecord, name: string): unknown {
   }
 }
 
-/** Without a fraction that says nothing. */
+/** Omits a fraction of zero, as RFC 8620 §1.4 requires. */
 export const toUtcDate = (time: number): string => new Date(time).toISOString().replace('.000Z', 'Z');
 
 /** A header property as the mailbox stores it. */
