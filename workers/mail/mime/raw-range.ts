@@ -62,7 +62,7 @@ export async function readRange(read: ReadRaw, range: RawRange, sizeBytes: numbe
   );
 }
 
-/** Leaves out the first bytes, and ends after a number of bytes. */
+/** Skips the first bytes, and ends after `length` more. */
 async function* cut(pieces: AsyncIterable<Uint8Array>, skip: number, length: number): AsyncGenerator<Uint8Array> {
   let [before, left] = [skip, length];
   for await (const piece of pieces) {

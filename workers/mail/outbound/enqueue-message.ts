@@ -19,7 +19,7 @@ export interface AutomaticMessage {
   /** Envelope sender; empty for the null sender. */
   readonly from: string;
   readonly to: string;
-  /** False if another author than From claims may have written the message. It then gets no DKIM signature of ours. */
+  /** False if the author may be another one than From claims. The message then gets no DKIM signature of ours. */
   readonly isSigned?: boolean;
   /** Set if a crash may repeat the call but the message must be sent once. */
   readonly outboxId?: string;

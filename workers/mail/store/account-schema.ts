@@ -27,8 +27,8 @@ export const mailInvite = sqliteTable('mail_invite', {
 });
 
 /**
- * Accounts that invited an address to receive forwarded mail within a day. Limits what strangers receive from all accounts
- * together.
+ * Accounts that invited an address to receive forwarded mail within a day. Limits how many invitations an address receives from all
+ * accounts together.
  */
 export const mailForwardInvitation = sqliteTable(
   'mail_forward_invitation',

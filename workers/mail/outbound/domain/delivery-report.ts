@@ -15,7 +15,7 @@ export interface ReportedRecipient {
   readonly status: string;
   /** The other server's reply, or our own text if there was none. */
   readonly reply: string;
-  /** Whether a server wrote `reply`. */
+  /** True if another server wrote `reply`. */
   readonly isRemote: boolean;
   /** True if an attempt had an unknown outcome: the message may have arrived. */
   readonly isUncertain: boolean;
@@ -30,7 +30,7 @@ export interface Report {
   readonly messageId: string;
   readonly now: number;
   readonly queuedAt: number;
-  /** For a delay: the time of the last attempt. */
+  /** For a delay: time of the last attempt, after which the message fails. */
   readonly givesUpAt: number;
   readonly recipients: readonly ReportedRecipient[];
   /** The header of the reported message, with its line ends. */

@@ -9,7 +9,7 @@ export interface SendLimits {
 
 /** Counts of the recent messages of an account. */
 export interface SendHistory {
-  /** Since the mailbox was created. */
+  /** Time since the mailbox was created. */
   readonly ageMs: number;
   /** Recipients of the last day, and those among them that failed for good. */
   readonly recipients: number;
@@ -21,7 +21,7 @@ export interface SendHistory {
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const WEEK_MS = 7 * DAY_MS;
-/** Senders to lists of guessed or stale addresses see a large share of failures; people who write letters do not. */
+/** Senders to lists of guessed or stale addresses see a large share of failures; ordinary senders do not. */
 const FAILURES_MIN = 10;
 const FAILURE_SHARE = 1 / 4;
 
