@@ -190,7 +190,10 @@ export function createDraft(
   return ok({ messageId, revision: 1, updatedAt: now, content, attachments: uploads });
 }
 
-/** @param request.revision the last revision the author saw: a later one rejects the save. Null saves in any case. */
+/**
+ * @param request.revision the last revision that the author saw. If the draft has a later one, the save is rejected. Null saves in
+ * any case.
+ */
 export function replaceDraft(
   sql: SqlStorage,
   mailbox: MailboxRow,

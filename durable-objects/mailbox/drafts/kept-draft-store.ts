@@ -12,7 +12,7 @@ import {
   replaceDraft,
 } from './draft-store.ts';
 
-/** As long as the keys of accepted submissions. */
+/** Keys are kept as long as those of accepted submissions. */
 const KEY_AGE_MAX_MS = 7 * 24 * 3_600_000;
 
 /** An Idempotency-Key, and the hash of the request that it came with. */

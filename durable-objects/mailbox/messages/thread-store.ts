@@ -159,7 +159,7 @@ export function forgetReferences(sql: SqlStorage, thread: number, ids: readonly 
   return rows.length === 0;
 }
 
-/** @returns false if it was so already. */
+/** @returns false if nothing changed. */
 export function muteThread(sql: SqlStorage, thread: number, isMuted: boolean, now: number): boolean {
   if (isMuted === isThreadMuted(sql, thread)) return false;
   if (isMuted) sql.exec('INSERT INTO muted_thread (thread, muted_at) VALUES (?, ?)', thread, now);
@@ -172,7 +172,7 @@ export const isThreadMuted = (sql: SqlStorage, thread: number): boolean =>
 
 export const formatThreadId = (thread: number): string => `t${thread.toString(36)}`;
 
-/** @returns -1 if it is no id. */
+/** @returns -1 if it is not an id. */
 export const parseThreadId = (threadId: string): number =>
   /^t[0-9a-z]{1,10}$/.test(threadId) ? Number.parseInt(threadId.slice(1), 36) : -1;
 

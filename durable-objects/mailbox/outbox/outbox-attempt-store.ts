@@ -1,6 +1,7 @@
 /**
- * Delivery attempts: leases of recipients, and their outcomes. Each function runs inside the caller's transaction. `outbound/domain`
- * decides the next state of a recipient. Leases are in the row: a lost one would send a message twice.
+ * Delivery attempts: leases of recipients, and their outcomes. Each function runs inside the caller's transaction.
+ * `outbound/domain` decides the next state of a recipient. Leases are stored in the row, because a lost lease would send a message
+ * twice.
  */
 import {
   type AttemptOutcome,
@@ -104,7 +105,10 @@ export function saveVerdicts(sql: SqlStorage, outboxId: string, verdicts: string
   if (message) saveOutbox(sql, { ...message, verdicts }, now);
 }
 
-/** Changes the recipients that a lease holds. Others were lost to another worker. @returns false if there are none. */
+/**
+ * Changes the recipients that a lease still holds. Other recipients were lost to another worker. @returns null if the lease holds
+ * none.
+ */
 function changeLeased(
   sql: SqlStorage,
   outboxId: string,
