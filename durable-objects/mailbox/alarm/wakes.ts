@@ -27,7 +27,10 @@ const GARBAGE_PER_ROUND = 500;
  */
 const RETRY_DELAY_MS = 30_000;
 const PAUSE_MS = 50;
-/** Transport may take minutes. The alarm then ends, so that other wakes can run, and leases protect the work. */
+/**
+ * Time for which the alarm waits for transport, which may take minutes. The alarm then ends, so that other wakes can run, and
+ * leases protect the work.
+ */
 const TRANSPORT_WAIT_MS = 5_000;
 /** A queue message normally starts sending. If none did, the alarm starts it this much later. */
 const LOST_HINT_MS = 1_000;

@@ -39,7 +39,7 @@ export interface SessionRow {
 export interface EndedCredentials {
   readonly only?: string;
   readonly except?: string;
-  /** Ends those of one kind only. */
+  /** Ends only credentials of this kind. */
   readonly kind?: 'session' | 'token';
 }
 

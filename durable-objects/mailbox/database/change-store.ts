@@ -41,7 +41,7 @@ export interface Change {
   readonly is_flagged?: boolean;
   readonly is_answered?: boolean;
   readonly is_forwarded?: boolean;
-  /** Set if it changed: RFC 3339, or null. */
+  /** Set if the snooze changed: a time in RFC 3339, or null. */
   readonly snoozed_until?: string | null;
   readonly is_muted?: boolean;
   readonly labels?: readonly string[];

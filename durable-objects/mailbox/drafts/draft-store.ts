@@ -46,7 +46,7 @@ export interface DraftContent {
   readonly bcc: readonly MailAddress[];
   readonly subject: string;
   readonly body: string;
-  /** As the author wrote it. */
+  /** HTML as the author wrote it. */
   readonly html: string | null;
   readonly attachmentIds: readonly string[];
   readonly inReplyTo: string | null;

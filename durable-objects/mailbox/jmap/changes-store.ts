@@ -18,7 +18,7 @@ export interface TypeChanges {
 
 type Event = { readonly kind: 'created' | 'updated' | 'counted' | 'destroyed'; readonly id: string };
 
-/** Changes per answer, whatever their type. */
+/** Limit of change records read per answer, whatever their type. */
 const ROWS_MAX = 20_000;
 /** Id that stands for all objects of a type. */
 export const ALL_OBJECTS = '*';

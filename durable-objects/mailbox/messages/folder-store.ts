@@ -180,7 +180,10 @@ export function createFolder(sql: SqlStorage, name: string, now: number): Result
   return created ? ok(created) : err({ kind: 'no_folder' });
 }
 
-/** At most 10 parts of at most 100 characters each; no control characters; nothing under a view. */
+/**
+ * @returns the fault of a path, or null. A path has at most 10 parts of at most 100 characters each and no control characters, and
+ * is not under a view.
+ */
 export function findNameFault(name: string): string | null {
   const parts = name.split('/');
   if (parts.length > 10) return 'Folders can be nested at most 10 deep.';

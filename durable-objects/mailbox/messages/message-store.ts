@@ -344,7 +344,8 @@ export const listStoredKeys = (sql: SqlStorage, position: number): string[] =>
   ].flatMap((row) => row.r2_key ?? []);
 
 /**
- * Age up to which an erased message leaves its delivery key, so that a sender's retry is recognised. Senders retry for less time.
+ * A message that was received within this time leaves its delivery key when it is erased, so that a retry of its sender is
+ * recognised.
  */
 const RETRY_AGE_MAX_MS = 30 * 24 * 3_600_000;
 

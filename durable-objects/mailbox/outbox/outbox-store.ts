@@ -54,7 +54,7 @@ export interface OutboxRecipient extends DeliveryState {
 export interface OutboxMessage extends Omit<NewOutboxMessage, 'recipients'> {
   readonly position: number | null;
   readonly queuedAt: number;
-  /** JSON. */
+  /** Verdicts as JSON. */
   readonly verdicts: string | null;
   readonly warnedAt: number | null;
   readonly recipients: readonly OutboxRecipient[];
@@ -279,9 +279,10 @@ function cancelHeld(sql: SqlStorage, message: OutboxMessage, now: number): numbe
 }
 
 /**
- * Makes recipients due now: those that wait, or only the named ones. A failed recipient must be named. It restarts with another five days.
+ * Makes recipients due now: those that wait, or only the named ones. A failed recipient must be named. It restarts with another
+ * five days.
  * @param named addresses in lower case; null for all that wait.
- * @returns how many, and the names that are not recipients; null if the message is unknown.
+ * @returns how many, and the named addresses that are not recipients; null if the message is unknown.
  */
 export function retryOutbox(
   sql: SqlStorage,

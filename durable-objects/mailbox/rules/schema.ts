@@ -41,7 +41,7 @@ export const automaticSend = sqliteTable('automatic_send', {
   createdAt: integer('created_at').notNull(),
 });
 
-/** At most 20,000 rows. Sent messages write them, so the table has no further index. */
+/** At most 20,000 rows. Every sent message writes here, and each further index would add a row to that write, so there is none. */
 export const contact = sqliteTable('contact', {
   email: text('email').primaryKey(),
   contactId: text('contact_id').notNull(),

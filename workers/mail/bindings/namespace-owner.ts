@@ -16,7 +16,7 @@ const MAIL_PREFIX = 'mail/';
 /** Cannot be the id of a user, which is a UUID. */
 const OWNER_OBJECT = 'owner of the namespace';
 
-/** Health gives up on its stores after 3 seconds. */
+/** Below the 3 seconds that the health check waits for its stores. */
 const PROBE_MS = 2_000;
 
 const openOwner = (env: Env) => openMailbox(env, OWNER_OBJECT);

@@ -32,7 +32,7 @@ export function readTime(property: CalendarProperty | null, zones: readonly Cale
 
 const toLocal = (clock: number): string => new Date(clock).toISOString().slice(0, 19);
 
-/** The same time later. @param duration RFC 5545 §3.3.6. @returns null if it is invalid. */
+/** Adds a duration to a time. @param duration as in RFC 5545 §3.3.6. @returns null if it is invalid. */
 export function addDuration(start: CalendarTime, duration: string): CalendarTime | null {
   const match = /^\+?P(?:(\d{1,4})W)?(?:(\d{1,5})D)?(?:T(?:(\d{1,5})H)?(?:(\d{1,6})M)?(?:(\d{1,8})S)?)?$/.exec(
     duration.trim(),

@@ -61,7 +61,7 @@ function parseLine(line: string): CalendarProperty | null {
 export const findProperty = ({ properties }: CalendarComponent, name: string): CalendarProperty | null =>
   properties.find((property) => property.name === name) ?? null;
 
-/** RFC 5545 §3.3.11. */
+/** @returns the text of a property without escapes (RFC 5545 §3.3.11). */
 export const toText = (property: CalendarProperty | null): string =>
   (property?.value ?? '')
     .replace(/\\([nN\\;,])/g, (_, escaped: string) => (/n/i.test(escaped) ? '\n' : escaped))

@@ -131,7 +131,10 @@ function decodeUtf7(bytes: Uint8Array): string {
   });
 }
 
-/** Without a byte order mark, the zero bytes of Latin text show the order. RFC 2781 §4.3 prefers big endian, programs little endian. */
+/**
+ * Without a byte order mark, the zero bytes of Latin text show the order. If they show none, RFC 2781 §4.3 prefers big endian, but
+ * programs write little endian.
+ */
 function decodeUtf16(bytes: Uint8Array): string {
   const [first, second] = bytes;
   if (first === 0xfe && second === 0xff) return new TextDecoder('utf-16be').decode(bytes);

@@ -10,7 +10,7 @@ import { beginsWithHeader, isMboxSeparator } from './mbox-separator.ts';
 const LF = 0x0a;
 const CR = 0x0d;
 const GREATER = 0x3e;
-/** `From `. */
+/** The bytes of `From `. */
 const FROM = [0x46, 0x72, 0x6f, 0x6d, 0x20];
 const BOM = [0xef, 0xbb, 0xbf];
 /** A longer line is read in pieces. */
@@ -164,7 +164,7 @@ export class MboxSplitter {
     if (open.sizeBytes + length <= this.#lengthMax) open.bodyEnd = this.#offset + line.bytes.length + length;
   }
 
-  /** The `Content-Length` was wrong: splits at the lines inside it that look like separators. */
+  /** The `Content-Length` was wrong: splits at the lines inside the body that look like separators. */
   *#splitAgain(firstInner: number, line: Line | null, next: Line | null = null): Generator<MboxSpan> {
     const open = this.#open;
     const again = open.lines.splice(firstInner);

@@ -44,7 +44,7 @@ const HAS_ALIASES = problem(
   'Other domains are aliases of this one. Change or delete them first.',
 );
 
-/** Row of a configured domain, which is hosted without a row in DIRECTORY. */
+/** @returns a row for a configured domain, which is hosted without a row in DIRECTORY; null for any other domain. */
 function toConfigured(env: Env, domain: string): DomainRow | null {
   if (!listConfiguredDomains(env).includes(domain)) return null;
   return { domain, isHosted: true, aliasOf: null, catchAllUserId: null, transport: null, isHeld: false, createdAt: 0 };

@@ -118,7 +118,7 @@ async function openWinmail(
   return found;
 }
 
-/** Texts of winmail.dat, for a message that has none. */
+/** Texts of winmail.dat, for a message that has no text of its own. */
 function toWinmailTexts(winmail: readonly TnefContent[]): { text: string; html: string | null } {
   const content = winmail.find(({ text, html }) => text !== null || html !== null);
   const html = content?.html ? (cleanHtml(content.html) ?? '') : '';

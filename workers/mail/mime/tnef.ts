@@ -1,6 +1,6 @@
 /**
  * Reads winmail.dat: the files and texts that Outlook puts into one attachment ([MS-OXTNEF]). Copies nothing: files are views.
- * Damaged input gives what is before the damage; nothing here throws.
+ * Damaged input yields the content before the damage; nothing here throws.
  */
 import { decodeText } from '../domain/charset.ts';
 

@@ -31,7 +31,7 @@ export async function enqueueMessage(env: Env, userId: string, message: Automati
   return enqueue(env, userId, message, raw.byteLength, [raw]);
 }
 
-/** The same for a message stored in R2: streams it, with header fields in front. */
+/** Enqueues a message stored in R2. Streams it, with header fields in front. */
 export async function enqueueStored(
   env: Env,
   userId: string,

@@ -22,7 +22,7 @@ export async function readVapidKey(env: Env): Promise<VapidKey> {
   return known.key;
 }
 
-/** The key as cached in this isolate, with the name of the secret that it was derived from. */
+/** The key that this isolate cached last, and the secret that it was derived from, in hexadecimal. */
 let known: { readonly name: string; readonly key: VapidKey } | null = null;
 
 /** Pushes what is due. One at a time, because a user has few devices and an invocation few connections. */

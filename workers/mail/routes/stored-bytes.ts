@@ -19,9 +19,9 @@ export interface StoredBytes {
 
 interface OpenBytes {
   readonly sizeBytes: number;
-  /** Quoted. */
+  /** The ETag with its quotes. */
   readonly etag: string;
-  /** Either this or `discard` must be called, once. @param part by default all bytes. */
+  /** Either this or `discard` must be called, exactly once. @param part the range to read; by default all bytes. */
   readonly read: (part?: ByteRange) => Promise<ReadableStream<Uint8Array>>;
   readonly discard: () => Promise<void>;
 }

@@ -19,7 +19,7 @@ export interface RuleContext {
 }
 
 const DAY_MS = 86_400_000;
-/** Free mail hosts. A commercial sender that takes replies at one is suspicious. */
+/** Free mail hosts. A commercial sender with a reply address at such a host is suspicious. */
 export const FREE_MAIL =
   /@(?:(?:hotmail|outlook|live|msn|yahoo|ymail|aol|gmail|googlemail|mail|gmx|web|excite|netscape|lycos|eudoramail|caramail|netzero|juno|usa|mail2world|bigfoot|altavista|yandex|mail|qq|163|126|proton|protonmail|zoho)\.(?:com|net|de|fr|ru|org|me|co\.uk|co\.in|co\.jp|it|es))$/;
 

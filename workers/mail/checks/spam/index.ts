@@ -25,7 +25,7 @@ import { correct, readCorrections, writeCorrections } from './user-model.ts';
 export const JUNK_SCORE = 2.4;
 /** Outgoing mail at or above this score is refused. No wanted mail reaches it; GTUBE does. */
 export const REJECT_SCORE = 15;
-/** Points per unit of log-odds, and the most that the classifier alone may give. More requires rules that agree. */
+/** Points per unit of log-odds, and the most that the classifier alone may give. A higher score requires rules that agree. */
 const CLASSIFIER_POINTS = 1.8;
 const CLASSIFIER_POINTS_MAX = 5;
 /**

@@ -72,7 +72,7 @@ export interface BodyOptions {
   readonly maxBodyValueBytes: number;
 }
 
-/** What a message's properties are read from: the mailbox's record, the header fields, or the whole message. */
+/** The source of a message's properties: the mailbox's record, the header fields, or the whole message. */
 export type Need = 'record' | 'headers' | 'message';
 
 /** @returns the least that the properties can be read from. */

@@ -3,8 +3,8 @@ import { z } from '@hono/zod-openapi';
 import { CHANGES_LIMIT_MAX } from './limits.ts';
 
 /**
- * Ids have 1 to 255 characters (RFC 8620 §1.2), and `#` before a creation id. Longer ids, and other characters, are answered as not
- * found rather than refused.
+ * Ids have 1 to 255 characters (RFC 8620 §1.2), and `#` before a creation id. Ids of up to 1,000 characters are accepted, so that
+ * an invalid id is answered as not found rather than refused.
  */
 export const idSchema = z.string().min(1).max(1_000);
 const UINT_MAX = Number.MAX_SAFE_INTEGER;

@@ -6,7 +6,7 @@ import { toChangesLimit } from './arguments.ts';
 import { CHANGES_LIMIT_MAX } from './limits.ts';
 import { type Answer, type Arguments, type Call, type MethodError, toMethodError } from './method.ts';
 
-/** @returns what changed after a state, at most `maxChanges` objects. */
+/** @returns the changes after a state, of at most `maxChanges` objects. */
 export async function readTypeChanges(
   call: Call,
   type: JmapType,

@@ -1,4 +1,4 @@
-/** What a method is, and how it answers. */
+/** Types of methods, their calls and their answers. */
 import type { z } from '@hono/zod-openapi';
 import type { JmapFolder } from '../../../../durable-objects/mailbox/jmap/folder-read-store.ts';
 import type { UserPrincipal } from '../../../identity/index.ts';

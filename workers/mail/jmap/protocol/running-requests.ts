@@ -8,7 +8,7 @@ const RUNS_MS_MAX = 120_000;
 
 export class RunningRequests {
   readonly #max: number;
-  /** When each request began, by user. */
+  /** Start times of the running requests, by user. */
   readonly #running = new Map<string, Set<{ readonly startedAt: number }>>();
 
   constructor(max: number) {

@@ -76,7 +76,7 @@ interface StreamOptions {
   readonly accountId: string;
   readonly types: ReadonlySet<string>;
   readonly closesAfterState: boolean;
-  /** 0 for no pings. */
+  /** Interval of pings; 0 for none. */
   readonly pingSeconds: number;
 }
 

@@ -11,7 +11,7 @@ export interface SendLimits {
 export interface SendHistory {
   /** Time since the mailbox was created. */
   readonly ageMs: number;
-  /** Recipients of the last day, and those among them that failed for good. */
+  /** Recipients of the last day, and those among them that failed permanently. */
   readonly recipients: number;
   readonly failures: number;
   /** Recipients per minute of the last hour, oldest first. `endsAt` is the end of the minute, in milliseconds since 1970. */

@@ -34,7 +34,7 @@ export interface Content {
   readonly html: string | null;
   readonly inReplyTo: string | null;
   readonly references: readonly string[];
-  /** Custom fields, and those of the importance. */
+  /** Custom header fields, and the fields that express the importance. */
   readonly headers: readonly HeaderField[];
 }
 
