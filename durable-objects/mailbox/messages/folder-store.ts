@@ -264,7 +264,7 @@ const keepDelivered = statement<{ folder: number }>(
 );
 const remove = statement<{ folder: number }>('DELETE FROM folder WHERE folder = :folder');
 
-/** Removes the row of a folder whose messages were moved before. */
+/** Removes the row of a folder whose messages were already moved. */
 export function removeFolder(sql: SqlStorage, folder: FolderRow, now: number): void {
   execute(sql, keepDelivered, { folder: folder.folder });
   execute(sql, remove, { folder: folder.folder });

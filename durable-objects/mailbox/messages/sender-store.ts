@@ -144,8 +144,10 @@ export function readSenderFacts(
 }
 
 /**
- * Remembers what a move into or out of Junk says about a proven sender: the list if it is one, else the address.
- * @returns false if the move says something about the words only: no sender is proven, or an unknown one went to Junk.
+ * Trusts or blocks the proven sender of a message that was moved out of or into Junk: its list if it has one, otherwise its
+ * address.
+ * @returns false if the move only trains words: no sender is proven, or the user did not know the sender of a message that went to
+ * Junk.
  */
 export function learnSender(
   sql: SqlStorage,

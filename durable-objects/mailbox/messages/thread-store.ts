@@ -47,7 +47,7 @@ export function reassignThread(sql: SqlStorage, thread: number, message: Threada
   return found;
 }
 
-/** Assigns ids that no thread has yet to a thread. */
+/** Assigns to a thread those of the message's ids that no thread has yet. */
 export function keepReferences(sql: SqlStorage, thread: number, message: Threadable): void {
   for (const id of listIds(message))
     sql.exec('INSERT OR IGNORE INTO thread_reference (reference, thread) VALUES (?, ?)', id, thread);

@@ -1,4 +1,4 @@
-/** Times of calendars in time zones: by the name of the zone, or by the rules that the calendar brings along. Pure. */
+/** Times of calendars in time zones: by the name of the zone, or by the rules that the calendar contains. Pure. */
 import { type CalendarComponent, type CalendarProperty, findProperty } from './calendar.ts';
 
 export interface CalendarTime {
@@ -11,7 +11,7 @@ export interface CalendarTime {
 }
 
 const DAY_MS = 86_400_000;
-/** Weeks, days, hours, minutes, seconds. */
+/** In this order: weeks, days, hours, minutes, seconds. */
 const DURATION_UNITS_MS = [7 * DAY_MS, DAY_MS, 3_600_000, 60_000, 1_000];
 
 /** @param zones the VTIMEZONE components of the calendar. */

@@ -52,7 +52,8 @@ export interface PhrasePart {
 }
 
 /**
- * The terms that match a word or phrase. A CJK word of n characters is its n−1 pairs; a single character is a prefix of pairs.
+ * The terms that match a word or phrase. A CJK word of n characters becomes its n−1 pairs; a single character becomes a prefix of
+ * pairs.
  */
 export function toPhrase(text: string, isPrefix = false): PhrasePart[] {
   const runs = foldText(text).match(RUN) ?? [];

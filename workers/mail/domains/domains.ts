@@ -231,7 +231,7 @@ function listClientRecords(env: Env, domain: string): Omit<DnsRecord, 'seen'>[] 
   ];
 }
 
-/** DKIM must match exactly. Any SPF or DMARC record counts, because its content is the operator's choice. */
+/** A DKIM record must match exactly. Any SPF or DMARC record counts, because its content is the operator's choice. */
 function isPublished(record: Omit<DnsRecord, 'seen'>, found: readonly string[]): boolean {
   if (record.type === 'MX') return found.length > 0;
   if (record.type === 'SRV') return found.some((target) => target.toLowerCase() === record.value);

@@ -134,7 +134,7 @@ export class SetOutcome {
   }
 }
 
-/** Creates, updates and destroys one by one. */
+/** Creates, updates and destroys objects one after another. */
 export async function runSet(call: Call, args: SetArguments, handlers: SetHandlers): Promise<SetOutcome> {
   const outcome = new SetOutcome();
   for (const [creationId, object] of Object.entries(args.create ?? {})) {

@@ -117,7 +117,7 @@ function wrap(text: string): string[] {
   return text.match(/.{1,72}(?:\s|$)|\S{1,72}/g)?.map((line) => line.trim()) ?? [];
 }
 
-/** As many whole lines of the header as fit, in 7 bits. An empty line would end the header of the part early, without harm. */
+/** @returns as many whole lines of the header as fit, in 7 bits. An empty line would only end the returned header early. */
 function toReturnedHeader(header: string): string {
   return header
     .slice(0, RETURNED_HEADER_MAX)
