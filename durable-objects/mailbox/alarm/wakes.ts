@@ -155,7 +155,7 @@ async function publishOutbox({ database: { sql, transaction }, jobs, userId, now
 
 /**
  * Time at which totals are published: at once after a change in mail that waits for a scanner or is in quarantine, otherwise within
- * `ledgerDelayMs`.
+ * `ledgerDelayMs`. Null if they are up to date.
  */
 function nextLedgerAt({ memory, now, ledgerDelayMs }: DueContext, sql: SqlStorage): number | null {
   const ledger = readLedger(sql);

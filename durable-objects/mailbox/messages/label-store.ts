@@ -51,7 +51,7 @@ type CountRow = LabelRow & { count: number };
 const countAll = statement<{ after: string; limit: number }, CountRow>(
   `SELECT label, count(*) AS count FROM message_label WHERE label > :after GROUP BY label ORDER BY label LIMIT :limit`,
 );
-/** Each of these statements reads an index that has only the messages that it counts. */
+/** Each of the next two statements reads an index that has only the messages that it counts. */
 const countHidden = statement<Record<never, never>, CountRow>(
   `SELECT l.label, count(*) AS count FROM message AS m INDEXED BY message_expires
    CROSS JOIN message_label AS l ON l.position = m.position WHERE m.expires_at IS NOT NULL GROUP BY l.label`,

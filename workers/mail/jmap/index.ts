@@ -43,7 +43,7 @@ export const WELL_KNOWN_PATH = '/.well-known/jmap';
 const PREFLIGHT_AGE_SECONDS = 86_400;
 const running = new RunningRequests(CONCURRENT_REQUESTS);
 
-/** Lets pages of every origin call JMAP (CORS), with the header `Authorization` only. */
+/** Lets pages of every origin call JMAP (CORS). They authenticate with `Authorization` only, never with cookies. */
 const allowEveryOrigin: MiddlewareHandler<JsonApiEnv> = async (c, next) => {
   if (c.req.method === 'OPTIONS') {
     return c.body(null, 204, {
