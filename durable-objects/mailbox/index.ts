@@ -42,7 +42,7 @@ export interface MailboxProfile extends MailboxRow {
   readonly state: string;
 }
 
-/** Names the namespace of the mailbox objects, so that the collector can tell whether bytes of mail belong to it. */
+/** Identifies the namespace of the mailbox objects, so that the collector can tell whether bytes of mail belong to it. */
 export interface NamespaceOwner {
   /** UUID. */
   readonly id: string;

@@ -178,7 +178,10 @@ async function publishLedger({ database: { sql }, jobs, userId }: WakeContext): 
   savePublishedLedger(sql, ledger);
 }
 
-/** Sends row after row. A row is removed once its mail is in the outbox. A row that fails is retried later and delays no other. */
+/**
+ * Sends automatic mail row by row. A row is removed once its mail is in the outbox. A row that fails is retried later and delays no
+ * other.
+ */
 async function sendAllAutomatic({ database: { sql, transaction }, jobs, userId, now }: WakeContext): Promise<void> {
   let failure: unknown = null;
   const unsent = new Set<string>();

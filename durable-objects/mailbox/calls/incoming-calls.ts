@@ -30,7 +30,7 @@ export class IncomingCalls extends RuleCalls {
     });
   }
 
-  /** Stores the message and finishes its row in one transaction. */
+  /** Stores the message and removes its row of accepted mail in one transaction. */
   async deliverIncoming(
     incomingId: string,
     input: StoreMessageInput,

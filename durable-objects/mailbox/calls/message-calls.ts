@@ -115,7 +115,7 @@ export class MessageCalls extends MailboxObject {
     return this.transactions.read((sql, _, now) => search(sql, request, now));
   }
 
-  /** One transaction. Each id has its own outcome. */
+  /** Changes messages in one transaction. Each id has its own outcome. */
   async patchMessages(
     ids: readonly string[],
     patch: BatchPatch,

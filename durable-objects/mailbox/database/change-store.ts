@@ -57,7 +57,7 @@ export interface Change {
 }
 
 export interface ChangePage {
-  /** Decimal; the next `since`. */
+  /** State after these changes, as a decimal number. It is the next `since`. */
   readonly state: string;
   readonly changes: readonly Change[];
   /** True if `since` is too old or not of this mailbox: reload everything, then continue from `state`. */

@@ -54,7 +54,7 @@ export interface DraftContent {
   readonly replyTo?: readonly MailAddress[];
   readonly headers?: readonly HeaderField[];
   readonly importance?: Importance;
-  /** The message that it forwards, by its id. */
+  /** Id of the message that it forwards. */
   readonly forwardOf?: string | null;
 }
 

@@ -22,7 +22,7 @@ import { applyMovesOnArrival, applyRulesOnArrival } from '../rules/filter-store.
  */
 type Delivery = Pick<StoreMessageInput, 'origin' | 'rawSha256' | 'deliveryKey'>;
 
-/** @returns the message that a delivery made, even if it was erased since; null if the delivery is new. */
+/** @returns the message that a delivery created, even if it was erased since; null if the delivery is new. */
 export function findDelivery(sql: SqlStorage, { origin, rawSha256, deliveryKey }: Delivery): StoredMessage | null {
   const stored = first<{ message_id: string; thread: number; folder: number }>(
     sql,

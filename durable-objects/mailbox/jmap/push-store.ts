@@ -50,7 +50,7 @@ export interface PushOutcome {
 /** Delay after a change, so that one push covers several changes. */
 const PUSH_DELAY_MS = 1_000;
 const SUBSCRIPTIONS_MAX = 50;
-/** Failures in a row after which a subscription is dropped: about two hours. */
+/** Failures in a row after which a subscription is dropped. They take about two hours. */
 const FAILURES_MAX = 8;
 const FIRST_RETRY_MS = 30_000;
 

@@ -93,7 +93,7 @@ function toSortKey({ by }: EmailSort, value: SqlStorageValue): string | number {
   return foldCase(person?.name || person?.email || '');
 }
 
-/** RFC 5051, without its rare title case. */
+/** Folds case as RFC 5051 does, except for its rare title case. */
 const foldCase = (text: string): string => text.normalize('NFKD').toUpperCase();
 
 function compareKeys(

@@ -137,7 +137,7 @@ export function updateCounts(sql: SqlStorage, before: Place | null, after: Place
   }
 }
 
-/** The Flagged view's own counts: flagged messages outside Junk and Trash. */
+/** Adds to the Flagged view's own counts, which count flagged messages outside Junk and Trash. */
 export function addToFlaggedCounts(sql: SqlStorage, total: number, unread: number): void {
   if (total === 0 && unread === 0) return;
   execute(sql, addFlaggedCounts, { total, unread });

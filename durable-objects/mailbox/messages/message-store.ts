@@ -1,4 +1,7 @@
-/** Writes, changes and erases a message's rows. Each function runs inside the caller's transaction. `arrival-store.ts` decides on arrival. */
+/**
+ * Writes, changes and erases a message's rows. Each function runs inside the caller's transaction. `arrival-store.ts` decides the
+ * folder and marks of an arriving message.
+ */
 import { formatTimeuuid, parseTimeuuid, toTicks } from '../../../workers/shared/timeuuid.ts';
 import type { ParsedMessage } from '../contract/delivered-message.ts';
 import { recordChange } from '../database/change-store.ts';

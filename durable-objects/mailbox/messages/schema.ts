@@ -57,7 +57,7 @@ export const message = sqliteTable(
     sizeBytes: integer('size_bytes').notNull(),
     rawKey: text('raw_key'),
     rawSha256: text('raw_sha256'),
-    /** Names the delivery that made it. The same bytes with the same key are stored once. */
+    /** Identifies the delivery that created it. The same bytes with the same key are stored once. */
     deliveryKey: text('delivery_key'),
     receivedAt: integer('received_at').notNull(),
     sentAt: integer('sent_at'),

@@ -1,4 +1,4 @@
-/** The pages of the last snapshot, which a lost mailbox is rebuilt from. */
+/** The pages of the last snapshot, from which a lost mailbox is rebuilt. */
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
 /** One row per page, and the row `folders`. */

@@ -49,7 +49,7 @@ const firstAfter = statement<{ state: number }, { at: number }>(
   'SELECT changed_at AS at FROM change WHERE state > :state ORDER BY state LIMIT 1',
 );
 
-/** An hour after the first change that the last snapshot does not have; null if there is none. */
+/** @returns the time an hour after the first change that the last snapshot does not have; null if there is none. */
 export function nextSnapshotAt(sql: SqlStorage): number | null {
   const { state } = executeFirst(sql, findState, {}) ?? { state: 0 };
   const change = executeFirst(sql, firstAfter, { state });

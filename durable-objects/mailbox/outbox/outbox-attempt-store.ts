@@ -50,7 +50,7 @@ interface AttemptOptions {
   readonly jitter: number;
 }
 
-/** The reply recorded for an attempt whose worker died. It is retried soon. */
+/** The reply recorded for an attempt whose worker died. The recipient is retried soon. */
 const INTERRUPTED = 'The attempt was interrupted on our side. The message may have arrived.';
 
 /** Leases the recipients that are due. An expired lease counts as an attempt with unknown outcome. */

@@ -36,7 +36,7 @@ export interface Submission {
   readonly draftId: string | null;
   /** The revision of the draft whose content was sent; null if the request had its own content. */
   readonly draftRevision: number | null;
-  /** The message that it forwards, by its id. */
+  /** Id of the message that it forwards. */
   readonly forwardOf: string | null;
   /** Uploads that were attached. Their bytes are in the copy in Sent now. */
   readonly attachmentIds: readonly string[];

@@ -106,7 +106,7 @@ function placeFilter(sql: SqlStorage, filterId: string, at: number): void {
   for (const [ordinal, id] of ids.entries()) execute(sql, setOrdinal, { filterId: id, ordinal });
 }
 
-/** A move needs a folder that holds mail. A forward needs a confirmed destination. */
+/** @returns why a rule is invalid, or null. A move needs a folder that holds mail; a forward needs a confirmed target. */
 function findFault(sql: SqlStorage, rule: FilterRule): FilterError | null {
   for (const [at, action] of rule.actions.entries()) {
     if (action.type === 'move') {

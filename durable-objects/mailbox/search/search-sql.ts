@@ -146,7 +146,7 @@ function toTextTest(node: SearchNode): TextTest {
   return { expression, isOneTerm: false, probes };
 }
 
-/** The SQL condition that a text matches. */
+/** @returns the SQL condition that is true for messages with the text. */
 export function toTextCondition(expression: string, isOneTerm: boolean, scope: TextScope): Condition {
   if (scope.kind === 'window') {
     // LIMIT makes SQLite keep the order. FTS5 ends a window quickly only if it reads the newest message first.

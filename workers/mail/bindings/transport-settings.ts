@@ -18,11 +18,11 @@ export interface TransportSettings {
   readonly incomingRetryMs: number;
   /** Upper limit for each stage of SMTP. */
   readonly timeouts: SmtpTimeouts;
-  /** Recipients that an account may send to. */
+  /** Recipients that an account may send to per hour. */
   readonly sendLimits: SendLimits;
   /** Recipients that all accounts of a domain may send to per clock hour. */
   readonly domainRecipientsPerHour: number;
-  /** Forwards and vacation replies of an account. */
+  /** Forwards and vacation replies that an account may send per hour. */
   readonly automaticPerHour: number;
   /** The name in EHLO, in Received fields and in reports. */
   readonly hostname: string;

@@ -37,7 +37,7 @@ export function composeAutomatic(message: AutomaticText): string {
 export const keepSendableIds = (ids: readonly string[]): string[] =>
   ids.filter((id) => /^<[!-;=?-~]{1,900}>$/.test(id));
 
-/** RFC 5322 §3.3, in UTC. */
+/** @returns a date of RFC 5322 §3.3, in UTC. */
 export const toMailDate = (time: number): string => new Date(time).toUTCString().replace('GMT', '+0000');
 
 /** Encodes text (RFC 2045 §6.7). English text stays readable, and lines have at most 76 characters. Base64 would look like spam. */

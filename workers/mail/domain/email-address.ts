@@ -36,7 +36,10 @@ export function parseOwnAddress(text: string): OwnAddress | 'bad_address' | 'res
   return isOperatorName(local) ? 'reserved' : { email, local, domain };
 }
 
-/** Characters before the `*`. Each is a value of the query that finds the recipient, and D1 binds at most 100. */
+/**
+ * Limit of characters before the `*`. Each possible prefix is a bound value of the query that finds the recipient, and D1 binds at
+ * most 100.
+ */
 const WILDCARD_LENGTH_MAX = 40;
 
 /**

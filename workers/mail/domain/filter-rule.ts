@@ -165,8 +165,8 @@ const RETURN_PATH = /\+srs0=/;
 const LIST_HEADERS = /^(?:list-(?:id|help|post|subscribe|unsubscribe|archive|owner)|feedback-id)$/i;
 
 /**
- * Whether the vacation reply answers (RFC 3834 §2): never the null sender, lists, bulk mail, machines, forwarders or the user.
- * The message must name one of the user's own addresses.
+ * Whether the vacation reply answers (RFC 3834 §2): never the null sender, lists, bulk mail, programs, forwarders or the user. The
+ * message must name one of the user's own addresses.
  * @param own the user's addresses, lower-cased.
  */
 export function mayAnswerAutomatically(envelopeFrom: string, own: ReadonlySet<string>, facts: MessageFacts): boolean {

@@ -1,6 +1,7 @@
 /**
  * Decodes 7-bit charsets that switch tables by escape sequences: ISO-2022-JP with its extensions (RFC 1468, RFC 1554, RFC 2237),
- * ISO-2022-KR (RFC 1557), ISO-2022-CN (RFC 1922) and HZ (RFC 1843). Each run is moved to the 8-bit charset of the same table.
+ * ISO-2022-KR (RFC 1557), ISO-2022-CN (RFC 1922) and HZ (RFC 1843). Each run is converted to the 8-bit charset with the same table,
+ * and decoded.
  */
 
 const ESC = 0x1b;

@@ -37,7 +37,7 @@ export function parseMailPath(text: string): MailPath | null {
 export function toAsciiDomain(domain: string): string | null {
   let ascii = domain.toLowerCase();
   if (/[^ -~]/.test(ascii)) {
-    // Rejects characters that would end the host of a URL, or that a URL decodes.
+    // Rejects characters that would end the host of a URL, or that a URL parser decodes.
     if (/[^a-z0-9.\u0080-\u{10ffff}-]/u.test(ascii)) return null;
     try {
       ascii = new URL(`http://${ascii}/`).hostname;

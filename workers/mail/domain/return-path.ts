@@ -19,7 +19,7 @@ const LOCAL_LENGTH_MAX = 64;
 /** @returns base32 of a keyed hash of the text, at least 8 characters, lower case. */
 export type SignText = (text: string) => string;
 
-/** @param owner an address of the user who forwards. @param sender of the forwarded message. */
+/** @param owner an address of the user who forwards. @param sender envelope sender of the forwarded message. */
 export function toReturnPath(owner: MailPath, sender: string, now: number, sign: SignText): string {
   const day = toDay(now);
   const from = parseMailPath(sender);

@@ -2,8 +2,8 @@
  * The search language: words, "phrases", prefix*, `from:` `to:` `cc:` `bcc:` `subject:` `filename:` `in:` `is:` `has:attachment`
  * `label:` `thread:` `list:` `header:` `before:` `after:` `newer_than:` `older_than:` `larger:` `smaller:`, `-` or NOT negates, OR,
  * and parentheses. Adjacent terms must all match. OR binds tighter, so `a b OR c` is a and (b or c). Any other word directly before
- * a colon and a value is an error, so that a typing error does not find nothing. Times, addresses of web pages, `Re:` and quoted
- * text are text.
+ * a colon and a value is an error, so that a typing error is reported and does not just find nothing. Times, addresses of web
+ * pages, `Re:` and quoted text are text.
  */
 import { err, ok, type Result } from '../../shared/result.ts';
 import { toBaseSubject } from './base-subject.ts';
@@ -300,7 +300,7 @@ function readTime(value: string, at: number): number {
   throw new Refusal(at, 'Write a date as 2026-01-31.');
 }
 
-/** `NAME`, or `NAME:text`. */
+/** Reads `NAME` or `NAME:text`. */
 function readHeader(value: string, at: number): SearchNode {
   const [, name, text = ''] = /^([!-9;-~]{1,76})(?::(.*))?$/s.exec(value) ?? [];
   if (name === undefined) throw new Refusal(at, 'Write a header as header:x-mailer or header:x-mailer:text.');

@@ -1,4 +1,4 @@
-/** Header fields that an author sets beside the usual ones. Pure. */
+/** Header fields that an author sets in addition to the usual ones. Pure. */
 
 export interface HeaderField {
   readonly name: string;

@@ -265,7 +265,8 @@ async function takeFor(
     if (outcome.value.duplicate) await removeRaw();
     return refuse(target.email, 250, '2.0.0 accepted');
   } catch (error) {
-    // The row may have been written before its answer was lost. The raw bytes stay, and the retry resolves it.
+    // The row may have been written before its answer was lost. The raw bytes therefore stay. If the row exists, the sender's retry
+    // is recognised as a duplicate.
     logError('incoming_insert_failed', error);
     return refuse(target.email, 451, OUR_FAULT);
   }

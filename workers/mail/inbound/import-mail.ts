@@ -77,7 +77,7 @@ export async function importMessage(
   return run.end();
 }
 
-/** The bytes of the file that a message has, with its separator. */
+/** The range of the file that holds a message with its separator. */
 type Range = Pick<MboxSpan, 'offset' | 'sizeBytes'>;
 
 interface Waiting {

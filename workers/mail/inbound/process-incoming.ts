@@ -113,7 +113,7 @@ async function deliver(
   return putIntoMailbox(env, message, opened, said, { labels, isReleased: false });
 }
 
-/** Runs the checks. Complete verdicts that came with the message, from its sending here, are used as they are. */
+/** Runs the checks. Complete verdicts of a message that was sent from here are reused. */
 async function judge(env: Env, message: ClaimedIncoming, raw: OpenedMessage): Promise<Result<Verdicts, string>> {
   const known = message.verdicts === null ? null : (JSON.parse(message.verdicts) as Partial<Verdicts>);
   if (known?.spam && known.virus && known.authentication)

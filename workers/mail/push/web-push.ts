@@ -34,7 +34,7 @@ export async function encryptPush(text: string, keys: PushKeys): Promise<Uint8Ar
   const pair = (await crypto.subtle.generateKey(CURVE, true, ['deriveBits'])) as CryptoKeyPair;
   const ownPublic = Buffer.from((await crypto.subtle.exportKey('raw', pair.publicKey)) as ArrayBuffer);
   const deviceKey = await crypto.subtle.importKey('raw', devicePublic, CURVE, false, []);
-  // The types of Workers name the member `$public`.
+  // WebCrypto names the member `public`, but the types of Workers name it `$public`.
   const algorithm = { name: 'ECDH', public: deviceKey } as unknown as SubtleCryptoDeriveKeyAlgorithm;
   const shared = Buffer.from(await crypto.subtle.deriveBits(algorithm, pair.privateKey, 256));
   const about = Buffer.concat([Buffer.from('WebPush: info\0'), devicePublic, ownPublic]);

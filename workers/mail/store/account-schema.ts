@@ -1,7 +1,7 @@
 /** Mail's account tables in DIRECTORY: accounts and their addresses. A mailbox's content is in its own object. */
 import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
-/** A user of identity with a mailbox. */
+/** Identity users who have a mailbox. */
 export const mailAccount = sqliteTable('mail_account', {
   userId: text('user_id').primaryKey(),
   /** The address the account was registered with, used to log in. */

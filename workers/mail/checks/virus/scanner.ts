@@ -59,7 +59,7 @@ const PROBLEMS: Readonly<Record<NonNullable<MimeTree['problem']>, { rule: string
 class LimitReached extends Error {}
 
 class Scan {
-  /** Cut parts that must be opened. */
+  /** Cut parts that must be opened. They are opened later, one at a time. */
   readonly postponed: { cut: Cut; part: MimePart; path: readonly string[]; depth: number }[] = [];
   private readonly found: { severity: Severity; reason: VirusReason }[] = [];
   private entries = 0;

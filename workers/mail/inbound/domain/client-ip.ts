@@ -1,4 +1,4 @@
-/** Which clients can be authenticated by their address. Pure. */
+/** Decides which clients can be authenticated by their address. Pure. */
 
 /**
  * Loopback, private, link-local and carrier-grade NAT (RFC 6890). Such addresses belong to gateways and tests, which DNS cannot

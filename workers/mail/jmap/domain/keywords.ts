@@ -51,7 +51,7 @@ export interface MarksResult {
   readonly bad: readonly string[];
 }
 
-/** The marks of a whole set of keywords. */
+/** @returns the marks that a complete set of keywords stands for. */
 export function toMarks(keywords: readonly string[]): MarksResult {
   const set = new Set(keywords.map((keyword) => keyword.toLowerCase()));
   const flags: readonly string[] = Object.keys(FLAG_KEYWORDS);

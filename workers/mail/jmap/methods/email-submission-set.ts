@@ -120,7 +120,7 @@ async function destroy(call: Call, id: string): Promise<Result<null, SetError>> 
   return gone.ok ? ok(null) : NOT_FOUND;
 }
 
-/** The implicit Email/set after the submissions that succeeded. */
+/** Runs the implicit Email/set for the submissions that succeeded. */
 async function updateEmails(
   call: Call,
   {

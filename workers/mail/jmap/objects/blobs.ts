@@ -92,7 +92,7 @@ async function openPart(env: Env, userId: string, source: BlobSource): Promise<O
 async function composeDraft(env: Env, userId: string, emailId: string): Promise<Uint8Array | null> {
   const id = parseEmailId(emailId);
   const found = id && (await openMailbox(env, userId).readDraft(id.messageId));
-  // Another revision is another blob.
+  // A draft with another revision is another blob.
   if (!found?.ok || found.value.revision !== id?.revision) return null;
   const { content, attachments, updatedAt, revision } = found.value;
   const composed = await composeMessage(

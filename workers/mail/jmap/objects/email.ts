@@ -75,7 +75,7 @@ export interface BodyOptions {
 /** The source of a message's properties: the mailbox's record, the header fields, or the whole message. */
 export type Need = 'record' | 'headers' | 'message';
 
-/** @returns the least that the properties can be read from. */
+/** @returns the smallest source that has all the properties. */
 export function decideNeed(properties: readonly string[]): Need {
   if (properties.some((name) => (BODY as readonly string[]).includes(name))) return 'message';
   const isFromHeaders = (name: string) => name === 'headers' || name === 'sender' || name.startsWith('header:');

@@ -102,7 +102,7 @@ export function toMessageIds(value: string): string[] | null {
   return ids.length > 0 ? ids : null;
 }
 
-/** RFC 3339 in the time zone of the field. */
+/** @returns the date in the form of RFC 3339, in the time zone of the field. */
 export function toDate(value: string): string | null {
   const text = unfold(value)
     .replace(/\([^()]*\)/g, '')

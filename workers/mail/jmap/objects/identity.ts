@@ -50,7 +50,7 @@ export interface Identity extends Arguments {
 export interface Identities {
   readonly state: string;
   readonly settings: MailboxSettings;
-  /** The user's addresses, the first one first. */
+  /** The user's addresses, beginning with the one that the account was registered with. */
   readonly addresses: readonly string[];
   readonly list: readonly Identity[];
 }

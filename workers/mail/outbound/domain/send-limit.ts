@@ -48,7 +48,10 @@ export function decideSendWait(limits: SendLimits, history: SendHistory, recipie
   return HOUR_MS;
 }
 
-/** The message has more recipients than the account may send to in an hour, so it must wait for the account's age. */
+/**
+ * The message has more recipients than the account may send to in an hour, so it must wait until the account is older and its limit
+ * higher.
+ */
 function waitForHigherLimit(limits: SendLimits, history: SendHistory, recipients: number): number {
   const agesMs = [DAY_MS, WEEK_MS].filter((ageMs) => ageMs > history.ageMs);
   const enough = agesMs.find((ageMs) => decideSendLimit(limits, { ...history, ageMs }) >= recipients);
