@@ -88,7 +88,7 @@ export function doesAclAllow(
   });
 }
 
-/** Whether it grants anything to the public or to all authenticated users. */
+/** Whether the ACL grants anything to the public or to all authenticated users. */
 export const isPublicAcl = (acl: Pick<Acl, 'grants'>): boolean =>
   acl.grants.some(
     ({ grantee }) => grantee.kind === 'group' && (grantee.uri === ALL_USERS || grantee.uri === AUTHENTICATED_USERS),

@@ -10,7 +10,7 @@
 export interface LifecycleFilter {
   readonly prefix?: string;
   readonly tags?: Readonly<Record<string, string>>;
-  /** Exclusive bounds. */
+  /** Exclusive bounds of the size in bytes. */
   readonly sizeAbove?: number;
   readonly sizeBelow?: number;
 }
@@ -32,11 +32,11 @@ export interface LifecycleRule {
 
 export interface LifecycleConfiguration {
   readonly rules: readonly LifecycleRule[];
-  /** Concerns transitions only. Returned as it was set. */
+  /** `x-amz-transition-default-minimum-object-size`. It affects transitions only, so it is stored and returned but not used. */
   readonly minimumSize: string;
 }
 
-/** A version among the versions of its name. */
+/** A version and its position among the versions of its name. */
 export interface LifecycleSubject {
   readonly name: string;
   readonly size: number;
@@ -47,7 +47,7 @@ export interface LifecycleSubject {
   readonly noncurrentSince: number | null;
   /** Noncurrent versions that are newer, without deletion markers. */
   readonly newerNoncurrent: number;
-  /** The name has no other version. */
+  /** Whether the name has no other version. */
   readonly isAlone: boolean;
 }
 
@@ -62,7 +62,7 @@ export type LifecycleDecision =
     };
 
 export const DAY_MS = 86_400_000;
-/** Of `NewerNoncurrentVersions`. */
+/** S3's limit of `NewerNoncurrentVersions`. */
 export const NEWER_VERSIONS_MAX = 100;
 
 /**
@@ -74,7 +74,7 @@ export function dueAfter(sinceMs: number, days: number, dayMs: number): number {
   return dayMs === DAY_MS ? Math.ceil(due / DAY_MS) * DAY_MS : due;
 }
 
-/** The latest time from which `days` have passed now: the opposite of `dueAfter`. */
+/** The latest time since which `days` have passed by now: the inverse of `dueAfter`. */
 const passedSince = (now: number, days: number, dayMs: number): number =>
   (dayMs === DAY_MS ? Math.floor(now / DAY_MS) * DAY_MS : now) - days * dayMs;
 

@@ -104,7 +104,7 @@ export function checkPostPolicy(
       continue;
     }
     mentioned.add(condition.field);
-    // An empty prefix admits every value, also that of a field that was not sent.
+    // An empty prefix allows every value, and a field that was not sent.
     const isAny = condition.kind === 'starts-with' && condition.value === '';
     const value = fields.get(condition.field) ?? (isAny ? '' : undefined);
     const holds =
@@ -117,7 +117,7 @@ export function checkPostPolicy(
   }
   for (const name of fields.keys()) {
     if (mentioned.has(name) || UNCHECKED.includes(name) || name.startsWith('x-ignore-')) continue;
-    // A checksum only narrows what may be uploaded, so the signer does not have to allow it.
+    // A checksum only restricts the upload further, so the signer does not have to allow it.
     if (name.startsWith('x-amz-checksum-')) continue;
     return refused(`Extra input fields: ${name}`);
   }

@@ -25,9 +25,8 @@ export interface Walked<R> {
 const PAGES_PER_CHECKPOINT = 50;
 
 /**
- * Continues the walk of this name, or starts one. Progress and report are stored together, so an interrupted walk
- * continues from a moment at which both were right.
- * @param mayContinue is called between pages. @param restart discards an unfinished walk.
+ * Continues the walk of this name, or starts one. Progress and report are stored together, so an interrupted walk resumes from a
+ * consistent state. @param mayContinue is called between pages. @param restart discards an unfinished walk.
  */
 export async function walkTables<R extends object>(
   context: EngineContext,

@@ -78,7 +78,7 @@ async function askOwned(ask: Ask, map: Uint8Array, shard: number, isOnly: boolea
   return await ask(shard, initialSlotStates(map, shard));
 }
 
-/** Whether the shard has the slots that the map says, each in one of the states. */
+/** Whether the shard holds every slot that the map assigns to it, each in one of `states`. */
 const holdsItsOwn = (slots: string, map: Uint8Array, shard: number, states: string): boolean =>
   map.every((holder, slot) => holder !== shard || states.includes(slots[slot] ?? ' '));
 
@@ -121,7 +121,7 @@ export async function listObjects(context: EngineContext, request: ListRequest):
   });
 }
 
-/** Names as they are now and as they were at a time, deleted ones included. */
+/** Names in their present state and their state at an earlier time, including deleted ones. */
 export async function listNamesAt(
   context: EngineContext,
   request: Omit<ListRequest, 'delimiter'> & { readonly atMs: number },

@@ -3,7 +3,7 @@ import type { BlobRange, EdgeBytes, EntryWriter } from '../model/context.ts';
 import { entriesOf } from './edge-bytes.ts';
 import { cutPiece, type Piece, rangeOf, type Unit } from './pieces.ts';
 
-/** Bytes of a piece in the cache. */
+/** A piece's bytes in the cache. */
 export interface Cached {
   readonly entry: BlobRange;
   readonly body: ReadableStream<Uint8Array>;

@@ -5,7 +5,7 @@ import type { Bucket, ListedVersion } from './versions.ts';
 export interface ListRequest {
   readonly bucket: Bucket;
   readonly prefix: string;
-  /** Empty: none. */
+  /** Empty for no delimiter. */
   readonly delimiter: string;
   /**
    * Inclusive lower bound of names: '' from the start; `nameAfter(marker)` past a name; `nameAfterPrefix(prefix)` past a
@@ -51,6 +51,6 @@ export interface NameAt {
   readonly modifiedAt: number;
   readonly isMarker: boolean;
   readonly size: number;
-  /** The object of that time; null if there was none. `isSame`: the newest version has the same content and metadata. */
+  /** The object at that time; null if there was none. `isSame`: the newest version has the same content and metadata. */
   readonly earlier: { readonly versionId: string; readonly size: number; readonly isSame: boolean } | null;
 }

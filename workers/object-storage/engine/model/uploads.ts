@@ -61,7 +61,7 @@ export interface CopyPartRequest {
   readonly uploadId: string;
   readonly partNumber: number;
   readonly source: StoredVersion;
-  /** The whole source when absent. */
+  /** Absent for the whole source. */
   readonly range?: ByteRange;
   /** The checksum algorithm of the upload. If the source has no such checksum, it is computed by reading the source. */
   readonly checksum?: ChecksumAlgorithm | null;

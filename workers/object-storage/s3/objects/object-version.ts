@@ -15,7 +15,7 @@ export function parseVersionId(text: string | undefined): Result<string | undefi
 }
 
 /**
- * @param versionId in the request. @param mayList callers that may not list do not learn that a name is free
+ * @param versionId in the request. @param mayList whether the caller may list. Other callers must not learn that a name is free
  * (GetObject, "Permissions").
  */
 export function requireObject(
