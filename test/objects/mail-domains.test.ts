@@ -12,7 +12,7 @@ import { createSigner } from '../../workers/mail/outbound/sign-outgoing.ts';
 import { createDomainStore } from '../../workers/mail/store/domain-store.ts';
 import type { AuditRow } from '../../workers/shared/audit-store.ts';
 
-/** The audit log is not the subject here. */
+/** A placeholder, because these tests are not about the audit log. */
 const toAudit = (domain: string): AuditRow => ({
   ...{ at: Date.now(), entryId: crypto.randomUUID(), actorKind: 'root', actorId: 'root', action: 'domain.create' },
   ...{ targetType: 'domain', targetId: domain, network: null, userAgentDigest: null, requestId: 'x', details: {} },

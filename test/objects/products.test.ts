@@ -9,7 +9,7 @@ const env = testEnv as unknown as Env;
 const MINUTE = '* * * * *';
 const NAMES: readonly ProductName[] = ['storage', 'leaderboard', 'mail'];
 
-/** What the producer of storage's queue was given. */
+/** Messages sent to the producer of storage's queue. */
 const sent: string[] = [];
 const tasks = {
   send: async ({ kind }: { kind: string }) => void sent.push(kind),

@@ -1,4 +1,4 @@
-/** Copies what a location lacks from another one. */
+/** Copies missing objects from one location to another. */
 import { env } from 'cloudflare:test';
 import { afterEach, expect, it, vi } from 'vitest';
 import { refillLocations } from '../../workers/collectors/refill.ts';

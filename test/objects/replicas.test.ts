@@ -1,4 +1,4 @@
-/** Each kind of change is effective with its acknowledgement, although no replica of DIRECTORY has it. */
+/** Each kind of change is effective once it is acknowledged, even if no replica of DIRECTORY has it. */
 
 import { env as bindings, createExecutionContext } from 'cloudflare:test';
 import { createHash } from 'node:crypto';

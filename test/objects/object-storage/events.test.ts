@@ -208,7 +208,7 @@ describe('the outbox', () => {
   it('keeps what no destination accepts, and drops it after three days', async () => {
     const { engine, context, bucket, pass } = await setUp('never');
     await put(engine, bucket, 'k', 'x');
-    // Without a queue.
+    // A deployment without a queue keeps the event.
     expect(await sendEvents({ ...context, events: { ...context.events, queue: null } }, 0)).toBe(false);
     expect(await countRows(context, 'event')).toBe(1);
     pass(3 * 86_400_000 + 60_000);

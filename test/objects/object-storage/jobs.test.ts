@@ -1,4 +1,4 @@
-/** Jobs over the stores: what each kind does, what it leaves alone, and what happens to it when it is interrupted. */
+/** Jobs over the stores: what each kind changes, what it keeps, and how it recovers from an interruption. */
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { JobOrder } from '../../../workers/object-storage/domain/jobs.ts';
@@ -28,7 +28,7 @@ import {
 
 beforeEach(wipe);
 
-/** In the future: no version gets a time before that of the database's clock. */
+/** In the future, because no version gets a time before that of the database's clock. */
 const START = Date.now() + 86_400_000;
 const MINUTE = 60_000;
 
@@ -281,7 +281,7 @@ it('a job that counts has the sums of a prefix', async () => {
 });
 
 describe('an interrupted job', () => {
-  /** DIRECTORY fails the nth time that the place of a job is saved, as if the worker died after the step. */
+  /** DIRECTORY fails the nth time that the position of a job is saved, as if the worker had died after the step. */
   function failingDirectory(nth: number): D1Database {
     let saves = 0;
     const { DIRECTORY } = env as unknown as Env;

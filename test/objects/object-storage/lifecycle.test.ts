@@ -1,4 +1,4 @@
-/** Runs of lifecycle rules over the stores: what they remove, what they keep, and what happens to them when they are interrupted. */
+/** Runs of lifecycle rules over the stores: what they remove, what they keep, and how they recover from an interruption. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { EngineLimits } from '../../../workers/object-storage/engine/model/context.ts';
 import type { Bucket, Engine, ObjectLock } from '../../../workers/object-storage/engine/model/contract.ts';
@@ -10,7 +10,7 @@ import { countRows, expectSound, METADATA, makeBucket, makeEngine, put, value, w
 beforeEach(wipe);
 
 const DAY = 86_400_000;
-/** A noon in the future: no version gets a time before that of the database's clock. */
+/** A noon in the future, because no version gets a time before that of the database's clock. */
 const NOW = (Math.floor(Date.now() / DAY) + 1.5) * DAY;
 const EXPIRE = '<Expiration><Days>1</Days></Expiration>';
 const NONCURRENT = '<NoncurrentVersionExpiration><NoncurrentDays>1</NoncurrentDays></NoncurrentVersionExpiration>';
@@ -26,7 +26,7 @@ async function setUp(versioning: 'never' | 'enabled' | 'suspended', shards = 1, 
     const document = JSON.stringify({ rules: value(parseLifecycle(text, () => crypto.randomUUID())), minimumSize: '' });
     value(await engine.setConfiguration(bucket, 'lifecycle', document));
   };
-  /** Runs the rules to their end, as cron would some days later. */
+  /** Runs the rules until they are done, as cron does on a day that many days later. */
   const runAfter = async (days: number) => {
     now += days * DAY;
     for (let shard = 0; shard < shards; shard++) {
@@ -233,7 +233,7 @@ it('an interrupted run continues where it was, and one that ended is recorded on
   setNow(NOW + 3 * DAY);
   expect(await isLifecycleDue(context, 0)).toBe(true);
   const [run] = await selectRuns(context, 0, 1);
-  // As after a kill between the audit entry and the end of the run.
+  // The state after a kill between the audit entry and the end of the run.
   await runLifecycle(context, 0);
   const before = await audits(context.directory, bucket);
   await context.shards[0]
