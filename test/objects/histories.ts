@@ -145,6 +145,7 @@ export class LateBody {
   }
 }
 
+/** `token` is empty for a request without a credential in a header. */
 type Send = (method: string, path: string, token: string, body?: string | object, headers?: Headers) => Promise<Answer>;
 
 function senderFrom(environment: Env): Send {
@@ -178,8 +179,7 @@ const NAMES = ['a', 'b', 'c'];
 const FAULTS: readonly ReplicaFault[] = ['lags', 'lags', 'lags', 'stuck', 'stuck', 'cut off'];
 const ALLOW = { Version: '2012-10-17', Statement: [{ Effect: 'Allow', Action: 's3:*', Resource: '*' }] };
 
-/** Requests that need a right and do not change any name of the histories. */
-/** `source` is the name to copy. */
+/** Requests that need a right and do not change any name of the histories. `source` is the name to copy. */
 const USES: readonly (readonly [method: string, path: string, body?: string | undefined, source?: string])[] = [
   ['GET', '/fixed'],
   ['GET', '/fixed'],

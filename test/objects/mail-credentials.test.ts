@@ -193,7 +193,7 @@ describe('a request of mail', () => {
 });
 
 describe('a secret', () => {
-  it('opens no other mailbox, and no malformed one opens any', async () => {
+  it('opens no other mailbox, and a malformed one opens none', async () => {
     const [one, other] = [await register(), await register()];
     const swapped = one.session.replace(one.userId, other.userId);
     const secret = one.session.split('_').slice(2).join('_');
@@ -225,7 +225,7 @@ describe('a secret', () => {
       expect((await call('POST', path, { token, body: {} })).status).toBe(403);
   });
 
-  it('for a made-up user makes no database', async () => {
+  it('of an unknown user creates no database', async () => {
     const userId = crypto.randomUUID();
     expect(await statusOf(`ses_${userId}_${'A'.repeat(43)}`)).toBe(401);
     const { MAILBOX } = env as Env;
@@ -369,7 +369,7 @@ describe.each(REVOCATIONS)('$name', ({ run, done, ends, by, name }) => {
     expect(await closed).toBe(4401);
   });
 
-  it('does nothing while the mailbox cannot be told, and can be repeated', async () => {
+  it('does nothing while the mailbox cannot be reached, and can be repeated', async () => {
     const failed = await run(thief, { bindings: mailboxesWithout(by) });
     expect(failed).toBe(503);
     if (name !== 'the deletion of the user') {
@@ -484,7 +484,7 @@ describe('a user', () => {
     expect(await statusOf(person.session)).toBe(200);
   });
 
-  it('is suspended in the mailbox if DIRECTORY says so, when one operator suspends while another lifts', async () => {
+  it('is suspended in the mailbox if it is in DIRECTORY, when one operator suspends while another lifts it', async () => {
     const person = await register();
     const path = `/v1/accounts/${person.userId}/suspension`;
     const suspend = (bindings: Partial<Env> = {}) => call('PUT', path, { body: { reason: 'abuse' }, bindings });

@@ -207,7 +207,7 @@ describe('a mailbox whose object was lost', () => {
     expect({ ...after, folders: after.folders.filter(({ name }) => name !== 'Empty') }).toEqual(before);
   });
 
-  it('does not get back what was stored after it was made, which no row names', async () => {
+  it('does not restore bytes that were stored after it was created and that no row names', async () => {
     const { userId, mailbox } = await fill();
     const refused = toRawKey(userId, 'refused');
     await putBlob(env, refused, 'Subject: refused\r\n\r\n');

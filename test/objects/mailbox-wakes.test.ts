@@ -77,7 +77,7 @@ it('work that fails is tried again later, and delays no other work', async () =>
   });
 });
 
-it('work that leaves itself due is repeated after a pause that grows', async () => {
+it('work that remains due is repeated with a growing pause', async () => {
   await inMailbox(async (database, userId) => {
     addGarbage(
       database.sql,

@@ -71,7 +71,7 @@ describe('an operator', () => {
     expect((await call('GET', '/v1/operators/me', undefined, body.token)).status).toBe(401);
   });
 
-  it('is no mail user and no gateway, and posts no scores', async () => {
+  it('cannot act as a mail user or a gateway, or post scores', async () => {
     const { token } = await enter('outsider', 'admin');
     expect((await call('GET', '/v1/me', undefined, token)).status).toBe(403);
     expect((await call('POST', '/v1/inbound/check', { from: 'a@b.test', to: ['c@d.test'] }, token)).status).toBe(403);

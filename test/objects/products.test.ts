@@ -102,7 +102,7 @@ describe('a queue message', () => {
   });
 });
 
-it('refuses mail for now where mail is not served, so that the sender tries again', async () => {
+it('defers mail if mail is not served, so that the sender tries again', async () => {
   const message = { from: 'a@elsewhere.test', to: 'b@example.test' } as ForwardableEmailMessage;
   await expect(worker.email(message, serving('storage'), createExecutionContext())).rejects.toThrow('PRODUCTS');
 });

@@ -177,7 +177,7 @@ it.each([
   },
 );
 
-it('a token whose deletion was stored, and not enforced everywhere, at the second attempt', async () => {
+it('a token at the second attempt to delete it, after the first was stored but not enforced everywhere', async () => {
   const { root, owner } = world;
   const env = bindings as unknown as Env;
   const user = { name: 'pending', user_id: owner.userId, scopes: ['objects:read'] };

@@ -94,7 +94,7 @@ describe('a take-down', () => {
     }
   });
 
-  it('of an object keeps everybody from reading and copying it, and nothing else, and can be lifted', async () => {
+  it('of an object prevents reading and copying it, and nothing else, and can be lifted', async () => {
     const path = '/v1/storage/buckets/shared-files/take-down';
     expect(await read('/shared-files/bad')).toBe(200);
     expect((await call('PUT', path, { name: 'bad', reason: 'court order' })).status).toBe(204);

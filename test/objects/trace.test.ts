@@ -57,7 +57,7 @@ function deployed(changes: Record<string, string> = {}) {
   return { points, deployment: { ...env, LOCAL: '', COUNTERS, ...changes } as unknown as Env };
 }
 
-it('counts failures each, and one of ten successes with the weight of ten', () => {
+it('counts each failure, and one of ten successes with the weight of ten', () => {
   const { points, deployment } = deployed();
   vi.spyOn(Math, 'random').mockReturnValueOnce(0.5).mockReturnValueOnce(0.05);
   countOperation(deployment, 'storage_read', 'ok', 20);

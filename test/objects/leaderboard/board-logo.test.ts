@@ -35,7 +35,7 @@ async function makeBoard(isPublic = true): Promise<string> {
 const put = (board: string, image: BodyInit) => call('PUT', `/v1/boards/${board}/logo`, image);
 
 describe('the logo of a board', () => {
-  it('is served as it was sent, for ever, with headers that keep it a picture', async () => {
+  it('is served unchanged, cacheable for a year, with headers that let browsers use it as a picture only', async () => {
     const board = await makeBoard();
     expect((await call('GET', `/v1/boards/${board}`)).body.logo).toBeNull();
     const { status, body } = await put(board, PNG);

@@ -237,7 +237,7 @@ describe('a board', () => {
     expect(data.map(({ season }: { season: string }) => season)).toEqual([...new Set([after, before])]);
   });
 
-  it('is apart from the others: its scores, events and seasons', async () => {
+  it('is separate from other boards: its scores, events and seasons', async () => {
     vi.setSystemTime(Date.parse('2048-05-05T12:00:00Z'));
     const [one, two] = [await makeBoard({ period: 'month' }), await makeBoard({ period: 'month' })];
     for (const [i, board] of [one, two, 'default'].entries()) {

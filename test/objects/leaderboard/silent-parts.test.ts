@@ -114,7 +114,7 @@ describe('one of four shards that does not answer', () => {
         await crash(seasonStub(env, season));
       },
     ],
-  ])('costs only its own players (%s), %s', async (season, _, restart) => {
+  ])('affects only its own players (%s), %s', async (season, _, restart) => {
     await fill(season);
     const { body: before } = await get('/v1/scores?limit=100');
     await evictDurableObject(shardStub(env, { season, shard: SILENT, shards: SHARDS }));
@@ -180,7 +180,7 @@ describe('a board with a shard that does not answer', () => {
       })
       .toEqual([]);
 
-  it('is in health, until the shard answers again', async () => {
+  it('is named by health until the shard answers again', async () => {
     vi.setSystemTime(Date.parse('2046-06-10T12:00:00Z'));
     const board = `sick-${crypto.randomUUID().slice(0, 8)}`;
     const rules = { title: 'A board', sort: 'asc', operator: 'best', period: 'day', public: true };
@@ -217,7 +217,7 @@ describe('a board with a shard that does not answer', () => {
 });
 
 describe('a season object that does not answer', () => {
-  it('costs nobody a post, a rank or the top list, also after the shards were restarted', async () => {
+  it('affects no post, rank or top list, even after the shards were restarted', async () => {
     const season = '2046-04';
     await fill(season);
     const { body: before } = await get('/v1/scores?limit=100');

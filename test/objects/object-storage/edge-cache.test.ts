@@ -49,7 +49,7 @@ it('reads a blob of two chunks from R2 once, and then whole and in ranges from t
   expect(counts.gets).toBe(1);
 });
 
-it('stores nothing of a chunk that was read in part, and continues from R2 after the chunks that it has', async () => {
+it('does not store a chunk that was read in part, and continues from R2 after the cached chunks', async () => {
   const { counts, bindings } = countedBuckets();
   const { engine, settle } = makeEngine({ bindings, cache: caches.default });
   const bucket = await makeBucket(engine);
@@ -70,7 +70,7 @@ it('stores nothing of a chunk that was read in part, and continues from R2 after
   expect(counts.gets).toBe(4);
 });
 
-it('keeps a packed object by its place in the volume', async () => {
+it('caches a packed object under its place in the volume', async () => {
   const { counts, bindings } = countedBuckets();
   const { engine, context, settle } = makeEngine({ bindings, cache: caches.default });
   const made = makeMaintainedEngine();

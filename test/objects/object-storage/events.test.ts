@@ -187,7 +187,7 @@ describe('the outbox', () => {
     ]);
   });
 
-  it('gives no number twice, even after it was empty', async () => {
+  it('never reuses a number, even after it was empty', async () => {
     const { engine, context, bucket, due } = await setUp('never');
     const seen: string[] = [];
     for (let i = 0; i < 5; i++) {
@@ -205,7 +205,7 @@ describe('the outbox', () => {
     expect(new Set(seen).size).toBe(5);
   });
 
-  it('keeps what no destination accepts, and drops it after three days', async () => {
+  it('keeps an event that no destination accepts, and drops it after three days', async () => {
     const { engine, context, bucket, pass } = await setUp('never');
     await put(engine, bucket, 'k', 'x');
     // A deployment without a queue keeps the event.

@@ -126,7 +126,7 @@ describe('a job that empties a bucket', () => {
     await expectSound(context);
   });
 
-  it('keeps what Object Lock keeps, in a dry run too', async () => {
+  it('keeps versions that Object Lock protects, and reports them in a dry run too', async () => {
     const { engine, run, now } = setUp();
     const bucket = await makeBucket(engine, 'enabled');
     const until = now() + 86_400_000;
@@ -174,7 +174,7 @@ describe('a job that deletes a prefix', () => {
 });
 
 describe('a job that restores a prefix', () => {
-  it('makes every name what it was, without another version of what is the same', async () => {
+  it('restores every name, and adds no version if the content is the same', async () => {
     const { engine, context, run, advance } = setUp();
     const bucket = await makeBucket(engine, 'enabled');
     await put(engine, bucket, 'p/changed', 'old', { tags: { a: 'b' } });
@@ -232,7 +232,7 @@ describe('a job that restores a prefix', () => {
     await expectSound(context);
   });
 
-  it('does not bury a version that is newer than the job', async () => {
+  it('does not replace a version that is newer than the job', async () => {
     const { engine, add, finish, advance } = setUp();
     const bucket = await makeBucket(engine, 'enabled');
     await put(engine, bucket, 'k', 'old');
@@ -269,7 +269,7 @@ describe('a job that copies a prefix', () => {
   });
 });
 
-it('a job that counts has the sums of a prefix', async () => {
+it('a job that counts reports the totals of a prefix', async () => {
   const { engine, run } = setUp();
   const bucket = await makeBucket(engine, 'enabled');
   for (let i = 0; i < 12; i++) await put(engine, bucket, `a/${i}`, '12345');

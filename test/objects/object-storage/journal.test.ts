@@ -265,7 +265,7 @@ test('a delete during a paged snapshot leaves the previous version', async () =>
   expect(await listContents(engine, bucket, 'x')).toEqual(before);
 });
 
-test('an empty database in place of a lost one accepts no writes, denies no names and creates no orphans', async () => {
+test('an empty database in place of a lost one accepts no writes, reports no name as missing and creates no orphans', async () => {
   const { engine, context } = makeEngine({ now: () => Date.now() + 7_200_000 });
   const bucket = await makeBucket(engine);
   await put(engine, bucket, 'x', patternOf(50_000));

@@ -151,7 +151,7 @@ describe('a run of lifecycle rules', () => {
     expect(await names()).toEqual(['b']);
   });
 
-  it('leaves a bucket alone that is taken down, whose rules were removed, or that is deleted', async () => {
+  it('changes nothing in a bucket that is taken down or deleted, or whose rules were removed', async () => {
     const { engine, context, bucket, setRules, runAfter } = await setUp('never');
     await put(engine, bucket, 'k', 'x');
     await setRules(EXPIRE);
@@ -177,7 +177,7 @@ describe('a run of lifecycle rules', () => {
 });
 
 describe('a delete by a rule', () => {
-  it('leaves a version that changed after the rule selected it', async () => {
+  it('keeps a version that changed after the rule selected it', async () => {
     const { engine, bucket } = await setUp('enabled');
     const first = await put(engine, bucket, 'k', '1', { tags: { a: 'b' } });
     const due = { versionId: first.versionId, kind: 'current', tags: '{"a":"b"}' } as const;
@@ -193,7 +193,7 @@ describe('a delete by a rule', () => {
     expect(await versionsOf(engine, bucket)).toEqual({ k: 'vv' });
   });
 
-  it('is refused alone among others', async () => {
+  it('is refused without the other deletes of its batch', async () => {
     const { engine, bucket } = await setUp('never');
     const [a, b] = [await put(engine, bucket, 'a', '1'), await put(engine, bucket, 'b', '1')];
     await put(engine, bucket, 'a', '2');

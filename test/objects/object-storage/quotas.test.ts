@@ -218,7 +218,7 @@ function nameIn(bucket: Bucket, shard: number): string {
   for (let i = 0; ; i++) if (bucket.placement.shards[slotOf(`n${i}`)] === shard) return `n${i}`;
 }
 
-test('a distribution that died, a restored DIRECTORY and a late change of a share harm nothing', async () => {
+test('quotas hold after an interrupted distribution, a restored DIRECTORY and a late change of a share', async () => {
   let now = Date.now();
   const { engine, context } = makeEngine({ shards: 3, limits: { bucketSpread: 3 }, now: () => now });
   const bucket = await makeBucket(engine);
