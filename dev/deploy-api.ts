@@ -70,8 +70,11 @@ interface Envelope<T> {
 }
 
 /**
- * @param path starts with `/` and may have a query. @param body is sent as JSON. @param more further headers. @returns `result` of
- * the response. @throws ApiError
+ * @param path starts with `/` and may have a query.
+ * @param body is sent as JSON.
+ * @param more further headers.
+ * @returns `result` of the response.
+ * @throws ApiError
  */
 export async function callApi<T>(
   access: ApiAccess,
@@ -113,8 +116,9 @@ export function reasonOf(error: unknown): string {
 }
 
 /**
- * @param wanted an account id, or empty for the token's only account. @returns the id. If the token may not list accounts, that is
- * `wanted`. @throws ApiError that lists the accounts to choose from.
+ * @param wanted an account id, or empty for the token's only account.
+ * @returns the id. If the token may not list accounts, that is `wanted`.
+ * @throws ApiError that lists the accounts to choose from.
  */
 export async function findAccountId(access: ApiAccess, wanted: string): Promise<string> {
   const listed = callApi<{ id: string; name: string }[]>(access, 'GET', `/accounts?per_page=${ACCOUNTS_MAX}`);

@@ -44,8 +44,9 @@ async function waitForHost(host: string, url: string): Promise<void> {
 }
 
 /**
- * @param hosts APP_HOST and S3_HOST. @param toOrigin maps a host to an origin: in production `https://` and the host. @throws
- * DeployError that names the unhealthy parts.
+ * @param hosts APP_HOST and S3_HOST.
+ * @param toOrigin maps a host to an origin: in production `https://` and the host.
+ * @throws DeployError that names the unhealthy parts.
  */
 export async function checkHealth(
   [appHost = '', storageHost = '']: readonly string[],

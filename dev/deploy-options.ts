@@ -29,7 +29,8 @@ const OPTIONS = {
 
 /**
  * Finds options that npm did not pass on. Without `--` before it, npm keeps an option for itself and sets this variable: `npm run
- * deploy --dry-run` would deploy. @returns the first such option.
+ * deploy --dry-run` would deploy.
+ * @returns the first such option.
  */
 const findLostOption = (variables: NodeJS.ProcessEnv): string | undefined =>
   Object.keys(OPTIONS).find((name) => variables[`npm_config_${name.replaceAll('-', '_')}`] !== undefined);

@@ -70,8 +70,8 @@ async function listSecrets({ access, accountId }: Account, worker: string): Prom
 }
 
 /**
- * Lists the account's resources. This also checks the permissions before anything changes. @throws DeployError that names every
- * missing permission.
+ * Lists the account's resources. This also checks the permissions before anything changes.
+ * @throws DeployError that names every missing permission.
  */
 export async function listResources(account: Account, worker: string, wanted: string): Promise<Resources> {
   const root = `/accounts/${account.accountId}`;

@@ -33,7 +33,8 @@ interface SecretsInput {
 
 /**
  * Creates the required secrets that the Worker lacks and adds the given optional ones. A created secret is written to `file` before
- * it is uploaded, because Cloudflare never shows MASTER_KEY again. In CI nothing is written. @returns the secrets to upload.
+ * it is uploaded, because Cloudflare never shows MASTER_KEY again. In CI nothing is written.
+ * @returns the secrets to upload.
  */
 export function prepareSecrets({ present, given, file, isCi }: SecretsInput): Record<string, string> {
   const required: readonly string[] = REQUIRED;

@@ -72,8 +72,9 @@ async function listApplied({ access, accountId }: Account, id: string): Promise<
 }
 
 /**
- * Prints the changes of the upgrade and notes the present state. Changes nothing. @param configPath of the configuration with the
- * ids of the databases: those in wrangler.toml are placeholders. @returns a function that prints how to return to the noted state.
+ * Prints the changes of the upgrade and notes the present state. Changes nothing.
+ * @param configPath of the configuration with the ids of the databases: those in wrangler.toml are placeholders.
+ * @returns a function that prints how to return to the noted state.
  * @throws DeployError if the Worker was never deployed.
  */
 export async function prepareUpgrade(

@@ -2,8 +2,10 @@
  * `npm run deploy`: creates missing resources (databases, buckets, queues, secrets), applies the remote migrations, deploys, and
  * checks health. Safe to repeat and to interrupt: existing resources are not created again, and a required secret that is set is
  * never replaced. Options: deploy-options.ts. Guide: docs/deploy.md.
+ *
  * Settings come from the environment or from `.deploy.vars`, secrets from the environment or from `.deploy.secrets` (never
  * committed). APP_HOST and S3_HOST are required. All names: docs/configuration.md.
+ *
  * A live DNS record or another Worker's custom domain is never replaced without consent. On a terminal wrangler asks; elsewhere
  * this script queries Cloudflare first and stops, unless DEPLOY_TAKE_OVER=1.
  */

@@ -28,8 +28,8 @@ const RECORD = 'migrations.json';
 const STORES = ['d1', 'do'];
 
 /**
- * Records the migrations of this checkout in the state folder. @returns null if this checkout can open the state, else a sentence
- * with the reason and the remedy.
+ * Records the migrations of this checkout in the state folder.
+ * @returns null if this checkout can open the state, else a sentence with the reason and the remedy.
  */
 export function claimLocalState(folder: string): string | null {
   const path = join(folder, RECORD);

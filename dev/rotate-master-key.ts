@@ -1,6 +1,7 @@
 /**
  * `npm run rotate:master-key -- URL`: seals every stored secret with the present MASTER_KEY. Run it after a deployment with the new
  * key as MASTER_KEY and the old one as MASTER_KEY_PREVIOUS (docs/operations.md). ROOT_TOKEN comes from the environment.
+ *
  * It can be interrupted and repeated at any time, because both keys open secrets until the old one is removed. Exit status: 0 if
  * the old key is no longer needed, 1 if it still is, 2 for wrong arguments.
  */

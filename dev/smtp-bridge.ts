@@ -1,7 +1,9 @@
 /**
  * The inbound SMTP listener of a local Tessera. In production, Cloudflare Email Routing or an SMTP gateway has this role.
+ *
  * The bridge makes no decisions. It sends each RCPT to `/v1/inbound/check` and each message to `/v1/inbound` as raw bytes, and
  * replies with the service's answer. If the service does not answer, the client gets 451 and keeps the message.
+ *
  * By design: the bridge trusts XCLIENT, so that tests can act as any client; only loopback can connect. SMTP has one reply to DATA.
  * If some recipients accept a message and others reject it permanently, the reply is 554 and names both groups. If any recipient
  * defers it, the reply is 4xx; recipients that already have the message recognise the retry.

@@ -1,5 +1,6 @@
 /**
  * The local "outside world": an SMTP server that accepts mail for every recipient and stores each message as a file.
+ *
  * `<time>-<n>.eml` contains the bytes as received, `<time>-<n>.json` the envelope. The envelope is written first, so every visible
  * `.eml` has its `.json`.
  */

@@ -2,6 +2,7 @@
  * Measures the spam check on mail that it was not trained on. The corpus is cut into folds by time. Each fold is scored by a model
  * that was trained without it. The fold's threshold comes from the other folds only: each of those is scored by a model trained
  * without itself and without the fold under test.
+ *
  * By design, the scores of the rules are set by hand and not from the folds. Learned on the same folds they would catch 96% of spam
  * instead of 92%, because they learn that HTML is spam, which was true in 2002.
  */

@@ -2,6 +2,7 @@
  * `npm run bench -- globe`: the cost of each operation for a client far from the primaries, in milliseconds, serial long-haul round
  * trips, rows, requests and dollars. Writes `bench/results/globe.json`. After each sample its floor is measured: the same calls of
  * bindings in a Worker that does nothing else.
+ *
  * `--check` runs fewer samples and compares the counts with `bench/budget.json`. With `--short` it compares only requests whose
  * counts do not depend on the speed of the machine. `--only=name,name` runs these operations and writes no results. `--samples=n`
  * sets the number of samples.
@@ -130,7 +131,8 @@ const HEADER = `${'operation'.padEnd(34)}    p50    p99  floor   over  ratio   t
 
 /**
  * Background work that does not grow with the load (a journal, a volume) is divided by few samples here. So only differences of
- * whole rows per operation count. @returns a sentence for each count above its budget, and for each row without a budget.
+ * whole rows per operation count.
+ * @returns a sentence for each count above its budget, and for each row without a budget.
  */
 function compare(rows: readonly Row[], budget: Budget): string[] {
   return rows.flatMap((row) => {

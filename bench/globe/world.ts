@@ -1,6 +1,7 @@
 /**
  * The simulated globe: regions and distances. Prices are in `workers/shared/prices.ts`. All other numbers of the benchmark are
  * derived from these.
+ *
  * Round-trip times: typical values between cloud regions as published by CloudPing (cloudping.co, AWS regions, median of a year)
  * and WonderNetwork (wondernetwork.com/pings), rounded to 5 ms; read in November 2026. `syd`–`iad` is 200 ms.
  */

@@ -1,6 +1,7 @@
 /**
  * Cuts the power of jobs and lifecycle rules at one chosen call of a store, or lets only that call fail. The next run must end in
  * the same state as a run without a fault: the same versions, each event once, exact counts of the quota, every locked version.
+ *
  * A second kind of test lets clients change the bucket just before that call. Their changes must stay, and each must have its
  * event.
  */
@@ -185,8 +186,8 @@ async function begin(work: Work, plan: FaultPlan) {
 }
 
 /**
- * @param at number of the call that fails, or at which the power is cut; null for none. @returns the outcome, the number of calls,
- * and the call that failed; null if the work makes fewer calls.
+ * @param at number of the call that fails, or at which the power is cut; null for none.
+ * @returns the outcome, the number of calls, and the call that failed; null if the work makes fewer calls.
  */
 export async function runChangeWithFault(
   name: string,
@@ -213,8 +214,8 @@ export async function runChangeWithFault(
 }
 
 /**
- * Overwrites, creates, deletes and holds objects. @returns ids of versions that must stay: the newest of each name, and the held
- * one.
+ * Overwrites, creates, deletes and holds objects.
+ * @returns ids of versions that must stay: the newest of each name, and the held one.
  */
 async function changeMeanwhile(engine: Engine, bucket: Bucket) {
   const newest = new Map<string, string>();
@@ -269,8 +270,8 @@ export async function runChangeBesideClients(name: string, at: number): Promise<
 }
 
 /**
- * Runs an upload that needs the shares of both shards, while other uploads need the rest of the quota. @returns false if it makes
- * fewer calls.
+ * Runs an upload that needs the shares of both shards, while other uploads need the rest of the quota.
+ * @returns false if it makes fewer calls.
  */
 export async function runRecallBesideUploads(at: number): Promise<boolean> {
   const options = { shards: SHARDS, limits: { bucketSpread: SHARDS } };

@@ -108,8 +108,8 @@ async function changeName(scene: Scene, bucket: Bucket, name: string, kind: Chan
 }
 
 /**
- * Changes each name of each bucket at random. @param isSecond whether no journal was written since the last change. Versioned
- * buckets then only get deletes.
+ * Changes each name of each bucket at random.
+ * @param isSecond whether no journal was written since the last change. Versioned buckets then only get deletes.
  */
 async function changeAll(scene: Scene, isSecond = false): Promise<void> {
   for (const bucket of scene.buckets) {

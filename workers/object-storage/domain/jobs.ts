@@ -1,5 +1,6 @@
 /**
  * Jobs over a bucket or a prefix: their orders, progress and reports. Pure.
+ *
  * A job changes nothing that was written after it began, so a step that was interrupted can be repeated.
  */
 

@@ -170,7 +170,8 @@ interface StorageWalk {
 
 /**
  * Checks every database, then every location. The first shard stores the progress.
- * @param restart discards an unfinished check. @returns the findings so far, and whether the check is complete.
+ * @param restart discards an unfinished check.
+ * @returns the findings so far, and whether the check is complete.
  */
 export async function checkStorage(
   context: EngineContext,

@@ -1,6 +1,7 @@
 /**
  * Runs jobs over buckets and prefixes. A worker takes a job by a lease, runs steps until its budget of queries is used, and saves
  * the position after each step. A queue message then continues the job, or cron if the message is lost or a worker died.
+ *
  * A step that was interrupted is repeated. Its report may then lack the changes of the first try, but never counts them twice.
  */
 import { toSystemAuditRow } from '../../shared/audit.ts';

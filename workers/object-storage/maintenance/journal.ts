@@ -111,8 +111,9 @@ export async function listJournal(context: EngineContext, shard: number, after: 
 const epochOf = (shard: number, key: string): number => Number(key.slice(prefixOf(shard).length).split('/')[0]);
 
 /**
- * Replays a page whose epoch is later than `after`. From an older page, only the removals are recorded, because blobs
- * of removed versions may still exist. @returns the number of change records replayed, and the epoch of the page.
+ * Replays a page whose epoch is later than `after`. From an older page, only the removals are recorded, because blobs of removed
+ * versions may still exist.
+ * @returns the number of change records replayed, and the epoch of the page.
  */
 export async function replayJournalPage(
   context: EngineContext,

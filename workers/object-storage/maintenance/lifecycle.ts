@@ -1,6 +1,7 @@
 /**
  * Applies the lifecycle rules of buckets. Each day adds a run for each bucket with rules to each of its shards. A run walks the
  * bucket's uploads and versions page by page and saves its position after each page, so an interrupted run repeats one page.
+ *
  * The rules are read again for each page. Deletes go through the engine like those of clients, with the same guards, including
  * Object Lock. In addition the transaction checks that the version still matches what the rule selected.
  */

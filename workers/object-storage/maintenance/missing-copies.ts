@@ -1,5 +1,6 @@
 /**
  * Makes the copies that a write left missing: uploads are acknowledged when a quorum of the locations has them.
+ *
  * The record of a blob names its missing copies (`blob.missing`), and the same batch that commits the version inserts it, so a
  * crash cannot lose the task. Snapshots, journals and slot moves include that column. Each run continues after the last record of
  * the previous one, so copies that cannot be made do not block the others.
@@ -26,8 +27,8 @@ async function probeLocations(context: EngineContext): Promise<number> {
 }
 
 /**
- * Makes copies in the locations that answer, until the end or until `mayContinue` returns false. @returns the number of copies
- * made.
+ * Makes copies in the locations that answer, until the end or until `mayContinue` returns false.
+ * @returns the number of copies made.
  */
 export async function copyMissing(
   context: EngineContext,

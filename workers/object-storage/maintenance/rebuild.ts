@@ -87,8 +87,8 @@ const emptyRebuild = (): Rebuild => ({
 type Step = WalkStep<Rebuild>;
 
 /**
- * Runs until the rebuild is complete or `mayContinue` returns false. The next call continues. @param restart discards
- * the progress.
+ * Runs until the rebuild is complete or `mayContinue` returns false. The next call continues.
+ * @param restart discards the progress.
  */
 export async function rebuildShard(
   context: EngineContext,

@@ -1,5 +1,6 @@
 /**
  * Reads every copy of every blob and repairs bad ones.
+ *
  * A cycle goes over the records in the order of their ids and stores its progress. A new cycle starts `scrubCycleMs` after the
  * start of the last one. Ids are random, so the progress that is due depends on time only, regardless of the amount stored: after
  * half of the cycle, the scrub should be at the middle of the ids. A copy that is missing or does not match its SHA-256 is

@@ -84,7 +84,8 @@ export async function snapshotStep(
 }
 
 /**
- * Refuses a snapshot of an empty or older database, which would replace those of the right one. @throws SnapshotRefused
+ * Refuses a snapshot of an empty or older database, which would replace those of the right one.
+ * @throws SnapshotRefused
  */
 async function requireTrusted(context: EngineContext, shard: number): Promise<void> {
   if (!(await isClaimed(context, shard))) {

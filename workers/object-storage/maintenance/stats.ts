@@ -140,8 +140,9 @@ interface KeptCount {
 }
 
 /**
- * Continues the count while `mayContinue` returns true. @returns the newest complete count: for a small shard the one just made,
- * for a large one the last that finished. If none has finished, returns the partial count.
+ * Continues the count while `mayContinue` returns true.
+ * @returns the newest complete count: for a small shard the one just made, for a large one the last that finished. If none has
+ * finished, returns the partial count.
  */
 export async function measureShard(
   context: EngineContext,

@@ -1,6 +1,7 @@
 /**
  * Answers an S3 request: resolve it to a bucket and key, detect the action, authenticate the caller, authorise the action, run it,
  * and add the headers that every answer has.
+ *
  * Round trips: credentials and bucket come from a nearby replica, if a call of a shard can prove them: the look-up of a version, a
  * commit, or a listing. Other operations, and refusals, load both from the primary in parallel, so an operation takes effect once.
  * UploadPart loads its upload first, because the body may be 5 GB long.
@@ -130,7 +131,8 @@ type BucketOperation = Extract<Operation, { needs: 'bucket' }>;
 
 /**
  * Runs an operation on a bucket with caller and bucket from replicas of DIRECTORY. Its calls of a shard prove that both are
- * current. @returns null without that proof; the primary then decides.
+ * current.
+ * @returns null without that proof; the primary then decides.
  */
 async function runOnCopies(
   operation: BucketOperation,
@@ -216,7 +218,8 @@ async function authorizeAgain(
 
 /**
  * Runs an operation on a version with caller and bucket from replicas of DIRECTORY. The look-up of the version proves that both are
- * current. @returns null without that proof; the primary then decides. An unknown key or bucket may be new, so it is never proven.
+ * current.
+ * @returns null without that proof; the primary then decides. An unknown key or bucket may be new, so it is never proven.
  */
 async function runProven(
   operation: Extract<Operation, { needs: 'version' }>,

@@ -129,6 +129,7 @@ function toCommitData(body: WrittenBody): CommitData {
 
 /**
  * Copies an object. Within a shard the copy refers to the same extents; between shards the bytes are read and written.
+ *
  * A copy is one object: its ETag is an MD5 and its checksum covers the whole object, as in S3 (CopyObject). If the source was
  * uploaded in parts or lacks the checksum, its bytes are read once, in a stream. That takes R2 reads and the CPU time of an upload
  * of the same size; at most 5 GB, the limit of CopyObject. With `keepsParts` the copy keeps the source's parts, ETag and checksums.

@@ -40,8 +40,8 @@ export interface Copies {
 }
 
 /**
- * Waits for the copies of a blob. Late ones are not aborted. @param copies in the order of the locations; null for one that was
- * given up.
+ * Waits for the copies of a blob. Late ones are not aborted.
+ * @param copies in the order of the locations; null for one that was given up.
  */
 export async function settleCopies(
   context: EngineContext,
@@ -69,8 +69,8 @@ export async function settleCopies(
 }
 
 /**
- * Writes buffered bytes to every location. @param md5 called after the writes have begun, so the caller can hash the bytes in
- * parallel.
+ * Writes buffered bytes to every location.
+ * @param md5 called after the writes have begun, so the caller can hash the bytes in parallel.
  */
 export const putCopies = (
   context: EngineContext,

@@ -183,8 +183,9 @@ export function locationOf(context: EngineContext, location: number): R2Bucket {
 }
 
 /**
- * Sends the same call to every location. @returns the answers of those that answered. @throws if too many are silent, because an
- * object that is in a quorum could be missed.
+ * Sends the same call to every location.
+ * @returns the answers of those that answered.
+ * @throws if too many are silent, because an object that is in a quorum could be missed.
  */
 export async function askEach<T>(
   context: EngineContext,

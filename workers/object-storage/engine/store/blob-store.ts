@@ -63,8 +63,9 @@ export async function selectBlobsAfter(
 }
 
 /**
- * Those of the given blobs that have a record in any shard. @throws if a shard does not answer or has the wrong database, because a
- * blob without a record could then be mistaken for an orphan.
+ * Those of the given blobs that have a record in any shard.
+ * @throws if a shard does not answer or has the wrong database, because a blob without a record could then be mistaken for an
+ * orphan.
  */
 export async function findKnownBlobs(context: EngineContext, blobIds: readonly string[]): Promise<Set<string>> {
   const pages = await Promise.all(
@@ -132,7 +133,8 @@ export async function forgetReclaim(context: EngineContext, shard: number, rows:
 }
 
 /**
- * Removes unreferenced records. The transaction checks again that nothing refers to them. @returns the removed records.
+ * Removes unreferenced records. The transaction checks again that nothing refers to them.
+ * @returns the removed records.
  */
 export async function removeUnreferenced(
   context: EngineContext,

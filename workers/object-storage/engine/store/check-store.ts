@@ -143,7 +143,8 @@ export async function selectObjectIds(
 
 /**
  * Counts the extents of these objects (hex) that nothing refers to. It is called only for the few objects that a walk did not find,
- * and decides in one statement. @param repairs removes the extents and marks their blobs for reclamation.
+ * and decides in one statement.
+ * @param repairs removes the extents and marks their blobs for reclamation.
  */
 export async function countDangling(
   context: EngineContext,

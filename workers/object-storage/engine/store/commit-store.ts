@@ -150,8 +150,8 @@ export function bindNamed(database: D1Database, sql: string, parameters: readonl
 }
 
 /**
- * CASE arms of a write that copies of DIRECTORY authorised. An unknown generation proves nothing. @param next the number of
- * the first free parameter.
+ * CASE arms of a write that copies of DIRECTORY authorised. An unknown generation proves nothing.
+ * @param next the number of the first free parameter.
  */
 export function proofGuards(proof: ProofGuard | null, next: number) {
   if (proof === null) return { sql: '', parameters: [] };

@@ -3,6 +3,7 @@
  * remove (hex), `r` 1 to remove the `null` version, `m` the order of the marker to write (hex), `mn` 1 for a `null` marker, `d` the
  * facts on which a lifecycle rule based the delete, `e` the kind and facts of an event notification. If a batch removes several
  * versions of a name, `x` of the first has their orders, and `y` of the others is 1.
+ *
  * A batch writes a receipt, and refuses to run if its receipt exists. It therefore takes effect once, however often it is sent and
  * however late it arrives.
  */

@@ -85,7 +85,8 @@ const SHARD_COLUMNS = { bucketId, name, ownerId, versioning, versioningSeq, seal
 
 /**
  * Corrects DIRECTORY's buckets from the shards, which are more recent than an old snapshot: which buckets exist, where their slots
- * are, and how they are versioned. @returns the number of buckets that only the shards knew.
+ * are, and how they are versioned.
+ * @returns the number of buckets that only the shards knew.
  */
 export async function alignDirectoryBuckets(context: EngineContext): Promise<number> {
   const known = new Map<string, KnownBucket>();

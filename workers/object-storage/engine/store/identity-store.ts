@@ -10,8 +10,9 @@ const find = statement<Record<never, never>, { generation: number }>('SELECT gen
 const ATTEMPTS_MAX = 3;
 
 /**
- * Raises the generation to at least this value. Idempotent. @returns the resulting generation. @throws if the shard does not
- * answer.
+ * Raises the generation to at least this value. Idempotent.
+ * @returns the resulting generation.
+ * @throws if the shard does not answer.
  */
 export async function raiseIdentityGeneration(database: D1Database, generation: number): Promise<number> {
   for (let attempt = 1; ; attempt++) {

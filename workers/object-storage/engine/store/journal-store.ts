@@ -125,8 +125,9 @@ const toChange = (row: Row): ChangeRecord => ({
 
 /**
  * Change records of the versions that were added in epochs from `from` to before `until`: a page of at most a few MiB of inline
- * bytes and about `rowsMax` extents. @param after the id of the last version of the previous page. @returns the last id of the
- * page; null at the end.
+ * bytes and about `rowsMax` extents.
+ * @param after the id of the last version of the previous page.
+ * @returns the last id of the page; null at the end.
  */
 export async function selectNewVersions(
   context: EngineContext,

@@ -1,5 +1,6 @@
 /**
  * Listings: one query per page and shard, and two seeks per name, regardless of its number of versions.
+ *
  * A recursive query hops from the newest row of a name to that of the next. With a delimiter it hops from a name below a common
  * prefix directly to the first name after that prefix. The recursive table occurs once, directly in FROM. Names are BLOBs, so
  * results of `||` and `substr` are cast back (TEXT functions stop at NUL). Parameters: ?1 bucket id, ?2 prefix, ?3 from, ?4 end

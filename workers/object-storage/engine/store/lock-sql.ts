@@ -6,8 +6,10 @@
  */
 
 /**
- * Whether a version must stay. @param alias of a row of `version`. @param now SQL of the time in milliseconds. @param bypasses SQL,
- * 1 if the caller is allowed to bypass the mode GOVERNANCE and requests it.
+ * Whether a version must stay.
+ * @param alias of a row of `version`.
+ * @param now SQL of the time in milliseconds.
+ * @param bypasses SQL, 1 if the caller is allowed to bypass the mode GOVERNANCE and requests it.
  */
 export const isLocked = (alias: string, now: string, bypasses: string): string =>
   `(${alias}.legal_hold = 1 OR (${alias}.retain_until > ${now} AND (${alias}.lock_mode = 'COMPLIANCE' OR ${bypasses} = 0)))`;

@@ -69,8 +69,8 @@ const takeIfFree = statement<Key & Until & { above: number }, Lease>(
 );
 
 /**
- * @param above the latest lease that a shard has. It is greater than DIRECTORY's if DIRECTORY was restored. @returns null if
- * another worker holds the lease.
+ * @param above the latest lease that a shard has. It is greater than DIRECTORY's if DIRECTORY was restored.
+ * @returns null if another worker holds the lease.
  */
 export async function takeLease(
   context: EngineContext,

@@ -2,6 +2,7 @@
  * Quotas in a shard. A row of `quota` counts exactly what a bucket or a user has stored there: the batch of every write also
  * changes the count. The row also has the share of the limit that is leased to the shard. Without a quota there is no row, and
  * writes have nothing to count.
+ *
  * Every claimed shard has a row for each quota, so that every write is counted. Rows of a slot that is being copied in, or that has
  * moved away, do not count.
  */

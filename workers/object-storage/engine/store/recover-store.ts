@@ -78,8 +78,8 @@ export async function findBuckets(
 }
 
 /**
- * Updates existing objects, and pieces of parts, to their place in a volume that was written later. @returns the number of updated
- * rows.
+ * Updates existing objects, and pieces of parts, to their place in a volume that was written later.
+ * @returns the number of updated rows.
  */
 export async function moveIntoVolume(
   context: EngineContext,
@@ -143,7 +143,8 @@ const VERSIONS_PER_BATCH = 50;
 
 /**
  * Adds versions that do not exist and were not removed. Of the `null` versions of a name only the newest stays, and none is added
- * that is older than a removed one. @returns the number of added versions.
+ * that is older than a removed one.
+ * @returns the number of added versions.
  */
 export async function insertRecovered(
   context: EngineContext,

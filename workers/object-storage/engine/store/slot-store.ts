@@ -44,7 +44,8 @@ export async function setSlotState(
 /**
  * Registers the bucket in the target shard, with the slot as incoming. If an earlier mover opened the slot and died before it
  * switched the map, the slot has received no write. A shard that had no slot of the bucket may have missed changes of it, so its
- * generation becomes unknown. @returns false when the bucket is being deleted.
+ * generation becomes unknown.
+ * @returns false when the bucket is being deleted.
  */
 export async function prepareTarget(
   context: EngineContext,
@@ -212,8 +213,8 @@ export async function countSlot(
 }
 
 /**
- * Removes a page of names if the slot is in this state, and marks blobs that lose a reference for reclamation. @returns false at
- * the end, or when the slot is in another state.
+ * Removes a page of names if the slot is in this state, and marks blobs that lose a reference for reclamation.
+ * @returns false at the end, or when the slot is in another state.
  */
 export async function removeSlotNames(
   context: EngineContext,

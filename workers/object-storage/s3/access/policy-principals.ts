@@ -1,6 +1,7 @@
 /**
  * Checks the principals of a bucket policy before it is stored. A statement whose principals do not exist has no effect, so
  * refusing it shows the owner the mistake.
+ *
  * Accepted are `*`, a user id, `arn:aws:iam::<user id>:root`, `arn:aws:iam::<user id>:user/<user id>` and `arn:aws:iam:::user/<user
  * id>`. This service has no roles, services or federated users.
  */

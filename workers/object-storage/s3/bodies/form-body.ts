@@ -69,8 +69,8 @@ function readDisposition(headers: readonly string[]): { name: string | null; fil
 
 interface BufferedReader {
   /**
-   * Consumes the bytes up to and including the mark. @returns the bytes before it; null if the mark does not follow within
-   * `bytesMax`, or at all.
+   * Consumes the bytes up to and including the mark.
+   * @returns the bytes before it; null if the mark does not follow within `bytesMax`, or at all.
    */
   takeUntil(mark: Buffer, bytesMax: number): Promise<Buffer | null>;
   /** Streams all bytes before the mark; fails when the body ends without it. */

@@ -35,8 +35,8 @@ export function parseListing(request: S3Request, limitName: string): Result<List
 }
 
 /**
- * The lower bound after a marker: past the name, or past the whole common prefix if the marker is one or begins with one. @returns
- * null if nothing can follow.
+ * The lower bound after a marker: past the name, or past the whole common prefix if the marker is one or begins with one.
+ * @returns null if nothing can follow.
  */
 export function toStart(marker: string, prefix: string, delimiter: string): string | null {
   if (marker === '') return '';

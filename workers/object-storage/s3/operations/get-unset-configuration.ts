@@ -10,8 +10,8 @@ import { element } from '../protocol/xml.ts';
 type Name = (typeof UNSET_CONFIGURATIONS)[number] | (typeof UNSET_READS)[number];
 
 /**
- * A bucket can have several configurations of these kinds: a read names one by its `id`, or lists them. @param root the root
- * element of the list, which differs for each kind (API reference, "Response Syntax").
+ * A bucket can have several configurations of these kinds: a read names one by its `id`, or lists them.
+ * @param root the root element of the list, which differs for each kind (API reference, "Response Syntax").
  */
 function oneOfMany(root: string) {
   return ({ query }: S3Request) =>

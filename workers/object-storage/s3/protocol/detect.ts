@@ -244,8 +244,8 @@ function detectPlain(request: DetectableRequest): Result<S3Action, S3Failure> {
 }
 
 /**
- * Accepts an action unless its query has a name that a write must not ignore. @param used the subresource that selected the action,
- * or null.
+ * Accepts an action unless its query has a name that a write must not ignore.
+ * @param used the subresource that selected the action, or null.
  */
 function acceptNames(
   request: DetectableRequest,
