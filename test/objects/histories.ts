@@ -280,7 +280,7 @@ export async function playHistory({ seed, operations, bug }: HistoryOptions): Pr
     register: string,
     kind: RegisterEvent['kind'],
     call: () => Promise<Answer>,
-    /** Null if the answer tells nothing about the register. */
+    /** Null if the answer does not show the register's value. */
     toValue: (answer: Answer) => string | null,
   ) => {
     const start = clock++;

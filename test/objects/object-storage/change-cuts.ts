@@ -229,7 +229,7 @@ async function changeMeanwhile(engine: Engine, bucket: Bucket) {
   return { newest, held: isHeld ? version.value.versionId : null };
 }
 
-/** @returns false if the work makes fewer calls. */
+/** @returns false if the work ends before call `at`. */
 export async function runChangeBesideClients(name: string, at: number): Promise<boolean> {
   const work = WORKS[name] as Work;
   const plan: FaultPlan = { at, how: 'meanwhile', calls: 0, hit: null };
@@ -271,7 +271,7 @@ export async function runChangeBesideClients(name: string, at: number): Promise<
 
 /**
  * Runs an upload that needs the shares of both shards, while other uploads need the rest of the quota.
- * @returns false if it makes fewer calls.
+ * @returns false if it ends before call `at`.
  */
 export async function runRecallBesideUploads(at: number): Promise<boolean> {
   const options = { shards: SHARDS, limits: { bucketSpread: SHARDS } };

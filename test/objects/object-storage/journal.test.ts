@@ -106,7 +106,7 @@ test('a rebuild restores changes since the snapshot: inline bytes, deletes, mark
     value(await engine.setTags(value(await engine.getVersion(bucket, 'old6')), { colour: 'blue' }));
   }
   await writeJournal(context, 0);
-  // These are deleted again while their blobs still exist. They must not reappear.
+  // Deletes these objects again while their blobs still exist. They must not reappear.
   for (const bucket of [plain, versioned, suspended]) {
     const { versionId } = value(await engine.getVersion(bucket, 'old4'));
     value(await engine.deleteObject(bucket, { name: 'old4', versionId }));

@@ -132,7 +132,7 @@ export const WORKS: Readonly<Record<string, Work>> = {
   },
 };
 
-/** @returns false if the work makes fewer calls. */
+/** @returns false if the work ends before call `at`. */
 export async function runWithPowerCut(name: string, how: 'cut before' | 'cut after', at: number): Promise<boolean> {
   const work = WORKS[name] as Work;
   const offsetMs = work.offsetMs ?? 0;

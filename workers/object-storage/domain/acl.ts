@@ -77,7 +77,7 @@ export function doesAclAllow(
   permission: Exclude<AclPermission, 'FULL_CONTROL'>,
   ignorePublic = false,
 ): boolean {
-  // The owner of a bucket or object can always read and write its ACL, whatever the grants say.
+  // The owner of a bucket or object can always read and write its ACL, regardless of the grants.
   if (userId !== null && userId === acl.owner.id && (permission === 'READ_ACP' || permission === 'WRITE_ACP'))
     return true;
   return acl.grants.some((grant) => {

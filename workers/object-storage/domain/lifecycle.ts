@@ -56,7 +56,7 @@ export type LifecycleDecision =
   | {
       readonly kind: 'noncurrent';
       readonly hasTags: boolean;
-      /** The newer version must have been written by then. */
+      /** Time by which the newer version must have been written. */
       readonly since: number;
       readonly newerVersions: number;
     };

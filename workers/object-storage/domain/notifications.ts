@@ -50,7 +50,7 @@ export const findRoutes = (rules: readonly NotificationRule[], kind: EventKind, 
     })
     .map(({ id, target }) => ({ id, target }));
 
-/** Two rules that could select the same event of the same name. S3 refuses them. */
+/** Whether two rules could select the same event of the same name. S3 refuses such rules. */
 export function doOverlap(a: NotificationRule, b: NotificationRule): boolean {
   const kinds = new Set(a.events.flatMap(kindsOf));
   if (!b.events.flatMap(kindsOf).some((kind) => kinds.has(kind))) return false;

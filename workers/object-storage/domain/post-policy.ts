@@ -83,7 +83,7 @@ const UNCHECKED = [
 ];
 
 /**
- * Checks every field against the policy, and the policy against every field.
+ * Checks that the policy mentions every field, and that the fields meet every condition of the policy.
  * @param fields names in lower case, with `bucket` added; without the file.
  */
 export function checkPostPolicy(

@@ -15,9 +15,7 @@ export const VOLUME_FOOTER_BYTES = 64;
 const MAGIC = 'TSVOLUME';
 const FORM = 1;
 
-/**
- * An entry of the index. `version` is everything that the database knew of it; null for an extent without a version.
- */
+/** An entry of the index. `version` has all facts of the database about the version; null for an extent without a version. */
 export interface VolumeEntry {
   readonly objectId: string;
   /** Offset of these bytes in the object, if it is not 0 (a part that was copied from a packed object). */

@@ -55,7 +55,7 @@ const SERVICE: Origin = { requestId: '', sourceIp: '127.0.0.1', principalId: 's3
 
 export interface EngineOptions {
   readonly limits?: Partial<EngineLimits>;
-  /** Tests that simulate several isolates give each its own. */
+  /** Set by tests that simulate several isolates, one for each. */
   readonly memory?: IsolateMemory;
   /** Cache that reads of objects try first, and in which they store bytes. */
   readonly cache?: Cache;

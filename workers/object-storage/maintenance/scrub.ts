@@ -120,7 +120,7 @@ export async function scrubBlob(
   if (isLost) await reportLoss(context, shard, blob, report);
   // Each object of a volume has its own checksum, so a volume is never lost as a whole.
   const isMarked = isLost && blob.kind !== 'volume';
-  // Copies of lost bytes cannot be made; the next cycle looks again.
+  // Copies of lost bytes cannot be made; the next cycle checks the blob again.
   const missing = isLost ? 0 : allLocations(context) & ~held;
   if (held !== blob.locations || missing !== blob.missing || isMarked !== blob.isLost) {
     await setLocations(context, shard, blob.blobId, { locations: held, missing, isLost: isMarked });

@@ -57,7 +57,7 @@ export async function getBucketRecord(
   return ok(found.value);
 }
 
-/** Reloads a proven bucket from DIRECTORY. A new bucket with the same name is another bucket. */
+/** Reloads a proven bucket from DIRECTORY. Does not accept a later bucket with the same name. */
 export async function refreshBucket(
   context: EngineContext,
   bucket: Bucket,

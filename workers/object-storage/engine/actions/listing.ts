@@ -64,7 +64,7 @@ async function mergePages(context: EngineContext, firstBucket: Bucket, ask: Ask)
   return err({ kind: 'unavailable', reason: 'a slot is being moved' });
 }
 
-/** The map may have been switched away from a sealed slot, and a copy of the bucket may have the old map. */
+/** DIRECTORY's map may already point a sealed slot to another shard, while a copy of the bucket has the old map. */
 function isProven(bucket: Bucket, { slots, generations }: ShardPage, shard: number): boolean {
   if (bucket.proof === undefined || slots === null || generations === null) return false;
   const isOpen = holdsItsOwn(slots, bucket.placement.shards, shard, 'o');

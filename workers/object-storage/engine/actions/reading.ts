@@ -70,7 +70,7 @@ export function beginRead(
       const found = await beginIn(bucket);
       if (!found.ok) return found;
       const { slotState, version } = found.value;
-      // The map may have been switched away from a sealed slot, and a copy of the bucket may have the old map.
+      // DIRECTORY's map may already point a sealed slot to another shard, while a copy of the bucket has the old map.
       const isHere = slotState === 'o';
       if (!isHere || !isCurrent(found.value, bucket, identityGeneration)) {
         return err({ kind: 'unproven', knowsIdentity: !isHere || found.value.identityGeneration !== null });

@@ -251,8 +251,8 @@ export async function digestOf(
 }
 
 /**
- * Replaces tags, ACL or take-down, the only attributes of a version that change in place. Sent once: nothing in the row would
- * refuse a first try that arrives after an acknowledged repeat and after the next change.
+ * Replaces tags, ACL or take-down, the only attributes of a version that change in place. Sent once, because nothing in the row
+ * would refuse a late first try: it could arrive after an acknowledged repeat and the next change, and undo that change.
  */
 export async function setAttribute(
   context: EngineContext,

@@ -1,4 +1,4 @@
-/** Reads a body in large pieces, whatever its type. */
+/** Reads a body in large pieces, regardless of its type. */
 
 /** Bytes requested per read if the stream can fill a given buffer. */
 const CHUNK_BYTES = 256 * 1024;

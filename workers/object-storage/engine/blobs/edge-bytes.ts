@@ -1,7 +1,7 @@
 /**
  * Bytes of blobs in the cache of the data centre that answers (Cache API). A blob is written once under a fresh UUID, so a
  * key has one content for ever, and the version's row decides on every read which blob is read. Cached bytes are checked
- * like those of a location. Whatever the cache does, the read continues from R2.
+ * like those of a location. If the cache fails in any way, the read continues from R2.
  *
  * An entry is a chunk of a blob or, for a small object of a volume, its extent. It is stored as one complete answer: the
  * Cache API stores no partial ones, and answers ranges of complete ones.
@@ -14,7 +14,10 @@ const CHUNK_BYTES = 8 * 1024 ** 2;
 /** Longer ranges are read from R2: they would fill the cache, and its lower latency matters less for them. */
 const CACHED_CHUNKS_MAX = 8;
 const MATCH_TIMEOUT_MS = 250;
-/** Entries that an isolate stores at a time. Each may hold its bytes in memory while the cache is slower than R2. */
+/**
+ * Maximum number of entries that an isolate stores at the same time. Each may hold its bytes in memory while the cache is slower
+ * than R2.
+ */
 const STORES_MAX = 2;
 
 /** @returns the entries that contain these bytes of the extent's blob, in order; empty if there are too many. */
@@ -85,7 +88,7 @@ export function createEdgeBytes(
         .finally(() => stores.delete(store));
       waitUntil(storing);
       return {
-        // Not awaited: the reader of the object must not wait for the cache. An entry bounds what is buffered.
+        // Not awaited: the reader of the object must not wait for the cache. The size of an entry limits the buffered bytes.
         write: (bytes) => void writer.write(bytes).catch(() => {}),
         end(isWhole) {
           isAborted = !isWhole;

@@ -1,4 +1,4 @@
-/** Reads pieces from the cache of the data centre, and stores in it what was read from a location. */
+/** Reads pieces from the cache of the data centre, and stores in it the pieces that were read from a location. */
 import type { BlobRange, EdgeBytes, EntryWriter } from '../model/context.ts';
 import { entriesOf } from './edge-bytes.ts';
 import { cutPiece, type Piece, rangeOf, type Unit } from './pieces.ts';

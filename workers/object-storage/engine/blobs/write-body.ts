@@ -68,7 +68,6 @@ export async function writeBody(
   }
 }
 
-/** Writes one body. */
 class BodyWriter {
   readonly #context: EngineContext;
   readonly #request: WriteBodyRequest;

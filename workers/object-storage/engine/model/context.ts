@@ -201,7 +201,7 @@ export async function askEach<T>(
 
 const LATE = Symbol('late');
 
-/** One call of a location. @throws if it takes too long. */
+/** Waits for a call of a location. @throws if it takes too long. */
 export async function locationCall<T>(context: EngineContext, call: Promise<T>): Promise<T> {
   const answer = await inTime(call, context.limits.locationTimeoutMs, LATE);
   if (answer === LATE) throw new Error('a location did not answer in time');

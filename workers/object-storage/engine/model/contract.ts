@@ -112,7 +112,7 @@ export interface Engine {
    * is all of it.
    */
   findPart(version: StoredVersion, partNumber: number): Promise<Result<PartRange | null, CommonError>>;
-  /** For GetObjectAttributes. */
+  /** The parts of an object, for GetObjectAttributes. */
   listObjectParts(
     version: StoredVersion,
     request: { readonly after: number; readonly limit: number },

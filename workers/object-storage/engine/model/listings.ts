@@ -26,7 +26,7 @@ export interface ListPage<T> {
 }
 
 export interface ListVersionsRequest extends ListRequest {
-  /** With `from` equal to a name: only its versions older than this one (a TIMEUUID or `null`), then the names after it. */
+  /** If `from` is a name, lists only its versions older than this one (a TIMEUUID or `null`), then the names after it. */
   readonly versionsAfter?: string;
 }
 
@@ -36,7 +36,7 @@ export interface ListVersionsPage extends ListPage<ListedVersion> {
 }
 
 export interface ListUploadsRequest extends ListRequest {
-  /** With `from` equal to a name: only its uploads initiated after this one. */
+  /** If `from` is a name, lists only its uploads initiated after this one. */
   readonly uploadsAfter?: string;
 }
 
@@ -44,7 +44,7 @@ export interface ListUploadsPage extends ListPage<UploadFacts> {
   readonly nextUpload: string | null;
 }
 
-/** A name, its newest version, and what it was at an earlier time. */
+/** A name, its newest version, and its state at an earlier time. */
 export interface NameAt {
   readonly name: string;
   readonly versionId: string;

@@ -57,7 +57,7 @@ export async function findBucket(
   source: Source,
 ): Promise<Result<BucketRecord | null, Unavailable>> {
   if (source === 'replica') {
-    // A replica that fails counts as one that does not know the bucket: the caller then asks the primary.
+    // A replica that fails counts as one that does not know the bucket; the caller then queries the primary.
     const found = await askReplica(context.directory, (replica) => readFirst(replica, findByName, { name }));
     return ok(found && toBucketRecord(found));
   }

@@ -65,7 +65,7 @@ export async function findPage(
   return { table, after, end };
 }
 
-/** One row of sums, by their names. */
+/** Reads one row of sums, by their names. */
 export async function sumPage(
   context: EngineContext,
   shard: number,

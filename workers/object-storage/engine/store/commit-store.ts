@@ -128,7 +128,8 @@ export function commitStatements(database: D1Database, request: CommitRequest): 
     prepare(REFUSE_OVER_QUOTA),
     insertVersion(prepare, facts, data),
     ...dataStatements(prepare, request),
-    // A `null` version replaces the one before. It comes last, because it may be the source of a copy.
+    // A `null` version replaces the previous one. The removal comes last, because the removed version may be the source of the
+    // copy.
     ...(facts.isNull ? removeNullStatements(prepare, request.nowMs) : []),
     ...(request.event ? [prepare(INSERT_EVENT, request.event.kind, JSON.stringify(request.event.facts))] : []),
   ];

@@ -28,7 +28,7 @@ export const bucket = sqliteTable(
   },
   (table) => [
     index('bucket_owner').on(table.ownerId, table.name),
-    // For the daily runs of lifecycle rules.
+    // Used by the daily runs of lifecycle rules.
     index('bucket_lifecycle').on(table.bucketId).where(sql`json_extract(configuration, '$.lifecycle') IS NOT NULL`),
   ],
 );

@@ -4,7 +4,10 @@ import { type Row, runRepeatable } from './database.ts';
 import { columnsOf, insertRows, type Table, toParameters } from './table-rows.ts';
 import { EPOCH, FLUSHED, firstIdOf } from './version-ids.ts';
 
-/** @param source selects bucket number, name and key. A repeated change adds no row. */
+/**
+ * SQL that inserts change records. A repeated change adds no row.
+ * @param source SQL that selects bucket number, name and key.
+ */
 export const changeSql = (source: string): string =>
   `INSERT OR IGNORE INTO change(epoch, bucket, name, key) SELECT ${EPOCH}, s.* FROM (${source}) s`;
 

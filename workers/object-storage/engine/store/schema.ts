@@ -125,7 +125,7 @@ export const blobRecord = sqliteTable(
     /** Bit mask of the locations that hold the blob: 1 is BLOBS, 2 is BLOBS_2, … */
     locations: integer('locations').notNull(),
     createdAt: integer('created_at').notNull(),
-    /** 1 when another shard may hold a record of the same blob (a slot was moved). */
+    /** 1 if another shard may have a record of the same blob, because a slot was moved. */
     isShared: integer('is_shared').notNull().default(0),
     /** 1 when no location has an intact copy. */
     isLost: integer('is_lost').notNull().default(0),
