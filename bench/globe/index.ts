@@ -130,8 +130,8 @@ function print(row: Row): void {
 const HEADER = `${'operation'.padEnd(34)}    p50    p99  floor   over  ratio   trips  rows r  rows w    r2 a    r2 b      do   queue   logs  dir-p  share   $/M`;
 
 /**
- * Background work that does not grow with the load (a journal, a volume) is divided by few samples here. So only differences of
- * whole rows per operation count.
+ * Background work that does not grow with the load (a journal, a volume) is divided by few samples here. So its counts per
+ * operation are rounded down before they are compared.
  * @returns a sentence for each count above its budget, and for each row without a budget.
  */
 function compare(rows: readonly Row[], budget: Budget): string[] {

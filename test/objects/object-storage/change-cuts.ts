@@ -247,7 +247,7 @@ export async function runChangeBesideClients(name: string, at: number): Promise<
   const sent = new Map<string, string[]>();
   for (let shard = 0; shard < SHARDS; shard++) {
     for (const event of await selectDueEvents(context, shard, 1_000)) {
-      // The work may remove older versions later, so only created versions are compared.
+      // Skips events of removed versions, because the work may remove older versions later.
       if (event.bucketId !== bucket.bucketId || event.kind.endsWith(':Delete')) continue;
       sent.set(event.name, [...(sent.get(event.name) ?? []), event.facts.versionId ?? '']);
     }

@@ -43,7 +43,7 @@ export interface LifecycleSubject {
   readonly tags: Readonly<Record<string, string>> | null;
   readonly isMarker: boolean;
   readonly modifiedAt: number;
-  /** When a newer version replaced it; null for the newest. */
+  /** Time at which a newer version replaced this one; null for the newest. */
   readonly noncurrentSince: number | null;
   /** Noncurrent versions that are newer, without deletion markers. */
   readonly newerNoncurrent: number;
@@ -92,7 +92,7 @@ export function doesFilterMatch(filter: LifecycleFilter, { name, size, tags, isM
   return Object.entries(filter.tags ?? {}).every(([key, value]) => tags !== null && tags[key] === value);
 }
 
-/** @returns what a rule does to a version now; null: nothing. */
+/** @returns the effect of the rules on a version now; null for none. */
 export function decideVersion(
   rules: readonly LifecycleRule[],
   subject: LifecycleSubject,
@@ -116,7 +116,7 @@ export function decideVersion(
   return null;
 }
 
-/** S3 removes an expired deletion marker too once it is as old as the rule says. */
+/** S3 also removes an expired deletion marker once it is as old as the rule requires. */
 function isExpired(
   expiration: NonNullable<LifecycleRule['expiration']>,
   { isMarker, modifiedAt }: LifecycleSubject,
@@ -128,7 +128,7 @@ function isExpired(
   return isMarker && expiration.expiredMarker;
 }
 
-/** The rule that expires a current object first, and when. Days count as whole days even if tests shorten them. */
+/** Finds the first rule that expires a current object, and the time. Days count as whole days even if tests shorten them. */
 export function findExpiry(
   rules: readonly LifecycleRule[],
   object: Matchable & { readonly modifiedAt: number },
@@ -142,7 +142,7 @@ export function findExpiry(
   return first;
 }
 
-/** The rule that aborts an upload first, and when. */
+/** Finds the first rule that aborts an upload, and the time. */
 export function findAbort(
   rules: readonly LifecycleRule[],
   name: string,

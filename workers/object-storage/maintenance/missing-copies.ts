@@ -53,7 +53,7 @@ export async function copyMissing(
   return report.repaired_copies;
 }
 
-/** Health check: a sentence about each shard with missing copies, or that does not answer. */
+/** Health check: a sentence about each shard with missing copies. A shard that does not answer is reported by another check. */
 export async function findMissingCopies(env: Env): Promise<{ name: string; message: string }[]> {
   const context = createEngineContext(env, createClock(env), { waitUntil: () => undefined });
   const found = await Promise.all(

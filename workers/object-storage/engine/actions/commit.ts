@@ -211,7 +211,7 @@ export async function commitVersion<E = never>(
       if (!renewed.ok) return err(unknowns > 0 ? OUTCOME_UNKNOWN : { kind: 'refused', error: renewed.error });
       bucket.proof.state = 'held';
       order = { ...order, facts: { ...order.facts, ...toAttributeFacts(renewed.value) } };
-      // Blobs that are already stored keep the description of an earlier state of the bucket.
+      // The bucket may be a new one of the same name. Blobs that are already stored keep the description of the old one.
       bucket = renewed.value.bucket;
       continue;
     }

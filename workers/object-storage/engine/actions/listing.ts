@@ -24,7 +24,7 @@ import { toListedVersion } from '../store/version-sql.ts';
 import { findNullOrder } from '../store/version-store.ts';
 import { refreshBucket } from './buckets.ts';
 
-/** @param only 256 characters, `o` for each slot to include; null: all slots. */
+/** @param only 256 characters, `o` for each slot to include; null for all slots. */
 type Ask = (shard: number, only: string | null) => Promise<Result<ShardPage, CommonError>>;
 
 /**

@@ -42,7 +42,10 @@ export interface EngineLimits {
   readonly checkPageRows: number;
   readonly databaseTimeoutMs: number;
   readonly locationTimeoutMs: number;
-  /** How long a write waits for further locations once the quorum has a copy, and a read for a location if another has the bytes. */
+  /**
+   * Time that a write waits for further locations once the quorum has a copy. Also the time that a read waits for a location if
+   * another one has the bytes.
+   */
   readonly lateLocationMs: number;
   /** Time that a read waits for bytes of the data centre's cache. */
   readonly edgeTimeoutMs: number;

@@ -73,7 +73,7 @@ export interface Engine {
   listBuckets(request: {
     readonly ownerId: string;
     readonly prefix?: string;
-    /** Names greater than this one. */
+    /** Lists only names greater than this one. */
     readonly after?: string;
     readonly limit: number;
   }): Promise<Result<{ readonly buckets: readonly Bucket[]; readonly isTruncated: boolean }, CommonError>>;

@@ -77,7 +77,10 @@ export interface CompleteUploadRequest {
   readonly bucket: Bucket;
   readonly name: string;
   readonly uploadId: string;
-  /** In ascending order of number (the S3 API rejects others as InvalidPartOrder). A composite upload needs the checksum of every part. */
+  /**
+   * Parts in ascending order of number (the S3 API rejects others as InvalidPartOrder). A composite upload needs the checksum of
+   * every part.
+   */
   readonly parts: readonly CompletedPart[];
   readonly condition?: Condition;
   /** The checksum of the whole object that the caller declared: `…-N` for a composite one. */

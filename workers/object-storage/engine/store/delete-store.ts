@@ -144,7 +144,7 @@ function toItems(batch: DeleteBatch): string {
   return JSON.stringify(items);
 }
 
-/** Those of them that Object Lock protects. */
+/** The versions to remove that Object Lock protects. */
 const LOCKED = `${DOOMED} AND ${isLocked('v', '?3', "a.value->>'b'")}`;
 
 const BUCKET_N = '(SELECT n FROM bucket WHERE bucket_id = ?1)';

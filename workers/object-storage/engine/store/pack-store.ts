@@ -94,7 +94,7 @@ export function packStatements(
       entries.slice(at, at + ENTRIES_PER_STATEMENT).map((e) => [e.id, toHex(e.objectId), e.start]),
     );
     statements.push(
-      // The select returns no row for an object that was deleted in the meantime.
+      // An object that was deleted in the meantime has no row left to update.
       database
         .prepare(
           `UPDATE version AS v SET data = NULL, blob_id = unhex(?2), blob_start = a.value->>2 FROM json_each(?1) a

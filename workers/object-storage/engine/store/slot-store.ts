@@ -136,7 +136,7 @@ export async function copyNames(
   // The target's journal must include the copied rows. Versions are their own change records; uploads get `[name, key]`.
   const changes = rows(2).map((row) => [row.name, `u${row.upload_id}`]);
   await target.batch([
-    // The condition stops a late copy from changing a slot that is in use.
+    // This guard refuses a late copy of a slot that is already in use.
     target
       .prepare(
         `INSERT INTO guard(reason) SELECT 'slot_moved' FROM bucket WHERE bucket_id = ?1 AND substr(slots, ?2 + 1, 1) <> 'i'`,

@@ -88,7 +88,7 @@ export interface NewPart {
     | {
         readonly kind: 'reference';
         readonly extents: readonly Pick<Extent, 'start' | 'length' | 'blobId' | 'blobStart' | 'crc32'>[];
-        /** The source of a copied part. It must still exist at the commit, so that its blobs are not reclaimed. */
+        /** The source of a copied part. It must still exist at the commit, because then its blobs exist too. */
         readonly source: { readonly bucketId: string; readonly name: string; readonly order: string };
       };
   readonly nowMs: number;

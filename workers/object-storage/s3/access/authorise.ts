@@ -129,7 +129,7 @@ function toConditionContext(request: S3Request, caller: Caller, now: number, res
             : undefined,
     's3:signatureversion': caller.signature ?? undefined,
     's3:signatureage': readSignatureAge(request, caller, now),
-    // Blank text does not parse as a version, so a Deny of old TLS versions applies.
+    // Blank text is not a number, so a numeric condition cannot be decided and a Deny of old TLS versions applies.
     's3:tlsversion': request.isSecure ? (request.tlsVersion ?? '') : undefined,
     's3:prefix': query.get('prefix'),
     's3:delimiter': query.get('delimiter'),
@@ -160,8 +160,8 @@ function readSignatureAge({ query }: S3Request, caller: Caller, now: number): st
 }
 
 /**
- * The number that a listing uses, even if the client sent none. An invalid number is passed on as it is, so a condition on it
- * cannot be evaluated.
+ * The number that a listing uses, even if the client sent none. Blank if it is invalid: a condition on it cannot be decided, so an
+ * Allow does not apply and a Deny does.
  */
 function readMaxKeys(need: AccessNeed, request: S3Request): string | undefined {
   const isListing = request.method === 'GET' && request.key === '' && /^ListBucket(Versions)?$/.test(need.action);
