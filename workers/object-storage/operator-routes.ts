@@ -1,4 +1,4 @@
-/** `/v1/storage/…`: jobs, for users too; statistics and maintenance of object storage, for operators only. */
+/** `/v1/storage/…`: jobs, also for users; statistics and maintenance of object storage, for operators only. */
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import { requireOperator } from '../identity/index.ts';
 import { createRoutes, type JsonApiEnv, sendProblem } from '../shared/json-api.ts';
@@ -16,7 +16,7 @@ import { addUsageRoute } from './operator/usage.ts';
 
 export function createStorageApi(): OpenAPIHono<JsonApiEnv> {
   const api = createRoutes();
-  // Before the guard of the others: users may call these.
+  // Added before the guard of the other routes, because users may call these.
   addJobRoutes(api);
   guard(api, '/v1/storage/*');
   addBucketPolicyRoute(api);
@@ -31,7 +31,7 @@ export function createStorageApi(): OpenAPIHono<JsonApiEnv> {
   return api;
 }
 
-/** The part that every deployment has, whatever its products are. */
+/** The routes that every deployment has, regardless of its products. */
 export function createDirectoryApi(): OpenAPIHono<JsonApiEnv> {
   const api = createRoutes();
   guard(api, '/v1/storage/directory/*');

@@ -30,7 +30,7 @@ const win = (userId: string, points: number, eventId: string | null = null) => (
   season: undefined,
 });
 
-/** Reads that ask every shard, unless `isExact` is false. */
+/** Reads the standings of a season from every shard, unless `isExact` is false. */
 async function open(season: string, isExact = true) {
   const opened = await openStandings(env, season);
   if (!opened.ok) throw new Error(opened.error.kind);
@@ -139,7 +139,7 @@ describe('a board with more different scores than buckets', () => {
     letCountsAge();
     const reader = await open('2041-01', false);
     const chosen = Array.from({ length: 100 }, () => Math.floor(random() * players));
-    // On a busy machine a shard may answer too late. Its last counts are used then.
+    // On a busy machine a shard may answer too late. The season then uses the shard's last counts.
     await vi.waitFor(
       async () => {
         const { entries, players: counted } = await reader.standings(chosen.map((i) => `p${i}`));
@@ -163,7 +163,7 @@ describe('a board with more different scores than buckets', () => {
       expect(inRange).toBe(scores.filter((score) => score >= from && score <= to).length);
     }
     letCountsAge();
-    // A new score in the middle: its answer, then the answer to its retry.
+    // Adds a new score in the middle and compares its answer with the answer to its retry.
     const [first] = await writeScores(env, [win('p100', 90_000, 'jump')]);
     const expected = 1 + scores.filter((score, i) => i !== 100 && score > (scores[100] ?? 0) + 90_000).length;
     expect(first).toMatchObject({ ok: true, value: { rank: expected, isDuplicate: false } });
@@ -202,7 +202,7 @@ describe('viewers', () => {
     socket.addEventListener('message', ({ data }) => {
       const list = JSON.parse(String(data)).data as { user_id: string; score: number }[];
       const shown = list.map((entry) => `${entry.user_id}:${entry.score}`);
-      // A view that hibernated may send a list again.
+      // A view that hibernated may send the same list again.
       if (String(shown) !== String(messages.at(-1))) messages.push(shown);
     });
     socket.accept();
@@ -230,7 +230,7 @@ describe('a viewer who comes', () => {
     await writeScores(env, [win('first', 1_000)]);
     const current = await open(season, false);
     await expect.poll(async () => (await current.page(null, 1)).entries[0]?.userId).toBe('first');
-    // A view without readers, as after a restart of all objects: it has the list, and the season forgets it.
+    // A view without readers, as after a restart of all objects: it receives the list, and the season then removes the view.
     const view = viewStub(env, season, 'oc:0');
     const list = { entries: (await current.page(null, 10)).entries, players: 1, asOf: Date.now() };
     expect(await view.news(season, list)).toBe(false);
@@ -475,13 +475,13 @@ it('writes one row for a post of a known player, and one for a thousand posts to
       ).toBe(true);
       return written;
     };
-    // A new player is a row with an index, and the first one also creates the board's row.
+    // A new player takes a row and an index entry, and the first player also creates the board's row.
     expect(countRows(1)).toBe(4);
     expect(countRows(1_000)).toBe(1 + 2 * 999);
     expect(countRows(1_000)).toBe(1);
     let alone = 0;
     for (let i = 0; i < 20_000; i++) alone += countRows(1);
-    // Each 4,096 commits are a checkpoint: pages and the row of the board.
+    // Every 4,096 commits cause a checkpoint, which writes pages and the row of the board.
     expect(alone / 20_000).toBeLessThan(1.01);
   });
 });
@@ -500,7 +500,7 @@ describe('a month that has not begun', () => {
     expect(await run('2048-02-28T23:59:00Z')).toEqual([0, 0]);
     expect(await run('2048-02-29T00:00:00Z')).toEqual([1, SHARDS]);
     expect(await run('2048-02-29T00:01:00Z')).toEqual([1, SHARDS]);
-    // The month that has not begun is not listed, and its players can post in time.
+    // A month that has not begun is not listed, and its players can post once it begins.
     expect(await createSeasonStore(env.DIRECTORY).find('2048-03')).toBeNull();
     vi.setSystemTime(Date.parse('2048-03-01T00:00:00Z'));
     const [first] = await writeScores(env, [win('early', 1)]);

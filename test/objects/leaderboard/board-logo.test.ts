@@ -1,4 +1,4 @@
-/** Operators set the logo of a board; its readers get it, unchanged, under a path that names its content. */
+/** Operators set the logo of a board. Readers of the board get it unchanged, under a path that contains a hash of its content. */
 import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
 import { forgetBoard } from '../../../workers/leaderboard/boards.ts';
@@ -37,7 +37,7 @@ async function makeBoard(isPublic = true): Promise<string> {
 const put = (board: string, image: BodyInit) => call('PUT', `/v1/boards/${board}/logo`, image);
 
 describe('the logo of a board', () => {
-  it('is served as it was sent, for ever, with headers that keep it a picture', async () => {
+  it('is served unchanged, cacheable for a year, with headers that let browsers use it as a picture only', async () => {
     const board = await makeBoard();
     expect((await call('GET', `/v1/boards/${board}`)).body.logo).toBeNull();
     const { status, body } = await put(board, PNG);

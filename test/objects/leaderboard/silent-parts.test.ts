@@ -1,4 +1,4 @@
-/** A shard or the season object that does not answer costs only its own players their posts and ranks. */
+/** If a shard or the season object does not answer, only its own players cannot post or get their ranks. */
 import { createExecutionContext, env, evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { LeaderboardSeason } from '../../../durable-objects/leaderboard-season/index.ts';
@@ -48,18 +48,18 @@ async function fill(season: string): Promise<void> {
   )) {
     expect(result.ok).toBe(true);
   }
-  // Changes are in the season's snapshot after ten seconds.
+  // The season's snapshot has the changes after ten seconds.
   for (let read = 0; read < 2; read++) {
     vi.setSystemTime(Date.now() + 11_000);
     expect((await get('/v1/scores?limit=1')).body.players).toBe(PLAYERS.length);
   }
-  // Each shard has the counts of the others.
+  // Each shard has the counts of the other shards.
   for (const { userId, points } of PLAYERS.slice(0, 40)) {
     expect((await get(`/v1/scores/${userId}`)).body.user_info.rank).toBe(rankOf(points));
   }
 }
 
-/** Makes every method of a shard fail, also after a restart. */
+/** Makes every method of a shard fail, even after a restart. */
 function silence(shard: number): void {
   const names = [
     'score',
@@ -115,7 +115,7 @@ describe('one of four shards that does not answer', () => {
         await crash(seasonStub(env, season));
       },
     ],
-  ])('costs only its own players (%s), %s', async (season, _, restart) => {
+  ])('affects only its own players (%s), %s', async (season, _, restart) => {
     await fill(season);
     const { body: before } = await get('/v1/scores?limit=100');
     await evictDurableObject(shardStub(env, { season, shard: SILENT, shards: SHARDS }));
@@ -140,7 +140,7 @@ describe('one of four shards that does not answer', () => {
       expect(posted).toMatchObject({ ok: true, value: { rank: rankOf(points) } });
     }
     const top = await get('/v1/scores?limit=100');
-    // The top list has the players of the silent shard too.
+    // The top list includes the players of the silent shard.
     expect([top.status, top.body.data, top.body.players]).toEqual([200, before.data, PLAYERS.length]);
     expect(Date.parse(top.body.as_of)).toBeLessThanOrEqual(lastSeenAt);
     const page = await get(`/v1/scores?limit=100&cursor=${top.body.next_cursor}`);
@@ -161,7 +161,7 @@ describe('one of four shards that does not answer', () => {
     expect(shards.data.map((each) => (each as unknown as { available: boolean }).available)).toEqual(
       [0, 1, 2, 3].map((shard) => shard !== SILENT),
     );
-    // It answers again: nothing is lost, and ranks are as of now.
+    // The shard answers again: nothing is lost, and ranks are current.
     vi.restoreAllMocks();
     vi.setSystemTime(Date.now() + 5_000);
     expect(Date.parse((await get('/v1/scores')).body.as_of)).toBe(Date.now());
@@ -181,7 +181,7 @@ describe('a board with a shard that does not answer', () => {
       })
       .toEqual([]);
 
-  it('is in health, until the shard answers again', async () => {
+  it('is named by health until the shard answers again', async () => {
     vi.setSystemTime(Date.parse('2046-06-10T12:00:00Z'));
     const board = `sick-${crypto.randomUUID().slice(0, 8)}`;
     const rules = { title: 'A board', sort: 'asc', operator: 'best', period: 'day', public: true };
@@ -206,7 +206,7 @@ describe('a board with a shard that does not answer', () => {
     vi.spyOn(console, 'error').mockImplementation(() => {});
     await expectHealthy();
     expect(await createSeasonStore(env.DIRECTORY).listSilent(10)).toEqual([]);
-    // Its season object is named, too. Cron notices it within the hour.
+    // The season object is named too. Cron detects its failure within the hour.
     vi.spyOn(LeaderboardSeason.prototype, 'status').mockRejectedValue(new Error('the storage is gone') as never);
     vi.setSystemTime(Date.parse('2046-06-10T12:41:00Z'));
     const controller = { scheduledTime: Date.now() } as ScheduledController;
@@ -218,7 +218,7 @@ describe('a board with a shard that does not answer', () => {
 });
 
 describe('a season object that does not answer', () => {
-  it('costs nobody a post, a rank or the top list, also after the shards were restarted', async () => {
+  it('affects no post, rank or top list, even after the shards were restarted', async () => {
     const season = '2046-04';
     await fill(season);
     const { body: before } = await get('/v1/scores?limit=100');
