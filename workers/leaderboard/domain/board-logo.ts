@@ -12,7 +12,9 @@ export type LogoType = 'image/png' | 'image/webp';
 const startsAt = (bytes: Uint8Array, at: number, text: string): boolean =>
   [...text].every((char, index) => bytes[at + index] === char.charCodeAt(0));
 
-/** Reads the type and the size from the bytes. @returns null if they are no complete PNG or WebP of at most 1024 by 1024 pixels. */
+/**
+ * Reads the type and the size from the bytes. @returns null if they are not a complete PNG or WebP of at most 1024 by 1024 pixels.
+ */
 export function readLogoType(bytes: Uint8Array): LogoType | null {
   if (bytes.length < HEADER_BYTES || bytes.length > LOGO_BYTES_MAX) return null;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -1,6 +1,6 @@
 /**
- * A page of events: the player's slot, the event's record and the player's name of each. A record has 32 bytes: 16 of
- * the event id's SHA-256, then the points, and the resulting score and rank.
+ * A page of events. Each event has the player's slot, a record, and the player's name. A record has 32 bytes: 16 of the event id's
+ * SHA-256, then the points, and the resulting score and rank.
  */
 import { createHash } from 'node:crypto';
 import { wordOf } from './event-filter.ts';

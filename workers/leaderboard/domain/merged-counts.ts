@@ -26,7 +26,7 @@ export class MergedCounts {
   #version = 0;
   /** By the lowest score. */
   #buckets = new Map<number, Bucket>();
-  /** The changes in order, so that an answer takes as long as there are new ones. */
+  /** The changes in order of version, so that the time of an answer grows only with the number of new changes. */
   #changes: { readonly version: number; readonly bucket: Bucket }[] = [];
 
   /**
@@ -180,7 +180,7 @@ export class MergedCounts {
     return rows.filter(([, total]) => total > 0).sort(([a], [b]) => b - a);
   }
 
-  /** The most bits that leave at most three quarters of the buckets. */
+  /** @returns the largest number of bits with which at most three quarters of the buckets are used. */
   #decideBits(): number {
     let rows = this.#used();
     let bits = this.#bits;

@@ -83,7 +83,7 @@ const UNCHECKED = [
 ];
 
 /**
- * Checks every field against the policy, and the policy against every field.
+ * Checks that the policy mentions every field, and that the fields meet every condition of the policy.
  * @param fields names in lower case, with `bucket` added; without the file.
  */
 export function checkPostPolicy(
@@ -117,7 +117,7 @@ export function checkPostPolicy(
   }
   for (const name of fields.keys()) {
     if (mentioned.has(name) || UNCHECKED.includes(name) || name.startsWith('x-ignore-')) continue;
-    // A checksum only narrows what may be uploaded, so the signer does not have to allow it.
+    // A checksum only restricts the upload further, so the signer does not have to allow it.
     if (name.startsWith('x-amz-checksum-')) continue;
     return refused(`Extra input fields: ${name}`);
   }

@@ -108,7 +108,7 @@ describe('a snippet', () => {
     const words = toWords(['foo']);
     const shown = (character: string) => markPreview(`foo ${character.repeat(400)}`, words) ?? '';
     expect(shown('a')).toBe(`<mark>foo</mark> ${'a'.repeat(176)}`);
-    // 13 bytes for the marks: 4 and 116 two-byte letters are 249 bytes, 136 would be 289.
+    // The marks have 13 bytes and `foo ` has 4: with 116 two-byte letters that is 249 bytes, with 136 it would be 289.
     expect(shown('é')).toBe(`<mark>foo</mark> ${'é'.repeat(116)}`);
     expect(shown('<')).toBe(`<mark>foo</mark> ${'&lt;'.repeat(56)}`);
     // 13 bytes for the marks and 180 characters, of which 62 have two bytes, are 255 bytes.
@@ -142,7 +142,7 @@ describe('keywords', () => {
     const { marks, bad } = toMarks(['a b', 'work', '$seen']);
     expect([marks.labels, marks.isRead, bad]).toEqual([['work'], true, ['a b']]);
   });
-  it('stand for labels that are no keywords themselves', () => {
+  it('replace labels that are not valid keywords', () => {
     const keywordOf = (label: string) => Object.keys(toKeywords({ ...none, labels: [label] }));
     expect(keywordOf('work')).toEqual(['work']);
     expect(keywordOf('Work')).toEqual(['label-576f726b']);

@@ -2,7 +2,7 @@
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** @returns the patched object; null if a pointer leads nowhere, or two of them overlap. */
+/** @returns the patched object; null if a pointer does not resolve, or two of them overlap. */
 export function applyPatch(object: Json, patch: Json): Json | null {
   const paths = Object.keys(patch).map((key) => key.split('/').map(unescapeKey));
   const isOverlap = paths.some((path) =>
