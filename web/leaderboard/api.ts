@@ -23,13 +23,13 @@ export interface Season {
 export interface Board {
   board: string;
   title: string;
-  /** Path of its logo. */
+  /** Path of the board's logo. */
   logo: string | null;
 }
 
 let base = '/v1';
 
-/** All reads are of this board. @param board null: the default board. */
+/** Sets the board of all later reads. @param board null for the default board. */
 export function openBoard(board: string | null): void {
   base = board === null ? '/v1' : `/v1/boards/${encodeURIComponent(board)}`;
 }

@@ -5,7 +5,7 @@ import { showError, showToast } from '../shared/toasts.tsx';
 import { type EmbedOptions, ROWS, toEmbedPath } from './embed-options.ts';
 
 const t = boardTexts.page;
-/** Of the embedded page, without a scroll bar. */
+/** Height in pixels of the embedded page above its rows. With it, the frame needs no scroll bar. */
 const HEAD_HEIGHT = 120;
 const ROW_HEIGHT = 49;
 const SIZES = { width: [240, 800], height: [200, 1000] } as const;

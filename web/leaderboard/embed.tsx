@@ -15,7 +15,7 @@ import { Standings } from './standings.tsx';
 const t = boardTexts.page;
 const { board, rows, theme } = readEmbed(location.search);
 openBoard(board);
-// For this frame only. It is not kept.
+// Applies to this frame only and is not stored.
 if (theme !== 'auto') look.set({ theme });
 
 function Embed() {

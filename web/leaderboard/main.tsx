@@ -224,7 +224,7 @@ function BoardPage({ board, boards }: { board: string | null; boards: readonly B
   );
 }
 
-/** A page of its own for each board, so that nothing of the board before is left. */
+/** Keyed by board, so that no state of the previous board remains. */
 function LeaderboardPage() {
   const { query } = useRoute();
   const board = query.get('board');

@@ -1,4 +1,4 @@
-/** The logo of a board. Its title stands beside it, so it has no text of its own. */
+/** The logo of a board. It has no alternative text, because the title is beside it. */
 import { usePicture } from './use-picture.ts';
 
 interface BoardLogoProps {

@@ -22,7 +22,7 @@ import { type LeaderboardError, toProblem } from './errors.ts';
 import { boardOf } from './mounts.ts';
 import { type BoardRow, createBoardStore } from './records/board-store.ts';
 
-/** Each has a season of many objects per period. */
+/** Limits objects: each board has a season of many objects per period. */
 const BOARDS_MAX = 100;
 
 const ROUTE = { ...OPERATOR, path: '/v1/boards/{board}' as const };
@@ -78,26 +78,14 @@ export function addBoards(api: OpenAPIHono<JsonApiEnv>): void {
   });
   api.openapi(put, async (c) => {
     const { board } = c.req.valid('param');
-    const { title, sort, operator, period, public: isPublic, max_points_per_post: pointsMax } = c.req.valid('json');
+    const { public: isPublic, max_points_per_post: pointsMax, ...rules } = c.req.valid('json');
     const createdAt = createClock(c.env)();
     const id = crypto.randomUUID().slice(0, 8);
-    const wanted = {
-      board,
-      id,
-      title,
-      sort,
-      operator,
-      period,
-      isPublic,
-      pointsMax,
-      logo: null,
-      createdAt,
-      deletedAt: null,
-    };
+    const wanted = { ...rules, board, id, isPublic, pointsMax, logo: null, createdAt, deletedAt: null };
     const written = await putBoard(c.env, wanted);
     forgetBoard(board);
     if (!written.ok) return sendProblem(c, toProblem(written.error));
-    await recordAudit(c, 'board.put', { type: 'board', id: board }, { title, public: isPublic });
+    await recordAudit(c, 'board.put', { type: 'board', id: board }, { title: rules.title, public: isPublic });
     return c.json(toBoardJson(toBoard(written.value), written.value.createdAt), 200);
   });
 
@@ -114,9 +102,7 @@ export function addBoards(api: OpenAPIHono<JsonApiEnv>): void {
     const { board: name } = c.req.valid('param');
     const row = await createBoardStore(c.env.DIRECTORY).find(name);
     if (name === DEFAULT_BOARD.board) return c.json(toBoardJson(row ? toBoard(row) : DEFAULT_BOARD, null), 200);
-    if (row === null || row.deletedAt !== null) {
-      return sendProblem(c, toProblem({ kind: 'unknown_board', board: name }));
-    }
+    if (row === null) return sendProblem(c, toProblem({ kind: 'unknown_board', board: name }));
     return c.json(toBoardJson(toBoard(row), row.createdAt), 200);
   });
 
@@ -132,10 +118,7 @@ export function addBoards(api: OpenAPIHono<JsonApiEnv>): void {
     const { board: name } = c.req.valid('param');
     if (name === DEFAULT_BOARD.board) return sendProblem(c, toProblem({ kind: 'default_not_deletable' }));
     const store = createBoardStore(c.env.DIRECTORY);
-    const row = await store.find(name);
-    if (row === null || row.deletedAt !== null) {
-      return sendProblem(c, toProblem({ kind: 'unknown_board', board: name }));
-    }
+    if ((await store.find(name)) === null) return sendProblem(c, toProblem({ kind: 'unknown_board', board: name }));
     await recordAudit(c, 'board.delete', { type: 'board', id: name });
     await store.markDeleted(name, createClock(c.env)());
     forgetBoard(name);

@@ -1,4 +1,4 @@
-/** The boards: `default`, which is the specification's monthly one, and those that operators made. */
+/** The boards: `default`, the monthly board of the specification, and those that operators created. */
 import { POINTS_MAX } from './domain/board.ts';
 import { DEFAULT_RULES, DEFAULT_TITLE, type ScoreRules } from './domain/score-rules.ts';
 import { type BoardPeriods, toBoardRef } from './domain/season-name.ts';
@@ -42,7 +42,7 @@ interface Known {
   readonly board: Board;
 }
 
-/** A changed or deleted board is used as it was for this time. */
+/** How long an isolate caches a board. A changed or deleted board is used in its old form until then. */
 export const BOARD_KNOWN_MS = 10_000;
 const KNOWN_MAX = 256;
 const known = new Map<string, Known>();
@@ -54,7 +54,7 @@ export async function findBoard(env: Env, name = DEFAULT_BOARD.board): Promise<B
   const cached = known.get(name);
   if (cached !== undefined && Math.abs(now - cached.at) < BOARD_KNOWN_MS) return cached.board;
   const row = await createBoardStore(env.DIRECTORY).find(name);
-  if (row === null || row.deletedAt !== null) return null;
+  if (row === null) return null;
   if (known.size >= KNOWN_MAX) known.clear();
   const board = toBoard(row);
   known.set(name, { at: now, board });

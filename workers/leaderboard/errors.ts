@@ -1,6 +1,7 @@
 /** Every error of the leaderboard, and its problem in the API. */
 import { type Problem, problem } from '../shared/problem.ts';
 import type { ScoreError } from './domain/board.ts';
+import { UNAVAILABLE } from './objects.ts';
 import type { WriteError } from './score-writer.ts';
 import type { SeasonError } from './seasons.ts';
 
@@ -57,7 +58,7 @@ export function toProblem(error: LeaderboardError): Problem {
     case 'unknown_player':
       return problem(404, error.kind, 'The player has no score in this season.');
     case 'unavailable':
-      return problem(503, error.kind, 'A leaderboard shard is unavailable. Retry.', { retryAfterSeconds: 1 });
+      return UNAVAILABLE;
     case 'not_current':
       return problem(409, error.kind, `Only the current season can be watched. ${error.season} is not current.`);
     case 'season_running':

@@ -10,9 +10,9 @@ const isMade = ne(board.board, 'default');
 export function createBoardStore(directory: D1Database) {
   const db = drizzle(directory);
   return {
-    /** Finds a board, also a deleted one. */
     async find(name: string): Promise<BoardRow | null> {
-      return (await db.select().from(board).where(eq(board.board, name)).get()) ?? null;
+      const isIt = and(eq(board.board, name), isNull(board.deletedAt));
+      return (await db.select().from(board).where(isIt).get()) ?? null;
     },
 
     /** Without `default`. */
@@ -22,7 +22,7 @@ export function createBoardStore(directory: D1Database) {
       return db.select().from(board).where(filter).orderBy(asc(board.board)).limit(limit);
     },
 
-    /** Without `default`. */
+    /** Counts all boards but `default`, also deleted ones. */
     async count(): Promise<number> {
       return (await db.select({ boards: count() }).from(board).where(isMade).get())?.boards ?? 0;
     },
