@@ -85,6 +85,16 @@ it('a policy of the bucket that is copied to, and of the one that is copied from
   expect(await copy(`/${bucket}/fixed`)).toBe(403);
 });
 
+it('versioning, in the answer to a write whose rows are from before it', async () => {
+  const { bucket, owner } = world;
+  breakReplicas('stuck');
+  const put = () => world.from('syd')('PUT', `/${bucket}/written`, owner.token, 'small');
+  expect((await put()).versionId).toBeNull();
+  const on = '<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>';
+  await change('PUT', `/${bucket}?versioning`, owner.token, on);
+  expect((await put()).versionId).toMatch(/^[0-9a-f-]{36}$/);
+});
+
 it('rights of a writer whose rows the isolate read a moment ago', async () => {
   const { bucket, owner, guest, policy, root } = world;
   const send = world.from('syd');
