@@ -1,4 +1,4 @@
-/** Shared by the benchmarks of the leaderboard: a token, figures, processor time of the server. */
+/** Shared by the benchmarks of the leaderboard: a token, child processes, and the server's processor time. */
 import { readFileSync } from 'node:fs';
 import { BENCH_ROOT_TOKEN } from './servers.ts';
 
@@ -21,7 +21,7 @@ export function listChildren(): string[] {
   return readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').split(' ').filter(Boolean);
 }
 
-/** Processor time of processes so far. Linux counts in hundredths of a second. */
+/** Processor time of processes since their start, in milliseconds. Linux counts in hundredths of a second. */
 export function readCpuMs(pids: readonly string[]): number {
   return pids.reduce((sum, pid) => {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];

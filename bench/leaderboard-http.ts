@@ -106,7 +106,7 @@ async function measureBatchesOf(name: string, sides: Readonly<Record<string, Loa
     for (const [side, load] of Object.entries(sides)) {
       const { requestsPerSecond, failures: failed } = await applyLoad(load);
       failures += failed;
-      // The first round warms up.
+      // The first round only warms up.
       if (round > 0) measured.set(side, [...(measured.get(side) ?? []), requestsPerSecond * BATCH]);
     }
   }
@@ -146,7 +146,7 @@ async function measureRankLatency(url: string, token: string): Promise<void> {
   }
 }
 
-/** Measures the first rank after a restart. Every shard reads its rows and builds its index first. */
+/** Measures the first rank after a restart, for which every shard reads its rows and builds its index. */
 async function measureStart(restart: () => Promise<string>): Promise<void> {
   const url = await restart();
   await fetch(`${url}/v1/health`);

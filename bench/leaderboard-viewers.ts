@@ -1,6 +1,6 @@
 /**
  * Opens five thousand WebSockets (`VIEWERS`) to the top list and posts once a second for a leading player. Measures the time from
- * the post to each viewer, the time of the post beside it, and the processor time of a push.
+ * the post to each viewer, the latency of another post meanwhile, and the processor time of a push.
  */
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -85,7 +85,7 @@ export async function runViewers(): Promise<void> {
         seen++;
       };
       posts.push(await post('leader', 1_000));
-      // A post that arrives while the viewers are served.
+      // This post arrives while the viewers are served.
       await sleep(130);
       beside.push(await post(`player-${push}`, 0));
       await sleep(Math.max(0, 1_000 - (performance.now() - startedAt)));

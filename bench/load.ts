@@ -79,7 +79,7 @@ export interface Comparison {
   readonly floor: Load;
   readonly ours: Load;
   readonly rounds: number;
-  /** Runs after each round of `ours`, so that its remaining work does not run during the floor's round. */
+  /** Runs after each round of `ours`, so that work left over does not run during the floor's round. */
   readonly settle?: () => Promise<void>;
   /** The promised ratio ours/floor, if any. */
   readonly target?: number;

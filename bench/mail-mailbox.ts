@@ -21,7 +21,7 @@ const [COMMON, SECOND, SELDOM, RARE] = [wordOfRank(0), wordOfRank(1), wordOfRank
 interface Box {
   readonly token: string;
   readonly userId: string;
-  /** Ids of a sample of messages, spread over the whole mailbox. */
+  /** Ids of a sample of messages from the whole mailbox. */
   readonly ids: readonly string[];
   readonly count: number;
 }
@@ -91,14 +91,14 @@ export async function runMailbox(): Promise<void> {
   try {
     const small = await fill(server, 'small', SMALL);
     const large = await fill(server, 'large', LARGE);
-    // Real mail arrives over years, so its index is merged in between. Leave time for that.
+    // Real mail arrives over years, so its index is merged in between. This pause leaves time for that.
     await new Promise((resolve) => setTimeout(resolve, INDEX_MERGE_MS));
     const load = { url: server.url, connections: 2, seconds: 1 };
     const get =
       (path: (box: Box) => string) =>
       (box: Box): Load => ({ ...load, url: server.url + path(box), headers: { authorization: `Bearer ${box.token}` } });
     const search = (query: string) => get(() => `/v1/messages?q=${encodeURIComponent(query)}`);
-    // Each hit costs a snippet. The limits match the number of hits in the small mailbox.
+    // Each hit costs a snippet. The limits are the numbers of hits in the small mailbox.
     const searchTen = (query: string) => get(() => `/v1/messages?limit=10&q=${encodeURIComponent(query)}`);
     const searchOne = (query: string) => get(() => `/v1/messages?limit=1&q=${encodeURIComponent(query)}`);
     const cases: readonly [string, (box: Box) => Load][] = [

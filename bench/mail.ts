@@ -1,4 +1,4 @@
-/** `npm run bench -- mail [mailbox|transport|sockets …]`: large against small mailboxes, transport against a floor, WebSockets. */
+/** `npm run bench -- mail [mailbox|transport|sockets …]`: large and small mailboxes, transport and its floor, WebSockets. */
 export async function run(options: readonly string[]): Promise<void> {
   const parts: Readonly<Record<string, () => Promise<void>>> = {
     mailbox: async () => (await import('./mail-mailbox.ts')).runMailbox(),

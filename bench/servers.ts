@@ -9,7 +9,7 @@ import { type LocalServer, startLocalServer } from '../dev/local-server.ts';
 export const BENCH_ROOT_TOKEN = 'root-of-the-benchmark';
 
 const UNLIMITED = 1_000_000_000;
-/** A benchmark sends all its requests with one key. */
+/** Disables rate limits, because a benchmark sends all its requests with one key. */
 export const NO_LIMITS: Readonly<Record<string, number>> = {
   RATE_LIMIT_AUTH: UNLIMITED,
   RATE_LIMIT_ACCESS_KEY: UNLIMITED,
@@ -18,16 +18,16 @@ export const NO_LIMITS: Readonly<Record<string, number>> = {
   RATE_LIMIT_USER: UNLIMITED,
 };
 
-/** Settings of a deployment that a local server has otherwise: it would log each request. */
+/** Settings as in a deployment. A local server would otherwise log each request. */
 export const AS_DEPLOYED = { LOG_SAMPLE_PERCENT: '1' };
 
-/** Prints errors only. The line of each request would hide the table of the benchmark. */
+/** Prints errors only. A line per request would hide the table of the benchmark. */
 export function printErrors(message: string): void {
   if (message.includes('"level":"error"')) console.error(message);
 }
 
 export interface BenchServer extends LocalServer {
-  /** Resident memory of its workerd in bytes, including freed memory that V8 and the allocator keep. 0 without /proc. */
+  /** Resident memory of the server's workerd in bytes, including freed memory that V8 and the allocator keep. 0 without /proc. */
   residentBytes(): number;
 }
 
@@ -46,7 +46,7 @@ export async function startPair(
       ...AS_DEPLOYED,
       MAIL_DOMAINS: 'example.test',
       REGISTRATION: 'open',
-      // Miniflare's cache is a database beside its R2, so it is no nearer. The simulated globe measures the cache.
+      // Miniflare's cache is a database next to its R2, so it is not faster. The simulated globe measures the cache.
       EDGE_CACHE_SECONDS: '0',
       ...vars,
     },
@@ -75,7 +75,7 @@ export async function startPair(
   };
 }
 
-/** Resident memory of this process's children in MiB, workerd included. */
+/** Resident memory of this process's children in MiB, including workerd. */
 export function readChildMemory(): number {
   const rows = execFileSync('ps', ['-o', 'rss=', '--ppid', String(process.pid)], { encoding: 'utf8' });
   return rows.split('\n').reduce((sum, row) => sum + Number(row), 0) / 1024;

@@ -72,7 +72,7 @@ async function putMany(client: Client, count: number, body: Uint8Array, prefix: 
   await Promise.all(Array.from({ length: 8 }, worker));
 }
 
-/** Inserts small objects into the database, in the state after a PUT. Cron cannot pack any of them before the measurement. */
+/** Inserts small objects into the database, in the state after a PUT, and keeps cron from packing them before the measurement. */
 async function fillInline(client: Client, body: Uint8Array, count: number): Promise<void> {
   const database = await client.server.miniflare.getD1Database('OBJECTS_0', 'tessera');
   const ids = Array.from({ length: count }, (_, i) => [randomUUID().replaceAll('-', ''), String(i).padStart(7, '0')]);

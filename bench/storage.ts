@@ -23,7 +23,7 @@ interface Key {
 }
 
 const BUCKET = 'bench';
-/** Object names that the requests of one load use in turn, so that uploads do not wait for each other. */
+/** Number of object names that the requests of one load use in turn, so that uploads do not wait for each other. */
 const NAMES = 64;
 
 interface Case {

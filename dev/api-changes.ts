@@ -1,10 +1,10 @@
 /**
- * Compares two versions of the API document and names the changes that break a client: a request that was accepted is
- * refused, or an answer lacks what it had. New operations, new optional members and new values in answers break nothing
+ * Compares two versions of the API document and lists the changes that break a client: a request that was accepted is now refused,
+ * or an answer lacks a member that it had. New operations, new optional members and new values in answers break nothing
  * (docs/api-stability.md).
  *
- * `node dev/api-changes.ts [TAG]` compares the stored document with that of a tag, the last one by default. It ends with 0
- * whatever it finds: a person decides.
+ * `node dev/api-changes.ts [TAG]` compares the stored document with that of a tag, the last one by default. Its exit status is
+ * always 0, because a person decides.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** Reads the API document from the built Worker, and makes TypeScript types of it. */
+/** Reads the API document from the built Worker, and generates TypeScript types from it. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -35,7 +35,7 @@ const HEADER = `/**
 
 /** @returns the text of a TypeScript module without imports. */
 export async function toTypes(documentPath = DOCUMENT_PATH): Promise<string> {
-  // Loaded here only: it takes seconds.
+  // Imported only when needed, because loading it takes seconds.
   const { generateApi } = await import('swagger-typescript-api');
   const { files } = await generateApi({
     spec: JSON.parse(readFileSync(documentPath, 'utf8')),
@@ -46,6 +46,7 @@ export async function toTypes(documentPath = DOCUMENT_PATH): Promise<string> {
     generateRouteTypes: true,
   });
   const text = files.map(({ fileContent }) => fileContent).join('\n');
-  // The generator turns linting and type checks off for its file. Types that do not compile must be seen.
+  // The generator turns linting and type checks off for its file. This removes those lines, so that types that do not compile are
+  // reported.
   return HEADER + text.replace(/^(?:\s*\/[/*] *(?:eslint|tslint|@ts-nocheck)[^\n]*\n)*\s*\/\*[\s\S]*?\*\/\n/, '');
 }

@@ -1,4 +1,4 @@
-/** Scores the same mail with `bogofilter`, on the same folds, without the header fields that reveal the label. */
+/** Scores the same mail with `bogofilter`, with the same folds, without the header fields that reveal the label. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -11,7 +11,7 @@ import { join } from 'node:path';
 const PACKAGE = '@zxcvbn-ts/language-common@4.1.3';
 const LIST_SHA256 = 'f422773d94d630f27e08b26d7017e847bb1feb2a84809340e9c0b0c47b33e3f1';
 const COUNT = 10_000;
-/** Shorter passwords are refused for their length. */
+/** Shorter passwords are refused for their length anyway. */
 const LENGTH_MIN = 8;
 const LINE_LENGTH = 120;
 const TARGET = join(import.meta.dirname, '../workers/shared/common-passwords.generated.ts');
@@ -34,7 +34,7 @@ function download(): { passwords: string[]; licence: string } {
   }
 }
 
-/** Sorts, and replaces the prefix that an entry shares with the one before it by its length as a letter: A is 0. */
+/** Sorts the list. Replaces the prefix that an entry shares with the previous one by the prefix length as a letter: A is 0. */
 function pack(passwords: readonly string[]): string {
   const lines: string[] = [];
   let line = '';

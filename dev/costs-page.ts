@@ -22,7 +22,7 @@ interface Row {
   readonly usd_per_million: number;
 }
 
-/** A line of a bill: what it is, and US dollars a month. */
+/** A line of a bill: description, and US dollars per month. */
 type Line = readonly [what: string, dollars: number];
 
 const LOCATIONS = 2;
@@ -45,7 +45,7 @@ function transferOf(gb: number): number {
   return dollars;
 }
 
-/** @param of millions of an operation: its line, with the background work that follows. */
+/** @param of returns the line for millions of an operation, including the background work that follows. */
 function toStorage(of: (operation: string, millions: number) => Line): Record<string, readonly Line[]> {
   const [tb, writes, reads] = [10, 5, 95];
   const gb = reads * 1e6 * MIB_IN_GB;
@@ -183,7 +183,7 @@ function toSection(rows: readonly Row[]): string {
   ].join('\n');
 }
 
-/** @returns the page with the section as the results have it. */
+/** @returns the page, with the section generated from the results. */
 export function toCostsPage(): string {
   const page = readFileSync(join(ROOT, 'docs/costs.md'), 'utf8');
   const rows = JSON.parse(readFileSync(join(ROOT, RESULTS_PATH), 'utf8')) as Row[];

@@ -1,6 +1,6 @@
 /**
- * `npm run demo`: fills the running local server (`npm start`) with data for each product that it serves. Repeatable: what a run
- * before has made is found and kept.
+ * `npm run demo`: fills the running local server (`npm start`) with data for each product that it serves. Repeatable: data of an
+ * earlier run is found and kept.
  */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -19,7 +19,7 @@ const PLAYERS = 400;
 // biome-ignore lint/suspicious/noExplicitAny: answers of many routes; each caller knows the members it reads
 type Json = any;
 
-/** @param accepted statuses besides success, for what a run before has made. */
+/** @param accepted statuses that count as success too, for data of an earlier run. */
 async function call(
   token: string | null,
   path: string,
@@ -46,7 +46,7 @@ async function fillLeaderboard(): Promise<string> {
       return {
         user_id: `player-${n}`,
         user_name: `${PEOPLE[n % PEOPLE.length]} ${n}`,
-        // Many middling players and few good ones.
+        // Many players have medium scores, a few have high ones.
         points: Math.max(1, Math.round(2_000 / (1 + ((n * 37) % PLAYERS) / 20))),
         event_id: `demo-${season}-${n}`,
       };

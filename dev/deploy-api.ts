@@ -24,9 +24,9 @@ export class ApiError extends DeployError {
 }
 
 const TIMEOUT_MS = 30_000;
-/** The most that one page has. */
+/** Largest page of accounts. */
 const ACCOUNTS_MAX = 50;
-/** "Authentication error", "Unauthorized to access requested resource" and the same of older endpoints. */
+/** Codes of "Authentication error", "Unauthorized to access requested resource", and the same error of older endpoints. */
 const FORBIDDEN_CODES = [10000, 9109, 10405];
 
 /** Permissions of an API token, as the dashboard shows them. The first pattern that matches a path decides. */
@@ -70,8 +70,11 @@ interface Envelope<T> {
 }
 
 /**
- * @param path starts with `/` and may have a query. @param body is sent as JSON. @param more headers.
- * @returns `result` of the response. @throws ApiError
+ * @param path starts with `/` and may have a query.
+ * @param body is sent as JSON.
+ * @param more further headers.
+ * @returns `result` of the response.
+ * @throws ApiError
  */
 export async function callApi<T>(
   access: ApiAccess,
@@ -114,7 +117,8 @@ export function reasonOf(error: unknown): string {
 
 /**
  * @param wanted an account id, or empty for the token's only account.
- * @returns the id. A token that may not list accounts gets the wanted one. @throws ApiError that lists the accounts to choose from.
+ * @returns the id. If the token may not list accounts, that is `wanted`.
+ * @throws ApiError that lists the accounts to choose from.
  */
 export async function findAccountId(access: ApiAccess, wanted: string): Promise<string> {
   const listed = callApi<{ id: string; name: string }[]>(access, 'GET', `/accounts?per_page=${ACCOUNTS_MAX}`);

@@ -3,7 +3,7 @@ import { DeployError, reasonOf } from './deploy-api.ts';
 
 /** Cloudflare issues the certificate of a new custom domain after the deployment, usually within minutes. */
 const CERTIFICATE_ATTEMPTS = 180;
-/** A new version needs some seconds to be everywhere. */
+/** A new version takes some seconds to reach all data centres. */
 const HEALTH_ATTEMPTS = 10;
 const PAUSE_MS = 5_000;
 
@@ -12,7 +12,7 @@ const EDGE_STATUS_MIN = 520;
 
 const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
 
-/** @returns the response, or why there is none. */
+/** @returns the response, or the reason why there is none. */
 async function request(url: string): Promise<Response | string> {
   try {
     const response = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(30_000) });
@@ -44,8 +44,9 @@ async function waitForHost(host: string, url: string): Promise<void> {
 }
 
 /**
- * @param hosts APP_HOST and S3_HOST. @param toOrigin maps a host to an origin, `https://` and the host in production.
- * @throws DeployError that names the sick parts.
+ * @param hosts APP_HOST and S3_HOST.
+ * @param toOrigin maps a host to an origin: in production `https://` and the host.
+ * @throws DeployError that names the unhealthy parts.
  */
 export async function checkHealth(
   [appHost = '', storageHost = '']: readonly string[],

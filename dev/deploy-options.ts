@@ -3,9 +3,9 @@ import { parseArgs } from 'node:util';
 
 export interface DeployOptions {
   readonly mode: 'deploy' | 'upgrade' | 'teardown';
-  /** Name of a deployment beside production. Empty for production. */
+  /** Name of a deployment other than production. Empty for production. */
   readonly environment: string;
-  /** Prints what would be done and changes nothing. */
+  /** Prints the steps without changing anything. */
   readonly isDryRun: boolean;
   /** Number of OBJECTS_n databases. Undefined keeps the number that exists. */
   readonly shards: number | undefined;
@@ -28,13 +28,14 @@ const OPTIONS = {
 } as const;
 
 /**
- * Without `--` before it, npm keeps an option for itself and sets this variable: `npm run deploy --dry-run` would deploy.
+ * Finds options that npm did not pass on. Without `--` before it, npm keeps an option for itself and sets this variable: `npm run
+ * deploy --dry-run` would deploy.
  * @returns the first such option.
  */
 const findLostOption = (variables: NodeJS.ProcessEnv): string | undefined =>
   Object.keys(OPTIONS).find((name) => variables[`npm_config_${name.replaceAll('-', '_')}`] !== undefined);
 
-/** @param variables of the process. @returns the options, or a sentence that says what is wrong. */
+/** @param variables of the process. @returns the options, or a sentence about the error. */
 export function parseOptions(args: readonly string[], variables: NodeJS.ProcessEnv): DeployOptions | string {
   const lost = findLostOption(variables);
   if (lost !== undefined)

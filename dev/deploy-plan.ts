@@ -1,4 +1,4 @@
-/** Names, places and configuration of a deployment. Pure: reads wrangler.toml's content, calls nothing. */
+/** Names, regions and configuration of a deployment. Pure: gets wrangler.toml's content, calls nothing. */
 
 export const REGIONS = ['wnam', 'enam', 'weur', 'eeur', 'apac', 'oc'] as const;
 export type Region = (typeof REGIONS)[number];
@@ -28,7 +28,7 @@ export interface WorkerConfig {
 export interface DeployPlan {
   readonly worker: string;
   readonly hosts: readonly string[];
-  /** The first bucket and all databases are near HOME_REGION. Undefined lets Cloudflare choose. */
+  /** The databases. They and the first bucket are near HOME_REGION. Undefined lets Cloudflare choose the region. */
   readonly databases: readonly {
     readonly binding: string;
     readonly name: string;
@@ -36,7 +36,10 @@ export interface DeployPlan {
   }[];
   readonly buckets: readonly { readonly name: string; readonly region: Region | undefined }[];
   readonly queues: readonly string[];
-  /** '' or the jurisdiction of everything that stores. A region is then no choice: Cloudflare accepts only one of them. */
+  /**
+   * The jurisdiction of all stores, or ''. With a jurisdiction no region can be chosen, because Cloudflare accepts only one of the
+   * two.
+   */
   readonly jurisdiction: string;
   /** Content of the configuration for wrangler, without the ids of databases. */
   readonly config: WorkerConfig;
@@ -49,11 +52,11 @@ interface PlanInput {
   readonly variables: Readonly<Record<string, string>>;
   readonly homeRegion: Region | '';
   readonly secondRegion: Region | '';
-  /** Asks for a third location. */
+  /** Region of a third location, or '' for none. */
   readonly thirdRegion: Region | '';
-  /** Buckets for bytes that exist. A third one stays bound. */
+  /** Number of existing buckets for bytes. A third one stays bound. */
   readonly existingLocations: number;
-  /** Quotas of rate limiters that settings decide, by binding. */
+  /** Limits of the rate limiters that settings determine, by binding. */
   readonly rateLimits: Readonly<Record<string, number>>;
 }
 
@@ -150,7 +153,7 @@ function addShards(databases: WorkerConfig['d1_databases'], shards: number): Wor
   return [...databases, ...added.filter(({ binding }) => !bound.has(binding))];
 }
 
-/** @returns how many OBJECTS_n databases of this deployment exist, by the highest n. */
+/** @returns the number of OBJECTS_n databases of this deployment, taken from the highest n. */
 export function countShards(existing: Iterable<string>, environment: string): number {
   const prefix = environment === '' ? `${PREFIX}-objects-` : `${PREFIX}-${environment}-objects-`;
   const numbers = [...existing].flatMap((name) => {
@@ -160,7 +163,7 @@ export function countShards(existing: Iterable<string>, environment: string): nu
   return Math.max(1, ...numbers);
 }
 
-/** @returns how many locations of this deployment exist. */
+/** @returns the number of locations of this deployment. */
 export const countLocations = (existing: ReadonlySet<string>, environment: string): number =>
   existing.has(environment === '' ? `${PREFIX}-blobs-3` : `${PREFIX}-${environment}-blobs-3`) ? 3 : 2;
 
@@ -170,7 +173,7 @@ export function renderConfig(plan: DeployPlan, databaseIds: ReadonlyMap<string, 
     ...database,
     database_id: databaseIds.get(database.database_name),
   }));
-  // An empty variable is the same as none, and wrangler prints each of them.
+  // Empty variables have no effect, but wrangler prints each of them.
   const vars = Object.fromEntries(Object.entries(plan.config.vars).filter(([, value]) => value !== ''));
   return `${JSON.stringify({ ...plan.config, vars, d1_databases }, null, 2)}\n`;
 }

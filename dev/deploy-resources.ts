@@ -1,4 +1,4 @@
-/** Finds and creates the resources of a deployment: databases, buckets and queues. Never changes one that exists. */
+/** Finds and creates the resources of a deployment: databases, buckets and queues. Never changes an existing one. */
 import { type ApiAccess, ApiError, callApi, DeployError, describeMissingPermission } from './deploy-api.ts';
 import type { DeployPlan } from './deploy-plan.ts';
 import { UNKNOWN_SCRIPT_CODE } from './domain-conflicts.ts';
@@ -15,7 +15,7 @@ export interface Resources {
   readonly queues: Map<string, Queue>;
   /** Names of the Worker's secrets. Undefined before its first deployment. */
   readonly secrets: readonly string[] | undefined;
-  /** Jurisdiction of what exists: '' for none. Undefined if nothing exists. */
+  /** Jurisdiction of the existing resources: '' for none. Undefined if no resource exists. */
   readonly jurisdiction: string | undefined;
 }
 
@@ -40,7 +40,7 @@ async function listPages<T>({ access }: Account, path: string): Promise<T[]> {
   return rows;
 }
 
-/** Buckets of a jurisdiction have names of their own: without this header they are not found. */
+/** Buckets of a jurisdiction have a namespace of their own. Without this header they are not found. */
 export const toJurisdictionHeaders = (jurisdiction: string): Record<string, string> =>
   jurisdiction === '' ? {} : { 'cf-r2-jurisdiction': jurisdiction };
 
@@ -70,7 +70,7 @@ async function listSecrets({ access, accountId }: Account, worker: string): Prom
 }
 
 /**
- * Lists what the account has, and so checks the permissions before anything changes.
+ * Lists the account's resources. This also checks the permissions before anything changes.
  * @throws DeployError that names every missing permission.
  */
 export async function listResources(account: Account, worker: string, wanted: string): Promise<Resources> {
@@ -97,7 +97,9 @@ async function findJurisdiction({ access, accountId }: Account, worker: string):
   return bindings.find(({ name }) => name === 'JURISDICTION')?.text ?? '';
 }
 
-/** @throws DeployError if the deployment would leave its data behind: a jurisdiction has mailboxes and leaderboards of its own. */
+/**
+ * @throws DeployError if the deployment would lose access to its data: each jurisdiction has its own mailboxes and leaderboards.
+ */
 export function refuseOtherJurisdiction({ jurisdiction, worker }: DeployPlan, resources: Resources): void {
   if (resources.jurisdiction === undefined || resources.jurisdiction === jurisdiction) return;
   throw new DeployError(
@@ -105,7 +107,7 @@ export function refuseOtherJurisdiction({ jurisdiction, worker }: DeployPlan, re
   );
 }
 
-/** Waits for all, so that one run names all missing permissions. @throws DeployError, or the first other error. */
+/** Waits for all calls, so that one run names all missing permissions. @throws DeployError, or the first other error. */
 async function settlePermissions<const T extends readonly Promise<unknown>[]>(
   calls: T,
 ): Promise<{ [Index in keyof T]: Awaited<T[Index]> }> {
@@ -134,14 +136,14 @@ export function refuseForeignConsumers(plan: DeployPlan, resources: Resources): 
 }
 
 interface Step {
-  /** Completes "create …". */
+  /** Completes the sentence "create …". */
   readonly what: string;
   readonly path: string;
   readonly body: Record<string, unknown>;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** @returns the create requests for what is missing, in order. */
+/** @returns the create requests for the missing resources, in order. */
 export function listMissing(plan: DeployPlan, resources: Resources): Step[] {
   const { jurisdiction } = plan;
   const inside = jurisdiction === '' ? {} : { jurisdiction };
@@ -175,7 +177,7 @@ export function listMissing(plan: DeployPlan, resources: Resources): Step[] {
 /** "R2 is not enabled": the account has to accept its terms in the dashboard once. */
 const R2_DISABLED_CODE = 10042;
 
-/** Creates what is missing. @returns the ids of all databases by name. */
+/** Creates the missing resources. @returns the ids of all databases by name. */
 export async function createMissing(account: Account, plan: DeployPlan, resources: Resources) {
   const ids = new Map(resources.databases);
   for (const { what, path, body, headers } of listMissing(plan, resources)) {

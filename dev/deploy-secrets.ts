@@ -1,4 +1,4 @@
-/** Secrets of a deployment: which ones exist, which ones are created, and where their only copy is kept. */
+/** Secrets of a deployment: which exist, which are created, and where the only copy of a created one is kept. */
 import { randomBytes } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
@@ -12,8 +12,8 @@ export const listMissingSecrets = (present: readonly string[] | undefined): stri
   REQUIRED.filter((name) => !present?.includes(name));
 
 /**
- * In CI the disk is thrown away, and with it the only copy of a created key. So there the secrets come from the environment.
- * @throws DeployError that names the secrets to set. Nothing has been changed then.
+ * In CI the disk is discarded, and with it the only copy of a created key. So in CI the secrets must come from the environment.
+ * @throws DeployError that names the secrets to set, before anything is changed.
  */
 export function requireSecretsOfCi(present: readonly string[] | undefined): void {
   const unset = listMissingSecrets(present).filter((name) => !process.env[name]);
@@ -32,8 +32,8 @@ interface SecretsInput {
 }
 
 /**
- * Creates the required secrets that the Worker lacks and adds the optional ones that are given. A created secret is written
- * to `file` before it is uploaded: Cloudflare never shows MASTER_KEY again. In CI nothing is written.
+ * Creates the required secrets that the Worker lacks and adds the given optional ones. A created secret is written to `file` before
+ * it is uploaded, because Cloudflare never shows MASTER_KEY again. In CI nothing is written.
  * @returns the secrets to upload.
  */
 export function prepareSecrets({ present, given, file, isCi }: SecretsInput): Record<string, string> {
@@ -55,8 +55,8 @@ export function prepareSecrets({ present, given, file, isCi }: SecretsInput): Re
 }
 
 /**
- * Calls `use` with the arguments that pass the secrets to `wrangler deploy`. Deletes the file that holds them, also one that a
- * killed run left.
+ * Calls `use` with the arguments that pass the secrets to `wrangler deploy`. Then deletes the file that holds them. Also deletes a
+ * file that a killed run left.
  */
 export async function withSecretsFile(
   path: string,

@@ -22,7 +22,7 @@ const namesOf = (isWanted: (facts: { isSecret: boolean; isLocal: boolean }) => b
 const SECRETS = namesOf(({ isSecret }) => isSecret);
 const VARIABLES = namesOf(({ isSecret, isLocal }) => !isSecret && !isLocal);
 const LOCAL_ONLY = namesOf(({ isLocal }) => isLocal);
-/** Variables of the script itself. The files may set them too. */
+/** Variables of the script itself. The files may also set them. */
 const OF_SCRIPT = Object.keys(deploySchema.shape).filter((name) => !(name in settingsSchema.shape));
 
 export interface SettingFiles {

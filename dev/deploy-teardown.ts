@@ -30,7 +30,7 @@ interface Target {
   readonly path: string;
 }
 
-/** @returns what exists of the deployment, in the order of deletion: first what brings requests, last the data. */
+/** @returns the existing parts of the deployment, in the order of deletion: first those that bring requests, last the data. */
 async function listTargets(account: Account, plan: DeployPlan, resources: Resources): Promise<Target[]> {
   const domains = await callApi<{ id: string; hostname: string; service: string }[]>(
     account.access,
@@ -67,7 +67,7 @@ async function listTargets(account: Account, plan: DeployPlan, resources: Resour
   ];
 }
 
-/** Deletes what exists, after a confirmation. Repeatable after an interruption. Buckets that are not empty are left. */
+/** Deletes the existing parts, after a confirmation. Repeatable after an interruption. Skips buckets that are not empty. */
 export async function teardown(
   account: Account,
   plan: DeployPlan,

@@ -1,4 +1,4 @@
-/** Describes the changes of an upgrade and the way back. */
+/** Describes the changes of an upgrade, and how to return to the previous version. */
 import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join, relative } from 'node:path';
@@ -7,7 +7,7 @@ import { callApi, DeployError } from './deploy-api.ts';
 import type { DeployPlan } from './deploy-plan.ts';
 import type { Account } from './deploy-resources.ts';
 
-/** @returns the output of git, or undefined without git or outside of a clone. */
+/** @returns the output of git, or undefined without git or outside a clone. */
 function git(...args: string[]): string | undefined {
   try {
     return execFileSync('git', args, { cwd: ROOT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
@@ -16,7 +16,7 @@ function git(...args: string[]): string | undefined {
   }
 }
 
-/** @returns arguments that tag a deployment with its commit, so that an upgrade can name what changed. */
+/** @returns arguments that tag a deployment with its commit, so that an upgrade can list the changes since. */
 export function tagArguments(): string[] {
   const commit = git('rev-parse', '--short=12', 'HEAD');
   return commit ? ['--tag', commit] : [];
@@ -45,7 +45,7 @@ async function findDeployedVersion(account: Account, worker: string): Promise<De
   return { id, commit: annotations?.['workers/tag'] };
 }
 
-/** @returns the migrations of each database that are not applied yet. A database that does not exist needs all of them. */
+/** @returns the migrations of each database that are not applied yet. A database that does not exist yet needs all of them. */
 export async function listPendingMigrations(
   account: Account,
   plan: DeployPlan,
@@ -72,9 +72,10 @@ async function listApplied({ access, accountId }: Account, id: string): Promise<
 }
 
 /**
- * Prints what the upgrade changes and notes the state to go back to. Changes nothing.
+ * Prints the changes of the upgrade and notes the present state. Changes nothing.
  * @param configPath of the configuration with the ids of the databases: those in wrangler.toml are placeholders.
- * @returns prints the way back. @throws DeployError if the Worker was never deployed.
+ * @returns a function that prints how to return to the noted state.
+ * @throws DeployError if the Worker was never deployed.
  */
 export async function prepareUpgrade(
   account: Account,

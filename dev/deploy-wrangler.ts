@@ -1,4 +1,4 @@
-/** Runs the installed wrangler. Its failures become sentences. */
+/** Runs the installed wrangler. Its failures are reported as sentences. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ export async function runWrangler(...args: string[]): Promise<string> {
   }
 }
 
-/** Gives wrangler the terminal. With a pipe, wrangler replaces domains without asking. @throws DeployError */
+/** Runs wrangler on the terminal. Through a pipe, wrangler would replace domains without asking. @throws DeployError */
 export async function runWranglerOnTerminal(...args: string[]): Promise<void> {
   // Without CI=false, wrangler may detect CI by other variables and then does not ask.
   const child = spawn(WRANGLER, args, { cwd: ROOT, stdio: 'inherit', env: { ...process.env, CI: 'false' } });

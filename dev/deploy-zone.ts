@@ -23,7 +23,7 @@ interface MailSetUp {
   readonly domains: readonly string[];
   /** Origin of the deployed API, without a trailing slash. */
   readonly origin: string;
-  /** Undefined if only Cloudflare knows it. */
+  /** Undefined if only Cloudflare has the token. */
   readonly rootToken: string | undefined;
 }
 
@@ -60,7 +60,7 @@ async function listRecords(access: ApiAccess, zone: Zone, type: string, name: st
   return callApi<DnsRecord[]>(access, 'GET', `/zones/${zone.id}/dns_records?${query}`);
 }
 
-/** Never takes mail away from another provider. */
+/** Skips a zone whose mail goes to another provider. */
 async function enableEmailRouting(access: ApiAccess, zone: Zone, domain: string): Promise<Outcome> {
   if (domain !== zone.name) return { skipped: `${domain} is a subdomain of the zone ${zone.name}.` };
   const path = `/zones/${zone.id}/email/routing`;
@@ -104,7 +104,7 @@ interface WantedRecord {
   readonly value: string | null;
 }
 
-/** Adds SPF, DKIM and DMARC records that have no counterpart. Never changes a record. */
+/** Adds missing SPF, DKIM and DMARC records. Never changes an existing record. */
 async function publishRecords(access: ApiAccess, zone: Zone, domain: string, mail: MailSetUp): Promise<Outcome> {
   if (!mail.rootToken) return { skipped: 'ROOT_TOKEN is needed to read the DKIM keys. Put it into .deploy.secrets.' };
   let added = 0;
@@ -122,7 +122,7 @@ async function publishRecords(access: ApiAccess, zone: Zone, domain: string, mai
   return added > 0 ? 'done' : 'already set';
 }
 
-/** Asks the deployed Worker. Creates the DKIM keys of a domain that has none. */
+/** Asks the deployed Worker for the records that the domain needs. Creates the DKIM keys of a domain that has none. */
 async function listWanted(origin: string, domain: string, rootToken: string): Promise<WantedRecord[]> {
   const ask = async (method: string, path: string): Promise<WantedRecord[]> => {
     const headers = { authorization: `Bearer ${rootToken}` };
@@ -165,7 +165,7 @@ interface Ruleset {
 }
 
 async function addTransformRule(access: ApiAccess, zone: Zone, host: string, header: string): Promise<Outcome> {
-  // The condition is unique to a host, so that staging and production in one zone have a rule each.
+  // Each host has a rule of its own, so that staging and production can share a zone.
   const rule = {
     ref: `${RULE_REF}_${host.replaceAll(/[^a-z0-9]/gi, '_')}`,
     description: 'Tessera: the path as it was sent',

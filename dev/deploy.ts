@@ -1,13 +1,13 @@
 /**
- * `npm run deploy`: creates what is missing (databases, buckets, queues, secrets), applies the remote migrations, deploys,
- * and checks health. Safe to repeat and to interrupt: nothing that exists is created again, and a required secret that is set
- * is never replaced. Options: deploy-options.ts. Guide: docs/deploy.md.
+ * `npm run deploy`: creates missing resources (databases, buckets, queues, secrets), applies the remote migrations, deploys, and
+ * checks health. Safe to repeat and to interrupt: existing resources are not created again, and a required secret that is set is
+ * never replaced. Options: deploy-options.ts. Guide: docs/deploy.md.
  *
  * Settings come from the environment or from `.deploy.vars`, secrets from the environment or from `.deploy.secrets` (never
  * committed). APP_HOST and S3_HOST are required. All names: docs/configuration.md.
  *
- * A live DNS record or another Worker's custom domain is never replaced without consent: on a terminal wrangler asks;
- * elsewhere this script asks Cloudflare first and stops, unless DEPLOY_TAKE_OVER=1.
+ * A live DNS record or another Worker's custom domain is never replaced without consent. On a terminal wrangler asks; elsewhere
+ * this script queries Cloudflare first and stops, unless DEPLOY_TAKE_OVER=1.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -47,7 +47,7 @@ import { readRateLimits } from './rate-limits.ts';
 const options = readOptions();
 const files = settingFilesOf(process.env.DEPLOY_DIR || ROOT, options.environment);
 const environment = readEnvironment(deploySchema, { ...readEnvFile(files.variables), ...readEnvFile(files.secrets) });
-/** Configuration for wrangler. In the same folder as wrangler.toml, so that its paths stay valid. */
+/** Configuration for wrangler. It is in the same folder as wrangler.toml, so that its relative paths stay valid. */
 const DEPLOY_CONFIG = join(ROOT, `wrangler.deploy${options.environment && `.${options.environment}`}.json`);
 
 /** Ends the process with status 2 if an option is wrong. */
@@ -91,14 +91,14 @@ async function openAccount(): Promise<Account> {
   const baseUrl = (environment.CLOUDFLARE_API_BASE_URL || 'https://api.cloudflare.com/client/v4').replace(/\/+$/, '');
   const access = { baseUrl, token: await findToken() };
   const accountId = await findAccountId(access, environment.CLOUDFLARE_ACCOUNT_ID.toLowerCase());
-  // Makes wrangler deploy to the account that is checked here.
+  // Makes wrangler deploy to the account that was checked.
   process.env.CLOUDFLARE_ACCOUNT_ID = accountId;
   if (environment.CLOUDFLARE_API_TOKEN) process.env.CLOUDFLARE_API_TOKEN = access.token;
   console.log(`Account: ${accountId}`);
   return { access, accountId };
 }
 
-/** @throws DeployError if fewer databases are asked for than exist: their objects would be unreachable. */
+/** @throws DeployError if fewer databases are requested than exist: the objects in the others would be unreachable. */
 function chooseShards(resources: Resources): number {
   const existing = countShards(resources.databases.keys(), options.environment);
   const { shards = existing } = options;
@@ -107,10 +107,10 @@ function chooseShards(resources: Resources): number {
   return shards;
 }
 
-/** Changes nothing. @throws DeployError that names each host already in use. */
+/** Checks the hosts without changing anything. @throws DeployError that names each host already in use. */
 async function refuseTakeOver(account: Account, { worker, hosts }: DeployPlan): Promise<void> {
   for (const host of hosts) await findZone(account.access, account.accountId, host);
-  // On a terminal wrangler asks. Its login may not read DNS records.
+  // On a terminal wrangler asks, and wrangler's login may lack the right to read DNS records.
   if (environment.DEPLOY_TAKE_OVER === '1' || isTerminal) return;
   const conflicts = await findDomainConflicts(account.access, account.accountId, worker, hosts);
   if (conflicts.length === 0) return;
@@ -129,7 +129,7 @@ async function printDryRun(account: Account, plan: DeployPlan, resources: Resour
   console.log('Dry run: nothing was changed.');
 }
 
-/** A failed migration ends the deployment: the old version keeps running. */
+/** If a migration fails, the deployment ends and the old version keeps running. */
 async function applyMigrations(plan: DeployPlan): Promise<void> {
   for (const { name } of plan.databases) {
     try {
@@ -161,7 +161,7 @@ async function deploy(account: Account, plan: DeployPlan, resources: Resources, 
     plan.databases.flatMap(({ name }) => ids.get(name) ?? []),
   );
   const { APP_HOST = '', S3_HOST = '', RAW_TARGET_HEADER, MAIL_DOMAINS = '' } = settings.variables;
-  // Before the Worker trusts the header, so that no client can set it.
+  // Runs before the Worker trusts the header, so that no client can set it.
   if (RAW_TARGET_HEADER && S3_HOST) await keepRawTargets(account, S3_HOST, RAW_TARGET_HEADER);
   await withSecretsFile(`${files.secrets}.upload.json`, secrets, (args) => deployWorker(plan, args));
   const toOrigin = (host: string): string => environment.DEPLOY_CHECK_ORIGIN || `https://${host}`;

@@ -1,6 +1,6 @@
 /**
- * `npm run dev`: `wrangler dev` on a clean clone. Makes `.dev.vars` if it is missing, applies the migrations to wrangler's local
- * state, and starts wrangler with the given arguments. There are no SMTP ports and no cron; `npm start` has them.
+ * `npm run dev`: `wrangler dev` on a clean clone. Creates `.dev.vars` if it is missing, applies the migrations to wrangler's local
+ * state, and starts wrangler with the given arguments. SMTP ports and cron run with `npm start` only.
  */
 import { spawn } from 'node:child_process';
 import { join, resolve } from 'node:path';
@@ -10,7 +10,7 @@ import { migrateLocalStores } from './local-server.ts';
 import { claimLocalState } from './local-state.ts';
 
 const STATE_DIR = resolve(ROOT, process.env.STATE_DIR || '.wrangler/dev');
-/** The folder of the stores in the directory that `--persist-to` names. */
+/** Folder in which wrangler keeps the stores, inside the directory of `--persist-to`. */
 const stores = join(STATE_DIR, 'v3');
 
 const refusal = claimLocalState(stores);

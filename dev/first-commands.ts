@@ -1,4 +1,4 @@
-/** The first commands that `npm start` prints. They need only a POSIX shell and curl, and work when they are pasted as they are. */
+/** The first commands that `npm start` prints. They need only a POSIX shell and curl, and can be pasted without changes. */
 
 export interface FirstCommands {
   readonly storage: string;

@@ -68,7 +68,8 @@ async function generateTypes(): Promise<string | null> {
   try {
     await run(join(ROOT, 'node_modules/.bin/wrangler'), isCheck ? [...args, '--check'] : args, {
       cwd: ROOT,
-      // Skips the web app, which types do not need. A second build beside that of `npm run check` would empty its directory.
+      // Skips the build of the web app, which types do not need. It would empty the directory of the build that `npm run check`
+      // runs at the same time.
       env: { ...process.env, WRANGLER_SEND_METRICS: 'false', TESSERA_PREBUILT: '1' },
     });
     return null;
@@ -87,7 +88,7 @@ function generatePage(name: string, page: string, source: string): string | null
   return null;
 }
 
-/** The check compares types with the stored document; a system test compares that with the served one. */
+/** The check compares the types with the stored document. A system test compares the stored document with the served one. */
 async function generateApiTypes(): Promise<string | null> {
   if (!isCheck) writeFileSync(DOCUMENT_PATH, await readServedDocument());
   const types = await toTypes();

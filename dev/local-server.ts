@@ -29,13 +29,13 @@ export interface LocalServerOptions {
   readonly withTwin?: boolean;
   /** A script for that second Worker instead of the built one. */
   readonly twinScriptPath?: string;
-  /** Additional databases with the tables of DIRECTORY, which its replicas are. */
+  /** Additional databases with the tables of DIRECTORY, for its replicas. */
   readonly directoryCopies?: readonly string[];
-  /** Prints what the Workers log. Default: as it is. */
+  /** Prints the Workers' log. Default: unchanged. */
   readonly printLog?: (message: string) => void;
   /** Port of the inspector (Chrome DevTools Protocol). Default: none. */
   readonly inspectorPort?: number;
-  /** Runs no cron of its own. The caller runs it with `runCron`. */
+  /** Disables the server's own cron. The caller then runs it with `runCron`. */
   readonly withoutCron?: boolean;
 }
 
@@ -44,7 +44,7 @@ export interface LocalServer {
   readonly miniflare: Miniflare;
   /** URL of the second Worker. Empty without `withTwin`. */
   readonly twinUrl: string;
-  /** Runs one cron event and waits for its end. */
+  /** Runs one cron event and waits until it ends. */
   runCron(cron: string): Promise<void>;
   stop(): Promise<void>;
 }
@@ -52,8 +52,8 @@ export interface LocalServer {
 const WORKER_NAME = 'tessera';
 const TWIN_NAME = 'tessera-twin';
 /**
- * A separate Worker serves the static assets through the ASSETS binding. If they were bound to the Worker itself, Miniflare
- * would route every request through its assets router, which takes four times as long as a small request.
+ * A separate Worker serves the static assets through the ASSETS binding. If they were bound to the Worker itself, Miniflare would
+ * send every request through its assets router, which takes four times as long as a small request.
  */
 const ASSETS_WORKER_NAME = 'tessera-assets';
 
@@ -198,7 +198,9 @@ async function migrate(d1Databases: Databases, stateDirectory: string): Promise<
   writeFileSync(record, describeDatabases(d1Databases, stateDirectory));
 }
 
-/** The migrations, and the files of the databases that have them. A file that was deleted is migrated again. */
+/**
+ * Describes the migrations, and the files of the databases that have them. If a file was deleted, its database is migrated again.
+ */
 function describeDatabases(d1Databases: Databases, stateDirectory: string): string {
   const folder = join(stateDirectory, 'd1');
   const files = existsSync(folder) ? readdirSync(folder, { recursive: true, encoding: 'utf8' }) : [];
@@ -206,7 +208,10 @@ function describeDatabases(d1Databases: Databases, stateDirectory: string): stri
   return JSON.stringify([Object.keys(d1Databases), readMigrations(), databases]);
 }
 
-/** Sends a request because `getWorker` blocks this process while it waits for workerd, and workerd blocks when nothing reads its log. */
+/**
+ * Sends a request instead of `getWorker`. `getWorker` blocks this process while it waits for workerd, and workerd blocks while its
+ * log is not read.
+ */
 async function runCron(miniflare: Miniflare, cron: string, now: Date): Promise<void> {
   const query = new URLSearchParams({ cron, time: String(now.getTime()) });
   const response = await miniflare.dispatchFetch(`http://localhost/cdn-cgi/local/scheduled?${query}`);
@@ -216,10 +221,10 @@ async function runCron(miniflare: Miniflare, cron: string, now: Date): Promise<v
 
 const MINUTE_MS = 60_000;
 
-/** A minute, or a tenth of a shortened day of lifecycle rules. */
+/** Period of cron: a minute, or a tenth of a shortened day of lifecycle rules. */
 const toCronPeriod = (daySeconds = ''): number => Math.min(MINUTE_MS, (Number(daySeconds) || 86_400) * 100);
 
-/** Runs cron each minute, as production does, or more often; Miniflare has no timer for it. */
+/** Runs cron each minute, as in production, or more often. Miniflare has no timer for it. */
 function startCron(miniflare: Miniflare, periodMs: number): () => void {
   let isStopped = false;
   const timer = setInterval(async () => {
@@ -229,7 +234,7 @@ function startCron(miniflare: Miniflare, periodMs: number): () => void {
       await runCron(miniflare, '* * * * *', now);
       if (isDaily) await runCron(miniflare, '17 3 * * *', now);
     } catch (error) {
-      // Stopping the server may interrupt a run. That is not an error.
+      // Stopping the server may interrupt a run, which is not an error.
       if (!isStopped) console.error('cron:', error);
     }
   }, periodMs);

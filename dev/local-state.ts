@@ -1,4 +1,6 @@
-/** Tells whether this checkout can open local state: by a file beside it with the hash of each migration that made it. */
+/**
+ * Determines whether this checkout can open local state. A file in the state folder has the hash of each migration that created it.
+ */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,17 +19,17 @@ export function readMigrations(): Migrations {
   );
 }
 
-/** @returns migrations that are not in `current` or were rewritten since. Migrations that were added do not count. */
+/** @returns migrations that are missing in `current` or were rewritten since. Added migrations do not count. */
 export const findRewritten = (earlier: Migrations, current: Migrations): string[] =>
   Object.keys(earlier).filter((path) => current[path] !== earlier[path]);
 
 const RECORD = 'migrations.json';
-/** Folders of Miniflare. */
+/** Miniflare's folders for D1 and Durable Objects. */
 const STORES = ['d1', 'do'];
 
 /**
  * Records the migrations of this checkout in the state folder.
- * @returns a sentence that says why this checkout cannot open the state and what to do; null if it can.
+ * @returns null if this checkout can open the state, else a sentence with the reason and the remedy.
  */
 export function claimLocalState(folder: string): string | null {
   const path = join(folder, RECORD);

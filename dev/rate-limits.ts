@@ -1,8 +1,8 @@
-/** Quotas of the rate limiters that settings decide. The limiters of wrangler.toml do not read settings. */
+/** Limits of the rate limiters that settings determine. The limiters of wrangler.toml cannot read settings. */
 import { RATE_POLICIES } from '../workers/shared/request-rates.ts';
 import { parseSettings } from '../workers/shared/settings.ts';
 
-/** @param vars variables of the Worker. @returns the quota of each limiter that a setting decides. */
+/** @param vars variables of the Worker. @returns the limit of each limiter that a setting determines. */
 export function readRateLimits(vars: Readonly<Record<string, unknown>>): Record<string, number> {
   const { settings } = parseSettings(vars);
   return Object.fromEntries(

@@ -1,4 +1,4 @@
-/** Prints the Worker's log for people: one line per request or event. `LOG=json` prints it as it is. */
+/** Prints the Worker's log in a readable form: one line per request or event. `LOG=json` prints it unchanged. */
 
 /** @param message one line of the log: JSON of the Worker, or any other text. */
 export function toReadableLine(message: string, now = new Date()): string {

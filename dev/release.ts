@@ -1,6 +1,6 @@
 /**
- * `npm run release` prepares the release of the version in package.json: it dates the version's part of CHANGELOG.md and
- * records the migrations in `migrations/releases.json`. From then on they are never rewritten. It prints what to do next.
+ * `npm run release` prepares the release of the version in package.json: it dates the version's section of CHANGELOG.md and records
+ * the migrations in `migrations/releases.json`. Recorded migrations are never rewritten. It prints the next steps.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,9 +1,9 @@
 /**
- * `npm run rotate:master-key -- URL`: seals every stored secret with the present MASTER_KEY. Run it after a deployment with the
- * new key as MASTER_KEY and the old one as MASTER_KEY_PREVIOUS (docs/operations.md). ROOT_TOKEN comes from the environment.
+ * `npm run rotate:master-key -- URL`: seals every stored secret with the present MASTER_KEY. Run it after a deployment with the new
+ * key as MASTER_KEY and the old one as MASTER_KEY_PREVIOUS (docs/operations.md). ROOT_TOKEN comes from the environment.
  *
- * It can be interrupted and repeated at any time, because both keys open secrets until the old one is removed.
- * Exit status: 0 if the old key is not needed any more, 1 if it still is, 2 for a wrong call.
+ * It can be interrupted and repeated at any time, because both keys open secrets until the old one is removed. Exit status: 0 if
+ * the old key is no longer needed, 1 if it still is, 2 for wrong arguments.
  */
 import { z } from 'zod';
 
@@ -27,7 +27,7 @@ if (url === undefined || !URL.canParse(url) || !token) {
 }
 const endpoint = new URL('/v1/iam/reseal', url);
 
-/** Seals up to 5,000 secrets of each kind. */
+/** Reseals up to 5,000 secrets of each kind. */
 async function reseal(): Promise<z.infer<typeof reportSchema>['data']> {
   const response = await fetch(endpoint, { method: 'POST', headers: { authorization: `Bearer ${token}` } });
   if (!response.ok) throw new Error(`${endpoint} answered ${response.status}: ${await response.text()}`);
@@ -39,7 +39,7 @@ try {
     const kinds = await reseal();
     for (const { kind, current, resealed, unreadable } of kinds)
       console.log(`${kind}: ${resealed} sealed now, ${current} before, ${unreadable.length} unreadable`);
-    // A call that sealed something is repeated: a secret may have changed while it was listed.
+    // If a call resealed a secret, another call follows, because a secret may have changed while it was listed.
     if (!kinds.every(({ complete, resealed }) => complete && resealed === 0)) continue;
     const unreadable = kinds.flatMap(({ kind, unreadable: keys }) => keys.map((key) => `${kind} ${key}`));
     if (unreadable.length > 0) {

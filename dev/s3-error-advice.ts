@@ -1,4 +1,4 @@
-/** Advice to clients for each S3 error code, for docs/errors.md. A code without an entry does not compile. */
+/** Advice to clients for each S3 error code, for docs/errors.md. TypeScript reports a code without an entry. */
 import type { S3ErrorCode } from '../workers/object-storage/domain/error-codes.ts';
 
 const RETRY = 'Retry, with increasing delays.';

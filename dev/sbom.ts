@@ -25,11 +25,11 @@ const sbom = JSON.parse(output) as Sbom;
 delete sbom.serialNumber;
 delete sbom.metadata.timestamp;
 delete sbom.metadata.tools;
-// npm uses the name of the folder.
+// npm would write the name of the folder.
 sbom.metadata.component.name = NAME;
 writeFileSync(join(ROOT, 'sbom.cdx.json'), toLines(sbom));
 
-/** One line per package, so that a change of the packages is a short difference. */
+/** Writes one line per package, so that a change of packages gives a short diff. */
 function toLines(document: object): string {
   const members = Object.entries(document).map(([name, value]) => {
     const isList = Array.isArray(value);

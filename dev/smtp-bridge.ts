@@ -1,12 +1,12 @@
 /**
  * The inbound SMTP listener of a local Tessera. In production, Cloudflare Email Routing or an SMTP gateway has this role.
  *
- * The bridge makes no decisions. It sends each RCPT to `/v1/inbound/check` and each message to `/v1/inbound` as raw bytes,
- * and replies with the service's answer. If the service does not answer, the client gets 451 and keeps the message.
+ * The bridge makes no decisions. It sends each RCPT to `/v1/inbound/check` and each message to `/v1/inbound` as raw bytes, and
+ * replies with the service's answer. If the service does not answer, the client gets 451 and keeps the message.
  *
- * By design: the bridge trusts XCLIENT, so tests can act as any client; only loopback can connect. SMTP has one reply to
- * DATA. If some recipients accept a message and others reject it permanently, the reply is 554 and names both groups. If
- * any recipient defers it, the reply is 4xx; recipients that already have the message recognise the retry.
+ * By design: the bridge trusts XCLIENT, so that tests can act as any client; only loopback can connect. SMTP has one reply to DATA.
+ * If some recipients accept a message and others reject it permanently, the reply is 554 and names both groups. If any recipient
+ * defers it, the reply is 4xx; recipients that already have the message recognise the retry.
  */
 import type { Readable } from 'node:stream';
 import { domainToASCII } from 'node:url';
@@ -49,7 +49,7 @@ export async function startSmtpBridge(options: SmtpBridgeOptions): Promise<Runni
     rejectOversized: true,
     logger: false,
     onMailFrom(address, _session, done) {
-      // The server does not offer SMTPUTF8, so clients must not send non-ASCII addresses (RFC 6531 §3.4).
+      // SMTPUTF8 is not offered, so clients must not send non-ASCII addresses (RFC 6531 §3.4).
       if (/[^ -~]/.test(toEnvelopeAddress(address.address)))
         done(toError(553, '5.6.7 non-ASCII address: SMTPUTF8 is not supported'));
       else done();

@@ -1,8 +1,8 @@
 /**
- * The local "outside world": an SMTP server that accepts mail for every recipient and keeps each message as a file.
+ * The local "outside world": an SMTP server that accepts mail for every recipient and stores each message as a file.
  *
- * `<time>-<n>.eml` contains the bytes as received, `<time>-<n>.json` the envelope. The envelope is written first, so every
- * visible `.eml` has its `.json`.
+ * `<time>-<n>.eml` contains the bytes as received, `<time>-<n>.json` the envelope. The envelope is written first, so every visible
+ * `.eml` has its `.json`.
  */
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,10 +1,10 @@
 /**
- * Measures the spam check on mail that it was not trained on. The corpus is cut into folds by time. Each fold is scored by a
- * model that was trained without it. Its threshold comes from the other folds only: each of those is scored by a model
- * trained without itself and without the fold under test.
+ * Measures the spam check on mail that it was not trained on. The corpus is cut into folds by time. Each fold is scored by a model
+ * that was trained without it. The fold's threshold comes from the other folds only: each of those is scored by a model trained
+ * without itself and without the fold under test.
  *
- * By design, the scores of the rules are set by hand, without any fold. Learned on the same folds they catch 96% of spam
- * instead of 92%, because they learn that HTML is spam, as it was in 2002.
+ * By design, the scores of the rules are set by hand and not from the folds. Learned on the same folds they would catch 96% of spam
+ * instead of 92%, because they learn that HTML is spam, which was true in 2002.
  */
 import { type SpamModel, trainSpamModel } from '../workers/mail/checks/spam/classifier.ts';
 import {
@@ -21,7 +21,7 @@ import { type CorpusMessage, unauthenticated } from './spam-corpus.ts';
 export interface JudgedMessage {
   readonly message: CorpusMessage;
   readonly score: number;
-  /** Chosen without this message's fold. */
+  /** The threshold, chosen without this message's fold. */
   readonly threshold: number;
 }
 
@@ -130,7 +130,7 @@ export function toInterval(part: number, whole: number): readonly [number, numbe
 export interface RescueEffect {
   /** Rescued messages of all users. */
   readonly rescued: number;
-  /** Other spam that these users receive, and how much of it is Junk before and after. */
+  /** Other spam that these users receive, and the parts of it that are Junk before and after. */
   readonly spam: number;
   readonly caughtBefore: number;
   readonly caughtAfter: number;
@@ -139,9 +139,9 @@ export interface RescueEffect {
 const RESCUED_PER_USER = 12;
 
 /**
- * Measures what rescues cost if no sender is proven, so that words are trained. The user of each fold rescues a dozen newsletters that were
- * Junk. The corpus has no lost wanted newsletter, so caught spam that looks like a newsletter represents them. Copies of a rescued message
- * are left out. Rescues of proven senders train no words, so they cost nothing.
+ * Measures what rescues cost if no sender is proven, so that words are trained. The user of each fold rescues a dozen newsletters
+ * from Junk. The corpus has no wanted newsletter in Junk, so caught spam that looks like a newsletter represents them. Copies of a
+ * rescued message are not counted. Rescues of proven senders train no words, so they cost nothing.
  */
 export function measureRescues(
   judged: readonly JudgedMessage[],
@@ -169,7 +169,7 @@ export function measureRescues(
 }
 
 export interface TrainingEffect {
-  /** Missed spam messages. Each is marked by a different user. */
+  /** Number of missed spam messages. Each is marked by a different user. */
   readonly marked: number;
   /** Other missed spam that is similar to a marked message. `alikeCaught` of it is Junk for that user afterwards. */
   readonly alike: number;

@@ -34,7 +34,7 @@ const rootToken = vars.ROOT_TOKEN ?? '';
 const given = { MAIL_TRANSPORT: `smtp://${HOST}:${sinkPort}`, ...vars, ...overridesFromEnvironment() };
 const settings = { ...unstable_readConfig({ config: join(ROOT, 'wrangler.toml') }).vars, ...given, LOCAL: '1' };
 refuseBadSettings(settings);
-// Before the build, which takes seconds. The server itself checks it too.
+// Checked before the build, which takes seconds. The server itself checks it too.
 const refusal = claimLocalState(stateDirectory);
 if (refusal !== null) {
   console.error(refusal);
@@ -116,7 +116,7 @@ async function stop(): Promise<void> {
 process.on('SIGINT', stop);
 process.on('SIGTERM', stop);
 
-// A killed npm cannot forward the signal. Without this check, its children would keep the ports open.
+// A killed npm cannot forward the signal. Without this check, its children would continue to hold the ports.
 if (process.env.npm_lifecycle_event === 'start') {
   const parent = process.ppid;
   setInterval(() => process.ppid !== parent && void stop(), 500).unref();

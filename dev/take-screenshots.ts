@@ -1,6 +1,6 @@
 /**
- * `npm run screenshots`: starts a server with demo data and writes the pictures of README.md and docs/ to `docs/images/`.
- * The pages and the data are real. Look at each picture before you commit it.
+ * `npm run screenshots`: starts a server with demo data and writes the pictures of README.md and docs/ to `docs/images/`. The pages
+ * and the data are real. Check each picture before committing it.
  */
 import { join } from 'node:path';
 import type { BrowserContextOptions, Page } from 'playwright-core';
@@ -19,7 +19,7 @@ await using server = await startServer({
 });
 const browser = await launchChromium();
 
-/** PNG, which every viewer opens; with few colours it is small enough. */
+/** PNG, because every viewer opens it, and pictures with few colours stay small. */
 async function shoot(page: Page, name: string): Promise<void> {
   await page.waitForTimeout(900);
   await page.screenshot({ path: join(folder, `${name}.png`) });
@@ -52,7 +52,7 @@ async function showLeaderboard(): Promise<void> {
   await shoot(phone, 'leaderboard-embed-dark');
 }
 
-/** A drawn landscape: the hills and the sky have the given hues. */
+/** Draws a landscape with hills and a sky of the given hues. */
 async function draw(hill: number, sky: number): Promise<Buffer> {
   const { page } = await openTab(browser, { viewport: { width: 520, height: 200 } });
   await page.setContent(`<body style="margin:0"><svg width="520" height="200">
@@ -70,7 +70,7 @@ const LETTER = `<div style="font-family:Georgia,serif;max-width:520px"><p>Hello 
   <tr><td>Saturday</td><td>Round the lake, 14 km</td></tr><tr style="background-color:#e4f0ee"><td>Sunday</td><td>A long breakfast</td></tr></table>
   <p>Bring a pullover.<br>Grace</p></div>`;
 
-/** Sender, hours ago, whether it was read, subject and text. The newest comes last. */
+/** Sender, hours ago, whether the message is read, subject and text. The newest comes last. */
 const LETTERS: readonly (readonly [string, number, boolean, string, string])[] = [
   ['Katherine Noor', 172, true, 'Minutes of the meeting', 'Everything that we agreed on is in the second paragraph.'],
   [
@@ -147,7 +147,7 @@ async function showMail(): Promise<void> {
   await page.locator('.message-row', { hasText: 'Tickets' }).getByRole('button', { name: 'Flag' }).click();
   await row.getByRole('button', { name: /lake house/ }).click();
   await page.frameLocator('iframe.message-frame').getByText('A long breakfast').waitFor();
-  // The pointer leaves the rows, so that no buttons and tooltips cover them.
+  // Moves the pointer off the rows, so that no buttons and tooltips cover them.
   await page.mouse.move(1000, 780);
   await shoot(page, 'mail');
   await page.keyboard.press('r');
@@ -197,7 +197,7 @@ async function showStorage(): Promise<void> {
   await page.goto(`${server.url}/_/storage#/b/field-notes?key=notes.txt`);
   await page.getByText('A kingfisher, at last.').waitFor();
   await page.locator('.thumbnail img').nth(2).waitFor();
-  // Until the toasts are gone.
+  // Waits until the toasts have disappeared.
   await page.waitForTimeout(6000);
   await shoot(page, 'storage');
 }

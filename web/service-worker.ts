@@ -1,9 +1,9 @@
 /**
- * Service worker of the mail page (`/_/sw.js`, scope `/_/`): opens the page offline, and tells of new mail.
+ * Service worker of the mail page (`/_/sw.js`, scope `/_/`): opens the page offline, and shows notifications of new mail.
  *
- * By design: the page is read from the network first, so a new version is used at once. If the network fails, the copy on
- * the device is used. Files under `/_/assets/` never change, so their copies are used first. One cache
- * per build holds a page together with the files it names. The build before is kept for tabs that are still open.
+ * By design: the page is read from the network first, so a new version is used at once. If the network fails, the copy on the
+ * device is used. Files under `/_/assets/` never change, so their copies are used first. One cache per build holds a page together
+ * with the files it names. The build before is kept for tabs that are still open.
  *
  * The build replaces `SHELL_VERSION` and `SHELL_FILES`.
  */

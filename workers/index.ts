@@ -1,9 +1,9 @@
 /**
- * The only entry of the Worker. `fetch` decides which part answers a request. Mail, queue messages and cron have
- * their own handlers. `products.ts` knows what belongs to which product.
+ * The only entry of the Worker. `fetch` passes each request to one part. Mail, queue messages and cron have their own handlers.
+ * `products.ts` knows what belongs to which product.
  *
- * `/v1/…` are the JSON APIs, `/_/…` is the web app, everything else is object storage. In production `APP_HOST` serves
- * only the first two and every other hostname only storage, over HTTPS only. On one origin (loopback) both answer.
+ * `/v1/…` are the JSON APIs, `/_/…` is the web app, everything else is object storage. In production `APP_HOST` serves only the
+ * first two and every other hostname only storage, over HTTPS only. On one origin (loopback) both answer.
  */
 import { registerRevocationWitness, registerUserObligation } from './identity/index.ts';
 import { JMAP_WELL_KNOWN_PATH, mailboxObligation, receiveEmail } from './mail/index.ts';
@@ -23,7 +23,7 @@ export { LeaderboardSeason } from '../durable-objects/leaderboard-season/index.t
 export { LeaderboardShard } from '../durable-objects/leaderboard-shard/index.ts';
 export { LeaderboardView } from '../durable-objects/leaderboard-view/index.ts';
 export { Mailbox } from '../durable-objects/mailbox/index.ts';
-/** Work of the mailbox objects. They reach it by `ctx.exports`. */
+/** The mailbox objects call it through `ctx.exports`. */
 export { MailboxJobs } from './mail/mailbox-jobs.ts';
 
 registerUserObligation(bucketObligation);
@@ -81,7 +81,7 @@ export default {
   },
 
   async email(message, env, ctx): Promise<void> {
-    // A throw is a temporary failure for the sender, so no mail is lost while PRODUCTS is being corrected.
+    // An exception is a temporary failure for the sender, so no mail is lost while PRODUCTS is being corrected.
     if (!isServed(env, 'mail')) throw new Error('PRODUCTS does not include mail');
     await runInvocation(env, undefined, () => receiveEmail(message, env, ctx));
   },
@@ -117,7 +117,7 @@ async function route(request: Request, env: Env, ctx: ExecutionContext, startedA
 
 const SLOW_MS = 2_000;
 
-/** A log line costs twice as much as a request, so only a sample of those that went well is logged. */
+/** A log line costs twice as much as a request, so only a sample of the successful requests is logged. */
 function isLogged(status: number, ms: number, env: Env): boolean {
   if (status >= 500 || ms >= SLOW_MS || settingProblemsOf(env).length > 0) return true;
   return Math.random() * 100 < settingsOf(env).LOG_SAMPLE_PERCENT;

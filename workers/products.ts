@@ -1,10 +1,10 @@
 /**
- * The products, and the only place that decides which of them a route, a page, a queue message or a cron run belongs to.
- * `PRODUCTS` selects those that a deployment serves.
+ * The products, and the only place that decides which of them a route, a page, a queue message or a cron run belongs to. `PRODUCTS`
+ * selects those that a deployment serves.
  *
- * By design: an absent product keeps its bindings, its object classes and everything that it stored. Its obligations when a
- * user is deleted and its sealed secrets stay too, because its data does. What every deployment has is in no product:
- * health, identity, operators, the audit log, the collectors' alarms, and the snapshot and rebuild of DIRECTORY.
+ * By design: an absent product keeps its bindings, its object classes and everything that it stored. Its obligations when a user is
+ * deleted and its sealed secrets stay too, because its data does. Parts that every deployment has are in no product: health,
+ * identity, operators, the audit log, the collectors' alarms, and the snapshot and rebuild of DIRECTORY.
  */
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import { version } from '../package.json';
@@ -49,7 +49,7 @@ type Consumer = (batch: MessageBatch, env: Env, ctx: ExecutionContext) => Promis
 
 interface Product {
   readonly api: OpenAPIHono<JsonApiEnv>;
-  /** Pages of the web app, without `/_/`. Pages that no product names are served always. */
+  /** Pages of the web app, without `/_/`. Pages that no product lists are always served. */
   readonly pages: readonly string[];
   readonly schedule: Schedule;
   readonly findSilent: FindSilent;
@@ -84,7 +84,7 @@ interface QueueRule {
   /** End of the queue's name. An environment such as staging puts its name in the middle. */
   readonly suffix: string;
   readonly consume: Consumer;
-  /** The product of a message; null: of every deployment. */
+  /** The product that consumes a message; null if every deployment does. */
   readonly productOf: (message: Message) => ProductName | null;
 }
 
@@ -162,9 +162,10 @@ const apis = new Map<string, OpenAPIHono<JsonApiEnv>>();
 /** The JSON API of the products that are served. Routes of the others are unknown. */
 export function apiOf(env: Env): OpenAPIHono<JsonApiEnv> {
   const served = readServed(env);
-  const known = apis.get(served.join()) ?? createApi(served);
-  apis.set(served.join(), known);
-  return known;
+  const names = served.join();
+  const api = apis.get(names) ?? createApi(served);
+  apis.set(names, api);
+  return api;
 }
 
 /** If PRODUCTS is bad, only health answers, and it reports that. */

@@ -105,7 +105,7 @@ function toChecked(blob) {
     }
     await writer.close();
   };
-  // When the load ends, clients stop reading requests in progress.
+  // When the load ends, clients disconnect during requests in progress. That is not an error.
   pump().catch(() => {});
   return readable;
 }
@@ -135,7 +135,7 @@ async function serveStorageFloor(request, env, path, isChecked) {
   try {
     await Promise.all([env.BLOBS.put(name, one), env.BLOBS_2.put(name, two)]);
   } catch {
-    // When the load ends, bodies of requests in progress break off.
+    // When the load ends, clients break off the bodies of requests in progress.
     return new Response(null, { status: 400 });
   }
   await env.OBJECTS_0.batch([insert.bind(path, name, ''), insert.bind(`${path}+`, name, '')]);

@@ -19,9 +19,9 @@ export interface QueryResult {
 export interface Query {
   run(): Promise<Response>;
   readResult(response: Response): Promise<QueryResult>;
-  /** `first-primary`, `first-unconstrained` or a bookmark; null outside of sessions. */
+  /** `first-primary`, `first-unconstrained` or a bookmark; null outside sessions. */
   readonly session: string | null;
-  /** The statements that were sent. */
+  /** The statements of the query, as a write for the replicas. */
   readonly write: Write;
 }
 
@@ -46,7 +46,7 @@ export function wireDatabase(database: D1Database, exchange: Exchange): void {
   wired.alwaysPrimarySession.fetcher = fetcher;
 }
 
-/** Quotes inside of values are escaped, so the names match only in the facts about a query. */
+/** Quotes inside values are escaped, so these names match only in the metadata of a query. */
 const ROWS = /"rows_(read|written)":(\d+)/g;
 
 async function readResult(response: Response): Promise<QueryResult> {

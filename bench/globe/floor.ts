@@ -1,6 +1,6 @@
 /**
- * The floor of an operation on the simulated globe: the calls of bindings that it cannot do without, under the same wrappers,
- * and nothing else. No signature, no policy, no query of DIRECTORY, no checksum.
+ * The floor of an operation on the simulated globe: only the calls of bindings that the operation needs, under the same wrappers.
+ * No signature, no policy, no query of DIRECTORY, no checksum.
  */
 
 /** Each name is a route below `FLOOR_PATH`. */
@@ -20,7 +20,7 @@ export const FLOORS = [
 export type Floor = (typeof FLOORS)[number];
 
 export const FLOOR_PATH = '/__globe/floor/';
-/** Makes the table, the rows, the blob and the cached answers. */
+/** Creates the table, the rows, the blob and the cached answers. */
 export const PREPARE_PATH = `${FLOOR_PATH}prepare`;
 
 const ROWS = 1_000;

@@ -26,20 +26,20 @@ export interface Call {
   readonly query?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Uint8Array<ArrayBuffer> | string;
-  /** Signs with SigV4, or sends a bearer token. Default: neither. */
+  /** A key to sign with SigV4, or a bearer token. Default: no credential. */
   readonly as?: Key | string;
 }
 
-/** The calls of one sample, one after the other. Each may use the answer of the one before. */
+/** The calls of one sample, one after the other. Each may use the answer to the previous one. */
 export type Sample = (send: (call: Call) => Promise<{ response: Response; text: string }>) => Promise<void>;
 
 export interface Measuring {
   readonly samples: readonly Sample[];
-  /** Runs before each sample, and is not measured. */
+  /** Runs before each sample and is not measured. */
   readonly before?: (at: number) => Promise<void>;
-  /** Measured after each sample. */
+  /** The floor to measure after each sample. */
   readonly floor?: FloorCall;
-  /** Work that follows the samples: packing, journal. Its cost without samples is subtracted. */
+  /** Work that follows the samples, such as packing and the journal. Its cost without samples is subtracted. */
   readonly after?: () => Promise<void>;
 }
 
@@ -53,9 +53,9 @@ const NOBODY: Key = { accessKeyId: 'floor', secretAccessKey: 'floor' };
 
 export interface Measured {
   readonly ms: readonly number[];
-  /** One for each sample, or none. */
+  /** One value per sample; empty without a floor. */
   readonly floorMs: readonly number[];
-  /** The share of the samples that asked the primary of DIRECTORY. */
+  /** The share of the samples that queried the primary of DIRECTORY. */
   readonly primaryShare: number;
   /** Sums over all samples. */
   readonly request: Counts;
@@ -70,7 +70,7 @@ export class Globe {
     this.#server = server;
   }
 
-  /** Sends one call. `from` null uses the twin: no distance, and the measured isolate does not see it. */
+  /** Sends one call. With `from` null it uses the twin, without distance, so that it does not warm the measured isolate. */
   async send(from: Region | null, call: Call, trace = 'setup'): Promise<{ response: Response; text: string }> {
     const url = from === null ? this.#server.twinUrl : this.#server.url;
     const { method, path, query = {}, body, as } = call;
@@ -90,7 +90,7 @@ export class Globe {
     return { response, text };
   }
 
-  /** A call of a JSON API as root, or with a token, without distance. */
+  /** Calls a JSON API as root, or with a token, without distance. */
   // biome-ignore lint/suspicious/noExplicitAny: the answer of any route
   async setup(method: string, path: string, body?: object, as = BENCH_ROOT_TOKEN): Promise<any> {
     const json =
@@ -145,7 +145,7 @@ export class Globe {
     const counts = [taken[BACKGROUND], after ? await this.#background(after) : undefined];
     const background = combine(counts.filter((each) => each !== undefined));
     const requests = traces.map(([, each]) => each);
-    // A stall of the machine can only add a trip, because it separates calls that start together.
+    // A stall of the machine can only add a round trip, by separating calls that start together. So the minimum is right.
     const trips = Math.min(...requests.map(({ long_haul_serial }) => long_haul_serial));
     return {
       ms,
@@ -161,7 +161,7 @@ export class Globe {
     await this.send(from, { method, path: FLOOR_PATH + floor, as: NOBODY, ...(body ? { body } : {}) }, 'floor');
   }
 
-  /** Makes what the floors read. */
+  /** Creates the data that the floors read. */
   async prepareFloors(from: Region): Promise<void> {
     await this.send(from, { method: 'PUT', path: PREPARE_PATH, as: NOBODY });
   }
@@ -176,7 +176,7 @@ export class Globe {
 }
 
 type Timed = <T>(call: () => Promise<T>) => Promise<T>;
-/** @returns milliseconds, with those between each call's client and the data centre. */
+/** @returns milliseconds, including those between each call's client and the data centre. */
 async function timed(work: (send: Timed) => Promise<unknown>): Promise<number> {
   const startedAt = performance.now();
   let calls = 0;
@@ -239,7 +239,7 @@ export async function withGlobe(work: (globe: Globe) => Promise<void>): Promise<
   });
   try {
     const globe = new Globe(server);
-    // As after the first minute of a deployment: the shards know the generation of identity.
+    // The state after the first minute of a deployment: the shards know the generation of identity.
     await globe.maintain();
     await globe.prepareFloors('syd');
     await work(globe);

@@ -1,9 +1,11 @@
 /**
- * `npm run bench -- globe`: what each operation costs a client far from the primaries, in milliseconds, serial long-haul round
- * trips, rows, requests and dollars. Writes `bench/results/globe.json`. `--check` runs fewer samples and compares the counts with
- * `bench/budget.json`, with `--short` only those of requests whose counts do not depend on the speed of the machine;
- * `--only=name,name` runs these operations and writes no results; `--samples=n`. Each sample is followed by one of its floor:
- * the same calls of bindings in a Worker that does nothing else.
+ * `npm run bench -- globe`: the cost of each operation for a client far from the primaries, in milliseconds, serial long-haul round
+ * trips, rows, requests and dollars. Writes `bench/results/globe.json`. After each sample its floor is measured: the same calls of
+ * bindings in a Worker that does nothing else.
+ *
+ * `--check` runs fewer samples and compares the counts with `bench/budget.json`. With `--short` it compares only requests whose
+ * counts do not depend on the speed of the machine. `--only=name,name` runs these operations and writes no results. `--samples=n`
+ * sets the number of samples.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,10 +18,10 @@ import { OPERATIONS } from './operations.ts';
 const BENCH = join(import.meta.dirname, '..');
 const SAMPLES = 10;
 const SAMPLES_OF_CHECK = 3;
-/** The part of the check that the gate runs. */
+/** The operations of the check that the gate runs. */
 const SHORT: ReadonlySet<string> = new Set(['get-4k', 'get-1m', 'head', 'put-4k', 'mail-list', 'board-top']);
 
-/** Counts per operation. `long_haul_serial`: round trips of more than 20 ms, one after the other. */
+/** Counts per operation. `long_haul_serial`: number of consecutive round trips of more than 20 ms. */
 interface Row {
   readonly operation: string;
   readonly from: string;
@@ -27,7 +29,7 @@ interface Row {
   readonly phase: 'request' | 'background';
   readonly ms_p50: number | null;
   readonly ms_p99: number | null;
-  /** The floor of the operation, in the same run. Null without one. */
+  /** The floor of the operation, measured in the same run. Null without a floor. */
   readonly floor_ms_p50: number | null;
   /** Median of the differences between a sample and the floor after it. */
   readonly over_floor_ms: number | null;
@@ -43,7 +45,7 @@ interface Row {
   readonly log_lines: number;
   /** Queries to the primary of DIRECTORY. */
   readonly directory_primary: number;
-  /** The share of the requests that asked it. */
+  /** The share of the requests that queried it. */
   readonly primary_share: number;
   readonly usd_per_million: number;
 }
@@ -128,9 +130,9 @@ function print(row: Row): void {
 const HEADER = `${'operation'.padEnd(34)}    p50    p99  floor   over  ratio   trips  rows r  rows w    r2 a    r2 b      do   queue   logs  dir-p  share   $/M`;
 
 /**
- * Background work that does not grow with the load (a journal, a volume) is divided by few samples, so only whole rows per
- * operation count there.
- * @returns a sentence for each count above its budget, and for each row without one.
+ * Background work that does not grow with the load (a journal, a volume) is divided by few samples here. So its counts per
+ * operation are rounded down before they are compared.
+ * @returns a sentence for each count above its budget, and for each row without a budget.
  */
 function compare(rows: readonly Row[], budget: Budget): string[] {
   return rows.flatMap((row) => {
@@ -170,7 +172,7 @@ export async function run(options: readonly string[]): Promise<void> {
     writeFileSync(join(BENCH, 'results/globe.json'), `${JSON.stringify(rows, null, 2)}\n`);
     return;
   }
-  // With few samples, cron's work for earlier operations may fall into the background of one of these.
+  // With few samples, cron's work for earlier operations may be counted as background of a later one.
   const compared = rows.filter(({ phase }) => !isShort || phase === 'request');
   const problems = compare(compared, JSON.parse(readFileSync(join(BENCH, 'budget.json'), 'utf8')) as Budget);
   for (const problem of problems) console.error(problem);

@@ -1,10 +1,10 @@
-/** Counts the calls of each operation, inside the Worker. The driver reads the counts over HTTP. */
+/** Counts the calls of each operation inside the Worker. The driver reads the counts over HTTP. */
 import type { BindingKind } from '../../test/support/platform/wrap-bindings.ts';
 
-/** The trace of events that no request caused: queues, alarms, cron. */
+/** The trace of events without a request: queues, alarms, cron. */
 export const BACKGROUND = 'background';
 
-/** One way of a call that takes more than `LONG_HAUL_MS`. Milliseconds. */
+/** One way of a call that takes more than `LONG_HAUL_MS`. Times in milliseconds. */
 interface Leg {
   readonly start: number;
   readonly end: number;
@@ -19,7 +19,7 @@ export interface Counts {
   queue_ops: number;
   log_lines: number;
   events: number;
-  /** Queries that were answered by the primary of DIRECTORY. */
+  /** Queries that the primary of DIRECTORY answered. */
   directory_primary: number;
   calls: Partial<Record<BindingKind, number>>;
   long_haul_serial: number;
@@ -79,7 +79,7 @@ export class Meter {
     this.#lastAt = Date.now();
   }
 
-  /** How long nothing has happened. 0 while something is under way. */
+  /** Milliseconds since the last activity; 0 while a call is in progress. */
   get idleMs(): number {
     return this.#busy > 0 ? 0 : Date.now() - this.#lastAt;
   }
@@ -101,12 +101,12 @@ function sum({ counts, legs, cursors }: Trace): Counts {
   return total;
 }
 
-/** @returns how many legs follow one another at most. */
+/** @returns the greatest number of legs that follow one another. */
 function longestChain(legs: readonly Leg[]): number {
   const byEnd = [...legs].sort((a, b) => a.end - b.end);
   let count = 0;
   let freeAt = Number.NEGATIVE_INFINITY;
-  // The greedy choice of the earliest end is the longest chain of intervals that do not overlap.
+  // Choosing the earliest end each time gives the longest chain of intervals that do not overlap.
   for (const { start, end } of byEnd) {
     if (start < freeAt) continue;
     count++;

@@ -1,13 +1,13 @@
 /**
  * Replicas of DIRECTORY: copies that replay the writes of the primary in order, each some time after its commit. The lags are drawn
- * from a seed. Like a replica of D1, a copy answers from its own state, however old that is.
+ * from a seed. Like a replica of D1, a copy answers from its own state, even if that is old.
  */
 import type { Fetcher } from './d1-wire.ts';
 import type { Region } from './world.ts';
 
-/** Regions that have a replica. Clients elsewhere ask the primary. */
+/** Regions that have a replica. Clients in other regions query the primary. */
 export const REPLICA_REGIONS = ['syd', 'iad'] as const satisfies readonly Region[];
-/** The database of a replica: in the environment, `DIRECTORY_` and the region. */
+/** Names of the replicas' databases in the environment: `DIRECTORY_` and the region. */
 export const REPLICA_BINDINGS = REPLICA_REGIONS.map((region) => `DIRECTORY_${region.toUpperCase()}`);
 
 /** Path at which the measured Worker receives a write for its replicas: `Write` as JSON. */
@@ -26,7 +26,7 @@ interface Copy {
   turn: Promise<unknown>;
 }
 
-/** Milliseconds from a commit until a replica shows it. */
+/** Maximum number of milliseconds from a commit until a replica shows it. */
 const LAG_MS_MAX = 2_000;
 const SEED = 20_261_123;
 
@@ -55,7 +55,10 @@ export class Replicas {
     }
   }
 
-  /** @returns the client of the region's replica when it shows what it should show now. Null: the region has none. */
+  /**
+   * @returns the client of the region's replica, once the replica has applied every write that is due. Null if the region has no
+   * replica.
+   */
   async at(region: Region, env: object, now = Date.now()): Promise<Fetcher | null> {
     const copy = this.#copies.get(region);
     const database: unknown = Reflect.get(env, `DIRECTORY_${region.toUpperCase()}`);

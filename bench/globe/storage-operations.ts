@@ -12,7 +12,7 @@ const MEDIUM = randomBytes(MIB);
 const LARGE = randomBytes(16 * MIB);
 const FORM_TEXT = 'a form '.repeat(585);
 const LISTED = 1_000;
-/** Text, because D1 sends bytes as text too. */
+/** The value is text, because D1 also sends bytes as text. */
 const WRITE_SMALL: FloorCall = { floor: 'write-batch', body: Buffer.from('x'.repeat(4 * KIB)) };
 
 interface Bucket {
@@ -20,7 +20,7 @@ interface Bucket {
   readonly key: Key;
 }
 
-/** A new user with a bucket, unknown to the measured isolate. */
+/** Creates a new user with a bucket, which the measured isolate does not know. */
 async function makeBucket(globe: Globe, isVersioned = false): Promise<Bucket> {
   const name = `b-${randomUUID()}`;
   const user = await globe.setup('POST', '/v1/iam/users', { name });
@@ -49,13 +49,13 @@ const get = (bucket: Bucket, name: string, _written: Response, more: Partial<Cal
 
 interface Reading {
   readonly body: Uint8Array<ArrayBuffer>;
-  /** Of cold and of warm samples. */
+  /** Floors of cold and of warm samples. */
   readonly floors: readonly [Floor, Floor];
   readonly toCall: (bucket: Bucket, name: string, written: Response) => Call;
   readonly open?: (globe: Globe, bucket: Bucket) => Promise<void>;
 }
 
-/** Reads: each cold sample has a bucket and a key of its own, warm ones share them. */
+/** Reads. Each cold sample has its own bucket and key; warm samples share them. */
 function reading(operation: string, { body, floors, toCall, open }: Reading): Operation[] {
   const prepare = async (globe: Globe, bucket: Bucket) => {
     await open?.(globe, bucket);
@@ -76,7 +76,7 @@ function reading(operation: string, { body, floors, toCall, open }: Reading): Op
   }));
 }
 
-/** Makes the bucket public, and lets a cache answer. */
+/** Makes the bucket public and allows caches to answer. */
 async function publish(globe: Globe, { name, key }: Bucket): Promise<void> {
   const Statement = [{ Effect: 'Allow', Principal: '*', Action: 's3:GetObject', Resource: `arn:aws:s3:::${name}/*` }];
   const policy = JSON.stringify({ Version: '2012-10-17', Statement });
@@ -87,7 +87,7 @@ async function publish(globe: Globe, { name, key }: Bucket): Promise<void> {
   }
 }
 
-/** Writes to a bucket that the isolate knows. Afterwards the objects are packed and the journal is written. */
+/** Writes to a bucket that the isolate knows. After the samples, the objects are packed and the journal is written. */
 function writing(
   operation: string,
   floor: FloorCall | undefined,
@@ -130,10 +130,10 @@ const multipart =
     await send({ method: 'POST', path, query: { uploadId }, body, as });
   };
 
-/** The last sample begins so long after the change that all replicas show it. */
+/** The last sample begins this long after the change, when all replicas have applied it. */
 const BEHIND_MS_MAX = 2_200;
 
-/** Reads of a warm bucket, each some time after a change, while the replicas may be behind it. */
+/** Reads of a warm bucket, each some time after a change, while the replicas may not have applied it yet. */
 function readingBehind(operation: string, change: (globe: Globe) => Promise<() => Promise<unknown>>): Operation {
   return {
     operation,
@@ -157,10 +157,10 @@ function readingBehind(operation: string, change: (globe: Globe) => Promise<() =
 
 const READ_ROW = ['read-row', 'read-row'] as const;
 const READ_BLOB = ['read-row-and-blob', 'read-row-and-cache'] as const;
-/** Cold samples of a listing: each has a bucket of 1,000 objects. */
+/** Number of cold samples of a listing. Each has a bucket of 1,000 objects. */
 const LISTED_BUCKETS_MAX = 3;
 
-/** A bucket with 1,000 objects, and the call that lists them. */
+/** Creates a bucket with 1,000 objects. @returns the call that lists them. */
 async function makeListed(globe: Globe): Promise<Call> {
   const bucket = await makeBucket(globe);
   const names = times(LISTED, (at) => `n-${at}`);

@@ -1,8 +1,8 @@
 /**
- * The Worker on the simulated globe. Each call waits as long as it would between its caller's region and the region of the store
- * or object, and is counted. `x-globe-region` names the client's region, `x-globe-trace` the operation.
- * `GET /__globe/take` answers the counts, `GET /__globe/idle` how long nothing has happened. Paths below `/__globe/floor/` are
- * the floors of operations. The twin sends its writes of DIRECTORY to `REPLICATE_PATH`.
+ * The Worker on the simulated globe. Each call is counted, and waits as long as it would take between its caller's region and the
+ * region of the store or object. `x-globe-region` names the client's region, `x-globe-trace` the operation. `GET /__globe/take`
+ * returns the counts, `GET /__globe/idle` the milliseconds since the last activity. Paths below `/__globe/floor/` are the floors of
+ * operations. The twin sends its writes of DIRECTORY to `REPLICATE_PATH`.
  */
 import { type BindingCall, type Interceptor, wrapGlobals } from '../../test/support/platform/wrap-bindings.ts';
 import { Entry, type EntryWrapper, type Invocation } from '../../test/support/platform/wrap-entry.ts';
@@ -30,14 +30,14 @@ interface GlobeInvocation extends Invocation {
   readonly trace: string;
 }
 
-/** Added to the arguments of each call of an object. */
+/** Added to the arguments of each call of a Durable Object. */
 interface Carrier {
   readonly globe: { readonly trace: string };
 }
 const isCarrier = (value: unknown): value is Carrier => typeof value === 'object' && value !== null && 'globe' in value;
 
 const meter = new Meter();
-/** The region of each object: its hint, else the region of its first caller. */
+/** The region of each Durable Object: its location hint, else the region of its first caller. */
 const homes = new Map<string, Region>();
 const REGION_HEADER = 'x-globe-region';
 const TRACE_HEADER = 'x-globe-trace';
@@ -46,7 +46,7 @@ const CLASS_B = new Set(['get', 'head']);
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** The invocation of a call that no event caused: a timer of an object. */
+/** The invocation of a call that no event caused, such as a timer of a Durable Object. */
 const OUTSIDE: GlobeInvocation = { event: 'timer', isObject: true, isDone: true, region: HOME, trace: BACKGROUND };
 
 function homeOf(call: BindingCall, from: Region): Region {
@@ -58,7 +58,7 @@ function homeOf(call: BindingCall, from: Region): Region {
   return home;
 }
 
-/** Waits one way, runs, waits the way back. */
+/** Waits for the way there, runs the call, and waits for the way back. */
 async function travel<T>(
   invocation: GlobeInvocation,
   to: Region,
@@ -120,11 +120,11 @@ const entry = new Entry<GlobeInvocation>((current) => {
         return travel(invocation, homeOf(call, invocation.region), NO_BYTES, () => run(args));
       }
       case 'cache':
-        // Each region has a cache of its own.
+        // Each region has its own cache.
         await sleep(CACHE_MS);
         return run([inRegion(call.args[0] as RequestInfo, invocation.region), ...call.args.slice(1)]);
       default:
-        // D1 is intercepted below its client. Other calls cost nothing here.
+        // D1 is intercepted below its client. Other calls take no time here.
         return run();
     }
   };
@@ -173,7 +173,7 @@ function wrapLogs(trace: () => string): void {
   }
 }
 
-/** Counts the rows of an object's storage and its alarms. */
+/** Counts a Durable Object's alarms and the rows of its storage. */
 function wrapState(state: DurableObjectState, trace: () => string): DurableObjectState {
   const { storage } = state;
   const { sql } = storage;
@@ -198,7 +198,7 @@ function wrapState(state: DurableObjectState, trace: () => string): DurableObjec
       return storage.put(...args);
     },
   });
-  // The base class of objects accepts only the state of the runtime, so the storage is replaced in it.
+  // The base class of Durable Objects accepts only the state of the runtime, so the storage is replaced inside it.
   Object.defineProperty(state, 'storage', { value: countedStorage });
   return state;
 }
@@ -248,7 +248,7 @@ const toPost = (body: string): RequestInit => ({
   body,
 });
 
-/** The object of floors. */
+/** The Durable Object that serves floors. */
 class ShardWithFloor extends real.LeaderboardShard {
   async floor(): Promise<number> {
     return 0;

@@ -1,15 +1,16 @@
 /**
- * The simulated globe: regions and distances. Prices are in `workers/shared/prices.ts`. Nothing else in the benchmark has a number of its own.
+ * The simulated globe: regions and distances. Prices are in `workers/shared/prices.ts`. All other numbers of the benchmark are
+ * derived from these.
  *
- * Round-trip times: typical values between cloud regions as published by CloudPing (cloudping.co, AWS regions, median of a
- * year) and WonderNetwork (wondernetwork.com/pings), rounded to 5 ms; read in November 2026. `syd`–`iad` is 200 ms.
+ * Round-trip times: typical values between cloud regions as published by CloudPing (cloudping.co, AWS regions, median of a year)
+ * and WonderNetwork (wondernetwork.com/pings), rounded to 5 ms; read in November 2026. `syd`–`iad` is 200 ms.
  */
 
 export const REGIONS = ['syd', 'nrt', 'sin', 'bom', 'fra', 'iad', 'pdx', 'gru'] as const;
 export type Region = (typeof REGIONS)[number];
 export const isRegion = (value: string): value is Region => (REGIONS as readonly string[]).includes(value);
 
-/** Milliseconds there and back. Rows and columns in the order of `REGIONS`. */
+/** Round trips in milliseconds. Rows and columns are in the order of `REGIONS`. */
 const ROUND_TRIPS: readonly (readonly number[])[] = [
   [2, 105, 95, 150, 250, 200, 140, 310],
   [105, 2, 70, 125, 230, 150, 100, 255],
@@ -25,15 +26,15 @@ export function roundTripMs(from: Region, to: Region): number {
   return ROUND_TRIPS[REGIONS.indexOf(from)]?.[REGIONS.indexOf(to)] ?? 0;
 }
 
-/** Client to the nearest data centre and back. */
+/** Milliseconds of a round trip between a client and the nearest data centre. */
 export const CLIENT_MS = 10;
-/** Time that a store takes to answer. */
+/** Milliseconds that a store takes to answer. */
 export const SERVICE_MS = 5;
-/** A look-up in the cache of the data centre. */
+/** Milliseconds of a look-up in the cache of the data centre. */
 export const CACHE_MS = 2;
 /** Bytes per millisecond between regions: 100 MB/s. */
 export const BANDWIDTH = 100_000;
-/** A call that takes longer crosses a continent or an ocean. */
+/** A call that takes more milliseconds crosses a continent or an ocean. */
 export const LONG_HAUL_MS = 20;
 
 /** Region of each location hint of Durable Objects, D1 and R2. */
@@ -63,7 +64,7 @@ export const CONTINENTS: Readonly<Record<Region, ContinentCode>> = {
   gru: 'SA',
 };
 
-/** D1 primaries, queues and the first bucket. */
+/** Region of the D1 primaries, the queues and the first bucket. */
 export const HOME: Region = 'iad';
 /** Region of each bucket: `enam` and `wnam`. */
 export const BUCKET_REGIONS: Readonly<Record<string, Region>> = { BLOBS: 'iad', BLOBS_2: 'pdx' };

@@ -3859,6 +3859,43 @@ export namespace V1 {
   /**
    * No description
    * @tags leaderboard
+   * @name PutDefaultBoard
+   * @summary Change the title of the board `default`. Its other members never change, and may be left out
+   * @request PUT:/v1/boards/default
+   * @secure
+   */
+  export namespace PutDefaultBoard {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /**
+       * @minLength 1
+       * @maxLength 64
+       * @example "Fastest laps"
+       */
+      title: string;
+      /** `asc`: a lower score is better, as for race times */
+      sort?: "desc" | "asc";
+      /** How the points of several posts make one score */
+      operator?: "sum" | "best" | "last";
+      /** A season of the board. Weeks begin on Monday. All in UTC */
+      period?: "month" | "week" | "day" | "none";
+      /** Whether everyone may read it */
+      public?: boolean;
+      /**
+       * @min 1
+       * @max 4294967295
+       * @default 1000000
+       */
+      max_points_per_post?: number;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = Board;
+  }
+
+  /**
+   * No description
+   * @tags leaderboard
    * @name PutBoard
    * @summary Create a board, or change its title, visibility and limit. The other members never change
    * @request PUT:/v1/boards/{board}
@@ -3903,9 +3940,8 @@ export namespace V1 {
    * No description
    * @tags leaderboard
    * @name GetBoard
-   * @summary One board
+   * @summary One board, also `default`. One that is not public is for operators and tokens with its scope
    * @request GET:/v1/boards/{board}
-   * @secure
    */
   export namespace GetBoard {
     export type RequestParams = {

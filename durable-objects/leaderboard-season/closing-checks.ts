@@ -1,6 +1,6 @@
 /**
- * Checks before an archive replaces the objects of a season, and before the objects are erased. Empty objects prove
- * nothing: they may be lost, or may belong to another Worker that shares DIRECTORY.
+ * Checks before an archive replaces the objects of a season, and before the objects are erased. Empty objects do not prove an empty
+ * season: the data may be lost, or another Worker may share DIRECTORY.
  */
 import { allowedLoss } from '../../workers/collectors/limits.ts';
 import { createCollectorStore } from '../../workers/collectors/store.ts';

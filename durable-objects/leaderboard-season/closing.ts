@@ -173,7 +173,7 @@ export class SeasonClosing {
     this.#merger = undefined;
     const again = beginClosing(closing.season, closing.shards, this.#now());
     this.#store.writeClosing({ ...again, sealedAt: closing.sealedAt });
-    // The next call or the next minute tries again: a lasting fault must not become a busy loop.
+    // The next call or the cron run of the next minute tries again. Trying at once would turn a permanent fault into a busy loop.
     return false;
   }
 
@@ -208,7 +208,7 @@ export class SeasonClosing {
       await store.setDue(closing.season, eraseAt);
       return false;
     }
-    // Cron skips a season that is marked. If erasing fails, the alarm repeats it.
+    // Cron skips a season that is marked as erased. If erasing fails, the alarm repeats it.
     await this.#store.planAlarm(ERASE_AGAIN_MS);
     await store.markErased(closing.season, this.#now());
     await Promise.all(addressesOf(closing).map((address) => shardStub(this.#env, address).destroy()));
@@ -217,7 +217,7 @@ export class SeasonClosing {
     return false;
   }
 
-  /** DIRECTORY was restored to an earlier time: marks the season as archived and its objects as erased again. */
+  /** Marks the season as archived and its objects as erased again, after DIRECTORY was restored to an earlier time. */
   async #markAgain(closing: Closing): Promise<false> {
     if (await isArchived(this.#env, closing, this.#now()))
       await createSeasonStore(this.#env.DIRECTORY).markErased(closing.season, this.#now());

@@ -112,7 +112,7 @@ export class LeaderboardSeason extends DurableObject<Env> {
     return { ranges: await distribute(readSeason(address.season).rules, ends, rangesMax, countAbove), players, asOf };
   }
 
-  /** Asks the shards if a score is inside a bucket of several scores. Without an answer, its end counts. */
+  /** Queries the shards if a score is inside a bucket of several scores. Without an answer, the end of the bucket is used. */
   async #countAbove(address: SeasonAddress, { merged }: SeasonCounts, scores: readonly number[]): Promise<number[]> {
     const known = scores.map((score) => merged.countAbove(score));
     const above = known.map((each) => each.above);

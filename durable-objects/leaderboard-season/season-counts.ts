@@ -28,9 +28,9 @@ const PULL_MS = 2_000;
 
 interface Shard extends ShardAddress {
   top: readonly TopEntry[];
-  /** When its last pull failed. 0: it answers. */
+  /** When the last pull from the shard failed; 0 if it succeeded. */
   failedAt: number;
-  /** Time of the first change that is not in the snapshot. 0: none. */
+  /** Time of the first change that is not in the snapshot; 0 if the snapshot has all changes. */
   changedAt: number;
   pull: Promise<boolean> | undefined;
 }
@@ -109,7 +109,10 @@ export class SeasonCounts {
     for (const shard of stale) if (shard.pull !== undefined) this.#noteSilent(shard, now);
   }
 
-  /** Pulls and saves the counts of one shard, without what an operator erased. @throws if it does not answer. */
+  /**
+   * Pulls and saves the counts of one shard. Waits for a pull in progress first: it may include a player erased since. @throws if
+   * it does not answer.
+   */
   async reload(number: number): Promise<void> {
     const shard = this.#shards[number];
     if (shard === undefined) return;

@@ -3,7 +3,7 @@ import type { ScoreBuckets } from '../../workers/leaderboard/domain/score-bucket
 import type { StandingKey, TopEntry } from '../../workers/leaderboard/domain/standing.ts';
 import type { LookupFile, StandingsFile } from '../../workers/leaderboard/records/archive-files.ts';
 
-/** Each member belongs to the step of its name. */
+/** Progress of each step, by the name of the step. */
 export interface ClosingProgress {
   /** Totals of the sealed shards. */
   readonly sealed: { readonly players: number; readonly sum: string };
@@ -37,7 +37,7 @@ export interface Closing {
 /** The last counts of a shard. A restarted season begins with them. */
 export interface ShardSnapshot {
   readonly shard: number;
-  /** When the counts were exact, in milliseconds. */
+  /** The time at which the counts were exact, in milliseconds. */
   readonly at: number;
   readonly bits: number;
   readonly buckets: ScoreBuckets;
@@ -85,7 +85,7 @@ export class SeasonObjectStore {
     this.#storage.kv.put(`snapshot:${snapshot.shard}`, snapshot);
   }
 
-  /** The counts are not needed after the archive is published. They have names of players. */
+  /** Deletes the stored counts, which are not needed after the archive is published and contain names of players. */
   forgetSnapshots(): void {
     this.#forget('snapshot:');
   }

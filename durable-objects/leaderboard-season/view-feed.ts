@@ -1,6 +1,6 @@
 /**
- * Sends the top list to the views of a season when it changes, at most every 100 ms. Nothing waits for a view. A view
- * without readers answers that and is removed; it registers again with its next reader.
+ * Sends the top list to the views of a season when it changes, at most every 100 ms. Nothing waits for a view. A view without
+ * readers says so in its answer and is removed; it registers again with its next reader.
  */
 import { PUSH_INTERVAL_MS, type TopList } from '../../workers/leaderboard/domain/board.ts';
 import { viewStub, within } from '../../workers/leaderboard/objects.ts';
@@ -13,9 +13,9 @@ const RETRY_MS = 1_000;
 interface View {
   readonly name: string;
   isBusy: boolean;
-  /** The list changed while it was busy. */
+  /** The list changed while a list was being sent to the view. */
   isBehind: boolean;
-  /** It registered since the last list was sent to it. */
+  /** The view registered after the last list was sent to it. */
   isWanted: boolean;
 }
 

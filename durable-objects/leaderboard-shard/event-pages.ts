@@ -6,12 +6,12 @@ import { EventFilter, wordOf } from '../../workers/leaderboard/domain/event-filt
 import { EVENTS_PER_PAGE, EventPage, type PlayerEvent } from '../../workers/leaderboard/domain/event-page.ts';
 import type { ShardStore } from './store.ts';
 
-/** A filter is built with room for this many times the events that there are. */
+/** A new filter has room for the present number of events times this factor. */
 const FILTER_GROWTH = 1.125;
 
 export class EventPages {
   readonly #store: ShardStore;
-  /** Null until the first event, since a restarted shard answers ranks without it, and after it was full. */
+  /** Null until the first event, because a restarted shard answers ranks without it, and after the filter was full. */
   #filter: EventFilter | null = null;
   #first: number;
   /** The id of the first page in memory. */

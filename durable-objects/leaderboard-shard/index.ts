@@ -35,7 +35,7 @@ const ROUND_MS = 10;
 const ALARM_INTERVAL_MS = 3_600_000;
 const QUESTION_MS = 2_000;
 const NO_COUNTS: KnownCounts = new Map();
-/** Below every score: counts all players. */
+/** A score below all others: `countAbove` of it counts all players. */
 const ALL = -1;
 
 interface OpenShard {
@@ -56,7 +56,7 @@ export class LeaderboardShard extends DurableObject<Env> {
   /** The round that has not been committed. New calls join it. */
   #round: Round | undefined;
   #roundAt = 0;
-  /** Ends when the round before is committed. */
+  /** Resolves when the previous round is committed. */
   #committed: Promise<unknown> = Promise.resolve();
   #isAlarmPlanned = false;
   #isGone = false;
@@ -90,7 +90,7 @@ export class LeaderboardShard extends DurableObject<Env> {
     const at = all.length;
     all.push(...updates);
     const own = (await results).slice(at, at + updates.length);
-    // A report within the same millisecond may lack these scores.
+    // A report made in the same millisecond may lack these scores, so this time is later than that of the last report.
     const writtenAt = Math.max(this.#now(), shard.board.players.reportedAt + 1);
     return { results: own, asOf: this.#asOf(shard.board), writtenAt };
   }
@@ -177,7 +177,7 @@ export class LeaderboardShard extends DurableObject<Env> {
     return this.#change(board, () => board.seal(this.#now()));
   }
 
-  /** Listed players in order of `user_id`, after one. For the archive's look-up. */
+  /** Listed players in order of `user_id`, starting after `after`. For the archive's look-ups. */
   async readByUserId(address: ShardAddress, after: string, limit: number): Promise<TopEntry[]> {
     return this.#open(address).board.players.readByUserId(after, limit);
   }

@@ -47,7 +47,10 @@ export const eventPage = sqliteTable('event_page', {
   userNames: text('user_names'),
 });
 
-/** Commits since the checkpoint. A row is used again after a checkpoint, so that a commit writes one row in the long run. */
+/**
+ * Commits since the checkpoint. After a checkpoint the rows are overwritten instead of deleted, so that a commit costs one row
+ * written.
+ */
 export const log = sqliteTable('log', {
   place: integer('place').primaryKey(),
   /** Increases with each commit. Rows up to the checkpoint are out of date. */

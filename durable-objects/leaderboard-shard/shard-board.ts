@@ -32,7 +32,7 @@ import type { Move, PlayerRow, ShardStore } from './store.ts';
 const LOG_ROWS_MAX = 4_096;
 /** 65,536 events in memory, 2.5 MB. */
 const OPEN_PAGES_MAX = 16;
-/** Scores of which the shards were asked, with the players above in the other shards. */
+/** Scores about which the other shards were queried, each with their number of players above it. */
 export type KnownCounts = ReadonlyMap<number, number>;
 
 interface Commit {
@@ -54,7 +54,7 @@ export class ShardBoard {
   readonly #endsAt: number;
   readonly #rules: ScoreRules;
   #isNew: boolean;
-  /** The last number of the log, and the last one in the pages. */
+  /** Number of the last commit in the log. `#checkpoint` is that of the last commit in the pages. */
   #logged: number;
   #checkpoint: number;
 
@@ -84,7 +84,10 @@ export class ShardBoard {
     }
   }
 
-  /** Whether the board is sealed, or is empty and its month is over: then it was archived and erased. */
+  /**
+   * Whether the board accepts no scores: it is sealed, or it is empty after the end of its month because it was archived and
+   * erased.
+   */
   isClosed(now: number): boolean {
     return this.sealedAt !== null || (this.#isNew && now >= this.#endsAt);
   }
@@ -110,7 +113,7 @@ export class ShardBoard {
     return { players, sum: String((BigInt(high) << 26n) + BigInt(low)) };
   }
 
-  /** Scores that updates lead to and whose rank needs a question to the other shards. */
+  /** The resulting scores of updates whose rank needs a query to the other shards. */
   listUnsure(updates: readonly ScoreUpdate[]): number[] {
     if (!this.#mayBeUnsure) return [];
     const players = this.#find(updates);
@@ -125,7 +128,7 @@ export class ShardBoard {
     });
   }
 
-  /** Whether the counts do not tell how many players of other shards are above a score. */
+  /** Whether the counts leave open how many players of other shards are above a score. */
   isUnsure(score: number): boolean {
     return this.#mayBeUnsure && (this.counts.othersAsOf === 0 || this.counts.others.countAbove(score).unsure > 0);
   }
@@ -177,7 +180,7 @@ export class ShardBoard {
     return ok({ userName: userName ?? userId, score, rank, isDuplicate: false });
   }
 
-  /** The first answers to events seen before, 409 for those with other points; null for others. */
+  /** The first answers to events seen before, or a conflict if they had other points; null for new events. */
   findEvents(updates: readonly ScoreUpdate[]): (ScoreResult | null)[] {
     const players = this.#find(updates);
     return updates.map(({ userId, points, eventId }) => {

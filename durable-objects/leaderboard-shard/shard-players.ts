@@ -1,6 +1,5 @@
 /**
- * The players of one shard in memory: their order, the hidden ones, and what of the top list changed. Ids and names stay
- * in SQL.
+ * The players of one shard in memory: their order, the hidden ones, and whether the top list changed. Ids and names stay in SQL.
  */
 import { type ShardRun, TOP_ENTRIES } from '../../workers/leaderboard/domain/board.ts';
 import { OrderedIndex } from '../../workers/leaderboard/domain/ordered-index.ts';
@@ -45,7 +44,7 @@ export class ShardPlayers {
     return this.#nextSlot++;
   }
 
-  /** A time after all others, in microseconds. @param now milliseconds. */
+  /** @returns a time later than all times given before, in microseconds. @param now milliseconds. */
   takeReached(now: number): number {
     this.#newest = Math.max(now * 1000, this.#newest + 1);
     return this.#newest;
@@ -58,7 +57,7 @@ export class ShardPlayers {
     return this.#hidden.get(slot) ?? null;
   }
 
-  /** Sets a player's score. Hidden players stay hidden. @returns the change for the log; null without one. */
+  /** Sets a player's score. Hidden players stay hidden. @returns the change for the log, or null if there is none. */
   move(move: Move): Move | null {
     const { slot, score, reached } = move;
     if (this.#hidden.has(slot)) {

@@ -62,7 +62,7 @@ export class ShardStore {
     return this.#readPlayers(query, JSON.stringify(slots));
   }
 
-  /** Players in order of `user_id`, after one. */
+  /** Players in order of `user_id`, starting after `after`. */
   readByUserId(after: string, limit: number): PlayerRow[] {
     const query = 'SELECT slot, user_id, user_name FROM player WHERE user_id > ? ORDER BY user_id LIMIT ?';
     return this.#readPlayers(query, after, limit);
@@ -147,7 +147,7 @@ export class ShardStore {
     this.#sql.exec('UPDATE board SET checkpoint = ? WHERE id = 1', number);
   }
 
-  /** Removes old rows that are only there to be used again. They may have names of an erased player. */
+  /** Removes old rows that are kept only to be overwritten. They may contain names of an erased player. */
   clearLog(): void {
     this.#sql.exec('DELETE FROM log');
   }

@@ -5,7 +5,7 @@
  * By design: it stores nothing. A list in memory is served until it is a second old, then pulled from the season.
  */
 import { DurableObject } from 'cloudflare:workers';
-import { isStale, type TopList, type ViewAddress } from '../../workers/leaderboard/domain/board.ts';
+import { isStale, type TopList, type ViewAddress, type Viewer } from '../../workers/leaderboard/domain/board.ts';
 import type { Distribution } from '../../workers/leaderboard/domain/distribution.ts';
 import { toFirstPage, toListJson } from '../../workers/leaderboard/domain/standings-json.ts';
 import { seasonStub } from '../../workers/leaderboard/objects.ts';
@@ -14,7 +14,9 @@ import { callInTrace } from '../../workers/shared/invocation.ts';
 import { answerClose } from '../../workers/shared/web-socket.ts';
 import { Viewers } from './viewers.ts';
 
-/** Shortest time between two pulls for reads that want no newer list. A silent shard makes every list look old. */
+/**
+ * Shortest time between two pulls for reads without `minAsOf`. A silent shard makes every list look old, so each read would pull.
+ */
 const PULL_INTERVAL_MS = 100;
 /** A view without viewers and readers for this time gets no changes. */
 const UNUSED_MS = 10_000;
@@ -33,7 +35,7 @@ export class LeaderboardView extends DurableObject<Env> {
   #usedAt = 0;
   /** The season sends changes. False after this view answered that it has no readers: it has to register again. */
   #isFed = false;
-  /** By the number of ranges. */
+  /** Distributions by their number of ranges. */
   readonly #distributions = new Map<number, Kept<Distribution>>();
 
   constructor(ctx: DurableObjectState, env: Env) {
@@ -42,7 +44,7 @@ export class LeaderboardView extends DurableObject<Env> {
     this.#viewers = new Viewers(ctx);
   }
 
-  /** @param minAsOf the list is as of this time or later, if the season can. 0: any. */
+  /** @param minAsOf the list is as of this time or later, if the season has one. 0 for a list of any time. */
   async top(address: ViewAddress, limit: number, minAsOf: number): Promise<TopList> {
     const { entries, ...rest } = await this.#read(address, minAsOf);
     return { ...rest, entries: entries.slice(0, limit) };
@@ -59,19 +61,16 @@ export class LeaderboardView extends DurableObject<Env> {
     return value;
   }
 
-  /** Opens a viewer's connection. Parameters: `?season=&shards=&view=&limit=&client=&per_client=`. */
+  /** Opens a viewer's connection. The query is JSON. */
   override async fetch(request: Request): Promise<Response> {
-    const query = new URL(request.url).searchParams;
-    const text = (name: string) => query.get(name) ?? '';
-    const address = { season: text('season'), shards: Number(text('shards')), view: text('view') };
-    const viewer = { limit: Number(text('limit')), client: text('client'), perClient: Number(text('per_client')) };
-    const read = await this.#read(address, 0);
-    // A change may have arrived before the answer that was read. It is not sent again.
+    const viewer: ViewAddress & Viewer = JSON.parse(decodeURIComponent(new URL(request.url).search.slice(1)));
+    const read = await this.#read(viewer, 0);
+    // A change may have arrived while the list was read. It is newer, and the season does not send it again.
     const list = this.#list ?? read;
-    return this.#viewers.open(request, viewer, toLiveList(address.season, list, viewer.limit));
+    return this.#viewers.open(request, viewer, toLiveList(viewer.season, list, viewer.limit));
   }
 
-  /** A changed list from the season. @returns whether this view has readers. */
+  /** Receives a changed list from the season. @returns whether this view has readers. */
   async news(season: string, list: TopList): Promise<boolean> {
     this.#list = list;
     this.#pulledAt = this.#now();
@@ -80,7 +79,7 @@ export class LeaderboardView extends DurableObject<Env> {
     return this.#isFed;
   }
 
-  /** The season is over. */
+  /** Called when the season is over. */
   async end(): Promise<void> {
     this.#viewers.closeAll();
   }
@@ -108,7 +107,7 @@ export class LeaderboardView extends DurableObject<Env> {
     const isPulled = Math.abs(now - this.#pulledAt) < PULL_INTERVAL_MS;
     const isNew = isPulled || !isStale(list?.asOf ?? 0, now);
     if (list !== null && this.#isFed && list.asOf >= minAsOf && isNew) return list;
-    // A pull under way may have begun before the time that the caller asks for.
+    // A pull in progress may have begun before the time that the caller requires, so begin another one.
     if (minAsOf > 0) return this.#pullList(address, minAsOf);
     this.#pull ??= this.#pullList(address, 0).finally(() => {
       this.#pull = undefined;

@@ -1,9 +1,10 @@
 /**
- * Viewers of the top list: WebSockets, which let the object hibernate between changes, and event streams, which do not.
- * Viewers of the same number of entries are a group: they get the same text, made once per change.
+ * Viewers of the top list: WebSockets, which let the object hibernate between changes, and event streams, which do not. Viewers
+ * with the same number of entries form a group: they get the same text, which is made once per change.
  */
+import type { Viewer } from '../../workers/leaderboard/domain/board.ts';
 
-/** Proxies end a stream without traffic. */
+/** Keeps streams open: proxies close a stream without traffic. */
 const HEARTBEAT_MS = 15_000;
 /** Viewers of one object. A message takes about 30 µs each. */
 const VIEWERS_MAX = 10_000;
@@ -14,21 +15,11 @@ export interface LiveList {
   readonly shown: string;
 }
 
-/** A request for a live connection. */
-export interface Viewer {
-  /** Entries of the list. */
-  readonly limit: number;
-  /** The client whose connections are counted. */
-  readonly client: string;
-  /** Connections that one client may have at the same time. */
-  readonly perClient: number;
-}
-
 interface Stream {
   readonly client: string;
   readonly writer: WritableStreamDefaultWriter<Uint8Array>;
   isBusy: boolean;
-  /** A message was left out while it was busy. */
+  /** A message was skipped while an earlier one was being sent. */
   isBehind: boolean;
 }
 
@@ -115,7 +106,7 @@ export class Viewers {
     for (const { sockets } of this.#groups.values()) sockets.delete(socket);
   }
 
-  /** The season is over. Viewers reconnect to the new one. */
+  /** Closes all connections when the season is over. Viewers reconnect to the new one. */
   closeAll(): void {
     for (const { sockets, streams } of this.#groups.values()) {
       for (const socket of sockets) socket.close(1001, 'the season is over');

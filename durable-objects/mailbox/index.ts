@@ -1,20 +1,21 @@
 /**
- * One user's mailbox: the RPC shell. The object's name is the `user_id`. Each call reads the clock, opens a transaction, calls a store
- * and notifies listeners. `calls/` has one class of calls per concern, each extending the one before: messages, drafts, rules,
- * incoming, outbox, JMAP, credentials, reads by a credential. `mailbox-object.ts` says why.
+ * One user's mailbox: the RPC shell. The object's name is the `user_id`. Each call reads the clock, opens a transaction, calls a
+ * store and notifies listeners. `calls/` has one class of calls per concern, each extending the one before: messages, drafts,
+ * rules, incoming, outbox, JMAP, credentials, reads by a credential. `mailbox-object.ts` says why.
  *
  * **Rooms**, each importing only those before it: `contract/` (types that callers pass), `database/` (schema, change log, wakes,
- * search index), `credentials/`, `messages/`, `drafts/` and `search/` and `rules/`, `incoming/`, `outbox/`; then `alarm/` and `calls/`.
+ * search index), `credentials/`, `messages/`, `drafts/` and `search/` and `rules/`, `incoming/`, `outbox/`; then `alarm/` and
+ * `calls/`.
  *
- * **How a message gets in.** There is one way, `storeMessage(input)`. Put the raw bytes (`input.rawKey`) and the decoded attachments in
- * every location first (`workers/mail/inbound/delivery.ts` does this, parses the message and makes the call). One transaction then adds the
- * message, its folder's counts, thread, search terms, quota, labels and change. It is idempotent by `deliveryKey`: repeat it after any
- * doubt. It returns a plain `Result`: `{ok: true, value: {messageId, emailId, threadId, folderId, folderRole, duplicate}}`, or
- * `{ok: false, error}` with `no_mailbox` (never created, or erased), `over_quota` (only with `enforceQuota`), `no_folder`. A throw is
- * an outage: retry.
+ * **How a message gets in.** There is one way, `storeMessage(input)`. Put the raw bytes (`input.rawKey`) and the decoded
+ * attachments in a quorum of the locations first (`workers/mail/inbound/delivery.ts` does this, parses the message and makes the
+ * call). One transaction then adds the message, its folder's counts, thread, search terms, quota, labels and change. It is
+ * idempotent by `deliveryKey`: repeat the call if its outcome is unknown. It returns a plain `Result`: `{ok: true, value:
+ * {messageId, emailId, threadId, folderId, folderRole, duplicate}}`, or `{ok: false, error}` with `no_mailbox` (never created, or
+ * erased), `over_quota` (only with `enforceQuota`), `no_folder`. A throw is an outage: retry.
  *
- * **Waking.** The object has one alarm. `alarm/wakes.ts` reads from the rows what is due when, so nothing is scheduled and nothing can be
- * forgotten. The alarm is set after every write. Work on other systems (SMTP, scanners, R2, D1) runs in the Worker, by
+ * **Waking.** The object has one alarm. `alarm/wakes.ts` reads from the rows what is due when, so nothing is scheduled and nothing
+ * can be forgotten. The alarm is set after every write. Work on other systems (SMTP, scanners, R2, D1) runs in the Worker, by
  * `ctx.exports.MailboxJobs`.
  *
  * By design: a view (All, Flagged) holds nothing, so nothing can be moved into it. All and Flagged omit Junk and Trash.
@@ -34,14 +35,14 @@ import { createRoleFolders } from './messages/folder-store.ts';
 
 export type { ReadError } from './calls/message-calls.ts';
 
-/** Time between two looks at PRODUCTS while it does not include mail. */
+/** Interval of checking PRODUCTS while it does not include mail. */
 const ABSENT_MS = 3_600_000;
 
 export interface MailboxProfile extends MailboxRow {
   readonly state: string;
 }
 
-/** Names the namespace of the mailbox objects, so that the collector can tell whether bytes of mail belong to it. */
+/** Identifies the namespace of the mailbox objects, so that the collector can tell whether bytes of mail belong to it. */
 export interface NamespaceOwner {
   /** UUID. */
   readonly id: string;
@@ -105,7 +106,9 @@ export class Mailbox extends OwnReads {
     answerClose(socket, code, reason);
   }
 
-  /** The record of the whole namespace. Only the object that `workers/mail/bindings/namespace-owner.ts` names has one. */
+  /**
+   * Reads the owner record of the whole namespace. Only the object that `workers/mail/bindings/namespace-owner.ts` names has one.
+   */
   async readOwner(): Promise<NamespaceOwner | null> {
     return (await this.ctx.storage.get<NamespaceOwner>('owner')) ?? null;
   }

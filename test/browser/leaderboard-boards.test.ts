@@ -1,7 +1,7 @@
 /** Several boards, any rank, and the builder of embedded boards. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { eventually, expectAccessible, hasChromium, openTab } from './chromium.ts';
-import { postPlayers, readTopList } from './leaderboard-page.ts';
+import { expectLogo, postPlayers, readTopList, setLogo } from './leaderboard-page.ts';
 import { useStage } from './stage.ts';
 
 describe.skipIf(!hasChromium)('the boards of the leaderboard', () => {
@@ -58,6 +58,32 @@ describe.skipIf(!hasChromium)('the boards of the leaderboard', () => {
     expect(new URL(page.url()).hash).toContain(`board=${id}`);
     await page.getByRole('combobox', { name: /^Board/ }).selectOption('Main board');
     await eventually(async () => (await readTopList(page)).length).toBe(10);
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
+  it('shows the title and the logo that an operator gave the main board, also where it is embedded', async () => {
+    const title = `Cup & “${crypto.randomUUID().slice(0, 8)}”`;
+    const path = '/v1/boards/default';
+    expect((await stage.server.call('PUT', path, { title })).status).toBe(200);
+    await setLogo(stage.server, 'default');
+    const { page, troubles } = await openTab(stage.browser);
+    await page.goto(`${stage.server.url}/_/leaderboard`);
+    await page.getByRole('heading', { name: title }).waitFor();
+    await expectLogo(page.locator('.board-head'));
+    await page.getByText('Put this board on your own page').click();
+    await expectLogo(page.frameLocator('iframe[title="Preview"]').locator('body'));
+    await page.getByText(`title="${title.replace('&', '&amp;')}"`).waitFor();
+    await expectAccessible(page);
+    await page.goto(`${stage.server.url}/_/embed/leaderboard`);
+    await page.getByRole('heading', { name: title }).waitFor();
+    await expectLogo(page.locator('body'));
+    await expectAccessible(page);
+    expect((await stage.server.call('DELETE', `${path}/logo`)).status).toBe(204);
+    expect((await stage.server.call('PUT', path, { title: 'Leaderboard' })).status).toBe(200);
+    await page.reload();
+    await page.locator('.standings').waitFor();
+    expect(await page.locator('.board-logo').count()).toBe(0);
     expect(troubles).toEqual([]);
     await page.context().close();
   });

@@ -1,6 +1,9 @@
 /** The top list of the leaderboard page, and players for it. */
-import type { Page } from 'playwright-core';
+import { crc32, deflateSync } from 'node:zlib';
+import type { FrameLocator, Locator, Page } from 'playwright-core';
+import { expect } from 'vitest';
 import type { TestServer } from '../support/server.ts';
+import { eventually } from './chromium.ts';
 
 /** Lines of the top list, best first: `rank name score`. */
 export const readTopList = (page: Page): Promise<string[]> =>
@@ -22,3 +25,50 @@ export async function postPlayers(server: TestServer): Promise<string> {
   await server.call('POST', '/v1/scores/batch', { updates }, body.token);
   return body.token;
 }
+
+const LOGO_PIXELS = 64;
+
+/** A square in one colour. */
+function makeLogo(): Buffer {
+  const chunk = (type: string, data: Buffer) => {
+    const named = Buffer.concat([Buffer.from(type), data]);
+    const frame = Buffer.alloc(4);
+    frame.writeUInt32BE(data.length);
+    const sum = Buffer.alloc(4);
+    sum.writeUInt32BE(crc32(named));
+    return Buffer.concat([frame, named, sum]);
+  };
+  const header = Buffer.alloc(13);
+  header.writeUInt32BE(LOGO_PIXELS, 0);
+  header.writeUInt32BE(LOGO_PIXELS, 4);
+  // 8 bits each of red, green and blue.
+  header.set([8, 2], 8);
+  const line = [0, ...Array.from({ length: LOGO_PIXELS }, () => [224, 90, 40]).flat()];
+  const lines = Buffer.from(Array.from({ length: LOGO_PIXELS }, () => line).flat());
+  const start = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+  return Buffer.concat([
+    start,
+    chunk('IHDR', header),
+    chunk('IDAT', deflateSync(lines)),
+    chunk('IEND', Buffer.alloc(0)),
+  ]);
+}
+export const LOGO = makeLogo();
+
+export async function setLogo(server: TestServer, board: string): Promise<void> {
+  const headers = { authorization: `Bearer ${server.rootToken}`, 'content-type': 'image/png' };
+  const { status } = await fetch(`${server.url}/v1/boards/${board}/logo`, {
+    method: 'PUT',
+    headers,
+    body: new Uint8Array(LOGO),
+  });
+  expect(status).toBe(200);
+}
+
+/** Waits until the logo in this part of the page has been decoded. */
+export const expectLogo = (part: Locator | FrameLocator): Promise<void> =>
+  eventually(() =>
+    part
+      .locator('img.board-logo')
+      .evaluateAll((images) => images.map((image) => (image as HTMLImageElement).naturalWidth)),
+  ).toEqual([LOGO_PIXELS]);

@@ -3,6 +3,7 @@ import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import type { MailUser } from '../support/mail.ts';
 import { eventually, expectAccessible, hasChromium, openTab, type Tab } from './chromium.ts';
+import { expectLogo, LOGO, setLogo } from './leaderboard-page.ts';
 import { deliver, letter } from './mail-page.ts';
 import { useStage } from './stage.ts';
 
@@ -194,6 +195,36 @@ describe.skipIf(!hasChromium)('the pages of an operator', () => {
     await page.getByRole('button', { name: `Delete Fast ${id}` }).click();
     await page.getByText('Board deleted.').waitFor();
     expect((await stage.server.call('GET', `/v1/boards/${id}`)).status).toBe(404);
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
+  it('gives the main board a title, and shows the logo of a private board', async () => {
+    const { page, troubles } = await open('#/boards');
+    const title = unique('Main');
+    await page.getByRole('button', { name: 'Edit Leaderboard', exact: true }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Title').fill(title);
+    await dialog.getByLabel('Logo').setInputFiles({ name: 'logo.png', mimeType: 'image/png', buffer: LOGO });
+    await expectLogo(dialog);
+    await expectAccessible(page);
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    const row = page.getByRole('listitem').filter({ hasText: title });
+    await expectLogo(row);
+    expect(await row.getByRole('button', { name: /^Delete/ }).count()).toBe(0);
+    expect((await stage.server.call('GET', '/v1/boards/default', undefined, null)).body.title).toBe(title);
+
+    const id = unique('hidden');
+    const rules = { title: `Hidden ${id}`, sort: 'desc', operator: 'sum', period: 'day', public: false };
+    expect((await stage.server.call('PUT', `/v1/boards/${id}`, rules)).status).toBe(200);
+    await setLogo(stage.server, id);
+    await page.reload();
+    await expectLogo(page.getByRole('listitem').filter({ hasText: rules.title }));
+    await page.getByRole('button', { name: `Edit ${rules.title}` }).click();
+    await expectLogo(dialog);
+    await expectAccessible(page);
+    await stage.server.call('DELETE', '/v1/boards/default/logo');
+    await stage.server.call('PUT', '/v1/boards/default', { title: 'Leaderboard' });
     expect(troubles).toEqual([]);
     await page.context().close();
   });

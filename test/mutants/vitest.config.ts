@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
-    include: ['test/unit/**/*.test.ts'],
+    include: JSON.parse(process.env.TESSERA_MUTANT_TESTS ?? '["test/unit/**/*.test.ts"]'),
     exclude: [
       '**/*.long.test.ts',
       'test/unit/web/**',

@@ -1,4 +1,4 @@
-/** The audit log: what is recorded, how it is read, and what retention and erasure leave of it. */
+/** The audit log: which entries are recorded, how they are read, and which of them retention and erasure remove. */
 import { createExecutionContext, createScheduledController, env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import worker from '../../workers/index.ts';
@@ -51,7 +51,7 @@ describe('an action of an operator', () => {
       actor: { kind: 'root', id: 'root' },
       target: { type: 'user', id: made.body.user_id },
       network: '203.0.113.0/24',
-      // printf %s probe/1 | sha256sum
+      // Result of: printf %s probe/1 | sha256sum
       user_agent_digest: 'fb116ce107dd5494',
       request_id: made.headers.get('x-request-id'),
       details: {},

@@ -1,4 +1,4 @@
-/** `GET /v1/health` names each sick part. */
+/** `GET /v1/health` names each unhealthy part. */
 import { createExecutionContext, env as testEnv } from 'cloudflare:test';
 import { afterEach, expect, it, vi } from 'vitest';
 import { Mailbox } from '../../durable-objects/mailbox/index.ts';

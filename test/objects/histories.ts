@@ -12,18 +12,18 @@ import { type ReplicaFault, ReplicatedDatabase } from '../support/replicas.ts';
 export const REGIONS = ['syd', 'nrt', 'sin', 'bom', 'fra', 'iad', 'pdx', 'gru'] as const;
 type Region = (typeof REGIONS)[number];
 
-/** Mistakes that the check must find. */
+/** Bugs that the test adds and that the check must find. */
 export type SeededBug =
-  /** Serves the version that the region read before, without the look-up. */
+  /** Serves the version that the region read last, without the look-up. */
   | 'no look-up'
-  /** Believes every copy of a bucket. */
+  /** Accepts every copy of a bucket without a proof. */
   | 'no bucket proof'
-  /** Believes every copy of a credential. */
+  /** Accepts every copy of a credential without a proof. */
   | 'no identity proof';
 
 export interface HistoryOptions {
   readonly seed: number;
-  /** Operations of each region. */
+  /** Number of operations of each region. */
   readonly operations: number;
   readonly bug?: SeededBug;
 }
@@ -70,14 +70,14 @@ async function emptyDirectories(): Promise<void> {
   );
 }
 
-/** The reason in guards of commits that a seeded bug removes. */
+/** The reason of the commit guards that a seeded bug removes. */
 const GUARDS: Readonly<Record<SeededBug, string>> = {
   'no look-up': '',
   'no bucket proof': "'stale_configuration'",
   'no identity proof': "'stale_identity'",
 };
 
-/** A shard whose answers are sometimes lost after the commit, and which may have a seeded bug. */
+/** A shard that may have a seeded bug and whose answers are sometimes lost after the commit. */
 function shardOf(real: D1Database, isLost: () => boolean, bug?: SeededBug): D1Database {
   const guard = bug === undefined ? '' : GUARDS[bug];
   const inner = new WeakMap<object, D1PreparedStatement>();
@@ -125,8 +125,7 @@ interface Answer {
   readonly text: string;
 }
 type Headers = Readonly<Record<string, string>>;
-/** @param token empty: no credential in a header. */
-/** A body that arrives late: after `wait`, which begins when the body is read. */
+/** A body that arrives late: its text follows once `wait` has ended, which starts when the body is read. */
 export class LateBody {
   readonly text: string;
   readonly wait: () => Promise<unknown>;
@@ -146,6 +145,7 @@ export class LateBody {
   }
 }
 
+/** `token` is empty for a request without a credential in a header. */
 type Send = (method: string, path: string, token: string, body?: string | object, headers?: Headers) => Promise<Answer>;
 
 function senderFrom(environment: Env): Send {
@@ -168,7 +168,7 @@ function senderFrom(environment: Env): Send {
   };
 }
 
-/** Returns an answer that must be a success. */
+/** Returns the text of an answer that must be a success. */
 async function must(answer: Promise<Answer>): Promise<string> {
   const { status, text } = await answer;
   if (status >= 300) throw new Error(`expected success, got ${status} ${text}`);
@@ -179,8 +179,7 @@ const NAMES = ['a', 'b', 'c'];
 const FAULTS: readonly ReplicaFault[] = ['lags', 'lags', 'lags', 'stuck', 'stuck', 'cut off'];
 const ALLOW = { Version: '2012-10-17', Statement: [{ Effect: 'Allow', Action: 's3:*', Resource: '*' }] };
 
-/** Requests that need a right and change no name of the histories. */
-/** `source`: a name to copy. */
+/** Requests that need a right and do not change any name of the histories. `source` is the name to copy. */
 const USES: readonly (readonly [method: string, path: string, body?: string | undefined, source?: string])[] = [
   ['GET', '/fixed'],
   ['GET', '/fixed'],
@@ -202,12 +201,12 @@ export interface World {
   readonly root: string;
   readonly bucket: string;
   readonly owner: User;
-  /** Has no right but by the bucket's policy. */
+  /** A user with no right except by the bucket's policy. */
   readonly guest: User;
   readonly reader: User;
-  /** Has all rights by a policy of its own. */
+  /** A user with all rights by an identity policy. */
   readonly suspect: User;
-  /** Lets the guest read, write, list and delete. */
+  /** Allows the guest to read, write, list and delete. */
   readonly policy: string;
   readonly allow: object;
 }
@@ -215,11 +214,11 @@ export interface World {
 interface WorldOptions {
   readonly seed: number;
   readonly bug?: SeededBug;
-  /** Whether the answer of a shard is lost now. */
+  /** Whether the present answer of a shard is lost. */
   readonly isLost?: () => boolean;
 }
 
-/** Users, and a bucket with objects. Every replica is up to date. */
+/** Creates users, and a bucket with objects. Every replica is up to date. */
 export async function makeWorld({ seed, bug, isLost = () => false }: WorldOptions): Promise<World> {
   await emptyDirectories();
   const directory = new ReplicatedDatabase(
@@ -258,7 +257,7 @@ export async function makeWorld({ seed, bug, isLost = () => false }: WorldOption
   return { directory, from, root, bucket, owner, guest, reader, suspect, policy, allow: ALLOW };
 }
 
-/** @returns a sentence for each register whose history has no explanation. */
+/** @returns a sentence for each register whose history is not linearizable. */
 export async function playHistory({ seed, operations, bug }: HistoryOptions): Promise<string[]> {
   const random = randomOf(seed);
   const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
@@ -266,7 +265,7 @@ export async function playHistory({ seed, operations, bug }: HistoryOptions): Pr
   const isLost = () => isSetUp && random() < 0.04;
   const world = await makeWorld({ seed, isLost, ...(bug ? { bug } : {}) });
   const { directory, from, root, bucket, owner, guest, reader, suspect, policy } = world;
-  // Finds bugs of rights at once: rights are only taken away, and copies that stay as they are keep them.
+  // Makes bugs of rights visible at once: rights are only removed, and replicas that never catch up still have them.
   const isOfRights = bug === 'no bucket proof' || bug === 'no identity proof';
   if (isOfRights) await must(from('iad')('PUT', `/${bucket}?policy`, owner.token, policy));
   if (isOfRights) await directory.catchUp();
@@ -274,14 +273,14 @@ export async function playHistory({ seed, operations, bug }: HistoryOptions): Pr
   for (const region of REGIONS) directory.setFault(region, pick(faults));
   isSetUp = true;
 
-  // Every event has its place in one order. Nothing runs in parallel inside an isolate but calls of stores.
+  // Orders all events. Inside an isolate only calls of stores run in parallel, so a counter is enough.
   let clock = 0;
   const histories = new Map<string, RegisterEvent[]>();
   const record = async (
     register: string,
     kind: RegisterEvent['kind'],
     call: () => Promise<Answer>,
-    /** null: the answer says nothing. */
+    /** Null if the answer does not show the register's value. */
     toValue: (answer: Answer) => string | null,
   ) => {
     const start = clock++;

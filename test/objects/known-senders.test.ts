@@ -30,7 +30,7 @@ interface Mail {
   input?: Partial<StoreMessageInput>;
 }
 
-/** Delivers mail that the checks call junk. @returns where it went, and its id. */
+/** Delivers mail that the checks classify as junk. @returns its folder and its id. */
 async function arrive({ from = BOB, sender = proven(from), junk = 'content', parsed = {}, input = {} }: Mail = {}) {
   const rawKey = `mail/${userId}/${crypto.randomUUID()}`;
   await putBlob(

@@ -1,4 +1,7 @@
-/** Sessions and app tokens are in the mailbox of their user: requests ask nothing else, and each revocation is at once or not at all. */
+/**
+ * Sessions and app tokens are in the mailbox of their user. Requests query no other store, and each revocation takes effect at once
+ * or not at all.
+ */
 import { createExecutionContext, env, runInDurableObject } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
 import worker from '../../workers/index.ts';
@@ -33,7 +36,7 @@ async function call(method: string, path: string, options: Options = {}): Promis
   return { status: answer.status, body: text.startsWith('{') || text.startsWith('[') ? JSON.parse(text) : text };
 }
 
-/** Each person has an own network, because registrations are limited by network. */
+/** A random network per person, because registrations are limited by network. */
 const network = () => `10.${[1, 2, 3].map(() => Math.floor(Math.random() * 256)).join('.')}`;
 
 async function register() {
@@ -61,7 +64,7 @@ const addToken = async ({ session }: Person) =>
   };
 const statusOf = async (token: string): Promise<number> => (await call('GET', '/v1/folders', { token })).status;
 
-/** Opens a socket of events. @returns a promise of the code with which it is closed. */
+/** Opens a socket of events. @returns a promise of the code with which the server closes it. */
 async function openSocket(token: string): Promise<{ closed: Promise<number> }> {
   const answer = await fetchFrom('GET', '/v1/events', { token, headers: { upgrade: 'websocket' } });
   expect(answer.status).toBe(101);
@@ -76,7 +79,7 @@ async function openSocket(token: string): Promise<{ closed: Promise<number> }> {
   return { closed };
 }
 
-/** The mailboxes, of which some calls do not arrive. */
+/** The mailbox bindings, with some calls failing before they arrive. */
 function mailboxesWithout(...methods: string[]): Partial<Env> {
   const { MAILBOX } = env as Env;
   const wrap = (stub: object) =>
@@ -99,7 +102,7 @@ function mailboxesWithout(...methods: string[]): Partial<Env> {
   };
 }
 
-/** The mailboxes, with work that runs just before each call of a method. */
+/** The mailbox bindings, with work that runs just before each call of a method. */
 function mailboxesBefore(method: string, work: () => Promise<unknown>): Partial<Env> {
   const { MAILBOX } = env as Env;
   const wrap = (stub: object) =>
@@ -190,7 +193,7 @@ describe('a request of mail', () => {
 });
 
 describe('a secret', () => {
-  it('opens no other mailbox, and no malformed one opens any', async () => {
+  it('opens no other mailbox, and a malformed one opens none', async () => {
     const [one, other] = [await register(), await register()];
     const swapped = one.session.replace(one.userId, other.userId);
     const secret = one.session.split('_').slice(2).join('_');
@@ -222,7 +225,7 @@ describe('a secret', () => {
       expect((await call('POST', path, { token, body: {} })).status).toBe(403);
   });
 
-  it('for a made-up user makes no database', async () => {
+  it('of an unknown user creates no database', async () => {
     const userId = crypto.randomUUID();
     expect(await statusOf(`ses_${userId}_${'A'.repeat(43)}`)).toBe(401);
     const { MAILBOX } = env as Env;
@@ -243,7 +246,7 @@ describe('a secret', () => {
   });
 });
 
-/** Ends what a thief holds. The call that does it, and what it ends. */
+/** A way to end the credentials of a thief: the call, and the credentials that it ends. */
 interface Revocation {
   readonly name: string;
   readonly run: (
@@ -252,7 +255,7 @@ interface Revocation {
   ) => Promise<number>;
   readonly done: number;
   readonly ends: readonly ('session' | 'token')[];
-  /** The call of the mailbox that makes it effective. */
+  /** The mailbox call that makes the revocation effective. */
   readonly by: 'endCredentials' | 'setSuspended';
 }
 async function resetLink({ userId }: Person): Promise<string> {
@@ -366,7 +369,7 @@ describe.each(REVOCATIONS)('$name', ({ run, done, ends, by, name }) => {
     expect(await closed).toBe(4401);
   });
 
-  it('does nothing while the mailbox cannot be told, and can be repeated', async () => {
+  it('does nothing while the mailbox cannot be reached, and can be repeated', async () => {
     const failed = await run(thief, { bindings: mailboxesWithout(by) });
     expect(failed).toBe(503);
     if (name !== 'the deletion of the user') {
@@ -376,7 +379,7 @@ describe.each(REVOCATIONS)('$name', ({ run, done, ends, by, name }) => {
       expect(listed).toHaveLength(1);
     }
     const again = await run(thief, {});
-    // A deletion that failed at its end is complete after the repetition, which finds no user.
+    // A deletion that failed at its end is complete after the repetition. The repetition finds no user.
     expect(again).toBe(name === 'the deletion of the user' ? 404 : done);
     expect(await statuses()).toEqual(expected);
   });
@@ -441,7 +444,7 @@ describe('a user', () => {
     const person = await register();
     const own = { token: person.session, body: { password: PASSWORD } };
     expect((await call('POST', '/v1/auth/confirm', own)).status).toBe(204);
-    // As far as a deletion came that died after the mailbox was erased.
+    // The state after a deletion that died once the mailbox was erased.
     await openMailbox(env as Env, person.userId).erase();
     expect(await statusOf(person.session)).toBe(404);
     const bindings = mailboxesWithout('erase');
@@ -481,7 +484,7 @@ describe('a user', () => {
     expect(await statusOf(person.session)).toBe(200);
   });
 
-  it('is suspended in the mailbox if DIRECTORY says so, when one operator suspends while another lifts', async () => {
+  it('is suspended in the mailbox if it is in DIRECTORY, when one operator suspends while another lifts it', async () => {
     const person = await register();
     const path = `/v1/accounts/${person.userId}/suspension`;
     const suspend = (bindings: Partial<Env> = {}) => call('PUT', path, { body: { reason: 'abuse' }, bindings });

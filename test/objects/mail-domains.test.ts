@@ -12,7 +12,7 @@ import { createSigner } from '../../workers/mail/outbound/sign-outgoing.ts';
 import { createDomainStore } from '../../workers/mail/store/domain-store.ts';
 import type { AuditRow } from '../../workers/shared/audit-store.ts';
 
-/** The audit log is not the subject here. */
+/** A placeholder, because these tests are not about the audit log. */
 const toAudit = (domain: string): AuditRow => ({
   ...{ at: Date.now(), entryId: crypto.randomUUID(), actorKind: 'root', actorId: 'root', action: 'domain.create' },
   ...{ targetType: 'domain', targetId: domain, network: null, userAgentDigest: null, requestId: 'x', details: {} },
@@ -27,7 +27,7 @@ async function listDkimRecords(domain: string) {
 }
 
 describe('a hosted domain has DKIM keys', () => {
-  it('as soon as it is made, and its DNS records list them', async () => {
+  it('as soon as it is created, and its DNS records list them', async () => {
     const domain = newName();
     expect((await saveDomain(domain, {})).ok).toBe(true);
     expect((await listKeys(domain)).map((key) => key.algorithm).sort()).toEqual(['ed25519-sha256', 'rsa-sha256']);
@@ -36,14 +36,14 @@ describe('a hosted domain has DKIM keys', () => {
     expect(records.every((record) => record.name.endsWith(`._domainkey.${domain}`))).toBe(true);
   });
 
-  it('that its operator makes if the configuration hosts it: reading makes none', async () => {
+  it('that its operator creates if the configuration hosts it; reading creates none', async () => {
     expect(await listDkimRecords('example.test')).toEqual([]);
     expect(await listKeys('example.test')).toEqual([]);
     await createDkimKeys(env, 'example.test', toAudit);
     expect(await listDkimRecords('example.test')).toHaveLength(2);
   });
 
-  it('once, however many requests make it at the same time', async () => {
+  it('once, even if many requests create it at the same time', async () => {
     const domain = newName();
     await Promise.all(Array.from({ length: 6 }, () => saveDomain(domain, {})));
     expect(await listKeys(domain)).toHaveLength(2);
@@ -72,7 +72,7 @@ describe('a hosted domain has DKIM keys', () => {
     expect(await listDkimRecords(domain)).toHaveLength(4);
   });
 
-  it('again if it was deleted and made again, with other selectors', async () => {
+  it('again if it was deleted and created again, with other selectors', async () => {
     const domain = newName();
     await saveDomain(domain, {});
     const before = await listKeys(domain);
@@ -97,7 +97,7 @@ describe('a hosted domain has DKIM keys', () => {
   });
 });
 
-describe('no keys are made', () => {
+describe('no keys are created', () => {
   it.each([
     ['a route that is not hosted', newName(), { is_hosted: false }],
     ['an invalid transport', newName(), { transport: 'gopher://x' }],

@@ -1,4 +1,6 @@
-/** Erasing an account removes its rows from the operator's tables, for good: also when it is interrupted, or a mailbox still reports. */
+/**
+ * Erasing an account removes its rows from the operator's tables permanently, even if it is interrupted or a mailbox still reports.
+ */
 import { env } from 'cloudflare:test';
 import { beforeEach, expect, it } from 'vitest';
 import { mailboxObligation } from '../../workers/mail/accounts/user-obligation.ts';
@@ -17,7 +19,7 @@ async function addAccount(): Promise<string> {
   return userId;
 }
 
-/** Writes rows as mailboxes and workers do: one in each table, and two in the error queue. */
+/** Writes the rows that mailboxes and workers write: one in each table, and two in the error queue. */
 async function report(userId: string): Promise<void> {
   const destination = {
     domain: 'far.test',

@@ -100,7 +100,7 @@ it('deletes bytes without a row after two rounds a day apart, and a day later in
   const kept = (await listKeys(prefix)).map((keys) => [...keys, `${prefix}errors/e.json`].sort());
   expect(kept[0]).toHaveLength(3);
 
-  // The power was cut between the write to R2 and the row.
+  // The state after a power cut between the write to R2 and the row.
   for (const name of ['in/orphan', 'sent/none/raw', 'errors/e.json']) await storeRawBytes(env, prefix + name, raw);
   const all = await listKeys(prefix);
   expect(await inDays(0)).toMatchObject({ found: 0 });
@@ -182,7 +182,7 @@ it('stops while the bytes belong to another namespace of mailboxes', async () =>
   await expectStopped(/no owner id/);
   await env.BLOBS_2.put(OWNER_KEY, ownerCopy ?? '');
 
-  // The alarm stays set until a round ends without one.
+  // The alarm stays set until a round ends without raising it.
   expect(await readAlarm()).not.toBeNull();
   expect(await inDays(6)).toMatchObject({ removed: 1 });
   expect(await readAlarm()).toBeNull();

@@ -1,4 +1,4 @@
-/** A request that only reads mail asks the mailbox once, and reads nothing for a credential that is not valid. */
+/** A request that only reads mail calls the mailbox once, and an invalid credential reads nothing. */
 
 import { createExecutionContext, env } from 'cloudflare:test';
 import { createHash } from 'node:crypto';
@@ -34,7 +34,7 @@ async function call(
   return { status: answer.status, body: /^[[{]/.test(answered) ? JSON.parse(answered) : answered };
 }
 
-/** The mailboxes, which list the names of the calls that reach them. */
+/** The mailbox bindings, which record the names of the calls that reach them. */
 function listening(): { calls: string[]; bindings: Partial<Env> } {
   const { MAILBOX } = env as Env;
   const calls: string[] = [];
@@ -55,7 +55,7 @@ function listening(): { calls: string[]; bindings: Partial<Env> } {
 
 const PASSWORD = 'correct horse battery';
 
-/** A user with a message and every kind of credential. */
+/** Creates a user with a message and every kind of credential. */
 async function makePerson() {
   const email = `p${crypto.randomUUID()}@example.test`;
   const network = `10.${[1, 2, 3].map(() => Math.floor(Math.random() * 256)).join('.')}`;

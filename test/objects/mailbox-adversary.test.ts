@@ -79,7 +79,7 @@ describe('folders', () => {
   it('with more messages than a round moves are deleted completely', async () => {
     const folder = value(await mailbox.createFolder('Full'));
     const inner = value(await mailbox.createFolder('Full/Inner'));
-    // More messages than a round moves, and a round for the inner folder.
+    // More messages than one round moves, and another round for the inner folder.
     for (const [to, length] of [
       [folder, 1_001],
       [inner, 3],
@@ -197,7 +197,7 @@ describe('a draft', () => {
     });
     value(await mailbox.deleteDraft(other.messageId));
     expect(value(await mailbox.readDraft(owner.messageId)).attachments).toHaveLength(1);
-    // A file that its draft has released is available again.
+    // A file that its draft no longer uses is available again.
     value(await mailbox.replaceDraft(owner.messageId, draft(), null, null));
     value(await mailbox.createDraft(draft({ attachmentIds: [file] }), null));
   });
@@ -212,7 +212,7 @@ describe('a conversation', () => {
     const other = await store({ messageId: '<other@huge>' });
     const bridge = await store({ messageId: '<bridge@huge>', references: ['<other@huge>', '<7@huge>'] });
     const threadOf = async (id: string) => value(await mailbox.readMessage(id)).threadId;
-    // The nearest parent is the last one.
+    // The nearest parent is the last one in the list.
     expect(await threadOf(other)).not.toBe(await threadOf(bridge));
     const threadId = await threadOf(bridge);
     let seen = 0;

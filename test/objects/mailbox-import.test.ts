@@ -1,4 +1,4 @@
-/** A large import in bounded requests: the number of subrequests, and that sending the file again finishes it. */
+/** A large import in bounded requests: their number of subrequests, and a repeated upload of the file that finishes the import. */
 import { env } from 'cloudflare:workers';
 import { expect, it } from 'vitest';
 import { openMailbox } from '../../workers/mail/bindings/mailbox.ts';
@@ -14,7 +14,7 @@ const raws = Array.from({ length: COUNT }, (_, n) => {
   return Buffer.from(`From: a@far.test\r\nSubject: ${n}\r\nMessage-ID: <${n}@far.test>\r\n${file}`);
 });
 const file = Buffer.concat(
-  // The first message is repeated at the end.
+  // The first message is in the file twice, the second time at the end.
   [...raws, ...raws.slice(0, 1)].map((raw, n) =>
     formatMbox(
       raw,
@@ -24,7 +24,7 @@ const file = Buffer.concat(
   ),
 );
 
-/** The same environment, with every call out of the Worker counted. */
+/** The same bindings, with every call out of the Worker counted. */
 function count(calls: { made: number }): Env {
   const counted = <T extends object>(target: T, isCall: (name: string) => boolean): T =>
     new Proxy(target, {

@@ -1,4 +1,7 @@
-/** Counts the rows that JMAP reads in a mailbox of 200,000 messages, prints them with the times, and fails above a limit. Figures are in docs/evidence.md. */
+/**
+ * Counts the rows that JMAP reads in a mailbox of 200,000 messages and prints them with the times. Fails if a count exceeds its
+ * limit. Figures are in docs/evidence.md.
+ */
 import { env, runInDurableObject } from 'cloudflare:test';
 import { beforeAll, expect, it } from 'vitest';
 import { createRandom, makeWords, wordOfRank } from '../../bench/mailbox-text.ts';
@@ -54,9 +57,9 @@ function makeMessage(n: number, random: () => number) {
   );
 }
 
-/** A page of 50 and what is tested to find it. */
+/** Maximum number of rows for a page of 50 messages, including the candidates that are tested for it. */
 const PAGE = 1_000;
-/** One walk over all messages: no index has the answer. */
+/** Maximum number of rows of one walk over all messages, for queries that no index answers. */
 const WALK = 3 * MESSAGES;
 
 /** Runs work in the object several times. @returns the rows that it read and wrote, its time, and its value. */
@@ -125,7 +128,7 @@ it('reads the first screen', async () => {
 it('answers queries', async () => {
   const inInbox: EmailFilter = { kind: 'in', folderId: inbox };
   const [common, second, seldom, rare] = [wordOfRank(0), wordOfRank(1), wordOfRank(870), wordOfRank(3_000)];
-  /** Stop when the page is full, or have few candidates. */
+  /** Queries that stop when the page is full, or have few candidates. */
   const narrow: Record<string, Partial<EmailQueryRequest>> = {
     everything: {},
     inbox: { filter: inInbox },
@@ -142,7 +145,7 @@ it('answers queries', async () => {
     'a label in the inbox': { filter: all(inInbox, keyword({ kind: 'label', label: 'label' })) },
     'a label that nothing has': { filter: all(inInbox, keyword({ kind: 'label', label: 'none' })) },
   };
-  /** Read all that match, or everything. */
+  /** Queries that read all matches, or all messages. */
   const wide: Record<string, Partial<EmailQueryRequest>> = {
     'everything, deep': { position: 190_000 },
     'everything, with a total': { calculateTotal: true },

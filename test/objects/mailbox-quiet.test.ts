@@ -1,4 +1,4 @@
-/** Messages that the user put off, and threads that they muted. */
+/** Messages that the user snoozed, and threads that the user muted. */
 import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { beforeEach, expect, it } from 'vitest';
 import { endSnoozes, nextSnoozeEnd } from '../../durable-objects/mailbox/messages/quiet-store.ts';
@@ -29,7 +29,7 @@ const inStorage = <T>(work: (sql: SqlStorage) => T): Promise<T> =>
     storage.transactionSync(() => work(storage.sql)),
   );
 
-it('a message that is put off is in the Archive, and returns to the Inbox unread at its time', async () => {
+it('a snoozed message is in the Archive, and returns to the Inbox unread at its time', async () => {
   const { messageId } = await put({}, { isRead: true });
   const later = await put();
   const until = Date.now() + HOUR;
@@ -48,14 +48,14 @@ it('a message that is put off is in the Archive, and returns to the Inbox unread
   expect(await inStorage(nextSnoozeEnd)).toBe(until + HOUR);
 });
 
-it('the alarm ends it', async () => {
+it('the alarm ends a snooze', async () => {
   const { messageId } = await put();
   await mailbox.patchMessages([messageId], { snoozedUntil: Date.now() - 1 });
   await runDurableObjectAlarm(mailbox as unknown as DurableObjectStub);
   await expect.poll(() => read(messageId)).toMatchObject({ folderRole: 'inbox', snoozedUntil: null });
 });
 
-it('a move ends it, and a mark does not', async () => {
+it('a move ends a snooze, and a flag does not', async () => {
   const { messageId } = await put();
   const until = Date.now() + HOUR;
   await mailbox.patchMessages([messageId], { snoozedUntil: until });

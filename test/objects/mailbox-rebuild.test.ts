@@ -24,7 +24,7 @@ async function fill() {
     );
     const message = openBytes(raw);
     const parsed = await parseMessage(message.bytes, message);
-    // The files of a sent message have objects of their own.
+    // The files of a sent message are stored as separate objects.
     const attachments = parsed.attachments.map((file) => ({
       ...file,
       range: null,
@@ -98,7 +98,7 @@ async function snapshot(mailbox: ReturnType<typeof openMailbox>) {
     found: [await find('word3'), await find('東京'), await find('filename:f4')],
   };
 }
-/** Runs the alarm as it runs an hour later. */
+/** Runs the alarm with the clock two hours ahead. */
 async function takeSnapshot(mailbox: ReturnType<typeof openMailbox>): Promise<void> {
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 2 * 3_600_000 });
   const stub = mailbox as unknown as DurableObjectStub;
@@ -149,7 +149,7 @@ describe('a mailbox whose object was lost', () => {
     const filled = await fill();
     const { userId, mailbox } = filled;
     await deliverAccepted(userId);
-    // Puts the files of the accepted message beside its raw bytes.
+    // The first rebuild stores the files of the accepted message beside its raw bytes.
     expect(await rebuildMailbox(env, userId)).toMatchObject({ messages: 7 });
     const raws = async (box: typeof mailbox) =>
       value(await box.listMessages('all', { offset: 0 }, 100))
@@ -196,7 +196,7 @@ describe('a mailbox whose object was lost', () => {
 
     await lose(filled);
     await createAgain(filled);
-    // The new mailbox is empty, and its own snapshot replaces nothing.
+    // The new mailbox is empty. Its own snapshot must not replace that of the lost one.
     value(await mailbox.createFolder('Empty'));
     await takeSnapshot(mailbox);
     const withOwn = await listKeys(env.BLOBS, `${userPrefix(userId)}snapshot/`);
@@ -207,7 +207,7 @@ describe('a mailbox whose object was lost', () => {
     expect({ ...after, folders: after.folders.filter(({ name }) => name !== 'Empty') }).toEqual(before);
   });
 
-  it('does not get back what was stored after it was made, which no row names', async () => {
+  it('does not restore bytes that were stored after it was created and that no row names', async () => {
     const { userId, mailbox } = await fill();
     const refused = toRawKey(userId, 'refused');
     await putBlob(env, refused, 'Subject: refused\r\n\r\n');

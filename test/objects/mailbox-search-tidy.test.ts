@@ -1,4 +1,4 @@
-/** The full-text index of a mailbox that grew message by message. */
+/** The full-text index of a mailbox that received its messages one by one. */
 import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { expect, it } from 'vitest';
 import { openMailbox } from '../../workers/mail/bindings/mailbox.ts';

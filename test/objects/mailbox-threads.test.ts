@@ -1,4 +1,4 @@
-/** Which messages form a conversation. A subject alone joins only people who take part already, within a few days. */
+/** Messages that form a conversation. A subject alone joins only messages of existing participants, within a few days. */
 import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
 import { openMailbox } from '../../workers/mail/bindings/mailbox.ts';
@@ -17,7 +17,7 @@ interface Letter {
   readonly parent?: string;
 }
 
-/** Stores the letters in order. @returns the number of each one's thread, counted from 0. */
+/** Stores the letters in order. @returns the number of the thread of each, counted from 0. */
 async function threadsOf(...letters: readonly Letter[]): Promise<number[]> {
   const userId = crypto.randomUUID();
   const mailbox = openMailbox(env, userId);

@@ -1,4 +1,4 @@
-/** Wakes of a mailbox: work that its one alarm runs, found in the rows. */
+/** Wakes of a mailbox: work for its single alarm, determined from the rows. */
 import { env, runInDurableObject } from 'cloudflare:test';
 import { expect, it } from 'vitest';
 import type { MailboxJobs } from '../../durable-objects/mailbox/alarm/jobs.ts';
@@ -72,12 +72,12 @@ it('work that fails is tried again later, and delays no other work', async () =>
     await run();
     expect([...database.sql.exec('SELECT * FROM spam_lesson')]).toEqual([]);
     expect(nextAlarmAt(context, database.sql)).toBe(NOW + 30_000);
-    // An object that lost its memory tries at once.
+    // An object that lost its memory runs the work at once.
     expect(nextAlarmAt(at(NOW), database.sql)).toBe(0);
   });
 });
 
-it('work that leaves itself due is repeated after a pause that grows', async () => {
+it('work that remains due is repeated with a growing pause', async () => {
   await inMailbox(async (database, userId) => {
     addGarbage(
       database.sql,

@@ -14,7 +14,7 @@ const OUTCOMES: Record<string, AttemptOutcome> = {
   deferred: { kind: 'deferred', code: 450, reply: '450 later' },
 };
 
-/** A message with one recipient per state, after one attempt. */
+/** Creates a message with one recipient per state, after one attempt. */
 async function openAttempted(states: readonly string[]) {
   const userId = crypto.randomUUID();
   const mailbox = openMailbox(env, userId);

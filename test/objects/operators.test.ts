@@ -1,4 +1,4 @@
-/** Operators as people: logins with a second factor, sessions, and what each role may call. */
+/** Operators as persons: logins with a second factor, sessions, and the routes that each role may call. */
 import { createExecutionContext, env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { toCode } from '../../workers/identity/secrets/totp.ts';
@@ -39,7 +39,7 @@ const make = (login: string, role: Role, token = ROOT) =>
 const login = (name: string, more: object) =>
   call('POST', '/v1/operators/login', { login: name, password: PASSWORD, ...more }, null);
 
-/** Makes an operator and logs in. */
+/** Creates an operator and logs in. */
 async function enter(name: string, role: Role): Promise<{ id: string; token: string; secret: string }> {
   const made = await make(name, role);
   expect(made.status).toBe(201);
@@ -71,7 +71,7 @@ describe('an operator', () => {
     expect((await call('GET', '/v1/operators/me', undefined, body.token)).status).toBe(401);
   });
 
-  it('is no mail user and no gateway, and posts no scores', async () => {
+  it('cannot act as a mail user or a gateway, or post scores', async () => {
     const { token } = await enter('outsider', 'admin');
     expect((await call('GET', '/v1/me', undefined, token)).status).toBe(403);
     expect((await call('POST', '/v1/inbound/check', { from: 'a@b.test', to: ['c@d.test'] }, token)).status).toBe(403);
@@ -174,7 +174,7 @@ describe('each route for operators', () => {
     const wrong: string[] = [];
     for (const name of routes) {
       const [method = '', path = ''] = name.split(' ');
-      // The parameter is unknown, so a request that is admitted is 400 and changes nothing.
+      // The parameter is unknown, so a request that passes authorisation gets 400 and changes nothing.
       const target = `${path.replaceAll(/\{\w+\}/g, 'x')}?no_such_parameter=1`;
       const { status, body } = await call(method, target, method === 'GET' ? undefined : {}, tokens[role]);
       const isAdmitted = status === 400;

@@ -9,7 +9,7 @@ const env = testEnv as unknown as Env;
 const MINUTE = '* * * * *';
 const NAMES: readonly ProductName[] = ['storage', 'leaderboard', 'mail'];
 
-/** What the producer of storage's queue was given. */
+/** Messages sent to the producer of storage's queue. */
 const sent: string[] = [];
 const tasks = {
   send: async ({ kind }: { kind: string }) => void sent.push(kind),
@@ -102,7 +102,7 @@ describe('a queue message', () => {
   });
 });
 
-it('refuses mail for now where mail is not served, so that the sender tries again', async () => {
+it('defers mail if mail is not served, so that the sender tries again', async () => {
   const message = { from: 'a@elsewhere.test', to: 'b@example.test' } as ForwardableEmailMessage;
   await expect(worker.email(message, serving('storage'), createExecutionContext())).rejects.toThrow('PRODUCTS');
 });

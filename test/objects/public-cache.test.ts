@@ -33,7 +33,7 @@ beforeAll(async () => {
 const toTagging = (value: string) =>
   `<Tagging><TagSet><Tag><Key>tessera:public-cache-seconds</Key><Value>${value}</Value></Tag></TagSet></Tagging>`;
 
-/** A public bucket with the object `x`. @returns the path of the object. */
+/** Creates a public bucket with the object `x`. @returns the path of the object. */
 async function makeObject(seconds: string | null, condition: object = {}): Promise<string> {
   const bucket = `public-${crypto.randomUUID()}`;
   const statement = { Effect: 'Allow', Principal: '*', Action: 's3:GetObject', Resource: `arn:aws:s3:::${bucket}/*` };
@@ -68,7 +68,7 @@ it('an anonymous read may be as old as the owner allows, and the owner reads wha
   await must('DELETE', path);
   expect(await read(path)).toBe('first');
   clockOffset += 61;
-  // Without the right to list, a missing object is not shown as one.
+  // A caller without the right to list does not learn that an object is missing.
   expect((await send('GET', path)).status).toBe(403);
 });
 

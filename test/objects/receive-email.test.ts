@@ -1,4 +1,4 @@
-/** Calls `email()` as Cloudflare Email Routing does. */
+/** Calls `email()` like Cloudflare Email Routing does. */
 import { env } from 'cloudflare:test';
 import { beforeAll, expect, it } from 'vitest';
 import { registerAccount } from '../../workers/mail/accounts/accounts.ts';
@@ -44,7 +44,7 @@ it('accepts mail for a known mailbox', async () => {
   expect(await page()).toMatchObject([{ subject: 'by email()' }]);
 });
 
-it('rejects permanent errors for good, and throws on temporary ones', async () => {
+it('rejects mail on permanent errors, and throws on temporary ones', async () => {
   const unknown = toEmail('nobody@example.test');
   await receive(unknown.message);
   expect(unknown.rejects).toEqual([expect.stringMatching(/^550 5\.1\.1/)]);

@@ -1,4 +1,4 @@
-/** Copies what a location lacks from another one. */
+/** Copies missing objects from one location to another. */
 import { env } from 'cloudflare:test';
 import { afterEach, expect, it, vi } from 'vitest';
 import { refillLocations } from '../../workers/collectors/refill.ts';
@@ -48,7 +48,7 @@ it('continues where it stopped, over more keys than one page of a listing', asyn
   expect(await keysOf(env.BLOBS_2)).toEqual(await keysOf(env.BLOBS));
 });
 
-it('counts an object that the other location does not take, and copies the others', async () => {
+it('counts an object that the other location rejects, and copies the others', async () => {
   vi.spyOn(console, 'error').mockImplementation(() => {});
   await env.BLOBS.put('fails/1', 'x');
   await env.BLOBS.put('fails/2', 'x');

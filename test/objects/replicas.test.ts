@@ -1,4 +1,4 @@
-/** Each kind of change is effective with its acknowledgement, although no replica of DIRECTORY has it. */
+/** Each kind of change is effective once it is acknowledged, even if no replica of DIRECTORY has it. */
 
 import { env as bindings, createExecutionContext } from 'cloudflare:test';
 import { createHash } from 'node:crypto';
@@ -177,7 +177,7 @@ it.each([
   },
 );
 
-it('a token whose deletion was stored, and not enforced everywhere, at the second attempt', async () => {
+it('a token at the second attempt to delete it, after the first was stored but not enforced everywhere', async () => {
   const { root, owner } = world;
   const env = bindings as unknown as Env;
   const user = { name: 'pending', user_id: owner.userId, scopes: ['objects:read'] };

@@ -1,4 +1,4 @@
-/** An operator stops an account, a bucket or an object without its owner, and lifts it again. */
+/** An operator suspends an account, or takes a bucket or an object down, without its owner, and reverts it. */
 import { createExecutionContext, env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import worker from '../../workers/index.ts';
@@ -65,7 +65,7 @@ describe('a suspended user', () => {
     expect((await login()).body.code).toBe('account_suspended');
     const wrong = { email: request.email, password: 'wrong password' };
     expect((await call('POST', '/v1/auth/login', wrong, null)).body.code).toBe('wrong_login');
-    // Mail is still accepted.
+    // Mail to the suspended account is still accepted.
     const check = await call('POST', '/v1/inbound/check', { from: 'a@far.test', to: request.email });
     expect(check.body.smtp_code).toBe(250);
     expect((await call('GET', path)).body).toEqual(put.body);
@@ -94,7 +94,7 @@ describe('a take-down', () => {
     }
   });
 
-  it('of an object keeps everybody from reading and copying it, and nothing else, and can be lifted', async () => {
+  it('of an object prevents reading and copying it, and nothing else, and can be lifted', async () => {
     const path = '/v1/storage/buckets/shared-files/take-down';
     expect(await read('/shared-files/bad')).toBe(200);
     expect((await call('PUT', path, { name: 'bad', reason: 'court order' })).status).toBe(204);

@@ -1,4 +1,4 @@
-/** The trace of a request in the log lines of objects, and the counters. */
+/** The trace of a request in the log lines of Durable Objects, and the counters. */
 import { createExecutionContext, runInDurableObject, env as testEnv } from 'cloudflare:test';
 import { afterEach, expect, it, vi } from 'vitest';
 import { LeaderboardView } from '../../durable-objects/leaderboard-view/index.ts';
@@ -50,14 +50,14 @@ it('is the same in the Worker and in the object that it calls', async () => {
   expect([traces.get('profile_read'), traces.get('top_read'), traces.get('request')]).toEqual([TRACE, TRACE, TRACE]);
 });
 
-/** A deployment whose data points are kept. */
+/** Bindings of a deployment, with its data points recorded. */
 function deployed(changes: Record<string, string> = {}) {
   const points: AnalyticsEngineDataPoint[] = [];
   const COUNTERS = { writeDataPoint: (point: AnalyticsEngineDataPoint) => void points.push(point) };
   return { points, deployment: { ...env, LOCAL: '', COUNTERS, ...changes } as unknown as Env };
 }
 
-it('counts failures each, and one of ten successes with the weight of ten', () => {
+it('counts each failure, and one of ten successes with the weight of ten', () => {
   const { points, deployment } = deployed();
   vi.spyOn(Math, 'random').mockReturnValueOnce(0.5).mockReturnValueOnce(0.05);
   countOperation(deployment, 'storage_read', 'ok', 20);

@@ -135,7 +135,7 @@ describe('a recovery address', () => {
     expect((await server.call('GET', '/v1/me', undefined, user.token)).body.recovery_address).toBe(email);
   });
 
-  it('is told when it is replaced or removed, and gets no links afterwards', async () => {
+  it('receives a notice when it is replaced or removed, and no links afterwards', async () => {
     const user = await registerUser(server, 'mover');
     await setRecovery(user, 'old@outside.test');
     await setRecovery(user, 'new@outside.test');

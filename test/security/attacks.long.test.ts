@@ -1,6 +1,6 @@
 /**
- * Attacks on a running server, in tables under `attacks/`. They are written from the specification, as an attacker reads it,
- * not from the code. Each is a test of its own, and a failure says what got through.
+ * Attacks on a running server, in tables under `attacks/`. They are written from the specification, as an attacker reads it, not
+ * from the code. Each attack is one test. The message of a failed test says what the attack achieved.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Attack, SECRET } from './attacks/attack.ts';

@@ -1,4 +1,4 @@
-/** Finding 10: a stranger cannot keep an owner off new devices. Past the limit of guesses, a challenge admits the owner. */
+/** Finding 10: a stranger cannot stop an owner from using new devices. Past the limit of guesses, a challenge admits the owner. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { totp } from '../browser/mail-page.ts';
 import { awaitMail, codeIn, listMails, setRecoveryAddress } from '../support/account-mail.ts';

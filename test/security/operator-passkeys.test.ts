@@ -105,7 +105,7 @@ describe.skipIf(!hasFido2)('a passkey of an operator', () => {
       const passkey = await key.get(await beginUse());
       const asMallory = await call('POST', '/v1/operators/login', { login: 'mallory', password: PASSWORD, passkey });
       expect(asMallory.body.code).toBe('wrong_second_factor');
-      // Options of one operator are useless to another one, whatever session sends the answer.
+      // Another operator cannot use the options of one operator, with any session.
       const code = totp(mallory.secret, Date.now() + 30_000);
       const options = await call(
         'POST',

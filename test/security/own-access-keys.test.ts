@@ -87,7 +87,7 @@ it('the last use is written at most once an hour', async () => {
   const { last_used_at: first } = await find(user, key);
   await advance(HOUR_SECONDS / 2);
   for (let n = 0; n < 3; n++) expect(await use(key)).toBe('works');
-  // The use of another key is recorded later, so that of this key would have been, too.
+  // Once a later use of another key is recorded, a use of this key would have been recorded too.
   const { body: marker } = await create(user);
   await use(marker);
   await expect.poll(async () => (await find(user, marker)).last_used_at).not.toBeNull();

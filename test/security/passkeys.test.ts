@@ -13,7 +13,7 @@ let base = '';
 
 beforeAll(async () => {
   server = await startServer({ vars: { REGISTRATION: 'open' } });
-  // Passkeys belong to a domain. `localhost` is one, an IP address is not.
+  // Passkeys belong to a domain. `localhost` is a domain, an IP address is not.
   base = server.url.replace('127.0.0.1', 'localhost');
 });
 afterAll(() => server[Symbol.asyncDispose]());

@@ -1,4 +1,7 @@
-/** Findings 8 and 21: request rates: S3 per access key, bucket and anonymous client; public reads per client; JSON routes per user; live viewers. */
+/**
+ * Findings 8 and 21: request rates: S3 per access key, bucket and anonymous client; public reads per client; JSON routes per user;
+ * live viewers.
+ */
 import { CreateBucketCommand, PutBucketPolicyCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { registerUser } from '../support/mail.ts';
@@ -54,7 +57,7 @@ describe('S3', () => {
     expect(refused?.headers.get('retry-after')).toBe('10');
     expect(await refused?.text()).toContain('<Code>SlowDown</Code>');
     expect((await fetch(`${server.url}/${Bucket}/public/a`, { headers: newClient() })).status).toBe(200);
-    // A local server does not know its clients.
+    // A local server does not know the addresses of its clients, so this limit does not apply.
     expect(statusesOf(await burst(`/${Bucket}/public/a`))).toEqual([200]);
   });
 
@@ -78,7 +81,7 @@ describe('S3', () => {
         );
     const outcomes = await Promise.all(Array.from({ length: BURST }, (_, n) => put(owner, `burst/${n}`)));
     expect([...new Set(outcomes)].sort()).toEqual(['SlowDown', 'stored']);
-    // Refused for want of rights, not for the rate.
+    // Refused because of missing rights, not because of the rate.
     expect(await put(other, 'foreign')).toBe('AccessDenied');
   });
 

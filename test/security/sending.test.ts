@@ -1,11 +1,11 @@
-/** Finding 7: sending is limited in recipients, per account and per domain, and what is over a limit stays as one draft. */
+/** Finding 7: the number of recipients is limited per account and per domain, and a message over a limit stays as one draft. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { listFolder, type MailUser, registerUser, until } from '../support/mail.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** The defaults of settings-schema.ts. The test server raises them otherwise. */
+/** Empty, for the defaults of settings-schema.ts. Other tests raise these limits. */
 const DEFAULTS = { SEND_LIMIT_FIRST_DAY: '', SEND_LIMIT_FIRST_WEEK: '', DOMAIN_SEND_LIMIT_PER_HOUR: '' };
 let server: TestServer;
 
@@ -50,7 +50,7 @@ it('five messages to 100 strangers are refused on the first day, after a day, an
   for (let n = 0; n < 5; n++) {
     const refused = await send(user, toStrangers(100));
     expect([refused.status, refused.body.code]).toEqual([429, 'send_limit_reached']);
-    // Nothing was sent, but 100 recipients need the age of a week.
+    // Nothing was sent yet, but 100 recipients require an account that is a week old.
     expect(refused.retryAfter).toBeGreaterThan((6 * DAY_MS) / 1000);
     expect(refused.retryAfter).toBeLessThanOrEqual((7 * DAY_MS) / 1000);
   }

@@ -1,4 +1,6 @@
-/** Findings 11 and 12: a signature covers the meaning of a query and all metadata, in links and in requests signed in the header. */
+/**
+ * Findings 11 and 12: a signature covers the meaning of a query and all metadata, in links and in requests signed in the header.
+ */
 import {
   CreateBucketCommand,
   HeadObjectCommand,

@@ -85,7 +85,7 @@ it('strangers fill a bucket that anyone may write up to its quota only', async (
   const refused = await send('s0', 60 * KIB);
   expect(refused.status).toBe(403);
   expect(await refused.text()).toContain('<Code>QuotaExceeded</Code>');
-  // A form is an upload too.
+  // Uploads by a form count as well.
   const form = new FormData();
   form.append('key', 'form');
   form.append('file', new Blob([Body]));
@@ -104,7 +104,7 @@ it('a link stores nothing above the quota of the user who signed it, however oft
   };
   const outcomes = await Promise.all(['a', 'b', 'c', 'd', 'e'].map(send));
   expect(outcomes.map(String).sort()).toEqual(['200', '200', ...Array(3).fill('QuotaExceeded')]);
-  // The same name again takes no more room.
+  // An overwrite of the same name needs no further space.
   const stored = ['a', 'b', 'c', 'd', 'e'][outcomes.indexOf(200)] ?? '';
   expect([await send(stored), await send(stored)]).toEqual([200, 200]);
   const { body } = await server.call('GET', `/v1/storage/quotas/users/${userId}`);

@@ -13,7 +13,7 @@ export const listMails = (server: TestServer, to: string, subject: string): stri
 const toText = (raw: string): string =>
   raw.slice(raw.indexOf('\r\n\r\n')).replaceAll('=\r\n', '').replaceAll('=3D', '=');
 
-/** Waits for `count` such messages. @returns the newest. */
+/** Waits for `count` messages with this subject and address. @returns the newest. */
 export async function awaitMail(server: TestServer, to: string, subject: string, count = 1): Promise<string> {
   await awaitSunk(server, `${count} × "${subject}" to ${to}`, () => listMails(server, to, subject).length >= count);
   return listMails(server, to, subject).at(-1) ?? '';

@@ -1,4 +1,4 @@
-/** Boards of each operator, sort and period for tests against a model. `default` is the specification's one. */
+/** Boards of each operator, sort and period for tests against a model. `default` is the board of the specification. */
 import { randomUUID } from 'node:crypto';
 import type { TestServer } from './server.ts';
 
@@ -9,7 +9,7 @@ export interface BoardKind {
 }
 
 export interface TestBoard extends BoardKind {
-  /** `/v1`, or that of a named board. */
+  /** The path before `/scores`: `/v1`, or `/v1/boards/{board}` of a named board. */
   readonly base: string;
 }
 

@@ -34,7 +34,7 @@ const EMPTY: Handler = () => ({ result: {} });
 
 const parse = <T>(body: string): T => JSON.parse(body) as T;
 
-/** A list of which only the first page has rows. */
+/** A paged list whose rows are all on the first page. */
 const page = (url: URL, rows: readonly unknown[]): ApiAnswer => ({
   result: Number(url.searchParams.get('page') ?? 1) > 1 ? [] : rows,
 });

@@ -44,7 +44,7 @@ export async function runDeploy({
   };
   const script = [process.execPath, 'dev/deploy.ts', ...args];
   const command = answers ? ['script', '-qefc', script.join(' '), '/dev/null'] : script;
-  // A process group of its own, so that a kill reaches wrangler too.
+  // Its own process group, so that a kill also reaches wrangler.
   const child = spawn(command[0] ?? '', command.slice(1), { cwd: ROOT, env, detached: true });
   cloudflare.onRequest = (request) => {
     if (!options.killAt?.test(request) || child.pid === undefined || child.signalCode) return;

@@ -1,4 +1,4 @@
-/** A second language, made from English: each Latin letter becomes a Greek one, so that English that is left can be seen. */
+/** A second language, made from English: each Latin letter becomes a Greek one, so that untranslated English is visible. */
 import { en } from '../../web/shared/texts/en.ts';
 import { enBoard } from '../../web/shared/texts/en-board.ts';
 import { enDocs } from '../../web/shared/texts/en-docs.ts';

@@ -24,7 +24,7 @@ export class JmapClient {
     return fetch(`${this.#server.url}${path}`, { ...init, headers });
   }
 
-  /** Sends the calls. Each gets this account, if it names none. @returns the answers. */
+  /** Sends the calls. Adds this account to calls without one. @returns the answers. */
   async request(...calls: [name: string, args?: Record<string, unknown>, id?: string][]): Promise<Json[]> {
     const methodCalls = calls.map(([name, args, id], at) => [
       name,
@@ -41,7 +41,7 @@ export class JmapClient {
     return body.methodResponses;
   }
 
-  /** One call. @returns its arguments; for an error, those of the error. */
+  /** Sends one call. @returns the arguments of its response, also of an error. */
   async call(name: string, args: Record<string, unknown> = {}): Promise<Json> {
     const [first] = await this.request([name, args]);
     expect([name, 'error']).toContain(first[0]);

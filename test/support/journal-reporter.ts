@@ -1,6 +1,6 @@
 /**
  * Writes one line of JSON per ended test file to `TESSERA_TEST_JOURNAL`. The report of Vitest exists only after the last file, so
- * without the journal nobody could say which file kept a run from ending.
+ * only the journal shows which file kept a run from ending.
  */
 import { appendFileSync } from 'node:fs';
 import { relative } from 'node:path';

@@ -5,14 +5,14 @@ export interface RegisterEvent {
   readonly kind: 'write' | 'read';
   readonly value: string;
   readonly start: number;
-  /** Infinity: no answer, so a write may take effect at any time or never. */
+  /** Infinity for an operation without an answer. Such a write may take effect at any time or never. */
   readonly end: number;
 }
 
 /**
- * Searches an order in which each operation takes effect between its start and its end, and each read has the value of the
- * last write before it (Wing and Gong, 1993).
- * @returns null if there is one; else the events that the longest order that was found leaves unexplained.
+ * Searches for an order in which each operation takes effect between its start and its end, and each read has the value of the last
+ * write before it (Wing and Gong, 1993).
+ * @returns null if it finds one; else the events that are not part of the longest order found.
  */
 export function findViolation(initial: string, events: readonly RegisterEvent[]): RegisterEvent[] | null {
   const sorted = [...events].sort((a, b) => a.start - b.start);

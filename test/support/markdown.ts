@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 export const ROOT = join(import.meta.dirname, '../..');
 
-/** Paths from the root. */
+/** Paths of the documents from the root. */
 export const DOCUMENTS: readonly string[] = [
   'README.md',
   'CHANGELOG.md',
@@ -22,7 +22,7 @@ export interface CodeBlock {
   /** The text after the opening fence, such as `sh no-test`. */
   readonly info: string;
   readonly code: string;
-  /** Of the opening fence, from 1. */
+  /** Line number of the opening fence, from 1. */
   readonly line: number;
 }
 

@@ -24,7 +24,7 @@ export async function startPushService(status = 201) {
   return { url, received, next, [Symbol.asyncDispose]: async () => void service.close() };
 }
 
-/** It has no types; a name in a variable is not resolved. */
+/** The library has no types. TypeScript does not resolve an import whose name is in a variable. */
 const LIBRARY: string = 'http_ece';
 interface Decrypter {
   decrypt(body: Buffer, options: { version: string; privateKey: object; authSecret: string }): Buffer;

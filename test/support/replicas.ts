@@ -1,7 +1,7 @@
 /**
- * A D1 database with read replicas, each a database of its own that replays the batches of the primary in order. A replica
- * lags, is stuck, or is cut off. `withSession` with a bookmark waits for no replica: one that is behind it leaves the query to
- * the primary, as D1 does. Locally, D1 itself has one copy only.
+ * A D1 database with read replicas, each a database of its own that replays the batches of the primary in order. A replica can lag,
+ * be stuck, or be cut off. `withSession` with a bookmark does not wait: if the replica is behind the bookmark, the primary answers,
+ * as in D1. Local D1 itself has only one copy.
  */
 
 export type ReplicaFault = 'lags' | 'stuck' | 'cut off';
@@ -14,7 +14,7 @@ interface Logged {
 interface Replica {
   readonly copy: D1Database;
   fault: ReplicaFault;
-  /** Batches that it has replayed. */
+  /** Number of batches that the replica has replayed. */
   applied: number;
   /** Replays in progress; the next waits for it. */
   turn: Promise<unknown>;
@@ -83,7 +83,7 @@ export class ReplicatedDatabase {
     return { rows: await this.#runInPrimary(batch), at: this.#log.length };
   }
 
-  /** Replays a share of the batches that the replica lacks. @returns how many it has. */
+  /** Replays a share of the batches that the replica lacks. @returns how many batches it then has. */
   #replay(replica: Replica, share: number): Promise<number> {
     const replay = async () => {
       const missing = this.#log.length - replica.applied;
@@ -99,7 +99,7 @@ export class ReplicatedDatabase {
     return replaying;
   }
 
-  /** One after the other, so that the log has the order of the commits. */
+  /** Runs batches one after the other, so that the log has the order of the commits. */
   #runInPrimary(batch: readonly Logged[]): Promise<Rows[]> {
     const writes = batch.filter(({ sql }) => !IS_READ.test(sql));
     const bad = writes.find(({ sql }) => NOT_REPLAYABLE.test(sql));

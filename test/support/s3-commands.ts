@@ -109,7 +109,7 @@ export const IMPLEMENTED: Readonly<Record<string, S3Action>> = {
   HeadBucket: 'HeadBucket',
   HeadObject: 'HeadObject',
   ListBuckets: 'ListBuckets',
-  // AWS serves it on another host. Otherwise the request equals that of ListBuckets.
+  // AWS serves this command on another host. Apart from the host, the request equals that of ListBuckets.
   ListDirectoryBuckets: 'ListBuckets',
   ListMultipartUploads: 'ListMultipartUploads',
   ListObjectVersions: 'ListObjectVersions',

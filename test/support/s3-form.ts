@@ -7,7 +7,7 @@ export const FORM_TYPE = 'multipart/form-data; boundary=b';
 
 export interface SignedForm {
   readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string };
-  /** Of the policy. @param base the fields of the signature. */
+  /** Conditions of the policy. @param base the fields of the signature. */
   readonly conditions: (base: Readonly<Record<string, string>>) => readonly unknown[];
   /** Fields that replace or extend those of the signature. Null removes one. */
   readonly fields: Readonly<Record<string, string | null>>;

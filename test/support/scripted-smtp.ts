@@ -6,14 +6,16 @@ import { createServer, type Socket } from 'node:net';
 
 export type ScriptStage = 'connect' | 'ehlo' | 'mail' | 'rcpt' | 'data' | 'body' | 'final_dot' | 'rset';
 
-/** A reply (lines joined by CRLF, without the last CRLF), `drop` to close the connection, `hang` to go silent, null for the default. */
+/**
+ * A reply (lines joined by CRLF, without the last CRLF), `drop` to close the connection, `hang` to go silent, null for the default.
+ */
 export type ScriptedAnswer = string | 'drop' | 'hang' | null;
 export type Script = (stage: ScriptStage, argument: string) => ScriptedAnswer;
 
 export interface TakenMessage {
   readonly from: string;
   readonly to: readonly string[];
-  /** After removal of dot-stuffing. */
+  /** The message without dot-stuffing. */
   readonly raw: Buffer;
 }
 

@@ -12,7 +12,7 @@ if (!hasFido2 && process.env.CI === 'true') throw new Error('CI lacks python3-fi
 // biome-ignore lint/suspicious/noExplicitAny: responses of the API and of the device; each test asserts the members it needs
 type Json = any;
 
-/** A device with its own keys. `more` are the members of a request that the device's file describes. */
+/** A device with its own keys. `fido2-device.py` describes the members of a request (`more`). */
 export class SecurityKey {
   readonly #origin: string;
 

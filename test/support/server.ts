@@ -18,7 +18,10 @@ export interface TestServerOptions {
   /** Variables of the Worker. They override those of .dev.vars.example. */
   readonly vars?: Readonly<Record<string, string>>;
   readonly objectShards?: number;
-  /** Runs the Worker as it is, for tests that measure or that start no prebuilt bundle. Default: under the rules of the platform. */
+  /**
+   * Runs the real Worker, for tests that measure or that do not start a prebuilt bundle. By default it runs under the rules of the
+   * platform.
+   */
   readonly withoutRules?: boolean;
 }
 
@@ -51,7 +54,7 @@ export interface TestServer {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** All accounts of a test are new. test/security/sending.test.ts tests the limits of their first days. */
+/** All accounts of a test are new, so the limits of the first days are raised. test/security/sending.test.ts tests these limits. */
 const ROOMY = {
   SEND_LIMIT_FIRST_DAY: '10000000',
   SEND_LIMIT_FIRST_WEEK: '10000000',
@@ -64,8 +67,8 @@ const FIRST_PORT = 10_000;
 const PORTS = 20_000;
 
 /**
- * A free port below 32768: Linux gives the ports from there on to outgoing connections, so that one of them may take a port
- * between its choice and its use.
+ * A free port below 32768: Linux uses higher ports for outgoing connections, which could take a port between its choice and its
+ * use.
  */
 export async function freePort(): Promise<number> {
   for (;;) {
@@ -96,7 +99,8 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
       `VAR_${name}`,
       value,
     ]);
-    // A file and not a pipe: a test that runs a command synchronously reads no pipe, and a full pipe stops the server.
+    // A file instead of a pipe: while a test runs a command synchronously, it does not read the pipe, and a full pipe blocks the
+    // server.
     const log = openSync(join(directory, 'server.log'), 'a');
     const from = fstatSync(log).size;
     child = spawn(process.execPath, ['dev/start.ts'], {
@@ -112,7 +116,7 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
         STATE_DIR: directory,
         DEV_VARS: join(directory, 'dev.vars'),
         LOG: 'json',
-        // All users of a test share one client address. test/security/logins.test.ts tests the limit.
+        // All users of a test share one client address, so this limit is raised. test/security/logins.test.ts tests it.
         RATE_LIMIT_AUTH: '100000',
         ...(withRules ? { WORKER_BUNDLE: PLATFORM_BUNDLE } : {}),
         ...(options.objectShards ? { OBJECT_SHARDS: String(options.objectShards) } : {}),
@@ -125,7 +129,7 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
 
   const readLog = () => readFileSync(join(directory, 'server.log'), 'utf8');
 
-  /** @param from bytes of the log that an earlier process wrote. */
+  /** @param from the length in bytes of the log of earlier processes. */
   async function ready(process_: ChildProcess, from: number): Promise<void> {
     const log = join(directory, 'server.log');
     while (!readFileSync(log).subarray(from).includes('Ctrl-C ends it')) {

@@ -21,7 +21,7 @@ export function resolveFrom(zone: Zone): ResolveDns {
 export interface SigningKey {
   readonly domain: string;
   readonly selector: string;
-  /** In the format of dkimpy: PEM for RSA, the seed in Base64 for Ed25519. */
+  /** The private key in the format of dkimpy: PEM for RSA, the seed in Base64 for Ed25519. */
   readonly secret: string;
   readonly algorithm: 'rsa-sha256' | 'ed25519-sha256';
   readonly record: string;

@@ -1,4 +1,7 @@
-/** A folder of local state with migrated, empty databases. A test's server starts from a copy of it, which saves seconds of each start. */
+/**
+ * A folder of local state with migrated, empty databases. A test's server starts from a copy of it, which saves seconds of each
+ * start.
+ */
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../../dev/build.ts';
@@ -15,7 +18,7 @@ export async function makeStateTemplate(): Promise<void> {
   await migrateLocalStores(TEMPLATE);
 }
 
-/** Does nothing if there is no template, or one of other migrations. Other processes may copy it at the same time. */
+/** Does nothing if there is no template, or if the template has other migrations. Other processes may copy it at the same time. */
 export function copyStateTemplate(directory: string): void {
   const record = join(TEMPLATE, 'migrations.json');
   if (!existsSync(record) || readFileSync(record, 'utf8') !== JSON.stringify(readMigrations(), null, 1)) return;

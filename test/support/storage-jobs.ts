@@ -21,7 +21,7 @@ export interface JobClient {
   end(jobId: string): Promise<Json>;
 }
 
-/** @param key null: the operator. */
+/** @param key of the user; null calls as the operator. */
 export function createJobClient(server: TestServer, key: Credentials | null): JobClient {
   const call = async (method: string, path = '', body?: unknown): Promise<JobAnswer> => {
     const target = `/v1/storage/jobs${path}`;

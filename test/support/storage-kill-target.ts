@@ -101,7 +101,7 @@ export class Target {
     await Promise.all(Array.from({ length: WRITERS }, writer));
   }
 
-  /** With rules, some uploads are locked and expire, and some have the name of others. */
+  /** The next upload. With rules, some uploads are locked and expire, and some reuse a name. */
   #next(): { readonly path: string; readonly headers: Record<string, string> } {
     const n = this.#serial++;
     if (this.#receiver && n % 4 === 1) return { path: `${EXPIRING}${n}`, headers: LOCK };
@@ -171,7 +171,7 @@ export class Target {
     expect(body.used.bytes).toBe(bytes);
   }
 
-  /** Waits until each acknowledged upload has sent its event and what the rule names is hidden. Its locked versions stay. */
+  /** Waits until each acknowledged upload has sent its event and each name under the rule is hidden. Locked versions remain. */
   async verifyRules(receiver: WebhookReceiver): Promise<void> {
     const arrived = () => {
       const ids = recordsOf(receiver).map(({ s3: { object } }) => `/kept/${object.key} ${object.versionId}`);

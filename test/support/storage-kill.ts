@@ -174,7 +174,7 @@ function damageCopies(directory: string): void {
   const blobs = join(directory, 'r2/tessera-blobs-2/blobs');
   for (const [i, name] of readdirSync(blobs).entries()) {
     const bytes = readFileSync(join(blobs, name));
-    // The id of the database that owns the location has no second copy: a damaged one stops the shard.
+    // Skips the owner id of the location: it has no second copy, and damage to it stops the shard.
     if (i % 3 !== 0 || bytes.length === 0 || bytes.toString('latin1', 0, 6) === '{"id":') continue;
     const at = Math.floor(bytes.length / 2);
     bytes[at] = (bytes[at] ?? 0) ^ 0xff;

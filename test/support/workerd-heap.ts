@@ -1,4 +1,4 @@
-/** Measures what the isolate of the Worker keeps, over the inspector of workerd. */
+/** Measures the live memory of the Worker's isolate, over the inspector of workerd. */
 
 interface Usage {
   readonly usedSize: number;
@@ -6,7 +6,7 @@ interface Usage {
 }
 
 /**
- * @param wake makes a request. The isolate collects garbage when it is awake.
+ * @param wake makes a request. The isolate collects garbage only while it handles requests.
  * @returns bytes of live objects and array buffers after a garbage collection.
  */
 export async function readHeap(inspectorPort: number, wake: () => Promise<unknown>): Promise<number> {

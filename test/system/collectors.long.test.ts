@@ -180,7 +180,7 @@ async function expectWhole(world: World, objects: readonly string[], messages: n
   for (const [n, name] of USERS.entries()) {
     const token = await world.login(name);
     const mail = [...(await world.listMail(token, 'inbox')), ...(await world.listMail(token, 'sent'))];
-    // Each of the two sends to the other.
+    // Both users sent to each other, so each mailbox has sent and received messages.
     expect([n, mail.length]).toEqual([n, 2 * messages]);
     for (const { id, subject } of mail) {
       const raw = await world.call('GET', `/v1/messages/${id}/raw`, undefined, token);
@@ -209,7 +209,7 @@ function copy(name: string): World {
   return world;
 }
 
-/** Lets the weeks pass. @returns the keys before and after. */
+/** Runs the scenario's days. @returns the keys before and after. */
 async function passWeeks(world: World, prefixes: readonly string[], before: readonly string[]) {
   for (const days of ROUND_DAYS) await world.pass(days);
   await world.start(ROUND_DAYS.at(-1));

@@ -151,7 +151,7 @@ describe('an option without -- before it', () => {
 });
 
 describe('npm run upgrade', () => {
-  it('shows the changes, deploys, and says how to go back', async () => {
+  it('shows the changes, deploys, and explains how to roll back', async () => {
     const never = await deploy(['--upgrade', '--env', 'staging']);
     expect([never.status, never.output]).toEqual([
       1,

@@ -1,4 +1,4 @@
-/** Each store is lost in turn. The commands of docs/operations.md bring back what its table says. */
+/** Each store is lost in turn. The commands of docs/operations.md restore the data that its table promises. */
 import { afterAll, expect, it } from 'vitest';
 import { CLEAN_FSCK } from '../support/clean-fsck.ts';
 import { World } from '../support/disaster/world.ts';
@@ -44,7 +44,7 @@ it.each([0, 1])('a lost database of objects (%i of two) is rebuilt from snapshot
     [...world.objects.keys()].map((path) => fetch(world.server.url + path, { headers: world.headers })),
   );
   const statuses = new Set(answers.map(({ status }) => status));
-  // Nothing is reported as absent.
+  // No answer says that an object does not exist.
   expect([...statuses].sort()).toEqual([200, 503]);
   const number = Number(/^OBJECTS_(\d) was lost/.exec(sick.unavailable.join())?.[1]);
   const since = performance.now();

@@ -45,7 +45,7 @@ function runScript(script: string): Promise<{ status: number | null; output: str
     const shell = spawn('bash', ['-c', script], {
       cwd: ROOT,
       stdio: ['ignore', 'pipe', 'pipe'],
-      // Files that a person's own set-up keeps would change what the clients do.
+      // The person's own configuration files would change the behaviour of the clients.
       env: { ...environment, HOME: server.directory, AWS_PAGER: '', AWS_EC2_METADATA_DISABLED: 'true' },
     });
     let output = '';

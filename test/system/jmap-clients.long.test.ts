@@ -1,10 +1,16 @@
-/** A client library of somebody else uses the mailbox as an app would: read, search, flag, move, write with an attachment, send, see mail arrive. */
+/**
+ * A third-party client library uses the mailbox as an app would: read, search, flag, move, write with an attachment, send, see mail
+ * arrive.
+ */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Json } from '../support/jmap.ts';
 import { confirmSession, type MailUser, registerUser, until } from '../support/mail.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 
-/** Its types are TypeScript files with enums, which this project's compiler settings refuse; a name in a variable is not resolved. */
+/**
+ * The library's types are TypeScript files with enums, which this project's compiler settings reject. TypeScript does not resolve
+ * an import whose name is in a variable.
+ */
 const LIBRARY: string = 'jmap-jam';
 
 let server: TestServer;
@@ -55,7 +61,7 @@ it('jmap-jam writes, sends, receives, searches, flags and moves', async () => {
   const emailId = made.created?.draft?.id ?? '';
   expect(emailId).not.toBe('');
   const [identities] = await ann.jam.api.Identity.get({ accountId: ann.accountId });
-  // The library names only the capability of the method, not that of the implicit Email/set.
+  // The library's request lists only the capability of the method, not that of the implicit Email/set.
   const [submitted] = await ann.jam.api.EmailSubmission.set({
     accountId: ann.accountId,
     create: { s: { emailId, identityId: identities.list[0]?.id } },

@@ -1,4 +1,7 @@
-/** JMAP as a mail client uses it. The conformance suite that `docs/jmap.md` names tests the methods one by one; these tests are about what it leaves out. */
+/**
+ * JMAP as a mail client uses it. The conformance suite that `docs/jmap.md` names tests the methods one by one; these tests cover
+ * what the suite omits.
+ */
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { basic, JmapClient, type Json, readEvents, USING } from '../support/jmap.ts';
@@ -186,7 +189,7 @@ it('refuses one request more at once than the session announces', async () => {
   const body = JSON.stringify({ using: USING, methodCalls: [['Core/echo', {}, 'c']] });
   const headers = { 'content-type': 'application/json' };
   const feeds: ReadableStreamDefaultController<Uint8Array>[] = [];
-  // Their bodies are not complete, so all but the refused one run until they are.
+  // The bodies of these requests are incomplete. All but the refused request stay open until the bodies are complete.
   const held = Array.from({ length: maxConcurrentRequests + 1 }, () => {
     const stream = new ReadableStream<Uint8Array>({
       start(controller) {
@@ -205,7 +208,7 @@ it('refuses one request more at once than the session announces', async () => {
       feed.enqueue(Buffer.from(body.slice(5)));
       feed.close();
     } catch {
-      // It is that of the refused request.
+      // The body of the refused request is closed already.
     }
   }
   const statuses = await Promise.all(held.map(async (each) => (await each).status));
@@ -510,7 +513,7 @@ describe('sending', () => {
 });
 
 describe('a client that follows changes', () => {
-  /** Applies `changes` and `queryChanges` to what it knows, as RFC 8620 §5 says. */
+  /** A client that applies `changes` and `queryChanges` to its copy, as RFC 8620 §5 says. */
   class Follower {
     state = '';
     emails = new Map<string, Json>();
@@ -578,7 +581,7 @@ describe('a client that follows changes', () => {
     }
   }
 
-  it('knows what the mailbox has, after any changes', async () => {
+  it('equals the mailbox after any changes', async () => {
     const follower = new Follower();
     await follower.start();
     const one = await importRaw(message('one'));
@@ -708,7 +711,7 @@ describe('a push subscription', () => {
       { accountId: undefined, update: { [again.created.rest.id]: { verificationCode: plain.verificationCode } } },
     ]);
     await client.call('Email/set', { destroy: [emailId] });
-    // The laptop has its push, so a push to the phone would have arrived by now.
+    // The laptop has received its push. A push to the phone would have arrived by now.
     expect(JSON.parse((await after.next('the push')).body.toString())['@type']).toBe('StateChange');
     expect(service.received).toEqual([]);
     await client.request(['PushSubscription/set', { accountId: undefined, destroy: [again.created.rest.id] }]);
@@ -745,7 +748,7 @@ describe('blobs and quota', () => {
     await client.call('Email/set', { destroy: [email.id] });
   });
 
-  it('the quota is what the mailbox says (RFC 9425)', async () => {
+  it('the quota is that of the mailbox (RFC 9425)', async () => {
     const { list, state } = await client.call('Quota/get');
     const { body } = await server.call('GET', '/v1/me', undefined, ann.token);
     expect(list).toMatchObject([

@@ -35,7 +35,7 @@ it('archives whole periods of all boards even if the server is killed repeatedly
   }
   const readCsv = async ({ base, period }: TestBoard) =>
     (await server.call('GET', `${base}/seasons/${SEASONS[period]}/export`)).body as string;
-  // Other reads may be as of a second before the last posts.
+  // Without `exact=1`, a read may show the state of a second before the last posts.
   const readPlayer = async ({ base, period }: TestBoard) => {
     for (;;) {
       const { status, body } = await server.call('GET', `${base}/scores/p77?season=${SEASONS[period]}&exact=1`);

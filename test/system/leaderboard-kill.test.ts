@@ -24,7 +24,7 @@ class Sent {
     return this.wins.filter((win) => win.acknowledged !== null);
   }
 
-  /** @param late events that counted only when they were sent again, after all others. @returns the score of each player. */
+  /** @param late events that counted only on their retry, after all others. @returns the score of each player. */
   expected(late: ReadonlySet<string>): Map<string, number> {
     const scores = new Map<string, number>();
     const first = this.wins.filter(({ event_id }) => !late.has(event_id));

@@ -11,13 +11,13 @@ interface Entry {
   score: number;
 }
 
-/** Score distributions: one with long ties, one with few ties, whose counts per score are merged in coarse ranges. */
+/** Score distributions. One has long ties. The other has few ties, so the counts of several scores share a bucket. */
 const SPREADS: readonly [string, (random: () => number) => number][] = [
   ['one point per win', () => 1],
   ['points of all sizes', (random) => Math.floor(random() ** 4 * 1_000_000)],
 ];
 
-/** What Redis does for one post, and then the player's score. */
+/** The Redis commands for one post, followed by a read of the player's score. */
 function toCommands({ sort, operator }: TestBoard, key: string, points: number, userId: string) {
   const best = sort === 'asc' ? ['LT'] : ['GT'];
   const post =

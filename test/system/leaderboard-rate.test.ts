@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { buildAll } from '../../dev/build.ts';
 import { type LocalServer, startLocalServer } from '../../dev/local-server.ts';
 
-/** Calls of the platform's limiter per token and minute. Each call stands for ten posts. */
+/** Calls of the platform's limiter per token and minute. Each call counts for ten posts. */
 const LIMIT = 3;
 const directory = mkdtempSync(join(tmpdir(), 'tessera-rate-'));
 let server: LocalServer;

@@ -13,7 +13,7 @@ const travelTo = async (time: string) => {
   await server.start(clockAt(time));
 };
 const post = (body: unknown) => server.call('POST', '/v1/scores', body, token);
-/** Asks every shard, so that a read has the posts before it. */
+/** Queries every shard, so that a read includes all earlier posts. */
 const get = (path: string) => {
   const exact = path.startsWith('/v1/scores') ? `${path.includes('?') ? '&' : '?'}exact=1` : '';
   return server.call('GET', `${path}${exact}`, undefined, null);

@@ -1,4 +1,4 @@
-/** One of four shards loses its storage. Only its own players notice. */
+/** One of four shards loses its storage. Players of the other shards are not affected. */
 import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -33,7 +33,7 @@ function findShard(): { file: string; lost: Set<string> } {
   throw new Error('no shard has players');
 }
 
-it('costs its own players their posts and ranks, and nobody else anything', async () => {
+it('stops posts and ranks of its own players, and affects no others', async () => {
   const { body } = await server.call('POST', '/v1/scores/batch', { updates: PLAYERS }, token);
   expect(body.results.every((result: { duplicate?: boolean }) => result.duplicate === false)).toBe(true);
   const get = (path: string) => server.call('GET', path, undefined, null);

@@ -114,7 +114,7 @@ describe('the webhook of a board', () => {
     expect(() => verify(later, secret)).toThrow('No matching signature');
   });
 
-  it('drops what no receiver accepted for three days', async () => {
+  it('drops notices that no receiver accepted for three days', async () => {
     const { board } = await makeBoard();
     await post(`/v1/boards/${board}/scores`);
     receiver.status = 500;

@@ -6,7 +6,7 @@ let server: TestServer;
 let token: string;
 
 const post = (body: unknown, bearer: string | null = token) => server.call('POST', '/v1/scores', body, bearer);
-/** Reads that show the top list or ranks ask every shard, so that they have the posts before them. */
+/** Reads of the top list or of ranks query every shard, so that they include all earlier posts. */
 const get = (path: string) => server.call('GET', path, undefined, null);
 const getExact = (path: string) => get(`${path}${path.includes('?') ? '&' : '?'}exact=1`);
 
@@ -96,7 +96,7 @@ describe('a leaderboard of thirty players', () => {
   it('shows the distribution of points, in ranges of a round width', async () => {
     const path = `/v1/seasons/${new Date().toISOString().slice(0, 7)}/distribution`;
     let answer = await get(`${path}?limit=6`);
-    // The counts of the last post may be some milliseconds on the way.
+    // The counts of the last post may arrive some milliseconds later.
     while (answer.body.players < players.length) answer = await get(`${path}?limit=6`);
     const { status, body, headers } = answer;
     expect([status, headers.get('access-control-allow-origin')]).toEqual([200, '*']);

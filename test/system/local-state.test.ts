@@ -1,4 +1,4 @@
-/** What `npm start` and `npm run dev` do on a clean clone, and with local state of another version. */
+/** `npm start` and `npm run dev` on a clean clone, and with local state of another version. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** Addresses beyond the one of an account: aliases of domains, and addresses that forward. */
+/** Addresses other than the account's own: aliases of domains, and addresses that forward. */
 
 import PostalMime from 'postal-mime';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -160,7 +160,7 @@ const awaitForward = (to: string, subject: string) =>
   awaitSunk(server, 'the forward', (sunk) => sunk.envelope.to[0] === to && sunk.raw.includes(subject));
 
 describe('an address that forwards', () => {
-  it('keeps nothing of what it forwarded, whichever of its forms the mail was for', async () => {
+  it('keeps no forwarded mail, whichever form of the address the mail was for', async () => {
     const user = await registerUser(server, `f${crypto.randomUUID().slice(0, 8)}`);
     const [first, second] = [await confirmTarget(user), await confirmTarget(user)];
     const saved = await setForward(user, user.email, { to: [first, second], keeps_copy: false });
@@ -197,7 +197,7 @@ describe('an address that forwards', () => {
     expect(readSink(server).filter(({ raw }) => raw.includes(kept))).toEqual([]);
   });
 
-  it('keeps what must not be forwarded: reports, loops, and all mail without a confirmed target', async () => {
+  it('keeps mail that must not be forwarded: reports, loops, and all mail without a confirmed target', async () => {
     const user = await registerUser(server, `f${crypto.randomUUID().slice(0, 8)}`);
     const target = await confirmTarget(user);
     await setForward(user, user.email, { to: [target], keeps_copy: false });

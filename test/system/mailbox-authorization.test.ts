@@ -45,6 +45,7 @@ let openRoutes: Route[] = [];
 /** Routes without authentication. An open route that is not listed here fails the test. */
 const OPEN = [
   'GET /v1/boards',
+  'GET /v1/boards/{board}',
   'GET /v1/boards/{board}/logo/{hash}',
   'GET /v1/boards/{board}/scores',
   'GET /v1/boards/{board}/scores/{user_id}',

@@ -292,7 +292,7 @@ describe('an invitation', () => {
 });
 
 describe('a wildcard', () => {
-  it('that the operator assigns receives mail to addresses that nobody has, and sends from them', async () => {
+  it('that the operator assigns receives mail to addresses that no account has, and sends from them', async () => {
     const start = `x${crypto.randomUUID().slice(0, 8)}`;
     const bob = await registerUser(server, `${start}-bob`);
     const path = (user: MailUser) => `/v1/accounts/${user.userId}/addresses`;
@@ -354,7 +354,7 @@ describe('a message is put off', () => {
 });
 
 describe('a batch by query', () => {
-  it('changes what the query finds, and nothing without a term or with ids', async () => {
+  it('changes the messages that the query finds, and is refused without a term or with ids', async () => {
     const ids = [
       await store('Subject: heron one\r\n'),
       await store('Subject: heron two\r\n'),

@@ -1,4 +1,4 @@
-/** Flows that only the rules of the production platform break (`test/support/platform/rules.ts`). */
+/** Flows that work locally and would fail only under the rules of the production platform (`test/support/platform/rules.ts`). */
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { listFolder, type MailUser, postInbound, registerUser, until } from '../support/mail.ts';

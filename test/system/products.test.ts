@@ -1,4 +1,4 @@
-/** `PRODUCTS`: each subset of the products, one after the other on the same state. */
+/** Starts the server with each subset of the products in `PRODUCTS`, one after the other on the same state. */
 import { CreateBucketCommand, GetObjectCommand, PutObjectCommand, type S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { awaitMessage, type MailUser, postInbound, registerUser } from '../support/mail.ts';
@@ -42,7 +42,7 @@ const USES: Readonly<Record<ProductName, () => Promise<boolean>>> = {
 
 const statusOf = async (path: string): Promise<number> => (await fetch(server.url + path)).status;
 
-it('keeps what each product has, before a subset is chosen', async () => {
+it('stores data in each product, with all products served', async () => {
   await s3.send(new CreateBucketCommand({ Bucket: 'kept' }));
   await s3.send(new PutObjectCommand({ Bucket: 'kept', Key: 'a.txt', Body: 'kept' }));
   const { body: made } = await server.call('POST', '/v1/iam/tokens', { name: 'game', scopes: ['scores:write'] });

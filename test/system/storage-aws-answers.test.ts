@@ -110,7 +110,7 @@ describe('the encryption configuration of a bucket', () => {
   });
 });
 
-describe('a read of what was never configured', () => {
+describe('a read of a configuration that was never set', () => {
   it.each([
     ['analytics', 'ListBucketAnalyticsConfigurationResult'],
     ['intelligent-tiering', 'ListBucketIntelligentTieringConfigurationsOutput'],
@@ -171,7 +171,7 @@ describe('a read of what was never configured', () => {
     expect(answer.text).toMatch(/<ErrorResponse><Error><Code>AccessDenied<\/Code>/);
     expect(answer.text).toContain(`is not authorized to perform: s3:${action}`);
     expect((await sendTo('/v20180820/configuration/x', method, headers, '')).status).toBe(501);
-    // Without the account it is an object like any other.
+    // Without the header with the account, the path names a bucket and an object as usual.
     const plain = await sendTo(path, 'GET', { authorization: `Bearer ${token}` }, '');
     expect(plain.code).toBe('NoSuchBucket');
   });

@@ -1,4 +1,6 @@
-/** Event notifications end to end: signed webhooks that a receiver verifies, through kills of the server, and a Cloudflare Queue. */
+/**
+ * Event notifications end to end: signed webhooks that a receiver verifies, through kills of the server, and a Cloudflare Queue.
+ */
 import { createHmac, randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -50,7 +52,7 @@ describe('webhooks', () => {
   let receiver: WebhookReceiver;
 
   beforeAll(async () => {
-    // Cron, which sends what hints leave, runs every second.
+    // Cron runs every second. It sends events that hints have missed.
     server = await startServer({ vars: { LIFECYCLE_DAY_SECONDS: '10' } });
     const key = await server.createAccessKey(`events-${randomUUID()}`);
     userId = key.userId;
@@ -102,7 +104,7 @@ describe('webhooks', () => {
 
   it('arrive at least once and in the order of each key, through an outage of the receiver and kills of the server', async () => {
     const { Bucket } = await makeBucket();
-    // A token: the SDK signs with the time of this machine, and the clock of the server moves.
+    // Uses a token, because the SDK signs with this machine's time and the server's clock is moved.
     const scopes = ['objects:write'];
     const token = await server.call('POST', '/v1/iam/tokens', { name: Bucket, user_id: userId, scopes });
     const acknowledged: string[] = [];

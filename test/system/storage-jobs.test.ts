@@ -58,7 +58,7 @@ it('restores a prefix to a point in time, after a dry run that says what it will
   const Bucket = await makeBucket(true);
   for (const name of ['kept', 'changed', 'deleted']) await put(Bucket, `p/${name}`, 'before');
   const { LastModified } = await s3.send(new GetObjectCommand({ Bucket, Key: 'p/deleted' }));
-  // Last-Modified has seconds. The changes come in a later one.
+  // Last-Modified has whole seconds, so the changes must come in a later second.
   const at = new Date((LastModified?.getTime() ?? 0) + 1_000).toISOString();
   await until('the next second', async () => (Date.now() > Date.parse(at) ? true : undefined));
   await put(Bucket, 'p/changed', 'after');
@@ -101,7 +101,7 @@ it('empties a bucket of versions, markers and uploads, and counts before and aft
   expect(empty.counts).toMatchObject({ objects: 0, versions: 0, bytes: 0, uploads: 0 });
 });
 
-it('ends at a quota, and says so', async () => {
+it('ends at a quota, and reports it', async () => {
   const [source, target] = [await makeBucket(), await makeBucket()];
   await putMany(source, ['a', 'b', 'c', 'd'], () => 'x'.repeat(100));
   expect((await server.call('PUT', `/v1/storage/quotas/buckets/${target}`, { bytes: 250 })).status).toBe(200);

@@ -133,7 +133,7 @@ it('a run leaves an entry with its counts in the audit log', async () => {
   await until('the expiry', async () =>
     (await s3.send(new ListObjectVersionsCommand({ Bucket }))).Versions === undefined ? true : undefined,
   );
-  // Both objects, in one run or in two.
+  // The entries of both objects, from one run or from two.
   const target = await until('the entries', async () => {
     const { body } = await server.call('GET', '/v1/audit?action=bucket.lifecycle&limit=100');
     const expired = new Map<string, number>();

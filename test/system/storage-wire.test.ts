@@ -88,7 +88,7 @@ it('forbids the edge to compress an object, only in answers to clients that acce
   };
   expect(await read('plain.txt', 'gzip, br')).toEqual([200, 'no-transform']);
   expect(await read('cached.txt', 'gzip')).toEqual([200, 'max-age=60, no-transform']);
-  // What S3 clients read and copy is what they stored.
+  // S3 clients ask for no encoding. They get the stored headers, so that a copy keeps them.
   expect(await read('plain.txt', 'identity')).toEqual([200, null]);
   expect(await read('cached.txt', 'identity')).toEqual([200, 'max-age=60']);
   expect(await read('cached.txt', 'gzip', 'HEAD')).toEqual([200, 'max-age=60']);

@@ -24,7 +24,7 @@ it('queued mail of a suspended user is held, and mail for the user still arrives
   expect(readSink(server).filter(isTo('from-ann@third.test'))).toEqual([]);
   expect((await server.call('DELETE', path)).status).toBe(204);
   await awaitMessage(server, ann, 'inbox', 'kept');
-  // Held mail is looked at again after half a minute.
+  // Held mail is checked again after half a minute.
   await server.stop();
   await server.start({ CLOCK_OFFSET_SECONDS: '60' });
   await awaitSunk(server, 'mail of ann', isTo('from-ann@third.test'));

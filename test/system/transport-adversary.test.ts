@@ -163,7 +163,7 @@ it('a message to a hundred recipients of every kind reaches the right state for 
   expect(world.taken.flatMap((taken) => taken.to.map((each) => each.toLowerCase())).sort()).toEqual(
     groups.sent?.sort(),
   );
-  // Local recipients fail before outside recipients, so received are two reports.
+  // Local recipients fail before outside recipients, so the sender receives two reports.
   await until('every failure is reported', async () => {
     const inbox = (await listFolder(server, ann, 'inbox')).filter((each) => each.subject.startsWith('Undelivered'));
     const read = ({ id }: { id: string }) => server.call('GET', `/v1/messages/${id}`, undefined, ann.token);

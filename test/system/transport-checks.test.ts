@@ -19,7 +19,7 @@ const ATTACHMENT_BYTES = 100_000;
 const ROOM_BYTES = 2 * 1024 * 1024;
 const QUOTA_BYTES = 3_000_000;
 
-/** DNS server of these tests: DNS over HTTPS, but without TLS. */
+/** Records of the tests' DNS server, which speaks the protocol of DNS over HTTPS without TLS. */
 const RECORDS: Record<string, string> = {
   '_dmarc.strict.test': 'v=DMARC1; p=reject',
   'strict.test': 'v=spf1 ip4:203.0.113.5 -all',

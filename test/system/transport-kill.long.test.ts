@@ -1,4 +1,6 @@
-/** Kills the server repeatedly under load in both directions. Every acknowledged message exists; duplicates are marked uncertain. */
+/**
+ * Kills the server repeatedly under load in both directions. Every acknowledged message exists; duplicates are marked uncertain.
+ */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';

@@ -81,7 +81,7 @@ describe('recipients', () => {
     expect(report.headers.in_reply_to).toBe(world.taken[0]?.raw.toString().match(/^Message-ID: (.*)\r$/im)?.[1]);
     world.script = () => null;
     expect(await awaitFinal(body.id)).toMatchObject([{ state: 'sent' }, { state: 'sent' }, { state: 'failed' }]);
-    // Recipients that had accepted the message did not get it again.
+    // Recipients whose server had accepted the message did not receive it again.
     expect(world.taken.filter((taken) => taken.to.includes('a@far.test'))).toHaveLength(1);
   });
 

@@ -25,7 +25,7 @@ const subscribe = async (token: string, url: string) => {
   return { ...device, status, body };
 };
 
-it('tells a browser of new mail only, until its session ends', async () => {
+it('notifies a browser of new mail only, until its session ends', async () => {
   const user = await registerUser(server, `push-${crypto.randomUUID().slice(0, 8)}`);
   const [phone, laptop] = [await signIn(user), await signIn(user)];
   await using service = await startPushService();
@@ -51,7 +51,7 @@ it('tells a browser of new mail only, until its session ends', async () => {
   await using other = await startPushService();
   const { read: readOther } = await subscribe(laptop, other.url);
   await receive(user, 'three');
-  // The laptop has its push, so a push to the phone would have arrived by now.
+  // The laptop has received its push. A push to the phone would have arrived by now.
   expect(Object.keys(readOther(await other.next('the third push')).changed[user.userId])).toEqual(['EmailDelivery']);
   expect(service.received).toEqual([]);
 });

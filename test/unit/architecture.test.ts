@@ -15,9 +15,9 @@ const WEB_CONTRACTS = ['web/shared/', 'workers/shared/web-config.ts'];
 const PURE_PACKAGES = ['node:buffer', 'node:crypto', 'node:zlib'];
 
 /**
- * Imports that each folder may have besides its own. The longest folder name that matches counts. `domain/` folders import only each other, `PURE` and
- * `PURE_PACKAGES`.
- * A path that ends in `/` is a folder, any other is one file. Type imports count. A new folder needs an entry.
+ * Imports that each folder may have besides its own. The longest folder name that matches counts. `domain/` folders import only
+ * each other, `PURE` and `PURE_PACKAGES`. A path that ends in `/` is a folder, any other is one file. Type imports count. A new
+ * folder needs an entry.
  */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'workers/index.ts': ['workers/', 'durable-objects/', 'package.json'],
@@ -71,6 +71,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'web/leaderboard/': [
     ...WEB_CONTRACTS,
     'workers/leaderboard/contract.ts',
+    'workers/leaderboard/domain/score-rules.ts',
     'workers/leaderboard/domain/season-name.ts',
   ],
   'web/operator/': [...WEB_CONTRACTS, 'workers/identity/principal.ts'],

@@ -61,7 +61,7 @@ it('refuses queries and subrequests beyond the budget', async () => {
   await expect(call('r2', async () => {})).rejects.toThrow('Too many subrequests');
 });
 
-it('does not count what an object does after its event', async () => {
+it('does not count work of an object after its event', async () => {
   const { call, invocation } = begin(true);
   for (let at = 0; at < LOW.subrequests; at++) await call('r2', async () => {});
   invocation.isDone = true;

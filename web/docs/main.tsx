@@ -1,6 +1,6 @@
 /**
- * `/_/docs`: the guides of `docs/`, and the API reference. It shows `/v1/openapi.json`, which is generated from the schemas that validate
- * requests.
+ * `/_/docs`: the guides of `docs/`, and the API reference. It shows `/v1/openapi.json`, which is generated from the schemas that
+ * validate requests.
  */
 import { useDeferredValue, useEffect, useMemo, useState, useSyncExternalStore } from 'react';
 import { callJson, describeError } from '../shared/api.ts';
@@ -26,7 +26,7 @@ const DEPTH_MAX = 4;
 interface MembersProps {
   document: OpenApi;
   schema: Schema;
-  /** Required members are marked in requests only, because answers always contain all members. */
+  /** Whether to mark required members. Only requests need the marks: answers always contain all members. */
   isRequest: boolean;
   depth?: number;
 }

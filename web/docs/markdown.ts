@@ -32,7 +32,7 @@ export function parseInline(text: string): Inline[] {
   return parts;
 }
 
-/** As GitHub makes the anchors of headings. */
+/** Makes the anchor of a heading, as GitHub does. */
 export const toAnchor = (title: string): string =>
   title
     .toLowerCase()

@@ -36,7 +36,7 @@ export interface Operation {
   description?: string;
   parameters?: { name: string; in: string; required?: boolean; description?: string; schema?: Schema }[];
   requestBody?: { required?: boolean; content?: Record<string, { schema?: Schema; example?: unknown }> };
-  /** Empty: everyone may call it. */
+  /** Empty if everyone may call the operation. */
   security?: unknown[];
   responses?: Record<string, { description?: string; content?: Record<string, { schema?: Schema }> }>;
 }

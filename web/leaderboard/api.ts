@@ -1,6 +1,7 @@
 /** Public reads of the leaderboard API. */
 import type { z } from 'zod';
 import type { distributionSchema, ListJson, playerSchema } from '../../workers/leaderboard/contract.ts';
+import { DEFAULT_TITLE } from '../../workers/leaderboard/domain/score-rules.ts';
 import { parsePeriod } from '../../workers/leaderboard/domain/season-name.ts';
 import { callJson, type Page } from '../shared/api.ts';
 import { localeOf } from '../shared/look.ts';
@@ -22,13 +23,13 @@ export interface Season {
 export interface Board {
   board: string;
   title: string;
-  /** Path of its logo. */
+  /** Path of the board's logo. */
   logo: string | null;
 }
 
 let base = '/v1';
 
-/** All reads are of this board. @param board null: the default board. */
+/** Sets the board of all later reads. @param board null for the default board. */
 export function openBoard(board: string | null): void {
   base = board === null ? '/v1' : `/v1/boards/${encodeURIComponent(board)}`;
 }
@@ -36,9 +37,13 @@ export function openBoard(board: string | null): void {
 /** The public boards beside the default one. */
 export const loadBoards = async (): Promise<Board[]> => (await callJson<Page<Board>>('/v1/boards?limit=200')).data;
 
-/** @returns null for a board that is not public. */
-export const loadBoard = async (board: string): Promise<Board | null> =>
-  (await loadBoards()).find((one) => one.board === board) ?? null;
+/** @param board null: the default board. */
+export const loadBoard = (board: string | null) =>
+  callJson<Board>(`/v1/boards/${encodeURIComponent(board ?? 'default')}`);
+
+/** The title that an operator gave the board; null for a default board without one. */
+export const titleOf = ({ board, title }: Board): string | null =>
+  board === 'default' && title === DEFAULT_TITLE ? null : title;
 
 /** Address of the live top list, without the host. */
 export const scoresPath = (): string => `${base}/scores`;

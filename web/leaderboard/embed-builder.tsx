@@ -5,10 +5,18 @@ import { showError, showToast } from '../shared/toasts.tsx';
 import { type EmbedOptions, ROWS, toEmbedPath } from './embed-options.ts';
 
 const t = boardTexts.page;
-/** Of the embedded page, without a scroll bar. */
+/** Height in pixels of the embedded page above its rows. With it, the frame needs no scroll bar. */
 const HEAD_HEIGHT = 120;
 const ROW_HEIGHT = 49;
 const SIZES = { width: [240, 800], height: [200, 1000] } as const;
+
+interface EmbedBuilderProps {
+  board: string | null;
+  title: string;
+}
+
+const toAttribute = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;');
 
 function SizeField({
   name,
@@ -35,14 +43,14 @@ function SizeField({
   );
 }
 
-function Builder({ board }: { board: string | null }) {
+function Builder({ board, title }: EmbedBuilderProps) {
   const [rows, setRows] = useState<number>(10);
   const [theme, setTheme] = useState<EmbedOptions['theme']>('auto');
   const [width, setWidth] = useState(320);
   const [chosenHeight, setHeight] = useState<number | null>(null);
   const height = chosenHeight ?? Math.ceil((HEAD_HEIGHT + rows * ROW_HEIGHT) / 20) * 20;
   const path = toEmbedPath({ board, rows, theme });
-  const code = `<iframe src="${location.origin}${path.replaceAll('&', '&amp;')}" width="${width}" height="${height}" title="${t.title}"></iframe>`;
+  const code = `<iframe src="${toAttribute(location.origin + path)}" width="${width}" height="${height}" title="${toAttribute(title)}"></iframe>`;
   return (
     <div className="stack">
       <div className="embed-fields">
@@ -82,12 +90,12 @@ function Builder({ board }: { board: string | null }) {
   );
 }
 
-export function EmbedBuilder({ board }: { board: string | null }) {
+export function EmbedBuilder(props: EmbedBuilderProps) {
   const [isOpen, setOpen] = useState(false);
   return (
     <details className="card small" onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>{t.embed.title}</summary>
-      {isOpen && <Builder board={board} />}
+      {isOpen && <Builder {...props} />}
     </details>
   );
 }

@@ -1,4 +1,4 @@
-/** What a page that embeds the board may choose, as the query of the frame's address. Pure. */
+/** Options of an embedded board, as the query of the frame's address. Pure. */
 
 export interface EmbedOptions {
   board: string | null;
@@ -20,7 +20,7 @@ export function readEmbed(search: string): EmbedOptions {
   };
 }
 
-/** The shortest address: what is not chosen is left out. */
+/** The shortest address: options with their default value are left out. */
 export function toEmbedPath({ board, rows, theme }: EmbedOptions): string {
   const query = new URLSearchParams();
   if (board !== null) query.set('board', board);

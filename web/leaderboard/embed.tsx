@@ -6,7 +6,7 @@ import { mount } from '../shared/page.tsx';
 import { useStore } from '../shared/store.ts';
 import { boardTexts } from '../shared/texts/board.ts';
 import { useLoaded } from '../shared/use-loaded.ts';
-import { describeSeason, loadBoard, openBoard } from './api.ts';
+import { describeSeason, loadBoard, openBoard, titleOf } from './api.ts';
 import { readEmbed } from './embed-options.ts';
 import './leaderboard.css';
 import { live, watchTop } from './live.ts';
@@ -15,21 +15,21 @@ import { Standings } from './standings.tsx';
 const t = boardTexts.page;
 const { board, rows, theme } = readEmbed(location.search);
 openBoard(board);
-// For this frame only. It is not kept.
+// Applies to this frame only and is not stored.
 if (theme !== 'auto') look.set({ theme });
 
 function Embed() {
   const top = useStore(live, (state) => state.top);
   const status = useStore(live, (state) => state.status);
-  const { value } = useLoaded(async () => board && loadBoard(board), []);
+  const { value } = useLoaded(() => loadBoard(board), []);
   useEffect(watchTop, []);
   const season = top ? describeSeason(top.season) : t.title;
   return (
     <main className="embed">
       <header className="row">
-        <BoardLogo path={value ? value.logo : null} />
+        <BoardLogo path={value?.logo} />
         <h1 className="grow ellipsis" dir="auto">
-          {value ? value.title : season}
+          {(value && titleOf(value)) ?? season}
         </h1>
         {status === 'live' && <span className="badge good live">{t.live}</span>}
       </header>

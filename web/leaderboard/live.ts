@@ -49,7 +49,7 @@ export function watchTop(): () => void {
     if (isStopped || document.hidden) return;
     live.set({ status: 'away' });
     loadTop({}).then(
-      // A live list that came meanwhile is newer.
+      // If a live list arrived meanwhile, it is newer.
       (top) => live.get().status === 'away' && live.set({ top }),
       () => undefined,
     );

@@ -6,7 +6,16 @@ import { go, toHash, useRoute } from '../shared/hash-route.ts';
 import { mount, Rail } from '../shared/page.tsx';
 import { useStore } from '../shared/store.ts';
 import { boardTexts } from '../shared/texts/board.ts';
-import { type Board, describeSeason, loadBoards, loadSeasons, openBoard, type Season } from './api.ts';
+import {
+  type Board,
+  describeSeason,
+  loadBoard,
+  loadBoards,
+  loadSeasons,
+  openBoard,
+  type Season,
+  titleOf,
+} from './api.ts';
 import { Countdown } from './countdown.tsx';
 import { Distribution } from './distribution.tsx';
 import { EmbedBuilder } from './embed-builder.tsx';
@@ -90,8 +99,10 @@ function BoardPage({ board, boards }: { board: string | null; boards: readonly B
     loadSeasons().then(setSeasons, () => setSeasons([]));
   }, []);
   const shown = top?.season ?? season;
-  const shownBoard = boards.find((one) => one.board === board);
-  const title = shownBoard?.title ?? board;
+  const shownBoard = boards.find((one) => one.board === (board ?? 'default'));
+  const title = shownBoard ? titleOf(shownBoard) : board;
+  const mainBoard = boards.find((one) => one.board === 'default');
+  const others = boards.filter((one) => one !== mainBoard);
   const period = shown ? describeSeason(shown) : t.title;
   return (
     <>
@@ -110,20 +121,20 @@ function BoardPage({ board, boards }: { board: string | null; boards: readonly B
           </div>
           {season === null && <LiveBadge />}
           <MyRank onFind={(userId) => visit({ player: userId })} />
-          {boards.length > 0 && (
+          {others.length > 0 && (
             <label className="season">
               <span className="visually-hidden">{t.board}</span>
               <select
                 value={board ?? ''}
                 onChange={(event) => go(toHash([], { board: event.target.value || undefined }))}
               >
-                <option value="">{t.defaultBoard}</option>
-                {boards.map((one) => (
+                <option value="">{(mainBoard && titleOf(mainBoard)) ?? t.defaultBoard}</option>
+                {others.map((one) => (
                   <option key={one.board} value={one.board}>
                     {one.title}
                   </option>
                 ))}
-                {board && !boards.some((one) => one.board === board) && <option value={board}>{board}</option>}
+                {board && !others.some((one) => one.board === board) && <option value={board}>{board}</option>}
               </select>
             </label>
           )}
@@ -205,7 +216,7 @@ function BoardPage({ board, boards }: { board: string | null; boards: readonly B
               onPick={(userId) => visit({ player: userId })}
               onClear={() => visit({ player: null })}
             />
-            <EmbedBuilder board={board} />
+            <EmbedBuilder board={board} title={title ?? t.title} />
           </aside>
         </div>
       </main>
@@ -213,13 +224,16 @@ function BoardPage({ board, boards }: { board: string | null; boards: readonly B
   );
 }
 
-/** A page of its own for each board, so that nothing of the board before is left. */
+/** Keyed by board, so that no state of the previous board remains. */
 function LeaderboardPage() {
   const { query } = useRoute();
   const board = query.get('board');
   const [boards, setBoards] = useState<Board[]>([]);
   useEffect(() => {
-    loadBoards().then(setBoards, () => setBoards([]));
+    Promise.all([loadBoard(null), loadBoards()]).then(
+      ([main, others]) => setBoards([main, ...others]),
+      () => undefined,
+    );
   }, []);
   openBoard(board);
   return <BoardPage key={board} board={board} boards={boards} />;

@@ -19,6 +19,6 @@ export function setMe(userId: string | null): void {
     if (userId === null) localStorage.removeItem(KEY);
     else localStorage.setItem(KEY, userId);
   } catch {
-    // It lasts as long as the page.
+    // Storage is unavailable, so the choice lasts until the user leaves the page.
   }
 }

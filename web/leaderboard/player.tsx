@@ -16,7 +16,7 @@ interface Loaded {
   around: Standing[];
 }
 
-/** Statuses that a repeated request gets again. A player without a score may get one. */
+/** Statuses that the same request would get again. 404 is not among them, because a player may get a first score. */
 const REFUSALS: readonly number[] = [400, 403, 414, 422];
 
 /** Reads the neighbours only of a player who exists. */

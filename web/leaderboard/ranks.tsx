@@ -11,7 +11,7 @@ const t = boardTexts.page;
 const ROWS = 20;
 
 interface Props {
-  /** The first rank to show; 0 or NaN: none was asked for. */
+  /** The first rank to show; 0 or NaN if the visitor chose none. */
   from: number;
   season: string | null;
   players: number;

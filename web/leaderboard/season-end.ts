@@ -1,4 +1,4 @@
-/** When a season ends, and how long that is. Pure. */
+/** The end of a season, and the time that is left until then. Pure. */
 import { parsePeriod } from '../../workers/leaderboard/domain/season-name.ts';
 
 const MINUTE_MS = 60_000;

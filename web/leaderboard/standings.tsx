@@ -1,4 +1,7 @@
-/** Standings as a table, with the moves since the page was opened. Rows slide to their new positions; the document always has the true order. */
+/**
+ * Standings as a table, with the moves since the page was opened. Rows slide to their new positions; the document always has the
+ * true order.
+ */
 import { useLayoutEffect, useRef } from 'react';
 import { formatCount } from '../shared/format.ts';
 import { useStore } from '../shared/store.ts';

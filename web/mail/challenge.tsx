@@ -6,7 +6,7 @@ import { type SignIn, signIn } from './model/session.ts';
 
 const t = mailTexts.challenge;
 
-/** The challenges that the server asks for, or null if the error is another one. */
+/** The challenges that the server requires, or null for any other error. */
 export function readChallenges(error: unknown): readonly string[] | null {
   const isChallenge = error instanceof ApiError && /^challenge_(?:required|failed)$/.test(error.code);
   return isChallenge ? (error.problem.challenges ?? []) : null;
@@ -24,7 +24,7 @@ export function Turnstile({ action, onToken }: { action: string; onToken: (token
   return <iframe className="turnstile" title={t.checkHuman} src={`/_/turnstile#${action}`} />;
 }
 
-/** Shown after many wrong passwords for the address from elsewhere. */
+/** Shown after many wrong passwords for the address from other places. */
 export function LoginChallenge(props: {
   credentials: SignIn;
   challenges: readonly string[];

@@ -137,7 +137,7 @@ export function SignInPage() {
   if (waitingFor) return <SecondFactor credentials={waitingFor} onBack={() => setWaitingFor(null)} />;
 
   const domain = config?.mail_domains[0];
-  /** Adds the domain to a name. The form may be sent before the settings of the deployment are here. */
+  /** Adds the domain to a name. The form may be sent before the settings of the deployment are loaded. */
   const complete = async (email: string) => {
     const name = email.trim().toLowerCase();
     if (name.includes('@')) return name;

@@ -1,4 +1,4 @@
-/** What an operator does with one account: suspension, new password, quota, history. */
+/** Actions on one account: suspension, new password, quota, history. */
 import { type FormEvent, useState } from 'react';
 import { isServed, useConfig } from '../shared/config.ts';
 import { Dialog } from '../shared/dialog.tsx';

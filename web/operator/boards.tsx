@@ -1,17 +1,21 @@
 /** Boards, and corrections of scores. */
 import { type FormEvent, useState } from 'react';
+import { BoardLogo } from '../shared/board-logo.tsx';
 import { Dialog } from '../shared/dialog.tsx';
 import { FormButtons } from '../shared/form-buttons.tsx';
 import { fill } from '../shared/texts/index.ts';
 import { operatorTexts } from '../shared/texts/operator.ts';
 import { showError, showToast } from '../shared/toasts.tsx';
+import { useLoaded } from '../shared/use-loaded.ts';
 import { Corrections } from './corrections.tsx';
-import { LogoField } from './logo-field.tsx';
+import { LogoField, readLogo } from './logo-field.tsx';
 import { usePages } from './paged.ts';
-import { request } from './token.ts';
+import { request, requestJson } from './token.ts';
 import type { Board } from './types.ts';
 
 const t = operatorTexts.boards;
+
+const DEFAULT_BOARD = 'default';
 
 const NEW_BOARD: Board = {
   board: '',
@@ -45,6 +49,32 @@ interface SelectProps {
   isFixed: boolean;
 }
 
+function RuleFields({ board, isNew }: { board: Board; isNew: boolean }) {
+  return (
+    <>
+      <Select name="sort" label={t.sort} texts={t.sorts} value={board.sort} isFixed={!isNew} />
+      <Select name="operator" label={t.operator} texts={t.operators} value={board.operator} isFixed={!isNew} />
+      <Select name="period" label={t.period} texts={t.periods} value={board.period} isFixed={!isNew} />
+      <p className="muted small">{t.fixed}</p>
+      <label className="field">
+        <span>{t.most}</span>
+        <input
+          name="max_points_per_post"
+          type="number"
+          required
+          min={1}
+          max={4_294_967_295}
+          defaultValue={board.max_points_per_post ?? 1_000_000}
+        />
+      </label>
+      <label className="check">
+        <input type="checkbox" name="public" defaultChecked={board.public} />
+        {t.public}
+      </label>
+    </>
+  );
+}
+
 interface BoardDialogProps {
   board: Board;
   onSaved: () => void;
@@ -55,19 +85,21 @@ interface BoardDialogProps {
 
 function BoardDialog({ board, onSaved, onChanged, onClose }: BoardDialogProps) {
   const isNew = board.board === '';
+  const isDefault = board.board === DEFAULT_BOARD;
   const save = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
     // The rules of an existing board are shown, but not sent by the browser.
     const choose = (name: 'sort' | 'operator' | 'period') => String(form.get(name) ?? board[name]);
-    const body = {
-      title: String(form.get('title')).trim(),
+    const title = String(form.get('title')).trim();
+    const rules = {
       sort: choose('sort'),
       operator: choose('operator'),
       period: choose('period'),
       public: form.has('public'),
       max_points_per_post: Number(form.get('max_points_per_post')),
     };
+    const body = isDefault ? { title } : { title, ...rules };
     const id = isNew ? String(form.get('board')).trim() : board.board;
     request(`/v1/boards/${encodeURIComponent(id)}`, { method: 'PUT', body }).then(() => {
       showToast(operatorTexts.saved);
@@ -93,34 +125,25 @@ function BoardDialog({ board, onSaved, onChanged, onClose }: BoardDialogProps) {
           <span>{t.name}</span>
           <input name="title" dir="auto" required maxLength={64} defaultValue={board.title} />
         </label>
-        <Select name="sort" label={t.sort} texts={t.sorts} value={board.sort} isFixed={!isNew} />
-        <Select name="operator" label={t.operator} texts={t.operators} value={board.operator} isFixed={!isNew} />
-        <Select name="period" label={t.period} texts={t.periods} value={board.period} isFixed={!isNew} />
-        <p className="muted small">{t.fixed}</p>
         {!isNew && <LogoField board={board} onChanged={onChanged} />}
-        <label className="field">
-          <span>{t.most}</span>
-          <input
-            name="max_points_per_post"
-            type="number"
-            required
-            min={1}
-            max={4_294_967_295}
-            defaultValue={board.max_points_per_post ?? 1_000_000}
-          />
-        </label>
-        <label className="check">
-          <input type="checkbox" name="public" defaultChecked={board.public} />
-          {t.public}
-        </label>
+        {isDefault ? <p className="muted small">{t.fixedDefault}</p> : <RuleFields board={board} isNew={isNew} />}
         <FormButtons onCancel={onClose} />
       </form>
     </Dialog>
   );
 }
 
+const toPage = ({ board }: Board): string =>
+  `/_/leaderboard${board === DEFAULT_BOARD ? '' : `#/?board=${encodeURIComponent(board)}`}`;
+
 export function Boards() {
   const { data, error, reload, hasMore, loadMore } = usePages<Board>('/v1/boards?limit=200');
+  const main = useLoaded(() => requestJson<Board>(`/v1/boards/${DEFAULT_BOARD}`), []);
+  const boards = [...(main.value ? [main.value] : []), ...(data ?? [])];
+  const reloadAll = () => {
+    main.reload();
+    reload();
+  };
   const [edited, setEdited] = useState<Board | null>(null);
   const remove = ({ board, title }: Board) => {
     if (!confirm(fill(t.confirmDelete, { name: title }))) return;
@@ -140,8 +163,9 @@ export function Boards() {
         </div>
         {error && <p className="error-box">{error}</p>}
         <ul className="card plain-lines">
-          {data?.map((board) => (
+          {boards.map((board) => (
             <li key={board.board} className="row wrap">
+              <BoardLogo path={board.logo} read={readLogo} />
               <span className="grow">
                 <strong dir="auto">{board.title}</strong> <code className="muted">{board.board}</code>{' '}
                 {!board.public && <span className="badge warn">{t.private}</span>}
@@ -153,7 +177,7 @@ export function Boards() {
                   })}
                 </span>
               </span>
-              <a href={`/_/leaderboard#/?board=${encodeURIComponent(board.board)}`}>
+              <a href={toPage(board)}>
                 {t.open}
                 <span className="visually-hidden"> {board.title}</span>
               </a>
@@ -161,10 +185,12 @@ export function Boards() {
                 {t.edit}
                 <span className="visually-hidden"> {board.title}</span>
               </button>
-              <button type="button" className="quiet small" onClick={() => remove(board)}>
-                {operatorTexts.delete}
-                <span className="visually-hidden"> {board.title}</span>
-              </button>
+              {board !== main.value && (
+                <button type="button" className="quiet small" onClick={() => remove(board)}>
+                  {operatorTexts.delete}
+                  <span className="visually-hidden"> {board.title}</span>
+                </button>
+              )}
             </li>
           ))}
           {data?.length === 0 && <li className="muted">{t.none}</li>}
@@ -175,15 +201,15 @@ export function Boards() {
           </button>
         )}
       </section>
-      <Corrections boards={data ?? []} />
+      <Corrections main={main.value?.title ?? '…'} boards={data ?? []} />
       {edited && (
         <BoardDialog
           board={edited}
-          onChanged={reload}
+          onChanged={reloadAll}
           onClose={() => setEdited(null)}
           onSaved={() => {
             setEdited(null);
-            reload();
+            reloadAll();
           }}
         />
       )}

@@ -13,7 +13,7 @@ interface ChartProps {
   hours: readonly Hour[];
   of: (hour: Hour) => number | null;
   format: (value: number) => string;
-  /** The figure beside the title: what the hours add up to, or the last value. */
+  /** Whether the figure beside the title is the sum of the hours or the last value. */
   isTotal: boolean;
   isBad?: boolean;
   note?: string | undefined;

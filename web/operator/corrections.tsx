@@ -80,7 +80,8 @@ function CorrectionForm({
   );
 }
 
-export function Corrections({ boards }: { boards: readonly Board[] }) {
+/** @param main title of the default board. */
+export function Corrections({ main, boards }: { main: string; boards: readonly Board[] }) {
   const [found, setFound] = useState<Found | null>(null);
   const find = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
@@ -105,7 +106,7 @@ export function Corrections({ boards }: { boards: readonly Board[] }) {
         <label className="field">
           <span>{t.board}</span>
           <select name="board">
-            <option value="">{t.default}</option>
+            <option value="">{fill(t.default, { name: main })}</option>
             {boards.map(({ board, title }) => (
               <option key={board} value={board}>
                 {title}

@@ -8,6 +8,9 @@ import type { Board } from './types.ts';
 
 const t = operatorTexts.boards;
 
+/** With the operator's credential: the board need not be public. */
+export const readLogo = (path: string, signal: AbortSignal): Promise<Response> => request(path, { signal });
+
 export function LogoField({ board, onChanged }: { board: Board; onChanged: () => void }) {
   const [logo, setLogo] = useState(board.logo ?? null);
   const path = `/v1/boards/${encodeURIComponent(board.board)}/logo`;
@@ -34,7 +37,7 @@ export function LogoField({ board, onChanged }: { board: Board; onChanged: () =>
       </label>
       {logo && (
         <div className="row">
-          <BoardLogo path={logo} />
+          <BoardLogo path={logo} read={readLogo} />
           <button type="button" className="quiet small" onClick={() => void remove()}>
             {t.removeLogo}
           </button>

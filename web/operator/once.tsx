@@ -16,7 +16,7 @@ export function Once({ about, text }: { about: string; text: string }) {
           onClick={() =>
             void navigator.clipboard.writeText(text).then(
               () => showToast(t.copied),
-              // The text stays there to be selected.
+              // If copying fails, the text can still be selected.
               () => undefined,
             )
           }

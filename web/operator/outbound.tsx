@@ -1,4 +1,4 @@
-/** Outgoing mail: what is queued, where and why it is stuck, what failed, and retries. */
+/** Outgoing mail: queued messages, where and why they are stuck, failures, and retries. */
 import { describeError } from '../shared/api.ts';
 import { formatBytes, formatCount, formatDateTime, formatDuration, formatRelative } from '../shared/format.ts';
 import { fill } from '../shared/texts/index.ts';

@@ -1,4 +1,4 @@
-/** What an operator looks at first: problems, the last 24 hours, and the cost of this month. */
+/** The first page of an operator: problems, the last 24 hours, and the cost of this month. */
 import { formatCount } from '../shared/format.ts';
 import { operatorTexts } from '../shared/texts/operator.ts';
 import { useLoaded } from '../shared/use-loaded.ts';

@@ -1,4 +1,4 @@
-/** One list of everything that is wrong, with what to do about it. */
+/** Lists all present problems, each with advice. */
 
 import type { WebConfig } from '../../workers/shared/web-config.ts';
 import { isServed, useConfig } from '../shared/config.ts';
@@ -88,7 +88,7 @@ async function findMailProblems(): Promise<Problem[]> {
   return found;
 }
 
-/** Size limit of a D1 database, and from where on an operator should act. */
+/** Size limit of a D1 database, and the share of it at which an operator should act. */
 const DATABASE_BYTES_MAX = 10_000_000_000;
 const NEARLY_FULL = 0.8;
 

@@ -25,7 +25,7 @@ interface Stats {
 /** Size limit of a D1 database. */
 const DATABASE_BYTES_MAX = 10_000_000_000;
 
-/** `rows`: name, bytes, and what to add to the size. */
+/** A bar: name, bytes, and a text to show after the size. */
 type BarRow = [name: string, bytes: number, note?: string];
 
 function Bars({ label, rows, max }: { label: string; rows: BarRow[]; max: number }) {

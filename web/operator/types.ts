@@ -15,12 +15,12 @@ export interface Board {
   operator: 'sum' | 'best' | 'last';
   period: 'month' | 'week' | 'day' | 'none';
   public: boolean;
-  /** Path of its logo. */
+  /** Path of the board's logo. */
   logo?: string | null;
   max_points_per_post?: number;
 }
 
-/** Of `GET /v1/metrics/history`. */
+/** One hour of `GET /v1/metrics/history`. */
 export interface Hour {
   since: string;
   requests: number;

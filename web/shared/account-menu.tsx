@@ -1,4 +1,4 @@
-/** The menu of the rail: who is signed in, theme, density and language, and the way out. */
+/** The menu of the rail: the account, theme, density and language, and signing out. */
 import type { ReactNode } from 'react';
 import { Avatar } from './avatar.tsx';
 import { togglePalette } from './commands.ts';

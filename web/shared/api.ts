@@ -71,7 +71,7 @@ export interface CallOptions {
 let askForConfirmation: (() => Promise<boolean>) | null = null;
 
 /**
- * Sets what asks the user to confirm the session (`confirmation.tsx`).
+ * Registers the dialog that asks the user to confirm the session (`confirmation.tsx`).
  * @param ask resolves to whether the session is confirmed now. @returns a function that removes it.
  */
 export function askWhenConfirmationRequired(ask: () => Promise<boolean>): () => void {

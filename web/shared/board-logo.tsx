@@ -1,9 +1,17 @@
-/** The logo of a board. Its title stands beside it, so it has no text of its own. */
+/** The logo of a board. It has no alternative text, because the title is beside it. */
 import { usePicture } from './use-picture.ts';
 
-/** @param path of the API; null without a logo. */
-export function BoardLogo({ path }: { path: string | null | undefined }) {
-  const load = path ? (signal: AbortSignal) => fetch(path, { credentials: 'omit', signal }) : null;
+interface BoardLogoProps {
+  /** Of the API; null without a logo. */
+  path: string | null | undefined;
+  /** Reads a logo that is not public. */
+  read?: (path: string, signal: AbortSignal) => Promise<Response>;
+}
+
+const readPublic = (path: string, signal: AbortSignal) => fetch(path, { credentials: 'omit', signal });
+
+export function BoardLogo({ path, read = readPublic }: BoardLogoProps) {
+  const load = path ? (signal: AbortSignal) => read(path, signal) : null;
   const { url, forget } = usePicture(load, 'image/png', [path]);
   return url && <img className="board-logo" src={url} alt="" onError={forget} />;
 }

@@ -10,7 +10,7 @@ export function Dialog({ title, onClose, children }: { title: string; onClose: (
     const element = ref.current;
     if (element && !element.open) {
       element.showModal();
-      // Not the close button, which comes first.
+      // The first focusable element is the close button, so focus the marked one instead.
       element.querySelector<HTMLElement>('[data-first]')?.focus();
     }
     return () => element?.close();

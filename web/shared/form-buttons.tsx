@@ -4,7 +4,7 @@ import { texts } from './texts/index.ts';
 
 interface Props {
   onCancel: () => void;
-  /** Default: "Save". */
+  /** Label of the submit button; "Save" by default. */
   submit?: string;
   isDanger?: boolean;
   children?: ReactNode;

@@ -1,12 +1,12 @@
-/** Passkeys in this browser: asks for one. */
+/** Asks this browser for a passkey. */
 import { callJson } from './api.ts';
 import { texts } from './texts/index.ts';
 
-/** The browsers of 2025 and later convert the options themselves. */
+/** Whether the browser can parse the options itself, as browsers of 2025 and later do. */
 export const isPasskeySupported = (): boolean =>
   typeof PublicKeyCredential === 'function' && 'parseRequestOptionsFromJSON' in PublicKeyCredential;
 
-/** The answer of a device, for the API. */
+/** Converts the response of a passkey to JSON for the API. */
 export function toPasskeyJson(credential: Credential | null): unknown {
   if (credential instanceof PublicKeyCredential) return credential.toJSON();
   throw new Error(texts.app.passkeys.unused);

@@ -52,10 +52,10 @@ function Choose({
   );
 }
 
-/** A request per letter would be too many. */
+/** Waits for a pause in typing, so that not every letter sends a request. */
 const PAUSE_MS = 250;
 
-/** What names in the place begin with. Another place begins without. */
+/** The text with which shown names must begin. It is cleared when another place is opened. */
 function useSearch(place: string): [string, (text: string) => void] {
   const [search, setSearch] = useState({ place, text: '' });
   return [search.place === place ? search.text : '', (text) => setSearch({ place, text })];

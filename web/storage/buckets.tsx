@@ -23,7 +23,7 @@ interface Emptying {
   isDeletedAfter: boolean;
 }
 
-/** Makes a bucket name of what is typed: capitals and spaces are the usual mistakes. Keeps the length, and so the caret. */
+/** Turns the typed text into a bucket name: capitals and spaces are the usual mistakes. Keeps the length, and so the caret. */
 function tidyName(event: FormEvent<HTMLInputElement>): void {
   const field = event.currentTarget;
   const tidy = field.value.toLowerCase().replaceAll(/[\s_]/g, '-');

@@ -1,4 +1,4 @@
-/** How programs reach the bucket. */
+/** Instructions for programs that use the bucket. */
 import { useState } from 'react';
 import { fill } from '../shared/texts/index.ts';
 import { storageTexts } from '../shared/texts/storage.ts';

@@ -5,13 +5,13 @@ import { Checks, Field, RuleEditor } from './rule-editor.tsx';
 import type { Key } from './s3.ts';
 
 const t = storageTexts.settings;
-/** Those that S3 allows in rules. */
+/** Methods that S3 allows in rules. */
 const METHODS = { GET: 'GET', HEAD: 'HEAD', PUT: 'PUT', POST: 'POST', DELETE: 'DELETE' };
 const NEW_RULE: CorsRule = { origins: [], methods: ['GET'], headers: ['*'], expose: ['ETag'], maxAgeSeconds: '3600' };
 
 const toWords = (text: string): string[] => text.split(/[\s,]+/).filter(Boolean);
 
-/** The text as it is typed. The words are read at each change. */
+/** A field for several words. It keeps the typed text, and parses the words at each change. */
 function Words({
   label,
   hint,

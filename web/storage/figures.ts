@@ -9,9 +9,9 @@ import { parseXml, textOf } from './xml.ts';
 
 export interface Figures {
   bytes: number;
-  /** Names that are not deleted. */
+  /** Number of names that are not deleted. */
   objects: number;
-  /** Without delete markers. */
+  /** Number of versions, without delete markers. */
   versions: number;
   /** Position of the rest, or null if everything is counted. */
   next: string | null;

@@ -1,4 +1,4 @@
-/** What a prefix was at a moment, from the list of all its versions. Pure. */
+/** Computes the content of a prefix at a past moment, from the list of all its versions. Pure. */
 import type { Restoration } from './jobs.ts';
 
 export interface HistoryVersion {
@@ -29,17 +29,17 @@ export const momentsOf = (versions: readonly HistoryVersion[]): string[] =>
 export interface Difference {
   key: string;
   kind: 'deleted' | 'changed' | 'added';
-  /** Null if there was no object. */
+  /** The version at that moment; null if there was no object. */
   then: HistoryVersion | null;
   now: HistoryVersion | null;
-  /** Delete markers above the version of then, if nothing else is. Without them it is the current version again. */
+  /** The delete markers above that version, if only delete markers are above it. Without them it is the current version again. */
   markers: readonly HistoryVersion[] | null;
 }
 
 const unlessMarker = (version: HistoryVersion | undefined): HistoryVersion | null =>
   version === undefined || version.isMarker ? null : version;
 
-/** Objects that existed at a moment, and what differs from now. */
+/** Objects that existed at a moment, and their differences from the present. */
 export function historyAt(
   history: History,
   moment: string,
@@ -76,7 +76,7 @@ export function deletedNow(history: History): Difference[] {
   return differences;
 }
 
-/** Removes delete markers where that is enough, because it copies nothing. */
+/** Removes delete markers where that is enough, because this copies no data. */
 export function toRestoration(differences: readonly Difference[]): Restoration {
   const copies: { key: string; versionId: string }[] = [];
   const deletions: { key: string; versionId?: string }[] = [];

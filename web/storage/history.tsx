@@ -25,7 +25,7 @@ import { getVersioning, type Key, s3 } from './s3.ts';
 import { parseXml, textOf } from './xml.ts';
 
 const t = storageTexts.history;
-/** More versions take too long to read for a page. */
+/** Limit of versions to read: more would take too long. */
 const VERSIONS_MAX = 20_000;
 const ROWS_MAX = 300;
 
@@ -65,7 +65,7 @@ async function readVersions(
   return { versions, isCut: next !== null };
 }
 
-/** Reads again when objects change. What is shown stays until then. */
+/** Reads again when objects change. The previous result is shown until the new one arrives. */
 function useHistory(place: Place): { read: Read | null; count: number; error: string | null } {
   const change = useStore(signedIn, (state) => state.change);
   const { accessKey, bucket, prefix } = place;

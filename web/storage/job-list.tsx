@@ -1,4 +1,4 @@
-/** Running and ended jobs. */
+/** Lists running and ended jobs. */
 import { formatCount } from '../shared/format.ts';
 import { fill, plural } from '../shared/texts/index.ts';
 import { storageTexts } from '../shared/texts/storage.ts';

@@ -1,4 +1,4 @@
-/** Work on many objects, with progress, a way to stop, and a list of what failed. */
+/** Work on many objects, with progress, a way to stop, and a list of failures. */
 import { describeError } from '../shared/api.ts';
 import { createStore } from '../shared/store.ts';
 import {
@@ -105,7 +105,7 @@ export function startDeletion(key: Key, bucket: string, title: string, doom: Doo
   });
 }
 
-/** What makes objects as they were: copies of old versions, delete markers to remove, and objects to delete. */
+/** Steps that restore objects to a past state: copies of old versions, delete markers to remove, and objects to delete. */
 export interface Restoration {
   copies: readonly { key: string; versionId: string }[];
   /** Delete markers, and objects that did not exist. Without a version id, the object gets a delete marker. */

@@ -11,7 +11,7 @@ import { type Key, type Listing, listObjects } from './s3.ts';
 const ENTRIES_MAX = 20_000;
 
 /**
- * @param prefix what the names begin with: the folder, and what the user searches for in it.
+ * @param prefix of the names: the folder, followed by the text that the user searches for in it.
  *
  * Reads the first page when the bucket, the prefix or the contents change, and further pages on request.
  */

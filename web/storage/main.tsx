@@ -19,7 +19,7 @@ import { SignIn } from './sign-in.tsx';
 import './storage.css';
 import { UploadList } from './upload-list.tsx';
 
-/** With the rules of policies, so it loads when it is opened. */
+/** Contains the policy engine, so it is loaded when it is opened. */
 const Settings = lazy(() => import('./settings.tsx').then((module) => ({ default: module.Settings })));
 const ServerJobs = lazy(() => import('./server-jobs.tsx').then((module) => ({ default: module.ServerJobs })));
 

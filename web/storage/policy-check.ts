@@ -13,7 +13,7 @@ import { storageTexts } from '../shared/texts/storage.ts';
 const t = storageTexts.settings;
 
 export interface PolicyCheck {
-  /** Null if the text is no valid policy. */
+  /** Null if the text is not a valid policy. */
   policy: Policy | null;
   problem: string | null;
   isPublic: boolean;

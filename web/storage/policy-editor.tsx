@@ -83,7 +83,7 @@ export function PolicyEditor({ accessKey, bucket }: { accessKey: Key; bucket: st
       <textarea
         className="mono policy-text"
         aria-label={t.policyText}
-        // What is typed before the stored policy is loaded would be lost.
+        // Disabled until the stored policy is loaded, which would replace the typed text.
         disabled={value === null}
         spellCheck={false}
         rows={Math.min(24, Math.max(8, text.split('\n').length))}

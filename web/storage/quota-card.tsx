@@ -9,7 +9,7 @@ const t = storageTexts.quota;
 
 interface Use {
   used: number;
-  /** Null: no limit. */
+  /** Null if there is no limit. */
   limit: number | null;
 }
 

@@ -4,7 +4,7 @@ import { formatList } from '../shared/format.ts';
 import { fill, plural } from '../shared/texts/index.ts';
 import { storageTexts } from '../shared/texts/storage.ts';
 
-/** Selected folders (prefixes) and objects (keys). `isEverything`: also what is not loaded. */
+/** Selected folders (prefixes) and objects (keys). `isEverything` includes entries that are not loaded. */
 export function useSelection(names: readonly string[], place: string) {
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const [isEverything, setEverything] = useState(false);

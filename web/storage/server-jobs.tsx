@@ -1,4 +1,4 @@
-/** The tab Jobs of a bucket: work over many objects, which goes on when this page is closed. */
+/** The tab Jobs of a bucket: work on many objects, which continues after this page is closed. */
 import { type FormEvent, useEffect, useState } from 'react';
 import { formatBytes, formatCount, formatDateTime } from '../shared/format.ts';
 import { fill, texts } from '../shared/texts/index.ts';
@@ -176,9 +176,9 @@ export function ServerJobs({ accessKey, bucket, prefix }: { accessKey: Key; buck
   useEffect(() => {
     if (!isRunning) return;
     const timer = setTimeout(reload, POLL_MS);
-    // When the last job has ended, the other tabs show what it changed.
     return () => clearTimeout(timer);
   }, [isRunning, value]);
+  // When the last job has ended, the other tabs of the bucket reload to show its changes.
   useEffect(() => {
     if (isRunning) return () => notifyChange();
   }, [isRunning]);

@@ -1,4 +1,4 @@
-/** Text to copy. The secret of the key is hidden on the screen, but is part of what is copied. */
+/** Text to copy. The secret of the key is hidden on the screen, but is included in the copied text. */
 import { useState } from 'react';
 import { IconButton } from '../shared/icon-button.tsx';
 import { fill } from '../shared/texts/index.ts';

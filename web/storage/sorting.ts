@@ -24,7 +24,7 @@ export function sortEntries(objects: readonly Entry[], { by, isDescending }: Sor
   return isDescending ? sorted.reverse() : sorted;
 }
 
-/** Folders have only names. */
+/** Folders have only names, so any other order leaves them by name. */
 export const sortFolders = (folders: readonly string[], { by, isDescending }: Sorting): string[] =>
   by === 'name' && isDescending ? folders.toReversed() : [...folders];
 

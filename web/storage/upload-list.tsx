@@ -1,4 +1,4 @@
-/** Uploads, with pause, resume and cancel for one or all, what failed, and jobs. In a corner of the page. */
+/** Uploads, with pause, resume and cancel for one or all, failures, and jobs. Shown in a corner of the page. */
 import { useEffect, useState } from 'react';
 import { formatBytes, formatCount } from '../shared/format.ts';
 import { IconButton } from '../shared/icon-button.tsx';
@@ -72,7 +72,7 @@ interface Counts {
   done: number;
   failed: number;
   isPaused: boolean;
-  /** Whether some may still be sent. */
+  /** Whether some uploads are running or waiting. */
   isMoving: boolean;
   bytes: number;
   sentBytes: number;
@@ -145,7 +145,7 @@ export function UploadList() {
   const all = useStore(jobs, (state) => state.list);
   const counts = count(list);
   const isAllStored = list.length > 0 && counts.done === counts.total;
-  // Once everything is stored, the rows only cover the page. The user's own choice comes first.
+  // The rows are folded once everything is stored, because they cover the page. The user's own choice takes precedence.
   const [chosen, setFolded] = useState<boolean | null>(null);
   const isFolded = chosen ?? (isAllStored && all.length === 0);
   useEffect(() => {

@@ -157,7 +157,7 @@ export function resumeAll(): void {
 }
 
 export async function cancelAll(): Promise<void> {
-  // Those that wait first, so that none of them starts when a running one stops.
+  // Cancels the uploads that wait first, so that none of them starts when a running one stops.
   for (const id of idsIn('waiting', 'paused', 'failed', 'file-needed', 'running')) await cancel(id);
 }
 

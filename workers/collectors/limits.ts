@@ -11,7 +11,7 @@ export const SECOND_COPY_MS = DAY_MS;
 /** A round that would remove a larger share of what it scanned stops. */
 export const REMOVED_SHARE_MAX = 0.02;
 
-/** Number that a round may always remove: in a small service one crash alone leaves more than 2%. */
+/** Orphans that a round may remove whatever their share: in a small service, one crash can leave more than 2%. */
 export const REMOVED_MIN = 20;
 
 /** @returns how many of `total` may disappear without an operator. */

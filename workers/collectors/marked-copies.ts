@@ -13,7 +13,10 @@ const RUN_MS_MAX = 20_000;
 const EACH_MINUTE = '* * * * *';
 const PROBE_MS = 2_000;
 
-/** Cron runs it each minute; once a day if every write needs every location, because markers may be left from before. */
+/**
+ * Cron runs it each minute. If every write needs every location, once a day is enough: only markers from an earlier configuration
+ * can exist.
+ */
 export async function runMarkedCopies({ cron }: Pick<ScheduledController, 'cron'>, env: Env): Promise<void> {
   const target = locationsOf(env);
   if (target.quorum >= target.locations.length && cron === EACH_MINUTE) return;
@@ -64,7 +67,7 @@ async function makeCopy(target: Locations, lacking: R2Bucket, key: string): Prom
       if ((await source.head(key)) === null) continue;
       const copied = await copyObject(source, lacking, key);
       if (copied === 'failed') return 'failed';
-      // Deleted while it was copied: the delete may have come before the copy.
+      // The source was deleted during the copy. Its delete may have reached this location before the copy did.
       if ((await source.head(key)) === null) await lacking.delete(key);
       return copied === null ? 'needless' : 'made';
     } catch {
@@ -74,7 +77,7 @@ async function makeCopy(target: Locations, lacking: R2Bucket, key: string): Prom
   return isSilent ? 'failed' : 'needless';
 }
 
-/** For health: a sentence about each location with markers. One that does not answer has its own. */
+/** For health: one message for each location that has markers or does not answer. */
 export async function findMarkedCopies(env: Env): Promise<{ name: string; message: string }[]> {
   const target = locationsOf(env);
   if (target.quorum >= target.locations.length) return [];

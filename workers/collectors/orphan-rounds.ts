@@ -12,12 +12,12 @@ import { logError, logInfo } from '../shared/log.ts';
 import { allowedLoss, ORPHAN_WAIT_MS, SECOND_COPY_MS } from './limits.ts';
 import type { Candidate, CollectorRow, CollectorStore, FoundOrphan } from './store.ts';
 
-/** R2 deletes at most so many keys in one call. */
+/** R2 deletes at most this many keys per call. */
 const KEYS_PER_DELETE_MAX = 1_000;
-/** More orphans of a round are counted but not recorded: a fault must not write millions of rows. */
+/** Orphans beyond this number are counted but not recorded, so that a fault does not write millions of rows. */
 const ORPHANS_RECORDED_MAX = 10_000;
 
-/** The cursor of a round that is scanned and not finished. */
+/** The cursor of a round that has scanned every key and is not finished. */
 const END = '\u{ffff}';
 const NOTHING = { keys: [], scanned: 0, next: null };
 
@@ -26,7 +26,7 @@ export interface OrphanSource {
   findDoubt(): Promise<string | null>;
   /** Scans some keys after the cursor, which is '' at the start. `next` is null at the end of the round. */
   scan(cursor: string): Promise<{ keys: readonly Candidate[]; scanned: number; next: string | null }>;
-  /** Keys that their owner does not name, and keys whose owner cannot answer now. */
+  /** @returns keys that their owner does not name, and keys whose owner does not answer now. */
   findOrphans(keys: readonly Candidate[]): Promise<{ orphans: readonly FoundOrphan[]; unknown: readonly string[] }>;
   /** Deletes in the first location, or in all others. */
   remove(keys: readonly string[], where: 'first' | 'others'): Promise<void>;
@@ -78,7 +78,7 @@ export async function collectOrphans(store: CollectorStore, source: OrphanSource
   return report;
 }
 
-/** Deletes what the round may delete, or raises the alarm. */
+/** Deletes orphans that are due, or raises the alarm if there are too many. */
 async function endRound(
   store: CollectorStore,
   source: OrphanSource,
@@ -100,7 +100,7 @@ async function endRound(
     const due = await store.listDue(row.round, now - ORPHAN_WAIT_MS, KEYS_PER_DELETE_MAX);
     if (due.length === 0) break;
     const { orphans, named, unknown } = await askAgain(source, due);
-    // If the owner does not answer, both rounds start again.
+    // If the owner does not answer, the key must again be found in two rounds.
     await store.forget([...named, ...unknown]);
     await source.remove(orphans, 'first');
     await store.markRemoved(orphans, now);
@@ -114,7 +114,7 @@ async function removeElsewhere(store: CollectorStore, source: OrphanSource, now:
   const due = await store.listRemoved(now - SECOND_COPY_MS, KEYS_PER_DELETE_MAX);
   if (due.length === 0) return 0;
   const { orphans, named } = await askAgain(source, due);
-  // Their other copies stay. Reads fall back to them.
+  // The other copies of these objects stay. Reads fall back to them.
   if (named.length > 0)
     logError('orphans_named_again', 'rows name objects that the first location deleted', { count: named.length });
   await source.remove(orphans, 'others');

@@ -1,6 +1,6 @@
 /**
- * Copies objects that a location lacks from another location: after a bucket was lost and created again. The mail, the archives,
- * the snapshots and the owner ids have no other repair. Checksums of storage are checked by its scrub.
+ * Copies objects that a location lacks from another location, after a bucket was lost and created again. Mail, archives, snapshots
+ * and owner ids have no other repair. The scrub of object storage checks the checksums of its blobs.
  */
 import { blobLocations } from '../shared/bindings.ts';
 import { logError } from '../shared/log.ts';
@@ -13,7 +13,7 @@ export interface RefillReport {
   scanned: number;
   copied: number;
   copied_bytes: number;
-  /** Objects whose bytes do not match their checksum, or that a location did not take. The log names them. */
+  /** Objects whose bytes do not match their checksum, or that a location did not accept. The log names them. */
   failed: number;
   /** Where the next call continues; null at the end. */
   next_cursor: string | null;

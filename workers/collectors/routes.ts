@@ -2,7 +2,7 @@
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { authorizeFirst, requireOperator } from '../identity/index.ts';
 import { recordAudit, SERVICE } from '../shared/audit.ts';
-import { createJsonApi, type JsonApiEnv, jsonBody, jsonContent, problemResponses } from '../shared/json-api.ts';
+import { createRoutes, type JsonApiEnv, jsonBody, jsonContent, problemResponses } from '../shared/json-api.ts';
 import { refillLocations } from './refill.ts';
 import { COLLECTOR_NAMES, type CollectorName, createCollectorStore } from './store.ts';
 
@@ -47,7 +47,7 @@ const refillSchema = z
 export const collectorsApi = createCollectorsApi();
 
 function createCollectorsApi(): OpenAPIHono<JsonApiEnv> {
-  const api = createJsonApi();
+  const api = createRoutes();
   const list = createRoute({
     ...OPERATOR,
     method: 'get' as const,

@@ -5,7 +5,7 @@ import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 export const collector = sqliteTable('collector', {
   /** `mail`, `storage`, `leaderboard` or `directory`. */
   name: text('name').primaryKey(),
-  /** Counts up. A round is one walk over everything that the collector looks at. */
+  /** The number of the current round. A round is one scan of all keys of the collector. */
   round: integer('round').notNull().default(1),
   /** The last key that was scanned; '' at the start of a round. */
   cursor: text('cursor').notNull().default(''),
@@ -15,7 +15,7 @@ export const collector = sqliteTable('collector', {
   finishedAt: integer('finished_at'),
   /** A random id, also stored in the locations. It identifies the owner of their bytes. Used by `directory`. */
   owner: text('owner'),
-  /** Why the collector stopped. Null: no alarm. */
+  /** Why the collector stopped; null if there is no alarm. */
   alarm: text('alarm'),
   alarmAt: integer('alarm_at'),
   alarmScanned: integer('alarm_scanned'),
@@ -26,7 +26,7 @@ export const collector = sqliteTable('collector', {
   takeOver: integer('take_over').notNull().default(0),
 });
 
-/** Keys that no row of their owner named. Each is found in two rounds before it is deleted. */
+/** Keys that no row of their owner named. A key is deleted only after two rounds found it. */
 export const orphan = sqliteTable(
   'orphan',
   {

@@ -41,7 +41,7 @@ export function createCollectorStore(directory: D1Database, name: CollectorName)
       return row;
     },
 
-    /** The owner id. Null if there is none; writes no row. */
+    /** @returns the owner id, or null. Writes no row. */
     async findOwner(): Promise<string | null> {
       const row = await db.select({ owner: collector.owner }).from(collector).where(isOwnRow).get();
       return row?.owner ?? null;
@@ -71,7 +71,7 @@ export function createCollectorStore(directory: D1Database, name: CollectorName)
       return done.meta.changes === 1;
     },
 
-    /** Raises an alarm, or repeats it. It keeps the time of the first. */
+    /** Raises an alarm. A repeated alarm keeps the time of the first. */
     async raiseAlarm(reason: string, counts: { scanned: number; found: number }, now: number): Promise<void> {
       logError('collector_stopped', reason, { collector: name, ...counts });
       await ensureRow();

@@ -18,6 +18,7 @@ export {
   requireOperator,
   requireOperatorOrScope,
   requireScope,
+  toActor,
 } from './callers/guards.ts';
 export {
   type ConditionContext,

@@ -37,7 +37,7 @@ export interface UserPrincipal {
   readonly expiresAt: number | null;
   /** Null before the first use. Precise to an hour. */
   readonly lastUsedAt: number | null;
-  /** Of a session: until then, sensitive actions do not ask for the password again. */
+  /** The time until which a session may do sensitive actions without the password; null for other credentials. */
   readonly confirmedUntil: number | null;
   /** Scopes of a token; null for an access key or a session, which have all rights of the user. */
   readonly scopes: readonly Scope[] | null;

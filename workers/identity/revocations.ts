@@ -9,7 +9,7 @@ import { askReplica, type Source } from '../shared/replica.ts';
 import { lookUpTogether } from '../shared/shared-look-up.ts';
 import { raiseGenerationOf, raiseGenerationTo, readGeneration } from './store/revocation-store.ts';
 
-/** Raises the generation in every store that proves look-ups. @returns the highest that one of them has. */
+/** Raises the generation in every store that proves look-ups. @returns the highest generation in any of them. */
 export type RevocationWitness = (generation: number, env: Env) => Promise<number>;
 
 const witnesses: RevocationWitness[] = [];
@@ -17,7 +17,7 @@ const witnesses: RevocationWitness[] = [];
 /** Identity does not know the products; `workers/index.ts` registers object storage. */
 export const registerRevocationWitness = (witness: RevocationWitness): void => void witnesses.push(witness);
 
-/** A credential, and the time up to which every acknowledged revocation is in it. */
+/** A credential that reflects every revocation acknowledged before `provenAt`. */
 interface Proven<T> {
   readonly found: T | null;
   readonly provenAt: number;
@@ -48,7 +48,7 @@ const REVOCATION_MS = 10_000;
 /** When this isolate last published without a revocation, by database. */
 const republishedAt = new WeakMap<D1Database, number>();
 
-/** For a shard that knows no generation: a new one, or one that was rebuilt. Counts as a revocation. */
+/** Publishes for a shard without a generation, which is new or was rebuilt. Raises the generation, as a revocation does. */
 export async function republishRevocations(env: Env): Promise<void> {
   const now = Date.now();
   if ((republishedAt.get(env.DIRECTORY) ?? 0) > now - REVOCATION_MS) return;
@@ -66,12 +66,14 @@ interface Dated {
   readonly generation: number;
 }
 
-/** The last answer of the primary to this isolate. Each answer that began after a revocation has its generation. */
+/**
+ * The newest answer of the primary to this isolate. A query that began after a revocation returns its generation or a later one.
+ */
 const latest = new WeakMap<D1Database, { readonly generation: number; readonly askedAt: number }>();
 
 type Find<T> = (database: D1Database | D1DatabaseSession) => Promise<T | null>;
 
-/** Asks the primary, also for a refusal. */
+/** Asks the primary and notes its generation. */
 export async function findInPrimary<T extends Dated>(database: D1Database, find: Find<T>): Promise<T | null> {
   const askedAt = Date.now();
   const found = await find(database);
@@ -81,7 +83,7 @@ export async function findInPrimary<T extends Dated>(database: D1Database, find:
   return found;
 }
 
-/** Finds a credential that was not revoked more than ten seconds ago. */
+/** Finds a credential in a current replica, else in the primary. Applies all revocations that are older than ten seconds. */
 async function findProven<T extends Dated>(database: D1Database, find: Find<T>): Promise<Proven<T>> {
   const known = latest.get(database);
   if (known && isRecent(known.askedAt)) {
@@ -95,7 +97,7 @@ async function findProven<T extends Dated>(database: D1Database, find: Find<T>):
 const isRecent = (provenAt: number): boolean => provenAt > Date.now() - REVOCATION_MS;
 
 /**
- * Finds a credential that was not revoked more than ten seconds ago.
+ * Finds a credential; applies all revocations that are older than ten seconds.
  * @param hash of the credential. @param isKept whether this isolate may use the row again for as long as that holds.
  */
 export async function findUnrevoked<T extends Dated>(

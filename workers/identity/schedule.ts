@@ -6,7 +6,10 @@ import { createLoginStore } from './store/login-store.ts';
 import { createOperatorStore } from './store/operator-store.ts';
 import { createRecoveryStore } from './store/recovery-store.ts';
 
-/** Each minute: repairs a revocation that a shard did not receive. Daily: deletes expired entries of the audit log, operators' sessions, guess counts and one-time secrets. */
+/**
+ * Each minute: repairs a revocation that a shard did not receive. Daily: deletes expired entries of the audit log, operators'
+ * sessions, guess counts and one-time secrets.
+ */
 export async function runIdentitySchedule(
   controller: ScheduledController,
   env: Env,

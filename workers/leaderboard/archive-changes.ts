@@ -1,10 +1,10 @@
 /**
- * Corrects, hides or erases one player in the archive of a past season. Writes new versions of the changed files, then a
- * manifest that names them, then deletes the old ones. Each step can be cut: the manifest of the highest revision counts,
- * and the next change repairs the other locations.
+ * Corrects, hides or erases one player in the archive of a past season. Writes new versions of the changed files, then a manifest
+ * that names them, then deletes the old ones. Each step can be interrupted: the manifest of the highest revision counts, and the
+ * next change repairs the other locations.
  *
- * A corrected or hidden player moves the ranks of others. An erased player's row stays without id and name, so that the
- * others keep their ranks.
+ * A corrected or hidden player moves the ranks of others. An erased player's row stays without id and name, so that the others keep
+ * their ranks.
  */
 import { forgetManifest, locateFile, locateLookup } from './archived-standings.ts';
 import type { CorrectedPlayer, Correction } from './domain/board.ts';
@@ -27,10 +27,10 @@ import {
 } from './records/archive-files.ts';
 
 const ATTEMPTS_MAX = 8;
-/** A changed file without a manifest is left over from a change that was cut, if it is older than this. */
+/** A changed file that no manifest names and that is older than this is left over from an interrupted change. */
 const CUT_AFTER_MS = 60_000;
 
-/** A hidden player is only in the look-ups. */
+/** A player of the archive. Hidden players are in the look-ups only. */
 interface ArchivedPlayer extends TopEntry {
   readonly isHidden: boolean;
 }
@@ -86,7 +86,7 @@ async function changeArchive<T>(env: Env, archive: string, work: (draft: Archive
     if (!draft.isChanged) return result;
     const manifest = await draft.writeFiles();
     const [first, ...others] = locations;
-    // The first location decides between two changes at the same time.
+    // The conditional write to the first location decides between concurrent changes.
     if (first === undefined || !(await writeTo(first, key, manifest, copies[0]?.etag))) continue;
     for (const bucket of others) await writeTo(bucket, key, manifest);
     await removeFiles(locations, archive, manifest.obsolete);
@@ -133,7 +133,7 @@ class ArchiveDraft {
     return file.place + rows.filter(([, , score]) => score > entry.score).length + 1;
   }
 
-  /** @param after null: the player is erased. */
+  /** @param after null if the player is erased. */
   async replace(before: ArchivedPlayer, after: ArchivedPlayer | null): Promise<void> {
     const { userId } = before;
     const isOwn = ([id]: ArchivedEntry) => id === userId;
@@ -169,7 +169,7 @@ class ArchiveDraft {
     const rows = change(old === undefined ? [] : await this.#read(old.name));
     const first = toStandingKey(rows[0] === undefined ? entry : fromArchivedEntry(rows[0]));
     const place = old?.place ?? 0;
-    // Only the first file can get a row before its first one, so no earlier player has the new first score.
+    // Only in the first file of all can a row get before the first row, so no player of an earlier file has its score.
     const rank = first.score === old?.first.score ? old.rank : place + 1;
     const changed = this.#replaceFile(old?.name, rows).map((name) => ({ name, first, place, rank }));
     const below = standings.slice(at + 1).map((file) => ({
@@ -204,7 +204,7 @@ class ArchiveDraft {
     return { ...this.#manifest, revision: this.#manifest.revision + 1, obsolete: this.#replaced };
   }
 
-  /** Removes changed files that no manifest names, because their change was cut. They may have the player's name. */
+  /** Removes changed files that no manifest names, because their change was interrupted. They may contain the player's name. */
   async removeLeftovers(): Promise<void> {
     const { standings, lookups } = this.#manifest;
     const named = new Set([...standings, ...lookups.flat()].map(({ name }) => `${this.#archive}/${name}`));

@@ -33,7 +33,7 @@ const MANIFESTS_MAX = 4;
 /** Files that are read at a time, with up to half a megabyte each. */
 const READS_MAX = 6;
 
-/** A file is in no location. Its manifest may be out of date. */
+/** No location has the file. The manifest that named it may be out of date. */
 class MissingFileError extends Error {}
 
 async function readManifest(env: Env, archive: string): Promise<Known> {
@@ -71,7 +71,7 @@ export function openArchivedStandings(env: Env, archive: string): StandingsReade
       let after: StandingKey | null = found[0] ?? null;
       if (userId !== null && after === null) return yield null;
       for (;;) {
-        // One less than in a file: a page reads at most two files.
+        // One entry fewer than in a file, so that a page reads at most two files.
         const { entries, next } = await read((files) => files.page(after, STANDINGS_FILE_ENTRIES - 1));
         yield entries;
         if (next === null) return;
@@ -109,7 +109,7 @@ class ArchiveReader {
     const at = rank - 1 - start.place;
     if (at >= rows.length) return LIST_END;
     const { score } = rows.at(at);
-    // The player at this place has a lower rank if others with the same score are before.
+    // If players with the same score precede this place, its player has their rank, which is before `rank`.
     return startOf(rankOf(score, start, rows) === rank ? score : score - 1);
   }
 
@@ -199,7 +199,7 @@ function rankOf(score: number, { first, place, rank }: StandingsFile, rows: Arch
   return place + rows.search((row) => row.score > score) + 1;
 }
 
-/** Runs work on a few items at a time. */
+/** Runs work on all items, a few at a time, and keeps their order. */
 async function inParts<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   for (let at = 0; at < items.length; at += READS_MAX) {
@@ -215,12 +215,12 @@ export const locateFile = ({ standings }: ArchiveManifest, key: StandingKey): nu
     lastOf(standings, ({ first }) => compareStandings(first, key) <= 0),
   );
 
-/** The look-up file that contains an id, or would contain it; null without one. */
+/** The look-up file that contains an id, or would contain it; null if no file can contain it. */
 export function locateLookup({ shards, lookups }: ArchiveManifest, userId: string): LookupFile | null {
   const files = lookups[shardOf(userId, shards)] ?? [];
   return files[lastOf(files, ({ first }) => first <= userId)] ?? null;
 }
 
-/** @returns the place of the last of the first items; −1 without one. */
+/** @returns the place of the last of the first items; −1 if there are none. */
 const lastOf = <T>(items: readonly T[], isFirst: (item: T) => boolean): number =>
   countFirst(items.length, (at) => isFirst(items[at] as T)) - 1;

@@ -15,14 +15,14 @@ import {
   sendProblem,
 } from '../shared/json-api.ts';
 import { err, ok, type Result } from '../shared/result.ts';
-import { type Board, DEFAULT_BOARD, findBoard, forgetBoard, toBoard } from './boards.ts';
+import { type Board, DEFAULT_BOARD, findBoard, forgetBoard, toBoard, toDefaultRow } from './boards.ts';
 import { OPERATOR, PUBLIC } from './callers.ts';
-import { boardParamsSchema, boardRulesSchema, boardSchema, logoPath } from './contract.ts';
+import { boardParamsSchema, boardRulesSchema, boardSchema, defaultBoardSchema, logoPath } from './contract.ts';
 import { type LeaderboardError, toProblem } from './errors.ts';
 import { boardOf } from './mounts.ts';
 import { type BoardRow, createBoardStore } from './records/board-store.ts';
 
-/** Each has a season of many objects per period. */
+/** Limits objects: each board has a season of many objects per period. */
 const BOARDS_MAX = 100;
 
 const ROUTE = { ...OPERATOR, path: '/v1/boards/{board}' as const };
@@ -49,6 +49,25 @@ export function addBoards(api: OpenAPIHono<JsonApiEnv>): void {
     });
   });
 
+  const putDefault = createRoute({
+    ...OPERATOR,
+    method: 'put',
+    path: '/v1/boards/default',
+    operationId: 'putDefaultBoard',
+    summary: 'Change the title of the board `default`. Its other members never change, and may be left out',
+    request: jsonBody(defaultBoardSchema),
+    responses: { 200: jsonContent(boardSchema, 'The board'), ...problemResponses(400, 401, 403, 409) },
+  });
+  api.openapi(putDefault, async (c) => {
+    const { title, ...rules } = c.req.valid('json');
+    const { board, ...fixed } = toBoardJson(DEFAULT_BOARD, null);
+    const isSame = Object.entries(rules).every(([name, value]) => value === fixed[name as keyof typeof fixed]);
+    if (!isSame) return sendProblem(c, toProblem({ kind: 'default_rules_fixed' }));
+    const row = await createBoardStore(c.env.DIRECTORY).put(toDefaultRow(title, createClock(c.env)()));
+    await recordAudit(c, 'board.put', { type: 'board', id: board }, { title, public: true });
+    return c.json(toBoardJson(toBoard(row), null), 200);
+  });
+
   const put = createRoute({
     ...ROUTE,
     method: 'put',
@@ -59,44 +78,31 @@ export function addBoards(api: OpenAPIHono<JsonApiEnv>): void {
   });
   api.openapi(put, async (c) => {
     const { board } = c.req.valid('param');
-    const { title, sort, operator, period, public: isPublic, max_points_per_post: pointsMax } = c.req.valid('json');
+    const { public: isPublic, max_points_per_post: pointsMax, ...rules } = c.req.valid('json');
     const createdAt = createClock(c.env)();
     const id = crypto.randomUUID().slice(0, 8);
-    const wanted = {
-      board,
-      id,
-      title,
-      sort,
-      operator,
-      period,
-      isPublic,
-      pointsMax,
-      logo: null,
-      createdAt,
-      deletedAt: null,
-    };
+    const wanted = { ...rules, board, id, isPublic, pointsMax, logo: null, createdAt, deletedAt: null };
     const written = await putBoard(c.env, wanted);
     forgetBoard(board);
     if (!written.ok) return sendProblem(c, toProblem(written.error));
-    await recordAudit(c, 'board.put', { type: 'board', id: board }, { title, public: isPublic });
+    await recordAudit(c, 'board.put', { type: 'board', id: board }, { title: rules.title, public: isPublic });
     return c.json(toBoardJson(toBoard(written.value), written.value.createdAt), 200);
   });
 
   const get = createRoute({
-    ...ROUTE,
+    ...PUBLIC,
     method: 'get',
+    path: '/v1/boards/{board}',
     operationId: 'getBoard',
-    summary: 'One board',
+    summary: 'One board, also `default`. One that is not public is for operators and tokens with its scope',
     request: { params: boardParamsSchema },
     responses: { 200: jsonContent(boardSchema, 'The board'), ...problemResponses(400, 401, 403, 404) },
   });
   api.openapi(get, async (c) => {
     const { board: name } = c.req.valid('param');
-    if (name === DEFAULT_BOARD.board) return c.json(toBoardJson(DEFAULT_BOARD, null), 200);
     const row = await createBoardStore(c.env.DIRECTORY).find(name);
-    if (row === null || row.deletedAt !== null) {
-      return sendProblem(c, toProblem({ kind: 'unknown_board', board: name }));
-    }
+    if (name === DEFAULT_BOARD.board) return c.json(toBoardJson(row ? toBoard(row) : DEFAULT_BOARD, null), 200);
+    if (row === null) return sendProblem(c, toProblem({ kind: 'unknown_board', board: name }));
     return c.json(toBoardJson(toBoard(row), row.createdAt), 200);
   });
 
@@ -110,12 +116,9 @@ export function addBoards(api: OpenAPIHono<JsonApiEnv>): void {
   });
   api.openapi(remove, async (c) => {
     const { board: name } = c.req.valid('param');
-    if (name === DEFAULT_BOARD.board) return sendProblem(c, toProblem({ kind: 'board_rules_fixed' }));
+    if (name === DEFAULT_BOARD.board) return sendProblem(c, toProblem({ kind: 'default_not_deletable' }));
     const store = createBoardStore(c.env.DIRECTORY);
-    const row = await store.find(name);
-    if (row === null || row.deletedAt !== null) {
-      return sendProblem(c, toProblem({ kind: 'unknown_board', board: name }));
-    }
+    if ((await store.find(name)) === null) return sendProblem(c, toProblem({ kind: 'unknown_board', board: name }));
     await recordAudit(c, 'board.delete', { type: 'board', id: name });
     await store.markDeleted(name, createClock(c.env)());
     forgetBoard(name);
@@ -125,7 +128,6 @@ export function addBoards(api: OpenAPIHono<JsonApiEnv>): void {
 
 async function putBoard(env: Env, wanted: BoardRow): Promise<Result<BoardRow, LeaderboardError>> {
   const store = createBoardStore(env.DIRECTORY);
-  if (wanted.board === DEFAULT_BOARD.board) return err({ kind: 'board_rules_fixed' });
   const isFull = (await store.find(wanted.board)) === null && (await store.count()) >= BOARDS_MAX;
   if (isFull) return err({ kind: 'too_many_boards', boardsMax: BOARDS_MAX });
   const written = await store.put(wanted);

@@ -1,6 +1,6 @@
-/** The boards: `default`, which is the specification's monthly one, and those that operators made. */
+/** The boards: `default`, the monthly board of the specification, and those that operators created. */
 import { POINTS_MAX } from './domain/board.ts';
-import { DEFAULT_RULES, type ScoreRules } from './domain/score-rules.ts';
+import { DEFAULT_RULES, DEFAULT_TITLE, type ScoreRules } from './domain/score-rules.ts';
 import { type BoardPeriods, toBoardRef } from './domain/season-name.ts';
 import { type BoardRow, createBoardStore } from './records/board-store.ts';
 
@@ -14,25 +14,35 @@ export interface Board extends BoardPeriods, ScoreRules {
   readonly pointsMax: number;
 }
 
+/** Without the title and the logo that an operator gave it: `GET /v1/boards/default` reads them. Posts and reads of scores need neither. */
 export const DEFAULT_BOARD: Board = {
   ...DEFAULT_RULES,
   board: 'default',
   ref: '',
-  title: 'Leaderboard',
+  title: DEFAULT_TITLE,
   period: 'month',
   isPublic: true,
   logo: null,
   pointsMax: POINTS_MAX,
 };
 
-export const toBoard = (row: BoardRow): Board => ({ ...row, ref: toBoardRef(row.board, row, row.id) });
+export const toBoard = (row: BoardRow): Board =>
+  row.board === DEFAULT_BOARD.board
+    ? { ...DEFAULT_BOARD, title: row.title, logo: row.logo }
+    : { ...row, ref: toBoardRef(row.board, row, row.id) };
+
+/** What the board `default` has a row for. */
+export const toDefaultRow = (title: string, createdAt: number): BoardRow => {
+  const { board, sort, operator, period, isPublic, pointsMax } = DEFAULT_BOARD;
+  return { board, id: '', title, sort, operator, period, isPublic, pointsMax, logo: null, createdAt, deletedAt: null };
+};
 
 interface Known {
   readonly at: number;
   readonly board: Board;
 }
 
-/** A changed or deleted board is used as it was for this time. */
+/** How long an isolate caches a board. A changed or deleted board is used in its old form until then. */
 export const BOARD_KNOWN_MS = 10_000;
 const KNOWN_MAX = 256;
 const known = new Map<string, Known>();
@@ -44,7 +54,7 @@ export async function findBoard(env: Env, name = DEFAULT_BOARD.board): Promise<B
   const cached = known.get(name);
   if (cached !== undefined && Math.abs(now - cached.at) < BOARD_KNOWN_MS) return cached.board;
   const row = await createBoardStore(env.DIRECTORY).find(name);
-  if (row === null || row.deletedAt !== null) return null;
+  if (row === null) return null;
   if (known.size >= KNOWN_MAX) known.clear();
   const board = toBoard(row);
   known.set(name, { at: now, board });

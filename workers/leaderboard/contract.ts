@@ -89,6 +89,8 @@ export const boardRulesSchema = z.strictObject({
   public: z.boolean().openapi({ description: 'Whether everyone may read it' }),
   max_points_per_post: z.int().min(1).max(BOARD_POINTS_MAX).default(POINTS_MAX),
 });
+/** Of the board `default`: its rules never change, so they may be left out. */
+export const defaultBoardSchema = boardRulesSchema.partial().required({ title: true });
 export const boardSchema = boardRulesSchema
   .extend({
     board: z.string().openapi({ example: 'races' }),

@@ -1,6 +1,7 @@
 /** Every error of the leaderboard, and its problem in the API. */
 import { type Problem, problem } from '../shared/problem.ts';
 import type { ScoreError } from './domain/board.ts';
+import { UNAVAILABLE } from './objects.ts';
 import type { WriteError } from './score-writer.ts';
 import type { SeasonError } from './seasons.ts';
 
@@ -9,6 +10,8 @@ export type LeaderboardError =
   | WriteError
   | SeasonError
   | { readonly kind: 'board_rules_fixed' }
+  | { readonly kind: 'default_rules_fixed' }
+  | { readonly kind: 'default_not_deletable' }
   | { readonly kind: 'board_being_deleted' }
   | { readonly kind: 'too_many_boards'; readonly boardsMax: number }
   | { readonly kind: 'no_webhook'; readonly board: string }
@@ -34,6 +37,10 @@ export function toProblem(error: LeaderboardError): Problem {
       return problem(404, error.kind, `Board ${error.board} not found.`);
     case 'board_rules_fixed':
       return problem(409, error.kind, 'Sort, operator and period of a board cannot change. Create another board.');
+    case 'default_rules_fixed':
+      return problem(409, 'board_rules_fixed', 'Of the board default, only the title and the logo can change.');
+    case 'default_not_deletable':
+      return problem(409, 'board_rules_fixed', 'The board default cannot be deleted.');
     case 'too_many_boards':
       return problem(409, error.kind, `A deployment has at most ${error.boardsMax} boards.`);
     case 'board_being_deleted':
@@ -51,7 +58,7 @@ export function toProblem(error: LeaderboardError): Problem {
     case 'unknown_player':
       return problem(404, error.kind, 'The player has no score in this season.');
     case 'unavailable':
-      return problem(503, error.kind, 'A leaderboard shard is unavailable. Retry.', { retryAfterSeconds: 1 });
+      return UNAVAILABLE;
     case 'not_current':
       return problem(409, error.kind, `Only the current season can be watched. ${error.season} is not current.`);
     case 'season_running':

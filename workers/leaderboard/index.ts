@@ -6,13 +6,10 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { readClient, UNKNOWN_CLIENT } from '../identity/index.ts';
-import { admitToRoute, createJsonApi, type JsonApiEnv, rateLimited, sendProblem } from '../shared/json-api.ts';
-import { logError } from '../shared/log.ts';
+import { admitToRoute, createRoutes, type JsonApiEnv, rateLimited, sendProblem } from '../shared/json-api.ts';
 import { addBoards, admitReader } from './board-routes.ts';
-import { toProblem } from './errors.ts';
 import { addLogos } from './logo-routes.ts';
 import { BOARD_MOUNT, DEFAULT_MOUNT } from './mounts.ts';
-import { UnavailableError } from './objects.ts';
 import { addOperatorRoutes } from './operator-routes.ts';
 import { addScores } from './score-routes.ts';
 import { addDistribution, addSeasons } from './season-routes.ts';
@@ -26,15 +23,12 @@ export { webhookSecrets } from './webhooks.ts';
 export const leaderboardApi = createLeaderboardApi();
 
 function createLeaderboardApi(): OpenAPIHono<JsonApiEnv> {
-  const api = createJsonApi((error) => {
-    if (!(error instanceof UnavailableError)) return null;
-    logError('leaderboard_part_unavailable', error);
-    return toProblem({ kind: 'unavailable' });
-  });
+  const api = createRoutes();
   // `/scores/*` includes `/scores`. A second match would count each read twice.
   const publicPaths = ['/scores/*', '/seasons', '/seasons/:season/distribution'];
   for (const path of [
     '/v1/boards',
+    '/v1/boards/:board',
     ...['/v1', '/v1/boards/:board'].flatMap((base) => publicPaths.map((end) => base + end)),
   ]) {
     api.use(path, async (c, next) => {

@@ -1,5 +1,6 @@
 /**
- * Standings of a season in its objects: one shard answers for a player, a view for the top, all shards for a run. A run leaves out the players of a shard that does not answer; ranks count them by the season's last counts.
+ * Standings of a season in its objects: one shard answers for a player, a view for the top, all shards for a run. A run leaves out
+ * the players of a shard that does not answer; ranks count them by the season's last counts.
  */
 import { logError } from '../shared/log.ts';
 import {
@@ -23,10 +24,10 @@ import { toFirstPage } from './domain/standings-json.ts';
 import { countAboveIn, seasonStub, shardStub, UnavailableError, viewStub, within } from './objects.ts';
 import type { Season } from './seasons.ts';
 
-/** Attempts to read a run if its player moves meanwhile. */
+/** Attempts to read the neighbors of a player whose score changes during the read. */
 const MOVED_ATTEMPTS = 3;
 const ANSWER_MS = 3_000;
-/** Below every score: counts all players. */
+/** A score below all others: `countAbove` of it counts all players. */
 const ALL = -1;
 const EXPORT_ROWS = 2_048;
 
@@ -80,7 +81,7 @@ export class LiveStandings implements StandingsReader {
     const range = await within(season, ANSWER_MS, seasonStub(this.#env, season).findRank(this.#season, rank));
     if (range === null) return LIST_END;
     let { low, high } = range;
-    // Above 65,536 different scores, the shards know which score of the range it is.
+    // With more than 65,536 different scores, a bucket has several scores, so a binary search over the shards finds the score.
     while (low < high) {
       const middle = Math.ceil((low + high) / 2);
       const [above = 0] = await countAboveIn(this.#env, addressesOf(this.#season), [middle], ANSWER_MS);
@@ -178,7 +179,7 @@ export class LiveStandings implements StandingsReader {
     return { answers: outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [] : [outcome.value])), missing };
   }
 
-  /** Adds the players of silent shards to the ranks of a list, by the season's last counts. */
+  /** Corrects the ranks of a list by the players of shards that did not answer, from the season's last counts. */
   async #addMissing(entries: readonly RankedEntry[], players: number, missing: readonly number[], asOf: number) {
     if (missing.length === 0) return { entries, players, asOf };
     if (missing.length === this.#season.shards) throw new UnavailableError(this.#season.season, 'no shard answers');

@@ -2,14 +2,16 @@
 
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { recordAudit } from '../shared/audit.ts';
+import { createClock } from '../shared/clock.ts';
 import { type JsonApiEnv, jsonContent, problemResponses, rawBody, sendProblem, unchecked } from '../shared/json-api.ts';
 import { readLimited } from '../shared/limited-body.ts';
 import { problem } from '../shared/problem.ts';
-import { DEFAULT_BOARD, findBoard, forgetBoard } from './boards.ts';
+import { DEFAULT_BOARD, findBoard, forgetBoard, toDefaultRow } from './boards.ts';
 import { OPERATOR, PUBLIC } from './callers.ts';
 import { boardNameSchema, boardParamsSchema, logoPath } from './contract.ts';
 import { LOGO_BYTES_MAX, readLogoType } from './domain/board-logo.ts';
 import { toProblem } from './errors.ts';
+import { createBoardStore } from './records/board-store.ts';
 import { createLogoStore } from './records/logo-store.ts';
 
 const logoSchema = z
@@ -29,8 +31,8 @@ export function addLogos(api: OpenAPIHono<JsonApiEnv>): void {
   });
   api.openapi(put, async (c) => {
     const { board } = c.req.valid('param');
-    const isKnown = board !== DEFAULT_BOARD.board && (await findBoard(c.env, board)) !== null;
-    if (!isKnown) return sendProblem(c, toProblem({ kind: 'unknown_board', board }));
+    const found = await findBoard(c.env, board);
+    if (found === null) return sendProblem(c, toProblem({ kind: 'unknown_board', board }));
     const image = await readLimited(c.req.raw.body, LOGO_BYTES_MAX);
     if (image.length > LOGO_BYTES_MAX)
       return sendProblem(c, problem(413, 'too_large', `A logo has at most ${LOGO_BYTES_MAX} bytes.`));
@@ -39,6 +41,9 @@ export function addLogos(api: OpenAPIHono<JsonApiEnv>): void {
     const hash = Buffer.from(await crypto.subtle.digest('SHA-256', image))
       .toString('hex')
       .slice(0, 16);
+    if (board === DEFAULT_BOARD.board) {
+      await createBoardStore(c.env.DIRECTORY).add(toDefaultRow(found.title, createClock(c.env)()));
+    }
     await createLogoStore(c.env.DIRECTORY).put({ board, hash, type, image });
     forgetBoard(board);
     await recordAudit(c, 'board_logo.set', { type: 'board', id: board }, { hash });

@@ -2,12 +2,14 @@
 import type { z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import type { JsonApiEnv } from '../shared/json-api.ts';
-import { boardNameSchema, seasonSchemaOf, updateSchemaOf } from './contract.ts';
+import { boardNameSchema, boardParamsSchema, seasonSchemaOf, updateSchemaOf } from './contract.ts';
 import { BOARD_POINTS_MAX, POINTS_MAX } from './domain/board.ts';
 
 export const DEFAULT_MOUNT = {
   prefix: '/v1' as string,
   params: {} as { board?: z.ZodType<string> },
+  /** The parameters of a path without others. Without any, nothing is validated. */
+  inPath: {} as { params?: typeof boardParamsSchema },
   season: seasonSchemaOf('month'),
   update: updateSchemaOf(POINTS_MAX, 'month').openapi('ScoreUpdate'),
   updateName: 'ScoreUpdate',
@@ -19,6 +21,7 @@ export type Mount = typeof DEFAULT_MOUNT;
 export const BOARD_MOUNT: Mount = {
   prefix: '/v1/boards/{board}',
   params: { board: boardNameSchema },
+  inPath: { params: boardParamsSchema },
   season: seasonSchemaOf(),
   update: updateSchemaOf(BOARD_POINTS_MAX).openapi('BoardScoreUpdate'),
   updateName: 'BoardScoreUpdate',

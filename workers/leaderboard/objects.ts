@@ -1,5 +1,6 @@
 /** The objects of a season: their names, their location, and calls that may fail. */
 import { openObject } from '../shared/object-namespace.ts';
+import { ProblemError, problem } from '../shared/problem.ts';
 import { settingsOf } from '../shared/settings.ts';
 import { type ShardAddress, toShardName } from './domain/board.ts';
 
@@ -39,10 +40,16 @@ export async function countAboveIn(
   return scores.map((_, i) => answers.reduce((sum, answer) => sum + (answer[i] as number), 0));
 }
 
+export const UNAVAILABLE = problem(503, 'unavailable', 'A leaderboard shard is unavailable. Retry.', {
+  retryAfterSeconds: 1,
+});
+
 /** An object did not answer. Routes answer 503. */
-export class UnavailableError extends Error {
+export class UnavailableError extends ProblemError {
   constructor(name: string, cause: unknown) {
-    super(`${name} does not answer`, { cause });
+    const message = `${name} does not answer`;
+    super(UNAVAILABLE, new Error(message, { cause }));
+    this.message = message;
   }
 }
 

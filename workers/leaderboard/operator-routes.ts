@@ -19,7 +19,7 @@ import { seasonStub, shardStub, within } from './objects.ts';
 import { createSeasonStore } from './records/season-store.ts';
 import { findSeason, type Season, toSeason } from './seasons.ts';
 
-/** An erasure reads all events of a shard. */
+/** Longer than for other calls, because an erasure reads all events of a shard. */
 const ANSWER_MS = 30_000;
 
 const correctionSchema = z
@@ -106,7 +106,8 @@ export function addOperatorRoutes(api: OpenAPIHono<JsonApiEnv>, mount: Mount): v
     const erased = await erasePlayer(c.env, board, userId, season);
     if (!erased.ok) return sendProblem(c, toProblem(erased.error));
     const { isFound, seasons } = erased.value;
-    // A player's id may be a name, so the log must not keep it. Also when an earlier erasure was cut before this step.
+    // A player's id may be a name, so the log must not keep it. Runs even if nothing was erased now: an earlier erasure may have
+    // failed before this step.
     const id = mintPseudonym();
     await createAuditStore(c.env.DIRECTORY).erasePlayer(userId, seasons, id);
     if (!isFound) return sendProblem(c, toProblem({ kind: 'unknown_player' }));

@@ -1,6 +1,6 @@
 /**
- * What cron does for the leaderboard. Each minute: erases deleted boards, does what is due for seasons, and sends notices of
- * their ends. Each hour: records the number of players of the current seasons.
+ * Cron work of the leaderboard. Each minute: erases deleted boards, does the due work of seasons, and sends notices of their ends.
+ * Each hour: records the number of players of the current seasons.
  *
  * By design: a minute without due work costs four queries to DIRECTORY, whatever the number of boards.
  */

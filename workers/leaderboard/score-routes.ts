@@ -1,7 +1,7 @@
 /** `POST …/scores` and its batch. Only they add to scores. For game servers with the scope `scores:write`. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Context, Next } from 'hono';
-import { requireScope } from '../identity/index.ts';
+import { requireScope, toActor } from '../identity/index.ts';
 import {
   admitToRoute,
   allowJson,
@@ -15,7 +15,6 @@ import {
   toValidationProblem,
 } from '../shared/json-api.ts';
 import { type Problem, toProblemBody } from '../shared/problem.ts';
-import { nameCaller } from './callers.ts';
 import {
   BATCH_BODY_BYTES_MAX,
   batchSchemaOf,
@@ -25,7 +24,6 @@ import {
 } from './contract.ts';
 import { toProblem } from './errors.ts';
 import { boardOf, type Mount } from './mounts.ts';
-import { admitPost } from './score-rate.ts';
 import { type WriteResult, type WrittenScore, writeScores } from './score-writer.ts';
 
 const refusedSchema = problemSchema
@@ -37,7 +35,6 @@ const batchAnswerSchema = z.object({ results: z.array(z.union([scoredSchema, ref
 const SECURITY = { security: [{ bearer: [] }], tags: ['leaderboard'] };
 
 export function addScores(api: OpenAPIHono<JsonApiEnv>, mount: Mount): void {
-  const params = z.object(mount.params);
   const single = createRoute({
     ...SECURITY,
     method: 'post',
@@ -45,7 +42,7 @@ export function addScores(api: OpenAPIHono<JsonApiEnv>, mount: Mount): void {
     operationId: mount.idOf('addScore'),
     summary: 'Add the points of a win that the game server has validated',
     middleware: [admit, allowJson(SCORE_BODY_BYTES_MAX)],
-    request: { params, ...jsonBody(mount.update) },
+    request: { ...mount.inPath, ...jsonBody(mount.update) },
     responses: {
       200: jsonContent(scoredSchema, 'The player with the new score'),
       ...problemResponses(400, 401, 403, 404, 409, 413, 429, 503),
@@ -64,7 +61,7 @@ export function addScores(api: OpenAPIHono<JsonApiEnv>, mount: Mount): void {
     operationId: mount.idOf('addScores'),
     summary: 'Add up to 1,000 wins. Each succeeds or fails by itself',
     middleware: [admit, allowJson(BATCH_BODY_BYTES_MAX)],
-    request: { params, ...jsonBody(batchSchemaOf(mount.updateName)) },
+    request: { ...mount.inPath, ...jsonBody(batchSchemaOf(mount.updateName)) },
     responses: {
       200: jsonContent(batchAnswerSchema, 'A result or a problem for each update, in order'),
       ...problemResponses(400, 401, 403, 413, 429),
@@ -88,7 +85,7 @@ export function addScores(api: OpenAPIHono<JsonApiEnv>, mount: Mount): void {
   });
 }
 
-/** The ids of an update that was refused, also of one that is not valid. */
+/** The ids of a refused update. The update may be invalid, so its members are checked. */
 function idsOf(update: unknown): { user_id?: string; event_id?: string } {
   const entries = typeof update === 'object' && update !== null ? Object.entries(update) : [];
   return Object.fromEntries(
@@ -100,9 +97,7 @@ function idsOf(update: unknown): { user_id?: string; event_id?: string } {
 async function admit(c: Context<JsonApiEnv>, next: Next) {
   const caller = await requireScope(c, 'scores:write');
   if (!caller.ok) return sendProblem(c, caller.error);
-  const token = nameCaller(caller.value);
-  if (!(await admitToRoute(c, 'token', token, () => admitPost(c.env.RATE_LIMIT_SCORES, token, Date.now()))))
-    return sendProblem(c, rateLimited('token'));
+  if (!(await admitToRoute(c, 'token', toActor(caller.value).id))) return sendProblem(c, rateLimited('token'));
   await next();
 }
 

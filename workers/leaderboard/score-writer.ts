@@ -18,7 +18,7 @@ import { shardOf } from './domain/shard-map.ts';
 import { shardStub } from './objects.ts';
 import { findSeasonOf, type Season, type SeasonError } from './seasons.ts';
 
-/** The season before may have been created or erased for this time without effect on posts. */
+/** How long an isolate caches whether the previous season exists. Until then, posts ignore that it was created or erased. */
 const PREVIOUS_KNOWN_MS = 10_000;
 
 export type WriteError =
@@ -72,17 +72,15 @@ const isSealed = (result: WriteResult | undefined): boolean =>
 async function writeAt(env: Env, board: Board, updates: readonly SeasonUpdate[], now: number): Promise<WriteResult[]> {
   const work: Work = { env, board, now, updates, results: new Array<WriteResult>(updates.length) };
   const { pointsMax } = board;
-  const { fitting = [], excessive = [] } = Object.groupBy(updates.keys(), (place) =>
-    (updates[place]?.points ?? 0) > pointsMax ? 'excessive' : 'fitting',
-  );
-  for (const place of excessive) work.results[place] = err({ kind: 'too_many_points', pointsMax });
-  for (const [label, places] of Map.groupBy(fitting, (place) => updates[place]?.season)) {
+  for (const [place, { points }] of updates.entries())
+    if (points > pointsMax) work.results[place] = err({ kind: 'too_many_points', pointsMax });
+  for (const [label, places] of Map.groupBy(updates.keys(), (place) => updates[place]?.season)) {
     const season = await findSeasonOf(env, board, label, now);
     // A past season is sealed, even if it had no players.
     const name = label === undefined ? null : seasonNamed(label, board);
     const isOver = name !== null && name < seasonAt(now, board);
     if (season.ok) await writeToSeason(work, season.value, places);
-    else for (const place of places) work.results[place] = isOver ? err({ kind: 'season_sealed' }) : season;
+    else for (const place of places) work.results[place] ??= isOver ? err({ kind: 'season_sealed' }) : season;
   }
   return work.results;
 }
@@ -90,7 +88,7 @@ async function writeAt(env: Env, board: Board, updates: readonly SeasonUpdate[],
 async function writeToSeason(work: Work, season: Season, places: readonly number[]): Promise<void> {
   const { env, now, updates, results } = work;
   if (season.erasedAt !== null) {
-    for (const place of places) results[place] = err({ kind: 'season_sealed' });
+    for (const place of places) results[place] ??= err({ kind: 'season_sealed' });
     return;
   }
   for (const before of await findPreviousSeasons(work, season)) {
@@ -105,15 +103,17 @@ async function writeToSeason(work: Work, season: Season, places: readonly number
   await callShards(work, season, fresh, (address, wanted) => shardStub(env, address).score(address, wanted));
 }
 
-/** A retry may repeat an event of a season that ended less than two days ago. That season answers it. */
+/** A retry may repeat an event of a season that ended less than `EVENT_RETENTION_MS` ago. That season answers it. */
 async function findPreviousSeasons({ env, board, now }: Work, season: Season): Promise<Season[]> {
   const seasons: Season[] = [];
   if (season.state !== 'current') return seasons;
-  for (let name = previousSeason(season.season); name !== null; name = previousSeason(name)) {
-    const { endsAt, label } = readSeason(name);
-    if (now - endsAt > EVENT_RETENTION_MS) break;
-    const found = await findSeasonOf(env, board, label, now, PREVIOUS_KNOWN_MS);
+  // A season begins when the one before ends.
+  for (let { season: name } = season; now - readSeason(name).startsAt <= EVENT_RETENTION_MS; ) {
+    const before = previousSeason(name);
+    if (before === null) break;
+    const found = await findSeasonOf(env, board, readSeason(before).label, now, PREVIOUS_KNOWN_MS);
     if (found.ok && found.value.erasedAt === null) seasons.push(found.value);
+    name = before;
   }
   return seasons;
 }
@@ -132,10 +132,7 @@ async function callShards(
   const byShard = Map.groupBy(places, (place) => shardOf((updates[place] as ScoreUpdate).userId, shards));
   await Promise.all(
     [...byShard].map(async ([shard, group]) => {
-      const wanted = group.map((place) => {
-        const { userId, points, userName, eventId } = updates[place] as ScoreUpdate;
-        return { userId, points, userName, eventId };
-      });
+      const wanted = group.map((place) => updates[place] as ScoreUpdate);
       try {
         const answers = await call({ season, shard, shards }, wanted);
         for (const [i, place] of group.entries()) {

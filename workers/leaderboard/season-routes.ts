@@ -35,7 +35,7 @@ const seasonSchema = z
   })
   .openapi('Season');
 
-/** Below the 10,000 calls that the platform allows per request, with two per file or page. */
+/** Each file or page takes two calls, and the platform allows 10,000 calls per request. */
 const EXPORT_PARTS_MAX = 4_500;
 
 const paramsOf = (mount: Mount) => z.object({ ...mount.params, season: mount.season });
@@ -74,7 +74,7 @@ export function addSeasons(api: OpenAPIHono<JsonApiEnv>, mount: Mount): void {
     path: `${mount.prefix}/seasons`,
     operationId: mount.idOf('listSeasons'),
     summary: 'The seasons, newest first',
-    request: { params: z.object(mount.params), query: pageQuerySchema },
+    request: { ...mount.inPath, query: pageQuerySchema },
     responses: { 200: jsonContent(pageSchema(seasonSchema), 'A page of seasons'), ...problemResponses(400, 404) },
   });
   api.openapi(list, async (c) => {

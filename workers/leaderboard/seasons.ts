@@ -37,7 +37,7 @@ export async function findSeason(
   return found === null ? err({ kind: 'unknown_board', board: board ?? '' }) : findSeasonOf(env, found, label, now);
 }
 
-/** @param maxAgeMs a past season may be as it was before this time. */
+/** @param maxAgeMs how old the cached row of a past season may be. */
 export async function findSeasonOf(
   env: Env,
   board: Board,

@@ -1,4 +1,4 @@
-/** Which parts of a live season answer: for operators and for health. */
+/** Finds the parts of a live season that do not answer, for operators and for health. */
 import { createClock } from '../shared/clock.ts';
 import type { SeasonAddress, ShardStatus } from './domain/board.ts';
 import { seasonAt } from './domain/season-name.ts';

@@ -24,6 +24,7 @@ import {
   TOP_LIMIT_DEFAULT,
   userIdSchema,
 } from './contract.ts';
+import type { ViewAddress, Viewer } from './domain/board.ts';
 import { readSeason } from './domain/season-name.ts';
 import { compareStandings, rankRun } from './domain/standing.ts';
 import { readCursor, toEntryJson, toListJson } from './domain/standings-json.ts';
@@ -41,7 +42,7 @@ const ONLY_THE_TOP_IS_LIVE = problem(
 
 /** Time to open a stream. */
 const OPEN_MS = 3_000;
-/** Clocks of machines differ by less. */
+/** More than the clocks of two machines differ. */
 const CLOCKS_APART_MS = 1_000;
 const FUTURE_TIME = problem(400, 'invalid_request', 'min_as_of is in the future.');
 /** 10,000 viewers each. */
@@ -65,8 +66,15 @@ export function addStandings(api: OpenAPIHono<JsonApiEnv>, mount: Mount): void {
     path: `${mount.prefix}/scores`,
     operationId: mount.idOf('listScores'),
     summary: 'The best players. A stream with `Accept: text/event-stream` or a WebSocket upgrade',
-    request: { params: z.object(mount.params), query: listQuerySchemaOf(mount.season) },
-    responses: { 200: jsonContent(listSchema, 'A page of the list'), ...problemResponses(400, 404, 429, 503) },
+    request: { ...mount.inPath, query: listQuerySchemaOf(mount.season) },
+    responses: {
+      200: {
+        description:
+          'A page of the list. The data of each event of a stream, and each message of a WebSocket, is a first page',
+        content: { 'application/json': { schema: listSchema }, 'text/event-stream': { schema: listSchema } },
+      },
+      ...problemResponses(400, 404, 429, 503),
+    },
   });
   api.openapi(list, async (c) => {
     const query = c.req.valid('query');
@@ -154,7 +162,7 @@ const isLive = (c: Context<JsonApiEnv>): boolean =>
 const readRegion = (c: Context<JsonApiEnv>): string =>
   regionOf((c.req.raw.cf as { continent?: string } | undefined)?.continent);
 
-/** Waits for a time that a clock of another machine has reached. @returns whether it is near. */
+/** Waits until our clock reaches a time that the clock of another machine gave. @returns false if the time is too far ahead. */
 async function reachTime(env: Env, at = 0): Promise<boolean> {
   const aheadMs = at - createClock(env)();
   if (aheadMs > CLOCKS_APART_MS) return false;
@@ -167,25 +175,18 @@ function checkAge({ season, archive }: Season, asOf: number, minAsOf = 0): void 
   if (archive === null && asOf < minAsOf) throw new UnavailableError(season, `it is as of ${asOf}, not ${minAsOf}`);
 }
 
-/** Forwards a viewer to a view of its region. Its further views are for the viewers beyond what one object takes. */
+/** Forwards a viewer to a view of its region. The region has further views for viewers that exceed the capacity of one object. */
 async function watch(c: Context<JsonApiEnv>, { season, shards, state }: Season, limit: number): Promise<Response> {
   if (state === 'historical')
     return sendProblem(c, toProblem({ kind: 'not_current', season: readSeason(season).label }));
   const upgrade = c.req.header('upgrade');
+  const client = readClient(c.req.raw.headers);
+  const perClient = settingsOf(c.env).LIVE_VIEWERS_PER_CLIENT;
   for (let number = 0; number < VIEWS_PER_REGION_MAX; number++) {
     const view = `${readRegion(c)}:${number}`;
-    const query = new URLSearchParams({
-      season,
-      shards: String(shards),
-      view,
-      limit: String(limit),
-      client: readClient(c.req.raw.headers),
-      per_client: String(settingsOf(c.env).LIVE_VIEWERS_PER_CLIENT),
-    });
-    const opened = viewStub(c.env, season, view).fetch(
-      `https://view/live?${query}`,
-      upgrade ? { headers: { upgrade } } : {},
-    );
+    const viewer: ViewAddress & Viewer = { season, shards, view, limit, client, perClient };
+    const url = `https://view/live?${encodeURIComponent(JSON.stringify(viewer))}`;
+    const opened = viewStub(c.env, season, view).fetch(url, upgrade ? { headers: { upgrade } } : {});
     const response = await within(view, OPEN_MS, opened);
     if (response.status === 429) return sendProblem(c, TOO_MANY_VIEWERS);
     if (response.status === 503) continue;

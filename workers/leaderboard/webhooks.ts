@@ -19,14 +19,14 @@ import { readSeason } from './domain/season-name.ts';
 import { createWebhookStore, type DueNotice, type WebhookRow } from './records/webhook-store.ts';
 
 const SECRET_BYTES = 32;
-/** How long the secret before a rotation signs, too. */
+/** How long messages are also signed with the secret before a rotation. */
 export const ROTATION_MS = 86_400_000;
 const NOTICES_PER_RUN = 100;
 
 interface WebhookSecrets {
   /** Base64. */
   readonly current: string;
-  /** The secret before the last rotation. Signs until a time. */
+  /** The secret before the last rotation. Messages are also signed with it until `until`. */
   readonly previous?: { readonly secret: string; readonly until: number };
 }
 

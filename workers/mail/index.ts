@@ -6,7 +6,7 @@
  */
 import { createClock } from '../shared/clock.ts';
 import { runInvocation } from '../shared/invocation.ts';
-import { allowJson, createJsonApi } from '../shared/json-api.ts';
+import { allowJson, createRoutes } from '../shared/json-api.ts';
 import { readHints } from './bindings/hints.ts';
 import { dkimSecrets, transportSecrets } from './domains/sealed-secrets.ts';
 import { addJmap } from './jmap/index.ts';
@@ -53,7 +53,7 @@ import { createForwardInvitationStore } from './store/forward-invitation-store.t
  */
 const MESSAGE_JSON_BYTES_MAX = 8 * 1024 * 1024;
 
-export const mailApi = createJsonApi();
+export const mailApi = createRoutes();
 for (const path of ['/v1/messages', '/v1/drafts', '/v1/drafts/*']) mailApi.use(path, allowJson(MESSAGE_JSON_BYTES_MAX));
 addAuth(mailApi);
 addConfirmation(mailApi);
@@ -117,7 +117,7 @@ export async function runMailSchedule(
   _ctx: ExecutionContext,
 ): Promise<void> {
   const now = createClock(env)();
-  // Daily.
+  // The daily cron trigger.
   if (controller.cron !== '* * * * *') return createForwardInvitationStore(env.DIRECTORY).pruneInvitations(now);
   await logQueue(env);
   await collectOrphans(env, now);

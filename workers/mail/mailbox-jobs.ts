@@ -27,7 +27,7 @@ export class MailboxJobs extends WorkerEntrypoint<Env> implements Jobs {
     return callInTrace(this, this.env, traceId, method, args);
   }
 
-  /** @param traceId of the request that accepted the mail. Default: of the alarm. */
+  /** @param traceId of the request that accepted the mail. Default: that of the alarm. */
   async processIncoming(userId: string, traceId = currentInvocation()?.traceId): Promise<void> {
     await runInvocation(this.env, traceId, () => processIncoming(this.env, userId));
   }

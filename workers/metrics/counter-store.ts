@@ -20,7 +20,7 @@ export async function readCounters(env: Env, sinceMs: number, untilMs: number): 
   return rows && mergeHours(rows);
 }
 
-/** By hour. */
+/** As `readCounters`, with one counter per hour. */
 export const readHours = (env: Env, sinceMs: number, untilMs: number): Promise<readonly HourlyCounter[] | null> =>
   query(env, sinceMs, untilMs, 'intDiv(toUInt32(timestamp), 3600) * 3600 AS hour, ');
 

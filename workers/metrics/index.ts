@@ -9,7 +9,7 @@ import { authorizeFirst, requireOperator } from '../identity/index.ts';
 import { listStores } from '../shared/bindings.ts';
 import { createClock } from '../shared/clock.ts';
 import { type Counter, recordGauge } from '../shared/counters.ts';
-import { createJsonApi, type JsonApiEnv, problemResponses, unchecked } from '../shared/json-api.ts';
+import { createRoutes, type JsonApiEnv, problemResponses, unchecked } from '../shared/json-api.ts';
 import { logError, logInfo } from '../shared/log.ts';
 import { estimateDollars } from '../shared/prices.ts';
 import { readDatabaseState } from '../shared/probe-store.ts';
@@ -96,7 +96,7 @@ async function readCountersSafely(env: Env, now: number): Promise<readonly Count
 
 /** @param readGauges of the products that are served. */
 export function createMetricsApi(readGauges: ReadGauges): OpenAPIHono<JsonApiEnv> {
-  const api = createJsonApi();
+  const api = createRoutes();
   const guard = authorizeFirst(requireOperator);
   const answer = async (c: Context<JsonApiEnv>) => {
     const [counters, ...gauges] = await Promise.all([
@@ -139,7 +139,7 @@ export function createMetricsApi(readGauges: ReadGauges): OpenAPIHono<JsonApiEnv
     answer,
   );
   addHistoryRoute(api, guard);
-  // Only APP_HOST sends this path here. On one origin it is a bucket.
+  // Only on APP_HOST. If products share one origin, `/metrics` is a bucket there.
   api.get('/metrics', guard, answer);
   return api;
 }

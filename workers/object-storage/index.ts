@@ -62,7 +62,7 @@ export async function serveStorage(request: Request, env: Env, ctx: ExecutionCon
   }
 }
 
-/** The answer to a write over plain HTTP, where only HTTPS is allowed. */
+/** The answer to a write over plain HTTP if only HTTPS is allowed. */
 export function refusePlainHttp({ method }: Request): Response {
   const requestId = crypto.randomUUID();
   const failure = s3Failure('AccessDenied', 'Send the request over HTTPS.', { headers: { 'x-request-id': requestId } });

@@ -1,7 +1,7 @@
-/** `/v1/storage/…`: jobs, for users too; statistics and maintenance of object storage, for operators only. */
+/** `/v1/storage/…`: jobs, also for users; statistics and maintenance of object storage, for operators only. */
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import { requireOperator } from '../identity/index.ts';
-import { createJsonApi, type JsonApiEnv, sendProblem } from '../shared/json-api.ts';
+import { createRoutes, type JsonApiEnv, sendProblem } from '../shared/json-api.ts';
 import { addBucketPolicyRoute } from './operator/bucket-policy.ts';
 import { addCheckRoutes } from './operator/checks.ts';
 import { addCollectionRoute } from './operator/collection.ts';
@@ -15,8 +15,8 @@ import { addTakeDownRoutes } from './operator/take-down.ts';
 import { addUsageRoute } from './operator/usage.ts';
 
 export function createStorageApi(): OpenAPIHono<JsonApiEnv> {
-  const api = createJsonApi();
-  // Before the guard of the others: users may call these.
+  const api = createRoutes();
+  // Added before the guard of the other routes, because users may call these.
   addJobRoutes(api);
   guard(api, '/v1/storage/*');
   addBucketPolicyRoute(api);
@@ -31,9 +31,9 @@ export function createStorageApi(): OpenAPIHono<JsonApiEnv> {
   return api;
 }
 
-/** The part that every deployment has, whatever its products are. */
+/** The routes that every deployment has, regardless of its products. */
 export function createDirectoryApi(): OpenAPIHono<JsonApiEnv> {
-  const api = createJsonApi();
+  const api = createRoutes();
   guard(api, '/v1/storage/directory/*');
   addDirectoryRecoveryRoute(api);
   return api;

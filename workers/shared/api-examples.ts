@@ -73,8 +73,8 @@ const COMPONENTS: Readonly<Record<string, unknown>> = {
 };
 
 /**
- * Values of members, by component (or operation id, outside components) and name, or by name alone. A value is used only
- * where the schema accepts it.
+ * Values of members. Keys are `<component>.<name>` (outside components the operation id in its place), or the name alone. A value
+ * is used only where the schema accepts it.
  */
 const MEMBERS: Readonly<Record<string, unknown>> = {
   'Folder.name': 'Projects',
@@ -217,9 +217,9 @@ function addToContent(content: Content = {}, makeExample: (schema: JsonSchema) =
 }
 
 /**
- * A value that a schema accepts.
- * @param members which members of an object it has: those that are required, or all of them.
- * @param name of the member whose value it is, @param component in which.
+ * Composes a value that a schema accepts.
+ * @param members which members of an object to include: the required ones, or all.
+ * @param name of the member that gets the value. @param component that has the member.
  */
 export function compose(
   schema: JsonSchema,

@@ -30,9 +30,9 @@ export const insertIfChanged = (db: DrizzleD1Database, row: AuditRow) => toInser
 export const insertAlways = (db: DrizzleD1Database, row: AuditRow) => toInsert(db, row, sql`TRUE`);
 
 /**
- * For a batch: removes what identifies a person from every entry, and keeps the facts. The person's id becomes a
- * pseudonym, the same in all entries.
- * @param type of the target that the person is: `user` or `player`. Only users act.
+ * For a batch: removes what identifies a person from every entry, and keeps the facts. The person's id becomes a pseudonym, the
+ * same in all entries.
+ * @param type how entries name the person as a target. Only users are also actors.
  */
 export function eraseFromEntries(db: DrizzleD1Database, type: 'user' | 'player', id: string, pseudonym: string) {
   const asTarget = and(eq(auditEntry.targetType, type), eq(auditEntry.targetId, id));
@@ -50,7 +50,7 @@ export function createAuditStore(database: D1Database) {
       await insertAlways(db, row);
     },
 
-    /** Adds no entry if there is one with its time and id. */
+    /** Inserts an entry, unless one with its time and id exists. */
     async insertOnce(row: AuditRow): Promise<void> {
       const same = sql`SELECT 1 FROM ${auditEntry} WHERE ${auditEntry.at} = ${row.at} AND ${auditEntry.entryId} = ${row.entryId}`;
       await toInsert(db, row, sql`NOT EXISTS (${same})`);

@@ -1,11 +1,11 @@
 /**
- * The audit log: who did what to whom, when and from where. Every product records its operator and security actions
- * here. `GET /v1/audit` shows them.
+ * The audit log: actor, action, target, time and network of each security action. Every product records its operator and security
+ * actions here. `GET /v1/audit` shows them.
  *
  *     await recordAudit(c, 'season.close', { type: 'season', id: season });
  *
- * If the action is one batch in DIRECTORY, its store adds `insertIfChanged(db, toAuditRow(c, …))` to that batch instead,
- * so that neither exists without the other. Other actions are recorded after they succeeded and before the answer.
+ * If the action is one batch in DIRECTORY, its store adds `insertIfChanged(db, toAuditRow(c, …))` to that batch instead, so that
+ * neither exists without the other. Other actions are recorded after they succeeded and before the answer.
  *
  * Entries hold ids, never message text, names or addresses of people. Entries are kept for 400 days.
  */
@@ -166,8 +166,8 @@ export async function recordAudit(...entry: Parameters<typeof toAuditRow>): Prom
 }
 
 /**
- * Records work of the service itself that may be repeated, for example after a crash.
- * @param id with the same `at` and `id` only the first call adds an entry.
+ * Records work of the service itself, which may be repeated after a crash.
+ * @param id of several calls with the same `at` and `id`, only the first adds an entry.
  */
 export async function recordSystemAudit(
   directory: D1Database,
@@ -237,7 +237,7 @@ function toEntry(
   };
 }
 
-/** `192.0.2.0/24` or `2001:db8:1::/48`: the network of a client, without the host. */
+/** @returns the network of a client without the host, such as `192.0.2.0/24` or `2001:db8:1::/48`. */
 export function readNetwork(headers: Headers): string | null {
   const ip = parseIp(headers.get('cf-connecting-ip') ?? '');
   if (ip === null) return null;

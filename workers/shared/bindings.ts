@@ -19,7 +19,7 @@ export const blobLocations = (env: Env): readonly R2Bucket[] => complete(env).lo
 /** Locations that must have a byte before it is acknowledged. @throws MisconfiguredError if WRITE_QUORUM is bad. */
 export const writeQuorum = (env: Env): number => settingsOf(env).WRITE_QUORUM ?? blobLocations(env).length;
 
-/** Where mail is written, with the time limits of its writes. */
+/** The locations of mail, with the time limits of writes. */
 export const locationsOf = (env: Env): Locations => ({
   locations: blobLocations(env),
   quorum: writeQuorum(env),
@@ -29,7 +29,7 @@ export const locationsOf = (env: Env): Locations => ({
 
 export const bindingProblemOf = (env: Env): SettingProblem | null => bindingsOf(env).problem;
 
-/** Every store that health probes, by name, also stores after a gap in the numbers. */
+/** Every store that health probes, by name. Includes stores after a gap in the numbers. */
 export function listStores(env: Env): { databases: Map<string, D1Database>; buckets: Map<string, R2Bucket> } {
   const databases = new Map<string, D1Database>([['DIRECTORY', env.DIRECTORY]]);
   const buckets = new Map<string, R2Bucket>();

@@ -1,6 +1,6 @@
 /**
- * Counters in Workers Analytics Engine (binding `COUNTERS`): operations by outcome with their time, errors by event, and gauges. A local
- * server has no Analytics Engine, so it counts in memory.
+ * Counters in Workers Analytics Engine (binding `COUNTERS`): operations by outcome with their time, errors by event, and gauges. A
+ * local server has no Analytics Engine, so it counts in memory.
  */
 import { currentInvocation } from './invocation.ts';
 import type { Operation } from './prices.ts';
@@ -15,7 +15,7 @@ export interface Counter {
   /** '' for errors and gauges. */
   readonly outcome: string;
   count: number;
-  /** Milliseconds, or values of the gauge, together. */
+  /** The sum of the milliseconds, or of the gauge's values. */
   ms: number;
 }
 
@@ -25,7 +25,7 @@ export interface HourlyCounter extends Counter {
   readonly hour: number;
 }
 
-/** A data point costs nearly as much as a request, so of the requests that went well one in so many is written, with this weight. */
+/** A data point costs nearly as much as a request, so only one in this many successful requests is written, with this weight. */
 const SAMPLED_OF = 10;
 
 const local = new Map<string, HourlyCounter>();

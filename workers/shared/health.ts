@@ -5,7 +5,7 @@ import { type DatabaseState, judgeDatabase, readDatabaseState } from './probe-st
 import { settingProblemsOf } from './settings.ts';
 
 const findingSchema = z.object({ name: z.string(), message: z.string() });
-/** What will need an operator soon. */
+/** Conditions that will soon need an operator. */
 const warnings = z.array(findingSchema);
 const okSchema = z.object({ status: z.literal('ok'), version: z.string(), warnings }).openapi('Health');
 const unavailableSchema = z
@@ -18,7 +18,7 @@ const unavailableSchema = z
   })
   .openapi('Unavailable');
 
-/** The names of a product's parts that do not answer. */
+/** Finds the parts of a product that do not answer. Returns their names. */
 export type FindSilent = (env: Env) => Promise<string[]>;
 
 type HealthFinding = z.output<typeof findingSchema>;
@@ -71,7 +71,7 @@ async function checkHealth(
   const outcomes = await Promise.all(
     [...probes].map(async ([name, probe]) => ((await answersInTime(probe, timeoutMs)) ? null : name)),
   );
-  // It reads DIRECTORY, whose own probe has a name.
+  // `findSilent` needs DIRECTORY. If DIRECTORY is silent, its own probe reports it.
   const silent = outcomes.includes('DIRECTORY') ? [] : await findSilent(env).catch(() => []);
   const silentBuckets = outcomes.filter((name) => name !== null && buckets.has(name));
   const isQuorumHeld = buckets.size - silentBuckets.length >= quorumOf(env, buckets.size);

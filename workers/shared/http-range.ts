@@ -1,4 +1,4 @@
-/** Range and If-Range (RFC 9110 §14), one range a request. Pure. */
+/** Range and If-Range (RFC 9110 §14), one range per request. Pure. */
 
 /** First and last byte, both included. */
 export interface ByteRange {

@@ -22,7 +22,7 @@ export function readTraceParent(header: string | null): string | undefined {
   return TRACE_PARENT.exec(header ?? '')?.[1];
 }
 
-/** Runs an event. @param traceId of what caused it. If it is absent or malformed, the event begins a trace. */
+/** Runs an event. @param traceId of the event that caused it. If it is absent or malformed, a new trace begins. */
 export function runInvocation<T>(env: Env, traceId: string | undefined, work: () => T): T {
   const isValid = traceId !== undefined && TRACE_ID.test(traceId);
   return invocations.run({ env, traceId: isValid ? traceId : crypto.randomUUID().replaceAll('-', '') }, work);
@@ -46,7 +46,7 @@ export async function callInTrace(
   return runInvocation(env, traceId, () => Reflect.apply(call, object, args));
 }
 
-/** Members of a stub that are no calls of the object. */
+/** Members of the stub itself, which do not call the object. */
 const OF_STUB = new Set(['id', 'name', 'fetch', 'connect', 'inTrace', 'then', 'dup']);
 
 /** A stub whose calls carry the trace id of the running event. Outside of an event, it is the stub itself. */
@@ -57,7 +57,7 @@ export function withTrace<T extends object>(stub: T): T {
     get(target, name) {
       if (typeof name === 'symbol' || OF_STUB.has(name)) {
         const member: unknown = Reflect.get(target, name);
-        // Not `bind`: on a method of a stub that would be a call of the object.
+        // `bind` on a method of a stub would call the object.
         return typeof member === 'function' ? (...args: unknown[]) => Reflect.apply(member, target, args) : member;
       }
       return (...args: unknown[]) => (target as T & Traceable).inTrace(invocation.traceId, name, args);

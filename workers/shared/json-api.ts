@@ -2,9 +2,9 @@
  * Common parts of all JSON APIs: one Hono app type, request ids, strict validation, errors as problems, and pages by
  * opaque cursor.
  *
- * A product's `index.ts` calls `const app = createJsonApi()`, declares routes with `createRoute` and strict zod
- * schemas, and answers errors with `sendProblem(c, problem(…))`. The OpenAPI document is generated from the same
- * schemas.
+ * A product's `index.ts` calls `const api = createRoutes()`, declares routes with `createRoute` and strict zod schemas, and
+ * answers errors with `sendProblem(c, problem(…))`. `workers/products.ts` joins them in one `createJsonApi()`. The OpenAPI
+ * document is generated from the same schemas.
  */
 
 import { OpenAPIHono, type RouteConfig, z } from '@hono/zod-openapi';
@@ -28,11 +28,9 @@ export interface JsonApiEnv {
     requestId: string;
     /** The caller as the audit log names it. Set by the guards. */
     actor?: AuditActor;
-    /** Set on routes for operators: `root`, or the id of the token. */
-    operator?: string;
     /** Looks the caller up again, after a body that was slow. Set by the guards. @returns the problem, or null. */
     authorizeAgain?: () => Promise<Problem | null>;
-    /** What the second look-up said. */
+    /** The problem that the second look-up returned. */
     refusal?: Problem;
     /** Largest JSON body of the route, if it is not `JSON_BYTES_MAX`. */
     jsonBytesMax?: number;
@@ -42,15 +40,15 @@ export interface JsonApiEnv {
   };
 }
 
-/** Largest JSON body. Twice the longest batch of scores in its longest JSON spelling. */
+/** Largest JSON body. Twice the largest batch of scores, with every character escaped. */
 const JSON_BYTES_MAX = 4 * 1024 * 1024;
 /** Largest JSON body of a route that needs no credential. */
 export const OPEN_JSON_BYTES_MAX = 16 * 1024;
-/** A caller corrects the first errors first. More of them would make the answer longer than the request. */
+/** A longer list could make the answer longer than the request. */
 const ERRORS_MAX = 20;
 
-/** @param toOwnProblem the problem of an error of the product; null for other errors, which are 500. */
-export function createJsonApi(toOwnProblem: (error: Error) => Problem | null = () => null): OpenAPIHono<JsonApiEnv> {
+/** Routes of a part of the API. They have no error handler of their own: Hono would run each of them in a further chain. */
+export function createRoutes(): OpenAPIHono<JsonApiEnv> {
   const app = new OpenAPIHono<JsonApiEnv>({
     defaultHook: (result, c) =>
       result.success ? undefined : sendProblem(c, toValidationProblem(result.error, result.target)),
@@ -58,11 +56,15 @@ export function createJsonApi(toOwnProblem: (error: Error) => Problem | null = (
   const declare: DeclareRoute = app.openapi;
   const declareStrict: DeclareRoute = (route, ...rest) => declare(withOpenLimit(withStrictQuery(route)), ...rest);
   app.openapi = declareStrict as typeof app.openapi;
+  return app;
+}
+
+/** The whole API: request ids, common headers, errors as problems. Parts are added with `route`. */
+export function createJsonApi(): OpenAPIHono<JsonApiEnv> {
+  const app = createRoutes();
   app.use(async (c, next) => {
-    if (c.get('requestId') === undefined) {
-      c.set('requestId', crypto.randomUUID());
-      limitJson(c);
-    }
+    c.set('requestId', crypto.randomUUID());
+    limitJson(c);
     await next();
     const { status, headers, webSocket } = c.res;
     if (status !== 101) {
@@ -95,26 +97,19 @@ export function createJsonApi(toOwnProblem: (error: Error) => Problem | null = (
       logError(error.problem.code, error.cause, { request_id: c.get('requestId') });
       return sendProblem(c, error.problem);
     }
-    const own = toOwnProblem(error);
-    if (own !== null) return sendProblem(c, own);
     logError('unhandled', error, { request_id: c.get('requestId'), path: c.req.path, method: c.req.method });
     return sendProblem(c, problem(500, 'internal_error'));
   });
   return app;
 }
 
-/**
- * Counts a request and sets its `RateLimit` fields.
- * @param admit asks the limiter, if the policy does not ask it for each request.
- * @returns false if the request must be answered with `rateLimited(policy)`.
- */
+/** Counts a request and sets its `RateLimit` fields. @returns false if it must be answered with `rateLimited(policy)`. */
 export async function admitToRoute(
   c: Context<JsonApiEnv>,
   policy: 'user' | 'client' | 'token',
   key: string,
-  admit = (): Promise<boolean> => admitRequest(c.env, policy, key),
 ): Promise<boolean> {
-  const isAdmitted = await admit();
+  const isAdmitted = await admitRequest(c.env, policy, key);
   const quota = settingsOf(c.env)[RATE_POLICIES[policy].quota];
   c.set('rateHeaders', toRateHeaders(policy, quota, !isAdmitted));
   return isAdmitted;
@@ -127,7 +122,11 @@ export const rateLimited = (policy: RatePolicy): Problem =>
 
 type DeclareRoute = (route: RouteConfig, ...rest: never[]) => OpenAPIHono<JsonApiEnv>;
 
-const NO_PARAMETERS = z.strictObject({});
+/** Refuses every query parameter. */
+const refuseQuery: MiddlewareHandler<JsonApiEnv> = async (c, next) => {
+  const { error } = c.req.url.includes('?') ? z.strictObject({}).safeParse(c.req.query()) : {};
+  return error === undefined ? next() : sendProblem(c, toValidationProblem(error, 'query'));
+};
 
 /**
  * Makes a route reject unknown query parameters. A route without a query schema accepts no parameter. The check runs
@@ -135,10 +134,11 @@ const NO_PARAMETERS = z.strictObject({});
  * @throws if the route's query schema would ignore unknown parameters.
  */
 function withStrictQuery(route: RouteConfig): RouteConfig {
-  const query = route.request?.query ?? NO_PARAMETERS;
+  const query = route.request?.query;
+  if (query === undefined) return { ...route, middleware: [...[route.middleware ?? []].flat(), refuseQuery] };
   if (!(query instanceof z.ZodObject && query.def.catchall instanceof z.ZodNever))
     throw new Error(`The query schema of ${route.method} ${route.path} must be a strict object.`);
-  return { ...route, request: { ...route.request, query } };
+  return route;
 }
 
 /** Lowers the JSON limit of a route that is declared with `security: []`. */
@@ -157,7 +157,7 @@ export function allowJson(bytesMax: number): MiddlewareHandler<JsonApiEnv> {
 
 const readJsonBytesMax = (c: Context<JsonApiEnv>): number => c.get('jsonBytesMax') ?? JSON_BYTES_MAX;
 
-/** A caller whose body takes longer is looked up again: the credential may have ended meanwhile. */
+/** If a body takes longer, the caller is looked up again: the credential may have expired or been revoked meanwhile. */
 const SLOW_BODY_MS = 1_000;
 
 /** Limits JSON bodies when they are parsed. Routes that read raw bodies apply their own limit. */
@@ -175,7 +175,7 @@ function limitJson(c: Context<JsonApiEnv>): void {
   const readAllowed = async () => {
     const bytesMax = readJsonBytesMax(c);
     const said = Number(c.req.header('content-length') ?? 0);
-    // Without a length, or with the 0 that a proxy may set, the bytes are counted.
+    // The bytes are counted if there is no length, or a length of 0, which a proxy may set.
     const bytes = said === 0 ? await readLimited(c.req.raw.body, bytesMax) : null;
     if ((bytes?.length ?? said) <= bytesMax) return bytes ? JSON.parse(bytes.toString()) : readAll();
     c.set('isTooLarge', true);

@@ -1,4 +1,7 @@
-/** Reads a body to its end, or to the chunk that exceeds the limit. @returns more than `bytesMax` bytes if it is too long. */
+/**
+ * Reads a body to its end, or to the chunk that exceeds the limit. @returns the bytes; more than `bytesMax` of them if the body is
+ * too long.
+ */
 export async function readLimited(
   body: ReadableStream<Uint8Array> | null,
   bytesMax: number,

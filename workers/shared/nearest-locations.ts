@@ -1,6 +1,6 @@
 /** The order in which a request reads the locations: the nearest to the client first. */
 
-/** About the middle of the data centres of each R2 region, in degrees of latitude and longitude. */
+/** The approximate centre of each R2 region's data centres: latitude and longitude in degrees. */
 const PLACES: Readonly<Record<string, readonly [number, number]>> = {
   wnam: [40, -120],
   enam: [39, -77],
@@ -21,7 +21,7 @@ function distanceOf([lat1, lon1]: readonly [number, number], [lat2, lon2]: reado
 
 /**
  * @param regions of the locations, in their order, separated by commas. Locations without one come last.
- * @param client its coordinates (`request.cf`); unknown: the order of the bindings.
+ * @param client coordinates (`request.cf`). Without them, the order of the bindings applies.
  */
 export function orderLocations(
   count: number,

@@ -3,7 +3,7 @@ import { withTrace } from './invocation.ts';
 import { settingsOf } from './settings.ts';
 
 /**
- * A name has one object per jurisdiction, so every access to a namespace goes through here.
+ * The same name is another object in each jurisdiction, so every access to a namespace must use this function.
  * https://developers.cloudflare.com/durable-objects/reference/data-location/
  */
 export function inJurisdiction<T extends Rpc.DurableObjectBranded | undefined>(

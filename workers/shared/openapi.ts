@@ -83,7 +83,7 @@ interface ObjectSchema {
   additionalProperties?: unknown;
 }
 
-/** Replaces `allOf` of objects without additional properties by one object: each part would refuse the others' members. */
+/** Replaces `allOf` of objects without additional properties by one object: each part alone refuses the members of the others. */
 function mergeClosedParts(schemas: Record<string, ObjectSchema>): void {
   for (const schema of Object.values(schemas)) {
     const parts = (schema.allOf ?? []).map((part) => schemas[part.$ref?.split('/').at(-1) ?? ''] ?? part);

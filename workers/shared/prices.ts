@@ -1,6 +1,6 @@
 /**
- * What the platform charges, and what an operation uses. The benchmark, the daily estimate and docs/costs.md share these numbers.
- * Prices: Cloudflare's pricing pages for Workers, D1, Durable Objects, R2, Queues and Logs, read in November 2026.
+ * Prices of the platform, and the resources that each operation uses. The benchmark, the daily estimate and docs/costs.md share
+ * these numbers. Prices: Cloudflare's pricing pages for Workers, D1, Durable Objects, R2, Queues and Logs, read in November 2026.
  */
 
 /** US dollars per million. */
@@ -16,7 +16,9 @@ export const PRICES = {
   logLine: 0.6,
 } as const;
 
-/** Processor time of one event, in milliseconds. An assumption; the duration of objects ($12.50 per million GB-s) is not counted. */
+/**
+ * Processor time of one event, in milliseconds. An assumption; the duration of objects ($12.50 per million GB-s) is not counted.
+ */
 export const CPU_MS = 2;
 
 export const OPERATIONS = [
@@ -35,9 +37,9 @@ export type Operation = (typeof OPERATIONS)[number];
 export type Usage = Readonly<Partial<Record<keyof typeof PRICES, number>>>;
 
 /**
- * What one operation uses together with the background work that follows it. The counts are those of `bench/budget.json`: reads and
- * writes of 1 MiB, single scores, mail without attachments. The background work of a board is left out, because it is the same for
- * one score a second and for many. Each request also counts as `workerRequest` and `CPU_MS`.
+ * Resources that one operation uses, including the background work that follows it. The counts are those of `bench/budget.json`:
+ * reads and writes of 1 MiB, single scores, mail without attachments. The background work of a board is left out, because it is the
+ * same for one score a second and for many. Each request also counts as `workerRequest` and `CPU_MS`.
  */
 export const USAGE: Readonly<Record<Operation, Usage>> = {
   storage_read: { classB: 1 },

@@ -1,25 +1,25 @@
-/** What health asks a database: whether it answers, which schema it has and how full it is. */
+/** Probes a database for health: whether it answers, its schema, and how full it is. */
 import directory from '../../migrations/directory/meta/_journal.json';
 import objects from '../../migrations/objects/meta/_journal.json';
 
-/** A D1 database ends at 10 GB. */
+/** The largest size of a D1 database. */
 const DATABASE_BYTES_MAX = 10_000_000_000;
 const FULL_WARNING = 0.7;
 
 export interface DatabaseState {
-  /** Names of the applied migrations, such as `0000_initial.sql`. Empty: the database has no tables. */
+  /** Names of the applied migrations, such as `0000_initial.sql`. Empty if the database has no tables. */
   readonly migrations: readonly string[];
   readonly sizeBytes: number;
 }
 
-/** Completes the name of the store to a sentence. */
+/** A finding about a store. The message completes the store's name to a sentence. */
 export interface Finding {
   readonly message: string;
-  /** False: a warning. */
+  /** False for a warning. */
   readonly isSick: boolean;
 }
 
-/** Raw SQL, because no schema file of this code has the table: `wrangler d1 migrations apply` makes it. */
+/** Raw SQL, because `wrangler d1 migrations apply` creates this table and no schema file here has it. */
 export async function readDatabaseState(database: D1Database): Promise<DatabaseState> {
   const tables = await database.prepare("SELECT name FROM sqlite_master WHERE name = 'd1_migrations'").run();
   const { results, meta } =

@@ -18,7 +18,7 @@ export interface Problem {
   readonly title: string;
   readonly detail?: string;
   readonly errors?: readonly ProblemDetail[];
-  /** Those that the caller may solve, then repeat the request. */
+  /** Challenges that the caller may solve before it repeats the request. */
   readonly challenges?: readonly Challenge[];
   /** Seconds; sent as `Retry-After`. */
   readonly retryAfterSeconds?: number;
@@ -56,7 +56,6 @@ export function problem<C extends ProblemCode>(
   return { status, code, title: titleOf(status), ...(detail === undefined ? {} : { detail }), ...more };
 }
 
-/** A setting that the request needs has a bad value. `GET /v1/health` lists them all. */
 /** Ends a request with a problem from code that returns no result. */
 export class ProblemError extends Error {
   readonly problem: Problem;
@@ -66,6 +65,7 @@ export class ProblemError extends Error {
   }
 }
 
+/** A setting that the request needs has a bad value. `GET /v1/health` lists all such settings. */
 export const misconfigured = (error: MisconfiguredError): Problem => problem(503, 'misconfigured', error.message);
 
 /** The JSON body of a problem, in responses and in items of batch responses. */

@@ -1,9 +1,9 @@
-/** Addresses that the service may call because mail or a client names them. */
+/** URLs that the service may call although others chose them: they come from mail or from clients. */
 import { settingsOf } from './settings.ts';
 
 const INTERNAL = /(?:^|\.)(?:localhost|local|internal|home\.arpa|onion|invalid)$/;
 
-/** Only HTTPS to a public name that is not this service: nobody must make it call addresses inside a network, or itself. */
+/** Only HTTPS to a public name that is not this service, so that others cannot make it call itself or a private network (SSRF). */
 export function isPublicUrl(env: Env, url: string): boolean {
   if (!URL.canParse(url) || url.length > 2_000) return false;
   const { protocol, hostname, username, password } = new URL(url);

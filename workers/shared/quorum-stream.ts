@@ -1,4 +1,4 @@
-/** One object while its bytes stream into the locations, at the pace of the slowest that still takes part. */
+/** Streams one object into the locations, at the pace of the slowest location that has not been given up. */
 import { at } from './at.ts';
 import { inTime } from './in-time.ts';
 import { countLocations, type Locations, settleQuorum } from './quorum.ts';
@@ -9,14 +9,14 @@ export type StreamedPut = Promise<Result<R2Object | null, unknown>>;
 
 export class QuorumStream {
   readonly #target: Locations;
-  /** By location; null: given up. */
+  /** By location; null for locations that were given up. */
   readonly #writers: (Writer | null)[];
   readonly #puts: readonly StreamedPut[];
-  /** Each resolves when a put fails. A location that failed reads no more, so a write to it would wait for ever. */
+  /** Each resolves when its put fails. A failed put no longer reads its stream, so a write to that stream would never end. */
   readonly #failures: readonly Promise<false>[];
   /** The first error of a location. */
   failure: string | null = null;
-  /** For locations that are slower than the quorum. */
+  /** Time left to wait for locations that are slower than the quorum. */
   readonly #patience: { leftMs: number };
 
   constructor(target: Locations, key: string, length: number, options: R2PutOptions = {}) {
@@ -41,17 +41,17 @@ export class QuorumStream {
     });
   }
 
-  /** @returns why fewer locations than the quorum take part, or null. */
+  /** @returns an error text if fewer locations than the quorum remain, else null. */
   write(chunk: Uint8Array): Promise<string | null> {
     return this.#each((writer) => writer.write(chunk));
   }
 
-  /** After the last byte. @returns as `write`. */
+  /** Ends the streams after the last byte. @returns as `write`. */
   close(): Promise<string | null> {
     return this.#each((writer) => writer.close());
   }
 
-  /** Gives up locations that fail or are late, as long as a quorum takes part. */
+  /** Runs a step in every location. Gives up locations that fail or are late, as long as a quorum remains. */
   async #each(step: (writer: Writer) => Promise<void>): Promise<string | null> {
     const { locations, quorum, timeoutMs } = this.#target;
     const steps = this.#writers.map((writer, location) => {
@@ -60,7 +60,7 @@ export class QuorumStream {
         writer &&
         step(writer).then(
           () => true,
-          // The put knows the reason, and fails next.
+          // The put fails next, with the reason.
           () => failed,
         );
       return taken && Promise.race([taken, failed]);
@@ -75,12 +75,12 @@ export class QuorumStream {
     return null;
   }
 
-  /** Breaks off: no location stores the object. */
+  /** Cancels the writes: no location stores the object. */
   abort(error: unknown): void {
     for (const writer of this.#writers) void writer?.abort(error).catch(() => {});
   }
 
-  /** By location; null: given up. */
+  /** By location; null for locations that were given up. */
   get puts(): readonly (StreamedPut | null)[] {
     return this.#puts.map((put, location) => (this.#writers[location] === null ? null : put));
   }

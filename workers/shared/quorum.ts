@@ -12,20 +12,20 @@ export const LATE_LOCATION_MS = 2_000;
 export interface Locations {
   readonly locations: readonly R2Bucket[];
   readonly quorum: number;
-  /** Wait for a location. */
+  /** Time limit for a location. */
   readonly timeoutMs: number;
-  /** Wait for further locations once the quorum has a copy. */
+  /** Time to wait for further locations once the quorum has a copy. */
   readonly lateMs: number;
 }
 
 /**
- * Locations that a reader of an immutable object may miss and still find each one that was written with the quorum: the
- * rest has at least one location in common with every quorum, and is one itself.
+ * How many locations may be silent while a reader still finds every immutable object that a quorum has: the others include at least
+ * one location of every quorum, and are a quorum themselves.
  */
 export const silentLocationsMax = ({ locations, quorum }: Pick<Locations, 'locations' | 'quorum'>): number =>
   Math.min(locations.length - quorum, quorum - 1);
 
-/** After a failure, a location is asked, but not waited for, this long or until its next success. */
+/** After a failure, writes to a location are sent but not waited for, for this long or until it succeeds again. */
 const SUSPECTED_MS = 30_000;
 const suspectedUntil = new WeakMap<R2Bucket, number>();
 
@@ -37,8 +37,8 @@ export function noteOutcome(bucket: R2Bucket, isGood: boolean): void {
 }
 
 /**
- * @param writes in the order of the locations, without rejections; null: not written there.
- * @param patience time to wait for further locations once the quorum has succeeded. What was waited is subtracted.
+ * @param writes in the order of the locations; they never reject. Null if a location gets no write.
+ * @param patience time to wait for further locations once the quorum has succeeded. The time spent waiting is subtracted.
  * @returns the bits of the locations that succeeded. If they are fewer than the quorum, every write has ended.
  */
 export async function settleQuorum(
@@ -119,7 +119,10 @@ async function putInTime(
   return false;
 }
 
-/** Notes the copies that are missing, before a write is acknowledged. @param held bits. @throws if a quorum cannot note it. */
+/**
+ * Writes markers for missing copies, before a write is acknowledged. @param held bits of the locations that have the object.
+ * @throws if a quorum does not store a marker.
+ */
 export async function markMissing(target: Locations, key: string, held: number): Promise<void> {
   const { locations, quorum, lateMs } = target;
   const failures: unknown[] = [];

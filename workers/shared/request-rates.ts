@@ -1,9 +1,9 @@
 /**
- * Request rates by the platform's limiter. It counts in memory at each Cloudflare location, so a question costs no network
- * call, and a client that uses several locations has several counts.
+ * Request rates by the platform's limiter. It counts in memory at each Cloudflare location, so a check costs no network call, and a
+ * client that uses several locations has several counts.
  *
- * The quotas are settings. `npm start` and `npm run deploy` write them into the limiters of wrangler.toml, because a limiter
- * does not take its quota from the call.
+ * The quotas are settings. `npm start` and `npm run deploy` write them into the limiters of wrangler.toml, because a limiter does
+ * not take its quota from the call.
  */
 import { logError } from './log.ts';
 import type { Settings } from './settings-schema.ts';
@@ -14,7 +14,7 @@ interface RatePolicyRule {
   readonly quota: keyof Settings;
   /** `period` of the limiter in wrangler.toml. After it, a refused client can try again. */
   readonly periodSeconds: number;
-  /** Requests that one call to the limiter stands for. */
+  /** Requests that one call to the limiter stands for: the limiter counts for all isolates, but each call costs time. */
   readonly requestsPerCall: number;
 }
 
@@ -29,19 +29,51 @@ export const RATE_POLICIES = {
 
 export type RatePolicy = keyof typeof RATE_POLICIES;
 
+/** What this isolate knows of a key: its requests since the limiter was asked, and the time of its last refusal. */
+interface Use {
+  requests: number;
+  refusedAt: number;
+}
+
+const uses = new Map<string, Use>();
+const KEYS_MAX = 4_000;
+/** A refused key is refused again for this time without a call, if a call stands for several requests. */
+const PAUSE_MS = 1_000;
+
+function readUse(policy: RatePolicy, key: string): Use {
+  const name = `${policy} ${key}`;
+  const known = uses.get(name);
+  if (known !== undefined) return known;
+  if (uses.size >= KEYS_MAX) uses.clear();
+  const use = { requests: 0, refusedAt: 0 };
+  uses.set(name, use);
+  return use;
+}
+
 /** Counts a request. @returns false if the key used up its quota. A limiter that fails admits the request. */
 export async function admitRequest(env: Env, policy: RatePolicy, key: string): Promise<boolean> {
+  const { limiter, requestsPerCall } = RATE_POLICIES[policy];
+  const use = readUse(policy, key);
+  if (requestsPerCall > 1 && Date.now() < use.refusedAt + PAUSE_MS) return false;
+  if (use.requests++ % requestsPerCall !== 0) return true;
   try {
-    return (await env[RATE_POLICIES[policy].limiter].limit({ key })).success;
+    if ((await env[limiter].limit({ key })).success) return true;
   } catch (error) {
     logError('rate_limit_failed', error, { policy });
     return true;
   }
+  // The first request after the pause asks the limiter again.
+  Object.assign(use, { requests: 0, refusedAt: Date.now() });
+  return false;
 }
 
+/** Whether this isolate refused the key within the period of the policy. */
+export const wasRefused = (policy: RatePolicy, key: string): boolean =>
+  Date.now() < readUse(policy, key).refusedAt + RATE_POLICIES[policy].periodSeconds * 1000;
+
 /**
- * Headers of draft-ietf-httpapi-ratelimit-headers-11: the policy on every answer, and `RateLimit` on a refusal. The limiter
- * does not tell how much is left, so other answers have no `RateLimit`.
+ * Headers of draft-ietf-httpapi-ratelimit-headers-11: the policy on every answer, and `RateLimit` on a refusal. The limiter does
+ * not report the remaining quota, so other answers have no `RateLimit`.
  */
 export function toRateHeaders(policy: RatePolicy, quota: number, isRefused: boolean): Record<string, string> {
   const name = policy.replace('_', '-');

@@ -61,7 +61,7 @@ export function optionalNumber(about: About & NumberRange & { readonly fallback:
   return declare(wholeNumber(allowed, about.min, about.max).optional(), about, allowed, about.fallback);
 }
 
-/** One of several words. */
+/** A setting whose value is one of several words. */
 export function choice<const T extends readonly string[]>(
   values: T,
   about: About & { readonly fallback: NoInfer<T[number]> },
@@ -72,7 +72,7 @@ export function choice<const T extends readonly string[]>(
   return declare(schema, about, allowed, about.fallback);
 }
 
-/** Some of several words, separated by commas, in their usual order. All when it is absent. */
+/** A setting whose value is a comma-separated subset of words, returned in the order of `words`; all of them if absent. */
 export function subset<const T extends readonly string[]>(words: T, about: About) {
   const allowed = `some of ${words.join(', ')}, separated by commas`;
   const isWord = (word: string): word is T[number] => words.includes(word);

@@ -9,7 +9,7 @@
  */
 const LOOK_UPS_AT_ONCE = 2;
 const POLL_MS = 1;
-/** Longer look-ups are not waited for: their request may have been cancelled by its client. */
+/** Requests stop waiting for a longer look-up: its own request may have been cancelled. */
 const WAIT_MAX_MS = 500;
 /** Above this number, entries of cancelled look-ups are removed first. */
 const CREDENTIALS_MAX = 1_000;

@@ -27,7 +27,7 @@ export type RowOf<T extends Table> = {
 };
 
 export interface Statement<Values extends Parameters, Row> {
-  /** With SQLite's numbered parameters (`?1`). */
+  /** The SQL with SQLite's numbered parameters (`?1`). */
   readonly text: string;
   /** @throws if a parameter is missing or unknown. */
   toValues(values: Values): SqlValue[];

@@ -14,7 +14,8 @@ export const toEpochMs = (ticks: TimeuuidTicks): number => Number((ticks - GREGO
 
 /**
  * @param ticks 60-bit time.
- * @param random 8 random bytes: clock sequence (14 bits used) and node. The multicast bit is set, as RFC 9562 §6.10 asks of a random node.
+ * @param random 8 random bytes: clock sequence (14 bits used) and node. The multicast bit is set, as RFC 9562 §6.10 asks of a
+ * random node.
  * @returns the UUID in its usual text form.
  */
 export function formatTimeuuid(ticks: TimeuuidTicks, random: Uint8Array): string {

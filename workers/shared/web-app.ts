@@ -2,9 +2,8 @@
  * The web app under `/_/`: static pages with a security policy of their own. Deep links are hash routes.
  *
  * By design: a policy names `/_/assets/`, never `'self'` alone, because stored objects share the origin on loopback. No page allows
- * inline script. Only `/_/embed/…` may be framed by others. A message's HTML lives in `/_/mail-frame`, which allows no script
- * at all; `?images=1` is the same frame with remote images.
- * Unknown addresses get the page `not-found.html` with status 404.
+ * inline script. Only `/_/embed/…` may be framed by others. A message's HTML lives in `/_/mail-frame`, which allows no script at
+ * all; `?images=1` is the same frame with remote images. Unknown paths get the page `not-found.html` with status 404.
  */
 import { version } from '../../package.json';
 import { settingsOf } from './settings.ts';
@@ -37,11 +36,11 @@ function appPolicy(url: URL, env: Env): string {
     'style-src': assets,
     'font-src': assets,
     'img-src': `${assets} blob: data:`,
-    // A page's own WebSockets count as 'self' in today's browsers, not in older ones.
+    // A page's own WebSockets count as 'self' in current browsers, but not in older ones.
     'connect-src': `'self' ${url.protocol === 'https:' ? 'wss' : 'ws'}://${url.host}${storage}`,
     'frame-src': isMail ? toFrames(url, env) : toEmbeds(url),
     'manifest-src': isMail ? `${url.origin}${MANIFEST}` : "'none'",
-    // The service worker opens the mail page offline.
+    // The service worker lets the mail page open offline.
     'worker-src': isMail ? `${url.origin}${SERVICE_WORKER}` : "'none'",
     'base-uri': "'none'",
     'form-action': "'none'",
@@ -88,7 +87,7 @@ function messagePolicy(url: URL): string {
     'style-src': "'unsafe-inline'",
     'base-uri': "'none'",
     'form-action': "'none'",
-    // Ancestors are compared by origin; a path here would match nothing.
+    // Browsers compare ancestors by origin, so a path here would match nothing.
     'frame-ancestors': "'self'",
     sandbox: 'allow-same-origin allow-popups allow-popups-to-escape-sandbox',
   });
@@ -140,7 +139,7 @@ function compressLocally(request: Request, response: Response, env: Env): void {
   if (/\bgzip\b/.test(request.headers.get('accept-encoding') ?? '')) headers.set('content-encoding', 'gzip');
 }
 
-/** @param isAbsent whether a path is a page of a product that is not served. It is answered as an unknown page. */
+/** @param isAbsent whether a path is a page of a product that is not served. Such a path gets the answer of an unknown page. */
 export async function serveWebApp(
   request: Request,
   env: Env,

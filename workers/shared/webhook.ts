@@ -1,6 +1,6 @@
 /**
- * Webhooks as Standard Webhooks describes them (https://www.standardwebhooks.com): an HMAC-SHA256 over id, time and body.
- * Delivery is at least once. The caller stores what is not delivered and repeats it.
+ * Webhooks as Standard Webhooks describes them (https://www.standardwebhooks.com): an HMAC-SHA256 over id, time and body. Delivery
+ * is at least once. The caller stores undelivered messages and retries them.
  */
 import { createHmac } from 'node:crypto';
 
@@ -17,7 +17,7 @@ export interface Webhook {
   /** The same for every attempt, so that receivers recognise a repeated message. */
   readonly id: string;
   readonly body: string;
-  /** Usually one. During a rotation also the earlier one: receivers accept any. */
+  /** Usually one. During a rotation also the earlier one: receivers accept a signature by either. */
   readonly secrets: readonly Uint8Array[];
 }
 
@@ -54,5 +54,5 @@ export const isDelivered = (status: number | null): boolean => status !== null &
 /** @param attempts that failed before this one. */
 export const retryAfter = (attempts: number): number => Math.min(RETRY_MS_MAX, RETRY_MS_MIN * 2 ** attempts);
 
-/** As Standard Webhooks writes a secret. */
+/** Formats a secret as Standard Webhooks does. */
 export const toWebhookSecret = (secret: Uint8Array): string => `whsec_${Buffer.from(secret).toString('base64')}`;

@@ -13,7 +13,7 @@ export interface MailboxJobs {
   processIncoming(userId: string, traceId?: string): Promise<void>;
   /** Attempts every recipient of the outbox that is due. */
   sendOutbox(userId: string): Promise<void>;
-  /** Delivers the reports that are due to their senders. */
+  /** Delivers due reports to the senders of the reported messages. */
   sendReports(userId: string): Promise<void>;
   /** Puts a forward, a vacation reply or a forwarding code into the outbox. */
   sendAutomatic(userId: string, send: AutomaticSend): Promise<void>;
@@ -22,10 +22,10 @@ export interface MailboxJobs {
   publishOutbox(userId: string, snapshots: readonly OutboxSnapshot[]): Promise<void>;
   /** Deletes R2 objects in every location. */
   deleteBlobs(keys: readonly string[]): Promise<void>;
-  /** Writes an object into every location, in place of an earlier one. */
+  /** Writes an object into a quorum of the locations, in place of an earlier one. */
   saveSnapshot(r2Key: string, body: string): Promise<void>;
   /** Pushes changes to the devices of clients. */
   sendPushes(userId: string): Promise<void>;
-  /** @returns the model after the lessons; null if there is none and none could be read. */
+  /** @returns the trained model; null if the user had no model and no lesson's message could be read. */
   trainSpamModel(model: Uint8Array | null, lessons: readonly SpamLesson[]): Promise<Uint8Array | null>;
 }

@@ -21,14 +21,20 @@ import { isTidyDue, tidySearchIndex } from '../search/search-tidy-store.ts';
 import type { MailboxJobs } from './jobs.ts';
 
 const GARBAGE_PER_ROUND = 500;
-/** A wake whose work threw waits this long; one that is still due after its work waits from the shorter time, doubled each time. */
+/**
+ * Delay of a wake whose work threw. A wake that is still due after its work waits from `PAUSE_MS`, doubled each time, up to this
+ * delay.
+ */
 const RETRY_DELAY_MS = 30_000;
 const PAUSE_MS = 50;
-/** Transport may take minutes. The alarm then ends, so that other wakes can run, and leases protect the work. */
+/**
+ * Time for which the alarm waits for transport, which may take minutes. The alarm then ends, so that other wakes can run, and
+ * leases protect the work.
+ */
 const TRANSPORT_WAIT_MS = 5_000;
-/** A queue message normally starts sending. The alarm finds what none announced, a second later. */
+/** A queue message normally starts sending. If none did, the alarm starts it this much later. */
 const LOST_HINT_MS = 1_000;
-/** Five days, as long as delivery of other mail is attempted. */
+/** Automatic mail is dropped after five days, as long as delivery of other mail is attempted. */
 const AUTOMATIC_AGE_MAX_MS = 5 * 24 * 3_600_000;
 const PUBLISH_MAX = 100;
 /** Each lesson is one read of R2. */
@@ -42,12 +48,12 @@ export interface WakeContext {
   readonly now: () => number;
   /** Keeps the object alive for work that the alarm does not wait for. */
   readonly waitUntil: (work: Promise<unknown>) => void;
-  /** Longest time that the operator's totals of incoming mail are behind. */
+  /** Maximum delay of the operator's totals of incoming mail. */
   readonly ledgerDelayMs: number;
 }
 
 interface Wake {
-  /** When it is due; null for never. A time in the past is now. */
+  /** Time at which the wake is due, or at once if it is in the past; null for never. */
   readonly dueAt: (context: Pick<WakeContext, 'memory' | 'now' | 'ledgerDelayMs'>, sql: SqlStorage) => number | null;
   readonly run: (context: WakeContext) => void | Promise<void>;
   /** False if it can wait until the alarm runs for another reason. */
@@ -99,7 +105,7 @@ function dueTime(name: string, wake: Wake, context: DueContext, sql: SqlStorage)
   return at === null ? null : Math.max(at, context.memory.delays.get(name)?.until ?? 0);
 }
 
-/** When the alarm must run; null for never. */
+/** @returns the time at which the alarm must run; null for never. */
 export function nextAlarmAt(context: DueContext, sql: SqlStorage): number | null {
   const times = Object.entries(WAKES).flatMap(([name, wake]) =>
     wake.setsAlarm === false ? [] : (dueTime(name, wake, context, sql) ?? []),
@@ -107,7 +113,7 @@ export function nextAlarmAt(context: DueContext, sql: SqlStorage): number | null
   return times.length === 0 ? null : Math.min(...times);
 }
 
-/** Runs all wakes that are due, at the same time: a slow one delays no other. None throws. */
+/** Runs all due wakes concurrently, so that a slow one does not delay the others. Never throws. */
 export async function runWakes(context: WakeContext): Promise<void> {
   const { memory, database, now } = context;
   const isDue = ([name, wake]: [string, Wake]) => {
@@ -130,7 +136,7 @@ export async function runWakes(context: WakeContext): Promise<void> {
   await Promise.all(Object.entries(WAKES).filter(isDue).map(run));
 }
 
-/** Waits for a job, but not long. A job that fails later is logged; its leases expire. */
+/** Waits for a job, but not longer than `TRANSPORT_WAIT_MS`. A job that fails later is logged, and its leases expire. */
 async function transport({ waitUntil }: WakeContext, job: Promise<void>): Promise<void> {
   const isLate = Symbol();
   const timeout = new Promise<typeof isLate>((resolve) => setTimeout(resolve, TRANSPORT_WAIT_MS, isLate));
@@ -147,7 +153,10 @@ async function publishOutbox({ database: { sql, transaction }, jobs, userId, now
   transaction(() => markPublished(sql, snapshots));
 }
 
-/** Totals follow within `ledgerDelayMs`. A change in what waits for a scanner, or in quarantine, is published at once. */
+/**
+ * Time at which totals are published: at once after a change in mail that waits for a scanner or is in quarantine, otherwise within
+ * `ledgerDelayMs`. Null if they are up to date.
+ */
 function nextLedgerAt({ memory, now, ledgerDelayMs }: DueContext, sql: SqlStorage): number | null {
   const ledger = readLedger(sql);
   const published = readPublishedLedger(sql);
@@ -169,7 +178,10 @@ async function publishLedger({ database: { sql }, jobs, userId }: WakeContext): 
   savePublishedLedger(sql, ledger);
 }
 
-/** Sends row after row. A row is removed once its mail is in the outbox. A row that fails is retried later and delays no other. */
+/**
+ * Sends automatic mail row by row. A row is removed once its mail is in the outbox. A row that fails is retried later and delays no
+ * other.
+ */
 async function sendAllAutomatic({ database: { sql, transaction }, jobs, userId, now }: WakeContext): Promise<void> {
   let failure: unknown = null;
   const unsent = new Set<string>();
@@ -199,7 +211,7 @@ async function sendAllAutomatic({ database: { sql, transaction }, jobs, userId, 
   if (failure !== null) throw failure;
 }
 
-/** Deletes R2 objects that no message holds any more, in every location, then their rows. */
+/** Deletes R2 objects that no message uses any more, in every location, then their rows. */
 async function collectGarbage({ database: { sql }, jobs }: WakeContext): Promise<void> {
   const keys = listGarbage(sql, GARBAGE_PER_ROUND);
   await jobs.deleteBlobs(keys);

@@ -1,4 +1,7 @@
-/** Calls about the credentials that open the mailbox. They work without a mailbox too, so that its user can erase it in two attempts. */
+/**
+ * Calls about the credentials that open the mailbox. They also work after the mailbox was erased, so that a user can repeat a
+ * deletion of the account that failed half-way.
+ */
 import {
   confirmSession,
   type EndedCredentials,

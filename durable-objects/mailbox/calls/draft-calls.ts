@@ -15,7 +15,7 @@ import { MessageCalls, type ReadError } from './message-calls.ts';
 import { type NoMailbox, orNotFound } from './transactions.ts';
 
 export class DraftCalls extends MessageCalls {
-  /** Call it once the bytes are in every location. On an error the caller removes them. */
+  /** Call it once the bytes are in a quorum of the locations. On an error, the caller deletes the bytes. */
   async insertUpload(upload: Upload): Promise<Result<Upload, UploadError | NoMailbox>> {
     return this.transactions.write((sql, mailbox, now) => insertUpload(sql, mailbox, upload, now));
   }
@@ -30,12 +30,15 @@ export class DraftCalls extends MessageCalls {
     return this.transactions.write((sql, mailbox, now) => createDraft(sql, mailbox, content, cleanedHtml, now));
   }
 
-  /** Keeps a message over the sending limit as a draft. @returns its id; for a repeated Idempotency-Key, that of the first request. */
+  /**
+   * Keeps a message over the sending limit as a draft. @returns the draft's id. A repeated Idempotency-Key gets the draft of the
+   * first request.
+   */
   async keepDraft(message: KeptMessage): Promise<Result<string, DraftError | NoMailbox>> {
     return this.transactions.write((sql, mailbox, now) => keepDraft(sql, mailbox, message, now));
   }
 
-  /** @returns the id of the draft that this very request was kept as; null if there is none. */
+  /** @returns the id of the draft in which this same request was kept; null if there is none. */
   async findKeptDraft(idempotency: Idempotency): Promise<Result<string | null, NoMailbox>> {
     return this.transactions.read((sql) => {
       const kept = findKeptDraft(sql, idempotency);
@@ -43,7 +46,10 @@ export class DraftCalls extends MessageCalls {
     });
   }
 
-  /** @param revision rejects the save if the draft has another one now; null saves in any case. */
+  /**
+   * @param revision the revision that the author saw; the save is rejected if the draft has another one now. Null saves in any
+   * case.
+   */
   async replaceDraft(
     draftId: string,
     content: DraftContent,

@@ -10,7 +10,7 @@ import { RuleCalls } from './rule-calls.ts';
 import type { NoMailbox } from './transactions.ts';
 
 export class IncomingCalls extends RuleCalls {
-  /** Once this returns, the message is durable. Its raw bytes must be in every location before the call. */
+  /** Once this returns, the message is durable. Its raw bytes must be in a quorum of the locations before the call. */
   async acceptIncoming(
     message: incoming.IncomingMessage,
   ): Promise<Result<{ duplicate: boolean }, { readonly kind: 'over_quota' } | NoMailbox>> {
@@ -18,7 +18,7 @@ export class IncomingCalls extends RuleCalls {
     return this.transactions.write((sql, mailbox, now) => incoming.acceptIncoming(sql, mailbox, message, now));
   }
 
-  /** @returns due messages, and the user's own spam model to judge them by (null without one). */
+  /** @returns due messages, and the user's own spam model for checking them (null if there is none). */
   async claimIncoming(
     limit: number,
     leaseMs: number,
@@ -30,7 +30,7 @@ export class IncomingCalls extends RuleCalls {
     });
   }
 
-  /** Stores the message and finishes its row in one transaction. */
+  /** Stores the message and removes its row of accepted mail in one transaction. */
   async deliverIncoming(
     incomingId: string,
     input: StoreMessageInput,

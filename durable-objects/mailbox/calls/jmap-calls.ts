@@ -1,4 +1,4 @@
-/** Calls that only JMAP makes. Each answer has the state that it was read at. */
+/** Calls that only JMAP makes. Each answer has the state at the time of the read. */
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
 import type { StoreMessageError, StoreMessageInput } from '../contract/delivered-message.ts';
 import { readState, recordChange } from '../database/change-store.ts';
@@ -60,7 +60,7 @@ import { type NoMailbox, orNotFound } from './transactions.ts';
 export interface EmailSetAnswer {
   readonly oldState: string;
   readonly newState: string;
-  /** Null for each message that was changed or erased. */
+  /** Null for each message that was updated, otherwise the reason why it was not. */
   readonly updated: Readonly<Record<string, EmailSetFailure | null>>;
   readonly destroyed: Readonly<Record<string, boolean>>;
 }
@@ -79,7 +79,7 @@ export class JmapCalls extends OutboxCalls {
     return this.transactions.write((sql, _, now) => orNotFound(arrangeFolder(sql, folderId, arrangement, now)));
   }
 
-  /** @param removeEmails erases messages that are in no other folder. */
+  /** @param removeEmails true to erase messages that are in no other folder. */
   async destroyFolder(
     folderId: string,
     removeEmails: boolean,
@@ -97,7 +97,7 @@ export class JmapCalls extends OutboxCalls {
     return this.transactions.read((sql) => ok(readTypeChanges(sql, type, since, max)));
   }
 
-  /** @param ids null for all, of which there may be `max`. */
+  /** @param ids null for all messages. If there are more than `max`, none is read and `hasMore` is true. */
   async readEmails(
     ids: readonly string[] | null,
     max = Number.MAX_SAFE_INTEGER,
@@ -123,12 +123,12 @@ export class JmapCalls extends OutboxCalls {
     return this.transactions.read((sql) => ok({ state: toState(sql), found: queryEmails(sql, request) }));
   }
 
-  /** The messages of threads. */
+  /** @returns the email ids of all messages of the threads. */
   async listThreadMates(threadIds: readonly string[]): Promise<Result<string[], NoMailbox>> {
     return this.transactions.read((sql) => ok(listThreadMates(sql, threadIds)));
   }
 
-  /** Replaces the stored identities. @param change what the log says of it. */
+  /** Replaces the stored identities. @param change the change for the log. */
   async writeIdentities(
     identities: readonly StoredIdentity[],
     change: IdentityChange,
@@ -140,7 +140,7 @@ export class JmapCalls extends OutboxCalls {
     });
   }
 
-  /** One transaction. @returns null if the state is not `ifInState`. */
+  /** Updates and destroys messages in one transaction. @returns null if the state is not `ifInState`. */
   async setEmails(request: {
     readonly ifInState: string | null;
     readonly updates: Readonly<Record<string, EmailPatch>>;
@@ -162,7 +162,7 @@ export class JmapCalls extends OutboxCalls {
     });
   }
 
-  /** Stores a message that a client made. Its raw bytes must be in every location before the call. */
+  /** Stores a message that a client created. Its raw bytes must be in a quorum of the locations before the call. */
   async createEmail(
     input: StoreMessageInput,
     folderIds: readonly string[],
@@ -171,7 +171,7 @@ export class JmapCalls extends OutboxCalls {
     return this.transactions.write((sql, mailbox, now) => createEmail(sql, mailbox, input, folderIds, flags, now));
   }
 
-  /** Queues a message that the mailbox has. The raw bytes that are sent must be in every location before the call. */
+  /** Queues a stored message for sending. The outgoing raw bytes must be in a quorum of the locations before the call. */
   async submitStored(submission: StoredSubmission): Promise<Result<SubmissionRecord, SubmitStoredError | NoMailbox>> {
     return this.transactions.write((sql, _, now) => submitStored(sql, submission, now));
   }
@@ -186,17 +186,17 @@ export class JmapCalls extends OutboxCalls {
     );
   }
 
-  /** Forgets a submission. What is queued is sent nevertheless. */
+  /** Deletes the record of a submission. If its message is queued, it is sent nevertheless. */
   async forgetSubmission(submissionId: string): Promise<Result<null, ReadError>> {
     return this.transactions.write((sql, _, now) => orNotFound(forgetSubmission(sql, submissionId, now)));
   }
 
-  /** @returns false if it is too late. */
+  /** @returns false if it is too late to cancel. */
   async cancelEmailSubmission(outboxId: string): Promise<Result<boolean, NoMailbox>> {
     return this.transactions.write((sql, _, now) => ok(cancelSubmission(sql, outboxId, now)));
   }
 
-  /** @param credentialId a client sees only the subscriptions that its credential made. */
+  /** @param credentialId a client sees only the subscriptions that were created with its credential. */
   async listPushSubscriptions(credentialId: string): Promise<Result<PushSubscription[], NoMailbox>> {
     return this.transactions.read((sql, _, now) => ok(listSubscriptions(sql, credentialId, now)));
   }
@@ -220,7 +220,10 @@ export class JmapCalls extends OutboxCalls {
     return this.transactions.write((sql) => orNotFound(deleteSubscription(sql, credentialId, id)));
   }
 
-  /** @returns what the caller pushes now. Other callers get nothing until it records the outcomes, or until the lease ends. */
+  /**
+   * @returns the pushes that are due, leased to the caller. Other callers get none until it records the outcomes, or until the
+   * lease ends.
+   */
   async claimPushes(leaseMs: number): Promise<Result<DuePush[], NoMailbox>> {
     const { memory } = this.transactions;
     return this.transactions.read((sql, { userId }, now) => {

@@ -11,9 +11,9 @@ const POLLS_MAX = 200;
 const SESSION_ENDED = 4401;
 
 interface SocketState {
-  /** The last change that was sent. */
+  /** Number of the last change that was sent. */
   readonly state: number;
-  /** When the credential that opened it expires; null for never. */
+  /** Expiry of the credential that opened the socket; null for never. */
   readonly expiresAt: number | null;
 }
 
@@ -76,7 +76,10 @@ export class Listeners {
     for (const socket of this.#ctx.getWebSockets()) this.#catchUp(socket, false);
   }
 
-  /** Closes the sockets of one credential (`only`), of all others (`except`), or of all. Ends every poll, whose caller is then checked again. */
+  /**
+   * Closes the sockets of one credential (`only`), of all others (`except`), or of all. Also ends every poll; its caller is then
+   * checked again.
+   */
   close(which: { readonly only?: string; readonly except?: string }): void {
     for (const end of [...this.#polls]) end();
     const kept = new Set(which.except === undefined ? [] : this.#ctx.getWebSockets(which.except));

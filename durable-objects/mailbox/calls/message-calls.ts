@@ -51,7 +51,7 @@ import type { NoMailbox, NotFound } from './transactions.ts';
 export type ReadError = NoMailbox | NotFound;
 
 export class MessageCalls extends MailboxObject {
-  /** The one way a message enters; see `index.ts`. */
+  /** The only way in which a message enters the mailbox; see `index.ts`. */
   async storeMessage(input: StoreMessageInput): Promise<Result<StoredMessage, StoreMessageError>> {
     return this.transactions.write((sql, mailbox, now) => storeMessage(sql, mailbox, input, now));
   }
@@ -63,7 +63,7 @@ export class MessageCalls extends MailboxObject {
     return this.transactions.write((sql, _, now) =>
       ok(
         inputs.map((input) => {
-          // Read again for each message: the one before used some of the quota.
+          // Read again for each message, because the previous one used some of the quota.
           const mailbox = readMailbox(sql);
           return mailbox ? storeMessage(sql, mailbox, input, now) : err({ kind: 'no_mailbox' });
         }),
@@ -90,7 +90,9 @@ export class MessageCalls extends MailboxObject {
     });
   }
 
-  /** Oldest first, after a position (exclusive). A page has at most `limit` messages and a bounded length of text. */
+  /**
+   * @returns messages oldest first, after a position (exclusive). A page has at most `limit` messages and a bounded length of text.
+   */
   async readThread(threadId: string, after: number, limit: number): Promise<Result<ThreadPage, ReadError>> {
     return this.transactions.read((sql) => {
       const thread = findThread(sql, threadId);
@@ -113,7 +115,7 @@ export class MessageCalls extends MailboxObject {
     return this.transactions.read((sql, _, now) => search(sql, request, now));
   }
 
-  /** One transaction. Each id has its own outcome. */
+  /** Changes messages in one transaction. Each id has its own outcome. */
   async patchMessages(
     ids: readonly string[],
     patch: BatchPatch,
@@ -143,7 +145,7 @@ export class MessageCalls extends MailboxObject {
     return this.transactions.write((sql, _, now) => renameFolder(sql, key, name, now));
   }
 
-  /** Moves its mail, and that of the folders under it, to Trash. */
+  /** Deletes a folder and the folders under it. Their messages move to Trash. */
   async deleteFolder(key: string): Promise<Result<null, FolderError | NoMailbox>> {
     for (;;) {
       const done = await this.transactions.write((sql, _, now) => deleteFolder(sql, key, now));
@@ -171,7 +173,7 @@ export class MessageCalls extends MailboxObject {
     return this.transactions.read((sql) => ok(countLabels(sql, after, limit)));
   }
 
-  /** @returns those of the hashes that stored messages have. */
+  /** @returns the given hashes that belong to stored messages. */
   async listKnownRaws(rawSha256s: readonly string[]): Promise<Result<string[], NoMailbox>> {
     return this.transactions.read((sql) => ok(listKnownRaws(sql, rawSha256s)));
   }
@@ -201,7 +203,7 @@ export class MessageCalls extends MailboxObject {
     });
   }
 
-  /** @returns the R2 keys that no row names. All keys must be under this mailbox's prefix. */
+  /** @returns the given R2 keys that no row names. All keys must be under this mailbox's prefix. */
   async listUnheld(keys: readonly string[]): Promise<Result<Unheld, NoMailbox>> {
     return this.transactions.read((sql) => ok(listUnheld(sql, keys)));
   }

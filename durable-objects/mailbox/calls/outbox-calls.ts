@@ -12,14 +12,14 @@ import type { ReadError } from './message-calls.ts';
 import type { NoMailbox } from './transactions.ts';
 
 export class OutboxCalls extends IncomingCalls {
-  /** Sends: the copy in Sent and the outbox in one transaction. */
+  /** Submits a message: adds the copy in Sent and the outbox row in one transaction. */
   async submitMessage(
     submitted: submission.Submission,
   ): Promise<Result<submission.Submitted, submission.SubmitError | NoMailbox>> {
     return this.transactions.write((sql, mailbox, now) => submission.submitMessage(sql, mailbox, submitted, now));
   }
 
-  /** @returns what the first request with this Idempotency-Key made; null if there was none. */
+  /** @returns the result of the first request with this Idempotency-Key; null if there was none. */
   async findSubmission(
     key: string,
     requestSha256: string,
@@ -38,7 +38,9 @@ export class OutboxCalls extends IncomingCalls {
     );
   }
 
-  /** Adds recipients that DIRECTORY granted. Messages take them, also later ones, so that a refused message wastes none. */
+  /**
+   * Adds recipients that DIRECTORY granted to the mailbox's share. They stay for later messages, so a refused message wastes none.
+   */
   async addShare(domainHour: DomainHour, recipients: number): Promise<Result<void, NoMailbox>> {
     return this.transactions.write((sql, _, now) => ok(addShare(sql, domainHour, recipients, now)));
   }
@@ -49,7 +51,7 @@ export class OutboxCalls extends IncomingCalls {
     return this.transactions.write((sql, mailbox, now) => submission.cancelSubmission(sql, mailbox, messageId, now));
   }
 
-  /** Queues mail that no user wrote. @returns when it may go out, milliseconds since 1970. */
+  /** Queues mail that no user wrote. @returns the earliest time of sending, in milliseconds since 1970. */
   async enqueueOutbox(
     message: outbox.NewOutboxMessage,
     automaticPerHour: number,
@@ -73,7 +75,7 @@ export class OutboxCalls extends IncomingCalls {
     );
   }
 
-  /** @param verdicts JSON. */
+  /** @param verdicts as JSON. */
   async saveVerdicts(outboxId: string, verdicts: string): Promise<Result<void, NoMailbox>> {
     return this.transactions.write((sql, _, now) => ok(attempts.saveVerdicts(sql, outboxId, verdicts, now)));
   }
@@ -102,8 +104,10 @@ export class OutboxCalls extends IncomingCalls {
     );
   }
 
-  /** @returns how many recipients are due again. */
-  /** @param named addresses in lower case; null for all recipients that wait. */
+  /**
+   * Makes recipients due now. @param named addresses in lower case; null for all recipients that wait.
+   * @returns how many recipients are due again, and the named addresses that are not recipients.
+   */
   async retryOutbox(
     outboxId: string,
     named: readonly string[] | null,
@@ -122,7 +126,7 @@ export class OutboxCalls extends IncomingCalls {
     return this.transactions.write((sql, _, now) => ok(outbox.applyReport(sql, headerMessageId, outcomes, now)));
   }
 
-  /** Writes: a report gets its id here, so that a repetition makes the same report. */
+  /** A write, because it assigns an id to each report, so that a repetition makes the same report. */
   async listDueReports(limit: number): Promise<Result<reports.DueReport[], NoMailbox>> {
     return this.transactions.write((sql, mailbox, now) => ok(reports.listDueReports(sql, mailbox, limit, now)));
   }

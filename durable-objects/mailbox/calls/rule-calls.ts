@@ -67,12 +67,12 @@ export class RuleCalls extends DraftCalls {
     return this.transactions.read((sql) => ok(listFilters(sql)));
   }
 
-  /** @param at its place in the order; null is last. */
+  /** @param at position of the filter in the order; null for last. */
   async insertFilter(rule: FilterRule, at: number | null): Promise<Result<Filter, FilterError | NoMailbox>> {
     return this.transactions.write((sql, _, now) => insertFilter(sql, rule, at, now));
   }
 
-  /** @param at its new place in the order; null keeps the old one. */
+  /** @param at new position in the order; null keeps the old one. */
   async replaceFilter(
     filterId: string,
     rule: FilterRule,

@@ -36,27 +36,27 @@ export class Transactions {
     return this.#database;
   }
 
-  /** Undefined while nothing was ever stored here. */
+  /** The database; undefined if nothing was ever stored in this object. */
   get opened(): Database | undefined {
     return this.#database;
   }
 
   /**
    * Opens the database if there is one, and applies pending migrations. Call it before anything else. An object without a database
-   * stays empty, because a stranger's made-up user id reaches one too.
+   * stays empty, because a made-up user id in a request also reaches an object.
    */
   async open(): Promise<void> {
     if (isDatabase(this.#storage)) await this.create();
   }
 
-  /** Opens the database, and makes it if there is none. */
+  /** Opens the database, and creates it if there is none. */
   async create(): Promise<Database> {
     this.#opening ??= openDatabase(this.#storage);
     this.#database = await this.#opening;
     return this.#database;
   }
 
-  /** Deletes everything, and makes an empty database. */
+  /** Deletes everything and creates an empty database. */
   async empty(): Promise<Database> {
     await this.#storage.deleteAlarm();
     await this.#storage.deleteAll();
@@ -66,12 +66,12 @@ export class Transactions {
     return this.create();
   }
 
-  /** Longest time that the operator's totals of incoming mail are behind. */
+  /** Maximum delay of the operator's totals of incoming mail. */
   get ledgerDelayMs(): number {
     return settingsOf(this.#env).MAIL_LEDGER_SECONDS * 1000;
   }
 
-  /** Runs work that writes nothing. */
+  /** Runs work that only reads. */
   read<T, E>(work: (sql: SqlStorage, mailbox: MailboxRow, now: number) => Result<T, E>): Result<T, E | NoMailbox> {
     if (!this.opened) return err({ kind: 'no_mailbox' });
     const { sql } = this.opened;

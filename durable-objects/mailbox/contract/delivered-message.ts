@@ -76,16 +76,21 @@ export type ParsedMessage = MessageContent<StoredText, StoredAttachment>;
 export interface ArrivalJudgement {
   /** From and List-Id as far as authentication proves them. */
   readonly sender: { readonly address: string | null; readonly list: string | null };
-  /** `content`: the text or the rules. `certain`: a virus test, or the sender domain's own policy, which no trust overrides. */
+  /**
+   * `content`: the text or the rules say so. `certain`: a virus test, or the sender domain's own policy, which no trust overrides.
+   */
   readonly junk: 'no' | 'content' | 'certain';
 }
 
 export interface StoreMessageInput {
-  /** The same bytes with a known key are not stored again, even if other fields differ, or if the message was received and erased since. */
+  /**
+   * A message with a known key and the same bytes is not stored again, even if other fields differ, or if a received message was
+   * erased since.
+   */
   readonly deliveryKey: string;
-  /** The id that it had in a lost mailbox. Default: a new one. */
+  /** The id that the message had in a lost mailbox. Default: a new one. */
   readonly messageId?: string;
-  /** R2 key of the raw bytes, under `mail/<user_id>/`, already in every location. The mailbox then owns the object. */
+  /** R2 key of the raw bytes, under `mail/<user_id>/`, already in a quorum of the locations. The mailbox then owns the object. */
   readonly rawKey: string;
   readonly rawSha256: string;
   /** Size of the raw bytes, which counts against the quota. */
@@ -94,7 +99,7 @@ export interface StoreMessageInput {
   readonly origin: 'received' | 'sent' | 'imported';
   /** The folder's role or id. A filter may choose another folder. */
   readonly folder: string;
-  /** More folders that it is in, by role or id. */
+  /** Other folders of the message, by role or id. */
   readonly alsoIn?: readonly string[];
   readonly isRead: boolean;
   readonly isFlagged: boolean;
@@ -111,7 +116,10 @@ export interface StoreMessageInput {
   readonly authentication: string | null;
   /** True to run the user's filters and vacation reply: for received mail that is not spam. */
   readonly applyRules: boolean;
-  /** For received mail: lets known senders decide between Inbox and Junk, and filters that move run on Junk. */
+  /**
+   * Set for received mail: known senders then decide between Inbox and Junk, and filters that move messages also run on mail in
+   * Junk.
+   */
   readonly judgement?: ArrivalJudgement;
   /** False for messages that must be stored at any size: copies in Sent, delivery reports. */
   readonly enforceQuota: boolean;

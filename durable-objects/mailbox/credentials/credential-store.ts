@@ -39,7 +39,7 @@ export interface SessionRow {
 export interface EndedCredentials {
   readonly only?: string;
   readonly except?: string;
-  /** Ends those of one kind only. */
+  /** Ends only credentials of this kind. */
   readonly kind?: 'session' | 'token';
 }
 
@@ -94,7 +94,7 @@ const insert = statement<{
    VALUES (:sha256, :id, :kind, :userAgent, :now, :usedAt, :expiresAt)`,
 );
 
-/** Also deletes what has expired. */
+/** Inserts a credential, and deletes expired ones. */
 export function insertCredential(sql: SqlStorage, given: NewCredential, user: Holder, now: number): void {
   execute(sql, writeHolderRow, { userName: user.userName, name: user.name, email: user.email });
   execute(sql, deleteExpired, { now });
@@ -147,7 +147,7 @@ const deleteEnded = statement<
      AND (:kind IS NULL OR kind = :kind) RETURNING credential_id`,
 );
 
-/** @returns the ids of those that ended now. */
+/** @returns the ids of the credentials that it ended. */
 export const endCredentials = (sql: SqlStorage, which: EndedCredentials): string[] =>
   [
     ...execute(sql, deleteEnded, {
@@ -159,7 +159,7 @@ export const endCredentials = (sql: SqlStorage, which: EndedCredentials): string
 
 const forgetHolder = statement<Record<never, never>>(`UPDATE holder SET user_name = '', name = '', email = NULL`);
 
-/** Removes what names the user, once the mailbox is erased and no credential is left. A suspension stays. */
+/** Removes the user's names. Call it once the mailbox is erased and no credential is left. A suspension stays. */
 export const forgetNames = (sql: SqlStorage): void => void execute(sql, forgetHolder, {});
 
 const selectAll = statement<Record<never, never>, CredentialRow>('SELECT * FROM credential');

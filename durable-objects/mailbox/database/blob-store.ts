@@ -1,7 +1,7 @@
 /** Finds R2 keys that the mailbox does not hold. It holds every key that one of its rows names. */
 import { first } from './store.ts';
 
-/** Every place that names an R2 key. `garbage` counts: the mailbox deletes those objects itself. */
+/** All columns that name an R2 key. `garbage` is included, because the mailbox deletes those objects itself. */
 const HOLDERS = [
   { table: 'incoming', column: 'raw_key' },
   { table: 'message', column: 'raw_key' },
@@ -16,7 +16,7 @@ const HOLDERS = [
 
 export interface Unheld {
   readonly keys: string[];
-  /** When the mailbox was created, milliseconds since 1970. It cannot tell whether older objects have an owner. */
+  /** When the mailbox was created, milliseconds since 1970. The mailbox cannot tell whether older objects have an owner. */
   readonly createdAt: number;
 }
 

@@ -41,7 +41,7 @@ export interface Change {
   readonly is_flagged?: boolean;
   readonly is_answered?: boolean;
   readonly is_forwarded?: boolean;
-  /** Set if it changed: RFC 3339, or null. */
+  /** Set if the snooze changed: a time in RFC 3339, or null. */
   readonly snoozed_until?: string | null;
   readonly is_muted?: boolean;
   readonly labels?: readonly string[];
@@ -49,12 +49,15 @@ export interface Change {
   readonly folder_ids?: readonly string[];
   /** Folders that the message left. */
   readonly left_folder_ids?: readonly string[];
-  /** Set if the message began its thread, or was the last one in it; of a saved draft, in the thread that it left. */
+  /**
+   * `began`: the message was the first one of its thread. `ended`: it was the last one; for a saved draft, in the thread that it
+   * left.
+   */
   readonly thread?: 'began' | 'ended';
 }
 
 export interface ChangePage {
-  /** Decimal; the next `since`. */
+  /** State after these changes, as a decimal number. It is the next `since`. */
   readonly state: string;
   readonly changes: readonly Change[];
   /** True if `since` is too old or not of this mailbox: reload everything, then continue from `state`. */
@@ -93,18 +96,21 @@ export function readChanges(sql: SqlStorage, since: number): ChangePage {
 }
 
 const DAY_MS = 24 * 3_600_000;
-/** Longer than a delivery is retried. */
+/** Age at which delivery keys of erased messages are deleted. No delivery is retried for that long. */
 const DELIVERY_AGE_MAX_MS = 60 * DAY_MS;
 /** The operator may retry failed mail for this long. */
 const FAILED_AGE_MAX_MS = 60 * DAY_MS;
 
-/** When the oldest change may be deleted, a day late so that it happens once a day; null if there is only one. */
+/**
+ * Time at which old changes are pruned: a day after the oldest one may be deleted, so that it happens once a day. Null if there is
+ * only one change.
+ */
 export const nextPruneAt = (sql: SqlStorage): number | null => {
   const [oldest, next] = sql.exec<{ at: number }>('SELECT changed_at AS at FROM change ORDER BY state LIMIT 2');
   return oldest && next ? oldest.at + CHANGE_AGE_MAX_MS + DAY_MS : null;
 };
 
-/** Deletes changes, delivery keys and failed mail that are too old to be replayed, repeated or retried. */
+/** Deletes changes, failed mail, delivery keys and JMAP submissions that are too old to be needed. */
 export function pruneLogs(sql: SqlStorage, now: number): void {
   pruneChanges(sql, now);
   sql.exec(

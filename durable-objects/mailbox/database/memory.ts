@@ -4,13 +4,13 @@
  */
 export interface Memory {
   readonly leases: Leases;
-  /** Until when a job pushes changes to devices. A lost lease costs a repeated push. */
+  /** End of the lease of the job that pushes changes to devices. A lost lease costs a repeated push. */
   pushedUntil: number;
-  /** Wakes that are not run before a time, after how many runs that left them due. */
+  /** Delayed wakes by name: the time before which a wake does not run, and how many runs in a row failed or left it due. */
   readonly delays: Map<string, { readonly until: number; readonly tries: number }>;
   /** The trace of the message that was accepted last, for the logs of its processing. */
   incomingTrace: string | undefined;
-  /** Since when the operator's totals are behind; null if they are not, as far as is known. */
+  /** Time since which the operator's totals are out of date; null if no missing change is known. */
   ledgerBehindSince: number | null;
 }
 

@@ -13,13 +13,13 @@ export const SEARCH_COLUMNS = ['sender', 'recipients', 'copies', 'hidden', 'subj
 export type SearchColumn = (typeof SEARCH_COLUMNS)[number];
 
 /**
- * The last column holds the time of arrival as one term per period, so that a search in a window of time can limit FTS5. FTS5 runs past a
- * range of rowids to its next hit, but a missing term stops it.
+ * The last column holds the time of arrival as one term per period, so that a search in a window of time ends there. A range of
+ * rowids does not stop FTS5: it reads on to its next hit. A required term that no later message has does.
  */
 const PERIOD_BITS = 39;
 /** The term starts with a private-use character, which ordinary text does not contain. */
 const PERIOD_MARK = 0xe000;
-/** A window of more periods is searched without them. */
+/** A window that spans more periods is searched without period terms. */
 const PERIODS_MAX = 64;
 
 const toPeriod = (position: number): number => Math.floor(position / 2 ** PERIOD_BITS);

@@ -54,7 +54,7 @@ export interface StoredIdentity {
   readonly bcc?: readonly { readonly name: string | null; readonly email: string }[] | null | undefined;
   readonly textSignature?: string | undefined;
   readonly htmlSignature?: string | undefined;
-  /** True if a client added it, beside the one of its address. */
+  /** True if a client added it in addition to the identity of its address. */
   readonly isAdded?: boolean;
 }
 
@@ -62,7 +62,7 @@ export interface VacationSettings {
   readonly isEnabled: boolean;
   readonly subject: string;
   readonly body: string;
-  /** As a JMAP client set it. The reply is plain text. */
+  /** HTML as a JMAP client set it. The reply itself is sent as plain text. */
   readonly htmlBody?: string | null;
   /** Milliseconds since 1970; null for no limit. */
   readonly startsAt: number | null;

@@ -46,7 +46,7 @@ export interface DraftContent {
   readonly bcc: readonly MailAddress[];
   readonly subject: string;
   readonly body: string;
-  /** As the author wrote it. */
+  /** HTML as the author wrote it. */
   readonly html: string | null;
   readonly attachmentIds: readonly string[];
   readonly inReplyTo: string | null;
@@ -54,7 +54,7 @@ export interface DraftContent {
   readonly replyTo?: readonly MailAddress[];
   readonly headers?: readonly HeaderField[];
   readonly importance?: Importance;
-  /** The message that it forwards, by its id. */
+  /** Id of the message that it forwards. */
   readonly forwardOf?: string | null;
 }
 
@@ -190,7 +190,10 @@ export function createDraft(
   return ok({ messageId, revision: 1, updatedAt: now, content, attachments: uploads });
 }
 
-/** @param request.revision the last revision the author saw: a later one rejects the save. Null saves in any case. */
+/**
+ * @param request.revision the last revision that the author saw. If the draft has a later one, the save is rejected. Null saves in
+ * any case.
+ */
 export function replaceDraft(
   sql: SqlStorage,
   mailbox: MailboxRow,

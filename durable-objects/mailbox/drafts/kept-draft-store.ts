@@ -12,7 +12,7 @@ import {
   replaceDraft,
 } from './draft-store.ts';
 
-/** As long as the keys of accepted submissions. */
+/** Keys are kept as long as those of accepted submissions. */
 const KEY_AGE_MAX_MS = 7 * 24 * 3_600_000;
 
 /** An Idempotency-Key, and the hash of the request that it came with. */
@@ -41,7 +41,7 @@ const save = statement<{ key: string; requestSha256: string; messageId: string; 
      message_id = excluded.message_id, revision = excluded.revision, created_at = excluded.created_at`,
 );
 
-/** @returns the draft that a request with this key was kept as; null if there is none, or if the user deleted or sent it. */
+/** @returns the draft in which a request with this key was kept; null if there is none, or if the user deleted or sent it. */
 export function findKeptDraft(sql: SqlStorage, idempotency: Idempotency): KeptDraft | null {
   const row = executeFirst(sql, find, { key: idempotency.key });
   const draft = row && readDraft(sql, row.message_id);

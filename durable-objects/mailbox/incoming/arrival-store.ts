@@ -17,10 +17,12 @@ import { formatThreadId, isThreadMuted } from '../messages/thread-store.ts';
 import { gatherContacts } from '../rules/contact-store.ts';
 import { applyMovesOnArrival, applyRulesOnArrival } from '../rules/filter-store.ts';
 
-/** Recognises a repeated delivery by its key. An import compares bytes instead, and skips messages that the mailbox has. */
+/**
+ * Fields that recognise a repeated delivery, by its key. An import compares bytes instead, and skips messages that the mailbox has.
+ */
 type Delivery = Pick<StoreMessageInput, 'origin' | 'rawSha256' | 'deliveryKey'>;
 
-/** @returns the message that a delivery made, even if it was erased since; null if the delivery is new. */
+/** @returns the message that a delivery created, even if it was erased since; null if the delivery is new. */
 export function findDelivery(sql: SqlStorage, { origin, rawSha256, deliveryKey }: Delivery): StoredMessage | null {
   const stored = first<{ message_id: string; thread: number; folder: number }>(
     sql,
@@ -86,7 +88,7 @@ export function storeMessage(
   });
 }
 
-/** A new id, or the former one if its place is free. */
+/** @returns a new id, or the former one if no message has its position. */
 function decideId(sql: SqlStorage, { messageId, receivedAt }: StoreMessageInput) {
   const former = messageId === undefined ? -1 : toPosition(messageId);
   const isFree = first(sql, 'SELECT 1 AS taken FROM message WHERE position = ?', former) === null;
@@ -125,7 +127,7 @@ const ACQUAINTANCES: Readonly<Record<Acquaintance, string>> = {
   answer: 'It answers a message of yours',
 };
 
-/** Lets known and blocked senders decide between Inbox and Junk, and says which rules run: on Junk only those that move. */
+/** Lets known and blocked senders decide between Inbox and Junk, and decides which rules run: on Junk only those that move. */
 function judgePeople(sql: SqlStorage, input: StoreMessageInput, target: FolderRow) {
   const { judgement, spam } = input;
   if (!judgement) return { folder: target, spam, rules: input.applyRules ? 'all' : 'none' } as const;

@@ -23,7 +23,7 @@ export interface IncomingMessage {
   readonly clientIp: string | null;
   readonly helo: string | null;
   readonly origin: 'smtp' | 'local';
-  /** JSON. */
+  /** Verdicts as JSON. */
   readonly verdicts: string | null;
 }
 
@@ -196,7 +196,7 @@ export function readQuarantined(sql: SqlStorage, mailbox: MailboxRow, incomingId
   return row && toClaimed(row, mailbox, row.attempts);
 }
 
-/** Totals since the mailbox exists. Each folder counts the messages that were delivered to it. */
+/** @returns totals since the mailbox was created. Each folder counts the messages that were delivered to it. */
 export function readLedger(sql: SqlStorage): IncomingLedger {
   const pending = first<{
     count: number;
@@ -232,7 +232,7 @@ export function readLedger(sql: SqlStorage): IncomingLedger {
   };
 }
 
-/** The totals that the operator's tables have; null before the first. */
+/** @returns the totals that the operator's tables have; null before they were first published. */
 export function readPublishedLedger(sql: SqlStorage): IncomingLedger | null {
   const row = first<{ ledger: string | null }>(sql, 'SELECT published_ledger AS ledger FROM mailbox WHERE id = 1');
   return row?.ledger ? (JSON.parse(row.ledger) as IncomingLedger) : null;
@@ -242,7 +242,7 @@ export function savePublishedLedger(sql: SqlStorage, ledger: IncomingLedger): vo
   sql.exec('UPDATE mailbox SET published_ledger = ? WHERE id = 1', JSON.stringify(ledger));
 }
 
-/** When a message is due or its lease ends; null if none waits. */
+/** @returns the time at which a message is due or its lease ends; null if none waits. */
 export function nextIncomingAt(sql: SqlStorage, leases: Leases): number | null {
   const rows = sql.exec<{ incoming_id: string; at: number }>(
     'SELECT incoming_id, next_attempt_at AS at FROM incoming WHERE next_attempt_at IS NOT NULL',

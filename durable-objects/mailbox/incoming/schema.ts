@@ -2,15 +2,15 @@
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
 /**
- * Written before the sender receives 250. The row leaves in the transaction that stores the message: its content key is then the
- * message's delivery key. So the table is short and needs no index.
+ * Written before the sender receives 250. The row is deleted in the transaction that stores the message, and its content key
+ * becomes the message's delivery key. So the table is short and needs no index.
  */
 export const incoming = sqliteTable('incoming', {
   incomingId: text('incoming_id').primaryKey(),
   /** Hash of content and envelope. A sender's retry after a lost 250 has the same hash. */
   contentKey: text('content_key').notNull(),
   acceptedAt: integer('accepted_at').notNull(),
-  /** Owned by this row until the message has it. */
+  /** Object of this row until the message owns it. */
   rawKey: text('raw_key').notNull(),
   sizeBytes: integer('size_bytes').notNull(),
   envelopeFrom: text('envelope_from').notNull(),

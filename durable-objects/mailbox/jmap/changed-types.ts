@@ -1,4 +1,4 @@
-/** The types of JMAP that a change concerns. Pure. */
+/** The JMAP types that a change affects. Pure. */
 import type { Change } from '../database/change-store.ts';
 
 export const JMAP_TYPES = [
@@ -29,13 +29,13 @@ const TYPES_OF: Partial<Record<Change['type'], readonly JmapType[]>> = {
   submission_deleted: ['EmailSubmission'],
 };
 
-/** Tells of mail that arrives, and of nothing else (RFC 8621 §1.5). */
+/** `EmailDelivery` changes only when mail arrives (RFC 8621 §1.5). */
 const typesOf = ({ type, replaced_email_id, is_delivered }: Change): readonly JmapType[] => [
   ...((replaced_email_id === undefined ? TYPES_OF[type] : SAVED) ?? []),
   ...(is_delivered ? (['EmailDelivery'] as const) : []),
 ];
 
-/** Those of a saved draft, which is a new email. */
+/** Types that a saved draft affects. It is a new email for JMAP. */
 const SAVED: readonly JmapType[] = ['Email', 'Thread', 'Mailbox', 'Quota'];
 
 export function listChangedTypes(changes: readonly Change[]): JmapType[] {

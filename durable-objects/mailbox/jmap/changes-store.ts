@@ -10,7 +10,7 @@ export interface TypeChanges {
   readonly created: readonly string[];
   readonly updated: readonly string[];
   readonly destroyed: readonly string[];
-  /** True if of the updated mailboxes only the counts changed. */
+  /** True if only counts changed in the updated mailboxes. */
   readonly onlyCounts: boolean;
   /** Threads of the changed messages. */
   readonly threadIds: readonly string[];
@@ -18,16 +18,16 @@ export interface TypeChanges {
 
 type Event = { readonly kind: 'created' | 'updated' | 'counted' | 'destroyed'; readonly id: string };
 
-/** Changes per answer, whatever their type. */
+/** Limit of change records read per answer, whatever their type. */
 const ROWS_MAX = 20_000;
-/** Stands for all objects of a type. */
+/** Id that stands for all objects of a type. */
 export const ALL_OBJECTS = '*';
 
 const listAfter = statement<{ since: number; limit: number }, { state: number; body: string }>(
   'SELECT state, body FROM change WHERE state > :since ORDER BY state LIMIT :limit',
 );
 
-/** @returns null if the state is too old or not of this mailbox: the client must start anew. */
+/** @returns null if the state is too old or not of this mailbox: the client must reload everything. */
 export function readTypeChanges(sql: SqlStorage, type: JmapType, since: number, max: number): TypeChanges | null {
   const latest = readState(sql);
   const floor = first<{ floor: number }>(sql, 'SELECT state_floor AS floor FROM mailbox WHERE id = 1')?.floor ?? 0;
@@ -41,7 +41,7 @@ export function readTypeChanges(sql: SqlStorage, type: JmapType, since: number, 
     const change = JSON.parse(row.body) as Change;
     const events = toEvents(sql, type, change);
     const added = new Set(events.map(({ id }) => id).filter((id) => !objects.has(id))).size;
-    // One change may name more objects than a client asks for at a time; then it is answered alone.
+    // One change may name more objects than `max`. It is then answered alone.
     if (objects.size > 0 && objects.size + added > max) break;
     for (const { kind, id } of events) {
       const known = objects.get(id) ?? { isNew: kind === 'created', isGone: false, isUpdated: false };
@@ -127,7 +127,7 @@ function toMailboxEvents(change: Change): Event[] {
 }
 
 const listSubmissions = statement<{ messageId: string }, { submission_id: string }>(
-  // Email ids begin with the message's id, which `-` follows in those of a draft.
+  // The email ids of a draft are the message's id and `-` with a revision. `.` is the character after `-`.
   `SELECT submission_id FROM email_submission WHERE email_id >= :messageId AND email_id < :messageId || '.'`,
 );
 

@@ -1,4 +1,4 @@
-/** Reads what JMAP tells about messages without their bytes (RFC 8621 §4.1.1), and threads (§3). */
+/** Reads the properties of JMAP emails that need no bytes of the message (RFC 8621 §4.1.1), and threads (§3). */
 import { parseEmailId } from '../../../workers/mail/domain/email-id.ts';
 import { execute, statement } from '../../../workers/shared/statement.ts';
 import type { MailAddress } from '../contract/delivered-message.ts';
@@ -6,7 +6,7 @@ import { EMAIL_ID, readEmailId } from '../messages/email-id-store.ts';
 import { findMessage, type MessageState } from '../messages/message-store.ts';
 import { findThread, formatThreadId } from '../messages/thread-store.ts';
 
-/** Finds a message by the id of its email. A draft that was saved again is another email. */
+/** Finds a message by the id of its email. After another save, a draft has another email id. */
 export function findEmail(sql: SqlStorage, emailId: string): MessageState | null {
   const found = findMessage(sql, parseEmailId(emailId)?.messageId ?? '');
   return found && readEmailId(sql, found) === emailId.toLowerCase() ? found : null;
@@ -77,7 +77,7 @@ const readRow = statement<{ position: number }, EmailRow & Record<string, SqlSto
    FROM message AS m WHERE m.position = :position`,
 );
 
-/** @returns those of the messages that exist, in the order of the ids. */
+/** @returns the given messages that exist, in the order of the ids. */
 export const readEmails = (sql: SqlStorage, ids: readonly string[]): EmailRecord[] =>
   ids.flatMap((id) => {
     const found = findEmail(sql, id);
@@ -121,7 +121,7 @@ const listThread = statement<{ thread: number }, { email_id: string }>(
   `SELECT ${EMAIL_ID} AS email_id FROM message AS m WHERE m.thread = :thread ORDER BY m.position`,
 );
 
-/** @returns those of the threads that exist, in the order of the ids. */
+/** @returns the given threads that exist, in the order of the ids. */
 export const readThreads = (sql: SqlStorage, ids: readonly string[]): ThreadRecord[] =>
   ids.flatMap((id) => {
     const thread = findThread(sql, id);
@@ -144,7 +144,7 @@ const readText = statement<{ position: number; length: number }, { subject: stri
    WHERE m.position = :position`,
 );
 
-/** @returns those of the messages that exist. */
+/** @returns the given messages that exist. */
 export const readEmailTexts = (sql: SqlStorage, ids: readonly string[]): EmailText[] =>
   ids.flatMap((id) => {
     const found = findEmail(sql, id);

@@ -9,7 +9,7 @@ import { listLabels } from '../messages/label-store.ts';
 import { eraseMessage, findMessage, foldersOf, patchMessage } from '../messages/message-store.ts';
 import { type EmailRecord, findEmail, readEmails } from './email-read-store.ts';
 
-/** What a mark becomes; undefined leaves it. */
+/** New values of marks; undefined leaves a mark unchanged. */
 export interface MarkPatch {
   readonly isDraft?: boolean | undefined;
   readonly isRead?: boolean | undefined;
@@ -18,13 +18,13 @@ export interface MarkPatch {
   readonly isForwarded?: boolean | undefined;
   /** True adds a label, false removes it. */
   readonly labels: Readonly<Record<string, boolean>>;
-  /** True if labels that are not named go. */
+  /** True to remove labels that are not named. */
   readonly replacesLabels: boolean;
 }
 
 export interface EmailPatch {
   readonly marks: MarkPatch | null;
-  /** True adds the folder of that id, false removes it. */
+  /** True adds the folder with this id, false removes it. */
   readonly folders: Readonly<Record<string, boolean>>;
   /** True if the message leaves folders that are not named. */
   readonly replacesFolders: boolean;
@@ -35,14 +35,14 @@ export type EmailSetFailure =
   | { readonly kind: 'bad_folder'; readonly folderId: string }
   | { readonly kind: 'no_folder_left' }
   | { readonly kind: 'too_many_folders' }
-  /** A draft of the app stays one until it is sent. */
+  /** A draft of the web app stays a draft until it is sent. */
   | { readonly kind: 'draft_fixed' };
 
 export const FOLDERS_PER_EMAIL_MAX = 50;
-/** A keyword that messages of other clients have; see `origin` for drafts of the app. */
+/** Keyword of drafts that JMAP clients stored. Drafts of the web app are recognised by `origin`. */
 const DRAFT_LABEL = '$draft';
 
-/** @returns null if it is done. */
+/** @returns null on success. */
 export function updateEmail(sql: SqlStorage, id: string, patch: EmailPatch, now: number): EmailSetFailure | null {
   const message = findEmail(sql, id);
   if (!message) return { kind: 'not_found' };
@@ -86,7 +86,7 @@ function decideFolders(
   return after.size > FOLDERS_PER_EMAIL_MAX ? err({ kind: 'too_many_folders' }) : ok([...after.values()]);
 }
 
-/** Erases a message, in whatever folders it is. @returns false if it does not exist. */
+/** Erases a message from all its folders. @returns false if it does not exist. */
 export function destroyEmail(sql: SqlStorage, id: string, now: number): boolean {
   const message = findEmail(sql, id);
   if (!message) return false;
@@ -94,7 +94,7 @@ export function destroyEmail(sql: SqlStorage, id: string, now: number): boolean 
   return true;
 }
 
-/** Stores a message that a client made, with all of its folders. */
+/** Stores a message that a client created, with all of its folders. */
 export function createEmail(
   sql: SqlStorage,
   mailbox: MailboxRow,

@@ -17,7 +17,7 @@ export interface JmapFolder {
   readonly isSubscribed: boolean;
 }
 
-/** Threads of a folder with more messages are not counted: the number of messages stands for them. */
+/** Threads are counted only in folders with at most this many messages. Other folders report their number of messages instead. */
 export const COUNTED_MESSAGES_MAX = 2_000;
 
 const listArrangement = statement<

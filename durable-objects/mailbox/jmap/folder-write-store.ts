@@ -1,4 +1,4 @@
-/** Changes of folders that only JMAP makes: order, subscription, and a destroy that erases. */
+/** Changes of folders that only JMAP makes: order, subscription, and deleting a folder with its messages. */
 import { execute, statement } from '../../../workers/shared/statement.ts';
 import { recordChange } from '../database/change-store.ts';
 import { type FolderRow, findFolder, findFolderByNumber, removeFolder } from '../messages/folder-store.ts';

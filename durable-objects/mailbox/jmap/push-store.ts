@@ -1,6 +1,6 @@
 /**
- * Push subscriptions of clients (RFC 8620 §7.2). A subscription is used once its client has returned the code that was pushed to it, and
- * ends with the credential that made it. A push says only which types changed, so one that is lost costs nothing but time.
+ * Push subscriptions of clients (RFC 8620 §7.2). A subscription is used once its client has returned the code that was pushed to
+ * it, and ends with the credential that made it. A push says only which types changed, so a lost push only delays the client.
  */
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
 import { execute, type RowOf, statement } from '../../../workers/shared/statement.ts';
@@ -19,7 +19,7 @@ export interface PushSubscription {
   readonly deviceClientId: string;
   readonly url: string;
   readonly keys: PushKeys | null;
-  /** Null for all. */
+  /** JMAP types to push; null for all. */
   readonly types: readonly string[] | null;
   readonly expiresAt: number;
   /** The code that the client returned; null until then. */
@@ -28,7 +28,7 @@ export interface PushSubscription {
 
 export type NewPushSubscription = Omit<PushSubscription, 'verificationCode'> & {
   readonly code: string;
-  /** False for clients that prove by a code that the address is theirs. */
+  /** False for a client that must still prove with a code that it receives pushes to its address. */
   readonly isVerified: boolean;
 };
 
@@ -36,9 +36,9 @@ export interface DuePush {
   readonly id: string;
   readonly url: string;
   readonly keys: PushKeys | null;
-  /** JSON; null if nothing changed that the client asked for. */
+  /** JSON of the push; null if no type that the client asked for changed. */
   readonly body: string | null;
-  /** The state that it tells; null for a verification. */
+  /** State to record as pushed; null for a verification. */
   readonly state: number | null;
 }
 
@@ -47,10 +47,10 @@ export interface PushOutcome {
   readonly result: 'done' | 'gone' | 'failed';
 }
 
-/** Collects changes that come together. */
+/** Delay after a change, so that one push covers several changes. */
 const PUSH_DELAY_MS = 1_000;
 const SUBSCRIPTIONS_MAX = 50;
-/** Failures in a row after which a subscription is dropped: about two hours. */
+/** Failures in a row after which a subscription is dropped. They take about two hours. */
 const FAILURES_MAX = 8;
 const FIRST_RETRY_MS = 30_000;
 
@@ -71,7 +71,7 @@ const toSubscription = (row: PushRow): PushSubscription => ({
   verificationCode: row.is_verified === 1 ? row.code : null,
 });
 
-/** @returns those that a credential made (RFC 8620 §7.2.1). */
+/** @returns the subscriptions that were created with a credential (RFC 8620 §7.2.1). */
 export const listSubscriptions = (sql: SqlStorage, credentialId: string, now: number): PushSubscription[] =>
   [...execute(sql, listAll, {})]
     .filter((row) => row.credential_id === credentialId && row.expires_at > now)
@@ -95,7 +95,7 @@ const insert = statement<{
    VALUES (:id, :credentialId, :deviceClientId, :url, :keys, :types, :code, :isVerified, 0, :state, 0, :now, :expiresAt)`,
 );
 
-/** Replaces one with the same id. */
+/** Inserts a subscription. Replaces one with the same id. */
 export function insertSubscription(
   sql: SqlStorage,
   credentialId: string,
@@ -160,7 +160,7 @@ export function deleteSubscription(sql: SqlStorage, credentialId: string, id: st
   return isOwn;
 }
 
-/** Ends the subscriptions of credentials that ended. */
+/** Deletes the subscriptions of ended credentials. */
 export function endSubscriptions(sql: SqlStorage, which: { readonly only?: string; readonly except?: string }): void {
   for (const row of execute(sql, listAll, {})) {
     const isEnded = which.only === undefined ? row.credential_id !== which.except : row.credential_id === which.only;
@@ -168,7 +168,7 @@ export function endSubscriptions(sql: SqlStorage, which: { readonly only?: strin
   }
 }
 
-/** @returns what is to be pushed now. */
+/** @returns the pushes that are due now. */
 export function listDuePushes(sql: SqlStorage, accountId: string, now: number): DuePush[] {
   const state = readState(sql);
   return [...execute(sql, listAll, {})].flatMap((row): DuePush[] => {
@@ -189,7 +189,7 @@ export function listDuePushes(sql: SqlStorage, accountId: string, now: number): 
   });
 }
 
-/** When there is something to push; null for never. */
+/** @returns the time of the next push; null if there is none. */
 export function nextPushAt(sql: SqlStorage, now: number): number | null {
   const times = [...execute(sql, listAll, {})].flatMap((row): number[] => {
     if (row.expires_at <= now) return [];

@@ -19,11 +19,11 @@ export interface Condition {
 export interface CompiledQuery {
   readonly from: string;
   readonly where: Condition;
-  /** The column with the position, in whose order the driver is read. */
+  /** Column with the position. The rows of the driver are read in its order. */
   readonly position: string;
   /** Columns of the sort other than the time, as `key0`, `key1` and so on. */
   readonly keys: string;
-  /** The one folder whose messages are all asked for; null for any other query. */
+  /** The folder, if the query asks for all its messages and nothing else; null for any other query. */
   readonly folder: number | null;
 }
 
@@ -34,11 +34,11 @@ interface Driver {
   readonly from: string;
   readonly position: string;
   readonly where: readonly Condition[];
-  /** The conditions that the driver has tested. */
+  /** The conditions that the driver tests already. */
   readonly done: readonly EmailFilter[];
 }
 
-/** A folder with fewer messages is read itself, whatever else the query asks. */
+/** A folder with at most this many messages is read by its own index, whatever else the query asks for. */
 const SMALL_FOLDER_MAX = 500;
 
 export function compileQuery(sql: SqlStorage, { filter, sort }: EmailQuery): CompiledQuery {
@@ -73,7 +73,7 @@ function findPlace(sql: SqlStorage, parts: readonly EmailFilter[]): Place | null
   return part && found ? { part, folder: found.folder, total: found.total } : null;
 }
 
-/** The narrowest of the indexes, as far as that is known without reading. */
+/** Picks the narrowest index, as far as that is known without reading. */
 function pickDriver(parts: readonly EmailFilter[], place: Place | null): Driver {
   const inFolder = place && {
     from: 'message_folder AS f CROSS JOIN message AS m ON m.position = f.position',
@@ -160,7 +160,7 @@ function compile(sql: SqlStorage, filter: EmailFilter): Condition {
     case 'before':
       return { sql: 'm.received_at < ?', values: [filter.time] };
     case 'after':
-      // A position is never before the time of arrival, so the range ends the walk.
+      // A position is never before the time of arrival. Its range therefore ends the walk through the index.
       return { sql: 'm.position >= ? AND m.received_at >= ?', values: [filter.time * 1_000, filter.time] };
     case 'min_size':
       return { sql: 'm.size_bytes >= ?', values: [filter.bytes] };
@@ -189,7 +189,7 @@ const hasLabel = (message: string): string =>
 
 function compileMark(test: KeywordTest, message: string): Condition {
   if (test.kind === 'label') return { sql: hasLabel(message), values: [test.label] };
-  // A draft of the app has its origin, one of another client the keyword.
+  // A draft of the web app has the origin `draft`; a draft of a JMAP client has the keyword.
   if (test.flag === 'isDraft')
     return { sql: `${message}.origin = 'draft' OR ${hasLabel(message)}`, values: ['$draft'] };
   return { sql: `${message}.${FLAG_COLUMNS[test.flag]}`, values: [] };
@@ -219,7 +219,7 @@ const COLUMNS: Readonly<Record<Exclude<TextPlace, 'any'>, string>> = {
   body: 'body',
 };
 
-/** @returns null if there is no word in it. */
+/** @returns null if the text has no word. */
 function toExpression(place: TextPlace, text: string): string | null {
   const expressions = splitPhrases(text).flatMap((phrase) => {
     const parts = toPhrase(phrase);
@@ -232,7 +232,7 @@ function toExpression(place: TextPlace, text: string): string | null {
 
 type TextFilter = Extract<EmailFilter, { kind: 'text' }>;
 
-/** @param scope `one` tests the index for each message, `all` reads all its hits before. */
+/** @param scope `one` looks each message up in the index, `all` reads all hits of the index first. */
 function compileText({ place, text }: TextFilter, scope: 'one' | 'all'): Condition {
   const expression = toExpression(place, text);
   if (expression === null) return NEVER;
@@ -241,7 +241,7 @@ function compileText({ place, text }: TextFilter, scope: 'one' | 'all'): Conditi
   return { sql: match, values: [expression] };
 }
 
-/** The value that a message is sorted by. Texts are compared in JavaScript, as SQLite folds only ASCII. */
+/** The value that a message is sorted by. Texts are compared in JavaScript, because SQLite folds only ASCII. */
 function toKey({ by, keyword }: EmailSort): string {
   switch (by) {
     case 'receivedAt':

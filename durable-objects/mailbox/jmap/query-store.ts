@@ -1,6 +1,6 @@
 /**
- * `Email/query` (RFC 8621 §4.4). By time, messages are walked in an index until the window is full; a total or another sort reads all that
- * match. The total of one folder is its count.
+ * `Email/query` (RFC 8621 §4.4). Sorted by time, messages are read from an index until the window is full. A total or another sort
+ * reads all matches, but the total of a whole folder is its stored count.
  */
 import { toBaseSubject } from '../../../workers/mail/domain/base-subject.ts';
 import type { EmailQuery, EmailSort } from '../../../workers/mail/domain/email-filter.ts';
@@ -21,11 +21,11 @@ export interface EmailQueryRequest extends EmailQuery {
 export interface EmailQueryAnswer {
   readonly position: number;
   readonly ids: readonly string[];
-  /** Null if it was not asked for. */
+  /** Null if it was not requested. */
   readonly total: number | null;
 }
 
-/** Matches that are sorted by anything but time. */
+/** Limit of matches that can be sorted by anything but time. */
 const SORTED_MAX = 50_000;
 
 interface Hit extends Row {
@@ -93,7 +93,7 @@ function toSortKey({ by }: EmailSort, value: SqlStorageValue): string | number {
   return foldCase(person?.name || person?.email || '');
 }
 
-/** RFC 5051, without its rare title case. */
+/** Folds case as RFC 5051 does, except for its rare title case. */
 const foldCase = (text: string): string => text.normalize('NFKD').toUpperCase();
 
 function compareKeys(
@@ -108,7 +108,7 @@ function compareKeys(
   return 0;
 }
 
-/** The first message of each thread. */
+/** Keeps the first message of each thread. */
 function* collapse(hits: Iterable<Hit>): Generator<Hit> {
   const seen = new Set<number>();
   for (const hit of hits) {
@@ -118,6 +118,6 @@ function* collapse(hits: Iterable<Hit>): Generator<Hit> {
   }
 }
 
-/** The messages of threads. A change of one may show or hide the others. */
+/** @returns the email ids of all messages of threads. A change of one may show or hide the others in a collapsed query. */
 export const listThreadMates = (sql: SqlStorage, threadIds: readonly string[]): string[] =>
   readThreads(sql, threadIds).flatMap(({ emailIds }) => emailIds);

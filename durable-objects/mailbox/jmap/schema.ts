@@ -1,11 +1,11 @@
-/** What only JMAP clients make. */
+/** Tables that only JMAP clients use. */
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
-/** Submissions of JMAP clients (RFC 8621 §7). The outbox knows what became of them. */
+/** Submissions of JMAP clients (RFC 8621 §7). While a message waits, its states are in the outbox. */
 export const emailSubmission = sqliteTable(
   'email_submission',
   {
-    /** The id in the outbox. */
+    /** Same id as in the outbox. */
     submissionId: text('submission_id').primaryKey(),
     emailId: text('email_id').notNull(),
     thread: integer('thread').notNull(),
@@ -14,7 +14,7 @@ export const emailSubmission = sqliteTable(
     envelope: text('envelope').notNull(),
     sendAt: integer('send_at').notNull(),
     isCanceled: integer('is_canceled').notNull().default(0),
-    /** JSON list of `DeliveryState`, once no recipient waits; null before. */
+    /** JSON list of `DeliveryState` once no recipient waits; null before. */
     delivery: text('delivery'),
     createdAt: integer('created_at').notNull(),
   },
@@ -22,16 +22,16 @@ export const emailSubmission = sqliteTable(
   (table) => [index('email_submission_email').on(table.emailId)],
 );
 
-/** Where clients want to be told of changes (RFC 8620 §7.2). */
+/** Push subscriptions of clients (RFC 8620 §7.2). */
 export const pushSubscription = sqliteTable('push_subscription', {
   subscriptionId: text('subscription_id').primaryKey(),
-  /** The credential that made it, and with which it ends. */
+  /** The credential that created it. The subscription ends with it. */
   credentialId: text('credential_id').notNull(),
   deviceClientId: text('device_client_id').notNull(),
   url: text('url').notNull(),
   /** JSON {p256dh, auth}; null for pushes that are not encrypted. */
   keys: text('keys'),
-  /** JSON list; null for all. */
+  /** JSON list of JMAP types; null for all. */
   types: text('types'),
   code: text('code').notNull(),
   isVerified: integer('is_verified').notNull(),

@@ -1,4 +1,4 @@
-/** Submissions of messages that the mailbox has already (RFC 8621 §7), and what became of them. */
+/** Submissions of stored messages (RFC 8621 §7), and their delivery. */
 import { parseEmailId } from '../../../workers/mail/domain/email-id.ts';
 import type { RecipientState } from '../../../workers/mail/outbound/domain/recipient-state.ts';
 import type { SendLimits } from '../../../workers/mail/outbound/domain/send-limit.ts';
@@ -14,7 +14,7 @@ import { findEmail } from './email-read-store.ts';
 import type { emailSubmission } from './schema.ts';
 
 export interface StoredSubmission {
-  /** Owns its bytes: the message may be changed or erased while it waits. */
+  /** Owns its bytes, because the message may be changed or erased while the submission waits. */
   readonly outbox: NewOutboxMessage;
   readonly emailId: string;
   readonly identityId: string;
@@ -30,7 +30,7 @@ export interface SubmissionRecord {
   readonly envelope: { readonly from: string; readonly to: readonly string[] };
   readonly sendAt: number;
   readonly isCanceled: boolean;
-  /** Empty once the outbox has forgotten it. */
+  /** Empty if neither the outbox nor the submission has states. */
   readonly recipients: readonly {
     readonly email: string;
     readonly state: RecipientState;
@@ -93,7 +93,7 @@ const readOne = statement<{ id: string }, SubmissionRow>(
    WHERE submission_id = :id`,
 );
 
-/** @returns those of the submissions that exist, in the order of the ids. */
+/** @returns the given submissions that exist, in the order of the ids. */
 export const readSubmissions = (sql: SqlStorage, ids: readonly string[]): SubmissionRecord[] =>
   ids.flatMap((id) => [...execute(sql, readOne, { id })].map((row) => toRecord(sql, row)));
 
@@ -108,7 +108,7 @@ const toRecord = (sql: SqlStorage, row: SubmissionRow): SubmissionRecord => ({
   recipients: readStates(sql, row),
 });
 
-/** True for the same attempts that ended otherwise: accepted by another server, then reported. */
+/** True if `later` is `state` after a report about it: accepted by another server, then reported as failed or delivered. */
 const isReported = (later: DeliveryState, state: DeliveryState): boolean =>
   state.state === 'sent' &&
   (later.state === 'failed' || later.state === 'delivered') &&
@@ -119,13 +119,13 @@ function readStates(sql: SqlStorage, row: SubmissionRow): SubmissionRecord['reci
   if (waiting) return waiting.recipients;
   const final = JSON.parse(row.delivery ?? '[]') as DeliveryState[];
   const known = readDelivery(sql, toPosition(parseEmailId(row.email_id)?.messageId ?? ''));
-  // A later report of another server is with the message.
+  // A report that came after the last attempt is stored only with the message.
   const reported = (state: DeliveryState) =>
     known.find((each) => each.email === state.email && isReported(each, state));
   return final.map((state) => reported(state) ?? state);
 }
 
-/** @returns false if it is too late. */
+/** @returns false if it is too late to cancel. */
 export const cancelSubmission = (sql: SqlStorage, id: string, now: number): boolean =>
   cancelOutboxById(sql, id, now) > 0;
 
@@ -138,7 +138,7 @@ export const listSubmissionIds = (sql: SqlStorage, limit: number): string[] =>
 
 const remove = statement<{ id: string }>('DELETE FROM email_submission WHERE submission_id = :id');
 
-/** Forgets a submission. What is queued is sent nevertheless. @returns false if it does not exist. */
+/** Deletes the record of a submission. If its message is queued, it is sent nevertheless. @returns false if it does not exist. */
 export function forgetSubmission(sql: SqlStorage, id: string, now: number): boolean {
   if (readSubmissions(sql, [id]).length === 0) return false;
   execute(sql, remove, { id });

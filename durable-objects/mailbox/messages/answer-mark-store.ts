@@ -1,12 +1,12 @@
-/** Marks the messages that a message of the user answers or forwards. */
+/** Marks messages as answered or forwarded when the user sends an answer or a forward. */
 import { first } from '../database/store.ts';
 import { findMessage, type MessageState, patchMessage, STATE_COLUMNS } from './message-store.ts';
 
-/** Copies of one message, as of a list, that are marked. */
+/** Limit of copies of one message that are marked, such as one by mail and one by a list. */
 const COPIES_MAX = 20;
 
 /**
- * Marks the messages with a Message-ID as answered, or takes the mark away if nothing sent answers them.
+ * Marks the messages with a Message-ID as answered, or removes the mark if no sent message answers them.
  * @param parentId the In-Reply-To of the answer.
  */
 export function markAnswered(sql: SqlStorage, parentId: string | null, isAnswered: boolean, now: number): void {
@@ -34,7 +34,7 @@ const isStillAnswered = (sql: SqlStorage, thread: number, parentId: string): boo
     parentId,
   ) !== null;
 
-/** @param messageId null, or of a message that is gone by now, marks nothing. */
+/** @param messageId nothing is marked if it is null or the message was erased. */
 export function markForwarded(sql: SqlStorage, messageId: string | null, now: number): void {
   const message = messageId === null ? null : findMessage(sql, messageId);
   if (message) patchMessage(sql, message, { isForwarded: true }, now);

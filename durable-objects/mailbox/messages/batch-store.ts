@@ -33,7 +33,7 @@ export interface BatchResult {
   readonly status: BatchStatus;
 }
 
-/** Only these train the spam model. Mail that the user wrote says nothing about mail from others. */
+/** Only messages of these origins train the spam model. Mail that the user wrote says nothing about mail from others. */
 const TEACHING_ORIGINS = new Set(['received', 'imported']);
 /** Messages erased per transaction. The alarm continues with the rest. */
 const ERASED_PER_ROUND = 500;
@@ -47,7 +47,7 @@ export function patchMessages(
   now: number,
 ): Result<BatchResult[], FolderError> {
   const { folderKey, ...rest } = patch;
-  // A message that is put off is in the Archive until it returns.
+  // A snoozed message is in the Archive until it returns.
   const key = folderKey ?? (rest.snoozedUntil ? 'archive' : undefined);
   const folder = key === undefined ? undefined : findFolder(sql, key);
   if (folder === null || (folder && isView(folder))) return err({ kind: 'no_folder' });
@@ -62,15 +62,15 @@ export function patchMessages(
   );
 }
 
-/** Learns from a move that was made. @param message as it was before. @param to its first folder now. */
+/** Learns from a completed move. @param message its state before the move. @param to its first folder after the move. */
 export function learnFromMove(sql: SqlStorage, message: MessageState, to: FolderRow, now: number): void {
   const lesson = decideLesson(findFolderByNumber(sql, message.folder), to);
   if (lesson && TEACHING_ORIGINS.has(message.origin)) learn(sql, message, lesson, now);
 }
 
 /**
- * A move into or out of Junk is about the sender first. It trains words only if no sender is proven, or if it undoes the user's own move,
- * which trained words.
+ * A move into or out of Junk teaches about the sender first. It trains words only if no sender is proven, or if it undoes the
+ * user's own move, which trained words.
  */
 function learn(sql: SqlStorage, message: MessageState, label: 'junk' | 'ham', now: number): void {
   const facts = readSenderFacts(sql, message.position);
@@ -122,7 +122,7 @@ const listInFolder = (sql: SqlStorage, { folder }: FolderRow, limit: number): Me
   ),
 ];
 
-/** Takes a message out of a folder. If it is in no other one, it moves to `last`. */
+/** Takes a message out of a folder. If it is in no other folder, it moves to `last`. */
 function leaveFolder(sql: SqlStorage, message: MessageState, from: FolderRow, last: FolderRow, now: number): void {
   const others = foldersOf(message).filter((folder) => folder !== from.folder);
   const folders = others.map((folder) => findFolderByNumber(sql, folder));
@@ -146,8 +146,8 @@ export const nextExpiryAt = (sql: SqlStorage): number | null =>
   null;
 
 /**
- * Erases one round of messages of Junk or Trash. Those that are in another folder too only leave this one. @returns how many. Call it
- * again until it returns 0.
+ * Erases one round of messages of Junk or Trash. Messages that are also in another folder only leave this one. @returns how many
+ * left. Call it again until it returns 0.
  */
 export function emptyFolder(sql: SqlStorage, folder: FolderRow, now: number): number {
   const messages = listInFolder(sql, folder, ERASED_PER_ROUND);

@@ -1,4 +1,4 @@
-/** How far the delivery of a sent message is: in the outbox while it is under way, then with its copy in Sent. */
+/** The delivery state of a sent message: in the outbox while a recipient waits, then with its copy in Sent. */
 import type { RecipientState } from '../../../workers/mail/outbound/domain/recipient-state.ts';
 import { first } from '../database/store.ts';
 
@@ -23,7 +23,7 @@ const toState = (each: DeliveryState): DeliveryState => ({
   isUncertain: each.isUncertain,
 });
 
-/** @returns the state of each recipient of a copy in Sent; empty for any other message. */
+/** @returns the delivery state of each recipient of a copy in Sent; empty for any other message. */
 export function readDelivery(sql: SqlStorage, position: number): DeliveryState[] {
   const waiting = sql.exec<{ states: string }>(
     'SELECT recipients AS states FROM outbox WHERE position = ? ORDER BY queued_at',
@@ -34,14 +34,14 @@ export function readDelivery(sql: SqlStorage, position: number): DeliveryState[]
 
 const parse = (states: string | null | undefined): DeliveryState[] => JSON.parse(states ?? '[]') as DeliveryState[];
 
-/** The states in the message's own row. */
+/** @returns the delivery states in the message's own row. */
 export const readSaved = (sql: SqlStorage, position: number): DeliveryState[] =>
   parse(
     first<{ states: string | null }>(sql, 'SELECT delivery AS states FROM message WHERE position = ?', position)
       ?.states,
   );
 
-/** JMAP may submit a message several times, each time to others. @returns the last state of each recipient. */
+/** JMAP may submit a message several times, each time to other recipients. @returns the last state of each recipient. */
 const merge = (states: readonly DeliveryState[]): DeliveryState[] => [
   ...new Map(states.map((each) => [each.email, toState(each)])).values(),
 ];

@@ -1,4 +1,7 @@
-/** Reads the ids of JMAP emails (`workers/mail/domain/email-id.ts`). They are not stored: a draft has its revision. */
+/**
+ * Reads the ids of JMAP emails (`workers/mail/domain/email-id.ts`). They are not stored, but made from the message's id and, for a
+ * draft, its revision.
+ */
 import { toEmailId } from '../../../workers/mail/domain/email-id.ts';
 import { first } from '../database/store.ts';
 
@@ -18,7 +21,7 @@ interface Identified {
 export const readEmailId = (sql: SqlStorage, { position, message_id, origin }: Identified): string =>
   origin === 'draft' ? toEmailId({ messageId: message_id, revision: readRevision(sql, position) }) : message_id;
 
-/** For a change record: what `Change.email_id` says of a message. */
+/** @returns the `email_id` of a message for a change record. */
 export function nameEmail(sql: SqlStorage, message: Identified): { readonly email_id?: string } {
   const email_id = readEmailId(sql, message);
   return email_id === message.message_id ? {} : { email_id };

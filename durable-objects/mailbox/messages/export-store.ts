@@ -18,7 +18,7 @@ export interface ExportedMessage {
   readonly folder: string;
 }
 
-/** @returns those of the hashes that stored messages have. */
+/** @returns the given hashes that belong to stored messages. */
 export const listKnownRaws = (sql: SqlStorage, rawSha256s: readonly string[]): string[] =>
   rawSha256s.filter(
     (sha256) => first(sql, 'SELECT 1 AS found FROM message WHERE raw_sha256 = ? LIMIT 1', sha256) !== null,

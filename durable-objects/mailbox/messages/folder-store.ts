@@ -55,7 +55,7 @@ export function listFolders(sql: SqlStorage): FolderRow[] {
 
 export const isView = (folder: { role: FolderRole | null }): boolean =>
   folder.role !== null && VIEW_ROLES.includes(folder.role);
-/** True for Junk and Trash: not in All, not in a search without a folder, messages erased after 30 days. */
+/** True for Junk and Trash. Their messages are not in All or in a search without a folder, and are erased after 30 days. */
 export const isHidden = (folder: { role: FolderRole | null }): boolean =>
   folder.role === 'junk' || folder.role === 'trash';
 
@@ -95,12 +95,12 @@ type Counted = {
   readonly delivered: number;
 };
 
-/** Where a message is: its folders, the first one first. */
+/** The folders of a message, the first one first, and the facts that their counts depend on. */
 export interface Place {
   readonly folders: readonly number[];
   readonly isUnread: boolean;
   readonly sizeBytes: number;
-  /** True if it is there for the first time, after acceptance. */
+  /** True for an accepted message that is stored now. Its first folder counts it as delivered. */
   readonly isDelivered?: boolean;
 }
 
@@ -118,7 +118,10 @@ function countIn(folder: number, place: Place | null): Counted {
   };
 }
 
-/** Updates the counts of the folders that a message was in and is in. Null is nowhere. */
+/**
+ * Updates the counts of the folders that a message was in and is in now. `before` is null for a new message, `after` for an erased
+ * one.
+ */
 export function updateCounts(sql: SqlStorage, before: Place | null, after: Place | null): void {
   for (const folder of new Set([...(before?.folders ?? []), ...(after?.folders ?? [])])) {
     const [was, is] = [countIn(folder, before), countIn(folder, after)];
@@ -134,7 +137,7 @@ export function updateCounts(sql: SqlStorage, before: Place | null, after: Place
   }
 }
 
-/** The Flagged view's own counts: flagged messages outside Junk and Trash. */
+/** Adds to the Flagged view's own counts, which count flagged messages outside Junk and Trash. */
 export function addToFlaggedCounts(sql: SqlStorage, total: number, unread: number): void {
   if (total === 0 && unread === 0) return;
   execute(sql, addFlaggedCounts, { total, unread });
@@ -177,7 +180,10 @@ export function createFolder(sql: SqlStorage, name: string, now: number): Result
   return created ? ok(created) : err({ kind: 'no_folder' });
 }
 
-/** At most 10 parts of at most 100 characters each; no control characters; nothing under a view. */
+/**
+ * @returns the fault of a path, or null. A path has at most 10 parts of at most 100 characters each and no control characters, and
+ * is not under a view.
+ */
 export function findNameFault(name: string): string | null {
   const parts = name.split('/');
   if (parts.length > 10) return 'Folders can be nested at most 10 deep.';
@@ -222,7 +228,7 @@ export function renameFolder(sql: SqlStorage, key: string, name: string, now: nu
   const made = makeParent(sql, name, now);
   if (!made.ok) return made;
   const spelled = made.value;
-  // In two steps, so that a name of which only the case changes does not conflict with itself.
+  // In two steps, so that a change of only the case of a name does not conflict with the old name.
   for (const { row } of targets) execute(sql, setKey, { folder: row.folder, nameKey: `\u0000${row.folder}` });
   for (const { row } of targets) {
     const path = spelled + row.name.slice(folder.name.length);
@@ -252,13 +258,13 @@ export function listSubtree(sql: SqlStorage, folder: FolderRow): FolderRow[] {
   return [...execute(sql, listUnder, { folder: folder.folder, from: `${key}/`, before: `${key}0` })];
 }
 
-/** The archive keeps the total of delivered messages. */
+/** Adds the delivered messages of a deleted folder to those of the archive, so that the ledger's totals do not shrink. */
 const keepDelivered = statement<{ folder: number }>(
   `UPDATE folder SET delivered = delivered + (SELECT delivered FROM folder WHERE folder = :folder) WHERE role = 'archive'`,
 );
 const remove = statement<{ folder: number }>('DELETE FROM folder WHERE folder = :folder');
 
-/** Removes the row of a folder whose messages were moved before. */
+/** Removes the row of a folder whose messages were already moved. */
 export function removeFolder(sql: SqlStorage, folder: FolderRow, now: number): void {
   execute(sql, keepDelivered, { folder: folder.folder });
   execute(sql, remove, { folder: folder.folder });

@@ -3,7 +3,7 @@ import { execute, type RowOf, statement } from '../../../workers/shared/statemen
 import type { messageLabel } from './schema.ts';
 
 export interface LabelPatch {
-  /** Replaces the whole set. */
+  /** Replaces all labels. */
   readonly labels?: readonly string[] | undefined;
   readonly addLabels?: readonly string[] | undefined;
   readonly removeLabels?: readonly string[] | undefined;
@@ -51,7 +51,7 @@ type CountRow = LabelRow & { count: number };
 const countAll = statement<{ after: string; limit: number }, CountRow>(
   `SELECT label, count(*) AS count FROM message_label WHERE label > :after GROUP BY label ORDER BY label LIMIT :limit`,
 );
-/** Each reads an index that holds only the messages it counts. */
+/** Each of the next two statements reads an index that has only the messages that it counts. */
 const countHidden = statement<Record<never, never>, CountRow>(
   `SELECT l.label, count(*) AS count FROM message AS m INDEXED BY message_expires
    CROSS JOIN message_label AS l ON l.position = m.position WHERE m.expires_at IS NOT NULL GROUP BY l.label`,

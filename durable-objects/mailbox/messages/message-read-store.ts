@@ -77,7 +77,7 @@ interface SummaryRow extends Row {
   labels: string;
 }
 
-/** To be read from `message AS m JOIN folder AS f ON f.folder = m.folder`. */
+/** Columns of a summary, read from `message AS m JOIN folder AS f ON f.folder = m.folder`. */
 const SUMMARY_COLUMNS = `m.position, m.message_id, m.thread, f.folder_id, f.role, m.origin, m.sender, m.to_list, m.subject,
   m.preview, m.sent_at, m.received_at, m.size_bytes, m.is_read, m.is_flagged, m.is_answered, m.is_forwarded, m.snoozed_until, m.has_attachment,
   (SELECT json_group_array(l.label) FROM message_label AS l WHERE l.position = m.position) AS labels`;

@@ -1,4 +1,7 @@
-/** Writes, changes and erases a message's rows. Each function runs inside the caller's transaction. `arrival-store.ts` decides on arrival. */
+/**
+ * Writes, changes and erases a message's rows. Each function runs inside the caller's transaction. `arrival-store.ts` decides the
+ * folder and marks of an arriving message.
+ */
 import { formatTimeuuid, parseTimeuuid, toTicks } from '../../../workers/shared/timeuuid.ts';
 import type { ParsedMessage } from '../contract/delivered-message.ts';
 import { recordChange } from '../database/change-store.ts';
@@ -27,7 +30,9 @@ export const HIDDEN_MAIL_AGE_MAX_MS = 30 * 24 * 3_600_000;
 const PREVIEW_LENGTH_MAX = 200;
 const UNIX_EPOCH_TICKS = toTicks(0);
 
-/** @returns microseconds since 1970: the time of arrival, or the next one after it that names neither a message nor a thread. */
+/**
+ * @returns microseconds since 1970: the time of arrival, or the next microsecond that is not the number of a message or a thread.
+ */
 export function mintPosition(sql: SqlStorage, receivedAt: number): number {
   let at = Math.max(0, Math.trunc(receivedAt)) * 1_000;
   for (;;) {
@@ -68,13 +73,13 @@ export interface MessageState extends Row {
 export const STATE_COLUMNS = `position, message_id, folder, also_in, thread, origin, is_read, is_flagged, is_answered, is_forwarded,
   snoozed_until, is_visible, size_bytes`;
 
-/** @returns the position that a message's id contains; -1 if it is no id. */
+/** @returns the position that a message's id contains; -1 if it is not an id. */
 export function toPosition(messageId: string): number {
   const ticks = parseTimeuuid(messageId);
   return ticks === null || ticks < UNIX_EPOCH_TICKS ? -1 : Number((ticks - UNIX_EPOCH_TICKS) / 10n);
 }
 
-/** Finds a message by its public id, whose time is its row id. */
+/** Finds a message by its public id, which contains the time that is its row id. */
 export function findMessage(sql: SqlStorage, messageId: string): MessageState | null {
   const position = toPosition(messageId);
   const found = first<MessageState>(sql, `SELECT ${STATE_COLUMNS} FROM message WHERE position = ?`, position);
@@ -98,7 +103,10 @@ const placeOf = (message: MessageState): Place => ({
   sizeBytes: message.size_bytes,
 });
 
-/** Each folder once. The first folder of a visible message must be a visible one, because the counts of All add up first folders. */
+/**
+ * Removes repeated folders and puts visible ones first. The first folder of a visible message must be visible, because the counts
+ * of All add up first folders.
+ */
 function visibleFirst(folders: readonly FolderRow[]): FolderRow[] {
   const each = [...new Map(folders.map((folder) => [folder.folder, folder])).values()];
   return [...each.filter((folder) => !isHidden(folder)), ...each.filter(isHidden)];
@@ -111,7 +119,7 @@ export interface NewMessage {
   readonly position: number;
   readonly messageId: string;
   readonly folder: FolderRow;
-  /** More folders that it is in. */
+  /** Other folders of the message. */
   readonly alsoIn?: readonly FolderRow[];
   readonly deliveryKey: string | null;
   /** True for accepted mail, which the operator's totals count. */
@@ -242,11 +250,11 @@ export interface MessagePatch extends LabelPatch {
   readonly isFlagged?: boolean | undefined;
   readonly isAnswered?: boolean | undefined;
   readonly isForwarded?: boolean | undefined;
-  /** When it returns to the Inbox, or null. A message that is moved without it is no longer put off. */
+  /** Time at which the message returns to the Inbox, or null. A move without this member ends the snooze. */
   readonly snoozedUntil?: number | null | undefined;
   /** Moves the message: it leaves all other folders. */
   readonly folder?: FolderRow | undefined;
-  /** All folders that it shall be in, at least one. */
+  /** All folders of the message after the change, at least one. */
   readonly folders?: readonly FolderRow[] | undefined;
 }
 
@@ -338,7 +346,10 @@ export const listStoredKeys = (sql: SqlStorage, position: number): string[] =>
     ),
   ].flatMap((row) => row.r2_key ?? []);
 
-/** A sender's retry of erased mail is recognised for as long as mail is retried. */
+/**
+ * A message that was received within this time leaves its delivery key when it is erased, so that a retry of its sender is
+ * recognised.
+ */
 const RETRY_AGE_MAX_MS = 30 * 24 * 3_600_000;
 
 /** Erases a message: rows, search terms, counts, quota. Its R2 objects become garbage. */

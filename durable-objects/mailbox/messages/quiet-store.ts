@@ -1,4 +1,4 @@
-/** Snoozed messages, which are away from the Inbox for a time, and muted threads, whose new messages skip it. */
+/** Snoozed messages, which leave the Inbox until a chosen time, and muted threads, whose new messages skip the Inbox. */
 import { recordChange } from '../database/change-store.ts';
 import { first } from '../database/store.ts';
 import { findFolder } from './folder-store.ts';
@@ -7,7 +7,7 @@ import { formatThreadId, muteThread } from './thread-store.ts';
 
 /** Messages per transaction. The alarm continues with the rest. */
 const WOKEN_PER_ROUND = 200;
-/** Messages of a muted thread that leave the Inbox. */
+/** Limit of messages of a muted thread that leave the Inbox. */
 const MUTED_MESSAGES_MAX = 1_000;
 
 export const nextSnoozeEnd = (sql: SqlStorage): number | null =>
@@ -29,7 +29,7 @@ export function endSnoozes(sql: SqlStorage, now: number): void {
   for (const message of [...due]) patchMessage(sql, message, { folder: inbox, isRead: false, snoozedUntil: null }, now);
 }
 
-/** Mutes a thread and archives its messages of the Inbox, or ends that. */
+/** Mutes a thread and archives its messages in the Inbox, or unmutes it. */
 export function setMuted(sql: SqlStorage, thread: number, isMuted: boolean, now: number): void {
   if (!muteThread(sql, thread, isMuted, now)) return;
   recordChange(sql, { type: 'thread_updated', thread_id: formatThreadId(thread), is_muted: isMuted }, now);

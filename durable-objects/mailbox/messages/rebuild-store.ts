@@ -10,7 +10,7 @@ export interface RebuildSource {
   readonly position: number;
   readonly messageId: string;
   readonly rawKey: string;
-  /** The files of a sent message have objects of their own: a canceled message becomes a draft, whose files they are. */
+  /** True for a sent message. Its files have objects of their own, because they become files of a draft if sending is canceled. */
   readonly isSent: boolean;
 }
 

@@ -13,7 +13,10 @@ export const folder = sqliteTable('folder', {
   role: text('role').$type<FolderRole>().unique(),
   total: integer('total').notNull().default(0),
   unread: integer('unread').notNull().default(0),
-  /** Of these, messages whose first folder is another one. All must not count them twice. */
+  /**
+   * Messages of these counts whose first folder is another one. The counts of All leave them out, so that they are not counted
+   * twice.
+   */
   totalElsewhere: integer('total_elsewhere').notNull().default(0),
   unreadElsewhere: integer('unread_elsewhere').notNull().default(0),
   /** Size of the messages whose first folder it is. */
@@ -26,14 +29,16 @@ export const folder = sqliteTable('folder', {
   createdAt: integer('created_at').notNull(),
 });
 
-/** What lists and searches read. A thread has no row: its number is the position of the message that began it. */
+/**
+ * The parts of messages that lists and searches read. A thread has no row: its number is the position of the message that began it.
+ */
 export const message = sqliteTable(
   'message',
   {
     position: integer('position').primaryKey(),
     messageId: text('message_id').notNull(),
     folder: integer('folder').notNull(),
-    /** JSON list of the other folders that it is in; null for none. */
+    /** JSON list of the other folders of the message; null for none. */
     alsoIn: text('also_in'),
     thread: integer('thread').notNull(),
     /** received | sent | imported | draft */
@@ -45,14 +50,14 @@ export const message = sqliteTable(
     /** 0 if it is in Junk or Trash only: not in All, not in Flagged, not in a search that names no folder. */
     isVisible: integer('is_visible').notNull(),
     hasAttachment: integer('has_attachment').notNull(),
-    /** When it returns to the Inbox; null unless the user put it off. */
+    /** Time at which it returns to the Inbox; null unless it is snoozed. */
     snoozedUntil: integer('snoozed_until'),
-    /** When it is erased automatically: 30 days after its move to Junk or Trash. */
+    /** Time at which it is erased automatically: 30 days after its move to Junk or Trash. */
     expiresAt: integer('expires_at'),
     sizeBytes: integer('size_bytes').notNull(),
     rawKey: text('raw_key'),
     rawSha256: text('raw_sha256'),
-    /** Names the delivery that made it. The same bytes with the same key are stored once. */
+    /** Identifies the delivery that created it. The same bytes with the same key are stored once. */
     deliveryKey: text('delivery_key'),
     receivedAt: integer('received_at').notNull(),
     sentAt: integer('sent_at'),
@@ -73,7 +78,7 @@ export const message = sqliteTable(
     delivery: text('delivery'),
   },
   (table) => [
-    // The view All, and the windows of a search.
+    // For the view All, and for searches in a window of time.
     index('message_visible').on(table.position).where(sql`is_visible = 1`),
     index('message_unread').on(table.position).where(sql`is_read = 0`),
     index('message_flagged').on(table.position).where(sql`is_flagged = 1`),
@@ -86,14 +91,17 @@ export const message = sqliteTable(
   ],
 );
 
-/** In place of an index on `message.folder`, at the same number of rows. */
+/** Serves as the index on `message.folder`, at the same number of rows. */
 export const messageFolder = sqliteTable(
   'message_folder',
   { folder: integer('folder').notNull(), position: integer('position').notNull() },
   (table) => [primaryKey({ columns: [table.folder, table.position] })],
 );
 
-/** The rest of a message, apart from the row that lists read and flags rewrite. The long columns are last, so that a read can stop before. */
+/**
+ * The rest of a message. It is separate from the row that lists read and flags rewrite. The long columns are last, so that a read
+ * can stop before them.
+ */
 export const messageContent = sqliteTable('message_content', {
   position: integer('position').primaryKey(),
   /** JSON list of `StoredAttachment`. */
@@ -182,7 +190,7 @@ export const keptDraft = sqliteTable('kept_draft', {
   idempotencyKey: text('idempotency_key').primaryKey(),
   requestSha256: text('request_sha256').notNull(),
   messageId: text('message_id').notNull(),
-  /** The revision that was kept. A later one is the user's own edit. */
+  /** Revision of the draft when the message was kept. A later revision means that the user edited the draft. */
   revision: integer('revision').notNull(),
   createdAt: integer('created_at').notNull(),
 });

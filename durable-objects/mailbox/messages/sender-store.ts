@@ -89,7 +89,10 @@ export type SenderRuling = { readonly kind: 'blocked' } | { readonly kind: 'know
 
 type Arrival = Pick<ParsedMessage, 'from' | 'inReplyTo' | 'references'>;
 
-/** Rules on an arriving message. The most specific entry of the list wins. Contacts and answers need a proven address. */
+/**
+ * Judges the sender of an arriving message. The most specific entry of the user's list wins. Contacts and answers need a proven
+ * address.
+ */
 export function judgeSender(sql: SqlStorage, parsed: Arrival, proven: ArrivalJudgement['sender']): SenderRuling {
   const claimed = toSenderKey(parsed.from?.email ?? '');
   const keys = new Set([...listSenderKeys(proven), ...listSenderKeys({ address: claimed, list: null })]);
@@ -104,7 +107,7 @@ export function judgeSender(sql: SqlStorage, parsed: Arrival, proven: ArrivalJud
   return answersOwnMessage(sql, parsed) ? { kind: 'known', by: 'answer' } : null;
 }
 
-/** Saved, or gathered because the user wrote to it. */
+/** Finds a contact, which the user saved or which was gathered from sent mail. */
 const findContact = statement<{ email: string }, { found: number }>(
   'SELECT 1 AS found FROM contact WHERE email = :email',
 );
@@ -141,8 +144,10 @@ export function readSenderFacts(
 }
 
 /**
- * Remembers what a move into or out of Junk says about a proven sender: the list if it is one, else the address.
- * @returns false if the move says something about the words only: no sender is proven, or an unknown one went to Junk.
+ * Trusts or blocks the proven sender of a message that was moved out of or into Junk: its list if it has one, otherwise its
+ * address.
+ * @returns false if the move only trains words: no sender is proven, or the user did not know the sender of a message that went to
+ * Junk.
  */
 export function learnSender(
   sql: SqlStorage,

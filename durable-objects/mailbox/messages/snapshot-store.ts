@@ -1,9 +1,9 @@
 /**
- * Snapshots of what raw mail does not have: folders, flags, labels and ids. An hour after the first change, each page that changed is
- * written to the bucket, so a lost mailbox is rebuilt as it was in the last hour. A page is the mail of 25 days.
+ * Snapshots of what raw mail does not have: folders, flags, labels and ids. An hour after the first change, each page that changed
+ * is written to the bucket, so a lost mailbox is rebuilt as it was in the last hour. A page is the mail of 25 days.
  *
- * The key has the time when the mailbox was created. So the snapshots of a mailbox that was made in place of a lost one never replace
- * those of the lost one.
+ * The key has the time when the mailbox was created. A mailbox that replaces a lost one therefore never overwrites the snapshots of
+ * the lost one.
  */
 import { createHash } from 'node:crypto';
 import { execute, type RowOf, statement } from '../../../workers/shared/statement.ts';
@@ -49,7 +49,7 @@ const firstAfter = statement<{ state: number }, { at: number }>(
   'SELECT changed_at AS at FROM change WHERE state > :state ORDER BY state LIMIT 1',
 );
 
-/** An hour after the first change that the last snapshot does not have; null if there is none. */
+/** @returns the time an hour after the first change that the last snapshot does not have; null if there is none. */
 export function nextSnapshotAt(sql: SqlStorage): number | null {
   const { state } = executeFirst(sql, findState, {}) ?? { state: 0 };
   const change = executeFirst(sql, firstAfter, { state });
@@ -135,7 +135,7 @@ const savePage = statement<Omit<SnapshotPage, 'body'>>(
 );
 const saveState = statement<{ state: number }>("UPDATE snapshot SET state = :state WHERE page = 'folders'");
 
-/** Records that every location has the page. */
+/** Records that a quorum of the locations has the page. */
 export const markPageSaved = (sql: SqlStorage, { page, r2Key, sha256 }: SnapshotPage): void => {
   execute(sql, savePage, { page, r2Key, sha256 });
 };

@@ -1,9 +1,9 @@
 /**
- * Threads by In-Reply-To, References and Message-ID. A message joins the thread of its nearest parent that is known, or the thread whose
- * messages name it. Its thread never changes, and threads are never merged, so a thread's id stays what it was. The subject joins
- * messages only where RFC 5256 allows it and ids cannot: a reply that names no parent joins a message of its base subject, and an
- * original joins a thread that holds only such replies. For that, the sender and a recipient must take part in the thread already,
- * within a few days. Otherwise a stranger who guesses a subject would appear in a trusted conversation.
+ * Threads by In-Reply-To, References and Message-ID. A message joins the thread of its nearest parent that is known, or the thread
+ * whose messages name it. Its thread never changes, and threads are never merged, so the id of a thread never changes. The subject
+ * joins messages only where RFC 5256 allows it and ids cannot: a reply that names no parent joins a message of its base subject,
+ * and an original joins a thread that holds only such replies. For that, the sender and a recipient must take part in the thread
+ * already, within a few days. Otherwise a stranger who guesses a subject would appear in a trusted conversation.
  */
 import { toBaseSubject } from '../../../workers/mail/domain/base-subject.ts';
 import type { MailAddress } from '../contract/delivered-message.ts';
@@ -16,7 +16,10 @@ const SUBJECT_AGE_MAX_MS = 5 * 86_400_000;
 /** Messages near in time, and messages of a thread, that are searched for the subject and a participant. */
 const SUBJECT_MESSAGES_MAX = 500;
 const PARTICIPANTS_MESSAGES_MAX = 100;
-/** Ids of an erased message are forgotten if no other message of its thread names them. In longer threads they stay. */
+/**
+ * Longest thread in which the ids of an erased message are forgotten if no other message of the thread names them. In longer
+ * threads they stay.
+ */
 const FORGET_MESSAGES_MAX = 200;
 
 export interface Threadable {
@@ -47,7 +50,7 @@ export function reassignThread(sql: SqlStorage, thread: number, message: Threada
   return found;
 }
 
-/** Assigns ids that no thread has yet to a thread. */
+/** Assigns to a thread those of the message's ids that no thread has yet. */
 export function keepReferences(sql: SqlStorage, thread: number, message: Threadable): void {
   for (const id of listIds(message))
     sql.exec('INSERT OR IGNORE INTO thread_reference (reference, thread) VALUES (?, ?)', id, thread);
@@ -159,7 +162,7 @@ export function forgetReferences(sql: SqlStorage, thread: number, ids: readonly 
   return rows.length === 0;
 }
 
-/** @returns false if it was so already. */
+/** @returns false if nothing changed. */
 export function muteThread(sql: SqlStorage, thread: number, isMuted: boolean, now: number): boolean {
   if (isMuted === isThreadMuted(sql, thread)) return false;
   if (isMuted) sql.exec('INSERT INTO muted_thread (thread, muted_at) VALUES (?, ?)', thread, now);
@@ -172,7 +175,7 @@ export const isThreadMuted = (sql: SqlStorage, thread: number): boolean =>
 
 export const formatThreadId = (thread: number): string => `t${thread.toString(36)}`;
 
-/** @returns -1 if it is no id. */
+/** @returns -1 if it is not an id. */
 export const parseThreadId = (threadId: string): number =>
   /^t[0-9a-z]{1,10}$/.test(threadId) ? Number.parseInt(threadId.slice(1), 36) : -1;
 

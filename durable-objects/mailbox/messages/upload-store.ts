@@ -13,7 +13,7 @@ export interface Upload {
   readonly fileName: string;
   readonly contentType: string;
   readonly sizeBytes: number;
-  /** In every location. */
+  /** Key of the file, in a quorum of the locations. */
   readonly r2Key: string;
 }
 
@@ -56,7 +56,7 @@ export function insertUploadRow(sql: SqlStorage, file: Upload, now: number): voi
   execute(sql, insert, { attachmentId, fileName, contentType, sizeBytes, r2Key, now });
 }
 
-/** Call it once the bytes are in R2. The bytes of a rejected upload become garbage. */
+/** Call it once the bytes are in R2. If the upload is rejected, the caller deletes the bytes. */
 export function insertUpload(
   sql: SqlStorage,
   mailbox: MailboxRow,
@@ -141,7 +141,7 @@ export function dropOldUploads(sql: SqlStorage, now: number): void {
   );
 }
 
-/** When the oldest upload without a draft is deleted. */
+/** @returns the time at which the oldest upload without a draft is deleted; null if there is none. */
 export function nextUploadAt(sql: SqlStorage): number | null {
   const oldest = execute(sql, findOldest, {}).one().at;
   return oldest === null ? null : oldest + UPLOAD_AGE_MAX_MS;

@@ -1,6 +1,7 @@
 /**
- * Delivery attempts: leases of recipients, and their outcomes. Each function runs inside the caller's transaction. `outbound/domain`
- * decides the next state of a recipient. Leases are in the row: a lost one would send a message twice.
+ * Delivery attempts: leases of recipients, and their outcomes. Each function runs inside the caller's transaction.
+ * `outbound/domain` decides the next state of a recipient. Leases are stored in the row, because a lost lease would send a message
+ * twice.
  */
 import {
   type AttemptOutcome,
@@ -49,7 +50,7 @@ interface AttemptOptions {
   readonly jitter: number;
 }
 
-/** The reply recorded for an attempt whose worker died. It is retried soon. */
+/** The reply recorded for an attempt whose worker died. The recipient is retried soon. */
 const INTERRUPTED = 'The attempt was interrupted on our side. The message may have arrived.';
 
 /** Leases the recipients that are due. An expired lease counts as an attempt with unknown outcome. */
@@ -104,7 +105,10 @@ export function saveVerdicts(sql: SqlStorage, outboxId: string, verdicts: string
   if (message) saveOutbox(sql, { ...message, verdicts }, now);
 }
 
-/** Changes the recipients that a lease holds. Others were lost to another worker. @returns false if there are none. */
+/**
+ * Changes the recipients that a lease still holds. Other recipients were lost to another worker. @returns null if the lease holds
+ * none.
+ */
 function changeLeased(
   sql: SqlStorage,
   outboxId: string,

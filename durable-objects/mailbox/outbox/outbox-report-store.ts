@@ -13,7 +13,7 @@ import {
 } from './outbox-store.ts';
 
 export interface DueReport {
-  /** The same for every repetition of a report. */
+  /** The same id for every repetition of a report. */
   readonly reportId: string;
   readonly userId: string;
   readonly outboxId: string;
@@ -22,7 +22,7 @@ export interface DueReport {
   readonly headerMessageId: string | null;
   readonly rawKey: string;
   readonly queuedAt: number;
-  /** The last attempt that it is about. */
+  /** Time of the last attempt that the report is about. */
   readonly attemptedAt: number;
   readonly recipients: readonly {
     readonly email: string;
@@ -141,7 +141,10 @@ function toDestination(domain: string, recipients: readonly OutboxRecipient[]): 
   };
 }
 
-/** Records the versions that the operator's tables have. A message that is over and has no failures is no longer needed there. */
+/**
+ * Records the versions that the operator's tables have. Then deletes the rows of user messages that have no waiting recipient,
+ * failure or due report.
+ */
 export function markPublished(sql: SqlStorage, seen: readonly { outboxId: string; version: number }[]): void {
   for (const { outboxId, version } of seen) {
     sql.exec(

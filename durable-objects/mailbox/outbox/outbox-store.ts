@@ -42,7 +42,7 @@ export interface ReportedOutcome {
 export interface OutboxRecipient extends DeliveryState {
   readonly ordinal: number;
   readonly domain: string;
-  /** When it was last made ready to send. The five days of attempts start here. */
+  /** Time at which it was last made ready to send. The five days of attempts start here. */
   readonly queuedAt: number;
   readonly lease: { readonly id: string; readonly until: number } | null;
   readonly lastAttemptAt: number | null;
@@ -54,7 +54,7 @@ export interface OutboxRecipient extends DeliveryState {
 export interface OutboxMessage extends Omit<NewOutboxMessage, 'recipients'> {
   readonly position: number | null;
   readonly queuedAt: number;
-  /** JSON. */
+  /** Verdicts as JSON. */
   readonly verdicts: string | null;
   readonly warnedAt: number | null;
   readonly recipients: readonly OutboxRecipient[];
@@ -63,10 +63,13 @@ export interface OutboxMessage extends Omit<NewOutboxMessage, 'recipients'> {
 }
 
 const HOUR_MS = 3_600_000;
-/** A message that is sent before this has passed after its hold never appears in the operator's tables. */
+/**
+ * Delay before a message appears in the operator's tables, counted from the end of a short hold. A message that is sent earlier
+ * never appears there.
+ */
 const PUBLISH_AFTER_MS = 5_000;
 const PUBLISH_SOON_MS = 1_000;
-/** A longer hold is shown to the operator meanwhile. */
+/** A message with a hold of at least this long appears in the operator's tables during the hold. */
 const SHORT_HOLD_MS = 60_000;
 
 type OutboxRow = RowOf<typeof outbox>;
@@ -129,7 +132,7 @@ const save = statement<{
 );
 const remove = statement<{ outboxId: string }>('DELETE FROM outbox WHERE outbox_id = :outboxId');
 
-/** When a recipient needs work next: it is due, or its lease ends. */
+/** @returns the time at which a recipient needs work next: it is due, or its lease ends. Null if it does not wait. */
 const nextOf = ({ nextAttemptAt, lease }: OutboxRecipient): number | null =>
   nextAttemptAt === null ? null : Math.max(nextAttemptAt, lease?.until ?? 0);
 
@@ -152,7 +155,8 @@ export function saveOutbox(sql: SqlStorage, message: OutboxMessage, now: number)
     saveDelivery(sql, position, recipients);
     saveSubmissionDelivery(sql, outboxId, recipients);
   }
-  // If the copy in Sent was erased meanwhile, its bytes are in the garbage and were kept until now.
+  // Bytes that the copy in Sent owns need nothing here. If that copy was erased, they are in `garbage` already, and were only kept
+  // while this row waited.
   if (isOver && message.ownsRaw) addGarbage(sql, [message.rawKey], now);
   // Automatic mail may be enqueued again after a crash, so its row stays for a while.
   if (isOver && !hasFailed && publishedVersion === 0 && message.kind === 'message')
@@ -173,7 +177,7 @@ export function saveOutbox(sql: SqlStorage, message: OutboxMessage, now: number)
 const toPublishAt = ({ queuedAt, holdUntil }: Pick<OutboxMessage, 'queuedAt' | 'holdUntil'>): number =>
   PUBLISH_AFTER_MS + (holdUntil - queuedAt < SHORT_HOLD_MS ? Math.max(queuedAt, holdUntil) : queuedAt);
 
-/** Idempotent by `outboxId`. @param position the copy in Sent. */
+/** Inserts a message. Idempotent by `outboxId`. @param position of the copy in Sent; null for none. */
 export function insertOutbox(sql: SqlStorage, message: NewOutboxMessage, position: number | null, now: number): void {
   if (readOutbox(sql, message.outboxId)) return;
   if (position === null) pruneAutomatic(sql, now);
@@ -240,7 +244,7 @@ export function announceDelivery(sql: SqlStorage, position: number | null, now: 
   if (copy) recordChange(sql, { type: 'delivery_updated', ...copy }, now);
 }
 
-/** When a recipient is due or its lease ends; null if none waits. */
+/** @returns the time at which a recipient is due or its lease ends; null if none waits. */
 export const nextOutboxAt = (sql: SqlStorage): number | null =>
   first<{ at: number | null }>(sql, 'SELECT min(next_attempt_at) AS at FROM outbox')?.at ?? null;
 
@@ -250,13 +254,13 @@ export function cancelOutbox(sql: SqlStorage, position: number, now: number): nu
   return rows.length === 0 ? null : rows.reduce((sum, row) => sum + cancelHeld(sql, toMessage(row), now), 0);
 }
 
-/** The same for one of the submissions of a message. */
+/** Cancels the held recipients of one submission of a message. @returns how many are canceled. */
 export function cancelOutboxById(sql: SqlStorage, outboxId: string, now: number): number {
   const message = readOutbox(sql, outboxId);
   return message ? cancelHeld(sql, message, now) : 0;
 }
 
-/** Does nothing for mail that no JMAP client submitted. */
+/** Marks a JMAP submission as canceled. Does nothing for other mail. */
 const cancelSubmission = statement<{ id: string }>(
   'UPDATE email_submission SET is_canceled = 1 WHERE submission_id = :id',
 );
@@ -275,9 +279,10 @@ function cancelHeld(sql: SqlStorage, message: OutboxMessage, now: number): numbe
 }
 
 /**
- * Makes recipients due now: those that wait, or only the named ones. A failed recipient must be named. It restarts with another five days.
+ * Makes recipients due now: those that wait, or only the named ones. A failed recipient must be named. It restarts with another
+ * five days.
  * @param named addresses in lower case; null for all that wait.
- * @returns how many, and the names that are not recipients; null if the message is unknown.
+ * @returns how many, and the named addresses that are not recipients; null if the message is unknown.
  */
 export function retryOutbox(
   sql: SqlStorage,
@@ -331,7 +336,7 @@ export function applyReport(
   return true;
 }
 
-/** Finds a copy in Sent by its Message-ID, whose thread is known. */
+/** Finds a copy in Sent by its Message-ID, through the thread that the Message-ID belongs to. */
 const findSent = (sql: SqlStorage, headerMessageId: string): number | null =>
   first<{ position: number }>(
     sql,

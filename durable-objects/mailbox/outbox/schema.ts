@@ -1,7 +1,10 @@
 /** Outgoing mail that has work left, or whose failures the operator may retry. The last state of each recipient is in `message.delivery`. */
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
-/** One row per message, and no index: rows leave when every recipient has a final state. `kind`: message | forward | vacation | automatic | report. */
+/**
+ * One row per message, and no index: rows are deleted when every recipient has a final state. `kind`: message | forward | vacation
+ * | automatic | report.
+ */
 export const outbox = sqliteTable('outbox', {
   outboxId: text('outbox_id').primaryKey(),
   kind: text('kind').notNull(),
@@ -9,7 +12,7 @@ export const outbox = sqliteTable('outbox', {
   position: integer('position'),
   headerMessageId: text('header_message_id'),
   rawKey: text('raw_key').notNull(),
-  /** 1 if this row owns the bytes, which are then removed with the last recipient. */
+  /** 1 if this row owns the bytes. They are then deleted when no recipient waits. */
   ownsRaw: integer('owns_raw').notNull(),
   sizeBytes: integer('size_bytes').notNull(),
   /** Base64 of the relaxed body's hash, which DKIM signs. */
@@ -26,14 +29,14 @@ export const outbox = sqliteTable('outbox', {
   recipients: text('recipients').notNull(),
   /** The earliest time that a recipient is due or its lease ends; null if none waits. */
   nextAttemptAt: integer('next_attempt_at'),
-  /** Grows with each change. The operator's tables have `published_version`, 0 for none. */
+  /** Incremented by each change. The operator's tables have `published_version`; 0 if they have none. */
   version: integer('version').notNull(),
   publishedVersion: integer('published_version').notNull().default(0),
-  /** When the operator's tables shall have it; null if they need not. */
+  /** Time at which to publish it to the operator's tables; null if that is not needed. */
   publishAt: integer('publish_at'),
 });
 
-/** Idempotency keys, and the message that the first request with each made. */
+/** Idempotency keys, and the message that the first request with each key created. */
 export const submission = sqliteTable('submission', {
   idempotencyKey: text('idempotency_key').primaryKey(),
   requestSha256: text('request_sha256').notNull(),

@@ -30,13 +30,13 @@ export interface Submission {
   readonly sentCopy: StoreMessageInput;
   readonly idempotency: Idempotency | null;
   readonly limits: SendLimits;
-  /** The limit of the sender's domain that the message counts against. */
+  /** The domain and hour whose limit the message counts against. */
   readonly domainHour: DomainHour;
-  /** The draft it was written as, which is removed. */
+  /** The draft as which it was written; it is removed. */
   readonly draftId: string | null;
   /** The revision of the draft whose content was sent; null if the request had its own content. */
   readonly draftRevision: number | null;
-  /** The message that it forwards, by its id. */
+  /** Id of the message that it forwards. */
   readonly forwardOf: string | null;
   /** Uploads that were attached. Their bytes are in the copy in Sent now. */
   readonly attachmentIds: readonly string[];
@@ -53,7 +53,7 @@ export interface Submitted {
 export type SubmitError =
   | StoreMessageError
   | { readonly kind: 'rate_limited'; readonly retryAfterMs: number }
-  /** The mailbox has too small a share of the limit of the domain. Another submission took it. */
+  /** The mailbox's share of the domain's limit is too small, because another submission used it. */
   | { readonly kind: 'share_taken' }
   /** The Idempotency-Key was used with another request. */
   | { readonly kind: 'idempotency_conflict' }
@@ -64,7 +64,7 @@ const HOUR_MS = 3_600_000;
 /** How long an Idempotency-Key is kept. */
 const KEY_AGE_MAX_MS = 7 * 24 * HOUR_MS;
 
-/** @returns what the first request with this key made; null if there was none. */
+/** @returns the result of the first request with this key; null if there was none. */
 export function findSubmission(
   sql: SqlStorage,
   key: string,
@@ -144,7 +144,10 @@ export interface Canceled {
   readonly draftId: string | null;
 }
 
-/** Cancels held recipients. If none was sent to, the copy in Sent becomes a draft again, with its files. `too_late`: none was held. */
+/**
+ * Cancels held recipients. If the message was sent to no recipient, the copy in Sent becomes a draft again, with its files.
+ * `too_late`: none was held.
+ */
 export function cancelSubmission(
   sql: SqlStorage,
   mailbox: MailboxRow,
@@ -168,14 +171,17 @@ export function cancelSubmission(
   return ok({ delivery, draftId });
 }
 
-/** @returns null if the copy in Sent was erased. A message that is too long for a draft only moves to Drafts. */
+/**
+ * Turns the copy in Sent into a draft. @returns null if the copy was erased. A message that is too long for a draft only moves to
+ * Drafts.
+ */
 function toDraft(sql: SqlStorage, mailbox: MailboxRow, messageId: string, now: number): string | null {
   const message = findMessage(sql, messageId);
   const detail = message && readMessage(sql, message.position);
   const drafts = findFolder(sql, 'drafts');
   if (!message || !detail || !drafts) return null;
   const files = detail.attachments.flatMap(({ r2Key, ...file }) => (r2Key === null ? [] : [{ ...file, r2Key }]));
-  // A copy that was rebuilt has its files in the raw message.
+  // A rebuilt copy may have its files in the raw message.
   const hasFiles = files.length === detail.attachments.length;
   const attachmentIds = hasFiles ? files.map((file) => moveToUploads(sql, file, now)) : [];
   const cleanedHtml = detail.html?.value

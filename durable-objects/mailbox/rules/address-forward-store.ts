@@ -1,4 +1,4 @@
-/** Forwards of whole addresses: mail for an address goes to confirmed targets, and a copy stays or not. */
+/** Forwards of whole addresses: mail for an address goes to confirmed targets, and the mailbox keeps a copy or not. */
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
 import { execute, type RowOf, statement } from '../../../workers/shared/statement.ts';
 import { executeFirst } from '../database/store.ts';
@@ -27,7 +27,7 @@ export const listAddressForwards = (sql: SqlStorage): AddressForward[] => [...ex
 
 const find = statement<{ email: string }, Row>('SELECT * FROM address_forward WHERE email = :email');
 
-/** The forward of an address, with the targets that are confirmed. @returns null if it has none: the mail then stays. */
+/** @returns the forward of an address with its confirmed targets; null if it has none. The mail then stays. */
 export function findAddressForward(sql: SqlStorage, email: string): AddressForward | null {
   const row = executeFirst(sql, find, { email });
   const forward = row && toForward(row);
@@ -60,7 +60,10 @@ const remove = statement<{ email: string }, Pick<Row, 'email'>>(
 export const deleteAddressForward = (sql: SqlStorage, email: string): boolean =>
   executeFirst(sql, remove, { email }) !== null;
 
-/** Ends a message that its address does not keep: erased if all its forwards are in the outbox, else unread in the Inbox. */
+/**
+ * Finishes a message of an address that keeps no copy. Erases it if all its forwards are in the outbox, otherwise moves it to the
+ * Inbox as unread.
+ */
 export function endForwarded(sql: SqlStorage, messageId: string, isForwarded: boolean, now: number): void {
   const message = findMessage(sql, messageId);
   const inbox = findFolder(sql, 'inbox');

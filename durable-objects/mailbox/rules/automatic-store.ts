@@ -2,9 +2,12 @@
 import { first } from '../database/store.ts';
 
 export interface AutomaticSend {
-  /** `end`: nothing is sent. The forwards before it were the last use of the message. */
+  /**
+   * `end` sends nothing. It follows the forwards of a message whose address keeps no copy, and finishes the message
+   * (`endForwarded`).
+   */
   readonly kind: 'forward' | 'vacation' | 'confirm' | 'end';
-  /** The message that caused it; for `confirm`, the code. */
+  /** Id of the message that caused it; for `confirm`, the code. */
   readonly messageId: string;
   readonly recipient: string;
   readonly envelopeFrom: string;

@@ -1,4 +1,4 @@
-/** Filters in their order, and their effect on arriving and on stored messages. */
+/** Filters, their order, and their effect on arriving and stored messages. */
 import {
   decideFilters,
   type FilterDecision,
@@ -46,7 +46,7 @@ const insert = statement<{ filterId: string; ordinal: number; rule: string; now:
   'INSERT INTO filter (filter_id, ordinal, rule, created_at) VALUES (:filterId, :ordinal, :rule, :now)',
 );
 
-/** @param at its place in the order; null is last. */
+/** @param at position of the filter in the order; null for last. */
 export function insertFilter(
   sql: SqlStorage,
   rule: FilterRule,
@@ -106,7 +106,7 @@ function placeFilter(sql: SqlStorage, filterId: string, at: number): void {
   for (const [ordinal, id] of ids.entries()) execute(sql, setOrdinal, { filterId: id, ordinal });
 }
 
-/** A move needs a folder that holds mail. A forward needs a confirmed destination. */
+/** @returns why a rule is invalid, or null. A move needs a folder that holds mail; a forward needs a confirmed target. */
 function findFault(sql: SqlStorage, rule: FilterRule): FilterError | null {
   for (const [at, action] of rule.actions.entries()) {
     if (action.type === 'move') {
@@ -127,7 +127,7 @@ function findFault(sql: SqlStorage, rule: FilterRule): FilterError | null {
   return null;
 }
 
-/** Decides by the user's rules what happens to an arriving message. Queues forwards and the vacation reply. */
+/** Applies the user's rules to an arriving message. Queues forwards and the vacation reply. */
 export function applyRulesOnArrival(
   sql: SqlStorage,
   mailbox: MailboxRow,
@@ -153,8 +153,8 @@ export function applyRulesOnArrival(
 }
 
 /**
- * Decides by the rules that move what happens to a message that the checks call junk. Their other actions count too, except forwards. No
- * vacation reply: its sender may be forged.
+ * Applies the rules that move messages or stop the list to a message that the checks call junk. Other actions of these rules count
+ * too, except forwards. No vacation reply is sent, because the sender may be forged.
  */
 export function applyMovesOnArrival(sql: SqlStorage, input: StoreMessageInput): FilterDecision {
   const moves = listFilters(sql).filter(({ actions }) =>
@@ -225,7 +225,7 @@ function readFacts(sql: SqlStorage, position: number): MessageFacts {
 export interface ApplyRound {
   readonly looked: number;
   readonly changed: number;
-  /** Continue before this position; null if all messages were checked. */
+  /** Position before which to continue; null if all messages were checked. */
   readonly before: number | null;
 }
 

@@ -91,7 +91,7 @@ function findInvitationLimit(sql: SqlStorage, email: string, now: number): Forwa
   if (latest && latest.created_at > now - RESEND_AFTER_MS) {
     return { kind: 'conflict', detail: 'A code was mailed to this address less than a minute ago.' };
   }
-  // The limit ends when the oldest of as many invitations as the limit allows is a day old.
+  // With a limit of n, the n-th latest invitation must be a day old before the next one.
   const limiting = nthLatest(INVITATIONS_PER_TARGET_MAX, email) ?? nthLatest(INVITATIONS_PER_ACCOUNT_MAX, null);
   return limiting && { kind: 'rate_limited', retryAfterMs: limiting.created_at + DAY_MS - now };
 }

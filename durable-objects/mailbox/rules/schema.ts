@@ -1,4 +1,4 @@
-/** What the user set up: filters, forwards, replies, contacts, senders; and what the mailbox counted about sending. */
+/** Filters, forward targets, vacation replies, automatic mail that waits, and contacts. */
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
 export const filter = sqliteTable('filter', {
@@ -41,7 +41,7 @@ export const automaticSend = sqliteTable('automatic_send', {
   createdAt: integer('created_at').notNull(),
 });
 
-/** At most 20,000. Each message that is sent writes one, so it has no other index. */
+/** At most 20,000 rows. Every sent message writes here, and each further index would add a row to that write, so there is none. */
 export const contact = sqliteTable('contact', {
   email: text('email').primaryKey(),
   contactId: text('contact_id').notNull(),

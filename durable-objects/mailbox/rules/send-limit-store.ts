@@ -14,7 +14,7 @@ const DAY_HOURS = 24;
 interface Sending {
   /** Recipients of the last hour. */
   readonly minutes: Readonly<Record<string, number>>;
-  /** Recipients of the last day, and those among them that failed for good. */
+  /** Recipients of the last day, and those among them that failed permanently. */
   readonly hours: Readonly<Record<string, readonly [recipients: number, failures: number]>>;
   /** Recipients left of what DIRECTORY granted out of the hourly limit of a domain. */
   readonly shares: Readonly<Record<string, { readonly hour: number; readonly recipients: number }>>;

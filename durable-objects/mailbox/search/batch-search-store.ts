@@ -12,7 +12,7 @@ import { walk } from './search-walk-store.ts';
 const CHANGED_PER_ROUND = 250;
 const ROUND_EFFORT = 4;
 
-/** Messages from `top` up arrived after the first round. The next round continues before `before` (both are positions). */
+/** Messages from `top` up arrived after the first round. The next round continues before `before`. Both are positions. */
 export interface BatchPlace {
   readonly top: number;
   readonly before: number;
@@ -22,7 +22,7 @@ export interface BatchRound {
   readonly results: readonly BatchResult[];
   /** Null after the last round. */
   readonly next: BatchPlace | null;
-  /** The part of the time since the oldest message that is done, from 0 to 1. */
+  /** The part that is done of the time since the oldest message, from 0 to 1. */
   readonly progress: number;
 }
 

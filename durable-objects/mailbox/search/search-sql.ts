@@ -31,7 +31,7 @@ export interface TextTest {
   readonly expression: string;
   /** True for one term or its inflections: cheap to test on a single message. */
   readonly isOneTerm: boolean;
-  /** Expressions that match at least the hits of the whole. Their row counts tell how selective it is. */
+  /** Expressions that match at least the hits of the whole. Their row counts tell how selective the text is. */
   readonly probes: readonly string[];
 }
 
@@ -146,17 +146,17 @@ function toTextTest(node: SearchNode): TextTest {
   return { expression, isOneTerm: false, probes };
 }
 
-/** The SQL condition that a text matches. */
+/** @returns the SQL condition that is true for messages with the text. */
 export function toTextCondition(expression: string, isOneTerm: boolean, scope: TextScope): Condition {
   if (scope.kind === 'window') {
-    // LIMIT keeps the order, and FTS5 reaches a window's end quickly only from the newest down.
+    // LIMIT makes SQLite keep the order. FTS5 ends a window quickly only if it reads the newest message first.
     return {
       sql: `m.position IN (SELECT rowid FROM message_search WHERE rowid < ?1 AND rowid >= ?2 AND message_search MATCH ?
         ORDER BY rowid DESC LIMIT -1)`,
       values: [scope.periods === null ? expression : `${scope.periods} AND (${expression})`],
     };
   }
-  // Without a hit, FTS5 searches on for the next one, however far. The message's period stops it.
+  // If the message is not a hit, FTS5 searches for the next hit, however far away it is. The term of the message's period stops it.
   const asked = isOneTerm ? '?' : `${PERIOD_TERM_SQL} || ' AND (' || ? || ')'`;
   return {
     sql: `EXISTS (SELECT 1 FROM message_search WHERE message_search.rowid = m.position AND message_search MATCH ${asked})`,

@@ -14,7 +14,7 @@ import { type MessageSummary, readSummaries } from '../messages/message-read-sto
 import { type CompiledSearch, type CompileError, compileSearch } from './search-sql.ts';
 import { walk } from './search-walk-store.ts';
 
-/** The newest hits, which are ranked. */
+/** Number of the newest hits that are ranked. */
 const RANKED_HITS_MAX = 200;
 /** Work per page, in steps of `walk`: the first page must be quick, later ones may be full. */
 const FIRST_PAGE_EFFORT = 1;

@@ -7,8 +7,8 @@ const CHANGES_PER_TIDY = 256;
 const PAGES_PER_TIDY = 500;
 
 /**
- * Every message adds a segment to the index, and FTS5 merges only four of one size. A word is looked up in each segment: about 24 in a
- * mailbox of 200,000 messages. A merged index has a few and is up to ten times faster.
+ * Every message adds a segment to the index, and FTS5 merges only four of one size. A word is looked up in each segment: about 24
+ * in a mailbox of 200,000 messages. A merged index has a few segments and is up to ten times faster.
  */
 export function isTidyDue(sql: SqlStorage, state: number): boolean {
   if (state < CHANGES_PER_TIDY) return false;
@@ -16,7 +16,7 @@ export function isTidyDue(sql: SqlStorage, state: number): boolean {
   return Math.floor(state / CHANGES_PER_TIDY) > Math.floor(tidied / CHANGES_PER_TIDY);
 }
 
-/** Merges segments of which there are two of one size. It stays due while there is more to merge. */
+/** Merges segments if two have the same size. Stays due while there is more to merge. */
 export function tidySearchIndex(sql: SqlStorage): void {
   sql.exec("INSERT INTO message_search (message_search, rank) VALUES ('usermerge', 2)");
   const countWritten = () => sql.exec<{ written: number }>('SELECT total_changes() AS written').one().written;

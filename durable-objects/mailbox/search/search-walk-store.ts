@@ -15,7 +15,7 @@ import { type CompiledSearch, type Condition, type Driver, type TextTest, toText
 
 /** Messages per step of a whole window. */
 const WINDOW_MESSAGES = 2_000;
-/** A text in fewer of them than this is followed in the full-text index. */
+/** A text in fewer of these messages than this is followed in the full-text index. */
 const SPARSE_HITS = 128;
 const TEXT_ROWS = 256;
 /** Rows of each further step. They are more, because looking up a term costs as much as a hundred of its rows. */

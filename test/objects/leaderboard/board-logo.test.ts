@@ -1,9 +1,8 @@
-/** Operators set the logo of a board; its readers get it, unchanged, under a path that names its content. */
+/** Operators set the logo of a board. Readers of the board get it unchanged, under a path that contains a hash of its content. */
 import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
-import { createAuditApi } from '../../../workers/identity/operators/audit-routes.ts';
 import { forgetBoard } from '../../../workers/leaderboard/boards.ts';
-import { leaderboardApi } from '../../../workers/leaderboard/index.ts';
+import { apiOf } from '../../../workers/products.ts';
 
 /** A red pixel. */
 const PNG = new Uint8Array(
@@ -13,12 +12,15 @@ const PNG = new Uint8Array(
   ),
 );
 const ROOT = { authorization: 'Bearer root-of-tests' };
-const auditApi = createAuditApi();
 
 async function call(method: string, path: string, body?: BodyInit, headers: Record<string, string> = ROOT) {
   const ctx = createExecutionContext();
-  const api = path.startsWith('/v1/audit') ? auditApi : leaderboardApi;
-  const response = await api.request(path, { method, headers, ...(body === undefined ? {} : { body }) }, env, ctx);
+  const response = await apiOf(env).request(
+    path,
+    { method, headers, ...(body === undefined ? {} : { body }) },
+    env,
+    ctx,
+  );
   const bytes = new Uint8Array(await response.arrayBuffer());
   await waitOnExecutionContext(ctx);
   const text = new TextDecoder().decode(bytes);
@@ -35,7 +37,7 @@ async function makeBoard(isPublic = true): Promise<string> {
 const put = (board: string, image: BodyInit) => call('PUT', `/v1/boards/${board}/logo`, image);
 
 describe('the logo of a board', () => {
-  it('is served as it was sent, for ever, with headers that keep it a picture', async () => {
+  it('is served unchanged, cacheable for a year, with headers that let browsers use it as a picture only', async () => {
     const board = await makeBoard();
     expect((await call('GET', `/v1/boards/${board}`)).body.logo).toBeNull();
     const { status, body } = await put(board, PNG);
@@ -83,7 +85,21 @@ describe('the logo of a board', () => {
       'board.put',
     ]);
     expect((await put('never-made', PNG)).body.code).toBe('unknown_board');
-    expect((await put('default', PNG)).body.code).toBe('unknown_board');
+  });
+
+  it('of `default` is set, kept when its title changes, and removed', async () => {
+    const read = async () => (await call('GET', '/v1/boards/default', undefined, {})).body;
+    const { status, body } = await put('default', PNG);
+    expect([status, body.logo]).toEqual([200, expect.stringMatching('^/v1/boards/default/logo/[0-9a-f]{16}$')]);
+    expect((await call('GET', body.logo, undefined, {})).bytes).toEqual(PNG);
+    const headers = { ...ROOT, 'content-type': 'application/json' };
+    const { title } = await read();
+    const named = await call('PUT', '/v1/boards/default', JSON.stringify({ title: 'With a logo' }), headers);
+    expect(named.body).toMatchObject({ title: 'With a logo', logo: body.logo });
+    expect(await read()).toEqual(named.body);
+    expect((await call('DELETE', '/v1/boards/default/logo')).status).toBe(204);
+    expect(await read()).toMatchObject({ title: 'With a logo', logo: null });
+    await call('PUT', '/v1/boards/default', JSON.stringify({ title }), headers);
   });
 
   it('of a board that is not public is only for its readers, and goes with the board', async () => {

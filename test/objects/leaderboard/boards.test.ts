@@ -3,17 +3,16 @@ import { createExecutionContext, env, runInDurableObject, waitOnExecutionContext
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { LeaderboardSeason } from '../../../durable-objects/leaderboard-season/index.ts';
 import { LeaderboardShard } from '../../../durable-objects/leaderboard-shard/index.ts';
-import { createIdentityApi } from '../../../workers/identity/iam/index.ts';
 import { shardOf } from '../../../workers/leaderboard/domain/shard-map.ts';
-import { leaderboardApi, runLeaderboardSchedule } from '../../../workers/leaderboard/index.ts';
+import { runLeaderboardSchedule } from '../../../workers/leaderboard/index.ts';
 import { seasonStub, shardStub } from '../../../workers/leaderboard/objects.ts';
 import { createSeasonStore } from '../../../workers/leaderboard/records/season-store.ts';
 import { writeScores } from '../../../workers/leaderboard/score-writer.ts';
 import { findSeason } from '../../../workers/leaderboard/seasons.ts';
+import { apiOf } from '../../../workers/products.ts';
 import { announceSeed, createRandom } from '../../unit/leaderboard/random.ts';
 
 const SHARDS = 3;
-const tokensApi = createIdentityApi([]);
 type Sort = 'desc' | 'asc';
 type Operator = 'sum' | 'best' | 'last';
 
@@ -34,7 +33,7 @@ async function call(method: string, path: string, body?: unknown, isOperator = t
   if (isOperator) headers.authorization = 'Bearer root-of-tests';
   const init = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
   const ctx = createExecutionContext();
-  const response = await leaderboardApi.request(path, init, env, ctx);
+  const response = await apiOf(env).request(path, init, env, ctx);
   const text = await response.text();
   await waitOnExecutionContext(ctx);
   const isJson = response.headers.get('content-type')?.includes('json');
@@ -59,7 +58,7 @@ async function post(board: string, userId: string, points: number, eventId: stri
   }
 }
 
-/** The scores of a board as they must be. */
+/** Model of a board: the scores that it must show. */
 class Oracle {
   readonly #sort: Sort;
   readonly #operator: Operator;
@@ -122,7 +121,7 @@ async function expectBoard(board: string, season: string, oracle: Oracle): Promi
   const [best, last] = [list[0], list.at(-1)] as [Entry, Entry];
   expect(among.body.data.map(toEntry)).toEqual([best, { ...last, rank: last.score === best.score ? 1 : 2 }]);
   const countIn = (from: number, to: number) => list.filter(({ score }) => from <= score && score <= to).length;
-  // The counts of the season are at most a second old if every shard answers in time. Later reads use the same ones.
+  // The season's counts are at most a second old if every shard answers in time. The reads below use these counts.
   await expect
     .poll(async () => {
       vi.setSystemTime(Date.now() + 2_000);
@@ -203,7 +202,7 @@ describe('a board', () => {
       oracle.set(chosen, score);
       expect((await call('PATCH', path, { ...corrected, score })).body.user_info.rank).toBe(oracle.rankOf(score));
       await expectBoard(board, season, oracle);
-      // An event of the day before has its first answer. A new one counts today.
+      // An event of the previous day gets its first answer again. A new one counts today.
       const first = answers[7] as (typeof answers)[number];
       const late = await post(board, first.userId, first.points, first.eventId);
       expect(late).toMatchObject({
@@ -237,7 +236,7 @@ describe('a board', () => {
     expect(data.map(({ season }: { season: string }) => season)).toEqual([...new Set([after, before])]);
   });
 
-  it('is apart from the others: its scores, events and seasons', async () => {
+  it('is separate from other boards: its scores, events and seasons', async () => {
     vi.setSystemTime(Date.parse('2048-05-05T12:00:00Z'));
     const [one, two] = [await makeBoard({ period: 'month' }), await makeBoard({ period: 'month' })];
     for (const [i, board] of [one, two, 'default'].entries()) {
@@ -282,9 +281,38 @@ describe('a board', () => {
     expect((await call('GET', `/v1/boards/${board}`)).body).toEqual(changed.body);
     expect((await call('PUT', '/v1/boards/default', rules)).body.code).toBe('board_rules_fixed');
     expect((await call('DELETE', '/v1/boards/default')).status).toBe(409);
-    expect((await call('GET', '/v1/boards/default')).body).toMatchObject({ period: 'month', operator: 'sum' });
     expect((await call('PUT', '/v1/boards/Laps', rules)).status).toBe(400);
     expect((await call('PUT', `/v1/boards/${board}`, rules, false)).status).toBe(401);
+  });
+
+  it('`default` takes a title and no other rules, is read by everyone, listed by nobody and never deleted', async () => {
+    const fixed = { sort: 'desc', operator: 'sum', period: 'month', public: true, max_points_per_post: 1_000_000 };
+    const read = async () => (await call('GET', '/v1/boards/default', undefined, false)).body;
+    const before = await read();
+    expect(before).toMatchObject({ ...fixed, board: 'default', created_at: null });
+    const title = `Grand prix ${crypto.randomUUID()}`;
+    const named = await call('PUT', '/v1/boards/default', { title });
+    expect([named.status, named.body]).toEqual([200, { ...before, title }]);
+    expect(await read()).toEqual(named.body);
+    expect((await call('PUT', '/v1/boards/default', { ...fixed, title: before.title })).body).toEqual(before);
+    for (const other of [
+      { sort: 'asc' },
+      { operator: 'best' },
+      { period: 'week' },
+      { public: false },
+      { max_points_per_post: 9 },
+    ]) {
+      const refused = await call('PUT', '/v1/boards/default', { title: 'Other', ...other });
+      expect([refused.status, refused.body.code]).toEqual([409, 'board_rules_fixed']);
+    }
+    expect((await call('PUT', '/v1/boards/default', {})).status).toBe(400);
+    expect((await call('PUT', '/v1/boards/default', { title: 'Other', shards: 4 })).status).toBe(400);
+    expect((await call('PUT', '/v1/boards/default', { title: 'Other' }, false)).status).toBe(401);
+    expect((await call('DELETE', '/v1/boards/default')).body.detail).toBe('The board default cannot be deleted.');
+    expect(await read()).toEqual(before);
+    const listed = (await call('GET', '/v1/boards?limit=200')).body.data;
+    expect(listed.map((one: { board: string }) => one.board)).not.toContain('default');
+    expect((await call('GET', '/v1/boards/default/seasons')).body).toEqual((await call('GET', '/v1/seasons')).body);
   });
 
   it('that is not public is listed for operators, and read by them and with its scope', async () => {
@@ -297,12 +325,13 @@ describe('a board', () => {
     expect(await names(false)).toContain(open);
     expect(await names(false)).not.toContain(hidden);
     expect(await names(true)).toEqual(expect.arrayContaining([open, hidden]));
-    for (const path of ['scores', 'scores/ada', 'scores/ada/neighbors', 'seasons']) {
-      expect([path, (await call('GET', `/v1/boards/${hidden}/${path}`, undefined, false)).status]).toEqual([path, 401]);
-      expect([path, (await call('GET', `/v1/boards/${hidden}/${path}`)).status]).toEqual([path, 200]);
+    for (const path of ['', '/scores', '/scores/ada', '/scores/ada/neighbors', '/seasons']) {
+      expect([path, (await call('GET', `/v1/boards/${hidden}${path}`, undefined, false)).status]).toEqual([path, 401]);
+      expect([path, (await call('GET', `/v1/boards/${hidden}${path}`)).status]).toEqual([path, 200]);
     }
+    expect((await call('GET', `/v1/boards/${open}`, undefined, false)).body.board).toBe(open);
     const mint = (scope: string) =>
-      tokensApi.request(
+      apiOf(env).request(
         '/v1/iam/tokens',
         {
           method: 'POST',
@@ -316,7 +345,7 @@ describe('a board', () => {
     const read = async (scope: string, path: string) => {
       const { token } = await (await mint(scope)).json<{ token: string }>();
       const headers = { authorization: `Bearer ${token}` };
-      return (await leaderboardApi.request(path, { headers }, env, createExecutionContext())).status;
+      return (await apiOf(env).request(path, { headers }, env, createExecutionContext())).status;
     };
     const path = `/v1/boards/${hidden}/scores`;
     expect(await read(`board:${hidden}:read`, path)).toBe(200);
@@ -327,7 +356,7 @@ describe('a board', () => {
 
   it('costs cron calls to its objects only when its periods change', async () => {
     vi.setSystemTime(Date.parse('2048-07-07T12:00:00Z'));
-    // Those of other tests are due, too.
+    // Removes the seasons of other tests, because work for them is due too.
     await env.DIRECTORY.prepare('DELETE FROM season').run();
     const boards: string[] = [];
     for (let i = 0; i < 12; i++) boards.push(await makeBoard({}));
@@ -349,13 +378,13 @@ describe('a board', () => {
     };
     const all = boards.length;
     expect(await callsOfRun('2048-07-07T13:00:00Z')).toEqual([0, 0, 0, 0]);
-    // Two hours before the next day, its objects are created.
+    // The objects of the next day are created two hours before it begins.
     expect(await callsOfRun('2048-07-07T22:00:00Z')).toEqual([all, 0, 0, all * SHARDS]);
     expect(await callsOfRun('2048-07-07T22:01:00Z')).toEqual([0, 0, 0, 0]);
     expect(await callsOfRun('2048-07-08T00:00:10Z')).toEqual([0, all, 0, all * SHARDS]);
     for (const minute of ['00:01', '12:00', '22:00'])
       expect([minute, await callsOfRun(`2048-07-08T${minute}:10Z`)]).toEqual([minute, [0, 0, 0, 0]]);
-    // Its objects are erased after the time for retries of events.
+    // The day's objects are erased once retries of its events are no longer possible.
     expect(await callsOfRun('2048-07-10T01:01:00Z')).toEqual([0, all, 0, all * SHARDS]);
     expect(await callsOfRun('2048-07-10T01:02:00Z')).toEqual([0, 0, 0, 0]);
   });

@@ -11,7 +11,7 @@ import { SeasonObjectStore } from '../../../durable-objects/leaderboard-season/s
 import { EVENT_RETENTION_MS } from '../../../workers/leaderboard/domain/board.ts';
 import { parseSeason, seasonAt } from '../../../workers/leaderboard/domain/season-name.ts';
 import type { RankedEntry } from '../../../workers/leaderboard/domain/standing.ts';
-import { leaderboardApi, runLeaderboardSchedule } from '../../../workers/leaderboard/index.ts';
+import { runLeaderboardSchedule } from '../../../workers/leaderboard/index.ts';
 import { seasonStub, shardStub } from '../../../workers/leaderboard/objects.ts';
 import {
   type ArchivedEntry,
@@ -24,11 +24,12 @@ import {
 import { createSeasonStore } from '../../../workers/leaderboard/records/season-store.ts';
 import { writeScores } from '../../../workers/leaderboard/score-writer.ts';
 import { openStandings } from '../../../workers/leaderboard/standings-opening.ts';
+import { apiOf } from '../../../workers/products.ts';
 import { type Cut, POWER_CUT, Power } from './closing-power.ts';
 
 const SHARDS = 2;
 const ROUND_MS = 60_000;
-/** One round is cut, one finds a lost file, one finishes the closing. The remaining rounds must not be needed. */
+/** One round is cut, one finds a lost file, and one finishes the closing. Further rounds must not be needed. */
 const ROUNDS_MAX = 5;
 
 /** The list that `fill` creates, best player first. */
@@ -55,7 +56,7 @@ class Month {
   readonly season: string;
   readonly power: Power;
   readonly #cut: Cut;
-  /** The whole list as it was before the month closed, without players that were erased since. */
+  /** The whole list before the month closed, without players that were erased since. */
   #live: readonly RankedEntry[] = [];
   #archive: string | null = null;
   #erased = '';
@@ -93,7 +94,7 @@ class Month {
     return { archive: season.archive, reader, entries: (await reader.page(null, 100, true)).entries };
   }
 
-  /** Expects the full list and each player in the archive or the shards, wherever reads are served from. */
+  /** Expects the full list and each player, from the archive or from the shards. */
   async expectReadable(): Promise<void> {
     const { archive, reader, entries } = await this.#open();
     expect(entries, this.#where).toEqual(this.#live);
@@ -113,7 +114,7 @@ class Month {
     const { standings } = await this.#readFile<ArchiveManifest>(env.BLOBS, manifestKey(archive));
     this.#erased = standings.at(-1)?.first.userId ?? '';
     const headers = { authorization: 'Bearer root-of-tests' };
-    const { status } = await leaderboardApi.request(`/v1/scores/${this.#erased}`, { method: 'DELETE', headers }, env);
+    const { status } = await apiOf(env).request(`/v1/scores/${this.#erased}`, { method: 'DELETE', headers }, env);
     expect(status, this.#where).toBe(204);
     this.#live = this.#live.filter(({ userId }) => userId !== this.#erased);
     await this.expectReadable();
@@ -189,7 +190,7 @@ class Month {
     );
   }
 
-  /** Erases the objects once retries are no longer possible. Work planned by an alarm is run by the alarm. */
+  /** Erases the objects once retries are no longer possible. Work that was planned for the alarm is run by the alarm. */
   async erase(): Promise<void> {
     vi.setSystemTime(Date.now() + EVENT_RETENTION_MS - 2 * ROUNDS_MAX * ROUND_MS);
     await this.runSchedule();
@@ -242,7 +243,7 @@ export function watchClosings(): void {
     connect(this);
     return alarm.call(this);
   });
-  // Does the same work on watched bindings. Small files give a dozen players several files of each kind.
+  // Runs the same work on watched bindings. Small file sizes give a dozen players several files of each kind.
   const closings = new WeakMap<SeasonClosing, SeasonClosing>();
   const { advance } = SeasonClosing.prototype;
   vi.spyOn(SeasonClosing.prototype, 'advance').mockImplementation(async function (this: SeasonClosing, closing) {

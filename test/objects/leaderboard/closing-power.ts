@@ -7,9 +7,9 @@ import { env } from 'cloudflare:test';
 export const POWER_CUT = 'the power is cut';
 
 export interface Cut {
-  /** Number of the step to cut, from 1. 0: no cut. */
+  /** Number of the step to cut, from 1; 0 for no cut. */
   readonly at: number;
-  /** `after`: the step takes effect and its result is lost. */
+  /** With `after`, the step takes effect and its result is lost. */
   readonly side: 'before' | 'after';
   /** Whether the first location loses the first file of the archive, so that a second attempt is needed. */
   readonly isFileLost: boolean;
@@ -40,7 +40,7 @@ export class Power {
     this.#isFileLost = !cut.isFileLost;
   }
 
-  /** Attaches the object that runs from now on. An object that restarts after a cut has power again. */
+  /** Connects the season object that is running now. An object that restarts after a cut has power again. */
   connect(season: DurableObjectState): void {
     this.#season = season;
     this.#isOff = false;

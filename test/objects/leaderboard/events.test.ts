@@ -1,4 +1,4 @@
-/** Events count exactly once, wherever they are stored: in the log or on a page, in memory or reloaded from SQL. */
+/** Events count exactly once, regardless of where they are stored: in the log or on a page, in memory or reloaded from SQL. */
 import { env, evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { shardStub } from '../../../workers/leaderboard/objects.ts';
@@ -62,7 +62,7 @@ it('repeats first answers through renames, small and large calls, conflicts and 
     const updates = Array.from({ length: 1 + (random() < 0.5 ? below(4) : below(40)) }, () => {
       const old = random() < 0.3 ? known[below(known.length)] : undefined;
       if (old !== undefined) return win(old.userId, old.points + (random() < 0.2 ? 1 : 0), old.eventId);
-      // Half of the ids belong to a match that several players have an event of.
+      // Half of the ids belong to a match of which several players have an event.
       const [userId, id] = [
         `p${Math.floor(random() ** 3 * 40)}`,
         random() < 0.5 ? `match ${next >> 3}` : `event ${next}`,

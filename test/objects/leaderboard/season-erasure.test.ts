@@ -2,16 +2,17 @@
 import { createExecutionContext, env } from 'cloudflare:test';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { RankedEntry } from '../../../workers/leaderboard/domain/standing.ts';
-import { leaderboardApi, runLeaderboardSchedule } from '../../../workers/leaderboard/index.ts';
+import { runLeaderboardSchedule } from '../../../workers/leaderboard/index.ts';
 import { locationsOf } from '../../../workers/leaderboard/records/archive-files.ts';
 import { createSeasonStore } from '../../../workers/leaderboard/records/season-store.ts';
 import { writeScores } from '../../../workers/leaderboard/score-writer.ts';
 import { openStandings } from '../../../workers/leaderboard/standings-opening.ts';
+import { apiOf } from '../../../workers/products.ts';
 import { Power } from './closing-power.ts';
 
 const SHARDS = 2;
 const PLAYERS = Array.from({ length: 90 }, (_, i) => `p${i}`);
-/** The first is archived and its objects are erased, the second is archived with its objects kept, the third is current. */
+/** Archived with its objects erased; archived with its objects kept; current. */
 const [OLD, PAST, CURRENT] = ['2042-01', '2042-02', '2042-03'] as const;
 const SEASONS = [OLD, PAST, CURRENT];
 
@@ -20,7 +21,7 @@ const runSchedule = () => runLeaderboardSchedule({} as ScheduledController, env,
 async function request(method: 'DELETE' | 'PATCH', path: string, bindings: Env = env, body?: object) {
   const headers = { authorization: 'Bearer root-of-tests', 'content-type': 'application/json' };
   const init = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
-  const response = await leaderboardApi.request(`/v1/scores/${path}`, init, bindings);
+  const response = await apiOf(bindings).request(`/v1/scores/${path}`, init, bindings);
   const { code } = response.status < 300 ? {} : await response.json<{ code?: string }>();
   return [response.status, code];
 }
@@ -89,7 +90,7 @@ describe('one season of three', () => {
     expect(await erase(userId, season)).toEqual([404, 'unknown_player']);
     const after = await readLists();
     for (const other of SEASONS.filter((each) => each !== season)) expect(after[other]).toEqual(before[other]);
-    // The ranks below move up in the current season only.
+    // Only in the current season do the players below move up.
     const list = without(before[season], userId);
     if (season !== CURRENT) expect(after[season]).toEqual(list);
     else expect(after[season]?.map((entry) => entry.userId)).toEqual(list.map((entry) => entry.userId));
@@ -130,7 +131,7 @@ describe('one season of three', () => {
     expect(await erase('p89', '2042-04')).toEqual([404, 'unknown_player']);
     expect(await erase('p89', CURRENT)).toEqual([409, 'season_closing']);
     expect(await readLists()).toEqual(before);
-    // The archiving of one season does not delay an erasure in an archived one.
+    // The archiving of one season does not delay an erasure in a season that is already archived.
     expect(await erase('p89', PAST)).toEqual([204, undefined]);
     expect(await readLists()).toEqual({ ...before, [PAST]: without(before[PAST], 'p89') });
   });
@@ -144,7 +145,7 @@ describe('one season of three', () => {
     const { userId } = own;
     const patch = (change: object) =>
       request('PATCH', `${userId}?season=${season}`, env, { ...change, reason: 'a test' });
-    /** @param score of the player; null while hidden or erased. */
+    /** @param score of the player; null while the player is hidden or erased. */
     const expectList = async (userIds: readonly string[], score: number | null) => {
       const after = await readLists();
       const found = after[season] ?? [];

@@ -1,14 +1,15 @@
-/** A shard or the season object that does not answer costs only its own players their posts and ranks. */
+/** If a shard or the season object does not answer, only its own players cannot post or get their ranks. */
 import { createExecutionContext, env, evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { LeaderboardSeason } from '../../../durable-objects/leaderboard-season/index.ts';
 import { LeaderboardShard } from '../../../durable-objects/leaderboard-shard/index.ts';
 import { shardOf } from '../../../workers/leaderboard/domain/shard-map.ts';
-import { findSilentObjects, leaderboardApi, runLeaderboardSchedule } from '../../../workers/leaderboard/index.ts';
+import { findSilentObjects, runLeaderboardSchedule } from '../../../workers/leaderboard/index.ts';
 import { seasonStub, shardStub } from '../../../workers/leaderboard/objects.ts';
 import { createSeasonStore } from '../../../workers/leaderboard/records/season-store.ts';
 import { writeScores } from '../../../workers/leaderboard/score-writer.ts';
 import { findSeason } from '../../../workers/leaderboard/seasons.ts';
+import { apiOf } from '../../../workers/products.ts';
 
 const SHARDS = 4;
 /** Three players have each score. The top 100 are the 33 best scores. */
@@ -26,7 +27,7 @@ interface Entry {
 
 async function get(path: string, isOperator = false) {
   const headers: Record<string, string> = isOperator ? { authorization: 'Bearer root-of-tests' } : {};
-  const response = await leaderboardApi.request(path, { headers }, env);
+  const response = await apiOf(env).request(path, { headers }, env);
   const body = await response.json<{
     data: Entry[];
     user_info: Entry;
@@ -47,18 +48,18 @@ async function fill(season: string): Promise<void> {
   )) {
     expect(result.ok).toBe(true);
   }
-  // Changes are in the season's snapshot after ten seconds.
+  // The season's snapshot has the changes after ten seconds.
   for (let read = 0; read < 2; read++) {
     vi.setSystemTime(Date.now() + 11_000);
     expect((await get('/v1/scores?limit=1')).body.players).toBe(PLAYERS.length);
   }
-  // Each shard has the counts of the others.
+  // Each shard has the counts of the other shards.
   for (const { userId, points } of PLAYERS.slice(0, 40)) {
     expect((await get(`/v1/scores/${userId}`)).body.user_info.rank).toBe(rankOf(points));
   }
 }
 
-/** Makes every method of a shard fail, also after a restart. */
+/** Makes every method of a shard fail, even after a restart. */
 function silence(shard: number): void {
   const names = [
     'score',
@@ -114,7 +115,7 @@ describe('one of four shards that does not answer', () => {
         await crash(seasonStub(env, season));
       },
     ],
-  ])('costs only its own players (%s), %s', async (season, _, restart) => {
+  ])('affects only its own players (%s), %s', async (season, _, restart) => {
     await fill(season);
     const { body: before } = await get('/v1/scores?limit=100');
     await evictDurableObject(shardStub(env, { season, shard: SILENT, shards: SHARDS }));
@@ -139,7 +140,7 @@ describe('one of four shards that does not answer', () => {
       expect(posted).toMatchObject({ ok: true, value: { rank: rankOf(points) } });
     }
     const top = await get('/v1/scores?limit=100');
-    // The top list has the players of the silent shard too.
+    // The top list includes the players of the silent shard.
     expect([top.status, top.body.data, top.body.players]).toEqual([200, before.data, PLAYERS.length]);
     expect(Date.parse(top.body.as_of)).toBeLessThanOrEqual(lastSeenAt);
     const page = await get(`/v1/scores?limit=100&cursor=${top.body.next_cursor}`);
@@ -160,7 +161,7 @@ describe('one of four shards that does not answer', () => {
     expect(shards.data.map((each) => (each as unknown as { available: boolean }).available)).toEqual(
       [0, 1, 2, 3].map((shard) => shard !== SILENT),
     );
-    // It answers again: nothing is lost, and ranks are as of now.
+    // The shard answers again: nothing is lost, and ranks are current.
     vi.restoreAllMocks();
     vi.setSystemTime(Date.now() + 5_000);
     expect(Date.parse((await get('/v1/scores')).body.as_of)).toBe(Date.now());
@@ -180,13 +181,13 @@ describe('a board with a shard that does not answer', () => {
       })
       .toEqual([]);
 
-  it('is in health, until the shard answers again', async () => {
+  it('is named by health until the shard answers again', async () => {
     vi.setSystemTime(Date.parse('2046-06-10T12:00:00Z'));
     const board = `sick-${crypto.randomUUID().slice(0, 8)}`;
     const rules = { title: 'A board', sort: 'asc', operator: 'best', period: 'day', public: true };
     const headers = { authorization: 'Bearer root-of-tests', 'content-type': 'application/json' };
     const init = { method: 'PUT', headers, body: JSON.stringify(rules) };
-    expect((await leaderboardApi.request(`/v1/boards/${board}`, init, env)).status).toBe(200);
+    expect((await apiOf(env).request(`/v1/boards/${board}`, init, env)).status).toBe(200);
     await writeScores(
       env,
       PLAYERS.slice(0, 20).map(({ userId, points }) => win(userId, points)),
@@ -205,7 +206,7 @@ describe('a board with a shard that does not answer', () => {
     vi.spyOn(console, 'error').mockImplementation(() => {});
     await expectHealthy();
     expect(await createSeasonStore(env.DIRECTORY).listSilent(10)).toEqual([]);
-    // Its season object is named, too. Cron notices it within the hour.
+    // The season object is named too. Cron detects its failure within the hour.
     vi.spyOn(LeaderboardSeason.prototype, 'status').mockRejectedValue(new Error('the storage is gone') as never);
     vi.setSystemTime(Date.parse('2046-06-10T12:41:00Z'));
     const controller = { scheduledTime: Date.now() } as ScheduledController;
@@ -217,7 +218,7 @@ describe('a board with a shard that does not answer', () => {
 });
 
 describe('a season object that does not answer', () => {
-  it('costs nobody a post, a rank or the top list, also after the shards were restarted', async () => {
+  it('affects no post, rank or top list, even after the shards were restarted', async () => {
     const season = '2046-04';
     await fill(season);
     const { body: before } = await get('/v1/scores?limit=100');

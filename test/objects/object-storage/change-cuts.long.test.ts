@@ -7,11 +7,11 @@ beforeEach(wipe);
 const struck: Record<string, number> = {};
 afterAll(() => console.log(`faults in jobs and lifecycle rules: ${JSON.stringify(struck)}`));
 
-/** Tries each call, or each nth. */
+/** Distance between the calls that are tested; 1 tests each call. */
 const STEP = Number(process.env.CUT_STEP ?? 1);
 
 describe.each(Object.keys(WORKS))('%s', (name) => {
-  test.each(CHANGE_FAULTS)('ends as if nothing had happened, at each call: %s', async (how) => {
+  test.each(CHANGE_FAULTS)('ends in the same state as without a fault, at each call: %s', async (how) => {
     const { outcome: expected, calls } = await runChangeWithFault(name, how, null);
     let hits = 0;
     for (let at = 0; at < calls; at += STEP) {

@@ -2,7 +2,8 @@
  * Cuts the power of jobs and lifecycle rules at one chosen call of a store, or lets only that call fail. The next run must end in
  * the same state as a run without a fault: the same versions, each event once, exact counts of the quota, every locked version.
  *
- * Or lets clients change the bucket just before that call. Their changes must stay, and each must have its event.
+ * A second kind of test lets clients change the bucket just before that call. Their changes must stay, and each must have its
+ * event.
  */
 import { expect } from 'vitest';
 import type { JobOrder } from '../../../workers/object-storage/domain/jobs.ts';
@@ -26,20 +27,20 @@ const LIMITS = { bucketSpread: SHARDS, jobPageRows: 8, lifecyclePageRows: 4, dat
 interface Scene {
   readonly bucket: Bucket;
   readonly target: Bucket;
-  /** Between the old and the new content. */
+  /** A time between the old and the new content. */
   readonly atMs: number;
 }
 
 interface Work {
   readonly start: (context: EngineContext, scene: Scene) => Promise<unknown>;
   readonly run: (context: EngineContext) => Promise<unknown>;
-  /** Time between the changes of clients and the work. */
+  /** Milliseconds between the changes of clients and the work. */
   readonly waitsMs: number;
-  /** Days that it runs on. A repeated page may do what the next day would have done. */
+  /** Number of days on which the work runs. A repeated page may do what the next day would have done. */
   readonly days?: number;
 }
 
-/** A work whose call hangs until its invocation ends has the same effect as a power cut. */
+/** A call that hangs until its invocation ends has the same effect as a power cut, so it is not a separate fault. */
 export const CHANGE_FAULTS = ['cut before', 'cut after', 'before', 'after'] as const;
 
 const JOB_ID = 'the job';
@@ -165,7 +166,7 @@ async function readOutcome(engine: Engine, context: EngineContext, { bucket, tar
 
 type Outcome = Awaited<ReturnType<typeof readOutcome>>;
 
-/** Fills two buckets and orders the work, whose calls then follow the plan. */
+/** Fills two buckets and creates the job or the rules. The calls of the work then follow the fault plan. */
 async function begin(work: Work, plan: FaultPlan) {
   let now = Date.now() + DAY;
   const pass = (ms: number) => {
@@ -185,8 +186,8 @@ async function begin(work: Work, plan: FaultPlan) {
 }
 
 /**
- * @param at number of the call that fails, or at which the power is cut; null: none.
- * @returns the outcome, the number of calls, and the call that failed; null if the work made fewer calls.
+ * @param at number of the call that fails, or at which the power is cut; null for none.
+ * @returns the outcome, the number of calls, and the call that failed; null if the work makes fewer calls.
  */
 export async function runChangeWithFault(
   name: string,
@@ -199,7 +200,7 @@ export async function runChangeWithFault(
   await work.run(planned.context).catch(() => {});
   await planned.settle();
   const { calls } = plan;
-  // The lease of the interrupted run has expired.
+  // After this, the lease of the interrupted run has expired.
   pass(MINUTE);
   await work.run(context);
   for (let day = 0; day < (work.days ?? 0); day++) {
@@ -212,7 +213,10 @@ export async function runChangeWithFault(
   return { outcome, calls, hit: plan.hit };
 }
 
-/** Overwrites, creates, deletes and holds. @returns ids of versions that must stay: the newest of each name, and the held one. */
+/**
+ * Overwrites, creates, deletes and holds objects.
+ * @returns ids of versions that must stay: the newest of each name, and the held one.
+ */
 async function changeMeanwhile(engine: Engine, bucket: Bucket) {
   const newest = new Map<string, string>();
   newest.set('k0', (await put(engine, bucket, 'k0', 'overwritten')).versionId);
@@ -220,12 +224,12 @@ async function changeMeanwhile(engine: Engine, bucket: Bucket) {
   newest.set('k1', value(await engine.deleteObject(bucket, { name: 'k1' })).versionId ?? '');
   const version = await engine.getVersion(bucket, 'k2');
   const isThere = version.ok && !version.value.isMarker;
-  // It may be removed between the read and the lock. A lock that was acknowledged holds.
+  // The version may be removed between the read and the lock. If the lock was acknowledged, the version must stay.
   const isHeld = isThere && (await engine.setLock(version.value, { isHeld: true })).ok;
   return { newest, held: isHeld ? version.value.versionId : null };
 }
 
-/** @returns false if the work makes fewer calls. */
+/** @returns false if the work ends before call `at`. */
 export async function runChangeBesideClients(name: string, at: number): Promise<boolean> {
   const work = WORKS[name] as Work;
   const plan: FaultPlan = { at, how: 'meanwhile', calls: 0, hit: null };
@@ -243,7 +247,7 @@ export async function runChangeBesideClients(name: string, at: number): Promise<
   const sent = new Map<string, string[]>();
   for (let shard = 0; shard < SHARDS; shard++) {
     for (const event of await selectDueEvents(context, shard, 1_000)) {
-      // The work may remove older versions later.
+      // Skips events of removed versions, because the work may remove older versions later.
       if (event.bucketId !== bucket.bucketId || event.kind.endsWith(':Delete')) continue;
       sent.set(event.name, [...(sent.get(event.name) ?? []), event.facts.versionId ?? '']);
     }
@@ -265,7 +269,10 @@ export async function runChangeBesideClients(name: string, at: number): Promise<
   return plan.hit !== null;
 }
 
-/** An upload that needs the shares of both shards, beside others that need what is left. @returns false if it makes fewer calls. */
+/**
+ * Runs an upload that needs the shares of both shards, while other uploads need the rest of the quota.
+ * @returns false if it ends before call `at`.
+ */
 export async function runRecallBesideUploads(at: number): Promise<boolean> {
   const options = { shards: SHARDS, limits: { bucketSpread: SHARDS } };
   const { engine, context } = makeEngine(options);
@@ -281,7 +288,7 @@ export async function runRecallBesideUploads(at: number): Promise<boolean> {
     by.putObject({ bucket, name, body: patternOf(size), size, metadata: METADATA });
   const uploadOthers = () => Promise.all(['a', 'b', 'c', 'd'].map((name) => upload(engine, name, 100)));
   let others: ReturnType<typeof uploadOthers> | null = null;
-  // They wait for the shares that the recall holds, so it does not wait for them.
+  // The other uploads wait for the shares that the recall holds, so the recall must not wait for the uploads.
   plan.meanwhile = async () => {
     others = uploadOthers();
   };

@@ -1,4 +1,4 @@
-/** Reads through the cache of the data centre: hits, ranges, and every way in which a cache can fail. */
+/** Reads through the cache of the data centre: hits, ranges, and every way in which the cache can fail. */
 import { env } from 'cloudflare:test';
 import { beforeEach, expect, it } from 'vitest';
 import { expectContent, failure, makeBucket, makeEngine, patternOf, put, readAll, value, wipe } from './harness.ts';
@@ -49,7 +49,7 @@ it('reads a blob of two chunks from R2 once, and then whole and in ranges from t
   expect(counts.gets).toBe(1);
 });
 
-it('stores nothing of a chunk that was read in part, and continues from R2 after the chunks that it has', async () => {
+it('does not store a chunk that was read in part, and continues from R2 after the cached chunks', async () => {
   const { counts, bindings } = countedBuckets();
   const { engine, settle } = makeEngine({ bindings, cache: caches.default });
   const bucket = await makeBucket(engine);
@@ -61,7 +61,7 @@ it('stores nothing of a chunk that was read in part, and continues from R2 after
     await settle();
     expect(counts.gets).toBe(expected);
   }
-  // The first chunk and a little of the second.
+  // All of the first chunk and a little of the second.
   await readAll(engine, version, { start: 0, end: 8 * MIB });
   await settle();
   expect(counts.gets).toBe(3);
@@ -70,7 +70,7 @@ it('stores nothing of a chunk that was read in part, and continues from R2 after
   expect(counts.gets).toBe(4);
 });
 
-it('keeps a packed object by its place in the volume', async () => {
+it('caches a packed object under its place in the volume', async () => {
   const { counts, bindings } = countedBuckets();
   const { engine, context, settle } = makeEngine({ bindings, cache: caches.default });
   const made = makeMaintainedEngine();
@@ -104,7 +104,7 @@ it('an object that was erased or replaced is unreachable at once, although its b
 
 type CacheFault = 'flips' | 'is short' | 'throws' | 'hangs' | 'hangs in the body' | 'breaks in the body' | 'refuses';
 
-/** The real cache, whose answers have a fault. */
+/** The real cache, with a fault in its answers. */
 function faultyCache(fault: CacheFault, removed: string[]): Cache {
   const never = () => new Promise<never>(() => {});
   const spoil = async (response: Response): Promise<Response> => {
@@ -157,7 +157,7 @@ it.each([
   ['hangs in the body', 1],
   ['breaks in the body', 1],
   ['refuses', 0],
-  // The last: what it stores never ends.
+  // In the last case, the cache's store never ends.
   ['hangs', 0],
 ] as const)('a read returns the right bytes from R2 if the cache %s', async (fault, removals) => {
   const sound = makeEngine({ cache: caches.default });
@@ -179,7 +179,7 @@ it.each([
   if (fault === 'hangs') return;
   await settle();
   if (removals === 0) return;
-  // The bad entry is gone: the next read stores a good one.
+  // The bad entry was removed, so the next read stores a good one.
   const cache = caches.default;
   expect(await cache.match(removed[0] as string)).toBeUndefined();
 });

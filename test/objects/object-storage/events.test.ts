@@ -187,7 +187,7 @@ describe('the outbox', () => {
     ]);
   });
 
-  it('gives no number twice, even after it was empty', async () => {
+  it('never reuses a number, even after it was empty', async () => {
     const { engine, context, bucket, due } = await setUp('never');
     const seen: string[] = [];
     for (let i = 0; i < 5; i++) {
@@ -205,10 +205,10 @@ describe('the outbox', () => {
     expect(new Set(seen).size).toBe(5);
   });
 
-  it('keeps what no destination accepts, and drops it after three days', async () => {
+  it('keeps an event that no destination accepts, and drops it after three days', async () => {
     const { engine, context, bucket, pass } = await setUp('never');
     await put(engine, bucket, 'k', 'x');
-    // Without a queue.
+    // A deployment without a queue keeps the event.
     expect(await sendEvents({ ...context, events: { ...context.events, queue: null } }, 0)).toBe(false);
     expect(await countRows(context, 'event')).toBe(1);
     pass(3 * 86_400_000 + 60_000);

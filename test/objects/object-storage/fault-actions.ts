@@ -1,4 +1,4 @@
-/** Actions of clients, for tests that let a store fail. */
+/** Actions of clients, for tests in which a store fails. */
 import { expect } from 'vitest';
 import { setQuota } from '../../../workers/object-storage/engine/actions/quotas.ts';
 import type { Bucket, Engine, StoredVersion, VersionFacts } from '../../../workers/object-storage/engine/index.ts';
@@ -34,9 +34,9 @@ export type Action = {
   readonly versioning: 'never' | 'enabled' | 'suspended';
   readonly prepare: (engine: Engine, bucket: Bucket, context: EngineContext) => Promise<unknown>;
   readonly act: (engine: Engine, bucket: Bucket, prepared: never) => Promise<{ readonly ok: boolean }>;
-  /** Events that an acknowledged action has. Default: one. */
+  /** Number of events of an acknowledged action. Default: one. */
   readonly events?: number;
-  /** If its answer is lost, it is reported as unavailable, and may have taken effect. */
+  /** Whether the action is sent only once. If its answer is lost, it is reported as unavailable and may have taken effect. */
   readonly isSentOnce?: boolean;
   /** Checks the state after an acknowledged action. */
   readonly after: (engine: Engine, bucket: Bucket) => Promise<void>;

@@ -56,7 +56,7 @@ const RULE = {
   suffix: null,
 };
 
-/** Sends its events to the queue, and has a quota. */
+/** Creates a bucket with a quota, whose events go to the queue. */
 export async function makeCountedBucket(
   { engine, context }: TestEngine,
   versioning: Action['versioning'],
@@ -86,21 +86,21 @@ async function expectNothingLeft(shards: number): Promise<void> {
     while (await walkOrphans(at, report));
   };
   await collect(context);
-  // Two rounds a day apart find an orphan. The second location follows a day later.
+  // Two rounds a day apart remove an orphan from the first location. The second location follows a day later.
   const at = (hours: number) => makeEngine({ shards, now: () => Date.now() + hours * 3_600_000 }).context;
   const later = at(77);
   for (const each of [at(27), at(52), later]) await collect(each);
   expect(await expectSound(later)).toMatchObject({ copies_of_wrong_size: 0, orphans: 0 });
 }
 
-/** These shards are bound for tests only, so the Worker's own bindings lack them. */
+/** The Worker's own bindings lack these shards, which are bound for tests only. */
 const bindExtraShards = (plan: FaultPlan) => {
   const { OBJECTS_1, OBJECTS_2 } = env as unknown as Readonly<Record<string, D1Database>>;
   if (!OBJECTS_1 || !OBJECTS_2) throw new Error('three shards are not bound');
   return { OBJECTS_1: faultyDatabase(OBJECTS_1, plan), OBJECTS_2: faultyDatabase(OBJECTS_2, plan) };
 };
 
-/** Defines tests of every action under every fault, at each of its calls of a store. */
+/** Defines tests of every action under every fault, at each of the store calls of the action. */
 export function defineFaultTests(names: readonly string[], faults: readonly Fault[], shards: 1 | 3 = 1): void {
   beforeEach(wipe);
   afterAll(() => console.log(`faults injected into storage: ${JSON.stringify(tally)}, lost: 0`));
@@ -142,9 +142,9 @@ export function defineFaultTests(names: readonly string[], faults: readonly Faul
           } else expect(await listContents(healthy.engine, bucket), where).toEqual(before);
           const events = (await countEvents(healthy.context, bucket)) - eventsBefore;
           expect(events, where).toBe(outcome.ok ? (action.events ?? 1) : 0);
-          // An abort whose answer was lost finds its upload gone.
+          // The repetition of an abort whose answer was lost finds no upload.
           if (!outcome.ok && name !== 'an abort') {
-            // The lease of a dead distribution of shares has ended.
+            // After this, the lease of a worker that died while it distributed shares has expired.
             const later = makeEngine({ shards, now: () => Date.now() + 60_000 });
             expect((await action.act(later.engine, bucket, prepared as never)).ok, `${where}, repeated`).toBe(true);
           }

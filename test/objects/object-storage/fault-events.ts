@@ -1,4 +1,4 @@
-/** Lets each call fail that sending events makes, the destination's among them. */
+/** Lets each call fail that the sending of events makes, including the call of the destination. */
 import { env } from 'cloudflare:test';
 import { expect, test } from 'vitest';
 import { selectDueEvents } from '../../../workers/object-storage/engine/store/event-store.ts';
@@ -8,7 +8,7 @@ import { countEvents, LIMITS, makeCountedBucket } from './fault-cases.ts';
 import { type Fault, type FaultPlan, faultyDatabase, faultyQueue } from './faults.ts';
 import { makeEngine, put } from './harness.ts';
 
-/** After `defineFaultTests`, which empties the stores before each test. */
+/** Call it after `defineFaultTests`, which empties the stores before each test. */
 export function defineEventFaultTests(faults: readonly Fault[]): void {
   test.each(faults)('every event is sent, those of a name in order, whichever call fails: %s', async (how) => {
     const healthy = makeEngine();

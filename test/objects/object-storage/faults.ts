@@ -13,7 +13,7 @@ export type Fault =
   | 'cut after';
 
 export interface FaultPlan {
-  /** Number of the call that fails, from 0 over all stores. null: count only. */
+  /** Number of the call that fails, from 0 over all stores. Null only counts the calls. */
   at: number | null;
   how: Fault;
   /** Number of calls so far. */

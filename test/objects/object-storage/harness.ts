@@ -79,7 +79,7 @@ export function failure<T, E>(result: Result<T, E>): E {
   return result.error;
 }
 
-/** Expects fsck to find every shard and location sound. Changes nothing. @returns its report. */
+/** Expects fsck to find no fault in any shard or location. Changes nothing. @returns its report. */
 export async function expectSound(context: EngineContext): Promise<FsckReport> {
   const report = emptyFsckReport(true);
   for (let shard = 0; shard < context.shards.length; shard++) await checkShard(context, shard, report);
@@ -102,7 +102,7 @@ export async function makeBucket(
 
 export const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-/** Deterministic bytes without repetition. */
+/** Deterministic bytes that do not repeat. */
 export function patternOf(length: number, seed = 1): Uint8Array {
   const bytes = new Uint8Array(length);
   let state = seed * 2654435761;
@@ -145,7 +145,7 @@ export async function expectContent(
   expect(bytes.equals(Buffer.from(content as Uint8Array)), `${name} has the bytes it was given`).toBe(true);
 }
 
-/** Counts the rows of a table over all shards, for tests of leftovers. */
+/** Counts the rows of a table over all shards, so that tests find leftovers. */
 export async function countRows(context: EngineContext, table: string): Promise<number> {
   const counts = await Promise.all(
     context.shards.map((database) => database.prepare(`SELECT count(*) AS n FROM ${table}`).first<number>('n')),

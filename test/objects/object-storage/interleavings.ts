@@ -1,7 +1,7 @@
 /**
- * Changes names while a journal or a snapshot is written, or small objects are packed. Many names change just before one
- * chosen call of a store. Then the database is lost. After the rebuild each name must have a state that it had since the
- * work began. If the journal is written once more, each name must have its last state.
+ * Changes names while a journal or a snapshot is written, or while small objects are packed. Many names change just before one
+ * chosen call of a store. Then the database is lost. After the rebuild each name must have a state that it had since the work
+ * began. If the journal is written once more before the loss, each name must have its last state.
  */
 
 import { env } from 'cloudflare:test';
@@ -74,7 +74,7 @@ const listNames = (): string[] => Array.from({ length: NAMES_OF_A_BUCKET }, (_, 
 async function changeName(scene: Scene, bucket: Bucket, name: string, kind: Change): Promise<void> {
   const { engine } = scene;
   const newBytes = (size: number) => patternOf(size, ++scene.serial);
-  // In the past, so that the version can be deleted.
+  // A time in the past, so that the version can be deleted.
   const retainUntilMs = scene.random(1000);
   const lock = { mode: retainUntilMs % 2 === 0 ? 'GOVERNANCE' : 'COMPLIANCE', retainUntilMs, isHeld: false } as const;
   switch (kind) {
@@ -95,7 +95,7 @@ async function changeName(scene: Scene, bucket: Bucket, name: string, kind: Chan
     default: {
       const version = await engine.getVersion(bucket, name);
       if (!version.ok || version.value.isMarker) return;
-      // In the past, too.
+      // The retention is in the past here too.
       if (kind === 'lock')
         return void value(
           await engine.setLock(version.value, { mode: 'GOVERNANCE', retainUntilMs, bypassesGovernance: false }),
@@ -109,7 +109,7 @@ async function changeName(scene: Scene, bucket: Bucket, name: string, kind: Chan
 
 /**
  * Changes each name of each bucket at random.
- * @param isSecond whether no journal was written since the last change: versioned buckets then only get deletes.
+ * @param isSecond whether no journal was written since the last change. Versioned buckets then only get deletes.
  */
 async function changeAll(scene: Scene, isSecond = false): Promise<void> {
   for (const bucket of scene.buckets) {
@@ -157,7 +157,7 @@ export async function playInterleaving(
   const buckets: Bucket[] = [];
   for (const versioning of ['never', 'suspended', 'enabled'] as const) {
     const bucket = await makeBucket(engine, 'never');
-    // The suspended bucket has versions from before versioning was enabled, from while it was, and from after.
+    // The suspended bucket has versions from before versioning was enabled, from the time when it was, and from after.
     await put(engine, bucket, 'x0', 'the first');
     if (versioning !== 'never') value(await engine.setVersioning(bucket, 'enabled'));
     await put(engine, bucket, 'x1', 'the second');

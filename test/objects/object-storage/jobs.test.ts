@@ -1,4 +1,4 @@
-/** Jobs over the stores: what each kind does, what it leaves alone, and what happens to it when it is interrupted. */
+/** Jobs over the stores: what each kind changes, what it keeps, and how it recovers from an interruption. */
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { JobOrder } from '../../../workers/object-storage/domain/jobs.ts';
@@ -28,7 +28,7 @@ import {
 
 beforeEach(wipe);
 
-/** In the future: no version gets a time before that of the database's clock. */
+/** In the future, because no version gets a time before that of the database's clock. */
 const START = Date.now() + 86_400_000;
 const MINUTE = 60_000;
 
@@ -126,7 +126,7 @@ describe('a job that empties a bucket', () => {
     await expectSound(context);
   });
 
-  it('keeps what Object Lock keeps, in a dry run too', async () => {
+  it('keeps versions that Object Lock protects, and reports them in a dry run too', async () => {
     const { engine, run, now } = setUp();
     const bucket = await makeBucket(engine, 'enabled');
     const until = now() + 86_400_000;
@@ -174,7 +174,7 @@ describe('a job that deletes a prefix', () => {
 });
 
 describe('a job that restores a prefix', () => {
-  it('makes every name what it was, without another version of what is the same', async () => {
+  it('restores every name, and adds no version if the content is the same', async () => {
     const { engine, context, run, advance } = setUp();
     const bucket = await makeBucket(engine, 'enabled');
     await put(engine, bucket, 'p/changed', 'old', { tags: { a: 'b' } });
@@ -232,7 +232,7 @@ describe('a job that restores a prefix', () => {
     await expectSound(context);
   });
 
-  it('does not bury a version that is newer than the job', async () => {
+  it('does not replace a version that is newer than the job', async () => {
     const { engine, add, finish, advance } = setUp();
     const bucket = await makeBucket(engine, 'enabled');
     await put(engine, bucket, 'k', 'old');
@@ -269,7 +269,7 @@ describe('a job that copies a prefix', () => {
   });
 });
 
-it('a job that counts has the sums of a prefix', async () => {
+it('a job that counts reports the totals of a prefix', async () => {
   const { engine, run } = setUp();
   const bucket = await makeBucket(engine, 'enabled');
   for (let i = 0; i < 12; i++) await put(engine, bucket, `a/${i}`, '12345');
@@ -281,7 +281,7 @@ it('a job that counts has the sums of a prefix', async () => {
 });
 
 describe('an interrupted job', () => {
-  /** DIRECTORY fails the nth time that the place of a job is saved, as if the worker died after the step. */
+  /** DIRECTORY fails the nth time that the position of a job is saved, as if the worker had died after the step. */
   function failingDirectory(nth: number): D1Database {
     let saves = 0;
     const { DIRECTORY } = env as unknown as Env;

@@ -31,11 +31,11 @@ import {
 
 beforeEach(wipe);
 
-/** Locks nothing any more, so the version can be deleted. */
+/** The retention has ended, so the version can be deleted. */
 const EXPIRED = { mode: 'COMPLIANCE', retainUntilMs: 1000, isHeld: false } as const;
 const HELD = { mode: 'COMPLIANCE', retainUntilMs: 1995359379360, isHeld: true } as const;
 
-/** Lists what a client sees of a bucket: versions in order with bytes and tags, and uploads with parts. */
+/** Lists a bucket as a client sees it: versions in order with bytes and tags, and uploads with parts. */
 async function listContents(engine: Engine, bucket: Bucket, prefix = ''): Promise<string[]> {
   const { entries } = value(await engine.listVersions({ bucket, prefix, delimiter: '', from: '', limit: 1000 }));
   const seen: string[] = [];
@@ -106,7 +106,7 @@ test('a rebuild restores changes since the snapshot: inline bytes, deletes, mark
     value(await engine.setTags(value(await engine.getVersion(bucket, 'old6')), { colour: 'blue' }));
   }
   await writeJournal(context, 0);
-  // These are deleted again while their blobs still exist. They must not reappear.
+  // Deletes these objects again while their blobs still exist. They must not reappear.
   for (const bucket of [plain, versioned, suspended]) {
     const { versionId } = value(await engine.getVersion(bucket, 'old4'));
     value(await engine.deleteObject(bucket, { name: 'old4', versionId }));
@@ -140,7 +140,7 @@ test('a rebuild restores changes since the snapshot: inline bytes, deletes, mark
   expect(outcome).toMatchObject({ ok: true, report: { versions_incomplete: 0 } });
   for (const [i, bucket] of buckets.entries()) expect(await listContents(engine, bucket)).toEqual(before[i]);
   await expectSound(tested.context);
-  // A rebuilt database can be lost and rebuilt again at once.
+  // A rebuilt database can be lost and rebuilt again immediately.
   await loseDatabase(context, 0);
   expect(await rebuildShard(context, 0)).toMatchObject({ ok: true, report: { versions_incomplete: 0 } });
   for (const [i, bucket] of buckets.entries()) expect(await listContents(engine, bucket)).toEqual(before[i]);
@@ -265,7 +265,7 @@ test('a delete during a paged snapshot leaves the previous version', async () =>
   expect(await listContents(engine, bucket, 'x')).toEqual(before);
 });
 
-test('an empty database in place of a lost one accepts no writes, denies no names and creates no orphans', async () => {
+test('an empty database in place of a lost one accepts no writes, reports no name as missing and creates no orphans', async () => {
   const { engine, context } = makeEngine({ now: () => Date.now() + 7_200_000 });
   const bucket = await makeBucket(engine);
   await put(engine, bucket, 'x', patternOf(50_000));
@@ -319,7 +319,7 @@ test('a lost DIRECTORY is restored from its snapshot, with buckets and moves tha
   await directory.batch(tables.map((table) => directory.prepare(`DELETE FROM "${table}"`)));
   context.memory.placements.clear();
 
-  // A rebuild that stops after the users, and is repeated.
+  // The rebuild stops after the users and is then repeated.
   const pages = (await Promise.all(context.locations.map(async (each) => (await each.list()).objects))).flat();
   const lost = pages.map(({ key }) => key).find((key) => /^snapshots\/directory\/.*\/bucket\/000000/.test(key)) ?? '';
   const page = await (await context.locations[0]?.get(lost))?.arrayBuffer();

@@ -1,4 +1,4 @@
-/** Runs of lifecycle rules over the stores: what they remove, what they keep, and what happens to them when they are interrupted. */
+/** Runs of lifecycle rules over the stores: what they remove, what they keep, and how they recover from an interruption. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { EngineLimits } from '../../../workers/object-storage/engine/model/context.ts';
 import type { Bucket, Engine, ObjectLock } from '../../../workers/object-storage/engine/model/contract.ts';
@@ -10,7 +10,7 @@ import { countRows, expectSound, METADATA, makeBucket, makeEngine, put, value, w
 beforeEach(wipe);
 
 const DAY = 86_400_000;
-/** A noon in the future: no version gets a time before that of the database's clock. */
+/** A noon in the future, because no version gets a time before that of the database's clock. */
 const NOW = (Math.floor(Date.now() / DAY) + 1.5) * DAY;
 const EXPIRE = '<Expiration><Days>1</Days></Expiration>';
 const NONCURRENT = '<NoncurrentVersionExpiration><NoncurrentDays>1</NoncurrentDays></NoncurrentVersionExpiration>';
@@ -26,7 +26,7 @@ async function setUp(versioning: 'never' | 'enabled' | 'suspended', shards = 1, 
     const document = JSON.stringify({ rules: value(parseLifecycle(text, () => crypto.randomUUID())), minimumSize: '' });
     value(await engine.setConfiguration(bucket, 'lifecycle', document));
   };
-  /** Runs the rules to their end, as cron would some days later. */
+  /** Runs the rules until they are done, as cron does on a day that many days later. */
   const runAfter = async (days: number) => {
     now += days * DAY;
     for (let shard = 0; shard < shards; shard++) {
@@ -151,7 +151,7 @@ describe('a run of lifecycle rules', () => {
     expect(await names()).toEqual(['b']);
   });
 
-  it('leaves a bucket alone that is taken down, whose rules were removed, or that is deleted', async () => {
+  it('changes nothing in a bucket that is taken down or deleted, or whose rules were removed', async () => {
     const { engine, context, bucket, setRules, runAfter } = await setUp('never');
     await put(engine, bucket, 'k', 'x');
     await setRules(EXPIRE);
@@ -177,7 +177,7 @@ describe('a run of lifecycle rules', () => {
 });
 
 describe('a delete by a rule', () => {
-  it('leaves a version that changed after the rule selected it', async () => {
+  it('keeps a version that changed after the rule selected it', async () => {
     const { engine, bucket } = await setUp('enabled');
     const first = await put(engine, bucket, 'k', '1', { tags: { a: 'b' } });
     const due = { versionId: first.versionId, kind: 'current', tags: '{"a":"b"}' } as const;
@@ -193,7 +193,7 @@ describe('a delete by a rule', () => {
     expect(await versionsOf(engine, bucket)).toEqual({ k: 'vv' });
   });
 
-  it('is refused alone among others', async () => {
+  it('is refused without the other deletes of its batch', async () => {
     const { engine, bucket } = await setUp('never');
     const [a, b] = [await put(engine, bucket, 'a', '1'), await put(engine, bucket, 'b', '1')];
     await put(engine, bucket, 'a', '2');
@@ -233,7 +233,7 @@ it('an interrupted run continues where it was, and one that ended is recorded on
   setNow(NOW + 3 * DAY);
   expect(await isLifecycleDue(context, 0)).toBe(true);
   const [run] = await selectRuns(context, 0, 1);
-  // As after a kill between the audit entry and the end of the run.
+  // The state after a kill between the audit entry and the end of the run.
   await runLifecycle(context, 0);
   const before = await audits(context.directory, bucket);
   await context.shards[0]

@@ -5,9 +5,9 @@ import type { EngineContext } from '../../../workers/object-storage/engine/model
 export interface ModelVersion {
   readonly id: string;
   readonly isNull: boolean;
-  /** null: a delete marker. */
+  /** Null for a deletion marker. */
   readonly content: Uint8Array | null;
-  /** Under a legal hold. */
+  /** Whether the version is under a legal hold. */
   isHeld?: boolean;
 }
 

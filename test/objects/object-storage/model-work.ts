@@ -20,7 +20,7 @@ const DAY_MS = 86_400_000;
 
 export async function playJob(world: World, kind: 'empty' | 'delete', prefix: string): Promise<void> {
   const { context, model, clock, bucket } = world;
-  // A job changes nothing that is newer than itself.
+  // A job changes no version that is newer than the job.
   clock.offsetMs += 1_000;
   const { bucketId } = bucket;
   const jobId = crypto.randomUUID();
@@ -42,7 +42,10 @@ export async function playJob(world: World, kind: 'empty' | 'delete', prefix: st
   }
 }
 
-/** Expires current objects below a prefix, and deletion markers that are alone. Everything is older than the rule says. */
+/**
+ * Applies a rule that expires current objects below a prefix, and deletion markers without other versions. All of them are old
+ * enough.
+ */
 export async function playLifecycle(world: World, prefix: string): Promise<void> {
   const { engine, context, model, clock, bucket } = world;
   const rule = { id: 'old', isEnabled: true, filter: { prefix }, form: 'one', expiration: { days: 1 } };

@@ -1,4 +1,4 @@
-/** Compares the engine with a list in memory: random actions, and all content read back after each. */
+/** Compares the engine with a model in memory: random actions, and all content read back after each. */
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import { getQuota, setQuota } from '../../../workers/object-storage/engine/actions/quotas.ts';
@@ -146,7 +146,7 @@ async function play(world: World, action: Step): Promise<void> {
       return;
     case 'hold': {
       const chosen = versionsOf(model, action.name)[action.index];
-      // S3 locks only what no write replaces.
+      // S3 locks only versions that no write replaces.
       if (!chosen?.content || chosen.isNull) return;
       const version = value(await engine.getVersion(bucket, action.name, { versionId: chosen.id }));
       value(await engine.setLock(version, { isHeld: action.isHeld }));

@@ -54,7 +54,7 @@ describe.each([1, 3])('on %i shards', (shards) => {
     while (await collectUploads(context, version.handle.shard, emptyCollectReport()));
     expect(await countRows(context, `extent WHERE object_id = x'${version.objectId.replaceAll('-', '')}'`)).toBe(0);
     expect(Buffer.from(await new Response(body).arrayBuffer()).equals(whole)).toBe(true);
-    // A read that begins now is too late, and fails before its first byte.
+    // A read that begins now is too late and fails before its first byte.
     expect(failure(await engine.readVersion(version))).toMatchObject({ kind: 'unavailable' });
   });
 
@@ -374,7 +374,7 @@ test('completing 10,000 parts is one batch, and a read of the end seeks to it', 
   const one = value(
     await engine.putPart({ bucket, name: 'x', uploadId, partNumber: 1, body: patternOf(1000, 3), size: 1000 }),
   );
-  // The other 9,999 parts refer to the blob of the first. Uploading each would take minutes and prove nothing more.
+  // The other 9,999 parts refer to the blob of the first. Uploading each would take minutes without testing more.
   const database = context.shards[0] as D1Database;
   await database.batch([
     database

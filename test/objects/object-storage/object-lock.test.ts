@@ -1,4 +1,4 @@
-/** Object Lock in the engine: the guard in every delete, and locks that survive a lost database and a slot move. */
+/** Object Lock in the engine: the guard of every delete, and locks that survive a lost database and a slot move. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { LockChange, ObjectLock } from '../../../workers/object-storage/engine/model/contract.ts';
 import { writeJournal } from '../../../workers/object-storage/maintenance/journal.ts';
@@ -39,7 +39,7 @@ async function setUp() {
 }
 
 describe('a locked version', () => {
-  it('is deleted by nobody before its time, in GOVERNANCE only with a bypass, under a hold never', async () => {
+  it('cannot be deleted before its time: in GOVERNANCE only with a bypass, under a legal hold never', async () => {
     const { add, remove, change, setNow } = await setUp();
     const [compliance, governance, held] = [
       await add('c', retained('COMPLIANCE', 1)),
@@ -55,7 +55,7 @@ describe('a locked version', () => {
     expect([await change('h', { isHeld: false }), await remove('h', held)]).toEqual(['set', 'deleted']);
   });
 
-  it('fails alone among many that are deleted at once', async () => {
+  it('is the only one that fails in a delete of many', async () => {
     const { engine, bucket, add } = await setUp();
     const free = { mode: null, retainUntilMs: null, isHeld: false };
     const items = [];
@@ -76,7 +76,7 @@ describe('a locked version', () => {
     ]);
   });
 
-  it('is hidden by a marker, keeps its bucket, and blocks no new version', async () => {
+  it('can be hidden by a marker, prevents the delete of its bucket, and allows new versions', async () => {
     const { engine, bucket, add } = await setUp();
     const locked = await add('k', retained('COMPLIANCE', 1));
     expect(value(await engine.deleteObject(bucket, { name: 'k' })).isMarker).toBe(true);
@@ -86,7 +86,7 @@ describe('a locked version', () => {
     expect(await engine.deleteBucket(bucket)).toEqual({ ok: false, error: { kind: 'bucket_not_empty' } });
   });
 
-  it('gets longer, never shorter; GOVERNANCE gives way to a bypass', async () => {
+  it('can be retained longer, and shorter only in GOVERNANCE with a bypass', async () => {
     const { add, change, lockOf, setNow } = await setUp();
     const to = (mode: 'GOVERNANCE' | 'COMPLIANCE' | null, days: number | null, bypassesGovernance = false) => ({
       mode,
@@ -108,7 +108,7 @@ describe('a locked version', () => {
     expect(await change('c', to(null, null))).toBe('set');
   });
 
-  it('is not deleted by a delete that races with its lock, or it was gone before', async () => {
+  it('is not deleted by a delete that races with its lock, unless the delete came first', async () => {
     const { engine, bucket, add, remove, change } = await setUp();
     for (let round = 0; round < 20; round++) {
       const name = `race ${round}`;

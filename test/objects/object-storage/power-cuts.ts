@@ -37,7 +37,7 @@ const SHARDS = 2;
 const NAME = 'packed 1';
 
 interface Work {
-  /** Sets up the state that the work needs. */
+  /** Creates the state that the work needs. */
   readonly prepare?: (context: EngineContext, bucket: Bucket) => Promise<unknown>;
   readonly run: (context: EngineContext, bucket: Bucket) => Promise<unknown>;
   /** Time between the preparation and the work. */
@@ -46,7 +46,7 @@ interface Work {
 
 const homeOf = (bucket: Bucket, name = NAME): number => bucket.placement.shards[slotOf(name)] ?? 0;
 
-/** Lists what a client sees of a bucket: versions with bytes, and uploads with parts. */
+/** Lists a bucket as a client sees it: versions with bytes, and uploads with parts. */
 async function listContents(engine: Engine, name: string): Promise<string[]> {
   const bucket = value(await engine.getBucket(name));
   const query = { bucket, prefix: '', delimiter: '', from: '', limit: 1000 };
@@ -82,7 +82,7 @@ async function fill(engine: Engine, context: EngineContext, bucket: Bucket): Pro
   value(await engine.putPart({ bucket, name: 'm', uploadId, partNumber: 1, body: patternOf(size, 9), size }));
 }
 
-/** Damages one copy of each blob, in alternate locations, and deletes one. */
+/** Damages one copy of each blob, in alternating locations, and deletes one copy. */
 async function damage(context: EngineContext): Promise<void> {
   const [first] = context.locations;
   const keys = ((await first?.list({ prefix: BLOB_PREFIX }))?.objects ?? []).map((object) => object.key);
@@ -126,13 +126,13 @@ export const WORKS: Readonly<Record<string, Work>> = {
     },
     run: async (context, bucket) => {
       const outcome = await rebuildShard(context, homeOf(bucket));
-      // If the run died after its last step, the shard is rebuilt already.
+      // If the run died after its last step, the shard has already been rebuilt.
       if (!outcome.ok && outcome.error.kind !== 'not_empty') throw new Error(outcome.error.kind);
     },
   },
 };
 
-/** @returns false if the work makes fewer calls. */
+/** @returns false if the work ends before call `at`. */
 export async function runWithPowerCut(name: string, how: 'cut before' | 'cut after', at: number): Promise<boolean> {
   const work = WORKS[name] as Work;
   const offsetMs = work.offsetMs ?? 0;
@@ -156,14 +156,15 @@ export async function runWithPowerCut(name: string, how: 'cut before' | 'cut aft
   const mayRefuse = name === 'a rebuild' || name === 'the move of a slot';
   if (mayRefuse && typeof seen === 'string') expect(seen, `${where}, at once`).toContain('unavailable');
   else expect(seen, `${where}, at once`).toEqual(before);
-  // By then the lease of the interrupted run has expired.
+  // At this time the lease of the interrupted run has expired.
   const after = makeEngine({ shards: SHARDS, now: () => Date.now() + offsetMs + 660_000 });
   await work.run(after.context, bucket).catch((error: unknown) => {
     throw new Error(`${where}, repeated: ${error}`);
   });
   expect(await listContents(after.engine, bucket.name), `${where}, repeated`).toEqual(before);
   await put(after.engine, value(await after.engine.getBucket(bucket.name)), 'late', 'and it takes writes');
-  // Two rounds a day apart find an orphan. The second location follows a day later; then only referenced blobs remain.
+  // Two rounds a day apart remove an orphan from the first location. The second location follows a day later; then only referenced
+  // blobs remain.
   for (const hours of [3, 28, 53, 78]) {
     const later = makeEngine({ shards: SHARDS, now: () => Date.now() + offsetMs + hours * 3_600_000 }).context;
     for (let shard = 0; shard < SHARDS; shard++) while (await collectBlobs(later, shard, emptyCollectReport()));

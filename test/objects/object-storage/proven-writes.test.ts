@@ -1,4 +1,4 @@
-/** Writes that copies of DIRECTORY authorised: the commit finds every change and revocation that the shard knows of. */
+/** Writes that copies of DIRECTORY authorised: the commit detects every change and revocation that the shard knows. */
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Bucket, Engine, Proof, PutRequest } from '../../../workers/object-storage/engine/model/contract.ts';
@@ -11,7 +11,7 @@ beforeEach(wipe);
 const REFUSED = 'access was revoked';
 type Renew = NonNullable<PutRequest<typeof REFUSED>['renew']>;
 
-/** As copies of DIRECTORY authorise a request: generation 5 of the bucket, 7 of identity. */
+/** A bucket as from a replica of DIRECTORY: generation 5 of the bucket, 7 of identity. */
 const fromCopies = (bucket: Bucket, identityGeneration: number | null = 7): Bucket & { readonly proof: Proof } => ({
   ...bucket,
   generation: 5,
@@ -30,7 +30,7 @@ interface Changed {
   readonly renew?: Renew;
 }
 
-/** Puts `x`. @returns the result, and how often the write was authorised again. */
+/** Puts `x`. @returns the result, and the number of times that the write was authorised again. */
 async function putProven(engine: Engine, bucket: Bucket, content: Uint8Array, changed: Changed = {}) {
   let renewals = 0;
   const renew: Renew = async () => {
@@ -107,7 +107,7 @@ describe.each([
         break;
       }
       expect(isChanged).toBe(true);
-      // Calls after the commit are of the removal of a refused body.
+      // Later calls belong to the removal of the refused body.
       expect(failure(result)).toEqual({ kind: 'refused', error: REFUSED });
       refused++;
     }
@@ -115,7 +115,7 @@ describe.each([
   });
 });
 
-/** Each call of the engine that proves a bucket. */
+/** Each engine call that proves a bucket. */
 type Upload = Awaited<ReturnType<typeof openUpload>>;
 type Prove = (engine: Engine, bucket: Bucket, upload: Upload) => Promise<{ readonly ok: boolean }>;
 

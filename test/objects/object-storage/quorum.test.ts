@@ -1,4 +1,4 @@
-/** Three locations and a quorum of two: what happens while one of them fails, hangs or is slow, and when it is back. */
+/** Three locations and a quorum of two: behaviour while one of them fails, hangs or is slow, and after it has recovered. */
 import { createExecutionContext, env } from 'cloudflare:test';
 import { beforeEach, describe, expect, test } from 'vitest';
 import worker from '../../../workers/index.ts';
@@ -92,7 +92,7 @@ describe.each([0, 1, 2])('with location %i', (sick) => {
       await settle();
       const records = await readRecords(context.shards[0] as D1Database);
       const short = records.filter(({ missing }) => missing !== 0);
-      // Only a streamed body breaks off. For a while, the location is not waited for then, and some copies may be late.
+      // Only a streamed body is cut short. The engine then skips the location for a while, and some copies may be late.
       if (state === 'broken off') expect(short.length).toBeGreaterThanOrEqual(1);
       else expect(short.length).toBe(5);
       for (const { locations: held, missing } of short) expect([held, missing]).toEqual([7 & ~(1 << sick), 1 << sick]);
@@ -110,7 +110,7 @@ describe.each([0, 1, 2])('with location %i', (sick) => {
       expect(await copyMissing(context, 0)).toBe(report.copies_due);
       expect((await measureShard(context, 0)).stats.copies_missing).toBe(0);
       expect((await expectSound(context)).copies_due).toBe(0);
-      // The repaired copies are good: the others are gone.
+      // Reads only from the repaired location, to show that its copies are good.
       for (const [n, location] of locations.entries()) location.state = n === sick ? 'up' : 'down';
       await expectAll(engine, bucket, new Map([...before, ...during]));
     },
@@ -150,7 +150,7 @@ test('a worker that dies after the commit leaves the task, and cron and the queu
     send: async () => {},
     sendBatch: async (batch: { body: { kind: string } }[]) => void sent.push(...batch),
   };
-  // Another isolate, which knows nothing of the write.
+  // This context is another isolate, which knows nothing of the write.
   const { context } = makeEngine({ bindings: { ...bindings, STORAGE_TASKS: tasks } });
   await maintainShard(context, 0);
   at(locations, 2).state = 'up';

@@ -1,4 +1,4 @@
-/** Storage quotas in the engine: what counts, what is refused, and what survives a lost database and a slot move. */
+/** Storage quotas in the engine: which data counts, which writes are refused, and what survives a lost database and a slot move. */
 import { beforeEach, expect, test } from 'vitest';
 import { slotOf } from '../../../workers/object-storage/domain/slots.ts';
 import { forgetQuota, getQuota, setQuota } from '../../../workers/object-storage/engine/actions/quotas.ts';
@@ -32,7 +32,7 @@ const EXCEEDED = { kind: 'quota_exceeded' };
 const tryPut = (engine: Engine, bucket: Bucket, name: string, bytes: number) =>
   engine.putObject({ bucket, name, body: patternOf(bytes), size: bytes, metadata: METADATA });
 
-/** Counts everything stored and compares it with the counts of the quotas. */
+/** Counts all stored data and compares it with the counts of the quotas. */
 async function expectCounted(context: EngineContext, bucket: Bucket): Promise<void> {
   await expectSound(context);
   let usage = NO_USAGE;
@@ -55,7 +55,7 @@ test.each(['bucket', 'user'] as const)(
     for (const outcome of refused) expect(failure(outcome)).toEqual(EXCEEDED);
     expect(refused.length).toBe(64 - 41);
     expect(value(await getQuota(context, subject))?.used).toEqual({ bytes: 41_000, objects: 41 });
-    // An upload of all remaining bytes fits, whichever shard has the share.
+    // An upload of all remaining bytes fits, even if the share is in another shard.
     expect((await tryPut(engine, bucket, 'rest', 500)).ok).toBe(true);
     expect(failure(await tryPut(engine, bucket, 'one more', 1))).toEqual(EXCEEDED);
     value(await engine.deleteObject(bucket, { name: 'rest' }));
@@ -111,7 +111,7 @@ test('every write and delete counts, in each state of versioning', async () => {
     }
     await put(engine, bucket, 'k3', patternOf(33));
     await expectCounted(context, bucket);
-    // A removed marker brings the object back.
+    // Removing a marker makes the object current again.
     const marker = value(await engine.deleteObject(bucket, { name: 'k5' }));
     if (marker.versionId) value(await engine.deleteObject(bucket, { name: 'k5', versionId: marker.versionId }));
     await expectCounted(context, bucket);
@@ -160,7 +160,7 @@ test('a limit below what is stored refuses uploads until enough is deleted', asy
   expect(failure(await tryPut(engine, bucket, 'newer', 1))).toEqual(EXCEEDED);
   value(await setQuota(context, ofBucket(bucket), { bytes: null, objects: 5 }));
   expect(failure(await tryPut(engine, bucket, 'newer', 1))).toEqual(EXCEEDED);
-  // An overwrite adds no object.
+  // An overwrite does not add an object.
   value(await tryPut(engine, bucket, 'new', 5_000));
   value(await setQuota(context, ofBucket(bucket), null));
   value(await tryPut(engine, bucket, 'newer', 1));
@@ -218,12 +218,12 @@ function nameIn(bucket: Bucket, shard: number): string {
   for (let i = 0; ; i++) if (bucket.placement.shards[slotOf(`n${i}`)] === shard) return `n${i}`;
 }
 
-test('a distribution that died, a restored DIRECTORY and a late change of a share harm nothing', async () => {
+test('quotas hold after an interrupted distribution, a restored DIRECTORY and a late change of a share', async () => {
   let now = Date.now();
   const { engine, context } = makeEngine({ shards: 3, limits: { bucketSpread: 3 }, now: () => now });
   const bucket = await makeBucket(engine);
   value(await setQuota(context, ofBucket(bucket), { bytes: 1_000, objects: null }));
-  // The worker died after it had lowered the shares.
+  // The state after a worker died once it had lowered the shares.
   for (const shard of context.shards) await shard.prepare('UPDATE quota SET bytes_share = bytes_used, lease = 7').run();
   await context.directory
     .prepare('UPDATE storage_quota SET lease = 7, busy_until = ?1')
@@ -232,11 +232,11 @@ test('a distribution that died, a restored DIRECTORY and a late change of a shar
   const upload = tryPut(engine, bucket, 'a', 600);
   now += 501;
   value(await upload);
-  // DIRECTORY was restored from a snapshot.
+  // The state after a restore of DIRECTORY from a snapshot.
   await context.directory.prepare('UPDATE storage_quota SET lease = 1').run();
   expect(failure(await tryPut(engine, bucket, 'b', 401))).toEqual(EXCEEDED);
   value(await tryPut(engine, bucket, 'b', 400));
-  // The snapshot was older than the quota.
+  // The state after a restore from a snapshot that is older than the quota.
   await context.directory.prepare('DELETE FROM storage_quota').run();
   value(await tryPut(engine, bucket, 'c', 1_000));
   await forgetQuota(context, ofBucket(bucket));

@@ -107,7 +107,7 @@ describe.each([1, 3])('on %i shards', (shards) => {
       const readWhole = async (name: string, content: Uint8Array) => {
         const body = await engine.readVersion(await made.version(bucket, name));
         if (!body.ok) return 'refused';
-        // A read that has begun breaks off. It never continues with wrong bytes.
+        // A read in progress breaks off. It never continues with wrong bytes.
         const bytes = await new Response(body.value).arrayBuffer().then(
           (b) => Buffer.from(b),
           () => null,

@@ -1,4 +1,4 @@
-/** A database that does not own the bytes of its shard, or is an older copy, deletes nothing and replaces nothing. */
+/** A database that does not own the bytes of its shard, or is an older copy, must not delete or replace anything. */
 import { env } from 'cloudflare:test';
 import { beforeEach, expect, test } from 'vitest';
 import type { EngineContext } from '../../../workers/object-storage/engine/model/context.ts';
@@ -107,7 +107,7 @@ test('a second Worker with its own databases cannot use the buckets of the first
   const first = makeEngine();
   const bucket = await makeBucket(first.engine);
   await put(first.engine, bucket, 'mine', patternOf(50_000));
-  // Without a journal or a snapshot only the owner id identifies the owner of the bytes.
+  // Without a journal or a snapshot, only the owner id shows which database owns the bytes.
   const before = await listKeys(first.context);
   const bindings = { OBJECTS_0: (env as unknown as Record<string, D1Database>).OBJECTS_1 };
   const second = makeEngine({ bindings });

@@ -67,7 +67,7 @@ test('a bucket moves completely: versions, markers, volumes, blobs, copies and u
   expect([...moved.placement.shards]).toEqual(SLOTS.map(() => to));
   for (const [key, content] of contents) {
     const [name, versionId] = key.split(' ') as [string, string];
-    // A `Bucket` read before the move still leads to its objects.
+    // A `Bucket` that was read before the move still finds its objects.
     await expectContent(engine, bucket, name, content, versionId);
   }
   const second = value(
@@ -78,7 +78,7 @@ test('a bucket moves completely: versions, markers, volumes, blobs, copies and u
   );
   await expectContent(engine, bucket, 'upload', Buffer.concat([patternOf(50_000), patternOf(7)]));
   expect(await (context.shards[from] as D1Database).prepare('SELECT count(*) AS n FROM version').first('n')).toBe(0);
-  // The source deletes its records. The shared blobs stay for the target.
+  // The source deletes its records. The shared blobs stay, because the target has records of them.
   const later = makeEngine({ shards: 3, now: () => Date.now() + 7_200_000 }).context;
   for (let shard = 0; shard < 3; shard++) while (await collectBlobs(later, shard, emptyCollectReport()));
   while (await walkOrphans(later, emptyCollectReport()));
@@ -155,7 +155,7 @@ test('a move interrupted at any batch is finished later', async () => {
   const slot = slotOf('x');
   await put(engine, bucket, 'x', patternOf(40_000));
   let deaths = 0;
-  // Covers batches only. `npm run test:long -- power-cuts` covers every call, before and after.
+  // Covers batches only. `npm run test:long -- power-cuts` covers every call, before and after it takes effect.
   for (let calls = 0; ; calls++) {
     const from = value(await engine.getBucket(bucket.name)).placement.shards[slot] ?? 0;
     const outcome = await moveSlot(interruptedMover(context, calls), bucket.bucketId, slot, 1 - from).catch(String);
@@ -212,7 +212,9 @@ test('listings are correct if a move died after the map was switched, even with 
   }
 });
 
-/** Returns a context whose power is cut after a number of shard batches, or a number of them after the map was switched. */
+/**
+ * Returns a context whose power is cut after `calls` shard batches, or after `callsAfterSwitch` of them once the map was switched.
+ */
 function interruptedMover(context: EngineContext, calls: number, callsAfterSwitch = calls): EngineContext {
   let left = calls;
   const watch = (database: D1Database, onCall: (key: string) => void) =>
@@ -251,7 +253,7 @@ test('a listing shows each name once if its bucket is versioned while a slot mov
     const plan: FaultPlan = { at, how: 'meanwhile', calls: 0, hit: null };
     plan.meanwhile = async () => {
       value(await engine.setVersioning(bucket, 'enabled'));
-      // Refused while the slot is sealed.
+      // This write is refused while the slot is sealed.
       await engine.putObject({ bucket, name: 'x', body: patternOf(9), size: 9, metadata: METADATA });
     };
     const bindings = {

@@ -37,7 +37,7 @@ it('counts versions, current objects and open uploads of a bucket, and all bucke
   expect((await ask('user_id=nobody')).body).toEqual({ bytes: 0, objects: 0, versions: 0, uploads: 0 });
 });
 
-it('refuses no subject, two subjects and an unknown bucket', async () => {
+it('refuses a request without a subject, with two subjects, or with an unknown bucket', async () => {
   for (const query of ['', 'bucket=a&user_id=b']) expect([query, (await ask(query)).status]).toEqual([query, 400]);
   expect((await ask('bucket=no-such-bucket')).body.code).toBe('no_such_bucket');
 });

@@ -18,7 +18,7 @@ export interface Attack {
   readonly attempt: (world: World) => Promise<Reply>;
   /** The statuses that count as a refusal. 2xx: the attack is accepted but must have no effect, which `gotThrough` checks. */
   readonly refusal: readonly number[];
-  /** The caller may read the secret: the attack is in the browser of its owner, or on a copy of the owner. */
+  /** The caller may read the secret, because the attack runs in its owner's browser or on a copy that the owner made. */
   readonly isByOwner?: true;
   /** @returns what the attack achieved although the status is as expected, or null. */
   readonly gotThrough?: (reply: Reply, world: World) => string | null | Promise<string | null>;
@@ -37,7 +37,7 @@ export interface RequestParts {
   readonly body?: string | Buffer;
 }
 
-/** Sends a request as it is written, without a credential of its own. */
+/** Sends a request unchanged and adds no credential. */
 export async function send(world: World, method: string, path: string, parts: RequestParts = {}): Promise<Reply> {
   const size = parts.body === undefined ? {} : { 'content-length': String(Buffer.byteLength(parts.body)) };
   const { status, headers, body } = await sendRaw(

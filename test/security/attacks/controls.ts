@@ -1,4 +1,6 @@
-/** Legitimate requests of the same forms as the attacks. They show that a refusal comes from the attack and not from the harness. */
+/**
+ * Legitimate requests of the same forms as the attacks. They show that a refusal comes from the attack and not from the harness.
+ */
 import { encodeSignedChunks } from '../../support/s3-raw.ts';
 import { type Control, parsed, send, sendJson, sendLink, sendSigned } from './attack.ts';
 import { postForm } from './s3-forms.ts';

@@ -19,7 +19,7 @@ interface Route {
   readonly method: string;
   readonly path: string;
   readonly operation: Operation;
-  /** Open to users of mail. Other guarded routes are those of operators and services. */
+  /** Whether users of mail may call the route. Other guarded routes are for operators and services. */
   readonly isOfUsers: boolean;
 }
 
@@ -34,7 +34,10 @@ const toRoutes = (document: ApiDocument): Route[] =>
     })),
   );
 
-/** The document that is published with the TypeScript client, because tests get their names before the server runs. */
+/**
+ * The document that is published with the TypeScript client. The server's own document would be too late: tests get their names
+ * before it runs.
+ */
 const DOCUMENT: ApiDocument = JSON.parse(
   readFileSync(join(import.meta.dirname, '../../../clients/typescript/openapi.json'), 'utf8'),
 );

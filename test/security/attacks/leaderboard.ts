@@ -5,7 +5,7 @@ import type { World } from './world.ts';
 const post = (world: World, body: unknown, token: string | null = world.tokens.game) =>
   sendJson(world, 'POST', '/v1/scores', token, body);
 
-/** The board has no player who got there through an attack. */
+/** Checks that the attack left no player on the board. */
 const leavesNoPlayer =
   (userId: string) =>
   async (_: Reply, world: World): Promise<string | null> => {

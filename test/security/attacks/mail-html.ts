@@ -2,7 +2,7 @@
 import { type Attack, parsed, send, sendJson } from './attack.ts';
 import type { World } from './world.ts';
 
-/** HTML, and what must not be left of it. */
+/** HTML, and a pattern that must not match after cleaning. */
 const HTML: readonly (readonly [string, RegExp])[] = [
   ['<script>alert(1)</script>', /<script|alert\(/i],
   ['<scr<script>ipt>alert(1)</script>', /<script/i],

@@ -111,7 +111,7 @@ async function deliver(world: World, subject: string, headers: string, from = 'a
   return sendJson(world, 'GET', `/v1/messages/${id}`, world.eve.token);
 }
 
-/** The service's own verdicts of a delivered message, which must not say that it passed. */
+/** Checks that the service's own verdicts of a delivered message do not say that it passed. */
 const claimsPass = (reply: Reply): string | null => {
   const { authentication, subject } = parsed(reply);
   if (!subject) return `the message was not read: ${reply.text}`;

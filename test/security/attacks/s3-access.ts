@@ -8,7 +8,7 @@ const ALL_USERS = 'http://acs.amazonaws.com/groups/global/AllUsers';
 type Way = readonly [name: string, method: string, path: string, query?: Record<string, string>, body?: string];
 
 const deletion = '<Delete><Object><Key>secret.txt</Key></Object></Delete>';
-/** Everything that mallory may want from a bucket that is not hers. */
+/** Operations that mallory tries on a bucket of another user. */
 const WAYS: readonly Way[] = [
   ['read an object', 'GET', '/alice-private/secret.txt'],
   ['read the head of an object', 'HEAD', '/alice-private/secret.txt'],
@@ -74,7 +74,7 @@ const asNobody = ([name, method, path, query = {}, body]: Way): Attack => ({
   refusal: [400, 403],
 });
 
-/** Paths that may be normalized after authorization. Signed as they are, by mallory. */
+/** Paths that a server might normalize after authorization. Mallory signs them unchanged. */
 const PATHS = [
   '/mallory-own/../alice-private/secret.txt',
   '/mallory-own/%2e%2e/alice-private/secret.txt',
@@ -111,7 +111,7 @@ const COPY_SOURCES = [
 const OWNED = (world: World, xml: string) =>
   `<AccessControlPolicy><Owner><ID>${world.mallory.userId}</ID></Owner><AccessControlList>${xml}</AccessControlList></AccessControlPolicy>`;
 
-/** Answers that read as success, but may change nothing. */
+/** For attacks whose answer looks like success: checks that nothing changed. */
 const readsBack = async (_: unknown, world: World): Promise<string | null> => {
   const { status, text } = await sendSigned(world, world.alice, 'GET', '/alice-private/secret.txt');
   return status === 200 && text === SECRET ? null : `the object of alice is now ${status} ${text}`;

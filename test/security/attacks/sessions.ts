@@ -217,7 +217,7 @@ const RECOVERY: readonly Attack[] = [
   },
 ];
 
-/** A person who changes the password: what a thief holds ends. */
+/** When a person changes the password, the credentials of a thief stop working. */
 const OUTLIVING: readonly Attack[] = (['session', 'app token'] as const).map((kind) => ({
   name: `a stolen ${kind} after the owner changed the password`,
   attempt: async (world) => {

@@ -28,9 +28,9 @@ export interface World {
   readonly revokedKey: Credentials;
   readonly expiredKey: Credentials;
   readonly suspendedKey: Credentials;
-  /** Of the object `secret.txt` in `alice-versions`. */
+  /** Version id of the object `secret.txt` in `alice-versions`. */
   readonly versionId: string;
-  /** Of the object `big` in `alice-private`. */
+  /** Id of an unfinished upload of the object `big` in `alice-private`. */
   readonly uploadId: string;
   readonly victim: Person;
   readonly eve: Person;
@@ -254,7 +254,7 @@ export async function createWorld(): Promise<World> {
   const gone = await server.createAccessKey('gone');
   world.suspendedKey = gone;
   Object.assign(world, await furnishStorage(whole));
-  // A key that was never cached as valid would prove little: each is used once before it ends.
+  // Uses each key once before it is revoked or expires, so that it may be cached as valid.
   must(await sendSigned(whole, world.revokedKey, 'GET', '/alice-private/secret.txt'), 200);
   must(await sendSigned(whole, gone, 'PUT', '/gone-bucket', { body: '' }), 200);
   await server.call('DELETE', `/v1/iam/access-keys/${world.revokedKey.accessKeyId}`);

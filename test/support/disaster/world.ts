@@ -1,4 +1,4 @@
-/** A server with data in every store, what was acknowledged there, and the files of its stores. */
+/** A server with data in every store, a record of all acknowledged data, and the files of its stores. */
 import { createHash, randomBytes } from 'node:crypto';
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ const OBJECTS = 200;
 const MESSAGES = 30;
 const PLAYERS = 120;
 const SHARDS = 4;
-/** Slots of a bucket, and how many one invocation moves: it may make 1,000 queries, and a move makes about 20. */
+/** Slots of a bucket, and slots that one invocation moves: it may make 1,000 queries, and a move makes about 20. */
 const SLOTS = 256;
 const SLOTS_PER_MOVE = 32;
 const QUOTA = '/v1/storage/quotas/buckets/kept';
@@ -210,7 +210,7 @@ export class World {
     expect((await this.listLive()).join()).toBe(this.#liveCsv);
   }
 
-  /** Everything that was acknowledged is there, and everything can be written. */
+  /** Expects that all acknowledged data is present and that every product accepts writes. */
   async expectAll(): Promise<void> {
     const { status, body } = await this.server.call('GET', '/v1/health', undefined, null);
     expect([status, body.status], JSON.stringify(body)).toEqual([200, 'ok']);
@@ -240,7 +240,7 @@ export class World {
     try {
       return database.prepare(sql).all();
     } catch {
-      // Another kind of database, without this table.
+      // The file is another kind of database, without this table.
       return [];
     } finally {
       database.close();

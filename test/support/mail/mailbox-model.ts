@@ -54,7 +54,7 @@ const SUBJECT_AGE_MAX_MS = 5 * 86_400_000;
 export class Model {
   messages: ModelMessage[] = [];
   uploads: ModelUpload[] = [];
-  /** In execution order. */
+  /** Rules in execution order. */
   rules: { id: string; rule: FilterRule }[] = [];
   /** Folders that the user created: id → name. */
   readonly own = new Map<string, string>();
@@ -103,7 +103,10 @@ export class Model {
     for (const id of ids) if (!this.#references.has(id)) this.#references.set(id, thread);
   }
 
-  /** All received messages here are from and to the same people, so a message near in time is enough to join by subject. */
+  /**
+   * Subjects join messages of the same people that are near in time. All received messages here have the same people, so the time
+   * decides.
+   */
   #findBySubject({ namesParent, subject, receivedAt }: Threaded): ModelThread | undefined {
     const { base, isReply } = toBaseSubject(subject);
     if (namesParent || base === '' || receivedAt === null) return undefined;
@@ -111,7 +114,7 @@ export class Model {
       .filter((each) => each.receivedAt !== null && Math.abs(each.receivedAt - receivedAt) <= SUBJECT_AGE_MAX_MS)
       .filter((each) => toBaseSubject(each.threaded.subject).base === base)
       .filter((each) => isReply || this.#lacksOriginal(each.thread));
-    // The newest; of those at one time, the last to arrive.
+    // The newest message; if several have the same time, the last to arrive.
     return near.reduce<ModelMessage | undefined>(
       (best, each) => (best && (best.receivedAt ?? 0) > (each.receivedAt ?? 0) ? best : each),
       undefined,

@@ -43,7 +43,10 @@ const letter = fc.record({
 });
 type Outcome = Result<StoredMessage, StoreMessageError>;
 
-/** Applies a delivery to the model, and checks that the mailbox had the same outcome. @returns whether the mailbox now owns its blobs. */
+/**
+ * Applies a delivery to the model, and checks that the mailbox had the same outcome. @returns whether the mailbox now owns its
+ * blobs.
+ */
 function receive(model: Model, given: Letter, input: StoreMessageInput, outcome: Outcome): boolean {
   const known = model.messages.find(({ rawSha256 }) => rawSha256 === input.rawSha256);
   if (given.origin === 'imported' && known) {

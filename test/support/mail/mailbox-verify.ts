@@ -217,7 +217,7 @@ async function runAll(operations: readonly (Operation | 'verify')[]): Promise<vo
   }
 }
 
-/** Runs random sequences of operations. A failure prints its seed. It is not shortened, which would take minutes. */
+/** Runs random sequences of operations. A failure prints its seed. Shrinking is off, because it would take minutes. */
 export async function checkMailbox(runs: number, operationsMax: number): Promise<void> {
   const seed = Math.floor(Math.random() * 2 ** 31);
   console.log(`mailbox model: seed ${seed}, ${runs} runs of up to ${operationsMax} operations`);

@@ -147,7 +147,10 @@ const dropDraft = small.map(
 
 const DOMAIN_HOUR = { domain: 'example.test', hour: Math.floor(Date.now() / 3_600_000) };
 
-/** Sends with a hold of one hour, so that it can be undone. Attachments may be any uploads, including repeated ones and those of other drafts. */
+/**
+ * Sends with a hold of one hour, so that it can be undone. Attachments may be any uploads, including repeated ones and those of
+ * other drafts.
+ */
 const send = fc
   .record({
     given: writing,

@@ -1,10 +1,10 @@
 /**
- * The rules that only the production platform enforces, for tests. Sources: Cloudflare's documentation of November 2026,
- * "Workers limits" (simultaneous open connections, subrequests, duration of `waitUntil`), "D1 limits" (queries per
- * invocation), "Performance and timers" (a clock that stands still between I/O).
+ * The rules that only the production platform enforces, for tests. Sources: Cloudflare's documentation of November 2026, "Workers
+ * limits" (simultaneous open connections, subrequests, duration of `waitUntil`), "D1 limits" (queries per invocation), "Performance
+ * and timers" (a clock that stands still between I/O).
  *
- * A call beyond six connections waits, as in production. A call beyond a budget throws. What production would end in
- * silence (`waitUntil`) is logged as `platform_violation`, which fails the test. TCP sockets (`connect`) are not counted.
+ * A call beyond six connections waits, as in production. A call beyond a budget throws. Work that production would cancel silently
+ * (`waitUntil`) is logged as `platform_violation`, which fails the test. TCP sockets (`connect`) are not counted.
  */
 import type { BindingKind, Interceptor } from './wrap-bindings.ts';
 import type { EntryWrapper, Invocation } from './wrap-entry.ts';
@@ -20,7 +20,7 @@ export interface Rules {
   readonly deadlockMs: number;
 }
 
-/** Subrequests as by default: `[limits]` of wrangler.toml allows more, but no flow of the tests needs more. */
+/** The default limit of subrequests. `[limits]` of wrangler.toml allows more, but no flow of the tests needs more. */
 export const PRODUCTION: Rules = { connections: 6, subrequests: 10_000, queries: 1_000, deadlockMs: 20_000 };
 
 /** D1 and Durable Objects are reached without a connection of the invocation. */
@@ -110,8 +110,8 @@ export function makeRules(rules: Rules, current: () => RuledInvocation | undefin
 }
 
 /**
- * Makes the clock stand still while code runs. It moves when the runtime delivers the next event, which is later than any
- * answer that the code waits for.
+ * Freezes the clock while code runs. It advances when the runtime delivers the next event, which is after any answer that the code
+ * awaits.
  */
 export function freezeClock(current: () => RuledInvocation | undefined): void {
   const realNow = Date.now.bind(Date);

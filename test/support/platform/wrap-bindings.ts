@@ -20,7 +20,7 @@ export interface BindingCall {
 
 /**
  * Runs one call. It may wait before and after `run`, or throw in its place.
- * @param run takes other arguments for the call. Only calls of objects use them.
+ * @param run accepts other arguments for the call, which only calls of objects use.
  */
 export type Interceptor = <T>(call: BindingCall, run: (args?: readonly unknown[]) => Promise<T>) => Promise<T>;
 
@@ -28,7 +28,7 @@ type Method = (...args: unknown[]) => unknown;
 
 const isFunction = (value: unknown): value is Method => typeof value === 'function';
 
-/** Copies `target` as a proxy whose listed methods pass `call`. Other members work on the target. */
+/** A proxy of `target` in which `overrides` replace some members. The other members work on the target. */
 function intercepted<T extends object>(target: T, overrides: Readonly<Record<string, unknown>>): T {
   return new Proxy(target, {
     get(_, key) {
@@ -82,7 +82,7 @@ function wrapDatabase<T extends Database>(binding: string, database: T, intercep
   return intercepted(database, overrides);
 }
 
-/** Wraps every method of a binding whose methods all are calls. */
+/** Wraps all methods of a binding. For bindings whose methods are all calls to another system. */
 function wrapMethods<T extends object>(
   binding: string,
   kind: BindingKind,

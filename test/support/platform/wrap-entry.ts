@@ -109,7 +109,7 @@ export class Entry<T extends Invocation> {
         },
       });
     }
-    // `inTrace` calls another method, which is the invocation. What a wrapper added to its arguments belongs to that call.
+    // `inTrace` calls another method, which is the invocation. Arguments that a wrapper added belong to that call.
     const inTrace: unknown = Reflect.get(Base.prototype, 'inTrace');
     if (typeof inTrace === 'function')
       Object.defineProperty(Wrapped.prototype, 'inTrace', {

@@ -34,7 +34,7 @@ it('a deployment writes the quotas of its settings into the limiters, and no oth
   const { ratelimits } = planDeployment(config, input).config;
   const limitOf = (name: string) => ratelimits.find((limiter) => limiter.name === name)?.simple.limit;
   expect([limitOf('RATE_LIMIT_BUCKET'), limitOf('RATE_LIMIT_USER')]).toEqual([7, 8]);
-  // The limiter of score posts counts tens.
+  // The limiter of score posts counts tens of posts.
   expect(limitOf('RATE_LIMIT_SCORES')).toBe(10);
   expect([limitOf('RATE_LIMIT_AUTH'), limitOf('RATE_LIMIT_CLIENT')]).toEqual([30, 5000]);
 });

@@ -35,7 +35,7 @@ it('binds a third bucket in the region that was asked for, and tells the Worker 
   expect(plan(['enam', 'weur'])).toMatchObject({ bindings: ['BLOBS', 'BLOBS_2'], regions: 'enam,weur' });
 });
 
-it('keeps a third bucket bound that exists, also if nobody asks for it', () => {
+it('keeps an existing third bucket bound, even if it is not asked for', () => {
   const existing = countLocations(new Set(['tessera-staging-blobs-3']), 'staging');
   const { bindings, regions } = plan(['enam'], existing);
   expect(bindings).toEqual(['BLOBS', 'BLOBS_2', 'BLOBS_3']);

@@ -13,7 +13,7 @@ it.each([
   ['PUT', '/v1/operators/me/password', 'yyy'],
   ['POST', '/v1/operators/meter', 'ynn'],
   ['POST', '/v1/operators', 'ynn'],
-  // Identity administration and the content of mail are not even read.
+  // Other roles may not even read identity administration and the content of mail.
   ['GET', '/v1/iam/users', 'ynn'],
   ['GET', '/v1/quarantine/7/raw', 'ynn'],
   ['HEAD', '/v1/quarantine/7/raw', 'ynn'],

@@ -158,7 +158,7 @@ describe('a condition that cannot be decided', () => {
     const block = { [operator]: { 'aws:CurrentTime': '2020-01-01T00:00:00Z' } };
     expect(inBoth(block, { 'aws:currenttime': '' })).toEqual([false, true]);
   });
-  it('the same is so for an address that does not parse', () => {
+  it('the same holds for an address that does not parse', () => {
     const block = { NotIpAddress: { 'aws:SourceIp': '192.0.2.0/24' } };
     expect(inBoth(block, { 'aws:sourceip': 'unknown' })).toEqual([false, true]);
   });
@@ -205,7 +205,7 @@ describe('a policy variable', () => {
   it(`\${*}, \${?} and \${$} match the literal characters`, () => {
     expect(holds('StringEquals', `\${*}\${?}\${$}`, ['*?$', 'abc'])).toEqual([true, false]);
   });
-  it.each(['StringLike', 'ArnLike', 'ArnEquals'])(`\${*} and \${?} are no wildcards in %s`, (operator) => {
+  it.each(['StringLike', 'ArnLike', 'ArnEquals'])(`\${*} and \${?} are not wildcards in %s`, (operator) => {
     expect(holds(operator, `a\${*}/*`, ['a*/b', 'ax/b'])).toEqual([true, false]);
     expect(holds(operator, `a\${?}/?`, ['a?/b', 'ax/b'])).toEqual([true, false]);
   });

@@ -110,7 +110,7 @@ describe('a policy', () => {
     const policy = parse({ Effect: 'Allow', Principal: '*', ...GET, Resource: `arn:aws:s3:::b/\${unknown}` });
     expect(ask([policy], { resource: 'arn:aws:s3:::b/\uffff' })).toBe('none');
   });
-  it('is public when everybody may, and no condition says who', () => {
+  it('is public if it allows everyone without a condition on the callers', () => {
     expect(isPublicPolicy(parse({ Effect: 'Allow', Principal: '*', ...GET }))).toBe(true);
     expect(isPublicPolicy(parse({ Effect: 'Allow', Principal: { AWS: 'u1' }, ...GET }))).toBe(false);
     const Condition = { IpAddress: { 'aws:SourceIp': '192.0.2.0/24' } };

@@ -20,22 +20,32 @@ const webp = (chunk: string, extra = 0) => {
   const body = `WEBP${chunk}${' '.repeat(40)}`;
   return bytesOf(`RIFF${little(body.length + extra, 4)}${body}`);
 };
+const vp8 = (width: number, height: number) => `VP8 ....${' '.repeat(6)}${little(width, 2)}${little(height, 2)}`;
+const vp8l = (width: number, height: number) => `VP8L....\x2f${little(width - 1 + ((height - 1) << 14), 4)}`;
+const vp8x = (width: number, height: number) => `VP8X........${little(width - 1, 3)}${little(height - 1, 3)}`;
 
 describe('the logo of a board', () => {
   it('may be a PNG or a WebP of each kind', () => {
     expect(readLogoType(png(64, 32))).toBe('image/png');
     expect(readLogoType(png(1024, 1024))).toBe('image/png');
-    expect(readLogoType(webp(`VP8 ....${' '.repeat(6)}${little(64, 2)}${little(32, 2)}`))).toBe('image/webp');
-    expect(readLogoType(webp(`VP8L....\x2f${little(63 | (31 << 14), 4)}`))).toBe('image/webp');
-    expect(readLogoType(webp(`VP8X........${little(1023, 3)}${little(1023, 3)}`))).toBe('image/webp');
+    for (const chunk of [vp8, vp8l, vp8x]) {
+      for (const size of [1, 64, 1024]) expect(readLogoType(webp(chunk(size, size)))).toBe('image/webp');
+    }
+    // Scaling of VP8 is in the two bits above each size.
+    expect(readLogoType(webp(vp8(64 | 0x4000, 32 | 0xc000)))).toBe('image/webp');
+    // A whole file with one pixel.
+    const dot = Buffer.from('UklGRhoAAABXRUJQVlA4TA0AAAAvAAAAEAcQERGIiP4HAA==', 'base64');
+    expect(readLogoType(dot)).toBe('image/webp');
   });
 
   it('is not larger than 1024 pixels or 64 KB', () => {
     expect(readLogoType(png(1025, 1))).toBeNull();
     expect(readLogoType(png(0, 5))).toBeNull();
-    expect(readLogoType(webp(`VP8X........${little(1024, 3)}${little(0, 3)}`))).toBeNull();
-    expect(readLogoType(webp(`VP8X........${little(0, 3)}${little(1024, 3)}`))).toBeNull();
-    expect(readLogoType(webp(`VP8L....\x2f${little(1024, 4)}`))).toBeNull();
+    for (const chunk of [vp8, vp8l, vp8x]) {
+      expect(readLogoType(webp(chunk(1025, 1)))).toBeNull();
+      expect(readLogoType(webp(chunk(1, 1025)))).toBeNull();
+    }
+    expect(readLogoType(webp(vp8(0, 1)))).toBeNull();
     const room = LOGO_BYTES_MAX - png(1, 1).length;
     expect(readLogoType(png(1, 1, room))).toBe('image/png');
     expect(readLogoType(png(1, 1, room + 1))).toBeNull();
@@ -47,7 +57,15 @@ describe('the logo of a board', () => {
       expect(readLogoType(bytesOf(text))).toBeNull();
     expect(readLogoType(png(1, 1).subarray(0, -1))).toBeNull();
     expect(readLogoType(bytesOf(`\x89PNG\r\n\x1a\n${svg}`))).toBeNull();
-    expect(readLogoType(webp('VP8 ....', 1))).toBeNull();
-    expect(readLogoType(webp('ALPH....'))).toBeNull();
+  });
+
+  it('is complete, and says what it is in each place', () => {
+    const good = webp(vp8x(1, 1));
+    const changed = (bytes: Uint8Array, at: number) => bytes.with(at, (bytes[at] ?? 0) ^ 1);
+    for (const at of [0, 3, 8, 11, 12, 15]) expect(readLogoType(changed(good, at))).toBeNull();
+    for (const at of [0, 7, 12, 15]) expect(readLogoType(changed(png(1, 1), at))).toBeNull();
+    for (const extra of [-1, 1]) expect(readLogoType(webp(vp8x(1, 1), extra))).toBeNull();
+    expect(readLogoType(webp(vp8x(1, 1).replace('VP8X', 'ALPH')))).toBeNull();
+    expect(readLogoType(bytesOf(`RIFF${little(8, 4)}WEBPVP8 `))).toBeNull();
   });
 });

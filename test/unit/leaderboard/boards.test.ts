@@ -51,7 +51,7 @@ describe('the season of a board', () => {
       expect([label, parseSeason(`${REF}:${label}`)]).toEqual([label, null]);
       expect([label, seasonNamed(label, { ref: REF, period: 'week' })]).toEqual([label, null]);
     }
-    // The board `default` has months only, and a month is no season of a weekly board.
+    // The board `default` has months only, and a month is not a season of a weekly board.
     expect([parseSeason('2026-W47'), parseSeason('all'), parseSeason('2026-11-22')]).toEqual([null, null, null]);
     expect(seasonNamed('2026-11', { ref: REF, period: 'week' })).toBeNull();
   });

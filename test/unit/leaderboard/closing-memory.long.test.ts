@@ -1,6 +1,6 @@
 /**
- * The first files of a month's end with 25 million players. The shards are computed: 25 million real ones do not fit here. Their
- * rows are as long as real ones.
+ * The first files of a month's end with 25 million players. The shards compute their players, because 25 million real players do
+ * not fit here. The rows are as long as real ones.
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -27,7 +27,7 @@ function toShard(shard: number, shards: number) {
     async run(_address: unknown, key: StandingKey, _before: number, limit: number) {
       const from = Math.max(0, Math.floor((PLAYERS - key.score - shard) / shards) + 1);
       const size = Math.max(0, Math.min(limit, PLAYERS / shards - from));
-      // Answers of an object share no strings with others.
+      // As in an answer of an object, strings are not shared between rows.
       return JSON.parse(JSON.stringify({ after: Array.from({ length: size }, (_, i) => rowAt(from + i)) }));
     },
   };

@@ -33,6 +33,10 @@ it.each(SORTS)(
 it('uses the smallest width of 1, 2 or 5 times a power of ten that fits', () => {
   expect(decideRanges(0, 9, 10)).toHaveLength(10);
   expect(decideRanges(0, 10, 10)[0]).toEqual({ from: 0, to: 1 });
+  const widths = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000];
+  const widthOf = (best: number) => (decideRanges(0, best, 10)[0]?.to ?? 0) + 1;
+  expect(widths.map((width) => widthOf(10 * width - 1))).toEqual(widths);
+  expect(widths.slice(0, -1).map((width) => widthOf(10 * width))).toEqual(widths.slice(1));
   expect(decideRanges(7, 7, 1)).toEqual([{ from: 7, to: 7 }]);
   expect(decideRanges(0, Number.MAX_SAFE_INTEGER, 50).at(-1)?.to).toBe(Number.MAX_SAFE_INTEGER);
 });

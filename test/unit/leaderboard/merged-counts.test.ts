@@ -1,6 +1,8 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MergedCounts } from '../../../workers/leaderboard/domain/merged-counts.ts';
 import { OrderedIndex } from '../../../workers/leaderboard/domain/ordered-index.ts';
+import { BITS_MAX, bucketOf, foldCounts, toScoreBuckets } from '../../../workers/leaderboard/domain/score-buckets.ts';
 import { type CountAnswer, type CountReport, ShardCounts } from '../../../workers/leaderboard/domain/shard-counts.ts';
 import { announceSeed, createRandom, stepsOf } from './random.ts';
 
@@ -149,11 +151,33 @@ describe('the merged counts', () => {
     });
     world.move(1, 2, 10);
     world.exchangeOnce();
+    // A snapshot has no empty buckets.
+    expect(world.season.bucketsOf(1).buckets).toEqual({ lows: Float64Array.of(10), counts: Float64Array.of(1) });
     const next = world.report(0);
     expect(world.season.answer(next, world.season.apply(next) !== 'refused').buckets).toEqual({
       lows: Float64Array.of(20, 10),
       counts: Float64Array.of(0, 1),
     });
+  });
+
+  it('are reported again after a single change', () => {
+    const world = new World(2, 64);
+    world.move(0, 1, 10);
+    world.settle();
+    world.move(0, 1, null);
+    expect(world.shards.map((shard) => shard.hasChanges)).toEqual([true, false]);
+    const { isFull, buckets } = world.report(0);
+    expect([isFull, buckets]).toEqual([false, { lows: Float64Array.of(10), counts: Float64Array.of(0) }]);
+  });
+
+  it('are as old as the oldest report of the other shards', () => {
+    const world = new World(3, 64);
+    for (const shard of [0, 1, 2]) {
+      world.now = 10 * (shard + 1);
+      world.season.apply(world.report(shard));
+    }
+    const asOf = [0, 1, 2].map((shard) => world.season.answer(world.report(shard), true).asOf);
+    expect([asOf, world.season.asOf]).toEqual([[20, 10, 10], 10]);
   });
 
   it('start again from a snapshot, whose counts stay until the shard answers', () => {
@@ -171,4 +195,45 @@ describe('the merged counts', () => {
     world.settle();
     expect(world.season.countAbove(25)).toEqual({ above: 6, unsure: 0 });
   });
+
+  it('say where the players of a rank begin, in exact and in coarse buckets, with ties', () => {
+    const scoreLists = fc.array(fc.nat(20), { maxLength: 12 });
+    fc.assert(
+      fc.property(
+        scoreLists,
+        fc.constantFrom(1, 2, 3, BITS_MAX),
+        fc.integer({ min: 1, max: 14 }),
+        (list, bits, rank) => {
+          const scores = list.sort((a, b) => b - a);
+          const rankOf = (score: number) => 1 + scores.filter((other) => other > score).length;
+          const season = new MergedCounts(2, 'season');
+          const rest = { boot: 'boot', number: 1, generation: '', isFull: true, bits, at: 7, top: null, since: 0 };
+          for (const shard of [0, 1]) {
+            const rows = scores.filter((_, i) => i % 2 === shard).map((score) => [score, 1] as const);
+            season.apply({ ...rest, shard, buckets: toScoreBuckets(foldCounts(rows, bits)) });
+          }
+          const range = season.findRank(rank);
+          const start = range === null ? -1 : rangeStart(range, (score) => rankOf(score) >= rank);
+          expect(scores.find((score) => score <= start)).toBe(scores.find((score) => rankOf(score) >= rank));
+          if (bits === BITS_MAX && range) expect(range.low).toBe(range.high);
+          for (let score = 0; score <= 21; score++) {
+            const [low, high] = bucketOf(score, bits);
+            const inBucket = scores.filter((other) => other >= low && other <= high).length;
+            expect(season.countAbove(score)).toEqual({
+              above: scores.filter((other) => other > high).length,
+              unsure: score === high ? 0 : inBucket,
+            });
+          }
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
 });
+
+/** The highest score of a range that fulfils a condition. A range of one score is sure. */
+function rangeStart({ low, high }: { low: number; high: number }, isEnough: (score: number) => boolean): number {
+  let score = high;
+  while (low < score && !isEnough(score)) score--;
+  return score;
+}

@@ -38,6 +38,6 @@ it('a call that fails or takes too long is unavailable, with its cause', async (
   await expect(within('2026-11:7', 1_000, Promise.resolve(5))).resolves.toBe(5);
   const failure = await within('2026-11:7', 1_000, Promise.reject(new Error('gone'))).catch((error: unknown) => error);
   expect(failure).toBeInstanceOf(UnavailableError);
-  expect(failure).toMatchObject({ message: '2026-11:7 does not answer', cause: { message: 'gone' } });
+  expect(failure).toMatchObject({ message: '2026-11:7 does not answer', cause: { cause: { message: 'gone' } } });
   await expect(within('2026-11:7', 1, new Promise(() => {}))).rejects.toBeInstanceOf(UnavailableError);
 });

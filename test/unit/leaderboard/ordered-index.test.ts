@@ -119,6 +119,18 @@ describe('the ordered index', () => {
     }
   });
 
+  it('has no scores and no places without players', () => {
+    const index = new OrderedIndex();
+    const seen = () => [[...index.scoreCounts()], index.range(0, 5), index.countAbove(0), index.countBefore(0, 0)];
+    expect(seen()).toEqual([[], [], 0, 0]);
+    index.set(3, 7, 1);
+    expect([[...index.scoreCounts()], index.range(-2, 5), index.range(0, 0), index.range(1, 5)]).toEqual([
+      ...[[[7, 1]], [3], [], []],
+    ]);
+    index.remove(3);
+    expect(seen()).toEqual([[], [], 0, 0]);
+  });
+
   it('is the same after it is emptied and refilled as after it is loaded at once', () => {
     const random = createRandom(announceSeed());
     const grown = new OrderedIndex(6);

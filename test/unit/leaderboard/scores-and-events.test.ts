@@ -100,6 +100,34 @@ describe('standings', () => {
   });
 });
 
+describe('the merged list of shards', () => {
+  const entry = (score: number) => ({ userId: `u${score}`, userName: 'U', score, reached: 1 });
+  it.each([
+    [1, 4_096],
+    [16, 4_096],
+    [300, 218],
+    [4_096, 16],
+    [9_999, 16],
+  ])('of %i shards is read %i entries at a time', async (shards, entries) => {
+    const limits = new Set<number>();
+    const merger = new RunMerger(shards, async (_, __, limit) => {
+      limits.add(limit);
+      return [];
+    });
+    expect([await merger.take(1), [...limits]]).toEqual([[], [entries]]);
+  });
+  it('skips shards without players, and does not ask a shard again that had no more', async () => {
+    const lists = [[], [entry(9)], [entry(8), entry(7)], []];
+    const reads: number[] = [];
+    const merger = new RunMerger(lists.length, async (shard) => {
+      reads.push(shard);
+      return lists[shard] ?? [];
+    });
+    expect((await merger.take(9)).map(({ score }) => score)).toEqual([9, 8, 7]);
+    expect([await merger.take(9), reads]).toEqual([[], [0, 1, 2, 3]]);
+  });
+});
+
 describe('a page of events', () => {
   const event = (n: number, userName: string | null = null): PlayerEvent => ({
     slot: n % 7,
@@ -130,14 +158,20 @@ describe('a page of events', () => {
     expect(EventPage.from(new EventPage(9).pack()).size).toBe(0);
     expect(new EventPage(9).find(0, new Uint8Array(16))).toBeNull();
   });
+  it('finds each of a player’s events, and knows when the only one was erased', () => {
+    const page = new EventPage(3);
+    for (const each of [event(1), event(8), event(2)]) page.add(each);
+    expect(page.isFull).toBe(true);
+    for (const each of [event(1), event(8)]) expect(page.find(1, each.hash)).toEqual(each);
+    expect([page.erase(2), page.find(2, event(2).hash)]).toEqual([true, null]);
+  });
   it('stores no names if each is the id, and nothing of an erased player', () => {
     const page = new EventPage();
     for (const each of [event(8), event(9, 'Grace'), event(15), event(16, 'Linus')]) page.add(each);
-    expect(page.erase(2)).toBe(true);
-    expect(page.erase(2)).toBe(false);
+    expect([page.isFull, page.erase(2), page.erase(2), page.erase(3)]).toEqual([false, true, false, false]);
     const stored = page.pack();
     expect(stored.userNames).toBeNull();
-    expect(EventPage.from(stored).find(1, event(8).hash)).toEqual(event(8));
+    for (const kept of [event(8), event(15)]) expect(EventPage.from(stored).find(1, kept.hash)).toEqual(kept);
     expect(EventPage.from(stored).find(2, event(9).hash)).toBeNull();
     expect(stored.records.subarray(32, 64)).toEqual(new Uint8Array(32));
   });

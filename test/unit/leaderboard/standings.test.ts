@@ -113,3 +113,12 @@ it('the newest time is that of a listed slot', () => {
   expect(keys.takeChanged().map(([number]) => number)).toEqual([1, 0]);
   expect(keys.takeChanged()).toEqual([]);
 });
+
+it('pages of slots may be loaded in any order', () => {
+  const stored = new SlotKeys();
+  stored.set(8_192, 7, 50);
+  const page = stored.takeChanged()[0]?.[1] ?? new Float64Array();
+  const keys = new SlotKeys();
+  keys.loadPage(2, page);
+  expect([[...keys.listed()], keys.reachedOf(8_192), keys.scoreOf(5)]).toEqual([[8_192], 50, -1]);
+});

@@ -13,7 +13,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** A list reduced to a number. */
+/** A list whose content is just a number. */
 const toList = (n: number) => ({ message: `${n}`, shown: `${n}` });
 
 /** Viewers that read event streams. */
@@ -124,7 +124,7 @@ describe('the views of a season', () => {
     expect([own.at(-1)?.[1], got.length]).toEqual([state.list, own.length * 2]);
   });
 
-  it('are forgotten when nobody reads them', async () => {
+  it('are removed when they have no readers', async () => {
     const { got, change, state } = createFeed();
     state.mode = 'idle';
     change();
@@ -134,7 +134,7 @@ describe('the views of a season', () => {
     expect([got.length, state.names, vi.getTimerCount()]).toEqual([1, [], 0]);
   });
 
-  it('are kept if they register while they answer that nobody reads them', async () => {
+  it('are kept if they register while they answer that they have no readers', async () => {
     const { feed, got, change, state } = createFeed();
     state.mode = 'idle';
     state.onNews = () => feed.register('enam:0');

@@ -87,7 +87,7 @@ describe('text without a known charset', () => {
   it.each([
     ['us-ascii', '\u001b$@$3\u001b(J', 'こ'],
     ['us-ascii', '\u001b$B$3\u001b(B', 'こ'],
-    // A label of its own is right, and one escape sequence alone may be anything.
+    // The label is right if there is one. A single escape sequence does not prove the encoding.
     ['', '\u001b$B$3\u001b(B', '\u001b$B$3\u001b(B'],
     ['windows-1252', '\u001b$B$3\u001b(B', '\u001b$B$3\u001b(B'],
     ['us-ascii', '\u001b$B$3', '\u001b$B$3'],

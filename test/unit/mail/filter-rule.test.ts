@@ -46,7 +46,9 @@ describe('a condition', () => {
       ['subject', 'contains', '(.*)', true],
       ['subject', 'contains', '(.+)', false],
       ['subject', 'is', 're: the (.*) plan', true],
+      ['subject', 'is', 're: the (.*)', false],
       ['subject', 'begins_with', 'RE:', true],
+      ['subject', 'begins_with', 'the', false],
       ['subject', 'ends_with', 'plan', true],
       ['subject', 'ends_with', '.*', false],
       ['body', 'contains', 'STRASSE', true],
@@ -57,6 +59,7 @@ describe('a condition', () => {
       ['from', 'is', 'Ada Lovelace <ada@far.test>', true],
       ['from', 'ends_with', '@far.test', true],
       ['from', 'ends_with', 'far.test.evil', false],
+      ['from', 'is', 'ada', false],
       ['to', 'is', 'copy@example.test', true],
     ] as const) {
       expect([field, operator, value, holds({ field, operator, value })]).toEqual([field, operator, value, isMet]);

@@ -14,6 +14,8 @@ test.each([
   'fe80::1',
   'fd00::1',
   'junk',
+  'cafe',
+  '2001:db8::x',
   '',
 ])('%s is not a public client address', (ip) => expect(isPublicIp(ip)).toBe(false));
 

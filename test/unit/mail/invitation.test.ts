@@ -19,7 +19,7 @@ const start = (line: string, ...zone: string[]) => {
   return time && [time.local, time.timeZone, time.at === null ? null : new Date(time.at).toISOString()];
 };
 
-/** As Outlook writes them. */
+/** A time zone as Outlook writes it. */
 const BERLIN = [
   ...['BEGIN:VTIMEZONE', 'TZID:W. Europe Standard Time'],
   ...['BEGIN:STANDARD', 'DTSTART:16010101T030000', 'TZOFFSETFROM:+0200', 'TZOFFSETTO:+0100'],
@@ -135,7 +135,7 @@ describe('an invitation', () => {
     expect(hourOf('20260601T000000', ...fresh, ...old)).toBe('21:00');
     expect(hourOf('20270201T120000', ...fresh, ...old)).toBe('09:00');
     expect(hourOf('20270201T120000', ...part('20261201T000000', 'soon'), ...old)).toBe('11:00');
-    // A rule starts with its first date, and a month that does not exist is no rule.
+    // A rule applies from its first date. A rule with a month that does not exist is ignored.
     const late = part('20260601T000000', '+0300', 'RRULE:FREQ=YEARLY;BYDAY=1MO;BYMONTH=1');
     expect(hourOf('20260301T120000', ...late, ...old)).toBe('11:00');
     expect(hourOf('20270101T120000', ...late, ...old)).toBe('09:00');
@@ -219,7 +219,7 @@ describe('an invitation', () => {
     expect([read1?.attendees.length, read1?.attendees[0]?.response.length]).toEqual([500, 50]);
     const lines = (count: number) =>
       readInvitation(event(...Array.from({ length: count }, () => 'X-A:1'), 'DTSTART:20261105T093000Z'));
-    // Four lines are before these, and DTSTART after them.
+    // Four lines precede these, and DTSTART follows them.
     expect([lines(19_995)?.uid, lines(19_996)]).toEqual(['', null]);
   });
 
@@ -241,11 +241,11 @@ describe('an invitation', () => {
       )?.summary;
     // The calendar and the event are the first two.
     expect([nested(0), nested(1), nested(3)]).toEqual(['inner', 'outer', 'outer']);
-    // A component that is too deep is not opened, so its end closes another.
+    // A component that is nested too deeply is not opened, so its END line closes its parent.
     expect(nested(4)).toBe('outer');
   });
 
-  it('skips lines that are no properties, and ends of other components', () => {
+  it('skips lines that are not properties, and ends of other components', () => {
     const summaryOf = (...lines: string[]) => read(...lines, 'SUMMARY:x')?.summary;
     for (const line of [
       ':SUMMARY',

@@ -47,7 +47,7 @@ const file = (name: string, bytes: Uint8Array, width?: number, end?: string) =>
     wrap(bytes, width, end),
   );
 
-/** Describes all that is stored of a message, with files by their hash. */
+/** Describes everything that is stored of a message, with files by their hash. */
 async function describeStored(opened: OpenedMessage) {
   const { attachments, ...parsed } = await parseMessage(opened.bytes, opened);
   const files = [];

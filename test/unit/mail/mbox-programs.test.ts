@@ -12,7 +12,7 @@ function split(file: Uint8Array, chunkBytes = file.length || 1): MboxSpan[] {
   return [...spans, ...splitter.end()];
 }
 
-/** The kind of each span, with the subjects inside it, so that glued messages show. */
+/** The kind of each span, with the subjects inside it, so that two messages in one span are noticed. */
 function summary(file: string | Uint8Array): string[] {
   return split(Buffer.from(file)).map(({ kind, raw }) => {
     const subjects = [

@@ -1,4 +1,4 @@
-/** Tests what a person sees of a message: its texts, names and files, in the forms of real mail. `\u00xx` in raw text is a byte. */
+/** Tests the texts, names and files that a person sees of a message, in forms of real mail. `\u00xx` in raw text is a byte. */
 import { describe, expect, it } from 'vitest';
 import { parseMessage } from '../../../workers/mail/mime/parse.ts';
 

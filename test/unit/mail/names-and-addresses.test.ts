@@ -239,6 +239,7 @@ describe('filters and replies', () => {
       ['Precedence', 'first-class'],
       ['X-Auto-Response-Suppress', 'None'],
       ['Listing', 'auto-replied bulk all'],
+      ['Comments', 'bulk'],
     ] as const) {
       expect([name, mayAnswerAutomatically('ada@far.test', own, facts({ headers: [{ name, value }] }))]).toEqual([
         name,

@@ -234,7 +234,9 @@ describe('a snippet', () => {
     expect(snippet(`first ${far}`, 'plan')).toBe(`…${'w '.repeat(24)}plan`);
     const inside = `${'abcdefghi '.repeat(6)}plan`;
     expect(snippet(`1234${inside}`, 'plan')).toBe(`…${'abcdefghi '.repeat(4)}plan`);
+    expect(snippet(`ab ${'-'.repeat(48)}plan`, 'plan')).toBe(`…${'-'.repeat(48)}plan`);
     // Without a space before the hit it begins inside a word.
+    expect(snippet(`${'-'.repeat(51)}plan`, 'plan')).toBe(`…${'-'.repeat(50)}plan`);
     expect(snippet(`${'-'.repeat(60)}plan`, 'plan')).toBe(`…${'-'.repeat(50)}plan`);
   });
   it('begins 50 characters before a hit deep inside a CJK run', () => {

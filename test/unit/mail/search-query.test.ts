@@ -126,7 +126,7 @@ describe('a search query', () => {
       expect(refusal(query), query).toMatchObject({ at: 0 });
   });
 
-  it('points at what is wrong', () => {
+  it('returns the position of an error', () => {
     expect(refusal('ab "cd')).toEqual({ at: 3, message: 'Unmatched quotation mark.' });
     expect(refusal('a OR')).toMatchObject({ at: 2 });
     expect(refusal('OR a')).toMatchObject({ at: 0 });

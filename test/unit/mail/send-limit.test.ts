@@ -52,4 +52,17 @@ it('a message with more recipients than the limit waits for the age that allows 
     7 * DAY_MS - HOUR_MS,
     5 * DAY_MS,
   ]);
+  expect([waitFor(50, HOUR_MS), waitFor(200, HOUR_MS), waitFor(200, 7 * DAY_MS)]).toEqual([
+    DAY_MS - HOUR_MS,
+    7 * DAY_MS - HOUR_MS,
+    0,
+  ]);
+  // No age allows it: the operator may raise the limit.
+  expect([waitFor(201, HOUR_MS), waitFor(201, 30 * DAY_MS)]).toEqual([HOUR_MS, HOUR_MS]);
+  expect(decideSendWait(LIMITS, history({ ageMs: HOUR_MS, recipients: 20, failures: 10 }), 21, NOW)).toBe(HOUR_MS);
+});
+
+it('a message waits at least a moment if the limit is reached', () => {
+  const minutes = [{ endsAt: NOW - HOUR_MS, recipients: 200 }];
+  expect(decideSendWait(LIMITS, history({ minutes }), 1, NOW)).toBe(1);
 });

@@ -42,6 +42,15 @@ describe('the way to leave a list', () => {
     expect(read('<mailto:l%40far.test>')).toEqual(mail('l@far.test'));
   });
 
+  it('is one of the first ten addresses, of at most 2,000 characters', () => {
+    const way = '<mailto:l@far.test>';
+    const others = (count: number) => '<ftp://far.test/u>, '.repeat(count);
+    expect(read(`${way}, ${others(10)}`)).toEqual(mail('l@far.test'));
+    expect([read(`${others(9)}${way}`), read(`${others(10)}${way}`)]).toEqual([mail('l@far.test'), null]);
+    const long = (length: number) => read(`<${'mailto:l@far.test?x='.padEnd(length, 'x')}>`);
+    expect([long(2_000), long(2_001)]).toEqual([mail('l@far.test'), null]);
+  });
+
   it('is none without a usable address', () => {
     const hostile = [
       '',

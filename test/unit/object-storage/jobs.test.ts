@@ -14,7 +14,7 @@ it.each([
 ] as const)('a restore of %s', (_, name, decision) => {
   expect(decideRestore({ ...name, modifiedAt: 99 }, 100)).toBe(decision);
   expect(decideRestore({ ...name, modifiedAt: 100 }, 100)).toBe(decision);
-  // A change after the job began stays.
+  // A change made after the job began is kept.
   expect(decideRestore({ ...name, modifiedAt: 101 }, 100)).toBe(decision === 'nothing' ? 'nothing' : 'changed');
 });
 

@@ -136,7 +136,7 @@ describe('the message of an event', () => {
 
   it('has the form that consumers of AWS expect', () => {
     const message = toEventMessage(event, 'rule');
-    // The compiler checks the form. AWS leaves size and ETag out of events of removed objects, its types do not.
+    // The compiler checks the form. AWS omits size and ETag from events of removed objects, although its types require them.
     const typed: S3Event = {
       Records: message.Records.map(({ s3, ...record }) => ({
         ...record,

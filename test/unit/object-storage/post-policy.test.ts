@@ -101,10 +101,11 @@ describe('a POST form', () => {
     expect(check([{ key: 'a' }], { key: 'ab' })).toBe(failed('["eq","$key","a"]'));
     expect(check([['starts-with', '$key', 'a']], { key: 'ab' })).toEqual(ANY_SIZE);
     expect(check([['starts-with', '$key', 'b']], { key: 'ab' })).toBe(failed('["starts-with","$key","b"]'));
-    // An empty prefix matches any value, but the field must be present.
+    // An empty prefix admits every value, also that of a field that was not sent. An exact empty value does not.
     expect(check([['starts-with', '$key', '']], {})).toEqual(ANY_SIZE);
     expect(check([['starts-with', '$key', 'a']], {})).toBe(failed('["starts-with","$key","a"]'));
     expect(check([{ key: 'a' }], {})).toBe(failed('["eq","$key","a"]'));
+    expect(check([{ key: '' }], {})).toBe(failed('["eq","$key",""]'));
   });
   it('may have a list as its Content-Type, and each item must have the prefix', () => {
     const conditions = [['starts-with', '$Content-Type', 'image/']];

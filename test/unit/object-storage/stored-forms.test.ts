@@ -7,6 +7,7 @@ import {
   epochMsOfOrder,
   fromVersionOrder,
   isTimeuuid,
+  newestOrderAt,
   orderBoundsOfSecond,
   toVersionOrder,
   VersionMint,
@@ -76,6 +77,14 @@ describe('a version id', () => {
       expect([0, 1, 999].map((ms) => isWithin(second * 1000 + ms, random))).toEqual([true, true, true]);
       expect([-1, 1000].map((ms) => isWithin(second * 1000 + ms, random))).toEqual([false, false]);
     }
+  });
+  it('is not above the bound of its millisecond, whose next one it follows', () => {
+    for (const random of [0, 255]) {
+      const orderAt = (ms: number) =>
+        toVersionOrder(new VersionMint((count) => new Uint8Array(count).fill(random)).mint(ms));
+      expect([NOW - 1, NOW, NOW + 1].map((ms) => orderAt(ms) >= newestOrderAt(NOW))).toEqual([true, true, false]);
+    }
+    expect(newestOrderAt(NOW)).toMatch(/^[0-9a-f]{32}$/);
   });
   it('has bounds without gaps from one second to the next, in any century', () => {
     for (const second of [Math.floor(NOW / 1000), 0, Date.UTC(1700, 0) / 1000]) {

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { PROBLEM_CODES_BY_PART } from '../../../workers/shared/problem-codes/index.ts';
 import { DOCUMENTS, listAnchors, listLinks, parseDocument, ROOT, readDocument } from '../../support/markdown.ts';
 
-/** @returns what is wrong with a relative link, or null. */
+/** @returns the error of a relative link, or null. */
 function explainLink(document: string, target: string): string | null {
   const [path = '', anchor] = target.split('#');
   const file = path === '' ? document : normalize(join(dirname(document), path));

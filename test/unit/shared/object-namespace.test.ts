@@ -1,4 +1,4 @@
-/** workerd has no jurisdictions, so this records what the code asks of a namespace. */
+/** workerd has no jurisdictions, so this records the calls that the code makes to a namespace. */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';

@@ -34,7 +34,7 @@ it.each(Object.entries(MEASURED))('counts for %s what the benchmark measured for
 
 it('estimates dollars from counts', () => {
   expect(estimateDollars({})).toBe(0);
-  // A request 0.30, two milliseconds 0.04, one read 0.36 per million.
+  // Dollars per million: 0.30 for the request, 0.04 for two milliseconds, 0.36 for one read.
   expect(estimateDollars({ storage_read: 1_000_000 })).toBeCloseTo(0.7, 10);
   expect(estimateDollars({ storage_read: 500_000, other: 1_000_000 })).toBeCloseTo(0.35 + 0.34, 10);
 });

@@ -33,7 +33,7 @@ describe('texts for errors', () => {
     expect(describeProblem(0, {})).toBe('The server cannot be reached.');
   });
 
-  it('tells an outage from a refusal', () => {
+  it('distinguishes an outage from a refusal', () => {
     expect([0, 502, 503, 504].map((status) => isUnreachable(new ApiError(status, {})))).toEqual(Array(4).fill(true));
     expect([400, 401, 404, 409, 429, 500].map((status) => isUnreachable(new ApiError(status, {})))).toEqual(
       Array(6).fill(false),

@@ -17,8 +17,8 @@ describe('the times of snoozing', () => {
     ]);
   });
 
-  it('leave out what is less than an hour away, and the same day twice', () => {
-    // Friday and Sunday evening: Saturday and Monday are tomorrow.
+  it('omit times less than an hour away, and repeated days', () => {
+    // On Friday and Sunday evening, Saturday and Monday are tomorrow, so they are not offered again.
     expect(offered(new Date(2026, 10, 27, 17, 30))).toEqual([
       ['tomorrow', 28, 8],
       ['week', 30, 8],

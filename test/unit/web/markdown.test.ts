@@ -18,7 +18,7 @@ describe('the Markdown of the guides', () => {
     ]);
   });
 
-  it('has lists whose items go on in the next line, tables and code', () => {
+  it('has lists with items that continue on the next line, tables and code', () => {
     expect(
       parseMarkdown('# T\n\n- one\n  goes on\n- two\n\n| a | b |\n|---|---|\n| 1 | `x\\|y` |\n\n```sh\nls # no\n```\n'),
     ).toEqual([

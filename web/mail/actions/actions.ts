@@ -86,7 +86,7 @@ export function openSnooze(): void {
 }
 
 export const act = {
-  /** Makes a row the one that keys act on, without opening it. */
+  /** Makes a row the active one, on which keys act, without opening it. */
   activate: (row: Row) => mailbox.set({ activeId: row.threadId, selected: new Set() }),
   open: (row: Row) => {
     activate(row, true);
@@ -182,7 +182,7 @@ export const act = {
   mute: (isMuted = true, rows: Row[] = chosenRows()) => {
     for (const row of rows) {
       const run = (messages: Summary[]) => muteConversation(row.threadId, messages, isMuted);
-      // The end of muting moves nothing.
+      // Unmuting does not move the conversation.
       if (isMuted) removeAndActivateNext([row], run);
       else void run(row.messages);
     }

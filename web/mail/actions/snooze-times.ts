@@ -13,10 +13,10 @@ const MONDAY = 1;
 const at = (now: Date, days: number, hour: number): Date =>
   new Date(now.getFullYear(), now.getMonth(), now.getDate() + days, hour);
 
-/** The next such day after today. */
+/** Days until the next such weekday after today. */
 const daysUntil = (now: Date, weekday: number): number => ((weekday - now.getDay() + 6) % 7) + 1;
 
-/** @returns times in their order, without those that are less than an hour away or the same as another one. */
+/** @returns times in their order, without those that are less than an hour away or equal to another time. */
 export function listSnoozeTimes(now: Date): SnoozeTime[] {
   const all: SnoozeTime[] = [
     { name: 'today', at: at(now, 0, EVENING) },

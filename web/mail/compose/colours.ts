@@ -5,7 +5,9 @@
  * both, and the page's policy forbids the style attributes that it would write instead. A message has the colours themselves.
  */
 
-/** At least 4.5:1 on white and on each highlight, and 3:1 in mail programs that show it on dark grey (WCAG 2.2, 1.4.3 and 1.4.11). */
+/**
+ * At least 4.5:1 on white and on each highlight, and 3:1 in mail programs that show it on dark grey (WCAG 2.2, 1.4.3 and 1.4.11).
+ */
 export const INKS = {
   red: '#cb291d',
   orange: '#aa5104',
@@ -15,7 +17,7 @@ export const INKS = {
   grey: '#6d6a63',
 } as const;
 export type Ink = keyof typeof INKS;
-/** The same in a dark editor. The browser's editor copies what it shows. */
+/** The same colours for a dark editor. The browser's editor writes the colours that it shows, so they must be recognised too. */
 export const INKS_IN_DARK: Readonly<Record<Ink, string>> = {
   red: '#ef958f',
   orange: '#e89c5b',

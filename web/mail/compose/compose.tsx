@@ -101,7 +101,7 @@ function Question({ text, onSend, onBack }: { text: string; onSend: () => void; 
   );
 }
 
-/** What few messages need. */
+/** Options that few messages need. */
 const listOptions = ({ importance }: Writing): MenuCommand[] => [
   ...(['high', 'normal', 'low'] as const)
     .filter((one) => one !== importance)
@@ -145,7 +145,7 @@ export function Compose() {
   }, [key]);
   const focused = useRef<string | undefined>(undefined);
   useLayoutEffect(() => {
-    // A reply that leaves its conversation for a window takes the focus from nobody.
+    // If a reply moves from its conversation into a window, the focus stays where it is.
     const isSeen = focused.current === key && slot === null;
     focused.current = key;
     if (isSeen || !compose.get().writing?.to) return;
@@ -168,7 +168,7 @@ export function Compose() {
       answer(true);
       return;
     }
-    // The keys may arrive before the page has drawn the last change, so this reads the message anew.
+    // The keys may arrive before the page has drawn the last change, so this reads the current message.
     const current = compose.get().writing ?? writing;
     const text = answered.current.has(current.key) ? null : findSendQuestion(current);
     if (text === null || findSendProblem(current) !== null) setProblem(await send(at));

@@ -13,7 +13,7 @@ export interface Letter {
   id: string;
   idempotencyKey: string;
   body: Outgoing;
-  /** For reopening the window after an undo or a refusal. */
+  /** The content for the window if it opens again after an undo or a refusal. */
   writing: Writing;
   /** RFC 3339. */
   writtenAt: string;
@@ -85,7 +85,7 @@ export async function postLetter(
   return { letter: stored, isDurable };
 }
 
-/** Takes a message back that the server does not have. @returns false if it may have it already. */
+/** Removes a message that the server does not have. @returns false if the server may have it already. */
 export async function takeBack(id: string): Promise<boolean> {
   const letter = outbox.get().letters.find((one) => one.id === id);
   if (letter?.state !== 'waiting') return false;
@@ -107,7 +107,7 @@ async function sendAll(): Promise<void> {
     update(value.id, { state: 'sending' });
     if (!(await sendOne(userId, value))) break;
   }
-  // Letters that another tab has sent or taken back.
+  // Another tab may have sent or removed letters: drop those here too.
   const left = new Set((await listEntries<Letter>('outbox', userId)).map((entry) => entry.id));
   for (const { id, state } of outbox.get().letters) if (state === 'waiting' && !left.has(id)) update(id, null);
 }

@@ -50,7 +50,7 @@ function fill(editor: HTMLElement, rich: string): void {
   for (const element of editor.querySelectorAll<HTMLElement>(`[${PARSED_STYLE_ATTRIBUTE}]`)) {
     const style = element.getAttribute(PARSED_STYLE_ATTRIBUTE) ?? '';
     element.removeAttribute(PARSED_STYLE_ATTRIBUTE);
-    // The page's own style sheet draws what the tools write.
+    // The page's own style sheet has the styles of tables.
     if (element.localName in TABLE_STYLES) continue;
     if (element.localName !== 'font') {
       element.style.cssText = style;

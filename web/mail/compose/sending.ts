@@ -91,7 +91,7 @@ export const SENDING: OutboxEvents = {
   onRefused(letter, error) {
     const { writing } = compose.get();
     if (!writing || isEmptyWriting(writing)) {
-      // If an earlier version has left, the user decides whether this one is still needed. It then has a key of its own.
+      // If an earlier version was sent, the user decides whether to send this one too. It then gets its own key.
       const { doubtfulKey: _doubtfulKey, ...refused } = letter.writing;
       startWriting(refused);
       compose.set({ error: describeError(error) });
@@ -107,7 +107,7 @@ export const SENDING: OutboxEvents = {
   },
 };
 
-/** Waiting letters that the user knows about. */
+/** Ids of waiting letters that were announced to the user. */
 const announced = new Set<string>();
 
 function toUndoMs(delivery: readonly Delivery[]): number {

@@ -8,7 +8,7 @@ export interface Upload {
   key: string;
   fileName: string;
   size: number;
-  /** 0 to 1. */
+  /** Uploaded share, from 0 to 1. */
   progress: number;
   attachmentId: string | null;
   error: string | null;
@@ -20,8 +20,8 @@ export interface Writing {
   /** Id of the message in this browser. The idempotency key of a send contains it, so a repeated send is harmless. */
   key: string;
   /**
-   * Idempotency key of an earlier version that the user took back before the server answered. The server may have that
-   * version: under the same key it refuses this one then, so that only one of them leaves.
+   * Idempotency key of an earlier version that the user took back before the server answered. The server may have that version. In
+   * that case it refuses this one under the same key, so that only one version is sent.
    */
   doubtfulKey?: string;
   draftId: string | null;
@@ -45,7 +45,7 @@ export interface Writing {
   attachments: Upload[];
   inReplyTo: string | null;
   references: string[];
-  /** Where answers go, if not to the sender. */
+  /** Address for replies; empty for the sender's address. */
   replyTo: string;
   importance: DraftAnswer['importance'];
   /** Header fields that another program set. This page keeps them. */
@@ -98,7 +98,7 @@ function toAddresses(text: string): Address[] {
   return [...addresses, ...bad.map((email) => ({ email }))];
 }
 
-/** The text parts as the API takes them. */
+/** The text parts in the form of the API. */
 function toTexts({ body, html, rich, quote, attachments }: Writing): { body: string; html?: string } {
   if (!quote && rich === null) return { body, ...(html === null ? {} : { html }) };
   const ids = new Map(attachments.flatMap(({ key, attachmentId }) => (attachmentId ? [[key, attachmentId]] : [])));
@@ -111,7 +111,7 @@ function toTexts({ body, html, rich, quote, attachments }: Writing): { body: str
 
 export function toDraftBody(writing: Writing): DraftBody {
   const written = toTexts(writing);
-  // A picture that was taken out of the text again is no attachment.
+  // A picture that was removed from the text again is not an attachment.
   const isUsed = ({ isInline, attachmentId }: Upload) =>
     !isInline || findDraftContentId(written.html ?? null, attachmentId ?? '') !== null;
   return {

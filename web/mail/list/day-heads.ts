@@ -20,7 +20,7 @@ const startOfDay = (date: Date): Date => new Date(date.getFullYear(), date.getMo
 export function periodOf(iso: string, now: Date): Period | null {
   const date = new Date(iso);
   if (Number.isNaN(date.getTime())) return null;
-  // Days of 23 or 25 hours exist, so round.
+  // Rounds, because days may have 23 or 25 hours.
   const days = Math.round((startOfDay(now).getTime() - startOfDay(date).getTime()) / DAY_MS);
   if (days <= 0) return { kind: 'today' };
   if (days === 1) return { kind: 'yesterday' };

@@ -6,18 +6,18 @@ import { mailTexts } from '../../shared/texts/mail.ts';
 import { mailbox } from '../model/mailbox.ts';
 import type { Row } from '../model/rows.ts';
 
-/** The type of what is dragged, so that files and texts are not taken for conversations. */
+/** The data type of dragged conversations. It distinguishes them from dragged files and texts. */
 const TYPE = 'application/x-tessera-conversations';
 
 let dragged: readonly Row[] = [];
 
-/** A selected row takes the other selected ones along. */
+/** If the row is selected, all selected rows are dragged. */
 function rowsWith(row: Row): Row[] {
   const { rows, selected } = mailbox.get();
   return selected.has(row.threadId) ? rows.filter((one) => selected.has(one.threadId)) : [row];
 }
 
-/** Fingers swipe instead. */
+/** Touch screens have swipes instead of dragging. */
 const hasMouse = (): boolean => matchMedia('(pointer: fine)').matches;
 
 /** Attributes that make a row draggable. */
@@ -32,7 +32,7 @@ export const draggable = (row: Row) => ({
     sign.textContent = plural(mailTexts.counts.conversations, dragged.length);
     document.body.append(sign);
     dataTransfer.setDragImage(sign, 0, 0);
-    // The browser has drawn its picture of the sign once this event is over.
+    // The browser copies the picture during this event, so the element can be removed afterwards.
     setTimeout(() => sign.remove());
   },
   onDragEnd: () => {
@@ -42,7 +42,7 @@ export const draggable = (row: Row) => ({
 
 /**
  * Attributes of a place where conversations can be dropped.
- * @param onDrop null if it takes none.
+ * @param onDrop null if nothing can be dropped there.
  */
 export function useDrop(effect: 'move' | 'copy', onDrop: ((rows: Row[]) => void) | null) {
   const [isOver, setOver] = useState(false);

@@ -1,4 +1,4 @@
-/** What a new user can try, shown in place of a conversation until the mailbox is in use or the user is done. */
+/** Suggestions for a new user, shown in place of a conversation until the mailbox is in use or the user is done. */
 import { useState } from 'react';
 import { toHash } from '../../shared/hash-route.ts';
 import { Icon, type IconName } from '../../shared/icons.tsx';
@@ -36,7 +36,7 @@ export function useFirstSteps(): { isShown: boolean; finish: () => void } {
     try {
       localStorage.setItem(`${KEY}.${userId}`, '1');
     } catch {
-      // It is shown again with the next visit.
+      // Storage is unavailable, so the introduction is shown again at the next visit.
     }
   };
   return { isShown: !isFinished && total >= 0 && total <= MESSAGES_MAX, finish };

@@ -25,7 +25,7 @@ const t = mailTexts.folders;
 
 export const folderHash = (folder: Folder) => toHash([folder.role ?? folder.id]);
 
-/** Messages of these folders cannot be chosen by moving mail into them. */
+/** Conversations cannot be dropped on these folders: the server decides which messages they contain. */
 const TAKES_NOTHING: readonly Folder['role'][] = ['all', 'flagged', 'drafts', 'sent'];
 
 interface PlaceProps {

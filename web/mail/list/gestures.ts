@@ -42,7 +42,7 @@ export function useSwipe(row: Row) {
 
 export type Pull = 'none' | 'pulling' | 'ready' | 'reading';
 
-/** Pulling the list down at its top reads it again. */
+/** Reloads the list when it is pulled down at its top. */
 export function usePull(list: RefObject<HTMLElement | null>): Pull {
   const [pull, setPull] = useState<Pull>('none');
   useEffect(() => {

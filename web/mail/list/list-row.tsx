@@ -1,4 +1,4 @@
-/** One row of the list: a conversation with its people, its newest message, and what to do with it. */
+/** One row of the list: a conversation with its people, its newest message, and actions on it. */
 import { Avatar } from '../../shared/avatar.tsx';
 import { formatDateTime, formatFull, formatWhen } from '../../shared/format.ts';
 import { IconButton } from '../../shared/icon-button.tsx';
@@ -21,7 +21,7 @@ const { list } = mailTexts;
 const NO_REPLIES: readonly Summary[] = [];
 const NO_ADDRESSES: readonly string[] = [];
 
-/** What the user does most, without opening the conversation. */
+/** Buttons for the most frequent actions, without opening the conversation. */
 function RowActions({ row }: { row: Row }) {
   return (
     <span className="row-actions">

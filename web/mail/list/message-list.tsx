@@ -55,7 +55,7 @@ function Empty({ source }: { source: Source }) {
     source.kind === 'folder' ? (state.folders.find((one) => one.id === source.folderId)?.role ?? null) : null,
   );
   const firstSteps = useFirstSteps();
-  // A phone has no room for them beside the list.
+  // On a phone there is no room for the introduction beside the list, so it replaces the list.
   if (role === 'inbox' && firstSteps.isShown && isNarrow()) return <FirstSteps onFinish={firstSteps.finish} />;
   return (
     <div className="muted empty">

@@ -1,4 +1,4 @@
-/** Lists beside the folders: what is snoozed, and each label. They are searches. */
+/** Lists that are searches, shown beside the folders: snoozed mail, and one list per label. */
 import { toHash } from '../../shared/hash-route.ts';
 import { fill } from '../../shared/texts/index.ts';
 import { mailTexts } from '../../shared/texts/mail.ts';

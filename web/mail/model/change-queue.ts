@@ -18,7 +18,7 @@ const t = mailTexts.changes;
 export type QueuedChange =
   | { kind: 'patch'; ids: string[]; patch: BatchPatch }
   | { kind: 'erase'; ids: string[] }
-  /** `patch` is what the server does to the messages `ids` by itself. */
+  /** `patch` is the change that the server then makes to the messages `ids`. */
   | { kind: 'mute'; threadId: string; isMuted: boolean; ids: string[]; patch: BatchPatch }
   | { kind: 'sender'; sender: string; status: Sender['status']; isForgotten: boolean }
   | { kind: 'leave'; messageId: string };
@@ -148,14 +148,14 @@ async function send(change: QueuedChange): Promise<unknown> {
     case 'leave':
       return leaveList(change.messageId);
     case 'sender': {
-      // A decision is forgotten by its id, which a page that was offline does not have.
+      // Deleting a decision needs its id, which a page that was offline does not have.
       const { id } = await saveSender(change.sender, change.status);
       return change.isForgotten ? deleteSender(id) : undefined;
     }
   }
 }
 
-/** The server of a mailing list may be down for ever: its failure ends the change. */
+/** Leaving a list is not retried, because the list's server may be down for good. */
 const hasToWait = (error: unknown): boolean =>
   isUnreachable(error) && (error as ApiError).code !== 'unsubscribe_failed';
 

@@ -21,7 +21,7 @@ const t = mailTexts.changes;
 const BATCH_MAX = 1_000;
 
 interface Undo {
-  /** The toast that offers it. */
+  /** Id of the toast that offers the undo. */
   toast: number;
   run: () => Promise<unknown>;
 }
@@ -101,7 +101,7 @@ async function sendPatch(ids: string[], patch: BatchPatch): Promise<void> {
   }
 }
 
-/** @returns what puts messages back into their folders, and into the list if it is still open. */
+/** @returns a function that puts messages back into their folders, and into the list if it is still open. */
 function toReturn(messages: readonly Summary[]): () => Promise<void> {
   const before = new Map<string, string[]>();
   for (const message of messages) before.set(message.folder_id, [...(before.get(message.folder_id) ?? []), message.id]);
@@ -137,7 +137,7 @@ export async function snoozeMessages(messages: Summary[], until: Date): Promise<
   await changeMessages(idsOf(messages), { snoozed_until }, { snoozed_until, folder_id: archive.id });
 }
 
-/** Archives a conversation as read, with its later mail, or ends that. */
+/** Mutes a conversation: archives it and its later mail as read. Or ends the muting. */
 export async function muteConversation(threadId: string, messages: Summary[], isMuted: boolean): Promise<void> {
   const archive = folderByRole('archive');
   const inbox = folderByRole('inbox');

@@ -45,7 +45,7 @@ function findComponents(lines: readonly string[], name: string): string[][] {
 
 const nameOf = (line: string): string => (/^[\w-]+/.exec(line)?.[0] ?? '').toUpperCase();
 
-/** Members of the event that its organizer compares. They are returned as they came. */
+/** Members of the event that its organizer compares. They are returned unchanged. */
 const RETURNED: ReadonlySet<string> = new Set([
   'UID',
   'SEQUENCE',

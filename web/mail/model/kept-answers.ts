@@ -12,7 +12,7 @@ interface Kept {
   value: unknown;
 }
 
-/** The profile is kept under this name before the user is known. */
+/** Owner of the kept profile, which is read before the user is known. */
 const NOBODY = '';
 let owner = NOBODY;
 let writes = 0;

@@ -21,7 +21,7 @@ export function refreshLabels(): Promise<void> {
     ({ data }) => {
       if (reading === own) labels.set({ names: toShownLabels(data.map(({ label }) => label)) });
     },
-    // Unreachable: the next change of labels reads again.
+    // The server cannot be reached. The next change of labels reads again.
     () => undefined,
   );
   reading = own;

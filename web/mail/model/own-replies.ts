@@ -1,4 +1,4 @@
-/** The user's own messages in conversations: rows of other folders do not contain them. From the newest of Sent. */
+/** The user's own messages in conversations, read from the newest of Sent, because rows of other folders do not contain them. */
 import { createStore } from '../../shared/store.ts';
 import { loadMessages, type Summary } from './api.ts';
 import { folderByRole, mailbox } from './mailbox.ts';
@@ -47,7 +47,7 @@ export function watchOwnReplies(): () => void {
 export interface RowPeople {
   /** Who wrote, in the order of their first messages. */
   names: string[];
-  /** Messages that are known, with the user's own ones. */
+  /** Number of known messages, including the user's own. */
   count: number;
   isAnsweredLast: boolean;
   /** The last person who is not the user; null if there is none. */

@@ -3,7 +3,7 @@ import { callJson } from '../../shared/api.ts';
 import { mailTexts } from '../../shared/texts/mail.ts';
 
 const PATH = '/v1/push-subscriptions';
-/** The user who turned it on here. Another user of this browser is not told of mail without asking for it. */
+/** Storage key for the user who turned on notifications. Other users of this browser get none until they turn them on. */
 const OWNER = 'push-owner';
 
 export const isPushSupported = 'serviceWorker' in navigator && 'PushManager' in globalThis;

@@ -66,7 +66,7 @@ export function appendToRows(rows: readonly Row[], added: readonly Summary[]): R
 /**
  * Rebuilds the rows of some conversations and keeps all others.
  * @param messages all messages of the list, newest first.
- * @returns null if a row changes its position: then the caller must group all messages again.
+ * @returns null if a row changes its position. In that case the caller must group all messages again.
  */
 export function patchRows(
   rows: readonly Row[],
@@ -128,7 +128,7 @@ export function toMessageOffset(piece: Piece, total: number, row: number): numbe
   return known + Math.floor(((row - end) * (total - known)) / Math.max(1, rowCount(piece, total) - end));
 }
 
-/** By how many places the rows moved down, measured at the first row that both lists share. */
+/** The number of places by which rows moved down, measured at the first row that both lists share. */
 export function findRowShift(before: readonly Row[], after: readonly Row[]): number {
   const positions = new Map(after.map((row, at) => [row.messages[0]?.id, at]));
   for (const [at, row] of before.entries()) {

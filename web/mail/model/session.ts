@@ -27,7 +27,7 @@ export interface SignIn {
   recovery_code?: string;
   turnstile?: string;
   mailed_code?: string;
-  /** The answer of a device. */
+  /** The response of a passkey. */
   passkey?: unknown;
 }
 

@@ -13,7 +13,7 @@ const RASTER = /^image\/(png|jpeg|gif|webp|avif|bmp)$/;
 /** Larger images have no preview. */
 const PICTURE_BYTES_MAX = 10_000_000;
 
-/** Without the preview, the download link is still there. */
+/** If the preview fails, the download link remains. */
 function Picture({ path, type }: { path: string; type: string }) {
   const { url } = usePicture((signal) => call(path, { signal }), type, [path]);
   return url ? <img className="picture" src={url} alt="" /> : <span className="picture" />;

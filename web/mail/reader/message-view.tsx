@@ -30,7 +30,7 @@ const states = (): Record<Delivery['state'], [string, string]> => ({
   canceled: [t.sendCancelled, 'badge'],
 });
 
-/** A message that leaves later than this is scheduled. A shorter hold lets the user undo the send. */
+/** A message that is sent later than this counts as scheduled. A shorter hold lets the user undo the send. */
 const HOLD_MS_MAX = 120_000;
 
 function toState({ state, next_attempt_at: next }: Delivery): [text: string, style: string] {
@@ -177,7 +177,7 @@ function When({ message, isOpen }: { message: Message; isOpen: boolean }) {
 
 interface Props {
   message: Message;
-  /** The conversation. */
+  /** All messages of the conversation. */
   thread: readonly Message[];
   isOpen: boolean;
   isDraft: boolean;

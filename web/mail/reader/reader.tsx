@@ -186,7 +186,7 @@ function ReplyEnd({ answered, isWritten }: { answered: Message; isWritten: boole
   );
 }
 
-/** So many read messages in a row are folded into one line. */
+/** At least this many consecutive read messages are folded into one line. */
 const FOLDED_MIN = 3;
 
 /** The messages to show, with runs of folded ones between the first and the last as lists. */
@@ -209,7 +209,7 @@ function foldRuns(messages: readonly Message[], isOpen: (id: string) => boolean)
   return parts;
 }
 
-/** Why the conversation is not in the Inbox, and what brings it back. */
+/** Tells why the conversation is not in the Inbox, with a button that moves it back. */
 function Notice({ icon, text, action, run }: { icon: IconName; text: string; action: string; run: () => void }) {
   return (
     <p className="row notice small">

@@ -1,4 +1,4 @@
-/** What can be done about the sender of a message: leave the list, trust, block, filter. */
+/** Actions for the sender of a message: leave the list, trust, block, filter. */
 import { useState } from 'react';
 import { UNSUBSCRIBED_LABEL } from '../../../workers/mail/domain/unsubscribe.ts';
 import { describeError } from '../../shared/api.ts';

@@ -58,7 +58,7 @@ function Preview({ query }: { query: string }) {
 
 interface Props {
   filter: Filter | null;
-  /** Of a new filter: the sender whose mail it is for. */
+  /** For a new filter: the sender whose mail it matches. */
   from?: string | null;
   onDone: () => void;
 }

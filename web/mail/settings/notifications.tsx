@@ -1,4 +1,4 @@
-/** Whether this browser tells of new mail while no tab is visible. */
+/** Turns notifications of new mail in this browser on or off. They appear while no tab is visible. */
 import { useStore } from '../../shared/store.ts';
 import { mailSettingsTexts } from '../../shared/texts/mail-settings.ts';
 import { showError, showToast } from '../../shared/toasts.tsx';

@@ -1,4 +1,4 @@
-/** Passkeys of the account, and what the password may do beside them. */
+/** Passkeys of the account, and the rule for its password. */
 import { type FormEvent, useState } from 'react';
 import { callJson } from '../../shared/api.ts';
 import { formatDateTime, formatRelative } from '../../shared/format.ts';

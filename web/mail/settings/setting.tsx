@@ -1,4 +1,4 @@
-/** One topic of a settings page: what it is at the left, its controls at the right. On a phone one below the other. */
+/** One topic of a settings page: description at the left, controls at the right. On a phone, the controls are below. */
 import type { ReactNode } from 'react';
 
 export function Setting({ title, text, children }: { title: string; text?: ReactNode; children: ReactNode }) {

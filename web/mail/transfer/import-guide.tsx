@@ -1,4 +1,4 @@
-/** How to get a file of one's mail from another service, step by step. */
+/** Steps to export mail from another service as a file. */
 import { useState } from 'react';
 import { mailSettingsTexts } from '../../shared/texts/mail-settings.ts';
 

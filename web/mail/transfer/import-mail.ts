@@ -55,7 +55,7 @@ const IDLE: ImportState = {
   trouble: null,
 };
 
-/** Outside the settings page, so that the import continues when the user leaves that page. */
+/** Kept outside the settings page, so that the import continues when the user leaves that page. */
 export const importing = createStore<ImportState>(IDLE);
 
 const PIECE_BYTES = 1_000_000;

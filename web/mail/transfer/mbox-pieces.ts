@@ -1,8 +1,8 @@
-/** Finds where an mbox file can be cut: only before a message. Pure. */
+/** Finds positions at which an mbox file can be cut, which are the starts of messages. Pure. */
 import { MboxSplitter } from '../../../workers/mail/domain/mbox-splitter.ts';
 
 const LF = 0x0a;
-/** No message is larger. The server rejects one that is. */
+/** Size limit of a message. The server rejects larger ones. */
 export const MESSAGE_BYTES_MAX = 42_000_000;
 const FROM = [0x46, 0x72, 0x6f, 0x6d, 0x20];
 const isFromAt = (bytes: Uint8Array, at: number): boolean => FROM.every((code, offset) => bytes[at + offset] === code);

@@ -7,13 +7,13 @@
 import { app } from './en-app.ts';
 
 export interface Texts {
-  /** Everything but errors. */
+  /** All texts except errors. */
   readonly app: typeof app;
   /** By `code` of a problem (`docs/errors.md`). */
   readonly problems: Readonly<Record<string, string>>;
   /** By the last member of a path in `errors`, for codes that name a field. */
   readonly fields: Readonly<Record<string, string>>;
-  /** By S3 error code. */
+  /** Texts by S3 error code. */
   readonly storage: Readonly<Record<string, string>>;
   readonly unreachable: string;
   /** For statuses without a known code. `{status}` is replaced. */

@@ -13,7 +13,7 @@ const toFile = (tag: string): string => `./languages/${tag}.ts`;
 
 const toName = (tag: string): string => new Intl.DisplayNames([tag], { type: 'language' }).of(tag) ?? tag;
 
-/** What the user can choose. The part before the hyphen names the texts, the whole tag the formats. */
+/** Languages that the user can choose. The part of the tag before the hyphen selects the texts, the whole tag the formats. */
 export const LANGUAGE_NAMES: Readonly<Record<string, string>> = Object.fromEntries(
   [
     'en-GB',
@@ -22,7 +22,7 @@ export const LANGUAGE_NAMES: Readonly<Record<string, string>> = Object.fromEntri
   ].map((tag) => [tag, toName(tag)]),
 );
 
-/** The language of the texts: the first one wanted that is here. */
+/** The language of the texts: the first of the user's languages that exists here. */
 export const language =
   [localeOf(), ...(globalThis.navigator?.languages ?? [])]
     .map((tag) => tag?.split('-')[0] ?? '')

@@ -4,7 +4,7 @@ import { findActiveUser } from '../store/store.ts';
 import { toUser } from './authenticate.ts';
 
 /**
- * For work that a user started and that outlives the request: the user with its policies as they are now.
+ * Reads a user with its present policies, for work that outlives the request in which the user started it.
  * @param scopes of the token that started it. @returns null if the user is suspended or gone.
  */
 export async function findActingUser(

@@ -41,7 +41,7 @@ export async function authenticateBearer(
     const find = (database: D1Database | D1DatabaseSession) => findToken(database, hash, now);
     const known = await findUnrevoked(env.DIRECTORY, hash, find, isForBoards);
     if (known?.expiresAt && known.expiresAt <= now) return err({ kind: 'invalid_credential' });
-    // An operator's rights end at once.
+    // A revoked `admin` token must stop at once, so the primary confirms it.
     const found = known?.scopes.includes('admin') ? await findInPrimary(env.DIRECTORY, find) : known;
     if (!found) return err({ kind: 'invalid_credential' });
     const scopes = found.scopes as Scope[];
@@ -67,11 +67,14 @@ function hashOfRoot(env: Env): string {
   return hash;
 }
 
-/** Game servers send thousands of posts a second with such a token. All others are looked up for each request. */
+/**
+ * Whether this isolate may reuse the token's row: game servers send thousands of posts a second. Other tokens are looked up for
+ * each request.
+ */
 const isForBoards = ({ userId, scopes }: { userId: string | null; scopes: string[] }): boolean =>
   userId === null && scopes.every((scope) => scope === 'scores:write' || BOARD_SCOPE.test(scope));
 
-/** A session or an app token. @throws ProblemError if the mailbox cannot be reached. */
+/** Authenticates a session or an app token. @throws ProblemError if the mailbox cannot be reached. */
 async function authenticateKept(
   userId: string,
   hash: string,

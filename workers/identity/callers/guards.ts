@@ -7,7 +7,7 @@ import type { AuditActor } from '../../shared/audit-actor.ts';
 import { createClock } from '../../shared/clock.ts';
 import { admitToRoute, type JsonApiEnv, rateLimited, sendProblem } from '../../shared/json-api.ts';
 import { type Problem, problem } from '../../shared/problem.ts';
-import { RATE_POLICIES } from '../../shared/request-rates.ts';
+import { wasRefused } from '../../shared/request-rates.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
 import { mayOperate } from '../domain/operator-roles.ts';
 import {
@@ -56,29 +56,22 @@ function once(
   };
 }
 
-/** Records the use of the credential and applies the rate of a user. Root and service tokens have none: score posts have their own. */
+/**
+ * Records the use of the credential and applies the rate of a user. Root and service tokens have no such rate; score posts have a
+ * rate of their own.
+ */
 async function admit(c: Context<JsonApiEnv>, caller: Awaited<Found>): Found {
   if (!caller.ok) return caller;
   recordUse(c.env, caller.value, createClock(c.env)(), (work) => c.executionCtx.waitUntil(work));
   if (caller.value?.kind !== 'user') return caller;
-  const { userId } = caller.value;
-  if (await admitToRoute(c, 'user', userId)) return caller;
-  if (refusedUntil.size >= REFUSED_MAX) refusedUntil.clear();
-  refusedUntil.set(userId, Date.now() + RATE_POLICIES.user.periodSeconds * 1000);
-  return err({ kind: 'rate_limited' });
+  return (await admitToRoute(c, 'user', caller.value.userId)) ? caller : err({ kind: 'rate_limited' });
 }
 
-/**
- * Users whom this isolate refused by their rate, until they may try again. Meanwhile their credential is checked before anything is
- * read, so that a refused request costs no read.
- */
-const refusedUntil = new Map<string, number>();
-const REFUSED_MAX = 1_000;
-
+/** The credential of a user who was refused is checked before anything is read, so that a refused request costs no read. */
 const unlessRefused =
   (findKept: FindKept): FindKept =>
   (userId, ...rest) =>
-    ((refusedUntil.get(userId) ?? 0) > Date.now() ? findKeptCredential : findKept)(userId, ...rest);
+    (wasRefused('user', userId) ? findKeptCredential : findKept)(userId, ...rest);
 
 const findBearer = once((c) => authenticateBearer(c.req.header('authorization') ?? null, c.env, createClock(c.env)()));
 const findClientCaller = once((c, findKept) =>
@@ -87,7 +80,7 @@ const findClientCaller = once((c, findKept) =>
 const findMailCaller = once((c, findKept) => authenticateMailRequest(c.req.raw, c.env, createClock(c.env)(), findKept));
 
 /** The caller as the audit log names it. A token acts for itself, even if it belongs to a user. */
-function toActor(caller: Principal): AuditActor {
+export function toActor(caller: Principal): AuditActor {
   if (caller.kind === 'root') return { kind: 'root', id: 'root' };
   if (caller.kind === 'operator') return { kind: 'operator', id: caller.operatorId };
   return { kind: 'token', id: caller.kind === 'service' ? caller.tokenId : caller.credentialId };
@@ -167,15 +160,15 @@ export const authorizeFirst =
   };
 
 /**
- * For a route's `middleware`, in place of `authorizeFirst`: the handler calls the guard with its first read, in the same call of the
- * mailbox. No answer of the handler or of the validation is sent before the caller is known to be valid.
+ * For a route's `middleware`, in place of `authorizeFirst`: the handler calls the guard with its first read, in the same call of
+ * the mailbox. No answer of the handler or of the validation is sent before the caller is known to be valid.
  */
 export const authorizeWithRead =
   (guard: (c: Context<JsonApiEnv>) => Promise<Result<unknown, Problem>>): MiddlewareHandler<JsonApiEnv> =>
   async (c, next) => {
     await next();
     const caller = await guard(c).catch((error: unknown) => {
-      // The handler called the guard and failed with this error, which is answered already.
+      // The handler called the guard and threw this error, which is already answered.
       if (error !== c.error) throw error;
     });
     if (caller?.ok !== false) return;
@@ -194,7 +187,7 @@ export const requireMailUser = async (
   findKept: FindKept = findKeptCredential,
 ): Promise<Result<UserPrincipal, Problem>> => toMailUser(c, await findMailCaller(c, unlessRefused(findKept)));
 
-/** As `requireMailUser`, but looks the caller up again: for a request that waited. */
+/** As `requireMailUser`, but looks the caller up again, for a request that was held open (a long poll). */
 export const requireMailUserStill = async (c: Context<JsonApiEnv>): Promise<Result<UserPrincipal, Problem>> =>
   toMailUser(c, await authenticateMailRequest(c.req.raw, c.env, createClock(c.env)()));
 

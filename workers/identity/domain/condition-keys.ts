@@ -1,9 +1,10 @@
 /**
- * Condition keys that AWS documents for S3 policies, in lower case. Policies with any other key are refused when they are
- * put, because a misspelt key would silently never match.
+ * Condition keys that AWS documents for S3 policies, in lower case. Policies with any other key are refused when they are put,
+ * because a misspelt key would silently never match.
  *
- * Sources, compared on 2026-11-22 (the list is in docs/object-storage.md): IAM User Guide, "AWS global condition context keys"; Service Authorization Reference, "Actions, resources, and
- * condition keys for Amazon S3" (list_amazons3). Keys that end in `/` are followed by the key of a tag.
+ * Sources, compared on 2026-11-22 (the list is in docs/object-storage.md): IAM User Guide, "AWS global condition context keys";
+ * Service Authorization Reference, "Actions, resources, and condition keys for Amazon S3" (list_amazons3). Keys that end in `/` are
+ * followed by the key of a tag.
  */
 
 /** Keys that requests have values for. */
@@ -150,7 +151,10 @@ const DOCUMENTED: ReadonlySet<string> = new Set([...READ, ...NOT_READ]);
 /** The key without the name of a tag. A key that ends in `/` names no tag and has no family. */
 const familyOf = (key: string): string => /^([^/]+\/)./s.exec(key)?.[1] ?? (key.endsWith('/') ? '' : key);
 
-/** @param key in lower case. @returns whether the absence of the key means that the request does not have it. */
+/**
+ * @param key in lower case. @returns whether this service reads the key, so that its absence from the context means its absence
+ * from the request.
+ */
 export const isReadKey = (key: string): boolean => READ.has(familyOf(key));
 
 /** @param key in lower case. */

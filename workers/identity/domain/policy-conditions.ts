@@ -45,10 +45,7 @@ const isAddressIn: Test = (actual, expected) => {
 };
 const equals: Test = (actual, expected, context) => substituteVariables(expected, context) === actual;
 
-/**
- * Operators. Each has a test of one value, and whether it is a negation: true only if no expected value passes the
- * test.
- */
+/** Each operator has a test of one value. A negated operator holds only if no expected value passes its test. */
 const OPERATORS = {
   StringEquals: [equals, false],
   StringNotEquals: [equals, true],

@@ -158,7 +158,7 @@ export function parsePolicy(document: unknown, kind: PolicyKind): Result<Policy,
 }
 
 /**
- * Checks a policy that is to be stored more strictly than one that is stored already.
+ * Checks that apply to new policies only, not to policies that are stored already.
  * @returns a message about the first condition key that AWS does not document, or null.
  */
 export function findConditionKeyFault({ statements }: Policy): string | null {

@@ -119,8 +119,8 @@ export function toSigV2Strings(
 const isSignedHeader = (name: string): boolean => name.startsWith('x-amz-') && name !== 'x-amz-date';
 
 /**
- * `x-amz-*` headers, and those that the signer moved into the query (boto3 does), where a header that is sent takes
- * precedence. Both are part of the string to sign, so the holder of a link cannot add one.
+ * Collects `x-amz-*` headers, and those that the signer moved into the query (boto3 does). A header that is sent takes precedence.
+ * Both are part of the string to sign, so the holder of a link cannot add one.
  */
 function toAmzHeaders(request: SigV2Request): Result<string, S3AuthFailure> {
   const values = new Map<string, string>();

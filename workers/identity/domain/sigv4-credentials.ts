@@ -108,7 +108,7 @@ export function parseAmzDate(text: string): number | null {
   return Number.isNaN(time) ? null : time;
 }
 
-/** `20130524T000000Z` of a time. */
+/** Formats a time as `20130524T000000Z`. */
 export const toAmzDate = (epochMs: number): string =>
   `${new Date(epochMs).toISOString().slice(0, 19).replace(/[-:]/g, '')}Z`;
 

@@ -1,6 +1,6 @@
 /** `/v1/iam`: users, access keys, policies and tokens, for root and operators with the role `admin`. */
 import type { OpenAPIHono } from '@hono/zod-openapi';
-import { createJsonApi, type JsonApiEnv, sendProblem } from '../../shared/json-api.ts';
+import { createRoutes, type JsonApiEnv, sendProblem } from '../../shared/json-api.ts';
 import { requireIdentityAdmin } from '../callers/guards.ts';
 import { accessKeySecrets, type SecretKeeper } from '../secrets/master-key.ts';
 import { addAccessKeys } from './access-keys.ts';
@@ -11,7 +11,7 @@ import { addUsers } from './users.ts';
 
 /** @param keepers one per product with sealed secrets. */
 export function createIdentityApi(keepers: readonly SecretKeeper[]): OpenAPIHono<JsonApiEnv> {
-  const api = createJsonApi();
+  const api = createRoutes();
   api.use('/v1/iam/*', async (c, next) => {
     const caller = await requireIdentityAdmin(c);
     return caller.ok ? next() : sendProblem(c, caller.error);

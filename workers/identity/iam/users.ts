@@ -27,7 +27,7 @@ const userSchema = z
     created_at: z.string(),
   })
   .openapi('User');
-/** As IAM's CreateUser restricts UserName. */
+/** The same restrictions as for UserName of IAM's CreateUser. */
 const userNameSchema = z
   .string()
   .regex(/^[A-Za-z0-9+=,.@_-]{1,64}$/, '1 to 64 letters, digits or characters of + = , . @ _ -')

@@ -1,10 +1,10 @@
 /**
- * Challenges for logins while strangers guess at the password of an address. They replace a refusal, which a stranger
- * could keep up without end.
+ * Challenges for logins while strangers guess at the password of an address. They replace a refusal, with which a stranger could
+ * lock the owner out for good.
  *
- * By design: the possible challenges are listed whether or not the account exists, and a challenge is solved before the
- * password is checked. So neither tells anything about the account, and guesses stay limited. Without Turnstile and
- * without a recovery address, known devices and networks, and passkeys, still log in; new places wait for `Retry-After`.
+ * By design: the possible challenges are listed whether or not the account exists, and a challenge is solved before the password is
+ * checked. So neither tells anything about the account, and guesses stay limited. Without Turnstile and without a recovery address,
+ * known devices and networks, and passkeys, still log in; new places wait for `Retry-After`.
  */
 import { type Challenge, type Problem, problem } from '../../shared/problem.ts';
 import { err, ok, type Result } from '../../shared/result.ts';

@@ -1,13 +1,13 @@
 /**
  * Limits for password guesses. A guess is counted before any hash is computed:
- * - by client, for all addresses: limits spraying one password over many addresses (OWASP Authentication Cheat Sheet).
- *   The platform counts per data centre and approximately.
+ * - by client, for all addresses: limits spraying one password over many addresses (OWASP Authentication Cheat Sheet). The platform
+ *   counts per data centre and approximately.
  * - by address and place together, and by address alone: exactly, in DIRECTORY.
  *
- * A place is a device (by its cookie), a network (by its IP address) or an open session. Places from which the account
- * logged in before are exempt from the limit by address. Over it, a login from another place needs a challenge. Devices and sessions have their own counts, apart from their
- * network's, and a few spare guesses when their network exceeds the limit by client. Guesses of others, from many
- * places or from the owner's own network, therefore do not lock the owner out.
+ * A place is a device (by its cookie), a network (by its IP address) or an open session. Places from which the account logged in
+ * before are exempt from the limit by address. Over that limit, a login from another place needs a challenge. Devices and sessions
+ * have their own counts, apart from their network's, and a few spare guesses when their network exceeds the limit by client.
+ * Guesses of others, from many places or from the owner's own network, therefore do not lock the owner out.
  */
 import { createHash } from 'node:crypto';
 import { type Problem, problem } from '../../shared/problem.ts';
@@ -58,7 +58,9 @@ async function findPlace(env: Env, email: string, guesser: Guesser, now: number)
 const toTooMany = (retryAfterSeconds: number): Problem =>
   problem(429, 'too_many_guesses', 'Too many attempts. Wait, then retry.', { retryAfterSeconds });
 
-/** Counts an attempt of a client: a guess or a registration. @param client as `readClient` returns it. @returns 429 over the limit. */
+/**
+ * Counts an attempt of a client: a guess or a registration. @param client as `readClient` returns it. @returns 429 over the limit.
+ */
 export async function admitClient(env: Env, client: string): Promise<Result<null, Problem>> {
   const { success } = await env.RATE_LIMIT_AUTH.limit({ key: client });
   return success ? ok(null) : err(toTooMany(CLIENT_WINDOW_SECONDS));

@@ -174,7 +174,10 @@ function readChallenge(clientDataJson: string): string | null {
   }
 }
 
-/** The library throws for every answer that it does not accept. @param verify computes only, so nothing else can fail. */
+/**
+ * Turns errors of the library into null: it throws for every response that it rejects. @param verify computes only, so nothing else
+ * can fail.
+ */
 async function orRefuse<T>(ceremony: string, verify: () => Promise<T>): Promise<T | null> {
   try {
     return await verify();

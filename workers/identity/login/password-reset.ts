@@ -7,7 +7,7 @@ import { hashPassword } from '../secrets/passwords.ts';
 import { createRecoveryStore } from '../store/recovery-store.ts';
 import { endingCredentials } from '../users/obligations.ts';
 
-/** Also the window of the limit of mailed links, so that a link is valid for as long as no other one can be requested. */
+/** Also the window of the limit for mailed links, so that a link stays valid until another one can be requested. */
 export const RESET_AGE_MS = 3_600_000;
 
 /** Links of operators and mailed links are kept apart: a stranger who requests mail does not replace an operator's link. */
@@ -41,7 +41,8 @@ export async function createPasswordReset(
 
 /**
  * Sets the password, and ends all sessions and app tokens of the user. The second factor stays.
- * @returns the user id; 400 `invalid_reset_token`; or 503 while too many hashes wait or the mailbox cannot be reached. Then the link is not consumed.
+ * @returns the user id; 400 `invalid_reset_token`; or 503 while too many hashes wait or the mailbox cannot be reached. Then the
+ * link is not consumed.
  */
 export async function resetPassword(
   env: Env,

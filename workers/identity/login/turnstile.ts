@@ -1,6 +1,7 @@
 /**
- * Cloudflare Turnstile: verifies the token of a widget (https://developers.cloudflare.com/turnstile/get-started/server-side-validation/).
- * A token is valid once and for five minutes. Hostname and action are compared, so a token of another page or form fails.
+ * Cloudflare Turnstile: verifies the token of a widget
+ * (https://developers.cloudflare.com/turnstile/get-started/server-side-validation/). A token is valid once and for five minutes.
+ * Hostname and action are compared, so a token of another page or form fails.
  */
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';

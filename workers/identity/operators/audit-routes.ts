@@ -4,7 +4,7 @@ import { AUDIT_ACTIONS, TARGET_TYPES } from '../../shared/audit.ts';
 import { ACTOR_KINDS } from '../../shared/audit-actor.ts';
 import { type AuditRow, createAuditStore } from '../../shared/audit-store.ts';
 import {
-  createJsonApi,
+  createRoutes,
   decodeCursor,
   encodeCursor,
   INVALID_CURSOR,
@@ -58,7 +58,7 @@ const toEntryJson = (row: AuditRow): z.infer<typeof entrySchema> => ({
 const toMs = (time: string | undefined): number | undefined => (time === undefined ? undefined : Date.parse(time));
 
 export function createAuditApi(): OpenAPIHono<JsonApiEnv> {
-  const api = createJsonApi();
+  const api = createRoutes();
   const list = createRoute({
     tags: ['service'],
     security: [{ bearer: [] }],

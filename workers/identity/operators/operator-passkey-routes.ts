@@ -141,7 +141,7 @@ export function addOperatorPasskeys(api: OpenAPIHono<JsonApiEnv>): void {
       if (!caller.ok) return sendProblem(c, caller.error);
       const { operatorId } = caller.value;
       const given = { ...c.req.valid('json'), origin: appOrigin(c.env, c.req.url) };
-      // The response must answer options that were returned after password and second factor only.
+      // Password and second factor were checked before the options were returned. Only a response to such options is accepted.
       const added = await addPasskey(c.env, ownerOf(operatorId), given, createClock(c.env)());
       if (!added.ok) return sendProblem(c, added.error);
       await recordAudit(c, 'passkey.create', toOperatorTarget(operatorId), { passkey_id: added.value.passkeyId });

@@ -4,7 +4,7 @@ import type { Context } from 'hono';
 import { toAuditRow } from '../../shared/audit.ts';
 import { createClock } from '../../shared/clock.ts';
 import {
-  createJsonApi,
+  createRoutes,
   type JsonApiEnv,
   jsonBody,
   jsonContent,
@@ -46,7 +46,7 @@ const NO_OPERATOR = problem(404, 'no_such_operator', 'No operator has this id.')
 const NOT_MANAGED = problem(403, 'role_not_allowed', 'Only root manages operators with the role admin.');
 
 export function createOperatorApi(): OpenAPIHono<JsonApiEnv> {
-  const api = createJsonApi();
+  const api = createRoutes();
   addOperatorLogin(api);
   addOwnOperator(api);
   addOperatorPasskeyLogin(api);
@@ -187,7 +187,8 @@ function addChanges(api: OpenAPIHono<JsonApiEnv>): void {
       const details = { role, password: hash === null ? undefined : true, reset_totp, reset_passkeys };
       const audit = toAuditRow(c, 'operator.update', toOperatorTarget(operatorId), details);
       if (Object.keys(change).length > 0 || reset_passkeys) {
-        // The audit row is written only if the operator's row was. Without another change, its name is written again.
+        // The audit row is written only if the operator's row was. If nothing else changes in it, its present name is written
+        // again.
         const values = Object.keys(change).length > 0 ? change : { name: found.value.name };
         const kept = endsSessions ? null : undefined;
         await createOperatorStore(c.env.DIRECTORY).update(operatorId, values, kept, audit, reset_passkeys);

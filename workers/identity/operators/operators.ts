@@ -66,7 +66,7 @@ export async function checkOperatorLogin(
   at: { readonly origin: string; readonly now: number },
   recordFailure: (operatorId: string) => Promise<void>,
 ): Promise<Result<OperatorRow, Problem>> {
-  // A mail account with this name has other counts, because no address contains a space.
+  // The space keeps these counts apart from those of mail accounts: no address contains a space.
   const subject = `operator ${given.login.toLowerCase()}`;
   const admitted = await admitGuess(env, subject, guesser, at.now);
   if (!admitted.ok) return admitted;

@@ -21,8 +21,8 @@ const toJson = (userId: string, suspendedAt: number | null) => ({
 });
 
 /**
- * Brings what products keep to what DIRECTORY says. Of two operators, one may suspend and the other lift at once: whoever
- * writes last to the mailbox reads DIRECTORY once more after it.
+ * Brings the suspension that products store in line with DIRECTORY. Operators may suspend and resume a user concurrently, so each
+ * request reads DIRECTORY again after it wrote to the mailbox, until both agree.
  */
 async function levelSuspension(userId: string, env: Env): Promise<void> {
   const store = createIdentityStore(env.DIRECTORY);
@@ -68,7 +68,8 @@ export function addSuspension(api: OpenAPIHono<JsonApiEnv>): void {
       if (!user) return sendProblem(c, NO_SUCH_USER);
       const at = user.suspendedAt ?? createClock(c.env)();
       const audit = toAuditRow(c, 'account.suspend', { type: 'user', id }, { reason });
-      // Before, so that nothing changes if the mailbox cannot be reached; after, for connections that were opened meanwhile.
+      // The mailbox is told before DIRECTORY, so that nothing changes if it cannot be reached, and again after it, to close
+      // connections that were opened meanwhile.
       await setSuspended(id, at, c.env);
       await store.setSuspended(id, at, audit);
       await publishRevocations(c.env);

@@ -62,7 +62,7 @@ export interface S3Credentials {
   findBearer(token: string): Promise<UserPrincipal | null>;
 }
 
-/** A request as sent. Signature Version 2 needs the most parts of it. */
+/** A request as sent. Signature Version 2 needs more of its parts than the other methods. */
 export type S3AuthenticationRequest = SigV2Request;
 
 /** @param now milliseconds since 1970 UTC. */

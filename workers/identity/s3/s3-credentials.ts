@@ -15,7 +15,7 @@ import type { S3Credentials } from './s3-authentication.ts';
 const isSigV2Allowed = (env: Env): boolean => settingsOf(env).ALLOW_SIGV2;
 
 export interface DatedS3Credentials extends S3Credentials {
-  /** The lowest generation of identity of the answers so far; null before the first. */
+  /** The lowest identity generation among the answers so far; null before the first. */
   readonly generation: number | null;
 }
 

@@ -8,7 +8,10 @@ export const mintOperatorSecret = (): string => `ops_${randomBytes(32).toString(
 
 const KEPT_PREFIX = { session: 'ses', token: 'tok' } as const;
 
-/** Sessions and app tokens name their user, whose mailbox has the hash. The id is no secret; the hash covers it. */
+/**
+ * Creates the secret of a session or app token. It names its user, whose mailbox stores the hash. The user id is not secret; the
+ * hash covers it.
+ */
 export const mintKeptSecret = (kind: 'session' | 'token', userId: string): string =>
   `${KEPT_PREFIX[kind]}_${userId}_${randomBytes(32).toString('base64url')}`;
 
@@ -17,7 +20,7 @@ const KEPT = /^(?:ses|tok)_([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})_[\w-]{4
 /** @returns the user of a session or an app token; null for any other text. */
 export const readKeptUser = (secret: string): string | null => KEPT.exec(secret)?.[1] ?? null;
 
-/** 256 random bits need no slow hash: only the SHA-256 of a token is kept. */
+/** Only the SHA-256 of a token is stored. Its 256 random bits need no slow hash. */
 export const hashToken = (token: string): string => createHash('sha256').update(token).digest('hex');
 
 const KEY_ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';

@@ -40,7 +40,7 @@ export interface ResealReport {
   resealed: number;
   /** Keys of secrets that neither key opens, or that are corrupt: these credentials do not work. */
   readonly unreadable: string[];
-  /** Whether this call looked at all of them. */
+  /** Whether this call reached the last secret. If not, call again. */
   readonly complete: boolean;
 }
 

@@ -24,8 +24,8 @@ export const mintResetToken = (): string => `rst_${randomBytes(32).toString('bas
 const CODE_ALPHABET = 'abcdefghijkmnpqrstuvwxyz23456789';
 
 /**
- * A code to be typed: 50 random bits in two groups. So many that guesses need no limit: with a limit, a stranger could use
- * it up.
+ * A code to be typed: 50 random bits in two groups. They cannot be guessed, so guesses have no limit. A stranger could use up a
+ * limit to lock the owner out.
  */
 export function mintMailedCode(): string {
   const text = [...randomBytes(10)].map((byte) => CODE_ALPHABET[byte & 31]).join('');

@@ -37,7 +37,10 @@ export function createAccessKeyStore(database: D1Database) {
         .limit(limit);
     },
 
-    /** Inserts a key, unless the user has `max` keys that have not expired. In one statement, so that concurrent requests keep the limit. */
+    /**
+     * Inserts a key, unless the user has `max` keys that have not expired. In one statement, so that concurrent requests keep the
+     * limit.
+     */
     async insertUpTo(max: number, row: typeof accessKey.$inferInsert, audit: AuditRow): Promise<boolean> {
       const { accessKeyId, userId, secretSealed, createdAt, expiresAt = null } = row;
       const valid = sql`(SELECT count(*) FROM ${accessKey} WHERE ${accessKey.userId} = ${userId}
@@ -50,7 +53,10 @@ export function createAccessKeyStore(database: D1Database) {
       return (await db.batch([insert, insertIfChanged(db, audit)]))[0].meta.changes === 1;
     },
 
-    /** Replaces a key of the user: inserts the new one and ends the old one, in one batch. @returns false if the user has no such valid key. */
+    /**
+     * Replaces a key of the user: inserts the new one and ends the old one, in one batch. @returns false if the user has no such
+     * valid key.
+     */
     async replace(
       before: { readonly accessKeyId: string; readonly endsAt: number },
       row: typeof accessKey.$inferInsert,

@@ -59,7 +59,7 @@ export function createOperatorStore(database: D1Database) {
       ]);
     },
 
-    /** Also ends the operator's sessions, by foreign key. */
+    /** Deletes an operator. A foreign key deletes the sessions too. */
     async delete(operatorId: string, audit: AuditRow): Promise<void> {
       await db.batch([db.delete(operator).where(eq(operator.operatorId, operatorId)), insertIfChanged(db, audit)]);
     },
@@ -93,7 +93,7 @@ export function createOperatorStore(database: D1Database) {
       await db.delete(operatorSession).where(lt(operatorSession.expiresAt, now));
     },
 
-    /** Only if the seed has not changed. */
+    /** Replaces a sealed seed, unless it has changed. */
     async replaceSeed(operatorId: string, before: string, after: string): Promise<void> {
       const isUnchanged = and(eq(operator.operatorId, operatorId), eq(operator.seedSealed, before));
       await db.update(operator).set({ seedSealed: after }).where(isUnchanged);

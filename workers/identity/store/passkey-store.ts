@@ -77,13 +77,13 @@ export function createPasskeyStore(database: D1Database) {
       return (await renamed.returning(columns).get()) ?? null;
     },
 
-    /** Operators keep their password and TOTP, so each of their passkeys may go. @returns false if it is not there. */
+    /** Operators keep their password and TOTP, so any of their passkeys may be deleted. @returns false if it does not exist. */
     async deleteOperatorPasskey(operatorId: string, passkeyId: string): Promise<boolean> {
       const own = isOne({ kind: 'operator', id: operatorId }, passkeyId);
       return (await db.delete(passkey).where(own).run()).meta.changes === 1;
     },
 
-    /** @returns false if it is not there, or if the account could not be opened without it. */
+    /** @returns false if it does not exist, or if the account could not be opened without it. */
     async deletePasskey(userId: string, passkeyId: string): Promise<boolean> {
       const isAnother = sql`(SELECT count(*) FROM ${passkey} WHERE ${passkey.userId} = ${userId}) > 1`;
       const isPasswordEnough = sql`EXISTS (SELECT 1 FROM ${password}

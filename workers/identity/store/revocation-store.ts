@@ -1,4 +1,4 @@
-/** The generation of identity: which revocations a copy of DIRECTORY has. */
+/** The identity generation: a counter that tells which revocations a copy of DIRECTORY includes. */
 import { sql } from 'drizzle-orm';
 import type { DrizzleD1Database } from 'drizzle-orm/d1';
 import { drizzle } from 'drizzle-orm/d1';

@@ -34,7 +34,7 @@ export const accessKey = sqliteTable(
     createdAt: integer('created_at').notNull(),
     /** Null for a key that does not expire. */
     expiresAt: integer('expires_at'),
-    /** A use within the last hour before it is not recorded. Null before the first use. */
+    /** Precise to an hour: uses within an hour of a recorded one are not recorded. Null before the first use. */
     lastUsedAt: integer('last_used_at'),
   },
   (table) => [index('access_key_user').on(table.userId)],
@@ -51,7 +51,7 @@ export const token = sqliteTable(
     scopes: text('scopes', { mode: 'json' }).notNull().$type<string[]>(),
     createdAt: integer('created_at').notNull(),
     expiresAt: integer('expires_at'),
-    /** As that of an access key. */
+    /** As for access keys. */
     lastUsedAt: integer('last_used_at'),
   },
   (table) => [index('token_user').on(table.userId)],

@@ -17,7 +17,7 @@ export interface UserRow {
   readonly name: string;
   readonly email: string | null;
   readonly createdAt: number;
-  /** Null or absent: not suspended. */
+  /** Null or absent if the user is not suspended. */
   readonly suspendedAt?: number | null;
 }
 
@@ -98,10 +98,10 @@ const selectToken = statement<{ sha256: string; now: number }, FoundCredential &
 
 type Database = D1Database | D1DatabaseSession;
 
-/** A credential, and the generation of identity in the copy of DIRECTORY that has it. */
+/** A credential, and the identity generation of the copy of DIRECTORY that it was read from. */
 export type DatedCredential = CredentialRow & { readonly generation: number };
 
-/** The look-ups of every request: one statement each, whose text is built once. */
+/** Look-ups that run for every request. Each is one statement whose SQL text is built once. */
 export async function findAccessKey(
   database: Database,
   id: string,
@@ -125,7 +125,7 @@ const selectUser = statement<{ userId: string }, FoundCredential>(
    FROM user u WHERE u.user_id = :userId AND u.suspended_at IS NULL`,
 );
 
-/** A user with its policies, as a credential that it would use. @returns null if it is suspended or gone. */
+/** Finds a user with its policies, in the form of a credential of that user. @returns null if it is suspended or gone. */
 export async function findActiveUser(database: Database, userId: string): Promise<CredentialRow | null> {
   const row = await readFirst(database, selectUser, { userId });
   return row && toCredential(row);
@@ -178,7 +178,7 @@ export function createIdentityStore(database: D1Database) {
       return (await db.batch([change, insertIfChanged(db, audit), raiseGeneration(db)]))[0].meta.changes === 1;
     },
 
-    /** @returns those of the users that are suspended. */
+    /** @returns the ids of the users that are suspended. */
     async listSuspended(userIds: readonly string[]): Promise<string[]> {
       const isListed = sql`${user.userId} IN (SELECT value FROM json_each(${JSON.stringify(userIds)}))`;
       const rows = await db
@@ -188,7 +188,7 @@ export function createIdentityStore(database: D1Database) {
       return rows.map(({ userId }) => userId);
     },
 
-    /** Also deletes its keys, tokens and policies, by foreign keys. */
+    /** Deletes a user. Foreign keys delete its access keys, tokens and policies. */
     async deleteUser(userId: string): Promise<void> {
       await db.batch([db.delete(user).where(eq(user.userId, userId)), raiseGeneration(db)]);
     },
@@ -261,7 +261,7 @@ export function createIdentityStore(database: D1Database) {
         .limit(limit);
     },
 
-    /** @returns whose token it is (null: nobody's), or null if there is none. */
+    /** @returns the token's owner (`userId` is null for a service token), or null for an unknown token. */
     async findTokenOwner(tokenId: string): Promise<{ userId: string | null } | null> {
       return (await db.select({ userId: token.userId }).from(token).where(eq(token.tokenId, tokenId)).get()) ?? null;
     },

@@ -1,10 +1,13 @@
-/** What products keep of users. Identity does not know the products; `workers/index.ts` registers one obligation each. */
+/**
+ * Data and credentials of users that products keep. Identity does not know the products; `workers/index.ts` registers one
+ * obligation each.
+ */
 
 /** Which credentials of a user end: one (`only`), all others (`except`), or all. */
 export interface EndedCredentials {
   readonly only?: string;
   readonly except?: string;
-  /** Ends those of one kind only. */
+  /** Ends credentials of this kind only. */
   readonly kind?: 'session' | 'token';
 }
 
@@ -29,9 +32,12 @@ export interface UserObligation {
   erase(userId: string, env: Env): Promise<void>;
   /** Ends credentials that the product keeps, and closes connections that were opened with them. @throws if it cannot. */
   endCredentials?(userId: string, which: EndedCredentials, env: Env): Promise<void>;
-  /** Stops every credential that the product keeps, and closes all connections. @param at null lifts that. @throws if it cannot. */
+  /**
+   * Stops every credential that the product keeps, and closes all connections. @param at null lifts the suspension. @throws if it
+   * cannot.
+   */
   setSuspended?(userId: string, at: number | null, env: Env): Promise<void>;
-  /** For the credentials that the product keeps. */
+  /** Finds a credential that the product keeps. */
   findCredential?: FindKept;
 }
 
@@ -46,8 +52,8 @@ export async function endCredentials(userId: string, which: EndedCredentials, en
 }
 
 /**
- * Ends credentials of a user together with a change in DIRECTORY. They end before it, so that nothing changes if the mailbox
- * cannot be reached, and again after it, for what was opened or made meanwhile.
+ * Ends credentials of a user together with a change in DIRECTORY. They end before the change, so that nothing changes if the
+ * mailbox cannot be reached, and again after it, because others may have been created meanwhile.
  */
 export async function endingCredentials<T>(
   env: Env,
@@ -65,7 +71,10 @@ export async function setSuspended(userId: string, at: number | null, env: Env):
   for (const obligation of obligations) await obligation.setSuspended?.(userId, at, env);
 }
 
-/** @returns null for an unknown, ended or expired credential, and while the user is suspended. @throws if it cannot tell. */
+/**
+ * @returns null for an unknown, ended or expired credential, and while the user is suspended. @throws if the product's store does
+ * not answer.
+ */
 export type FindKept = (userId: string, secretSha256: string, env: Env) => Promise<KeptCredential | null>;
 
 export const findKeptCredential: FindKept = async (userId, secretSha256, env) => {

@@ -11,14 +11,15 @@ import { createIdentityStore } from '../store/store.ts';
 import { endCredentials, obligations } from './obligations.ts';
 
 /**
- * Also deletes the user's keys, tokens, policies and sessions. Can be repeated after a failure, also by the user: sessions end last.
+ * Also deletes the user's keys, tokens, policies and sessions. Can be repeated after a failure, also by the user: sessions end
+ * last.
  * @param audit the entry of the erasure. Earlier entries of the audit log no longer name the user afterwards.
  * @returns 404 `no_such_user`, or 409 `user_in_use` with the reason.
  */
 export async function eraseUser(userId: string, env: Env, audit: AuditRow): Promise<Result<null, Problem>> {
   const store = createIdentityStore(env.DIRECTORY);
   if (!(await store.findUser(userId))) {
-    // An earlier try may have ended here.
+    // An earlier attempt may have failed after it deleted the user. Repeat its last steps.
     await publishRevocations(env);
     await endCredentials(userId, {}, env);
     return err(problem(404, 'no_such_user', 'User not found.'));
@@ -28,7 +29,7 @@ export async function eraseUser(userId: string, env: Env, audit: AuditRow): Prom
     if (obstacle !== null) return err(problem(409, 'user_in_use', obstacle));
   }
   for (const obligation of obligations) await obligation.erase(userId, env);
-  // An entry of the person's own request must not keep where it came from.
+  // If users erase themselves, the entry must not keep their network or device.
   const entry = audit.actorKind === 'user' ? { ...audit, network: null, userAgentDigest: null } : audit;
   await store.eraseUser(userId, mintPseudonym(), entry);
   await publishRevocations(env);

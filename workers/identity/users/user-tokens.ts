@@ -41,7 +41,7 @@ export const listUserTokens = (env: Env, userId: string, after: string, limit: n
 
 /**
  * Revokes a token with its connections.
- * @param userId null for a token of anybody. @returns false if there is no such token.
+ * @param userId of the expected owner; null accepts any. @returns false if there is no such token.
  */
 export async function deleteUserToken(
   env: Env,
@@ -52,7 +52,7 @@ export async function deleteUserToken(
   const store = createIdentityStore(env.DIRECTORY);
   const token = await store.findTokenOwner(tokenId);
   if (token === null || (userId !== null && token.userId !== userId)) {
-    // An earlier try may have removed it without telling every database.
+    // An earlier attempt may have failed after it deleted the token and before every database knew.
     await publishRevocations(env);
     return false;
   }

@@ -4,7 +4,7 @@ import { createIdentityStore, type UserRow } from '../store/store.ts';
 export const findUserById = (env: Env, userId: string): Promise<UserRow | null> =>
   createIdentityStore(env.DIRECTORY).findUser(userId);
 
-/** @returns those of the users that are suspended. */
+/** @returns the ids of the users that are suspended. */
 export const findSuspended = (env: Env, userIds: readonly string[]): Promise<string[]> =>
   createIdentityStore(env.DIRECTORY).listSuspended(userIds);
 

@@ -4,14 +4,19 @@ export const LOGO_BYTES_MAX = 65_536;
 /** A small file can unpack to a huge picture. */
 export const LOGO_PIXELS_MAX = 1_024;
 
+/** All that is read of a header. */
+const HEADER_BYTES = 30;
+
 export type LogoType = 'image/png' | 'image/webp';
 
 const startsAt = (bytes: Uint8Array, at: number, text: string): boolean =>
   [...text].every((char, index) => bytes[at + index] === char.charCodeAt(0));
 
-/** Reads the type and the size from the bytes. @returns null if they are no complete PNG or WebP of at most 1024 by 1024 pixels. */
+/**
+ * Reads the type and the size from the bytes. @returns null if they are not a complete PNG or WebP of at most 1024 by 1024 pixels.
+ */
 export function readLogoType(bytes: Uint8Array): LogoType | null {
-  if (bytes.length < 45 || bytes.length > LOGO_BYTES_MAX) return null;
+  if (bytes.length < HEADER_BYTES || bytes.length > LOGO_BYTES_MAX) return null;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const isSmall = (width: number, height: number) =>
     Math.min(width, height) > 0 && Math.max(width, height) <= LOGO_PIXELS_MAX;

@@ -21,6 +21,16 @@ export interface ViewAddress extends SeasonAddress {
   readonly view: string;
 }
 
+/** A request for a live connection. */
+export interface Viewer {
+  /** Entries of the list. */
+  readonly limit: number;
+  /** The client whose connections are counted. */
+  readonly client: string;
+  /** Connections that one client may have at the same time. */
+  readonly perClient: number;
+}
+
 export const addressesOf = ({ season, shards }: SeasonAddress): ShardAddress[] =>
   Array.from({ length: shards }, (_, shard) => ({ season, shard, shards }));
 
@@ -62,7 +72,7 @@ export interface ScoreAnswer {
 export interface ShardStatus {
   readonly shard: number;
   readonly players: number;
-  /** When the season last heard from it. */
+  /** When the season last received an answer of this part. */
   readonly asOf: number;
   readonly isAvailable: boolean;
 }
@@ -92,7 +102,7 @@ export interface StandingsPage extends TopList {
  */
 export interface StandingsReader {
   page(after: StandingKey | null, limit: number, isExact: boolean, minAsOf?: number): Promise<StandingsPage>;
-  /** The key before the first player whose rank is at least `rank`. A live season knows it by its last counts. */
+  /** The key before the first player whose rank is at least `rank`. A live season answers from its last counts. */
   keyAtRank(rank: number): Promise<StandingKey>;
   standings(userIds: readonly string[], isExact: boolean, minAsOf?: number): Promise<Standings>;
   /** The player with up to `radius` others on each side, in list order; null if the player is not listed. */
@@ -107,7 +117,7 @@ export interface StandingsReader {
   rows(after: string | null): AsyncGenerator<readonly RankedEntry[] | null>;
 }
 
-/** A shard's part of a run of the list around a key. */
+/** The entries of one shard around a key, as a part of a run of the whole list. */
 export interface ShardRun {
   readonly before: readonly TopEntry[];
   /** The entries after the key, in list order; the key's own entry is in neither. */
@@ -128,7 +138,7 @@ export interface Correction {
 export interface CorrectedPlayer {
   readonly userName: string;
   readonly score: number;
-  /** Null while hidden. */
+  /** Null while the player is hidden. */
   readonly rank: number | null;
   readonly isHidden: boolean;
 }

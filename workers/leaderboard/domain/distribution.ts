@@ -1,4 +1,4 @@
-/** Distributions of scores: players per range. Ranges have one round width, from the least score to the best. */
+/** Distributions of scores: players per range. All ranges have the same round width, and cover the lowest score to the best. */
 import { mirror, type ScoreRules } from './score-rules.ts';
 
 /** Most ranges of one distribution. */
@@ -11,7 +11,7 @@ export interface ScoreRange {
 }
 
 export interface Distribution {
-  /** Ascending, without gaps, including empty ranges. An empty list without players. */
+  /** Ascending, without gaps, including empty ranges. Empty if there are no players. */
   readonly ranges: readonly (ScoreRange & { readonly players: number })[];
   readonly players: number;
   /** Milliseconds since 1970. */
@@ -49,7 +49,8 @@ export async function distribute(
   const ends = [mirror(rules, least), mirror(rules, best)];
   const ranges = decideRanges(Math.min(...ends), Math.max(...ends), rangesMax);
   const isMirrored = rules.sort === 'asc';
-  // Stored scores between two ranges. Of mirrored scores, those of the lower range are above.
+  // The stored scores that separate neighbouring ranges. If scores are mirrored, those of the lower range are stored as higher
+  // ones.
   const limits = ranges.slice(0, -1).map(({ to }) => (isMirrored ? mirror(rules, to) - 1 : to));
   const counts = await countAbove(limits);
   const above = isMirrored ? counts.map((count) => players - count) : counts;

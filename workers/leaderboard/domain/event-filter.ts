@@ -1,11 +1,11 @@
 /**
- * Finds the page of an event: a hash table of typed arrays with 4 bytes per place. The place and its key are parts of the
- * event's word, and the page has 16 bits. Callers verify each page that it returns. With three million events, one in a
- * thousand new ones is looked up in vain.
+ * Finds the page of an event: a hash table of typed arrays with 4 bytes per place. The place and its key are parts of the event's
+ * word, and the page has 16 bits. Callers verify each page that it returns. With three million events, one in a thousand new events
+ * is looked up in a page without it.
  */
 /** Above this load, chains of taken places are long. */
 const LOAD_MAX = 0.8;
-/** Pages that may be stored at a time. 0 marks a free place, so 16 bits have one page less. */
+/** The most pages that may be stored at a time. 16 bits allow one page fewer than 65,536, because 0 marks a free place. */
 const PAGES_MAX = 65_535;
 
 export class EventFilter {
@@ -14,14 +14,14 @@ export class EventFilter {
   readonly #marks: Uint16Array;
   #size = 0;
 
-  /** @param events that it can hold. */
+  /** @param events that the filter can hold. */
   constructor(events: number) {
     const places = Math.ceil(events / LOAD_MAX) + 1;
     this.#keys = new Uint16Array(places);
     this.#marks = new Uint16Array(places);
   }
 
-  /** No further event can be added. */
+  /** Whether no further event can be added. */
   get isFull(): boolean {
     return this.#size + 1 > this.#keys.length * LOAD_MAX;
   }

@@ -1,6 +1,6 @@
 /**
- * A page of events: the player's slot, the event's record and the player's name of each. A record has 32 bytes: 16 of
- * the event id's SHA-256, then the points, and the resulting score and rank.
+ * A page of events. Each event has the player's slot, a record, and the player's name. A record has 32 bytes: 16 of the event id's
+ * SHA-256, then the points, and the resulting score and rank.
  */
 import { createHash } from 'node:crypto';
 import { wordOf } from './event-filter.ts';
@@ -123,7 +123,7 @@ export class EventPage {
     return {
       slots: new Uint8Array(this.#slots.buffer, this.#slots.byteOffset, this.#size * 4),
       records: this.#records.subarray(0, this.#size * RECORD_BYTES),
-      userNames: names.some((name) => name !== null && name !== undefined) ? JSON.stringify(names) : null,
+      userNames: names.some((name) => name !== null) ? JSON.stringify(names) : null,
     };
   }
 

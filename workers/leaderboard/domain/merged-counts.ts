@@ -26,7 +26,7 @@ export class MergedCounts {
   #version = 0;
   /** By the lowest score. */
   #buckets = new Map<number, Bucket>();
-  /** The changes in order, so that an answer takes as long as there are new ones. */
+  /** The changes in order of version, so that the time of an answer grows only with the number of new changes. */
   #changes: { readonly version: number; readonly bucket: Bucket }[] = [];
 
   /**
@@ -84,8 +84,8 @@ export class MergedCounts {
   }
 
   /**
-   * Finds the first player, in list order, whose rank is at least `rank`. @returns the range with the player's score, whose
-   * ends are equal if it is sure; null if there is none.
+   * Finds where the players whose rank is at least `rank` begin. @returns a range of scores. The highest of them with at
+   * least `rank` − 1 players above it is the one to list from. Null if no player has such a rank.
    */
   findRank(rank: number): { low: number; high: number } | null {
     let above = 0;
@@ -93,7 +93,8 @@ export class MergedCounts {
       const [, high] = bucketOf(low, this.#bits);
       if (above + 1 >= rank) return { low: high, high };
       above += total;
-      if (above >= rank && low < high) return { low, high };
+      // If the rest of the bucket is one tie, the players begin below it.
+      if (above >= rank && low < high) return { low: low - 1, high };
     }
     return null;
   }
@@ -179,7 +180,7 @@ export class MergedCounts {
     return rows.filter(([, total]) => total > 0).sort(([a], [b]) => b - a);
   }
 
-  /** The most bits that leave at most three quarters of the buckets. */
+  /** @returns the largest number of bits with which at most three quarters of the buckets are used. */
   #decideBits(): number {
     let rows = this.#used();
     let bits = this.#bits;

@@ -164,7 +164,7 @@ export class OrderedIndex {
     const chunk = this.#locateChunk(score, reached, slot);
     const [low, high] = [countAboveIn(chunk, score), countAboveIn(chunk, score - 1)];
     const isBefore = (at: number) => this.#isBefore(chunk.slots[low + at] as number, reached, slot);
-    // The key is usually the newest of its tie. Check that first: each look is a cache miss.
+    // The key is usually the newest of its tie. Check that first: each comparison is a cache miss.
     const isNewest = low < high && isBefore(high - low - 1);
     this.#position = isNewest ? high : low + countFirst(high - low, isBefore);
     return chunk;

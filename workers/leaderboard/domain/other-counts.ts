@@ -49,7 +49,7 @@ export class OtherCounts {
     return { above, unsure: score < high ? (this.#counts.get(low) ?? 0) : 0 };
   }
 
-  /** Sums only when a rank is read: several answers may have arrived since. */
+  /** Sums lazily, when a rank is read: several answers may arrive between two reads. */
   #sum(): { lows: Float64Array; sums: Float64Array } {
     this.#lows ??= Float64Array.from(this.#counts.keys()).sort();
     const lows = this.#lows;

@@ -50,7 +50,9 @@ export class RunMerger<T extends StandingKey> {
     return taken;
   }
 
-  /** The last entry taken is the last one of these sources, so they continue after it, too. */
+  /**
+   * Reads the next entries of empty sources. The last entry taken is also the last one of each of them, so they continue after it.
+   */
   async #fill(): Promise<void> {
     const numbers = this.#empty;
     this.#empty = [];

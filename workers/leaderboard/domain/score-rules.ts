@@ -11,6 +11,8 @@ export interface ScoreRules {
 }
 
 export const DEFAULT_RULES: ScoreRules = { sort: 'desc', operator: 'sum' };
+/** Title of the board `default` until an operator gives it another one. */
+export const DEFAULT_TITLE = 'Leaderboard';
 
 export const mirror = ({ sort }: Pick<ScoreRules, 'sort'>, score: number): number =>
   sort === 'asc' ? Number.MAX_SAFE_INTEGER - score : score;

@@ -41,7 +41,7 @@ const WEEK_MS = 7 * DAY_MS;
 const ALL = 'all';
 const NAME = /^(?:([a-z0-9-]+\.([da])([sbl])\.[0-9a-f]{8}):)?([^:]+)$/;
 
-/** Encodes what never changes about a board. @param id 8 hexadecimal digits. */
+/** Encodes the immutable parts of a board. @param id 8 hexadecimal digits. */
 export const toBoardRef = (board: string, { sort, operator }: ScoreRules, id: string): string =>
   `${board}.${sort[0]}${operator[0]}.${id}`;
 
@@ -77,7 +77,7 @@ export function parsePeriod(label: string): (SeasonTimes & { readonly period: Pe
   const period = label.includes('W') ? 'week' : label.length > 7 ? 'day' : 'month';
   const startsAt =
     week === undefined ? Date.UTC(year, month - 1, day || 1) : firstWeekOf(weekYear) + (week - 1) * WEEK_MS;
-  // Months and days that do not exist become others.
+  // Date.UTC turns months and days that do not exist into others.
   if (labelAt(period, startsAt) !== label) return null;
   const endsAt = period === 'month' ? Date.UTC(year, month) : startsAt + (period === 'day' ? DAY_MS : WEEK_MS);
   return { period, startsAt, endsAt };
@@ -108,19 +108,22 @@ export function seasonNamed(label: string, { ref, period } = DEFAULT_BOARD): str
   return parsePeriod(label)?.period === period ? join(ref, label) : null;
 }
 
-/** @returns null without one. */
+/** @returns null if the board has no periods. */
 export function previousSeason(name: string): string | null {
   const { board: ref, period, startsAt } = readSeason(name);
   return period === 'none' ? null : seasonAt(startsAt - 1, { ref, period });
 }
 
-/** @returns null without one. */
+/** @returns null if the board has no periods. */
 export function nextSeason(name: string): string | null {
   const { board: ref, period, endsAt } = readSeason(name);
   return period === 'none' ? null : seasonAt(endsAt, { ref, period });
 }
 
-/** When the objects of the next season are created: a day before it, or two hours before a day. Null without one. */
+/**
+ * When the objects of the next season are created: a day before it starts, for daily boards two hours before. Null without a next
+ * season.
+ */
 export function preparationAt(name: string): number | null {
   const { period, endsAt } = readSeason(name);
   if (period === 'none') return null;

@@ -70,7 +70,7 @@ export class ShardCounts {
     return this.#changed.size > 0 || this.#fullFrom !== 0 || this.#topFrom !== 0;
   }
 
-  /** Records that a player's score changed. Null: not listed before, or after. */
+  /** Records that a player's score changed. A null score means that the player was not listed before, or is not listed after. */
   noteMove(from: number | null, to: number | null): void {
     if (from !== null) this.#changed.set(from, this.#number + 1);
     if (to !== null) this.#changed.set(to, this.#number + 1);
@@ -133,7 +133,7 @@ export class ShardCounts {
     return { bits, buckets: rows.size === 0 ? null : toScoreBuckets([...rows]) };
   }
 
-  /** All counts, with as many bits as leave half of the buckets to the other shards. */
+  /** All counts, with the most bits at which they fill at most half of the buckets. The others remain for the other shards. */
   #allBuckets(index: OrderedIndex): { bits: number; buckets: ScoreBuckets } {
     let { bits } = this.others;
     let rows = foldCounts(index.scoreCounts(), bits);

@@ -1,6 +1,6 @@
 /**
- * The key of every slot: score and time side by side (one cache line), in fixed pages. Growing never copies. A shard
- * stores the pages in SQL as they are.
+ * The key of every slot: score and time side by side (one cache line), in fixed pages. Growth adds a page and copies nothing. A
+ * shard stores the pages in SQL as they are.
  */
 const PAGE_BITS = 12;
 const PAGE_SLOTS = 1 << PAGE_BITS;
@@ -54,7 +54,7 @@ export class SlotKeys {
     }
   }
 
-  /** The latest time of all listed slots; 0 without any. */
+  /** The latest time of all listed slots; 0 if no slot is listed. */
   newest(): number {
     let newest = 0;
     for (const slot of this.listed()) newest = Math.max(newest, this.reachedOf(slot));

@@ -2,7 +2,7 @@
  * The archive of a past season in R2, under `leaderboard/<season>/<attempt>/` in every location:
  * - the standings in list order, in files of 2,048 players, without ranks;
  * - per shard, the same rows by `user_id`, in files of 1,024 players: the look-ups. Only they have hidden players;
- * - a manifest with the key, place and rank at the begin of every file.
+ * - a manifest with the key, place and rank at the start of every file.
  *
  * Finding a player takes one small file, and a second one if the score is not the first of its file of standings.
  */

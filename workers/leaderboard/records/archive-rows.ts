@@ -1,7 +1,6 @@
 /**
- * The rows of an archived file, `[["id", …], …]`, parsed one at a time: parsing a whole file costs ten times more than
- * finding one player in it. A quote inside a text is escaped, so `["id",` is only at the begin of a row, and `],["` only
- * between two rows.
+ * The rows of an archived file, `[["id", …], …]`, parsed one at a time: parsing a whole file costs ten times more than finding one
+ * player in it. A quote inside a text is escaped, so `["id",` occurs only at the start of a row, and `],["` only between two rows.
  */
 import { countFirst } from '../domain/binary-search.ts';
 import type { TopEntry } from '../domain/standing.ts';
@@ -25,7 +24,7 @@ export class ArchiveRows {
     return fromArchivedEntry(this.#parse(starts[position] as number, (starts[position + 1] as number) - 1));
   }
 
-  /** The row of an id; null without one, and for a hidden player. */
+  /** The row of an id; null for an unknown or hidden player. */
   find(userId: string): TopEntry | null {
     const start = this.#text.indexOf(`["${userId}",`);
     if (start < 0) return null;
@@ -34,7 +33,7 @@ export class ArchiveRows {
     return row[4] ? null : fromArchivedEntry(row);
   }
 
-  /** The first position whose row is not before, in the order of the rows. */
+  /** The first position for whose row `isBefore` is false. Needs rows in that order. */
   search(isBefore: (row: TopEntry) => boolean): number {
     return countFirst(this.length, (at) => isBefore(this.at(at)));
   }

@@ -1,26 +1,30 @@
-/** The boards that operators made, in DIRECTORY. */
-import { and, asc, count, eq, gt, isNull, lt, sql } from 'drizzle-orm';
+/** The boards that operators made, and the title of `default`, in DIRECTORY. */
+import { and, asc, count, eq, gt, isNull, lt, ne, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { board, boardLogo, boardWebhook, seasonNotice } from './schema.ts';
 
 export type BoardRow = typeof board.$inferSelect;
 
+const isMade = ne(board.board, 'default');
+
 export function createBoardStore(directory: D1Database) {
   const db = drizzle(directory);
   return {
-    /** Finds a board, also a deleted one. */
     async find(name: string): Promise<BoardRow | null> {
-      return (await db.select().from(board).where(eq(board.board, name)).get()) ?? null;
+      const isIt = and(eq(board.board, name), isNull(board.deletedAt));
+      return (await db.select().from(board).where(isIt).get()) ?? null;
     },
 
+    /** Without `default`. */
     async list(after: string, limit: number, isPublicOnly: boolean): Promise<BoardRow[]> {
       const isShown = isPublicOnly ? eq(board.isPublic, true) : undefined;
-      const filter = and(gt(board.board, after), isNull(board.deletedAt), isShown);
+      const filter = and(isMade, gt(board.board, after), isNull(board.deletedAt), isShown);
       return db.select().from(board).where(filter).orderBy(asc(board.board)).limit(limit);
     },
 
+    /** Counts all boards but `default`, also deleted ones. */
     async count(): Promise<number> {
-      return (await db.select({ boards: count() }).from(board).get())?.boards ?? 0;
+      return (await db.select({ boards: count() }).from(board).where(isMade).get())?.boards ?? 0;
     },
 
     /**
@@ -39,6 +43,11 @@ export function createBoardStore(directory: D1Database) {
           setWhere: sql`${isSame} AND ${board.deletedAt} IS NULL`,
         });
       return (await db.select().from(board).where(eq(board.board, row.board)).get()) as BoardRow;
+    },
+
+    /** Adds a board that is not there. */
+    async add(row: BoardRow): Promise<void> {
+      await db.insert(board).values(row).onConflictDoNothing();
     },
 
     /** Also removes its logo and its webhook. */

@@ -5,10 +5,10 @@ import type { LogoType } from '../domain/board-logo.ts';
 import type { ScoreRules } from '../domain/score-rules.ts';
 import type { Period } from '../domain/season-name.ts';
 
-/** Boards that operators made. The board `default` has no row. */
+/** Boards that operators created. `default` has a row once it has a title or a logo; nothing else of that row is read. */
 export const board = sqliteTable('board', {
   board: text('board').primaryKey(),
-  /** Its id in the names of its seasons: 8 hexadecimal digits. */
+  /** 8 hexadecimal digits, used in the names of the board's seasons. */
   id: text('id').notNull(),
   title: text('title').notNull(),
   sort: text('sort').notNull().$type<ScoreRules['sort']>(),
@@ -36,7 +36,7 @@ export const season = sqliteTable(
   {
     /** workers/leaderboard/domain/season-name.ts */
     season: text('season').primaryKey(),
-    /** The reference of its board; '' for `default`. */
+    /** The reference of the season's board; '' for `default`. */
     board: text('board').notNull(),
     endsAt: integer('ends_at').notNull(),
     /** Fixed for the season: the shard of a player depends on it. */
@@ -50,9 +50,9 @@ export const season = sqliteTable(
     closedAt: integer('closed_at'),
     /** When the objects were erased. Until then they answer retries of the season's events. */
     erasedAt: integer('erased_at'),
-    /** When cron next has work for the season: prepares the next one, closes it, erases its objects. Null: never again. */
+    /** When cron next has work for the season: prepares the next one, closes it, erases its objects. Null if no work is left. */
     dueAt: integer('due_at'),
-    /** Since when a part of it does not answer. Health asks these seasons. */
+    /** The time since which a part of the season does not answer. Health probes these seasons. */
     silentAt: integer('silent_at'),
   },
   (table) => [
@@ -62,9 +62,9 @@ export const season = sqliteTable(
   ],
 );
 
-/** Where the end of each season of a board is reported. */
+/** The URL that receives a notice at the end of each season of a board. */
 export const boardWebhook = sqliteTable('board_webhook', {
-  /** Also `default`. */
+  /** The name of a board, or `default`. */
   board: text('board').primaryKey(),
   url: text('url').notNull(),
   /** Sealed JSON: `WebhookSecrets` of workers/leaderboard/webhooks.ts. */
@@ -77,13 +77,13 @@ export const seasonNotice = sqliteTable(
   'season_notice',
   {
     season: text('season').primaryKey(),
-    /** Of `board_webhook`. */
+    /** The key of `board_webhook`. */
     board: text('board').notNull(),
     createdAt: integer('created_at').notNull(),
-    /** Failed attempts, and the one under way. */
+    /** Number of attempts: failed ones and the current one. */
     attempts: integer('attempts').notNull().default(0),
     dueAt: integer('due_at').notNull(),
-    /** Status of the last answer; null without one. */
+    /** HTTP status of the receiver's last answer; null if it has not answered. */
     status: integer('status'),
   },
   (table) => [index('season_notice_by_due').on(table.dueAt), index('season_notice_by_board').on(table.board)],

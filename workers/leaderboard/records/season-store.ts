@@ -30,7 +30,7 @@ export function createSeasonStore(directory: D1Database) {
       return db.select().from(season).where(filter).orderBy(desc(season.season)).limit(limit);
     },
 
-    /** Lists seasons with work for cron, the newest work first, so that a season that cannot be closed delays no other. */
+    /** Lists seasons with work for cron, the newest work first, so that a season that cannot be closed does not delay others. */
     async listDue(now: number, limit: number): Promise<SeasonRow[]> {
       return db.select().from(season).where(lte(season.dueAt, now)).orderBy(desc(season.dueAt)).limit(limit);
     },
@@ -45,7 +45,7 @@ export function createSeasonStore(directory: D1Database) {
       return db.select().from(season).where(isSilent).orderBy(desc(season.silentAt)).limit(limit);
     },
 
-    /** @param at when a part did not answer; null: all parts answer. */
+    /** @param at when a part did not answer; null if all parts answer. */
     async setSilent(name: string, at: number | null): Promise<void> {
       const isOther = at === null ? isNotNull(season.silentAt) : isNull(season.silentAt);
       await db

@@ -6,7 +6,7 @@ import { boardWebhook, season, seasonNotice } from './schema.ts';
 export type WebhookRow = typeof boardWebhook.$inferSelect;
 export type NoticeRow = typeof seasonNotice.$inferSelect;
 
-/** A notice with what is sent, and where. */
+/** A notice with the facts for its message, and its webhook. */
 export interface DueNotice extends NoticeRow {
   readonly players: number | null;
   readonly endsAt: number;
@@ -79,7 +79,7 @@ export function createWebhookStore(directory: D1Database) {
         .limit(limit);
     },
 
-    /** Begins an attempt: until `dueAt` no other run sends it. @returns false if another run did. */
+    /** Claims a notice for an attempt: no other run sends it until `dueAt`. @returns false if another run did. */
     async claimNotice(notice: NoticeRow, dueAt: number): Promise<boolean> {
       const next = { attempts: notice.attempts + 1, dueAt };
       return (await db.update(seasonNotice).set(next).where(isNotice(notice)).run()).meta.changes > 0;

@@ -5,7 +5,7 @@ export const ACCOUNT_TYPES = ['personal', 'business'] as const;
 export type AccountType = (typeof ACCOUNT_TYPES)[number];
 
 export interface AccountLimits {
-  /** Decoded bytes of all attachments of one message. */
+  /** Limit of all attachments of one message together, in decoded bytes. */
   readonly attachmentBytes: number;
   readonly quotaBytes: number;
 }

@@ -47,7 +47,7 @@ interface RegistrationSource {
 }
 
 /**
- * @param source of the request: the client whose attempts are limited, as `readClient` returns it, the URL, and the continent.
+ * @param source origin of the request: the client whose attempts are limited (from `readClient`), the URL and the continent.
  * @returns 400, 403 or 409 for a bad address or invitation; 429 or 503 before a hash is computed.
  */
 export async function registerAccount(
@@ -77,7 +77,7 @@ export async function registerAccount(
   if (invite !== null && !(await store.isInviteOpen(invite, now))) return err(INVITE_REQUIRED);
   const hash = await hashPassword(request.password);
   if (!hash.ok) return hash;
-  // Consumes the invitation last: a registration that was refused as busy can be repeated with it.
+  // Consumes the invitation last, so that a registration that was refused because the server was busy can be retried with it.
   if (invite !== null && !(await store.consumeInvite(invite, now))) return err(INVITE_REQUIRED);
   const account = { userId: randomUUID(), email: address.email, accountType: 'personal', createdAt: now };
   const { userId, email } = account;
@@ -112,13 +112,12 @@ export async function ensureMailbox(
   });
 }
 
-/** Outcomes of logins that the audit log has. */
+/** Login events that are written to the audit log. */
 export type LoginEvent = 'login.new_place' | 'login.second_factor_failed';
 
 /**
- * Checks address, password and second factor. Does the same work and gives the same answer whether or not the address
- * exists.
- * @param record called for an account whose password was correct.
+ * Checks address, password and second factor. Does the same work and gives the same answer whether or not the address exists.
+ * @param record is called with an event of an account whose password was correct.
  */
 export async function checkLogin(
   env: Env,

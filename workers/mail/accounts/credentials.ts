@@ -1,4 +1,7 @@
-/** Sessions and app tokens: the mailbox of their user keeps them. Each function throws a `ProblemError` (503) if it cannot be reached. */
+/**
+ * Sessions and app tokens, stored in the mailbox of their user. Each function throws a `ProblemError` (503) if the mailbox cannot
+ * be reached.
+ */
 import { randomUUID } from 'node:crypto';
 import type { SessionRow } from '../../../durable-objects/mailbox/credentials/credential-store.ts';
 import { findUserById, hashToken, mintKeptSecret } from '../../identity/index.ts';
@@ -28,9 +31,11 @@ const CHANGED = problem(401, 'wrong_login', 'The password was changed.');
 const DELETED = problem(401, 'invalid_credential', 'The account was deleted.');
 
 /**
- * @param isStillRight whether what the caller proved is still right, once the credential is there: what ends credentials does so
- * after its own change, so it ends this one too, or is seen here.
- * @returns the secret, which is returned only here. @throws ProblemError (401) if it is not, or the user was deleted.
+ * @param isStillRight tells whether the proof of the caller, such as the password, is still valid. It is called after the
+ * credential is stored. A change of the password ends credentials afterwards, so it either ends this one too or is seen by this
+ * call.
+ * @returns the secret, which is returned only here. @throws ProblemError (401) if the proof is no longer valid, or the user was
+ * deleted.
  */
 async function keepCredential(
   env: Env,
@@ -51,7 +56,7 @@ async function keepCredential(
       throw new ProblemError(CHANGED, 'the password was changed');
     }
   }
-  // A login may have made the mailbox again.
+  // A login that ran while the user was deleted may have created the mailbox again, so it is erased again.
   await reachMailbox(env, userId, async (mailbox) => {
     await mailbox.erase();
     await mailbox.endCredentials({});
@@ -84,6 +89,6 @@ export const listSessions = (env: Env, userId: string): Promise<SessionRow[]> =>
 export const endSession = async (env: Env, userId: string, sessionId: string): Promise<boolean> =>
   (await reachMailbox(env, userId, (mailbox) => mailbox.endCredentials({ only: sessionId, kind: 'session' }))) > 0;
 
-/** Sensitive actions of the session do not ask for the password again, until then. */
+/** Until `until`, sensitive actions of the session do not ask for the password again. */
 export const confirmSession = (env: Env, userId: string, sessionId: string, until: number): Promise<void> =>
   reachMailbox(env, userId, (mailbox) => mailbox.confirmSession(sessionId, until));

@@ -1,4 +1,6 @@
-/** What mail keeps for an identity user: addresses, the mailbox object with sessions and app tokens, all bytes in R2. */
+/**
+ * The part of mail in deleting an identity user: addresses, the mailbox object with sessions and app tokens, and all bytes in R2.
+ */
 import type { UserObligation } from '../../identity/index.ts';
 import { createClock } from '../../shared/clock.ts';
 import { deleteBlobsUnder, userPrefix } from '../bindings/blobs.ts';

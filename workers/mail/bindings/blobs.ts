@@ -1,7 +1,7 @@
 /**
- * Mail's bytes in R2: raw messages, attachments and long bodies, each under `mail/<user_id>/`, in the bound locations
- * (`BLOBS`, `BLOBS_2`, …). A write needs `WRITE_QUORUM` of them; markers name the missing copies, which cron makes. A read
- * uses the first location that has the object.
+ * Mail's bytes in R2: raw messages, attachments and long bodies, each under `mail/<user_id>/`, in the bound locations (`BLOBS`,
+ * `BLOBS_2`, …). A write needs `WRITE_QUORUM` of them; markers name the missing copies, and cron makes these. A read uses the first
+ * location that has the object.
  */
 import { blobLocations, locationsOf } from '../../shared/bindings.ts';
 import { inTime } from '../../shared/in-time.ts';
@@ -20,7 +20,7 @@ const KEYS_PER_DELETE_MAX = 1_000;
 
 export const listLocations = blobLocations;
 
-/** Resolves when the quorum has the bytes. A key is only ever written with the same bytes, but for snapshots of mailboxes. */
+/** Resolves when the quorum has the bytes. Every write of a key has the same bytes, except for snapshots of mailboxes. */
 export const putBlob = (env: Env, key: string, bytes: Uint8Array | string): Promise<void> =>
   putInQuorum(locationsOf(env), key, bytes);
 

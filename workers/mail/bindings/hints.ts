@@ -1,7 +1,7 @@
 /**
- * Queue messages of outgoing mail. Each is only a hint to look into one outbox; a batch of them shares connections. The work itself is
- * recorded in the mailbox object, whose alarm also finds it, so a hint may be lost, repeated, late or out of order. Incoming mail needs
- * no hint: its acceptance sets the alarm.
+ * Queue messages of outgoing mail. Each is only a hint to look into one outbox; hints of one batch share connections. The work
+ * itself is recorded in the mailbox object, whose alarm also finds it, so a hint may be lost, repeated, late or out of order.
+ * Incoming mail needs no hint: its acceptance sets the alarm.
  */
 import { currentInvocation } from '../../shared/invocation.ts';
 import { logError } from '../../shared/log.ts';
@@ -9,7 +9,7 @@ import { settingsOf } from '../../shared/settings.ts';
 
 export interface MailHint {
   readonly user_id: string;
-  /** Of the event that sent it. */
+  /** Trace id of the event that sent the hint. */
   readonly trace_id?: string | undefined;
 }
 

@@ -20,7 +20,7 @@ const HINTS: Readonly<Record<ContinentCode, DurableObjectLocationHint | null>> =
   SA: 'sam',
 };
 
-/** @returns null on a local server, which knows no places. */
+/** @returns null on a local server, whose requests have no location. */
 export const continentOf = (request: Request): ContinentCode | null =>
   (request.cf?.continent as ContinentCode | undefined) ?? null;
 

@@ -16,7 +16,7 @@ const MAIL_PREFIX = 'mail/';
 /** Cannot be the id of a user, which is a UUID. */
 const OWNER_OBJECT = 'owner of the namespace';
 
-/** Health gives up on its stores after 3 seconds. */
+/** Below the 3 seconds that the health check waits for its stores. */
 const PROBE_MS = 2_000;
 
 const openOwner = (env: Env) => openMailbox(env, OWNER_OBJECT);
@@ -32,7 +32,7 @@ const holdsMail = async (bucket: R2Bucket): Promise<boolean> =>
 const write = (bucket: R2Bucket, owner: NamespaceOwner, options: R2PutOptions = {}) =>
   bucket.put(OWNER_KEY, JSON.stringify(owner), options);
 
-/** For health: whether the mailbox objects answer, by the one that records the owner. */
+/** For the health check: tests whether mailbox objects answer, by a call to the object that records the owner. */
 export async function findSilentMailboxes(env: Env): Promise<string[]> {
   return (await answersInTime(() => openOwner(env).readOwner(), PROBE_MS)) ? [] : ['MAILBOX'];
 }

@@ -11,19 +11,22 @@ export interface TransportSettings {
   readonly leaseMs: number;
   /** Delays after temporary failures. */
   readonly retry: RetryPolicy;
-  /** Delay before incoming mail is processed again: a sixth of the first delay, because no other server retries it. */
+  /**
+   * Delay before incoming mail is processed again: a sixth of the first delay of outgoing mail, because no other server would retry
+   * it.
+   */
   readonly incomingRetryMs: number;
   /** Upper limit for each stage of SMTP. */
   readonly timeouts: SmtpTimeouts;
-  /** Recipients that an account may send to. */
+  /** Recipients that an account may send to per hour. */
   readonly sendLimits: SendLimits;
   /** Recipients that all accounts of a domain may send to per clock hour. */
   readonly domainRecipientsPerHour: number;
-  /** Forwards and vacation replies of an account. */
+  /** Forwards and vacation replies that an account may send per hour. */
   readonly automaticPerHour: number;
   /** The name in EHLO, in Received fields and in reports. */
   readonly hostname: string;
-  /** Recipients of one message. */
+  /** Recipients that one message may have. */
   readonly recipientsMax: number;
 }
 

@@ -15,7 +15,7 @@ export interface OpenedMessage {
   readonly bytes: Uint8Array;
   readonly cuts: readonly Cut[];
   readonly tree: MimeTree;
-  /** False if the message exceeds what is read: `bytes` is then truncated. */
+  /** False if the message exceeds the limit of what is read: `bytes` is then truncated. */
   readonly isWhole: boolean;
   /** Size of the raw message. */
   readonly sizeBytes: number;

@@ -57,7 +57,7 @@ export interface DkimVerdict {
   readonly domain: string;
   readonly selector: string;
   readonly algorithm: string;
-  /** Whether `domain` is aligned with the domain in From (RFC 7489 §3.1.1, by the published policy). */
+  /** Whether `domain` is aligned with the domain in From (strict or relaxed, by the published policy). */
   readonly aligned: boolean;
   /** Set if the signature covers List-Unsubscribe and List-Unsubscribe-Post, as RFC 8058 §4 requires. */
   readonly unsubscribe?: true;
@@ -70,7 +70,7 @@ export interface DmarcVerdict {
   readonly domain: string;
   /** The published policy for this domain; null if there is none. */
   readonly policy: 'none' | 'quarantine' | 'reject' | null;
-  /** The treatment that the domain owner requests for this message (after `pct`). */
+  /** The treatment that the domain owner requests for this message; one level milder if the record has `t=y`. */
   readonly disposition: 'none' | 'quarantine' | 'reject';
   readonly reason: string;
 }

@@ -37,10 +37,10 @@ export function composeAutomatic(message: AutomaticText): string {
 export const keepSendableIds = (ids: readonly string[]): string[] =>
   ids.filter((id) => /^<[!-;=?-~]{1,900}>$/.test(id));
 
-/** RFC 5322 §3.3, in UTC. */
+/** @returns a date of RFC 5322 §3.3, in UTC. */
 export const toMailDate = (time: number): string => new Date(time).toUTCString().replace('GMT', '+0000');
 
-/** RFC 2045 §6.7: English text stays readable, and lines have at most 76 characters. Base64 looks like spam. */
+/** Encodes text (RFC 2045 §6.7). English text stays readable, and lines have at most 76 characters. Base64 would look like spam. */
 export function toQuotedPrintable(text: string): string {
   const lines = text.replace(/\r?\n$/, '').split(/\r?\n/);
   return lines.map((line) => `${foldQuoted(quote(line))}\r\n`).join('');

@@ -1,17 +1,17 @@
-/** Times of calendars in time zones: by the name of the zone, or by the rules that the calendar brings along. Pure. */
+/** Times of calendars in time zones: by the name of the zone, or by the rules that the calendar contains. Pure. */
 import { type CalendarComponent, type CalendarProperty, findProperty } from './calendar.ts';
 
 export interface CalendarTime {
   /** `2026-11-05T10:30:00` in its time zone, or `2026-11-05` for a whole day. */
   readonly local: string;
-  /** Null for a whole day, and for a time that is the same on each clock of the world. */
+  /** Null for a whole day, and for a floating time, which is the same local time in every zone (RFC 5545 §3.3.5). */
   readonly timeZone: string | null;
   /** Milliseconds since 1970; null if the time zone is unknown or there is none. */
   readonly at: number | null;
 }
 
 const DAY_MS = 86_400_000;
-/** Weeks, days, hours, minutes, seconds. */
+/** In this order: weeks, days, hours, minutes, seconds. */
 const DURATION_UNITS_MS = [7 * DAY_MS, DAY_MS, 3_600_000, 60_000, 1_000];
 
 /** @param zones the VTIMEZONE components of the calendar. */
@@ -32,7 +32,7 @@ export function readTime(property: CalendarProperty | null, zones: readonly Cale
 
 const toLocal = (clock: number): string => new Date(clock).toISOString().slice(0, 19);
 
-/** The same time later. @param duration RFC 5545 §3.3.6. @returns null if it is invalid. */
+/** Adds a duration to a time. @param duration as in RFC 5545 §3.3.6. @returns null if it is invalid. */
 export function addDuration(start: CalendarTime, duration: string): CalendarTime | null {
   const match = /^\+?P(?:(\d{1,4})W)?(?:(\d{1,5})D)?(?:T(?:(\d{1,5})H)?(?:(\d{1,6})M)?(?:(\d{1,8})S)?)?$/.exec(
     duration.trim(),
@@ -55,7 +55,8 @@ function readNamedOffset(timeZone: string, clock: number): number | null {
       const part = Object.fromEntries(format.formatToParts(time).map(({ type, value }) => [type, value]));
       return Date.parse(`${part.year}-${part.month}-${part.day}T${part.hour}:${part.minute}:${part.second}Z`) - time;
     };
-    // The second look is right unless the clock changes within the offset itself.
+    // The inner call guesses the offset from the local time read as UTC; the outer one corrects it. The result is wrong only if the
+    // clock changes between the two times.
     return offsetAt(clock - offsetAt(clock));
   } catch {
     return null;
@@ -67,7 +68,7 @@ interface Onset {
   readonly offset: number;
 }
 
-/** Names such as "W. Europe Standard Time" mean what their VTIMEZONE says. */
+/** Names such as "W. Europe Standard Time" are not known to `Intl`. The VTIMEZONE of the calendar defines them. */
 function readRuledOffset(timeZone: string, clock: number, zones: readonly CalendarComponent[]): number | null {
   const zone = zones.find((each) => findProperty(each, 'TZID')?.value === timeZone);
   if (!zone) return null;
@@ -75,7 +76,7 @@ function readRuledOffset(timeZone: string, clock: number, zones: readonly Calend
   return (onsets.findLast(({ at }) => at <= clock) ?? onsets[0])?.offset ?? null;
 }
 
-/** The beginnings of standard or daylight time in the year of a time and in the one before. */
+/** Starts of standard or daylight time in the year of a time and in the year before. */
 function listOnsets(component: CalendarComponent, clock: number): Onset[] {
   const offset = readOffset(findProperty(component, 'TZOFFSETTO')?.value ?? '');
   const first = readTime(findProperty(component, 'DTSTART'), []);
@@ -95,7 +96,7 @@ function listOnsets(component: CalendarComponent, clock: number): Onset[] {
 
 const WEEKDAYS = ['SU', 'MO', 'TU', 'WE', 'TH', 'FR', 'SA'];
 
-/** @param nth from the end of the month if negative. */
+/** @param nth counts from the end of the month if negative. */
 function toNthWeekday(year: number, month: number, nth: number, weekday: number): number {
   if (nth > 0) {
     const first = Date.UTC(year, month, 1);

@@ -1,7 +1,7 @@
 /** Reads iCalendar text (RFC 5545 §3.1) into components and properties. Pure. Broken lines are skipped. */
 
 export interface CalendarProperty {
-  /** In upper case, as are the names of parameters. */
+  /** In upper case, like the names of parameters. */
   readonly name: string;
   readonly parameters: ReadonlyMap<string, string>;
   readonly value: string;
@@ -61,7 +61,7 @@ function parseLine(line: string): CalendarProperty | null {
 export const findProperty = ({ properties }: CalendarComponent, name: string): CalendarProperty | null =>
   properties.find((property) => property.name === name) ?? null;
 
-/** RFC 5545 §3.3.11. */
+/** @returns the text of a property without escapes (RFC 5545 §3.3.11). */
 export const toText = (property: CalendarProperty | null): string =>
   (property?.value ?? '')
     .replace(/\\([nN\\;,])/g, (_, escaped: string) => (/n/i.test(escaped) ? '\n' : escaped))

@@ -7,7 +7,7 @@
 import { CODE_PAGES } from './code-pages.ts';
 import { decodeHz, decodeIso2022 } from './iso-2022.ts';
 
-/** Charsets that programs put on text without knowing its charset. */
+/** Charset labels that programs write without knowing the charset of the text. */
 const GUESSED =
   /^(?:|(?:us-?)?ascii|ansi[-_ ]?x3\.4-(?:1968|1986)|iso-?ir-6|646|(?:iso[-_]?)?8859[-_]?1(?::1987)?|latin-?1|l1|(?:windows|cp|ms)-?1252|iso[-_]?8859[-_]?15|latin-?9)$/;
 
@@ -107,7 +107,7 @@ function tryUtf8(bytes: Uint8Array): string | null {
   }
 }
 
-/** Text that is mostly UTF-8 was damaged on its way. Otherwise the label is wrong. */
+/** Invalid bytes in text that is mostly UTF-8 are damage. If they outnumber the valid characters, the label is wrong. */
 function decodeUtf8(bytes: Uint8Array): string {
   const whole = tryUtf8(bytes);
   if (whole !== null) return whole;
@@ -131,7 +131,10 @@ function decodeUtf7(bytes: Uint8Array): string {
   });
 }
 
-/** Without a byte order mark, the zero bytes of Latin text show the order. RFC 2781 §4.3 prefers big endian, programs little endian. */
+/**
+ * Without a byte order mark, the zero bytes of Latin text show the order. If they show none, RFC 2781 §4.3 prefers big endian, but
+ * programs write little endian.
+ */
 function decodeUtf16(bytes: Uint8Array): string {
   const [first, second] = bytes;
   if (first === 0xfe && second === 0xff) return new TextDecoder('utf-16be').decode(bytes);

@@ -4,8 +4,8 @@ import { type MailPath, withoutTag } from './mail-path.ts';
 /**
  * Names of the operator, without dots, hyphens and underscores. People and programs trust mail from them.
  *
- * Certificate authorities send proofs of control of the domain to the first line (CA/Browser Forum Baseline Requirements
- * §3.2.2.4.4), and did so to the second.
+ * Certificate authorities send mail that proves control of the domain to names of the first line (CA/Browser Forum Baseline
+ * Requirements §3.2.2.4.4), and formerly to names of the second.
  */
 const OPERATOR_NAMES = new Set(
   [
@@ -36,10 +36,16 @@ export function parseOwnAddress(text: string): OwnAddress | 'bad_address' | 'res
   return isOperatorName(local) ? 'reserved' : { email, local, domain };
 }
 
-/** Characters before the `*`. Each is a value of the query that finds the recipient, and D1 binds at most 100. */
+/**
+ * Limit of characters before the `*`. Each possible prefix is a bound value of the query that finds the recipient, and D1 binds at
+ * most 100.
+ */
 const WILDCARD_LENGTH_MAX = 40;
 
-/** `sales-*@example.test`: all addresses whose local part begins so. A domain as a whole has a catch-all. */
+/**
+ * `sales-*@example.test` matches all addresses whose local part begins with `sales-`. A wildcard needs at least one character
+ * before `*`; a whole domain has a catch-all instead.
+ */
 export function parseWildcard(text: string): OwnAddress | null {
   const match = /^([a-z0-9][a-z0-9._-]*\*)@([a-z0-9.-]{1,253})$/.exec(text.trim().toLowerCase());
   const [email, local = '', domain = ''] = match ?? [];
@@ -53,7 +59,7 @@ function listWildcards({ local, domain }: { readonly local: string; readonly dom
 }
 
 /**
- * The addresses that receive mail to a path: of those that exist, the first does.
+ * Addresses that may receive mail to a path, in order of precedence: the first one that exists receives it.
  * @param main the domain that the path's domain is an alias of, or the same domain.
  */
 export function listReceivers(path: MailPath, main: string): string[] {

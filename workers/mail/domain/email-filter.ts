@@ -1,4 +1,4 @@
-/** A query for messages as JMAP words it (RFC 8621 §4.4), in a form that the mailbox compiles. */
+/** A JMAP query for messages (RFC 8621 §4.4), in a form that the mailbox compiles to SQL. */
 
 export type KeywordTest =
   | { readonly kind: 'flag'; readonly flag: 'isRead' | 'isFlagged' | 'isAnswered' | 'isForwarded' | 'isDraft' }
@@ -8,7 +8,7 @@ export type TextPlace = 'any' | 'from' | 'to' | 'cc' | 'bcc' | 'subject' | 'body
 
 export type EmailFilter =
   | { readonly kind: 'and' | 'or'; readonly of: readonly EmailFilter[] }
-  /** None of them matches. */
+  /** Matches if no filter of `of` matches. */
   | { readonly kind: 'none'; readonly of: readonly EmailFilter[] }
   | { readonly kind: 'in'; readonly folderId: string }
   | { readonly kind: 'in_other_than'; readonly folderIds: readonly string[] }
@@ -23,13 +23,13 @@ export type EmailFilter =
 export interface EmailSort {
   readonly by: 'receivedAt' | 'sentAt' | 'size' | 'from' | 'to' | 'subject' | 'keyword';
   readonly isAscending: boolean;
-  /** For `keyword`: what is sorted by, false before true. */
+  /** For `keyword`: the test to sort by. False sorts before true. */
   readonly keyword?: { readonly test: KeywordTest; readonly scope: 'message' | 'all' | 'some' };
 }
 
 export interface EmailQuery {
   readonly filter: EmailFilter | null;
-  /** Newest first if empty. */
+  /** If empty, the newest message is first. */
   readonly sort: readonly EmailSort[];
   readonly collapseThreads: boolean;
 }

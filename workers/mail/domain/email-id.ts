@@ -12,7 +12,7 @@ const EMAIL_ID = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:-([1-9]\d{0,8
 export const toEmailId = ({ messageId, revision }: EmailId): string =>
   revision > 1 ? `${messageId}-${revision}` : messageId;
 
-/** @returns null if the text is no id. */
+/** @returns null if the text is not an email id. */
 export function parseEmailId(text: string): EmailId | null {
   const [, messageId, revision = '1'] = EMAIL_ID.exec(text) ?? [];
   return messageId === undefined ? null : { messageId, revision: Number(revision) };

@@ -4,7 +4,7 @@
  */
 import { decodeText } from './charset.ts';
 
-/** `=?charset*language?encoding?text?=`. Blanks inside the text are an error of some senders. */
+/** `=?charset*language?encoding?text?=`. Some senders wrongly put blanks into the text; they are accepted. */
 const WORD = String.raw`=\?[^?\s]{1,100}\?[bq]\?[^?]*\?=`;
 const RUN = new RegExp(`${WORD}(?:[ \\t\\r\\n]*${WORD})*`, 'gi');
 const PARTS = /=\?([^?*\s]+)[^?]*\?([bq])\?([^?]*)\?=/gi;
@@ -40,7 +40,7 @@ function decodeRun(run: string): string {
   const texts: string[] = [];
   let charset = '';
   let bytes: Buffer[] = [];
-  /** Base64 without padding at its end: the next word may continue its last group of four. */
+  /** Base64 of the previous word without padding at its end. The next word may continue its last group of four characters. */
   let open = '';
   const flush = () => {
     texts.push(decodeText(Buffer.concat([...bytes, Buffer.from(open, 'base64')]), charset));
@@ -68,7 +68,7 @@ function decodeQ(text: string): Buffer {
   return toBytes(decoded);
 }
 
-/** Characters beyond one byte were decoded already. */
+/** Text with characters above 0xFF was already decoded. Other text has one character per byte. */
 const toBytes = (text: string): Buffer => Buffer.from(text, /[^\0-\xff]/.test(text) ? 'utf8' : 'latin1');
 
 /** Reads bytes above ASCII as UTF-8, or as Latin-1 if they are not valid UTF-8 (RFC 6532 §3.1). */

@@ -1,6 +1,6 @@
 /**
- * The user's filters and vacation reply. Rules are tried in order. Each rule that matches adds its actions, until one stops the
- * list. Texts are compared without case and accents.
+ * The user's filters and vacation reply. Rules are tried in order. Each rule that matches adds its actions, until a matching rule
+ * stops the list. Texts are compared without case and accents.
  */
 import { foldText } from './search-text.ts';
 
@@ -42,7 +42,7 @@ export interface FilterRule {
 
 export interface MessageFacts {
   readonly from: readonly { readonly name: string; readonly email: string }[];
-  /** To and Cc. */
+  /** Recipients in To and Cc. */
   readonly to: readonly { readonly name: string; readonly email: string }[];
   readonly subject: string;
   readonly body: string;
@@ -141,7 +141,7 @@ function doesTextMatch(text: string, operator: TextOperator, value: string): boo
   }
 }
 
-/** Header of forwarded messages: the mailboxes that forwarded them. */
+/** Header field of forwarded messages that names the mailboxes that forwarded them. */
 export const FORWARDED_BY = 'X-Tessera-Forwarded-By';
 
 /**
@@ -158,15 +158,15 @@ export function mayForward(userId: string, envelopeFrom: string, headers: Messag
 const UNANSWERED_SENDERS =
   /^(?:mailer-daemon|postmaster|no-?reply|do-?not-?reply|owner-.*|.*-(?:request|owner|bounces?)|bounces?[+-].*|listserv|majordomo)@/i;
 /**
- * The return path of a mailbox, here or elsewhere, that forwarded the message. It only accepts reports, and its owner did not
- * write the message.
+ * Matches a return path of a mailbox, here or elsewhere, that forwarded the message. A return path only accepts reports, and its
+ * owner did not write the message.
  */
 const RETURN_PATH = /\+srs0=/;
 const LIST_HEADERS = /^(?:list-(?:id|help|post|subscribe|unsubscribe|archive|owner)|feedback-id)$/i;
 
 /**
- * Whether the vacation reply answers (RFC 3834 §2): never the null sender, lists, bulk mail, machines, forwarders or the user.
- * The message must name one of the user's own addresses.
+ * Whether the vacation reply answers (RFC 3834 §2): never the null sender, lists, bulk mail, programs, forwarders or the user. The
+ * message must name one of the user's own addresses.
  * @param own the user's addresses, lower-cased.
  */
 export function mayAnswerAutomatically(envelopeFrom: string, own: ReadonlySet<string>, facts: MessageFacts): boolean {

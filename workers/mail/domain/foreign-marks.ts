@@ -64,7 +64,7 @@ const GMAIL_NAMES: Readonly<Record<string, readonly string[]>> = {
 const GMAIL_MEANING = new Map(
   Object.entries(GMAIL_NAMES).flatMap(([meaning, names]) => names.map((name) => [name, meaning] as const)),
 );
-/** Gmail has labels, we have one folder per message: the first that applies. */
+/** Folders in order of precedence. A Gmail message may have several labels, but a message here is in one folder. */
 const GMAIL_FOLDERS = [
   ['Trash', 'Trash'],
   ['Spam', 'Junk'],
@@ -72,7 +72,7 @@ const GMAIL_FOLDERS = [
   ['Sent', 'Sent'],
 ] as const;
 
-/** `Inbox,Important,"Work, old",Unread`. Mail in no folder of Gmail is archived. Drafts become archived mail with a label. */
+/** `Inbox,Important,"Work, old",Unread`. Mail without a label of a folder is archived. Drafts become archived mail with a label. */
 function readGmailLabels(value: string): MailMarks {
   const names = [...value.matchAll(/"((?:[^"\\]|\\.)*)"|([^",]+)/g)].map(([, quoted, plain]) =>
     (quoted?.replace(/\\(.)/g, '$1') ?? plain ?? '').trim(),

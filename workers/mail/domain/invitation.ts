@@ -8,11 +8,11 @@ export interface InvitedPerson {
 }
 
 export interface Invitation {
-  /** `request`, `cancel`, `reply`, `publish` or another one; null if the calendar has none. */
+  /** `request`, `cancel`, `reply`, `publish` or another method; null if the calendar has no method. */
   readonly method: string | null;
   readonly uid: string;
   readonly sequence: number;
-  /** `confirmed`, `tentative` or `cancelled`; null if the event has none. */
+  /** `confirmed`, `tentative` or `cancelled`; null if the event has no status. */
   readonly status: string | null;
   readonly summary: string;
   readonly description: string;
@@ -20,7 +20,7 @@ export interface Invitation {
   readonly start: CalendarTime;
   readonly end: CalendarTime | null;
   readonly isAllDay: boolean;
-  /** The rule of an event that recurs (RFC 5545 §3.3.10), as it was written. */
+  /** Recurrence rule of the event (RFC 5545 §3.3.10), as written; null if it does not recur. */
   readonly recurrence: string | null;
   readonly organizer: InvitedPerson | null;
   readonly attendees: readonly (InvitedPerson & { readonly isOptional: boolean; readonly response: string })[];
@@ -34,7 +34,7 @@ const ATTENDEES_MAX = 500;
 export function readInvitation(text: string): Invitation | null {
   const calendar = parseCalendar(text);
   const events = calendar?.components.filter(({ name }) => name === 'VEVENT') ?? [];
-  // The event itself comes before changes of single dates.
+  // Prefers the event itself to changes of single dates of a recurring event.
   const event = events.find((each) => findProperty(each, 'RECURRENCE-ID') === null) ?? events[0];
   if (!calendar || !event) return null;
   const zones = calendar.components.filter(({ name }) => name === 'VTIMEZONE');

@@ -1,6 +1,7 @@
 /**
  * Decodes 7-bit charsets that switch tables by escape sequences: ISO-2022-JP with its extensions (RFC 1468, RFC 1554, RFC 2237),
- * ISO-2022-KR (RFC 1557), ISO-2022-CN (RFC 1922) and HZ (RFC 1843). Each run is moved to the 8-bit charset of the same table.
+ * ISO-2022-KR (RFC 1557), ISO-2022-CN (RFC 1922) and HZ (RFC 1843). Each run is converted to the 8-bit charset with the same table,
+ * and decoded.
  */
 
 const ESC = 0x1b;
@@ -21,7 +22,7 @@ const JIS_X_0208: Table = { charset: 'euc-jp', width: 2 };
 const JIS_X_0212: Table = { charset: 'euc-jp', width: 2, prefix: 0x8f };
 const GB_2312: Table = { charset: 'gbk', width: 2 };
 const KS_C_5601: Table = { charset: 'euc-kr', width: 2 };
-/** Half-width katakana of programs that send eight bits. */
+/** Bytes over 127 of programs that send eight bits: half-width katakana. */
 const EIGHT_BIT: Table = { charset: 'shift_jis', width: 1 };
 
 /** Tables that an escape sequence selects at once. */
@@ -78,7 +79,7 @@ export function decodeIso2022(bytes: Uint8Array): string {
       isShifted = byte === SHIFT_OUT;
       at += 1;
     } else {
-      // A line begins in ASCII (RFC 1468), and designations of ISO-2022-CN end with it.
+      // Each line begins in ASCII (RFC 1468), and designations of ISO-2022-CN end with the line.
       if (byte === 0x0a) {
         selected = ASCII;
         isShifted = false;

@@ -13,10 +13,13 @@ export interface MailPath {
 
 const ATOM = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+";
 const DOT_STRING = new RegExp(`^${ATOM}(?:\\.${ATOM})*$`);
-/** A quoted local part without spaces or angle brackets: some servers end a path at the first of them and read the rest as parameters. */
+/**
+ * A quoted local part without spaces or angle brackets, because some servers end a path at such a character and read the rest as
+ * parameters.
+ */
 const QUOTED_STRING = /^"(?:[!#-;=?-[\]-~]|\\[!-;=?-~])*"$/;
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
-/** RFC 5321 §4.5.3.1: octets. */
+/** In octets (RFC 5321 §4.5.3.1). */
 const LOCAL_LENGTH_MAX = 64;
 const PATH_LENGTH_MAX = 254;
 
@@ -34,7 +37,7 @@ export function parseMailPath(text: string): MailPath | null {
 export function toAsciiDomain(domain: string): string | null {
   let ascii = domain.toLowerCase();
   if (/[^ -~]/.test(ascii)) {
-    // Rejects characters that would end the host of a URL, or that a URL decodes.
+    // Rejects characters that would end the host of a URL, or that a URL parser decodes.
     if (/[^a-z0-9.\u0080-\u{10ffff}-]/u.test(ascii)) return null;
     try {
       ascii = new URL(`http://${ascii}/`).hostname;

@@ -10,7 +10,7 @@ const CLOCK = String.raw`\d{1,2}:\d\d(?::\d\d)?`;
 const DATED = new RegExp(`${WEEKDAY} +${MONTH} +\\d{1,2} +${CLOCK}(?: +[A-Za-z+-][\\w+:-]*){0,2} +\\d{4}\\b`);
 /** `Mon, 02 Jan 2026 15:04:05 +0000`. */
 const DATED_AS_HEADER = new RegExp(`\\b\\d{1,2}[ -]${MONTH}[ -]\\d{4} +${CLOCK}\\b`);
-/** One word with `@` or without letters, or a line that ends with a time and a year in some language. */
+/** After `From `: one word with `@` or without letters, or a line that ends with a time and a year in any language. */
 const PROBABLE = new RegExp(`^From (?:\\s*|[^A-Za-z\\s]+\\s*|\\S+@\\S+\\s*|.*${CLOCK}(?: \\S+)? \\d{4}\\s*)$`);
 /** A field name and a colon. A URL at the start of a line is text. */
 const HEADER = /^[!-9;-~]+[ \t]*:(?!\/\/)/;

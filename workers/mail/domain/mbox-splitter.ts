@@ -10,7 +10,7 @@ import { beginsWithHeader, isMboxSeparator } from './mbox-separator.ts';
 const LF = 0x0a;
 const CR = 0x0d;
 const GREATER = 0x3e;
-/** `From `. */
+/** The bytes of `From `. */
 const FROM = [0x46, 0x72, 0x6f, 0x6d, 0x20];
 const BOM = [0xef, 0xbb, 0xbf];
 /** A longer line is read in pieces. */
@@ -30,7 +30,7 @@ export interface MboxSpan {
   /** Includes the separator and the blank line after the message. */
   readonly sizeBytes: number;
   readonly separator: string;
-  /** The message, without the `>` before `>From `. */
+  /** The message without quoting: one `>` is removed from lines such as `>From `. */
   readonly raw: Uint8Array;
   /** True if the file ended inside the body. Known only if an earlier `Content-Length` of this file was right. */
   readonly isCut: boolean;
@@ -47,12 +47,12 @@ interface OpenMessage {
   /** Null for bytes before the first separator. */
   readonly separator: string | null;
   lines: Line[];
-  /** Bytes of the lines, also of those that are not held. */
+  /** Bytes of all lines, including lines that are no longer held. */
   sizeBytes: number;
   isInHeader: boolean;
   isHeaderOfExport: boolean;
   contentLength: number | null;
-  /** Where `Content-Length` says that the body ends. */
+  /** Offset of the end of the body according to `Content-Length`. */
   bodyEnd: number | null;
   /** Index of the first line inside the body that looks like a separator. */
   firstInner: number | null;
@@ -71,7 +71,7 @@ export class MboxSplitter {
   #lengthsFrom = 0;
   #lengthsFound = 0;
 
-  /** @param lengthMax bytes of one message. */
+  /** @param lengthMax limit of one message, in bytes. */
   constructor(lengthMax: number) {
     this.#lengthMax = lengthMax;
   }
@@ -141,7 +141,7 @@ export class MboxSplitter {
 
   *#begin(line: Line): Generator<MboxSpan> {
     const { offset, separator, lines } = this.#open;
-    // A byte order mark and blank lines at the start of the file count to the first message.
+    // A byte order mark and blank lines at the start of the file belong to the first message.
     const isNothing = separator === null && lines.every((each) => isBlank(each.bytes));
     if (!isNothing) yield* this.#close();
     this.#open = openMessage(isNothing ? offset : this.#offset, toText(line.bytes).trim());
@@ -159,12 +159,12 @@ export class MboxSplitter {
     if (!isBlank(line.bytes)) return;
     open.isInHeader = false;
     const length = open.contentLength;
-    // Our own files are always quoted, and their messages may hold any header.
+    // Ignores `Content-Length` in our own exports: they are always quoted, and their messages may have any header.
     if (length === null || open.isHeaderOfExport || open.offset < this.#lengthsFrom) return;
     if (open.sizeBytes + length <= this.#lengthMax) open.bodyEnd = this.#offset + line.bytes.length + length;
   }
 
-  /** The `Content-Length` was wrong: splits at the lines inside it that look like separators. */
+  /** The `Content-Length` was wrong: splits at the lines inside the body that look like separators. */
   *#splitAgain(firstInner: number, line: Line | null, next: Line | null = null): Generator<MboxSpan> {
     const open = this.#open;
     const again = open.lines.splice(firstInner);

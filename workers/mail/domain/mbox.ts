@@ -52,7 +52,7 @@ function formatSeparatorDate(time: number): string {
   return `${weekday} ${month} ${day.replace(/^0/, ' ')} ${clock} ${year}`;
 }
 
-/** Reads a message with or without our block of headers at its top. */
+/** Reads a message that may begin with our block of headers. */
 export function readMarked(bytes: Buffer, receivedAt: number | null): MboxMessage {
   const head = bytes.subarray(0, 20_000).toString('utf8');
   const block = new RegExp(

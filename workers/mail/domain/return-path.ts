@@ -8,9 +8,9 @@
 import { type MailPath, parseMailPath } from './mail-path.ts';
 
 const MARK = '+srs0=';
-/** Five days here and five at the next hop, doubled. */
+/** Days until a return path expires: twice the sum of five days of retries here and five at the next hop. */
 const DAYS_VALID = 21;
-/** Two base32 digits. */
+/** Days are counted modulo this number, which two base32 digits hold. */
 const DAYS_COUNTED = 1024;
 const DAY_MS = 86_400_000;
 const DIGITS = 'abcdefghijklmnopqrstuvwxyz234567';
@@ -19,7 +19,7 @@ const LOCAL_LENGTH_MAX = 64;
 /** @returns base32 of a keyed hash of the text, at least 8 characters, lower case. */
 export type SignText = (text: string) => string;
 
-/** @param owner an address of the user who forwards. @param sender of the forwarded message. */
+/** @param owner an address of the user who forwards. @param sender envelope sender of the forwarded message. */
 export function toReturnPath(owner: MailPath, sender: string, now: number, sign: SignText): string {
   const day = toDay(now);
   const from = parseMailPath(sender);

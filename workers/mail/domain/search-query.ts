@@ -2,8 +2,8 @@
  * The search language: words, "phrases", prefix*, `from:` `to:` `cc:` `bcc:` `subject:` `filename:` `in:` `is:` `has:attachment`
  * `label:` `thread:` `list:` `header:` `before:` `after:` `newer_than:` `older_than:` `larger:` `smaller:`, `-` or NOT negates, OR,
  * and parentheses. Adjacent terms must all match. OR binds tighter, so `a b OR c` is a and (b or c). Any other word directly before
- * a colon and a value is an error, so that a typing error does not find nothing. Times, addresses of web pages, `Re:` and quoted
- * text are text.
+ * a colon and a value is an error, so that a typing error is reported and does not just find nothing. Times, addresses of web
+ * pages, `Re:` and quoted text are text.
  */
 import { err, ok, type Result } from '../../shared/result.ts';
 import { toBaseSubject } from './base-subject.ts';
@@ -36,7 +36,7 @@ export type SearchNode =
   | { readonly kind: 'has_attachment' }
   | { readonly kind: 'label'; readonly label: string }
   | { readonly kind: 'thread'; readonly threadId: string }
-  /** The field is there, and its value has the text. The name is in lower case. */
+  /** The message has the field, and its value contains the text. The name is in lower case. */
   | { readonly kind: 'header'; readonly name: string; readonly text: string }
   /** `before`: received earlier. `after`: received then or later. Milliseconds since 1970 UTC. */
   | { readonly kind: 'before' | 'after'; readonly time: number }
@@ -83,7 +83,7 @@ const OPERATORS = [
 ];
 /** A word directly before a colon and a value. A second colon, a slash or a backslash after it begins text: `std::map`, `https://`. */
 const UNKNOWN_OPERATOR = /^(\p{L}[\p{L}_-]*):(?=[^\s()/\\:])/u;
-/** Schemes of addresses without slashes. */
+/** URI schemes that are written without slashes. Such a word is text, not an unknown operator. */
 const SCHEMES = /^(?:mailto|tel|sms|cid|mid|urn|news|xmpp|sip|sips|magnet|geo|data|localhost)$/i;
 const SPAN_MS = { h: 3_600_000, d: 86_400_000, w: 7 * 86_400_000, m: 30 * 86_400_000, y: 365 * 86_400_000 };
 
@@ -151,7 +151,7 @@ function readTerm(query: string, at: number): { token: Token; end: number } {
   const operator = new RegExp(`^(${OPERATORS.join('|')}):`, 'i').exec(query.slice(at))?.[1]?.toLowerCase();
   if (operator === undefined) refuseUnknown(query.slice(at), at);
   const start = operator === undefined ? at : at + operator.length + 1;
-  // The text of a header may be quoted alone.
+  // In `header:NAME:"text"`, only the text is quoted.
   const field = operator === 'header' ? (/^[^\s()":]+:(?=")/.exec(query.slice(start))?.[0] ?? '') : '';
   if (query[start + field.length] === '"') {
     const open = start + field.length;
@@ -291,7 +291,7 @@ function readTime(value: string, at: number): number {
   if (day) {
     const [year, month, date] = [Number(day[1]), Number(day[2] ?? 1), Number(day[3] ?? 1)];
     const time = Date.UTC(year, month - 1, date);
-    // A day that the month lacks, or a month that the year lacks, gives another month.
+    // `Date.UTC` turns a day or month that does not exist into another month.
     if (new Date(time).getUTCMonth() === month - 1) return time;
   } else if (/^\d{4}-\d\d-\d\dT/.test(value)) {
     const time = Date.parse(value);
@@ -300,7 +300,7 @@ function readTime(value: string, at: number): number {
   throw new Refusal(at, 'Write a date as 2026-01-31.');
 }
 
-/** `NAME`, or `NAME:text`. */
+/** Reads `NAME` or `NAME:text`. */
 function readHeader(value: string, at: number): SearchNode {
   const [, name, text = ''] = /^([!-9;-~]{1,76})(?::(.*))?$/s.exec(value) ?? [];
   if (name === undefined) throw new Refusal(at, 'Write a header as header:x-mailer or header:x-mailer:text.');

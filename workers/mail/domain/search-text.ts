@@ -47,12 +47,13 @@ export const toIndexText = (text: string): string => toTerms(text).join(' ');
 
 export interface PhrasePart {
   readonly term: string;
-  /** True if the last character stands alone and matches any term that begins with it. */
+  /** True if the part matches any term that begins with it, such as a single CJK character or the end of a prefix search. */
   readonly isPrefix: boolean;
 }
 
 /**
- * The terms that match a word or phrase. A CJK word of n characters is its n−1 pairs; a single character is a prefix of pairs.
+ * The terms that match a word or phrase. A CJK word of n characters becomes its n−1 pairs; a single character becomes a prefix of
+ * pairs.
  */
 export function toPhrase(text: string, isPrefix = false): PhrasePart[] {
   const runs = foldText(text).match(RUN) ?? [];

@@ -36,7 +36,7 @@ const findPiece = (term: string, needles: Needles) => needles.pieces.find((each)
 const isNeedle = (term: string, needles: Needles) =>
   needles.words.has(term) || needles.prefixes.some((prefix) => term.startsWith(prefix));
 
-/** Counts the words of a text that match. Weights hits in subjects. */
+/** Counts the words of a text that match, to weight hits in subjects and senders. */
 export function countNeedles(text: string, needles: Needles): number {
   let count = 0;
   for (const { term } of findRuns(text))

@@ -1,9 +1,9 @@
-/** How a message says that its reader can leave a list (RFC 2369, RFC 8058). Pure. */
+/** Reads how a message says that its reader can unsubscribe (RFC 2369, RFC 8058). Pure. */
 import { parseMailPath } from './mail-path.ts';
 import type { HeaderField } from './written-fields.ts';
 
 export type Unsubscribe =
-  /** A POST to the address is enough, and the sender's domain signed that. */
+  /** A POST to the URL is enough (RFC 8058). The sender's domain signed the fields that say so. */
   | { readonly method: 'one_click'; readonly url: string }
   | { readonly method: 'mail'; readonly email: string; readonly subject: string; readonly body: string }
   /** A page that the reader must open. */
@@ -18,7 +18,7 @@ const TEXT_LENGTH_MAX = 500;
 
 /**
  * @param isCovered whether a valid DKIM signature covers both fields. Without it, anyone could have added them.
- * @param isPublic whether the service, or the user, may open an address.
+ * @param isPublic whether the service or the user may open a URL.
  * @returns the best way; null if there is none.
  */
 export function readUnsubscribe(

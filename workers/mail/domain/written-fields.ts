@@ -1,4 +1,4 @@
-/** Header fields that an author sets beside the usual ones. Pure. */
+/** Header fields that an author sets in addition to the usual ones. Pure. */
 
 export interface HeaderField {
   readonly name: string;
@@ -8,13 +8,13 @@ export interface HeaderField {
 export const IMPORTANCES = ['high', 'normal', 'low'] as const;
 export type Importance = (typeof IMPORTANCES)[number];
 
-/** Fields that the service writes itself, fields of other members of a request, and trace fields. */
+/** Fields that the service writes itself, fields that other members of a request set, and trace fields. */
 const RESERVED =
   /^(?:from|sender|to|cc|bcc|reply-to|subject|date|message-id|in-reply-to|references|mime-version|content-.*|return-path|delivered-to|received(?:-.*)?|resent-.*|dkim-signature|domainkey-signature|arc-.*|authentication-results|importance|priority|x-priority|x-msmail-priority|x-tessera-.*)$/i;
 
 export const isReservedField = (name: string): boolean => RESERVED.test(name);
 
-/** `Importance` is of RFC 2156 §5.3.4. Other programs read `X-Priority`. */
+/** `Importance` is defined in RFC 2156 §5.3.4. Some programs read `X-Priority` instead. */
 const IMPORTANCE_FIELDS: Readonly<Record<Importance, readonly HeaderField[]>> = {
   high: [
     { name: 'Importance', value: 'high' },

@@ -19,9 +19,9 @@ import { sealTransport, unsealTransport } from './transport-secret.ts';
 
 export interface DomainChange {
   readonly is_hosted?: boolean | undefined;
-  /** A hosted domain whose addresses receive this domain's mail; null: its own addresses do. */
+  /** Hosted domain whose addresses receive this domain's mail; null if its own addresses do. */
   readonly alias_of?: string | null | undefined;
-  /** An address of an account; null to unset. */
+  /** Address of an account here; null removes the catch-all. */
   readonly catch_all?: string | null | undefined;
   readonly transport?: string | null | undefined;
   readonly is_held?: boolean | undefined;
@@ -30,7 +30,7 @@ export interface DomainChange {
 export interface DnsRecord {
   readonly type: 'TXT' | 'MX' | 'SRV';
   readonly name: string;
-  /** Null for MX: the host that receives mail for the operator (Email Routing, an SMTP gateway). */
+  /** Null for MX, because the host depends on how the operator receives mail (Email Routing, an SMTP gateway). */
   readonly value: string | null;
   readonly purpose: string;
   /** Whether DNS has the record; null if the look-up failed. */
@@ -44,7 +44,7 @@ const HAS_ALIASES = problem(
   'Other domains are aliases of this one. Change or delete them first.',
 );
 
-/** Domains of the configuration are hosted without a row. */
+/** @returns a row for a configured domain, which is hosted without a row in DIRECTORY; null for any other domain. */
 function toConfigured(env: Env, domain: string): DomainRow | null {
   if (!listConfiguredDomains(env).includes(domain)) return null;
   return { domain, isHosted: true, aliasOf: null, catchAllUserId: null, transport: null, isHeld: false, createdAt: 0 };
@@ -58,7 +58,7 @@ export async function findDomain(env: Env, name: string): Promise<DomainRow | nu
   return row ? { ...row, isHosted: row.isHosted || configured !== null } : configured;
 }
 
-/** Configured domains first, then rows, by name. */
+/** Lists rows and configured domains together, sorted by name. */
 export async function listDomains(env: Env, after: string, limit: number): Promise<DomainRow[]> {
   const rows = await createDomainStore(env.DIRECTORY).listDomains(after, limit);
   const missing = listConfiguredDomains(env).filter(
@@ -112,7 +112,10 @@ export async function saveDomain(
   return ok(row);
 }
 
-/** The main domain that a change asks for, or the present one. Aliases of aliases are refused, so mail finds its address in one step. */
+/**
+ * Decides the main domain: the one that a change requests, or else the current one. Aliases of aliases are refused, so that an
+ * address is found in one step.
+ */
 async function decideMainDomain(
   env: Env,
   domain: string,
@@ -214,7 +217,7 @@ export async function listDnsRecords(env: Env, row: DomainRow): Promise<DnsRecor
   );
 }
 
-/** RFC 8620 §2.2. Without APP_HOST, which is on one's own machine, there is no name to publish. */
+/** SRV record for mail clients (RFC 8620 §2.2). Without APP_HOST, as on a local server, there is no host name to publish. */
 function listClientRecords(env: Env, domain: string): Omit<DnsRecord, 'seen'>[] {
   const { APP_HOST: host } = settingsOf(env);
   if (host === '') return [];
@@ -228,7 +231,7 @@ function listClientRecords(env: Env, domain: string): Omit<DnsRecord, 'seen'>[] 
   ];
 }
 
-/** DKIM must match exactly. Any SPF or DMARC record counts, because its content is the operator's choice. */
+/** A DKIM record must match exactly. Any SPF or DMARC record counts, because its content is the operator's choice. */
 function isPublished(record: Omit<DnsRecord, 'seen'>, found: readonly string[]): boolean {
   if (record.type === 'MX') return found.length > 0;
   if (record.type === 'SRV') return found.some((target) => target.toLowerCase() === record.value);

@@ -6,7 +6,8 @@ import { createDomainStore } from '../store/domain-store.ts';
 export const listConfiguredDomains = (env: Env): readonly string[] => settingsOf(env).MAIL_DOMAINS;
 
 /**
- * The domain whose addresses receive mail to a hosted domain: the domain that it is an alias of, or itself.
+ * Finds the main domain of a hosted domain: the domain that it is an alias of, or itself. Addresses of the main domain receive the
+ * mail.
  * @returns null if the domain is not hosted: neither configured nor added by the operator.
  */
 export async function findMainDomain(env: Env, domain: string): Promise<string | null> {

@@ -1,4 +1,4 @@
-/** Signing keys for return paths of forwarded mail. Derived from MASTER_KEY, so rotating it rotates them. */
+/** Signing keys for return paths of forwarded mail. Derived from MASTER_KEY, so rotating MASTER_KEY rotates them. */
 import { createHmac } from 'node:crypto';
 import { settingsOf } from '../../shared/settings.ts';
 import { type SignText, toBase32 } from '../domain/return-path.ts';

@@ -1,4 +1,6 @@
-/** Secrets of mail that MASTER_KEY seals, for its rotation: DKIM keys, and transports with a password. */
+/**
+ * Secrets of mail that are sealed with MASTER_KEY and sealed again when it is rotated: DKIM keys, and transports with a password.
+ */
 import type { SecretKeeper } from '../../identity/index.ts';
 import { createDomainStore } from '../store/domain-store.ts';
 import { SEALED_PREFIX, TRANSPORT_CONTEXT } from './transport-secret.ts';

@@ -1,7 +1,7 @@
 /**
- * Accepts mail. The one path for `email()`, `/v1/inbound` and mail between our own users. A recipient gets 250 only when its
- * raw message is in every location and its row in its mailbox. Any failure on our side is 451, so the sender keeps the message
- * and retries.
+ * Accepts mail. The only path for `email()`, `/v1/inbound` and mail between our own users. A recipient gets 250 only when its raw
+ * message is in a quorum of the locations and its row in its mailbox. Any failure on our side is 451, so the sender keeps the
+ * message and retries.
  *
  * By design: the raw bytes are stored as received, without a trace header. The row has the envelope and the client.
  */
@@ -265,7 +265,8 @@ async function takeFor(
     if (outcome.value.duplicate) await removeRaw();
     return refuse(target.email, 250, '2.0.0 accepted');
   } catch (error) {
-    // The row may have been written before its answer was lost. The raw bytes stay, and the retry resolves it.
+    // The row may have been written before its answer was lost. The raw bytes therefore stay. If the row exists, the sender's retry
+    // is recognised as a duplicate.
     logError('incoming_insert_failed', error);
     return refuse(target.email, 451, OUR_FAULT);
   }
@@ -278,8 +279,8 @@ async function copyRaw(env: Env, from: string, to: string, sizeBytes: number): P
 }
 
 /**
- * A retry of a message has the same bytes, sender and recipient. A message without Date, Message-ID and Received cannot be told
- * from a second one, so it never counts as a retry.
+ * A retry of a message has the same bytes, sender and recipient. Two messages without Date, Message-ID and Received cannot be told
+ * apart, so such a message never counts as a retry.
  */
 function toContentKey(stored: StoredRaw, from: string, to: string): string {
   const isDistinct = /^(?:date|message-id|received):/im.test(

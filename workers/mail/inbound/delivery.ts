@@ -1,6 +1,6 @@
 /**
- * Delivers a raw message to a mailbox: first the bytes (R2, every location), then one transaction of the mailbox. Idempotent:
- * all keys derive from the delivery key, and the mailbox stores a delivery key once.
+ * Delivers a raw message to a mailbox: first the bytes (R2, a quorum of the locations), then one transaction of the mailbox.
+ * Idempotent: all keys derive from the delivery key, and the mailbox stores a delivery key once.
  */
 import { createHash } from 'node:crypto';
 import type {
@@ -22,7 +22,7 @@ export const INLINE_TEXT_BYTES_MAX = 1_000_000;
 export type RawDelivery = Omit<StoreMessageInput, 'rawKey' | 'rawSha256' | 'sizeBytes' | 'parsed'> & {
   readonly userId: string;
   readonly message: OpenedMessage;
-  /** Set if every location already has the raw bytes, under `mail/<user_id>/`. */
+  /** Set if the raw bytes are already in R2, under `mail/<user_id>/`. */
   readonly rawKey?: string;
   /** Set if the message was already parsed. */
   readonly parsedRaw?: ParsedRaw;
@@ -80,7 +80,7 @@ export async function putDelivery(
   return { input, written };
 }
 
-/** Stores a part of a message that its raw bytes do not have. */
+/** Stores a part of a message that is not a range of its raw bytes. */
 export type PutPart = (key: string, bytes: Uint8Array | string) => Promise<void>;
 
 /** @param written collects every key that may have been written. */
@@ -108,12 +108,12 @@ export async function readPieces(pieces: AsyncIterable<Uint8Array> | Iterable<Ui
   return Buffer.concat(chunks);
 }
 
-/** Key of a file of a message that has an object of its own. */
+/** R2 key of a file of a message, for a file that is stored as an object of its own. */
 export const toPartKey = (prefix: string, at: number): string => `${prefix}part-${at}`;
 
 /**
- * Stores texts that are too long for a row, and files that are no range of the raw message. Deterministic: the same message gives the same
- * keys.
+ * Stores texts that are too long for a row, and files that are not a range of the raw message. Deterministic: the same message
+ * gives the same keys.
  */
 export async function storeParts(parsed: ParsedRaw, prefix: string, put: PutPart): Promise<ParsedMessage> {
   const { text, html, attachments, isComplete: _, ...rest } = parsed;

@@ -32,7 +32,7 @@ export interface ImportReport {
   failed: number;
   /** Messages not read, because the request reached its limit. */
   remaining: number;
-  /** Bytes of the file: the sum of the five counts that follow. Separators and blank lines count to their message. */
+  /** Bytes of the file: the sum of the five counts that follow. Separators and blank lines count as part of their message. */
   size_bytes: number;
   imported_bytes: number;
   duplicate_bytes: number;
@@ -77,7 +77,7 @@ export async function importMessage(
   return run.end();
 }
 
-/** The bytes of the file that a message has, with its separator. */
+/** The range of the file that holds a message with its separator. */
 type Range = Pick<MboxSpan, 'offset' | 'sizeBytes'>;
 
 interface Waiting {
@@ -99,7 +99,7 @@ interface Put {
   readonly written: readonly string[];
 }
 
-/** One import, in batches. */
+/** One import, which stores messages in batches. */
 class ImportRun {
   readonly #env: Env;
   readonly #userId: string;

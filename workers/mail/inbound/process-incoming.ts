@@ -1,6 +1,6 @@
 /**
- * Processes accepted mail: runs the checks, delivers to the mailbox, then records the outcome in the ledger. Triggered by a
- * queue hint or the mailbox's alarm. Any step may run twice or be interrupted; the next run resumes from the row.
+ * Processes accepted mail: runs the checks, delivers to the mailbox, then records the outcome in the ledger. Triggered by the
+ * mailbox's alarm. Any step may run twice or be interrupted; the next run resumes from the row.
  */
 import { toDeliveryKey } from '../../../durable-objects/mailbox/contract/delivered-message.ts';
 import type { ClaimedIncoming, IncomingOutcome } from '../../../durable-objects/mailbox/incoming/incoming-store.ts';
@@ -113,7 +113,7 @@ async function deliver(
   return putIntoMailbox(env, message, opened, said, { labels, isReleased: false });
 }
 
-/** Runs the checks. Complete verdicts that came with the message, from its sending here, are used as they are. */
+/** Runs the checks. Complete verdicts of a message that was sent from here are reused. */
 async function judge(env: Env, message: ClaimedIncoming, raw: OpenedMessage): Promise<Result<Verdicts, string>> {
   const known = message.verdicts === null ? null : (JSON.parse(message.verdicts) as Partial<Verdicts>);
   if (known?.spam && known.virus && known.authentication)
@@ -139,10 +139,13 @@ async function judge(env: Env, message: ClaimedIncoming, raw: OpenedMessage): Pr
   return checked.ok ? ok(await markHostedClaim(env, checked.value)) : err(checked.error.reason);
 }
 
-/** Points against mail from outside whose From claims a domain that is hosted here. Lists and forwarders may break its proof. */
+/**
+ * Points against mail from outside whose From claims a domain that is hosted here. Few, because lists and forwarders may break
+ * authentication.
+ */
 const HOSTED_CLAIM_POINTS = 1;
 
-/** Marks such mail if nothing proves it. */
+/** Adds these points, and a mark, if nothing proves the hosted domain in From. */
 async function markHostedClaim(env: Env, verdicts: Verdicts): Promise<Verdicts> {
   const { authentication, spam } = verdicts;
   const { domain } = authentication.dmarc;

@@ -4,7 +4,7 @@ import type { ByteRange } from '../../shared/http-range.ts';
 import { getBlob, inLargePieces } from '../bindings/blobs.ts';
 import { readRange } from '../mime/raw-range.ts';
 
-/** Where an attachment is. */
+/** The members that say where the bytes of an attachment are. */
 export type AttachmentPlace = Pick<StoredAttachment, 'r2Key' | 'range' | 'sizeBytes'>;
 
 /** @throws if its bytes are missing in every location. */

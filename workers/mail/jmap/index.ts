@@ -1,11 +1,11 @@
 /**
  * JMAP (RFC 8620, RFC 8621, and RFC 9404 and 9425): the mailbox for mail clients.
  *
- * `protocol/` reads a request and runs its method calls in order. `methods/` has one file per method, named after it: arguments → one
- * decision → one effect → answer. `objects/` turns what the mailbox stores into JMAP's objects and back. `domain/` is pure.
+ * `protocol/` reads a request and runs its method calls in order. `methods/` has one file per method, named after it: arguments →
+ * one decision → one effect → answer. `objects/` turns what the mailbox stores into JMAP's objects and back. `domain/` is pure.
  *
- * Clients send `Authorization` with a token: as Bearer, or as the password of Basic. Cookies are never read, so any page may be a client
- * (CORS `*`) without being able to use somebody's session.
+ * Clients send `Authorization` with a token: as Bearer, or as the password of Basic. Cookies are never read, so any page may be a
+ * client (CORS `*`) without being able to use a user's session.
  *
  * Gaps: no shared accounts, so `Email/copy` and `Blob/copy` have no account to copy from; no sieve, no MDN.
  */
@@ -38,12 +38,12 @@ import { addBlobRoutes } from './routes/blob-routes.ts';
 import { addEventSource } from './routes/event-source.ts';
 import { JMAP_ROUTE } from './routes/jmap-route.ts';
 
-/** RFC 8620 §2.2. The Worker sends this path of the app's host here. */
+/** RFC 8620 §2.2. The Worker routes this path of the app's host to JMAP. */
 export const WELL_KNOWN_PATH = '/.well-known/jmap';
 const PREFLIGHT_AGE_SECONDS = 86_400;
 const running = new RunningRequests(CONCURRENT_REQUESTS);
 
-/** Lets every page call JMAP, with `Authorization` only. */
+/** Lets pages of every origin call JMAP (CORS). They authenticate with `Authorization` only, never with cookies. */
 const allowEveryOrigin: MiddlewareHandler<JsonApiEnv> = async (c, next) => {
   if (c.req.method === 'OPTIONS') {
     return c.body(null, 204, {
@@ -137,8 +137,8 @@ export function addJmap(api: OpenAPIHono<JsonApiEnv>): void {
 }
 
 /**
- * Finds the caller, and what the request reads first if that is the folders: the mailbox answers both in one call.
- * @param short a request that is so short that it was read before the caller was known.
+ * Finds the caller. If the first method call reads the folders, the mailbox answers both in one call.
+ * @param short the request, if it was short enough to be read before the caller was known.
  */
 async function findCaller(
   c: Context<JsonApiEnv>,

@@ -67,7 +67,7 @@ async function scanKeys(env: Env, cursor: string, now: number) {
     if (!bucket) return { keys, scanned, next: null };
     const listed: R2Objects = await bucket.list({ prefix: PREFIX, ...(last === '' ? {} : { startAfter: last }) });
     const end = listed.objects.at(-1)?.key;
-    // What the first location has too was looked at there.
+    // Keys that the first location has too were checked there.
     const isFirst = bucket === first || end === undefined;
     const known = isFirst ? new Set() : await listBetween(first, last === '' ? PREFIX : last, end, PAGE_KEYS);
     if (bucket === first) scanned += listed.objects.length;

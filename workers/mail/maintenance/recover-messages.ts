@@ -1,6 +1,6 @@
 /**
- * Restores the messages of a lost mailbox from their raw bytes in R2, with the folders, flags, labels and ids of its last snapshot. What no
- * snapshot has is put into the inbox (sent mail into Sent), read and labelled. Bcc is lost.
+ * Restores the messages of a lost mailbox from their raw bytes in R2, with the folders, flags, labels and ids of its last snapshot.
+ * Messages that no snapshot has are put into the Inbox (sent mail into Sent), marked as read and labelled. Bcc is lost.
  */
 import type { FolderState, MessageSnapshot } from '../../../durable-objects/mailbox/messages/snapshot-store.ts';
 import { listLocations, userPrefix } from '../bindings/blobs.ts';
@@ -25,8 +25,8 @@ interface FoundRaw {
 }
 
 /**
- * Restores each raw message that is older than the mailbox and that no row of it names. What is younger was refused or is
- * being delivered. If interrupted, run it again. @returns the number of restored messages.
+ * Restores each raw message that is older than the mailbox and that no row of it names. A younger message was refused or is being
+ * delivered. If interrupted, run it again. @returns the number of restored messages.
  */
 export async function recoverMessages(env: Env, userId: string): Promise<number> {
   const mailbox = openMailbox(env, userId);
@@ -40,7 +40,7 @@ export async function recoverMessages(env: Env, userId: string): Promise<number>
   const answer = await mailbox.listUnheld([...found.keys()]);
   if (!answer.ok || answer.value.keys.length === 0) return 0;
   await mailbox.restoreFolders(folders);
-  // Oldest first, so that threads begin with the messages that began them.
+  // Oldest first, so that each thread begins with its first message.
   const arrivedAt = ({ former, storedAt }: FoundRaw) => former?.receivedAt ?? storedAt;
   const lost = answer.value.keys.flatMap((key) => found.get(key) ?? []).sort((a, b) => arrivedAt(a) - arrivedAt(b));
   const known = new Set(folders.map(({ id }) => id));
@@ -49,7 +49,7 @@ export async function recoverMessages(env: Env, userId: string): Promise<number>
   return recovered;
 }
 
-/** Objects of every location: one that was lost and refilled may lack keys that another one has. */
+/** Lists objects of every location, because a location that was lost and refilled may lack keys of another one. */
 async function* listObjects(
   env: Env,
   prefix: string,
@@ -65,10 +65,13 @@ async function* listObjects(
   }
 }
 
-/** The last snapshots of mailboxes of this user that were lost: of the newest mailbox first. Those of the present one are left out. */
+/**
+ * The last snapshots of this user's lost mailboxes, those of the newest mailbox first. Snapshots of the current mailbox are left
+ * out.
+ */
 async function readSnapshots(env: Env, userId: string, createdAt: number) {
   const prefix = `${userPrefix(userId)}snapshot/`;
-  // A location that was down when a page was written has an older one.
+  // A location that was down when a page was written has an older version of the page.
   const newest = new Map<string, { readonly uploaded: Date; readonly bucket: R2Bucket }>();
   for await (const { key, uploaded, bucket } of listObjects(env, prefix, /^\d+-(?:\d+|folders)$/))
     if (uploaded > (newest.get(key)?.uploaded ?? 0)) newest.set(key, { uploaded, bucket });

@@ -1,4 +1,4 @@
-/** Parses address lists. postal-mime reads the grammar; this file prepares what it does not read. */
+/** Parses address lists. postal-mime reads the grammar; this file first rewrites forms that postal-mime does not read. */
 import { addressParser } from 'postal-mime';
 import type { MailAddress } from '../../../durable-objects/mailbox/contract/delivered-message.ts';
 import { normalizeWords } from '../domain/encoded-words.ts';

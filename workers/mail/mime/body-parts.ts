@@ -81,7 +81,7 @@ class BodyChoice {
   }
 
   #isBody(part: MimePart, isRoot: boolean, container: string): boolean {
-    // A multipart without parts is shown as the text that it is.
+    // A multipart in which no part was found is shown as text.
     const isText = /^(?:text\/(?:plain|html)|multipart\/.*)$/.test(part.type);
     if (!isText || part.isAttachment) return false;
     if (container === 'related' && !isRoot) return false;

@@ -12,7 +12,7 @@ export const HTML_LENGTH_MAX = 5_000_000;
 
 const STYLE_PROPERTIES =
   /^(?:color|background-color|background|font(?:-(?:family|size|style|weight|variant))?|line-height|letter-spacing|text-(?:align|decoration|indent|transform)|vertical-align|white-space|word-(?:break|wrap)|overflow-wrap|direction|(?:min-|max-)?(?:width|height)|(?:margin|padding)(?:-(?:top|right|bottom|left))?|border(?:-(?:top|right|bottom|left))?(?:-(?:color|style|width))?|border-(?:radius|collapse|spacing)|display|list-style(?:-type)?|table-layout|float|clear)$/;
-/** Styles that load, compute or escape. */
+/** Styles that load resources, compute values or contain escapes. */
 const STYLE_DANGER =
   /(?:url|src|image|image-set|cross-fade|element|paint|attr|env|var)\s*\(|expression|@import|javascript|behavior|binding|\/\*|[\\<>]/i;
 const DATA_IMAGE = /^data:image\/(?:png|gif|jpeg|webp);base64,/i;

@@ -10,7 +10,10 @@ const START = Buffer.from(
   'latin1',
 );
 
-/** @returns null if the bytes are not compressed RTF, or if the text exceeds `lengthMax`. Damaged input gives what is before the damage. */
+/**
+ * @returns null if the bytes are not compressed RTF, or if the text exceeds `lengthMax`. Damaged input yields the text before the
+ * damage.
+ */
 export function decompressRtf(bytes: Uint8Array, lengthMax: number): Uint8Array | null {
   if (bytes.length < HEADER_BYTES) return null;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -15,7 +15,7 @@ export type FileKind =
 /** Enough of a file to recognise its type: the signature of tar is at 257. */
 export const HEAD_BYTES = 512;
 
-/** `x` holds the bytes in Latin-1. "closed" archives cannot be opened here, so their content is unknown. */
+/** `bytes` are in Latin-1. The kind `closed` is an archive that cannot be opened here, so its content is unknown. */
 const MAGIC: readonly {
   readonly kind: FileKind;
   readonly at: number;

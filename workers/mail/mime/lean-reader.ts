@@ -11,7 +11,10 @@ export interface Cut {
   /** Position of its bytes in the message, without the last line end. */
   readonly offset: number;
   readonly length: number;
-  /** Characters and line end of every line but the last; the width is 0 if they differ or cannot be decoded alone. */
+  /**
+   * Number of characters and length of the line end, of every line but the last. The width is 0 if lines differ or cannot be
+   * decoded one by one.
+   */
   readonly lines: { readonly width: number; readonly end: number };
   /** The placeholder line, and the bytes it decodes to. */
   readonly place: string;
@@ -47,7 +50,7 @@ for (const letter of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345
 interface Run {
   readonly offset: number;
   length: number;
-  /** The line end of the previous unit. It follows the run. */
+  /** The line end of the previous unit. It is kept after the placeholder. */
   lineEnd: string;
   /** The original bytes, held until the run is long enough to be cut. */
   held: Buffer[];

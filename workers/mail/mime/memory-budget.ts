@@ -13,7 +13,7 @@ const COST_BYTES_MIN = 128 * 1024;
 const ASK_EVERY_MS = 20;
 /** A waiter that has not polled for this long counts as gone. */
 const TURN_EXPIRY_MS = 5_000;
-/** Longer than processing one message can take. */
+/** Expiry of a place in the budget. Processing one message never takes this long. */
 const PLACE_EXPIRY_MS = 180_000;
 
 interface Place {

@@ -52,7 +52,7 @@ export interface MimeTree {
 
 const LF = 10;
 const CR = 13;
-/** A placeholder line and blank lines around it. */
+/** Maximum size of a placeholder line with blank lines around it. */
 const PLACEHOLDER_BYTES_MAX = 200;
 
 export function readMimeTree(raw: Uint8Array): MimeTree {

@@ -51,7 +51,7 @@ export interface ParsedAttachment {
   readonly pieces: readonly (Uint8Array | CutPiece)[];
   readonly isInline: boolean;
   readonly contentId: string | null;
-  /** Where the raw message has it; null for a file from inside a text or winmail.dat. */
+  /** Range of the raw message that holds the bytes; null for a file from inside a text or winmail.dat. */
   readonly range: RawRange | null;
 }
 
@@ -100,7 +100,7 @@ export async function parseMessage(
   return { ...head, text, html, attachments: nameAttachments(attached, html ?? ''), isComplete };
 }
 
-/** Opens each winmail.dat. One that is too large or damaged stays the attachment that it is. */
+/** Opens each winmail.dat. One that is too large or damaged stays an ordinary attachment. */
 async function openWinmail(
   parts: readonly MimePart[],
   holdCut?: (cut: Cut) => Promise<Uint8Array>,
@@ -118,7 +118,7 @@ async function openWinmail(
   return found;
 }
 
-/** Texts of winmail.dat, for a message that has none. */
+/** Texts of winmail.dat, for a message that has no text of its own. */
 function toWinmailTexts(winmail: readonly TnefContent[]): { text: string; html: string | null } {
   const content = winmail.find(({ text, html }) => text !== null || html !== null);
   const html = content?.html ? (cleanHtml(content.html) ?? '') : '';
@@ -126,7 +126,7 @@ function toWinmailTexts(winmail: readonly TnefContent[]): { text: string; html: 
   return { text: toStorable(text), html: html.trim() === '' ? null : toStorable(html) };
 }
 
-/** The files, and the formatted text if there is no other text. */
+/** Lists the files of winmail.dat, and its formatted text (RTF) if it has no other text. */
 function listWinmailFiles({ files, text, html, rtf }: TnefContent): readonly FoundFile[] {
   const formatted = rtf && text === null && html === null ? decompressRtf(rtf, RTF_BYTES_MAX) : null;
   return formatted ? [...files, { name: 'message.rtf', contentType: 'application/rtf', content: formatted }] : files;
@@ -221,7 +221,7 @@ function toAttachment(part: MimePart, cuts: readonly Cut[]): Omit<UnnamedAttachm
   };
 }
 
-/** A file that was not a part of its own. */
+/** A file that is not a MIME part of its own: it was inside a text or winmail.dat. */
 interface FoundFile {
   readonly name: string;
   readonly contentType?: string;

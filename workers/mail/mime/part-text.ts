@@ -30,7 +30,7 @@ function toText(part: MimePart, bytes: Uint8Array): string {
 function declaredCharset(part: MimePart, bytes: Uint8Array): string {
   if (part.type !== 'text/html') return '';
   const declared = META.exec(Buffer.from(bytes.subarray(0, META_BYTES)).toString('latin1'))?.[1] ?? '';
-  // The declaration itself is readable, so the text is not UTF-16.
+  // The declaration is readable as ASCII, so the text is not UTF-16.
   return /^utf-?16/i.test(declared) ? '' : declared;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Attachments as ranges of the raw message: found when it is parsed, decoded when they are read. So a file is stored once. The decoders
- * are those of the parser, so its bytes are the ones that were checked.
+ * Attachments as ranges of the raw message: found when it is parsed, decoded when they are read. So a file is stored once. Reading
+ * uses the decoders of the parser, so a client gets the bytes that were checked.
  */
 import type { RawRange } from '../../../durable-objects/mailbox/contract/delivered-message.ts';
 import type { ByteRange } from '../../shared/http-range.ts';
@@ -62,7 +62,7 @@ export async function readRange(read: ReadRaw, range: RawRange, sizeBytes: numbe
   );
 }
 
-/** Leaves out the first bytes, and ends after a number of bytes. */
+/** Skips the first bytes, and ends after `length` more. */
 async function* cut(pieces: AsyncIterable<Uint8Array>, skip: number, length: number): AsyncGenerator<Uint8Array> {
   let [before, left] = [skip, length];
   for await (const piece of pieces) {

@@ -1,6 +1,6 @@
 /**
  * Reads winmail.dat: the files and texts that Outlook puts into one attachment ([MS-OXTNEF]). Copies nothing: files are views.
- * Damaged input gives what is before the damage; nothing here throws.
+ * Damaged input yields the content before the damage; nothing here throws.
  */
 import { decodeText } from '../domain/charset.ts';
 
@@ -189,7 +189,7 @@ function textOf(property: Property | undefined, charset: string): string {
   return toText(property.value, property.type === UNICODE ? 'utf-16le' : charset);
 }
 
-/** Code pages of Windows that have names of their own. */
+/** Windows code pages whose charset is not named `cp` and the number. */
 const CHARSETS: Readonly<Record<number, string>> = {
   20127: 'us-ascii',
   20866: 'koi8-r',

@@ -6,8 +6,8 @@ import type { AccountRow } from '../store/account-store.ts';
 import { enqueueMessage } from './enqueue-message.ts';
 
 /**
- * Puts a message into the outbox of the account's mailbox. It has no copy in Sent. The sender is the postmaster: the service
- * writes it, not the account.
+ * Puts a message into the outbox of the account's mailbox. It has no copy in Sent. The sender is the postmaster, because the
+ * service writes it and not the account.
  * @throws when a store cannot be reached.
  */
 export async function sendAccountMail(

@@ -40,7 +40,7 @@ export interface Composition {
   readonly references: readonly string[];
   readonly date: Date;
   readonly replyTo?: readonly ComposeAddress[];
-  /** Further fields, in order. */
+  /** Further header fields, in order. */
   readonly headers?: readonly HeaderField[];
 }
 
@@ -101,7 +101,9 @@ export const toCrlf = (bytes: Uint8Array): Buffer =>
     'latin1',
   );
 
-/** The same for a message in pieces. A CR at the end of a piece waits for the next one; no message ends with a CR. */
+/**
+ * Ends every line with CRLF, for a message in pieces. A CR at the end of a piece waits for the next one; no message ends with a CR.
+ */
 export function createLineEnder(): (piece: Uint8Array) => Buffer {
   let isAfterCr = false;
   return (piece) => {

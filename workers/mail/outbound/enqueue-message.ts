@@ -19,7 +19,7 @@ export interface AutomaticMessage {
   /** Envelope sender; empty for the null sender. */
   readonly from: string;
   readonly to: string;
-  /** False if another author than From claims may have written the message. It then gets no DKIM signature of ours. */
+  /** False if the author may be another one than From claims. The message then gets no DKIM signature of ours. */
   readonly isSigned?: boolean;
   /** Set if a crash may repeat the call but the message must be sent once. */
   readonly outboxId?: string;
@@ -31,7 +31,7 @@ export async function enqueueMessage(env: Env, userId: string, message: Automati
   return enqueue(env, userId, message, raw.byteLength, [raw]);
 }
 
-/** The same for a message stored in R2: streams it, with header fields in front. */
+/** Enqueues a message stored in R2. Streams it, with header fields in front. */
 export async function enqueueStored(
   env: Env,
   userId: string,

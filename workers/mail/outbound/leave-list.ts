@@ -1,4 +1,6 @@
-/** Leaves a mailing list for a user, by the way that a message of it offers. Only on the user's own act. */
+/**
+ * Unsubscribes a user from a mailing list, by the method that a message of the list offers. Runs only when the user requests it.
+ */
 import type { MessageDetail } from '../../../durable-objects/mailbox/messages/message-read-store.ts';
 import { logError, logInfo } from '../../shared/log.ts';
 import { type Problem, problem } from '../../shared/problem.ts';
@@ -11,10 +13,10 @@ import { decideFrom, type Sender } from './submission/sender-address.ts';
 import { submitMessage } from './submission/submit-message.ts';
 
 const TIMEOUT_MS = 10_000;
-/** Addresses in To and Cc that may be the one that is subscribed. */
+/** Limit of addresses in To and Cc that are considered as the subscribed one. */
 const ADDRESSES_MAX = 10;
 
-/** @returns how the reader of a stored message can leave its list; null if it says nothing, or the user wrote it. */
+/** @returns how the reader of a stored message can leave its list; null if it offers no way, or the user wrote it. */
 export function findUnsubscribe(env: Env, message: MessageDetail): Unsubscribe | null {
   if (message.origin !== 'received' && message.origin !== 'imported') return null;
   const authentication = JSON.parse(message.authentication ?? '{}') as { dkim?: readonly DkimVerdict[] };
@@ -35,7 +37,7 @@ export async function leaveList(
   return way.method === 'mail' ? leaveByMail(env, sender, message, way) : leaveByPost(way.url);
 }
 
-/** RFC 8058 §3.2: no cookies, no credentials. A redirect is not followed, because it may lead into a network. */
+/** RFC 8058 §3.2: no cookies, no credentials. A redirect is not followed, because it may lead into a private network. */
 async function leaveByPost(url: string): Promise<Result<'one_click', Problem>> {
   let status = 0;
   try {

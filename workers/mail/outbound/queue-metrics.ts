@@ -5,7 +5,7 @@ import { logInfo } from '../../shared/log.ts';
 import { type QueueGroup, readQueueGroups } from '../store/queue-store.ts';
 import { diagnoseQueue } from './domain/recipient-state.ts';
 
-/** Destinations that are read. Others are small in comparison. */
+/** Limit of destinations that are read, the largest first. The others are small in comparison. */
 const DESTINATIONS_MAX = 200;
 const DESTINATIONS_LOGGED = 10;
 

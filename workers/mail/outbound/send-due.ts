@@ -216,7 +216,10 @@ async function recordAttempt(
   }
 }
 
-/** Delivers to mailboxes here through normal acceptance, with its quota and limits. Their copy is durable when it returns. */
+/**
+ * Delivers to mailboxes here through normal acceptance, with its quota and limits. The copies of the recipients are durable when
+ * this returns.
+ */
 async function deliverHere(env: Env, job: OutboxJob, recipients: readonly Recipient[]): Promise<AttemptOutcome[]> {
   const stored = await getBlob(env, job.rawKey);
   if (!stored)

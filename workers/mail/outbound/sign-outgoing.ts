@@ -13,7 +13,7 @@ import { signMessage } from './dkim/sign.ts';
 /** Large enough for any header. */
 const START_BYTES_MAX = 1024 * 1024;
 
-/** Stored instead of a body hash. */
+/** Stored in place of a body hash for a message that gets no signature. */
 export const UNSIGNED = '';
 
 export interface SignedMessage {

@@ -8,7 +8,7 @@ import { openMailbox } from '../bindings/mailbox.ts';
 import { encryptPush, signVapid, toVapidKey, type VapidKey } from './web-push.ts';
 
 const TIMEOUT_MS = 10_000;
-/** For the rest of the work on one push. */
+/** Time for the work on one push besides the request itself. */
 const MARGIN_MS = 5_000;
 /** How long a push service keeps a message for a device that is off. The next state replaces it. */
 const TTL_SECONDS = 24 * 3_600;
@@ -22,10 +22,10 @@ export async function readVapidKey(env: Env): Promise<VapidKey> {
   return known.key;
 }
 
-/** Of this isolate. */
+/** The key that this isolate cached last, and the secret that it was derived from, in hexadecimal. */
 let known: { readonly name: string; readonly key: VapidKey } | null = null;
 
-/** Pushes what is due. One at a time: a user has few devices, and an invocation few connections. */
+/** Pushes what is due. One at a time, because a user has few devices and an invocation few connections. */
 export async function sendPushes(env: Env, userId: string): Promise<void> {
   const mailbox = openMailbox(env, userId);
   const due = await mailbox.claimPushes(TIMEOUT_MS + MARGIN_MS);

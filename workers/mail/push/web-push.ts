@@ -23,7 +23,10 @@ export function areKeys({ p256dh, auth }: PushKeys): boolean {
   return point.length === PUBLIC_KEY_BYTES && point[0] === 4 && Buffer.from(auth, 'base64url').length === 16;
 }
 
-/** @returns the body for `Content-Encoding: aes128gcm`, one record. @throws if the text is too long or the key no point of the curve. */
+/**
+ * @returns the body for `Content-Encoding: aes128gcm`, one record. @throws if the text is too long or the key is not a point of the
+ * curve.
+ */
 export async function encryptPush(text: string, keys: PushKeys): Promise<Uint8Array> {
   const plain = Buffer.concat([Buffer.from(text), Buffer.from([2])]);
   if (plain.length + TAG_BYTES > RECORD_BYTES) throw new Error('a push message is too long');
@@ -31,7 +34,7 @@ export async function encryptPush(text: string, keys: PushKeys): Promise<Uint8Ar
   const pair = (await crypto.subtle.generateKey(CURVE, true, ['deriveBits'])) as CryptoKeyPair;
   const ownPublic = Buffer.from((await crypto.subtle.exportKey('raw', pair.publicKey)) as ArrayBuffer);
   const deviceKey = await crypto.subtle.importKey('raw', devicePublic, CURVE, false, []);
-  // The types of Workers name the member `$public`.
+  // WebCrypto names the member `public`, but the types of Workers name it `$public`.
   const algorithm = { name: 'ECDH', public: deviceKey } as unknown as SubtleCryptoDeriveKeyAlgorithm;
   const shared = Buffer.from(await crypto.subtle.deriveBits(algorithm, pair.privateKey, 256));
   const about = Buffer.concat([Buffer.from('WebPush: info\0'), devicePublic, ownPublic]);
@@ -67,7 +70,7 @@ export async function toVapidKey(seed: Uint8Array): Promise<VapidKey> {
   return { privateKey, publicKey: point.toString('base64url') };
 }
 
-/** The `Authorization` of a push. @param contact where the push service may complain. */
+/** The `Authorization` of a push. @param contact where the push service can reach the operator. */
 export async function signVapid(
   url: string,
   { privateKey, publicKey }: VapidKey,

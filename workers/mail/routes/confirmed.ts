@@ -60,11 +60,14 @@ type Confirmation = z.infer<z.ZodObject<typeof CONFIRMATION>>;
 /** For `createRoute`: an optional JSON body that only confirms the request. */
 export const confirmationBody = { body: { content: { 'application/json': { schema: z.strictObject(CONFIRMATION) } } } };
 
-/** The members of an optional `confirmationBody`. @param json the validated body, if the request has one. */
+/**
+ * @returns the members of an optional `confirmationBody`. @param json returns the validated body; not called if the request has
+ * none.
+ */
 export const readConfirmation = (c: Context<JsonApiEnv>, json: () => Confirmation): Confirmation =>
   c.req.header('content-type') === undefined ? {} : json();
 
-/** The caller, authenticated by a session. */
+/** @returns the caller, who must be authenticated by a session. */
 export async function requireSession(c: Context<JsonApiEnv>): Promise<Result<UserPrincipal, Problem>> {
   const caller = await requireMailUser(c);
   if (!caller.ok || caller.value.via === 'session') return caller;
@@ -75,8 +78,8 @@ export async function requireSession(c: Context<JsonApiEnv>): Promise<Result<Use
 export const SESSION_ROUTE = { ...USER_ROUTE, middleware: authorizeFirst(requireSession) };
 
 /**
- * The caller, by a confirmed session, or by a session with the password (and second factor) in the request.
- * @returns 403 `confirmation_required` without either; 429 after too many guesses.
+ * @returns the caller with a confirmed session, or with a session and the password (and second factor) in the request.Otherwise 403
+ * `confirmation_required`; 429 after too many guesses.
  */
 export async function requireConfirmed(
   c: Context<JsonApiEnv>,
@@ -120,7 +123,7 @@ async function checkConfirmation(
   return ok(user);
 }
 
-/** A confirmed session cannot prolong itself: one of the two is required. */
+/** Requires the password or a passkey. A session that is confirmed already could otherwise prolong itself. */
 const confirmSchema = z
   .strictObject(CONFIRMATION)
   .refine(({ password, passkey }) => password !== undefined || passkey !== undefined, {

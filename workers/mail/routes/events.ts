@@ -98,7 +98,7 @@ export function addEvents(api: OpenAPIHono<JsonApiEnv>): void {
         mailbox.pollEvents(since === undefined ? null : Number(since), POLL_MS),
       );
       if (!events.ok) return sendProblem(c, events.error);
-      // A poll can outlast its credential.
+      // The credential may have ended during the poll.
       const still = await requireMailUserStill(c);
       if (!still.ok) return sendProblem(c, still.error);
       const { state, changes, resync } = events.value;

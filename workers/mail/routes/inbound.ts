@@ -41,7 +41,7 @@ const ledgerSchema = z
 /** Empty for the null sender, which some gateways write as `<>`. */
 const toSender = (text: string): string => text.trim().replace(/^<|>$/g, '');
 
-/** The status of the answer: specific if all recipients fail alike, otherwise 202. */
+/** The HTTP status: specific if all recipients fail for the same reason, otherwise 202. */
 function decideStatus(replies: readonly RecipientReply[]): 202 | 413 | 422 | 503 {
   const codes = new Set(replies.map((reply) => reply.smtp_code));
   const [code] = codes;

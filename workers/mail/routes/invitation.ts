@@ -1,4 +1,4 @@
-/** `GET /v1/messages/{message_id}/invitation`: the event that a message invites to. */
+/** `GET /v1/messages/{message_id}/invitation`: the event of an invitation by mail. */
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
 import type { StoredAttachment } from '../../../durable-objects/mailbox/contract/delivered-message.ts';
 import { type JsonApiEnv, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
@@ -10,7 +10,7 @@ import { invitationSchema } from '../schemas/invitation.ts';
 import { messageParamSchema, READ_ROUTE, readOwnMailbox, toTime } from './route.ts';
 
 const CALENDAR_BYTES_MAX = 1_000_000;
-/** A message has the same invitation in an alternative part and in a file. */
+/** A message often has the same invitation twice: in an alternative part and as a file. */
 const FILES_MAX = 3;
 
 export function addInvitation(api: OpenAPIHono<JsonApiEnv>): void {

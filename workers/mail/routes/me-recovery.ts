@@ -92,7 +92,7 @@ export function addRecoveryAddress(api: OpenAPIHono<JsonApiEnv>): void {
       const now = createClock(c.env)();
       const admitted = await admitAction(c.env, 'recovery address', userId, CODES_PER_ACCOUNT, now);
       if (!admitted.ok) return sendProblem(c, admitted.error);
-      // The same limit protects the address from codes of many accounts.
+      // Limits codes that one address receives from many accounts, together with forwarding invitations.
       const invited = await admitForwardInvitation(c.env, email, userId, now);
       if (!invited.ok) return sendProblem(c, invited.error);
       const code = await beginRecoveryAddress(c.env, userId, email, now);

@@ -32,7 +32,7 @@ import {
 } from './confirmed.ts';
 import { toTime } from './route.ts';
 
-/** Used instead of an address, so that these guesses are counted separately from password guesses. */
+/** Counted as this name in place of an address, so that these guesses are counted separately from password guesses. */
 const TOTP_CONFIRMATION = 'totp confirmation';
 
 const sessionSchema = z
@@ -204,7 +204,7 @@ function addSecondFactor(api: OpenAPIHono<JsonApiEnv>): void {
       if (!caller.ok) return sendProblem(c, caller.error);
       const now = createClock(c.env)();
       const { userId } = caller.value;
-      // Counted per account; otherwise each session would have its own guesses.
+      // Counted per account, because each session would otherwise have guesses of its own.
       const guesser = { session: userId, client: readClient(c.req.raw.headers) };
       const admitted = await admitGuess(c.env, TOTP_CONFIRMATION, guesser, now);
       if (!admitted.ok) return sendProblem(c, admitted.error);

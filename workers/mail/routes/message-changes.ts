@@ -191,7 +191,7 @@ function readPlace(cursor: string | undefined): BatchPlace | null | undefined {
   return typeof top === 'number' && typeof before === 'number' && rest.length === 0 ? { top, before } : undefined;
 }
 
-/** Rounds per request. A round of a rare search may find nothing. */
+/** Limit of rounds per request. A round of a rare search may find nothing. */
 const ROUNDS_MAX = 8;
 
 /** Changes up to about 1,000 of the messages that a search finds, in several transactions. */

@@ -63,7 +63,7 @@ export type AskMailbox = <T>(
   question: (mailbox: MailboxRpc) => Promise<Result<T, MailError>>,
 ) => Promise<Result<T, Problem>>;
 
-/** The caller, and a function that calls their mailbox; or the problem. */
+/** @returns the caller, and a function that calls the caller's mailbox; or the problem. */
 export async function openOwnMailbox(c: Context<JsonApiEnv>): Promise<
   Result<
     {
@@ -78,7 +78,7 @@ export async function openOwnMailbox(c: Context<JsonApiEnv>): Promise<
   return ok({ user: caller.value, ask: (question) => callMailbox(c.env, caller.value.userId, question) });
 }
 
-/** Checks the caller and reads their mailbox in one call of it. Only for routes that are declared with `READ_ROUTE`. */
+/** Checks the caller and reads the caller's mailbox in one call. Only for routes that are declared with `READ_ROUTE`. */
 export async function readOwnMailbox<T>(
   c: Context<JsonApiEnv>,
   read: ReadWith<T>,
@@ -89,10 +89,10 @@ export async function readOwnMailbox<T>(
   return answer.ok ? ok({ user, value: answer.value }) : answer;
 }
 
-/** One read, which may be made with either proof. */
+/** One read of a mailbox. `proof` says whether the mailbox or the Worker checks the caller. */
 type ReadWith<T> = (mailbox: MailboxRpc, proof: CallerProof) => Promise<OwnRead<Result<T, MailError>>>;
 
-/** As `readOwnMailbox`, for the guard of the route, whose middleware is `authorizeWithRead` with the same guard. */
+/** As `readOwnMailbox`, with a guard as argument. The route's middleware must be `authorizeWithRead` with the same guard. */
 export async function readAsCaller<T>(
   c: Context<JsonApiEnv>,
   guard: typeof requireMailUser,
@@ -107,7 +107,7 @@ export async function readAsCaller<T>(
   const caller = await guard(c, (userId, secretSha256) => readWith(userId, { secretSha256 }));
   if (!caller.ok) return caller;
   const user = caller.value;
-  // The credential is not kept in the mailbox, or was checked before.
+  // The mailbox does not store this credential, or the credential was checked before.
   if (!done.answer) await readWith(user.userId, 'checked_by_worker');
   if (!done.answer) throw new Error('the mailbox did not read for a checked caller');
   return ok({ user, answer: done.answer.ok ? done.answer : err(toMailProblem(done.answer.error)) });

@@ -19,14 +19,14 @@ export interface StoredBytes {
 
 interface OpenBytes {
   readonly sizeBytes: number;
-  /** Quoted. */
+  /** The ETag with its quotes. */
   readonly etag: string;
-  /** Either this or `discard` must be called, once. @param part by default all bytes. */
+  /** Either this or `discard` must be called, exactly once. @param part the range to read; by default all bytes. */
   readonly read: (part?: ByteRange) => Promise<ReadableStream<Uint8Array>>;
   readonly discard: () => Promise<void>;
 }
 
-/** A raw message. */
+/** Opens a raw message. */
 export const openRaw = (c: Context<JsonApiEnv>, key: string) => async (): Promise<OpenBytes> => {
   const get = async (range?: R2Range) => {
     const found = await getBlob(c.env, key, range);
@@ -43,7 +43,7 @@ export const openRaw = (c: Context<JsonApiEnv>, key: string) => async (): Promis
   return { sizeBytes: whole.size, etag: whole.httpEtag, read, discard };
 };
 
-/** An attachment. Its entity tag names its place, because no place ever gets other bytes. */
+/** Opens an attachment. Its ETag is made from its place, because the bytes at a place never change. */
 export const openAttachment =
   (c: Context<JsonApiEnv>, rawKey: string | null, file: AttachmentPlace) => async (): Promise<OpenBytes> => {
     const place = JSON.stringify([file.r2Key ?? rawKey, file.range]);
@@ -61,7 +61,7 @@ export const openAttachment =
     };
   };
 
-/** Writes all pieces. Ends early if the reader does. */
+/** Writes all pieces. Ends early if the reader cancels. */
 export async function pump(
   source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   writer: WritableStreamDefaultWriter<Uint8Array>,
@@ -92,7 +92,7 @@ export async function serveStoredBytes(c: Context<JsonApiEnv>, stored: StoredByt
     await discard();
     return new Response(null, { status: 304, headers });
   }
-  // No Last-Modified is sent, so no date can hold.
+  // No Last-Modified is sent, so a date in If-Range never matches.
   const isHeld = doesIfRangeHold(request.headers.get('if-range'), etag, Number.NaN);
   const decision = decideRange(isHeld ? request.headers.get('range') : null, sizeBytes);
   if (decision.kind === 'unsatisfiable') {

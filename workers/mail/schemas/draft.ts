@@ -16,7 +16,7 @@ const TEXT_LENGTH_MAX = 1_900_000;
 const draftAddressSchema = z.strictObject({ name: lineSchema(256).optional(), email: lineSchema(320) });
 const messageIdSchema = lineSchema(998);
 
-/** Fields of the author's own, which the message carries as they are. */
+/** Custom header fields of the author, which the message carries unchanged. */
 const headerFieldSchema = z
   .strictObject({
     name: z
@@ -28,7 +28,7 @@ const headerFieldSchema = z
   })
   .openapi('HeaderField', { example: { name: 'X-Ticket', value: '4711' } });
 
-/** Members of a message beside recipients and content. */
+/** Members of a message other than its recipients and content. */
 export const writtenMembers = {
   headers: z.array(headerFieldSchema).max(50).optional(),
   importance: z.enum(IMPORTANCES).optional(),

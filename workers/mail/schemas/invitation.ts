@@ -1,4 +1,4 @@
-/** JSON schema of the event that a message invites to. */
+/** JSON schema of the event of an invitation. */
 import { z } from '@hono/zod-openapi';
 import { addressSchema } from './message.ts';
 

@@ -1,7 +1,7 @@
 /** Mail's account tables in DIRECTORY: accounts and their addresses. A mailbox's content is in its own object. */
 import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
-/** A user of identity with a mailbox. */
+/** Identity users who have a mailbox. */
 export const mailAccount = sqliteTable('mail_account', {
   userId: text('user_id').primaryKey(),
   /** The address the account was registered with, used to log in. */
@@ -27,8 +27,8 @@ export const mailInvite = sqliteTable('mail_invite', {
 });
 
 /**
- * Accounts that invited an address to receive forwarded mail within a day. Limits what strangers receive from all accounts
- * together.
+ * Accounts that invited an address to receive forwarded mail within a day. Limits how many invitations an address receives from all
+ * accounts together.
  */
 export const mailForwardInvitation = sqliteTable(
   'mail_forward_invitation',

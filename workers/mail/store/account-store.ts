@@ -72,7 +72,7 @@ export function createAccountStore(database: D1Database) {
       return rows.map((row) => row.email);
     },
 
-    /** The addresses, then the same at the aliases of their domains. */
+    /** @returns the addresses, then the same local parts at the aliases of their domains. */
     async listSenders(userId: string): Promise<string[]> {
       return (await readAll(database, listSenders, { userId })).map((row) => row.email);
     },
@@ -106,7 +106,7 @@ export function createAccountStore(database: D1Database) {
       await db.update(mailAccount).set({ accountType }).where(eq(mailAccount.userId, userId));
     },
 
-    /** Leaves a tombstone. Its addresses are never issued again. Idempotent. */
+    /** Deletes an account and writes a tombstone. The account's addresses are never issued again. Idempotent. */
     async deleteAccount(userId: string, now: number): Promise<void> {
       const tombstone = db
         .select({ userId: mailAccount.userId, erasedAt: sql<number>`${now}`.as('erased_at') })
@@ -120,11 +120,11 @@ export function createAccountStore(database: D1Database) {
       ]);
     },
 
-    /** Those of the users whose account was erased and does not exist again. */
+    /** @returns the given users whose account was erased and does not exist again. */
     async listErased(userIds: readonly string[]): Promise<string[]> {
       const { userId } = mailErasedAccount;
       const again = db.select({ userId: mailAccount.userId }).from(mailAccount).where(eq(mailAccount.userId, userId));
-      // One parameter for any number of users. D1 binds at most 100.
+      // Passes any number of users as one parameter, because D1 binds at most 100.
       const isListed = sql`${userId} IN (SELECT value FROM json_each(${JSON.stringify(userIds)}))`;
       const erased = await db
         .select({ userId })

@@ -7,13 +7,13 @@ export const mailDomain = sqliteTable(
     domain: text('domain').primaryKey(),
     /** 1: hosted. 0: a route only. */
     isHosted: integer('is_hosted').notNull(),
-    /** The hosted domain whose addresses receive its mail; null: its own. */
+    /** Hosted domain whose addresses receive the mail of this one; null if its own addresses do. */
     aliasOf: text('alias_of'),
-    /** The user who receives mail for unknown addresses; null: such mail is refused. */
+    /** The user who receives mail for unknown addresses; null if such mail is refused. */
     catchAllUserId: text('catch_all_user_id'),
-    /** `smtp://…`, `smtps://…` or `email-service`, with the password sealed; null: the default transport. */
+    /** `smtp://…`, `smtps://…` or `email-service`, with the password sealed; null for the default transport. */
     transport: text('transport'),
-    /** 1: mail to it is held. */
+    /** 1: mail to the domain is held. */
     isHeld: integer('is_held').notNull().default(0),
     createdAt: integer('created_at').notNull(),
   },
@@ -38,7 +38,7 @@ export const mailDkimKey = sqliteTable(
 /** Recipients that mailboxes were granted in an hour out of the limit of a hosted domain. */
 export const mailSendGrant = sqliteTable('mail_send_grant', {
   domain: text('domain').primaryKey(),
-  /** Hours since 1970. A later hour starts again at 0. */
+  /** Hours since 1970. The count starts again at 0 in a later hour. */
   hour: integer('hour').notNull(),
   recipients: integer('recipients').notNull(),
 });

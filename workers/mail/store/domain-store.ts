@@ -24,7 +24,10 @@ export interface DkimKeyRow {
   readonly createdAt: number;
 }
 
-/** Keys of one call are inserted in one batch, so each sees those before it: they do not count as others. */
+/**
+ * The keys of one call are inserted one after another in a batch. `:selectors` are those of the call, so that keys inserted before
+ * do not count as existing ones.
+ */
 const insertFirstKey = statement<Pick<DkimKeyRow, keyof DkimKeyRow> & { readonly selectors: string }>(
   `INSERT INTO mail_dkim_key (domain, selector, algorithm, public_key, private_key_sealed, created_at)
    SELECT :domain, :selector, :algorithm, :publicKey, :privateKeySealed, :createdAt
@@ -116,7 +119,7 @@ export function createDomainStore(database: D1Database) {
         .limit(limit);
     },
 
-    /** Only if the value has not changed. */
+    /** Replaces a key only if its value has not changed since it was read. */
     async replaceSealedKey(domain: string, selector: string, before: string, after: string): Promise<void> {
       const key = and(
         eq(mailDkimKey.domain, domain),
@@ -140,7 +143,7 @@ export function createDomainStore(database: D1Database) {
       return rows.flatMap(({ domain, transport }) => (transport === null ? [] : [{ domain, transport }]));
     },
 
-    /** Only if the value has not changed. */
+    /** Replaces a transport only if its value has not changed since it was read. */
     async replaceTransport(domain: string, before: string, after: string): Promise<void> {
       const row = and(eq(mailDomain.domain, domain), eq(mailDomain.transport, before));
       await db.update(mailDomain).set({ transport: after }).where(row);
@@ -150,7 +153,7 @@ export function createDomainStore(database: D1Database) {
       await db.batch([db.insert(mailDkimKey).values([...rows]), insertIfChanged(db, audit)]);
     },
 
-    /** Inserts keys of a domain that has none. If a concurrent call was first, its keys stay and these are dropped. */
+    /** Inserts keys of a domain that has none. If a concurrent call inserted keys first, those stay and these are dropped. */
     async insertFirstDkimKeys(domain: string, rows: readonly DkimKeyRow[]): Promise<void> {
       const selectors = JSON.stringify(rows.map((row) => row.selector));
       await database.batch(rows.map((row) => prepare(database, insertFirstKey, { ...row, domain, selectors })));

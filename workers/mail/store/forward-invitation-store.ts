@@ -8,7 +8,7 @@ type Invitation = { readonly emailSha256: string; readonly userId: string; reado
 
 const OTHERS =
   'FROM mail_forward_invitation WHERE email_sha256 = :emailSha256 AND user_id <> :userId AND ends_at > :now';
-/** Counts and inserts in one statement, so that concurrent invitations cannot pass the limit. */
+/** Counts and inserts in one statement, so that concurrent invitations cannot exceed the limit. */
 const insertWithin = statement<Invitation & { accountsMax: number; now: number }>(
   `INSERT INTO mail_forward_invitation (email_sha256, user_id, ends_at)
    SELECT :emailSha256, :userId, :endsAt WHERE (SELECT count(*) ${OTHERS}) < :accountsMax
@@ -21,8 +21,8 @@ const findFirstEnd = statement<Omit<Invitation, 'endsAt'> & { now: number }, { r
 export function createForwardInvitationStore(database: D1Database) {
   return {
     /**
-     * Records that an account invites an address, in one statement.
-     * @returns null; or, if `accountsMax` others already invited it, the time when the next account may.
+     * Records that an account invites an address.
+     * @returns null; if `accountsMax` other accounts already invited it, the time when the next account may.
      */
     async insertInvitation(
       { emailSha256, userId, endsAt }: Invitation,

@@ -10,7 +10,7 @@ export interface FoundRecipient {
   readonly accountType: string;
 }
 
-/** @returns those of the lower-cased addresses that belong to a user. */
+/** @returns the given lower-cased addresses that belong to a user, with the user. */
 export async function findRecipients(database: D1Database, emails: readonly string[]): Promise<FoundRecipient[]> {
   return drizzle(database)
     .select({ email: mailAddress.email, userId: mailAccount.userId, accountType: mailAccount.accountType })

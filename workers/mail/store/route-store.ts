@@ -14,7 +14,7 @@ export interface RouteRow {
 /** D1 allows 100 parameters per statement. */
 const DOMAINS_PER_QUERY = 90;
 
-/** @returns the rows of those domains that have one. */
+/** @returns the rows of the given domains. Domains without a row are omitted. */
 export async function listRoutes(database: D1Database, domains: readonly string[]): Promise<RouteRow[]> {
   const rows: RouteRow[] = [];
   for (let from = 0; from < domains.length; from += DOMAINS_PER_QUERY) {

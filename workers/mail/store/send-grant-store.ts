@@ -11,8 +11,8 @@ const grant = statement<{ domain: string; hour: number; recipients: number; max:
 
 /**
  * Grants recipients of an hour to a mailbox.
- * @param hour hours since 1970. An hour that is too late to be another machine's clock is ignored: it came from a wrong clock.
- * @returns false if fewer are left, or if the next hour has begun.
+ * @param hour hours since 1970. If the row is more than one hour ahead, it came from a wrong clock and is replaced.
+ * @returns false if fewer recipients are left, or if the row is already in the next hour.
  */
 export const grantRecipients = async (
   database: D1Database,

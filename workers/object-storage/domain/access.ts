@@ -37,7 +37,7 @@ const OWNER_ACTIONS: readonly string[] = [
 export interface AccessQuestion {
   /** Without `s3:`. */
   readonly action: string;
-  /** Null: anonymous. */
+  /** Null for an anonymous caller. */
   readonly userId: string | null;
   /** Verdict of the caller's own policies; `unlimited` when they have no Allow and so do not limit the caller. */
   readonly identity: PolicyVerdict | 'unlimited';

@@ -77,7 +77,7 @@ export function doesAclAllow(
   permission: Exclude<AclPermission, 'FULL_CONTROL'>,
   ignorePublic = false,
 ): boolean {
-  // The owner of a bucket or object can always read and write its ACL, whatever the grants say.
+  // The owner of a bucket or object can always read and write its ACL, regardless of the grants.
   if (userId !== null && userId === acl.owner.id && (permission === 'READ_ACP' || permission === 'WRITE_ACP'))
     return true;
   return acl.grants.some((grant) => {
@@ -88,7 +88,7 @@ export function doesAclAllow(
   });
 }
 
-/** Whether it grants anything to the public or to all authenticated users. */
+/** Whether the ACL grants anything to the public or to all authenticated users. */
 export const isPublicAcl = (acl: Pick<Acl, 'grants'>): boolean =>
   acl.grants.some(
     ({ grantee }) => grantee.kind === 'group' && (grantee.uri === ALL_USERS || grantee.uri === AUTHENTICATED_USERS),

@@ -34,7 +34,7 @@ const BYTES: Readonly<Record<ChecksumAlgorithm, number>> = {
 };
 
 export const toChecksumHeader = (algorithm: ChecksumAlgorithm): string => `x-amz-checksum-${algorithm.toLowerCase()}`;
-/** The name of its element in XML answers: `ChecksumCRC32`. */
+/** The name of the algorithm's element in XML answers: `ChecksumCRC32`. */
 export const toChecksumElement = (algorithm: ChecksumAlgorithm): string => `Checksum${algorithm}`;
 
 export const parseChecksumAlgorithm = (text: string): ChecksumAlgorithm | null =>
@@ -50,7 +50,7 @@ export function isChecksumValue(algorithm: ChecksumAlgorithm, value: string): bo
 
 export interface Hasher {
   update(bytes: Uint8Array): void;
-  /** Base64. */
+  /** The checksum in Base64. */
   digest(): string;
 }
 

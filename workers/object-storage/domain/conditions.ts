@@ -47,7 +47,7 @@ export function doesEtagListMatch(header: string, etag: string): boolean {
     .some((item) => item === '*' || item === etag);
 }
 
-/** Without quotes, weak mark and blanks around it. */
+/** The tag without quotes, weak mark and surrounding blanks. */
 export const toBareEtag = (text: string): string =>
   text
     .trim()

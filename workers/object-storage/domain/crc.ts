@@ -50,7 +50,7 @@ export function crc32c(bytes: Uint8Array, seed = 0): number {
       at(t, 256 + ((b >>> 16) & 0xff)) ^
       at(t, b >>> 24);
   }
-  for (; i < bytes.length; i++) crc = at(t, (crc ^ (bytes[i] ?? 0)) & 0xff) ^ (crc >>> 8);
+  for (; i < bytes.length; i++) crc = at(t, (crc ^ (bytes[i] as number)) & 0xff) ^ (crc >>> 8);
   return ~crc >>> 0;
 }
 
@@ -108,7 +108,7 @@ export function crc64nvme(bytes: Uint8Array, seed = 0n): bigint {
     high = at(h, i0) ^ at(h, i1) ^ at(h, i2) ^ at(h, i3) ^ at(h, i4) ^ at(h, i5) ^ at(h, i6) ^ at(h, i7);
   }
   for (; i < bytes.length; i++) {
-    const index = (low ^ (bytes[i] ?? 0)) & 0xff;
+    const index = (low ^ (bytes[i] as number)) & 0xff;
     low = at(l, index) ^ ((low >>> 8) | (high << 24));
     high = at(h, index) ^ (high >>> 8);
   }

@@ -1,7 +1,7 @@
 /**
- * Jobs over a bucket or a prefix: what they are told, where they are, and what they report. Pure.
+ * Jobs over a bucket or a prefix: their orders, progress and reports. Pure.
  *
- * A job touches nothing that was written after it began, so what it does not finish in one step it may repeat.
+ * A job changes nothing that was written after it began, so a step that was interrupted can be repeated.
  */
 
 export type JobOrder =
@@ -18,7 +18,7 @@ export const JOB_KINDS = ['empty', 'delete', 'restore', 'copy', 'count'] as cons
 export const JOB_STATES = ['waiting', 'running', 'done', 'failed', 'cancelled'] as const;
 export type JobState = (typeof JOB_STATES)[number];
 
-/** Where a job is. */
+/** Progress of a job: the phase and the position in it. */
 export type JobCursor =
   | { readonly phase: 'uploads'; readonly from: string; readonly after: string | null }
   | { readonly phase: 'names'; readonly from: string; readonly after: string | null }
@@ -29,23 +29,23 @@ export type JobCursor =
     };
 
 export const COUNTED = [
-  /** Names or versions that were looked at. */
+  /** Names or versions that were read. */
   'examined',
   'objects_deleted',
   'versions_removed',
   'uploads_aborted',
   'objects_restored',
   'objects_copied',
-  /** Of objects and versions that are counted above. */
+  /** Total size of the objects and versions that are counted above. */
   'bytes',
   'unchanged',
-  /** Kept by Object Lock. */
+  /** Versions that Object Lock protects. */
   'locked',
-  /** The user may not do this to them. */
+  /** Objects and versions that the user's rights do not let the job change. */
   'denied',
-  /** For another reason, which `obstacles` has. */
+  /** Objects that were skipped for another reason; `obstacles` lists the first ones. */
   'skipped',
-  /** Of the kind `count`. */
+  /** Counts of the job kind `count`. */
   'objects',
   'versions',
   'uploads',
@@ -57,9 +57,9 @@ export type JobObstacle = 'locked' | 'denied' | 'taken_down' | 'data_lost' | 'ch
 
 export interface JobReport {
   readonly counts: Partial<Record<JobCount, number>>;
-  /** Of a dry run: the first changes that the job would make. */
+  /** In a dry run: the first changes that the job would make. */
   readonly changes: { readonly key: string; readonly action: JobAction; readonly version_id?: string }[];
-  /** The first objects that stay as they are, and why. */
+  /** The first objects that the job could not change, with the reasons. */
   readonly obstacles: { readonly key: string; readonly reason: JobObstacle; readonly version_id?: string }[];
 }
 
@@ -71,12 +71,12 @@ export function addTo({ counts }: JobReport, count: JobCount, by = 1): void {
   counts[count] = (counts[count] ?? 0) + by;
 }
 
-/** Keeps the first ones. */
+/** Appends the item if the list is not full, so a list has the first items only. */
 export function note<T>(list: T[], item: T): void {
   if (list.length < LISTED_MAX) list.push(item);
 }
 
-/** What a name needs to be as it was. @param name what it is now, and was then. */
+/** The change that restores a name to an earlier state. @param name its present state and the earlier one. */
 export function decideRestore(
   name: {
     readonly isMarker: boolean;

@@ -10,7 +10,7 @@
 export interface LifecycleFilter {
   readonly prefix?: string;
   readonly tags?: Readonly<Record<string, string>>;
-  /** Exclusive bounds. */
+  /** Exclusive bounds of the size in bytes. */
   readonly sizeAbove?: number;
   readonly sizeBelow?: number;
 }
@@ -32,22 +32,22 @@ export interface LifecycleRule {
 
 export interface LifecycleConfiguration {
   readonly rules: readonly LifecycleRule[];
-  /** Concerns transitions only. Returned as it was set. */
+  /** `x-amz-transition-default-minimum-object-size`. It affects transitions only, so it is stored and returned but not used. */
   readonly minimumSize: string;
 }
 
-/** A version among the versions of its name. */
+/** A version and its position among the versions of its name. */
 export interface LifecycleSubject {
   readonly name: string;
   readonly size: number;
   readonly tags: Readonly<Record<string, string>> | null;
   readonly isMarker: boolean;
   readonly modifiedAt: number;
-  /** When a newer version replaced it; null for the newest. */
+  /** Time at which a newer version replaced this one; null for the newest. */
   readonly noncurrentSince: number | null;
   /** Noncurrent versions that are newer, without deletion markers. */
   readonly newerNoncurrent: number;
-  /** The name has no other version. */
+  /** Whether the name has no other version. */
   readonly isAlone: boolean;
 }
 
@@ -56,13 +56,13 @@ export type LifecycleDecision =
   | {
       readonly kind: 'noncurrent';
       readonly hasTags: boolean;
-      /** The newer version must have been written by then. */
+      /** Time by which the newer version must have been written. */
       readonly since: number;
       readonly newerVersions: number;
     };
 
 export const DAY_MS = 86_400_000;
-/** Of `NewerNoncurrentVersions`. */
+/** S3's limit of `NewerNoncurrentVersions`. */
 export const NEWER_VERSIONS_MAX = 100;
 
 /**
@@ -74,7 +74,7 @@ export function dueAfter(sinceMs: number, days: number, dayMs: number): number {
   return dayMs === DAY_MS ? Math.ceil(due / DAY_MS) * DAY_MS : due;
 }
 
-/** The latest time from which `days` have passed now: the opposite of `dueAfter`. */
+/** The latest time since which `days` have passed by now: the inverse of `dueAfter`. */
 const passedSince = (now: number, days: number, dayMs: number): number =>
   (dayMs === DAY_MS ? Math.floor(now / DAY_MS) * DAY_MS : now) - days * dayMs;
 
@@ -92,7 +92,7 @@ export function doesFilterMatch(filter: LifecycleFilter, { name, size, tags, isM
   return Object.entries(filter.tags ?? {}).every(([key, value]) => tags !== null && tags[key] === value);
 }
 
-/** @returns what a rule does to a version now; null: nothing. */
+/** @returns the effect of the rules on a version now; null for none. */
 export function decideVersion(
   rules: readonly LifecycleRule[],
   subject: LifecycleSubject,
@@ -116,7 +116,7 @@ export function decideVersion(
   return null;
 }
 
-/** S3 removes an expired deletion marker too once it is as old as the rule says. */
+/** S3 also removes an expired deletion marker once it is as old as the rule requires. */
 function isExpired(
   expiration: NonNullable<LifecycleRule['expiration']>,
   { isMarker, modifiedAt }: LifecycleSubject,
@@ -128,7 +128,7 @@ function isExpired(
   return isMarker && expiration.expiredMarker;
 }
 
-/** The rule that expires a current object first, and when. Days count as whole days even if tests shorten them. */
+/** Finds the first rule that expires a current object, and the time. Days count as whole days even if tests shorten them. */
 export function findExpiry(
   rules: readonly LifecycleRule[],
   object: Matchable & { readonly modifiedAt: number },
@@ -142,7 +142,7 @@ export function findExpiry(
   return first;
 }
 
-/** The rule that aborts an upload first, and when. */
+/** Finds the first rule that aborts an upload, and the time. */
 export function findAbort(
   rules: readonly LifecycleRule[],
   name: string,

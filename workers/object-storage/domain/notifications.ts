@@ -15,13 +15,13 @@ export const EVENT_KINDS = [
 ] as const;
 export type EventKind = (typeof EVENT_KINDS)[number];
 
-/** The queue of this deployment, or a URL. */
+/** Destination of events: the queue of this deployment, or a URL. */
 export type EventTarget = { readonly kind: 'queue' } | { readonly kind: 'webhook'; readonly url: string };
 
 export interface NotificationRule {
   readonly id: string;
   readonly target: EventTarget;
-  /** The destination as it was set. */
+  /** ARN of the destination, as the client set it. */
   readonly arn: string;
   /** Such as `s3:ObjectCreated:*`. */
   readonly events: readonly string[];
@@ -50,7 +50,7 @@ export const findRoutes = (rules: readonly NotificationRule[], kind: EventKind, 
     })
     .map(({ id, target }) => ({ id, target }));
 
-/** Two rules that could select the same event of the same name. S3 refuses them. */
+/** Whether two rules could select the same event of the same name. S3 refuses such rules. */
 export function doOverlap(a: NotificationRule, b: NotificationRule): boolean {
   const kinds = new Set(a.events.flatMap(kindsOf));
   if (!b.events.flatMap(kindsOf).some((kind) => kinds.has(kind))) return false;
@@ -59,7 +59,7 @@ export function doOverlap(a: NotificationRule, b: NotificationRule): boolean {
   return isNested(a.prefix ?? '', b.prefix ?? '') && isNested(reversed(a.suffix), reversed(b.suffix));
 }
 
-/** @param configuration documents of a bucket. */
+/** @param configuration the configuration documents of a bucket. */
 export const notificationOf = (
   configuration: Readonly<Partial<Record<string, string>>>,
 ): readonly NotificationRule[] =>
@@ -69,14 +69,14 @@ export const notificationOf = (
 export interface EventFacts {
   readonly routes: readonly EventRoute[];
   readonly ownerId: string;
-  /** Null: no credential. */
+  /** Null for a change without a credential. */
   readonly principalId: string | null;
   readonly sourceIp: string;
   readonly requestId: string;
   readonly region: string | null;
-  /** Null if S3 shows none. */
+  /** Null for a version that S3 shows without an id. */
   readonly versionId: string | null;
-  /** Of a created object. */
+  /** Set for created objects only. */
   readonly size?: number;
   readonly etag?: string;
 }
@@ -86,7 +86,7 @@ export interface StoredEvent {
   readonly bucket: string;
   readonly name: string;
   readonly occurredAt: number;
-  /** Of two events of one name, the greater came later. */
+  /** Orders the events of one name: a later event has a greater sequencer. */
   readonly sequencer: string;
   readonly facts: EventFacts;
 }
@@ -98,7 +98,7 @@ const toEventKey = (name: string): string =>
     .replaceAll('%2F', '/')
     .replace(/[!'()]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
 
-/** @param ruleId of the rule that selected the event. @returns the message. */
+/** @param ruleId id of the rule that selected the event. @returns the message. */
 export function toEventMessage({ kind, bucket, name, occurredAt, sequencer, facts }: StoredEvent, ruleId: string) {
   const { size, etag, versionId } = facts;
   return {

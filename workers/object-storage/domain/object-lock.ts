@@ -5,10 +5,10 @@
 
 export type LockMode = 'GOVERNANCE' | 'COMPLIANCE';
 
-/** Retention of new objects that name none. */
+/** Retention of new objects whose request sets none. */
 export type DefaultRetention = { readonly mode: LockMode } & ({ readonly days: number } | { readonly years: number });
 
-/** Of a bucket with Object Lock. It cannot be disabled again. */
+/** Object Lock configuration of a bucket. Object Lock cannot be disabled once it is enabled. */
 export interface ObjectLockConfiguration {
   readonly defaultRetention: DefaultRetention | null;
 }

@@ -83,7 +83,7 @@ const UNCHECKED = [
 ];
 
 /**
- * Checks every field against the policy, and the policy against every field.
+ * Checks that the policy mentions every field, and that the fields meet every condition of the policy.
  * @param fields names in lower case, with `bucket` added; without the file.
  */
 export function checkPostPolicy(
@@ -104,9 +104,8 @@ export function checkPostPolicy(
       continue;
     }
     mentioned.add(condition.field);
-    // An empty prefix admits every value, also that of a field that was not sent.
-    const isAny = condition.kind === 'starts-with' && condition.value === '';
-    const value = fields.get(condition.field) ?? (isAny ? '' : undefined);
+    // For a prefix, a field that was not sent is empty: only the empty prefix admits it.
+    const value = fields.get(condition.field) ?? (condition.kind === 'starts-with' ? '' : undefined);
     const holds =
       value !== undefined &&
       (condition.kind === 'eq' ? value === condition.value : startsWithEvery(condition.field, value, condition.value));
@@ -117,7 +116,7 @@ export function checkPostPolicy(
   }
   for (const name of fields.keys()) {
     if (mentioned.has(name) || UNCHECKED.includes(name) || name.startsWith('x-ignore-')) continue;
-    // A checksum only narrows what may be uploaded, so the signer does not have to allow it.
+    // A checksum only restricts the upload further, so the signer does not have to allow it.
     if (name.startsWith('x-amz-checksum-')) continue;
     return refused(`Extra input fields: ${name}`);
   }

@@ -1,4 +1,4 @@
-/** A bucket's names are spread over 256 slots, and each slot lives in one database. */
+/** A bucket's names are spread over 256 slots, and each slot is in one database. */
 import { crc32 } from 'node:zlib';
 
 export const SLOT_COUNT = 256;

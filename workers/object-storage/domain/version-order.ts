@@ -1,7 +1,6 @@
 /**
- * Versions of a name are strictly increasing, whatever the clocks say. An isolate mints each TIMEUUID above all that it
- * minted before. The commit refuses one that is not above the newest version of the name; a new one is then minted
- * above that.
+ * Versions of a name strictly increase, even if clocks differ. An isolate mints each TIMEUUID above all that it minted before. The
+ * commit rejects a version that is not above the newest one of the name; the isolate then mints a new one above that.
  */
 import {
   formatTimeuuid,
@@ -60,13 +59,14 @@ export class VersionMint {
   }
 }
 
-/** The least `VersionOrder` of the versions made up to a millisecond. */
-export const newestOrderAt = (ms: number): VersionOrder =>
-  invert(`${(toTicks(ms + 1) - 1n).toString(16).padStart(15, '0')}${'f'.repeat(17)}`);
+const boundAt = (ticks: bigint, filler: string): VersionOrder =>
+  invert(`${ticks.toString(16).padStart(15, '0')}${filler.repeat(17)}`);
 
-/** The least and greatest `VersionOrder` of the versions made within one second, for conditions that name a second. */
-export function orderBoundsOfSecond(second: number): { readonly min: VersionOrder; readonly max: VersionOrder } {
-  const bound = (ticks: bigint, filler: string) =>
-    invert(`${ticks.toString(16).padStart(15, '0')}${filler.repeat(17)}`);
-  return { min: bound(toTicks((second + 1) * 1000) - 1n, 'f'), max: bound(toTicks(second * 1000), '0') };
-}
+/** The least `VersionOrder` of the versions created up to a millisecond. */
+export const newestOrderAt = (ms: number): VersionOrder => boundAt(toTicks(ms + 1) - 1n, 'f');
+
+/** The least and greatest `VersionOrder` of the versions created within one second, for conditions with a resolution of one second. */
+export const orderBoundsOfSecond = (second: number): { readonly min: VersionOrder; readonly max: VersionOrder } => ({
+  min: newestOrderAt(second * 1000 + 999),
+  max: boundAt(toTicks(second * 1000), '0'),
+});

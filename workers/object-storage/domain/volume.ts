@@ -15,9 +15,7 @@ export const VOLUME_FOOTER_BYTES = 64;
 const MAGIC = 'TSVOLUME';
 const FORM = 1;
 
-/**
- * An entry of the index. `version` is everything that the database knew of it; null for an extent without a version.
- */
+/** An entry of the index. `version` has all facts of the database about the version; null for an extent without a version. */
 export interface VolumeEntry {
   readonly objectId: string;
   /** Offset of these bytes in the object, if it is not 0 (a part that was copied from a packed object). */
@@ -31,12 +29,15 @@ export interface VolumeEntry {
 /** Collects the bytes of a volume in one buffer, so that no byte is in memory twice. */
 export class VolumeBuilder {
   readonly entries: VolumeEntry[] = [];
-  /** Of the data. A smaller value drops what was appended last. */
+  /** Length of the data in bytes. Setting a smaller value drops the bytes that were appended last. */
   length = 0;
   readonly #dataMax: number;
   #bytes = Buffer.alloc(0);
 
-  /** @param dataMax the expected length of the data. The buffer must grow if the data is longer, or the index than a quarter of it. */
+  /**
+   * @param dataMax the expected length of the data. The buffer grows if the data is longer, or if the index is longer than a
+   * quarter of it.
+   */
   constructor(dataMax: number) {
     this.#dataMax = dataMax;
   }

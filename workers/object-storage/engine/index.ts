@@ -50,16 +50,16 @@ export type * from './model/contract.ts';
 const isolateMemory = createIsolateMemory();
 
 const DAY_MS = 86_400_000;
-/** Of lifecycle rules and other background work. */
+/** Origin of changes by lifecycle rules and other background work. */
 const SERVICE: Origin = { requestId: '', sourceIp: '127.0.0.1', principalId: 's3.amazonaws.com' };
 
 export interface EngineOptions {
   readonly limits?: Partial<EngineLimits>;
-  /** Tests that simulate several isolates give each its own. */
+  /** Set by tests that simulate several isolates, one for each. */
   readonly memory?: IsolateMemory;
-  /** Where reads of objects look for bytes first, and store them. */
+  /** Cache that reads of objects try first, and in which they store bytes. */
   readonly cache?: Cache;
-  /** The client's place (`request.cf`). */
+  /** The client's coordinates (`request.cf`). */
   readonly client?: { readonly latitude?: unknown; readonly longitude?: unknown } | undefined;
   /** Default: the service itself. */
   readonly origin?: Origin;

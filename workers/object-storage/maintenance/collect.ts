@@ -52,9 +52,7 @@ export const emptyCollectReport = (): CollectReport => ({
   objects_scanned: 0,
 });
 
-/**
- * Aborts abandoned uploads, removes the parts of ended ones, and finally their rows. @returns false when none was due.
- */
+/** Aborts abandoned uploads, removes the parts of ended ones, and finally their rows. @returns false if no upload was due. */
 export async function collectUploads(context: EngineContext, shard: number, report: CollectReport): Promise<boolean> {
   const uploads = await selectDueUploads(context, shard);
   for (const upload of uploads) {
@@ -75,7 +73,7 @@ export async function collectUploads(context: EngineContext, shard: number, repo
   return uploads.length > 0;
 }
 
-/** Collects one page of blobs that lost a reference. @returns false when none was old enough. */
+/** Collects one page of blobs that lost a reference. @returns false if none was old enough. */
 export async function collectBlobs(context: EngineContext, shard: number, report: CollectReport): Promise<boolean> {
   const before = context.now() - context.limits.graceMs;
   const rows = await selectReclaimable(context, shard, before, PAGE);
@@ -106,8 +104,8 @@ export async function collectBlobs(context: EngineContext, shard: number, report
     report.volumes_compacted += compacted.volumes;
     report.compacted_live_bytes += compacted.live_bytes;
   }
-  // Compaction marked its volumes again with a new time, so this removes their old marks only. The scrubber handles
-  // volumes that could not be read.
+  // Compaction marked its volumes again with a new time, so only their old marks are removed here. Volumes that could not be read
+  // are left to the scrubber.
   await forgetReclaim(
     context,
     shard,

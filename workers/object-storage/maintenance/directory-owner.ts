@@ -32,10 +32,10 @@ async function write(context: EngineContext, owner: DirectoryOwner): Promise<voi
 export const takeOverSnapshots = (context: EngineContext): Promise<void> =>
   write(context, { id: crypto.randomUUID(), folder: '' });
 
-/** The owner while a rebuild fills DIRECTORY. No location has it, so no snapshot is taken meanwhile. */
+/** DIRECTORY's owner id while a rebuild fills it. It differs from the id in every location, so no snapshot is taken meanwhile. */
 const REBUILDING = 'rebuilding';
 
-/** Records that a rebuild fills DIRECTORY. `takeOverSnapshots` ends it. */
+/** Records that a rebuild is filling DIRECTORY. `takeOverSnapshots` ends it. */
 export const beginRebuild = (context: EngineContext): Promise<void> => openStore(context).setOwner(REBUILDING, '');
 
 /** Whether a rebuild was interrupted, so that it may be repeated. */
@@ -67,7 +67,8 @@ async function findDoubt(context: EngineContext, id: string | null, newest: stri
 }
 
 /**
- * Records a snapshot before it is written. Raises the alarm if it must not be written. @returns the reason, or null.
+ * Records a snapshot before it is written. If it must not be written, raises the alarm and returns the reason; otherwise returns
+ * null.
  */
 export async function beginSnapshot(context: EngineContext, folder: string): Promise<string | null> {
   const store = openStore(context);

@@ -29,7 +29,7 @@ import {
 } from './directory-owner.ts';
 import { SnapshotRefused } from './snapshot-refused.ts';
 
-/** Two days. */
+/** Number of hourly snapshots that are kept: two days. */
 const KEPT = 48;
 
 interface DirectoryManifest {
@@ -71,7 +71,7 @@ export async function snapshotDirectory(context: EngineContext): Promise<Directo
 export interface DirectoryReport {
   snapshot: string | null;
   rows_restored: number;
-  /** Buckets that only the shards know. */
+  /** Number of buckets that only the shards knew. */
   buckets_recovered: number;
 }
 
@@ -99,7 +99,7 @@ export async function rebuildDirectory(context: EngineContext): Promise<Director
         const rows = await readMetadata<Row[]>(context, pageKey(folder, table, page));
         if (rows === null) throw new Error(`no location has ${pageKey(folder, table, page)} whole`);
         const restored = table === 'storage_job' ? rows.map((row) => stopJob(row, context.now())) : rows;
-        // The owner says that a rebuild is under way.
+        // The row `directory` is not restored, because it records that a rebuild is in progress.
         const kept = table === 'collector' ? restored.filter(({ name }) => name !== 'directory') : restored;
         await restoreDirectoryRows(context, table, kept);
         report.rows_restored += kept.length;

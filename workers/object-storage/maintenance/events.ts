@@ -1,6 +1,6 @@
 /**
- * Sends event notifications from the outbox of a shard: at least once, and those of one name in the order of its changes. A
- * run that dies sends its events again.
+ * Sends event notifications from the outbox of a shard: at least once, and the events of one name in the order of its changes.
+ * Events of a run that died are sent again.
  */
 import { logError } from '../../shared/log.ts';
 import {
@@ -15,7 +15,7 @@ import type { EngineContext } from '../engine/model/context.ts';
 import { type DueEvent, hasDueEvents, selectDueEvents, settleEvents } from '../engine/store/event-store.ts';
 
 const EVENTS_PER_RUN = 100;
-/** No event is begun after this time, so that a run ends before its lease. */
+/** Time after which a run starts no further event, so that it ends before its lease. */
 const RUN_MS_MAX = 30_000;
 
 /** @returns whether more events are due. */
@@ -53,7 +53,7 @@ function isTooOld(context: EngineContext, { bucketId, id, occurredAt }: DueEvent
   return true;
 }
 
-/** @returns whether every destination accepted it. */
+/** @returns whether every destination accepted the event. */
 async function sendEvent(context: EngineContext, shard: number, event: DueEvent): Promise<boolean> {
   for (const route of event.facts.routes) {
     const isSent = await sendTo(context, shard, event, route).catch((error: unknown) => {

@@ -24,7 +24,7 @@ export function locationSteps<W>(context: EngineContext, reportOf: (walk: W) => 
   );
 }
 
-/** @param after `key`: the last key checked, without the prefix; `blob`: the last record checked. */
+/** @param after `key`: the last key checked, without the prefix; `blob`: the id of the last record checked. */
 async function checkStretch(
   context: EngineContext,
   location: number,

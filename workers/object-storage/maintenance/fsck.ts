@@ -24,9 +24,9 @@ import { locationSteps } from './fsck-locations.ts';
 import { addExample, addReport, emptyFsckReport, type FsckReport } from './fsck-report.ts';
 import { type WalkStep, walkTables } from './table-walk.ts';
 
-/** Counts of the walk over one database beside the report. */
+/** The report and the counts of the walk over one database. */
 export interface ShardReport extends FsckReport {
-  /** All extents, and those that a version or part refers to. */
+  /** Number of all extents, and of those that a version or part refers to. */
   extents: number;
   extents_named: number;
   objects: number;
@@ -103,12 +103,12 @@ export function shardSteps(context: EngineContext, shard: number): WalkStep<Shar
   ];
 }
 
-/** Object ids held in memory at a time. */
+/** Maximum number of object ids in memory at a time. */
 const OBJECT_IDS_MAX = 200_000;
 
 /**
- * Finds extents that nothing refers to. No index leads from an object id to its version, so this reads all ids, one
- * share at a time. Ids that were not found are then checked again, because the bucket may be in use.
+ * Finds extents that nothing refers to. There is no index from an object id to its version, so this reads all ids, one share at a
+ * time. Ids that were not found are then checked again, because the bucket may be in use.
  */
 async function findDangling(context: EngineContext, shard: number, report: ShardReport): Promise<void> {
   const shares = Math.max(1, Math.ceil(report.objects / OBJECT_IDS_MAX));
@@ -170,7 +170,8 @@ interface StorageWalk {
 
 /**
  * Checks every database, then every location. The first shard stores the progress.
- * @param restart discards an unfinished check. @returns the findings so far, and whether the check is complete.
+ * @param restart discards an unfinished check.
+ * @returns the findings so far, and whether the check is complete.
  */
 export async function checkStorage(
   context: EngineContext,

@@ -1,4 +1,4 @@
-/** The copies that jobs make. A copy is refused if the name got another newest version since it was read. */
+/** The copies that jobs make. A copy is refused if the name's newest version has changed since it was read. */
 import { addTo, note } from '../domain/jobs.ts';
 import { slotOf } from '../domain/slots.ts';
 import { getVersion } from '../engine/actions/reading.ts';
@@ -26,7 +26,7 @@ export async function restoreTo(
   return null;
 }
 
-/** Copies a current object to its name below the target prefix, unless the same is there. */
+/** Copies a current object to its name below the target prefix, unless that name already has the same content. */
 export async function copyTo(scene: JobScene, key: string): Promise<JobFailure | null> {
   const { context, bucket, target, job } = scene;
   if (target === null || job.order.kind !== 'copy') throw new Error('a copy has no target');
@@ -65,7 +65,7 @@ const isSame = (a: StoredVersion, b: StoredVersion): boolean =>
   JSON.stringify([a.metadata.headers, a.metadata.user, a.tags]) ===
     JSON.stringify([b.metadata.headers, b.metadata.user, b.tags]);
 
-/** What was removed since it was listed needs no copy. */
+/** A source that was removed since it was listed needs no copy. */
 function skipMissing(
   scene: JobScene,
   key: string,
@@ -81,11 +81,11 @@ interface Target {
   readonly bucket: Bucket;
   readonly name: string;
   readonly condition: Condition;
-  /** Whether the source is named by its version. */
+  /** Whether the source is identified by its version id. */
   readonly isVersion: boolean;
 }
 
-/** @returns null if the object stays as it is, for a reason that the report has. */
+/** @returns null if the object was not copied for a reason that the report lists. */
 async function copy(
   scene: JobScene,
   source: StoredVersion,

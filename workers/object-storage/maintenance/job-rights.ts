@@ -1,4 +1,4 @@
-/** What a job may do: everything for an operator, else what the user who started it may do at the time of each step. */
+/** Rights of a job: an operator's job may do everything. A user's job may do what the user may do at the time of each step. */
 import { findActingUser, type UserPrincipal } from '../../identity/index.ts';
 import { toRetainUntil } from '../domain/object-lock.ts';
 import type { EngineContext } from '../engine/model/context.ts';
@@ -21,8 +21,8 @@ export interface JobRights {
 const OF_OPERATOR: JobRights = { may: () => true, ownerIn: ownerOf };
 
 /**
- * A job has no address, client or date of a signature. Conditions on them do not hold, and denials that exempt some of them
- * apply.
+ * A job's request has no address, client or signature date. Conditions on them do not hold, and denials with exceptions for some of
+ * them apply.
  */
 const requestOf = (prefix: string): S3Request => ({
   method: 'POST',
@@ -54,7 +54,7 @@ export function rightsOf(principal: UserPrincipal | null, prefix: string, now: n
   };
 }
 
-/** @returns null if the user is suspended or gone. */
+/** @returns null if the user is suspended or deleted. */
 export async function findRights(
   context: EngineContext,
   {
@@ -77,7 +77,7 @@ export const mayDelete = (rights: JobRights, bucket: Bucket, key: string, isVers
 export const mayAbort = (rights: JobRights, bucket: Bucket, key: string): boolean =>
   rights.may({ action: 'AbortMultipartUpload', key, bucket });
 
-/** @param kind of listing that the job does. */
+/** @param kind of listing that the job performs. */
 export const mayList = (rights: JobRights, bucket: Bucket, kind: 'ListBucket' | 'ListBucketVersions'): boolean =>
   rights.may({ action: kind, key: null, bucket, acl: { of: 'bucket', permission: 'READ' } });
 

@@ -1,19 +1,19 @@
-/** What the steps of a job share. */
+/** Context that the steps of a job share. */
 import { addTo, type JobObstacle, note } from '../domain/jobs.ts';
 import type { EngineContext } from '../engine/model/context.ts';
 import type { Bucket, CommonError } from '../engine/model/contract.ts';
 import type { Job } from '../engine/store/job-store.ts';
 import type { JobRights } from './job-rights.ts';
 
-/** Why a job ends before its end. */
+/** Reason why a job stops before it is complete. */
 export type JobFailure = 'access_denied' | 'no_such_bucket' | 'quota_exceeded' | 'taken_down' | 'user_suspended';
 
-/** What a step works on. It adds to the job's report. */
+/** The context of a step. The step adds its counts to the job's report. */
 export interface JobScene {
   readonly context: EngineContext;
   readonly job: Job;
   readonly bucket: Bucket;
-  /** Of a copy. */
+  /** Target bucket of a copy job. */
   readonly target: Bucket | null;
   readonly rights: JobRights;
 }

@@ -1,4 +1,4 @@
-/** The steps of jobs. Each handles one page and may be repeated: it changes nothing that is newer than the job. */
+/** The steps of jobs. Each handles one page and may be repeated: it changes no version that is newer than the job. */
 import { err, ok, type Result } from '../../shared/result.ts';
 import { addTo, decideRestore, type JobCursor, note } from '../domain/jobs.ts';
 import { shardsOf } from '../domain/slots.ts';
@@ -55,7 +55,7 @@ const requestOf = ({ context, job, bucket }: JobScene, { from }: Page, divisor =
   limit: Math.ceil(context.limits.jobPageRows / divisor),
 });
 
-/** What was written since the job began is not its own. */
+/** A version that was written after the job was created is not the job's to change. */
 const isOlder = ({ job }: JobScene, { modifiedAt }: { readonly modifiedAt: number }): boolean =>
   modifiedAt <= job.createdAt;
 
@@ -130,7 +130,7 @@ async function deletePage(scene: JobScene, cursor: Page): Step {
   return failure ? err(failure) : ok(page.value.next === null ? null : names(page.value.next));
 }
 
-/** By name, if the version is still the newest. */
+/** Deletes by name, if the version is still the newest. */
 const toDoomed = ({ name, versionId, size }: { name: string; versionId: string; size: number }): Doomed => ({
   item: { name, due: { versionId, kind: 'current' } },
   size,
@@ -151,7 +151,7 @@ async function remove(scene: JobScene, doomed: readonly Doomed[]): Promise<JobFa
       else return toFailure(error);
       continue;
     }
-    // Another run of this step may have removed it.
+    // An earlier run of this step may have removed the version.
     if (outcome?.ok && !outcome.value.existed && versionId !== undefined) continue;
     addTo(report, versionId === undefined ? 'objects_deleted' : 'versions_removed');
     addTo(report, 'bytes', size);
@@ -195,7 +195,7 @@ async function copyPage(scene: JobScene, cursor: Page): Step {
   return failure ? err(failure) : ok(page.value.next === null ? null : names(page.value.next));
 }
 
-/** @returns the first failure. What has begun is finished. */
+/** @returns the first failure. Work that has begun is finished. */
 async function inParallel<T>(
   all: readonly T[],
   work: (one: T) => Promise<JobFailure | null>,

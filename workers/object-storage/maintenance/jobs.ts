@@ -1,8 +1,8 @@
 /**
- * Runs jobs over buckets and prefixes. A worker takes a job by a lease, runs steps until its budget of queries is used, and
- * saves the place after each step; the queue continues, or cron if a hint is lost or a worker died.
+ * Runs jobs over buckets and prefixes. A worker takes a job by a lease, runs steps until its budget of queries is used, and saves
+ * the position after each step. A queue message then continues the job, or cron if the message is lost or a worker died.
  *
- * A step that was interrupted is repeated. Its report may then lack what the first try did, but never has it twice.
+ * A step that was interrupted is repeated. Its report may then lack the changes of the first try, but never counts them twice.
  */
 import { toSystemAuditRow } from '../../shared/audit.ts';
 import { logError } from '../../shared/log.ts';
@@ -15,7 +15,7 @@ import { findRights } from './job-rights.ts';
 import type { JobFailure } from './job-scene.ts';
 import { runStep } from './job-steps.ts';
 
-/** Of one invocation, which has 1,000. */
+/** Queries of one invocation, below D1's limit of 1,000. */
 const QUERIES_MAX = 900;
 const QUERIES_PER_SHARD = 20;
 const QUERIES_PER_COPY = 14;
@@ -25,7 +25,7 @@ export async function runJob(context: EngineContext, jobId: string): Promise<boo
   const holder = crypto.randomUUID();
   let job = await takeJob(context, jobId, holder);
   if (job === null) return false;
-  // A step may copy large objects.
+  // Renews the lease, because a step may copy large objects.
   const renewal = setInterval(() => {
     context.waitUntil(
       renewLease(context, jobId, holder).catch((error: unknown) =>
@@ -47,7 +47,7 @@ export async function runJob(context: EngineContext, jobId: string): Promise<boo
     await releaseJob(context, jobId, holder);
     return true;
   } catch (error) {
-    // Cron tries again after the lease.
+    // Cron tries again after the lease has expired.
     logError('job_failed', error, { job_id: jobId, kind: job.order.kind });
     return false;
   } finally {
@@ -57,7 +57,7 @@ export async function runJob(context: EngineContext, jobId: string): Promise<boo
 
 type StepOutcome = JobFailure | { readonly next: Job['cursor']; readonly queries: number };
 
-/** Adds to the report of the job. */
+/** Runs the next step, which adds to the report of the job. */
 async function stepOf(context: EngineContext, job: Job): Promise<StepOutcome> {
   const { order, userId, scopes } = job;
   const [bucket, target, rights] = await Promise.all([

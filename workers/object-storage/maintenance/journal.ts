@@ -30,7 +30,7 @@ import { recordEpoch } from '../engine/store/shard-owner.ts';
 import { readTask, writeTask } from '../engine/store/task-store.ts';
 
 const CHANGES_PER_PAGE = 500;
-/** Counts the parts of the versions and uploads in a page. A completion of 10,000 parts has a page to itself. */
+/** Limit of rows per page, including the parts of its versions and uploads. A completion of 10,000 parts gets a page of its own. */
 const PAGE_ROWS_MAX = 10_000;
 const PAGE_BYTES_MAX = 6 * 1024 ** 2;
 
@@ -74,9 +74,9 @@ export async function writeJournal(context: EngineContext, shard: number): Promi
       await removeChanges(context, shard, changes);
     }
   };
-  // The versions of a slot were added after it was emptied.
+  // Emptied slots come first, because the new versions of such a slot were added after it was emptied.
   await writeChanges('emptied slots');
-  // Versions next: one that is removed before its page is read leaves a change record, and change records are read until
+  // Versions come next: if one is removed before its page is read, it leaves a change record, and change records are read until
   // none is left.
   for (let after = 0; ; ) {
     const range = { from: flushed, until: epoch, after };
@@ -90,7 +90,7 @@ export async function writeJournal(context: EngineContext, shard: number): Promi
   return report;
 }
 
-/** Epochs that have a journal in the locations, ascending. */
+/** Epochs that have a journal in the locations, in ascending order. */
 export async function listEpochs(context: EngineContext, shard: number): Promise<number[]> {
   const folders = await listMetadata(context, prefixOf(shard), '/');
   return folders.map((folder) => Number(folder.slice(prefixOf(shard).length, -1)));
@@ -111,8 +111,9 @@ export async function listJournal(context: EngineContext, shard: number, after: 
 const epochOf = (shard: number, key: string): number => Number(key.slice(prefixOf(shard).length).split('/')[0]);
 
 /**
- * Replays a page whose epoch is later than `after`. From an older page, only the removals are recorded, because blobs
- * of removed versions may still exist. @returns the number of change records replayed, and the epoch of the page.
+ * Replays a page whose epoch is later than `after`. From an older page, only the removals are recorded, because blobs of removed
+ * versions may still exist.
+ * @returns the number of change records replayed, and the epoch of the page.
  */
 export async function replayJournalPage(
   context: EngineContext,

@@ -2,7 +2,7 @@
 import type { EngineContext } from '../engine/model/context.ts';
 import { acquireLease, releaseLease } from '../engine/store/task-store.ts';
 
-/** Runs work under a lease. The lease of a dead holder expires. @returns null when another run holds the lease. */
+/** Runs work under a lease. The lease of a dead holder expires. @returns null if another run holds the lease. */
 export async function withLease<T>(
   context: EngineContext,
   shard: number,

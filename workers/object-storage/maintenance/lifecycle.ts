@@ -1,9 +1,9 @@
 /**
- * Applies the lifecycle rules of buckets. Each day adds a run for each bucket with rules to each of its shards. A run walks
- * the bucket's uploads and versions page by page and saves its place after each page, so an interrupted run repeats one page.
+ * Applies the lifecycle rules of buckets. Each day adds a run for each bucket with rules to each of its shards. A run walks the
+ * bucket's uploads and versions page by page and saves its position after each page, so an interrupted run repeats one page.
  *
- * The rules are read again for each page. Deletes go through the engine like those of clients: with their guards, Object Lock
- * among them, and with a check in the same transaction that the version is still what the rule selected.
+ * The rules are read again for each page. Deletes go through the engine like those of clients, with the same guards, including
+ * Object Lock. In addition the transaction checks that the version still matches what the rule selected.
  */
 
 import { recordSystemAudit } from '../../shared/audit.ts';
@@ -28,15 +28,15 @@ import {
 import { readTask, writeTask } from '../engine/store/task-store.ts';
 import { isTakenDown, lifecycleOf } from '../s3/access/bucket-configuration.ts';
 
-/** Of one invocation. A page of versions takes about 20 queries, and an invocation has 1,000. */
+/** Pages of one invocation. A page of versions takes about 20 queries, and an invocation has 1,000. */
 const PAGES_MAX = 40;
 const RUNS_MAX = 20;
 const LISTED = 'lifecycle listed';
-/** A day that tests shorten has this many runs, because its objects expire at any time. */
+/** Number of runs in a day that tests have shortened, because its objects expire at any time. */
 const RUNS_PER_SHORT_DAY = 10;
 const DAY_MS = 86_400_000;
 
-/** What a run has done. The audit row has it. */
+/** Counts of the changes of a run, for its audit row. */
 interface RunCounts {
   versions_examined: number;
   objects_expired: number;
@@ -53,14 +53,14 @@ const NOTHING: RunCounts = {
   uploads_aborted: 0,
 };
 
-/** Where a run is: after an upload, or after a version. */
+/** Position of a run: after an upload, or after a version. */
 type Cursor =
   | { readonly phase: 'uploads'; readonly key: string; readonly uploadId: string }
   | {
       readonly phase: 'versions';
       readonly key: string;
       readonly ord: string;
-      /** Noncurrent versions with data of this name that are kept, up to this one. */
+      /** Number of noncurrent versions with data of this name that are kept, up to this version. */
       readonly noncurrent: number;
     };
 
@@ -94,7 +94,7 @@ export async function runLifecycle(context: EngineContext, shard: number): Promi
   return runs.length === RUNS_MAX && !hasFailed;
 }
 
-/** Applies the rules to one page. @returns the run after it; null at its end. */
+/** Applies the rules to one page. @returns the run's state after the page; null at its end. */
 async function runPage(context: EngineContext, shard: number, run: RunRow): Promise<RunRow | null> {
   const bucket = await findBucketById(context, run.bucket_id);
   const rules = bucket && !isTakenDown(bucket) ? (lifecycleOf(bucket)?.rules ?? []) : [];
@@ -116,7 +116,7 @@ async function runPage(context: EngineContext, shard: number, run: RunRow): Prom
   return { ...run, ...saved };
 }
 
-/** A run that changed nothing leaves no entry. */
+/** Adds an audit row, unless the run changed nothing. */
 async function recordRun(context: EngineContext, shard: number, run: RunRow, counts: RunCounts): Promise<void> {
   const { versions_examined: _, ...changes } = counts;
   if (Object.values(changes).every((count) => count === 0)) return;
@@ -175,7 +175,7 @@ async function expireVersions(
     const isNewest = row.key !== before.key;
     const item = toItem(context, rules, row, isNewest ? null : before);
     if (item !== null) items.push(item);
-    // Versions that are removed now do not count as newer ones for the next.
+    // A version that is removed now does not count as a newer version of the next one.
     const isKept = row.is_marker === 0 && item === null;
     const noncurrent = isNewest ? 0 : before.noncurrent + (isKept ? 1 : 0);
     before = { phase: 'versions', key: row.key, ord: row.ord, noncurrent };
@@ -212,7 +212,7 @@ function toItem(
   if (decision === null) return null;
   const { hasTags, ...due } = decision;
   const tags = hasTags && row.tags !== null ? { tags: row.tags } : {};
-  // By name: a versioned bucket gets a deletion marker, as from a client. That is possible in spite of a lock.
+  // By name: a versioned bucket gets a deletion marker, as in a client's delete. Object Lock allows that.
   if (due.kind === 'current') return { name: row.name, isLifecycle: true, due: { versionId, ...due, ...tags } };
   if (row.is_locked === 1) return null;
   return { name: row.name, versionId, isLifecycle: true, due: { versionId, ...due, ...tags } };

@@ -1,4 +1,4 @@
-/** For health: databases that are empty although the locations have backups of them. */
+/** Health check for databases that are empty although the locations have backups of them. */
 
 import { createClock } from '../../shared/clock.ts';
 import { createEngineContext } from '../engine/index.ts';
@@ -7,10 +7,10 @@ import { findBackup } from '../engine/store/claims.ts';
 import { isClaimed } from '../engine/store/journal-store.ts';
 import { isDirectoryLost } from './directory-owner.ts';
 
-/** Health gives up on its stores after 3 seconds. */
+/** The health check waits 3 seconds for its stores. */
 const PROBE_MS = 2_000;
 
-/** @returns a sentence about each database that was lost and is not rebuilt. One that does not answer is not judged. */
+/** @returns a sentence about each database that was lost and has not been rebuilt. Databases that do not answer are skipped. */
 export async function findLostDatabases(env: Env): Promise<string[]> {
   const context = createEngineContext(env, createClock(env), { waitUntil: () => undefined });
   const isShardLost = async (shard: number) =>

@@ -1,9 +1,9 @@
 /**
- * Makes the copies that writes left to do: uploads are acknowledged when a quorum of the locations has them.
+ * Makes the copies that a write left missing: uploads are acknowledged when a quorum of the locations has them.
  *
- * The record of a blob names its missing copies (`blob.missing`), and the same batch that commits the version inserts it, so
- * a crash cannot lose the task. Snapshots, journals and slot moves contain it. Each run continues after the last record
- * of the one before, so copies that cannot be made do not block the others.
+ * The record of a blob names its missing copies (`blob.missing`), and the same batch that commits the version inserts it, so a
+ * crash cannot lose the task. Snapshots, journals and slot moves include that column. Each run continues after the last record of
+ * the previous one, so copies that cannot be made do not block the others.
  */
 import { createClock } from '../../shared/clock.ts';
 import { logInfo } from '../../shared/log.ts';
@@ -18,7 +18,7 @@ const PAGE = 50;
 const TASK = 'missing copies';
 const PROBE_MS = 2_000;
 
-/** Bits of the locations that answer now. */
+/** Bit mask of the locations that answer now. */
 async function probeLocations(context: EngineContext): Promise<number> {
   const answers = await Promise.all(
     context.locations.map((bucket, location) => askLocation(context, location, () => bucket.head('health'), PROBE_MS)),
@@ -26,7 +26,10 @@ async function probeLocations(context: EngineContext): Promise<number> {
   return answers.reduce((bits, answer, location) => (answer.ok ? bits | (1 << location) : bits), 0);
 }
 
-/** Makes copies in the locations that answer, until the end or until `mayContinue` returns false. @returns how many it made. */
+/**
+ * Makes copies in the locations that answer, until the end or until `mayContinue` returns false.
+ * @returns the number of copies made.
+ */
 export async function copyMissing(
   context: EngineContext,
   shard: number,
@@ -50,7 +53,7 @@ export async function copyMissing(
   return report.repaired_copies;
 }
 
-/** For health: a sentence about each shard with missing copies. A shard that does not answer has its own. */
+/** Health check: a sentence about each shard with missing copies. A shard that does not answer is reported by another check. */
 export async function findMissingCopies(env: Env): Promise<{ name: string; message: string }[]> {
   const context = createEngineContext(env, createClock(env), { waitUntil: () => undefined });
   const found = await Promise.all(

@@ -71,7 +71,7 @@ export async function moveSlot(
     if (!isOpen || !(await setSlotState(context, from, bucketId, slot, ['o', 's'], 's'))) {
       return { ok: false, error: { kind: 'bucket_sealed' } };
     }
-    // Rows of an interrupted copy are not trusted.
+    // Rows of an interrupted copy may be stale, so they are removed first.
     await recordEmptied(context, to, bucketId, slot);
     await clearSlot(context, to, bucketId, slot, 'i');
     await copySlot(context, bucketId, slot, from, to);

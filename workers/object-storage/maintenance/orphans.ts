@@ -19,7 +19,7 @@ const WALK_PAGE = 1000;
 export interface OrphanCounts {
   objects_scanned: number;
   orphans_found: number;
-  /** In the first location. Copies in other locations are removed a day later. */
+  /** Orphans removed from the first location. Their copies in other locations are removed a day later. */
   orphans_removed: number;
 }
 
@@ -53,7 +53,7 @@ function createSource(context: EngineContext): OrphanSource {
   };
 }
 
-/** @param cursor `<location> <key>`, '' at the start. The keys are the ids of blobs. */
+/** @param cursor `<location> <key>`; '' at the start. A key is the id of a blob. */
 async function scanPage(context: EngineContext, cursor: string) {
   const [location = 0, after = ''] = cursor === '' ? [] : [Number.parseInt(cursor, 10), cursor.replace(/^\d+ /, '')];
   const bucket = context.locations[location];
@@ -63,14 +63,14 @@ async function scanPage(context: EngineContext, cursor: string) {
     limit: WALK_PAGE,
     ...(after === '' ? {} : { startAfter: after }),
   });
-  // This service did not write other keys under the prefix. fsck reports them.
+  // Skips other keys under the prefix, which this service did not write. fsck reports them.
   const keys = page.objects
     .filter(({ key, uploaded }) => isBlobKey(key) && context.now() - uploaded.getTime() >= context.limits.graceMs)
     .map(({ key, uploaded }): Candidate => ({ key: key.slice(BLOB_PREFIX.length), storedAt: uploaded.getTime() }));
   const last = page.objects.at(-1);
   const isEnd = !page.truncated || !last;
   const next = isEnd ? `${location + 1} ` : `${location} ${last.key}`;
-  // Every location holds the blob; it counts once.
+  // Every location holds the blob, so only the first location counts it.
   const scanned = location === 0 ? page.objects.length : 0;
   return { keys, scanned, next: isEnd && location + 1 >= context.locations.length ? null : next };
 }

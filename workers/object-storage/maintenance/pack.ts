@@ -1,7 +1,7 @@
 /**
- * Packs small objects from D1 into volumes, and compacts volumes that are mostly dead. Both write a new volume to every
- * location first. One batch then changes each object that is still as it was read. An object that was deleted or
- * replaced in the meantime leaves only dead space.
+ * Packs small objects from D1 into volumes, and compacts volumes that are mostly dead. Both write a new volume to every location
+ * first. One batch then updates each object that has not changed since it was read. An object that was deleted or replaced in the
+ * meantime leaves only dead space.
  */
 import { logError } from '../../shared/log.ts';
 import { epochMsOf, fromVersionOrder } from '../domain/version-order.ts';
@@ -22,14 +22,14 @@ import {
 
 const VOLUME_ENTRIES_MAX = 20_000;
 const PAGE_ROWS_MAX = 500;
-/** A database answers with text, so a page is in memory several times. */
+/** D1 answers with text, so several representations of a page are in memory at once. */
 const PAGE_BYTES = 1024 ** 2;
 
 export interface PackReport {
   volumes: number;
   objects: number;
   bytes: number;
-  /** Bytes of the volumes' indexes and footers. */
+  /** Bytes of the indexes and footers of volumes. */
   overhead_bytes: number;
 }
 
@@ -70,8 +70,8 @@ export async function packVolume(context: EngineContext, shard: number, report: 
   const volume = await writeVolume(context, shard, builder);
   if (!volume.ok) throw new Error(volume.error.reason);
   const database = databaseOf(context, shard);
-  // After a lost answer the batch is repeated. If the outcome stays unknown, the volume is either in use or an orphan,
-  // and the orphan walk finds out.
+  // After a lost answer the batch is repeated. If the outcome stays unknown, the volume is either in use or an orphan; the orphan
+  // walk decides.
   const packed = await runRepeatable(context, database, packStatements(database, volume.value, places, context.now()));
   if (!packed.ok) throw new Error(packed.error.reason);
   const bytes = entries.reduce((sum, entry) => sum + entry.length, 0);
@@ -118,7 +118,7 @@ interface VolumeBatch {
 
 const newBatch = (bytesMax: number): VolumeBatch => ({ volume: new VolumeBuilder(bytesMax), moves: [] });
 
-/** @returns false when the volume cannot be read. It then stays unchanged for the scrubber. */
+/** @returns false if the volume cannot be read. It is then left unchanged for the scrubber. */
 async function gatherVolume(
   context: EngineContext,
   shard: number,
@@ -128,7 +128,7 @@ async function gatherVolume(
 ): Promise<boolean> {
   const [blob] = await selectBlobs(context, shard, [blobId]);
   if (!blob || extents.length === 0) return false;
-  // Copies by reference share an extent of the volume.
+  // Copies by reference share an extent of the volume, so each extent is appended once.
   const places = [...new Map(extents.map((extent) => [`${extent.blobStart} ${extent.length}`, extent])).values()];
   const appended = await appendExtents(
     context,

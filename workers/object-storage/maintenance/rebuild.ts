@@ -39,7 +39,7 @@ import { type WalkStep, walkTables } from './table-walk.ts';
 export interface RebuildReport extends RecoveryReport {
   snapshot: string | null;
   rows_restored: number;
-  /** Change records replayed; a version or upload counts once per record. */
+  /** Number of change records replayed; a version or upload counts once per record. */
   changes_replayed: number;
   /** Time of the last journal page; null when there is no journal. */
   journal_until: string | null;
@@ -51,7 +51,8 @@ export type RebuildOutcome =
   | { readonly ok: false; readonly error: { readonly kind: 'not_empty' | 'under_way' } };
 
 /**
- * Bytes reach R2 before their commit. Blobs older than the snapshot by this margin are in it, or were never committed.
+ * Bytes reach R2 before their commit. A blob that is older than the snapshot by this margin is in the snapshot or was never
+ * committed.
  */
 const COMMIT_MARGIN_MS = 900_000;
 const BUCKETS_PAGE = 200;
@@ -60,7 +61,7 @@ const LEASE_MS = 600_000;
 /** The report, and the state that later steps need. */
 interface Rebuild extends RebuildReport {
   pages: Readonly<Record<string, number>>;
-  /** Epoch of the snapshot; the journal is replayed from here. */
+  /** Epoch of the snapshot; the replay of the journal starts here. */
   epoch: number;
   startedAt: number;
   lastEpoch: number;
@@ -86,8 +87,8 @@ const emptyRebuild = (): Rebuild => ({
 type Step = WalkStep<Rebuild>;
 
 /**
- * Runs until the rebuild is complete or `mayContinue` returns false. The next call continues. @param restart discards
- * the progress.
+ * Runs until the rebuild is complete or `mayContinue` returns false. The next call continues.
+ * @param restart discards the progress.
  */
 export async function rebuildShard(
   context: EngineContext,

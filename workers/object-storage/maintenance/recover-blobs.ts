@@ -1,8 +1,7 @@
 /**
- * Recovers versions from blobs in R2 that describe themselves: whole objects by their custom metadata, packed ones by
- * the index at the end of their volume. A walk over the locations records blobs written since the snapshot. Then
- * objects are recovered one by one. Volumes follow in the order in which they were written, because the latest one has
- * an object's present place.
+ * Recovers versions from blobs in R2 that describe themselves: whole objects by their custom metadata, packed ones by the index at
+ * the end of their volume. First, a walk over the locations records blobs written since the snapshot. Then objects are recovered
+ * one by one. Volumes follow in the order in which they were written, because the latest volume of an object has its present place.
  */
 import { createHash } from 'node:crypto';
 import { slotOf } from '../domain/slots.ts';
@@ -77,7 +76,7 @@ export async function findYoungBlobs(
   }
   for (const object of young) {
     const { kind, shard: writtenBy } = object.customMetadata ?? {};
-    // The journal has the objects that a slot move brought here in another shard's volume.
+    // Skips volumes of other shards: the journal has the objects that a slot move brought from them.
     if (kind !== 'volume' || (writtenBy !== undefined && writtenBy !== String(shard))) continue;
     const order = String(object.uploaded.getTime()).padStart(15, '0');
     found.push({ kind: 'volume', order: `${order} ${idOf(object)}`, blobId: idOf(object), ...at });
@@ -88,7 +87,7 @@ export async function findYoungBlobs(
 
 const idOf = (object: R2Object): string => object.key.slice(BLOB_PREFIX.length);
 
-/** Bits of the locations that hold the same bytes. One that does not answer gets a copy later. */
+/** Bit mask of the locations that hold the same bytes. A location that does not answer gets a copy later. */
 async function findLocations(context: EngineContext, object: R2Object): Promise<number> {
   const heads = await Promise.all(context.locations.map((bucket) => bucket.head(object.key).catch(() => null)));
   return heads.reduce((bits, head, location) => (head?.etag === object.etag ? bits | (1 << location) : bits), 0);
@@ -137,7 +136,7 @@ async function recoverObject(
   let size = 0;
   for (const piece of pieces) {
     const object = await openBlob(context, piece);
-    // Another shard may have reclaimed it. Then it belongs to no version.
+    // Another shard may have reclaimed the blob. It then belongs to no version.
     if (!object) return;
     first ??= object;
     const hasher = new BlobHasher();
@@ -186,7 +185,7 @@ const textOf = (value: unknown): string | null => (typeof value === 'string' && 
 const jsonOf = (value: unknown): string | null =>
   value === null || value === undefined ? null : JSON.stringify(value);
 
-/** Adds the versions that only the volume knows, and points existing ones at their place in it. */
+/** Adds the versions that only the volume has, and updates existing ones to their place in it. */
 async function recoverVolume(
   context: EngineContext,
   shard: number,

@@ -1,7 +1,7 @@
 /**
- * Runs background work. Cron sends one message per minute and shard. The consumer does a bounded part of each kind of
- * work and sends itself another message while there is more. Every part finds out by itself what is due, so lost,
- * repeated or late messages change nothing but the time.
+ * Runs background work. Cron sends one message per minute and shard. The consumer does a bounded part of each kind of work and
+ * sends itself another message while there is more. Each kind of work determines itself what is due, so lost, repeated or late
+ * messages affect only the time of the work.
  */
 import { createClock } from '../../shared/clock.ts';
 import { currentInvocation, runInvocation } from '../../shared/invocation.ts';
@@ -51,20 +51,19 @@ export type StorageTask = Traced &
 const COLLECT_ROUNDS_PER_RUN_MAX = 10;
 const VOLUMES_PER_RUN_MAX = 4;
 /**
- * A scrub reads as much as its schedule requires, and at most this: 16 GiB a minute are 675 TiB in 30 days, for each
- * shard.
+ * A scrub reads as much as its schedule requires, up to this limit per run. 16 GiB a minute are 675 TiB in 30 days, for each shard.
  */
 const SCRUB_BYTES_MAX = 16 * 1024 ** 3;
 const SCRUB_MS_MAX = 240_000;
 const SNAPSHOT_PAGES = 200;
 const LEASE_MS = 300_000;
-/** Longer than a run that sends events. */
+/** Longer than a run that sends events can take. */
 const EVENTS_LEASE_MS = 120_000;
-/** An older move of a slot is considered dead and is finished. */
+/** A move of a slot that is older than this is considered dead, and cron finishes it. */
 const MOVE_AGE_MS = 600_000;
-/** Minute of each hour. */
+/** Minute of each hour in which the snapshot is written. */
 const DIRECTORY_SNAPSHOT_MINUTE = 23;
-/** Jobs that cron continues at a time. */
+/** Maximum number of jobs that cron continues at a time. */
 const JOBS_MAX = 100;
 const DAILY = '17 3 * * *';
 
@@ -78,7 +77,7 @@ async function maintainClaimed(context: EngineContext, shard: number): Promise<b
   const collected = emptyCollectReport();
   const packed = emptyPackReport();
   let isMore = false;
-  // A failed piece does not stop the others. Packing goes first, because packed objects need no journal.
+  // If one kind of work fails, the others still run. Packing goes first, because packed objects need no journal.
   const pieces: readonly (() => Promise<void>)[] = [
     async () => {
       for (let i = 0; i < VOLUMES_PER_RUN_MAX && (await isPackingDue(context, shard)); i++) {
@@ -120,7 +119,7 @@ async function maintainClaimed(context: EngineContext, shard: number): Promise<b
   return isMore;
 }
 
-/** A task of its own, so that no other work waits for it. */
+/** The scrub is a task of its own, so that no other work waits for it. */
 export async function scrubShard(context: EngineContext, shard: number): Promise<void> {
   if (!(await isClaimed(context, shard))) return;
   const deadline = Date.now() + SCRUB_MS_MAX;
@@ -151,7 +150,7 @@ export async function runStorageSchedule(
   await start(context, tasks);
 }
 
-/** Each hour: a snapshot of DIRECTORY. */
+/** Writes the hourly snapshot of DIRECTORY. */
 export async function runDirectorySchedule(
   controller: ScheduledController,
   env: Env,
@@ -162,7 +161,7 @@ export async function runDirectorySchedule(
   await start(createEngineContext(env, createClock(env), ctx), [{ kind: 'directory', shard: 0 }]);
 }
 
-/** True for a task that does not belong to storage alone: DIRECTORY holds what every product needs. */
+/** True for a task that concerns DIRECTORY, which all products use, and not only storage. */
 export const isDirectoryTask = ({ body }: Message): boolean => (body as Partial<StorageTask>).kind === 'directory';
 
 async function start(context: EngineContext, tasks: readonly StorageTask[]): Promise<void> {
@@ -230,7 +229,7 @@ export async function consumeStorageTasks(batch: MessageBatch, env: Env, ctx: Ex
       message.ack();
     } catch (error) {
       logError('storage_task_failed', error, { kind: (message.body as StorageTask).kind });
-      // A retry does not help: only an operator can resolve this. Cron tries again anyway.
+      // A retry does not help, because only an operator can resolve this. Cron tries again anyway.
       if (error instanceof SnapshotRefused) message.ack();
       else message.retry();
     }

@@ -1,12 +1,11 @@
 /**
  * Reads every copy of every blob and repairs bad ones.
  *
- * A cycle goes over the records in the order of their ids and stores its progress. A new cycle starts `scrubCycleMs`
- * after the last one started. Ids are random, so time alone determines the progress that is due, however much is
- * stored: after half of the cycle, the scrub should be at the middle of the ids. A copy that is missing or does not
- * match its SHA-256 is rewritten from good segments of any location. If no location has a good copy of a segment, the
- * blob is marked as lost and the affected versions are reported. D1 replicates inline bytes itself, so these are
- * checked and reported only.
+ * A cycle goes over the records in the order of their ids and stores its progress. A new cycle starts `scrubCycleMs` after the
+ * start of the last one. Ids are random, so the progress that is due depends on time only, regardless of the amount stored: after
+ * half of the cycle, the scrub should be at the middle of the ids. A copy that is missing or does not match its SHA-256 is
+ * rewritten from intact segments of any location. If no location has an intact copy of a segment, the blob is marked as lost and
+ * the affected versions are reported. D1 replicates inline bytes itself, so these are checked and reported only.
  */
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
@@ -121,7 +120,7 @@ export async function scrubBlob(
   if (isLost) await reportLoss(context, shard, blob, report);
   // Each object of a volume has its own checksum, so a volume is never lost as a whole.
   const isMarked = isLost && blob.kind !== 'volume';
-  // Copies of lost bytes cannot be made; the next cycle looks again.
+  // Copies of lost bytes cannot be made; the next cycle checks the blob again.
   const missing = isLost ? 0 : allLocations(context) & ~held;
   if (held !== blob.locations || missing !== blob.missing || isMarked !== blob.isLost) {
     await setLocations(context, shard, blob.blobId, { locations: held, missing, isLost: isMarked });
@@ -137,7 +136,7 @@ async function reportLoss(context: EngineContext, shard: number, blob: BlobRow, 
   }
 }
 
-/** Replaces a bad or missing copy, taking each segment from a location where it is good. */
+/** Replaces a bad or missing copy, taking each segment from a location where it is intact. */
 async function rewriteCopy(
   context: EngineContext,
   location: number,
@@ -202,13 +201,13 @@ export const readScrubState = (context: EngineContext, shard: number): Promise<S
 
 export interface ScrubOptions {
   readonly restart?: boolean;
-  /** Stops at the progress that is due by now. */
+  /** Whether to stop once the progress that is due by now is reached. */
   readonly isPaced?: boolean;
   /** Called between blobs. */
   readonly mayContinue?: () => boolean;
 }
 
-/** The id that a cycle should have reached after this share of its time; null: the end. */
+/** The id that a cycle should have reached after `elapsedMs`; null for the end. */
 export function paceOf(elapsedMs: number, cycleMs: number): string | null {
   const share = Math.max(0, elapsedMs) / cycleMs;
   return share >= 1
@@ -218,10 +217,7 @@ export function paceOf(elapsedMs: number, cycleMs: number): string | null {
         .padStart(8, '0');
 }
 
-/**
- * Continues the cycle for about this many bytes.
- * @returns false when the cycle is complete and the next is not due.
- */
+/** Continues the cycle for about this many bytes. @returns false if the cycle is complete and the next is not due. */
 export async function scrubStep(
   context: EngineContext,
   shard: number,

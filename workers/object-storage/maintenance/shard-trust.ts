@@ -1,5 +1,5 @@
 /**
- * Decides whether background work may delete, pack or write journals. It must not while a shard's database may be the wrong
+ * Decides whether background work may delete, pack or write journals. It must not do so while a shard's database may be the wrong
  * one or an older copy (`engine/store/shard-owner.ts`); an alarm is then raised for the operator.
  */
 import { type CollectorStore, createCollectorStore } from '../../collectors/store.ts';
@@ -12,8 +12,8 @@ export const openStorageCollector = (context: EngineContext): CollectorStore =>
   createCollectorStore(context.directory, 'storage');
 
 /**
- * Takes over untrusted shards if an operator has confirmed that their databases are the right ones. Changes that only a
- * later journal has are lost then.
+ * Takes over untrusted shards if an operator has confirmed that their databases are the right ones. Changes that are only in a
+ * later journal are lost then.
  */
 async function takeOverIfAsked(context: EngineContext): Promise<void> {
   const store = openStorageCollector(context);
@@ -25,7 +25,7 @@ async function takeOverIfAsked(context: EngineContext): Promise<void> {
   await store.endTakeOver();
 }
 
-/** Whether background work may run in a shard. Raises the alarm if not. */
+/** Whether background work may run in a shard. Raises the alarm if it may not. */
 export async function isShardTrusted(context: EngineContext, shard: number): Promise<boolean> {
   if ((await findShardDoubt(context, shard)) === null) return true;
   await takeOverIfAsked(context);
@@ -35,7 +35,7 @@ export async function isShardTrusted(context: EngineContext, shard: number): Pro
   return false;
 }
 
-/** As `isShardTrusted`, after it has claimed a new database. */
+/** As `isShardTrusted`; claims a new database first. */
 export async function isShardReady(context: EngineContext, shard: number): Promise<boolean> {
   if (!(await isClaimed(context, shard))) {
     const claimed = await claimShard(context, shard);

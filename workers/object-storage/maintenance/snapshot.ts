@@ -61,7 +61,7 @@ async function measurePage(context: EngineContext, shard: number, table: Table, 
   return Math.max(1, (await fitting.first<number>('n')) ?? 0);
 }
 
-/** Writes a number of pages. @returns the manifest when the snapshot is finished. */
+/** Writes a number of pages. @returns the manifest once the snapshot is finished. */
 export async function snapshotStep(
   context: EngineContext,
   shard: number,
@@ -84,7 +84,8 @@ export async function snapshotStep(
 }
 
 /**
- * Refuses a snapshot of an empty or older database, which would replace those of the right one. @throws SnapshotRefused
+ * Refuses a snapshot of an empty or older database, which would replace those of the right one.
+ * @throws SnapshotRefused
  */
 async function requireTrusted(context: EngineContext, shard: number): Promise<void> {
   if (!(await isClaimed(context, shard))) {
@@ -117,7 +118,7 @@ async function writePage(
   };
 }
 
-/** The row without its large columns, which no key contains. The next page continues after it. */
+/** The row without its large columns, which are not part of any key. The next page continues after it. */
 const keyOf = (row: Row): Row => {
   const { data: _data, metadata: _metadata, segments: _segments, ...rest } = row;
   return rest;
@@ -167,7 +168,7 @@ export async function findSnapshot(
   return null;
 }
 
-/** Reads one page from the first location that has it. */
+/** Reads one page from the first location that has it intact. */
 export async function readSnapshotPage(
   context: EngineContext,
   folder: string,

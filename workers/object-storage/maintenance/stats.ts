@@ -1,4 +1,4 @@
-/** Counts what is stored, shard by shard and page by page. These are full counts, for operators only. */
+/** Counts the stored objects, blobs and bytes, shard by shard and page by page. These are full counts, for operators only. */
 import { databaseOf, type EngineContext } from '../engine/model/context.ts';
 import { findPage, type Page, sumPage } from '../engine/store/check-store.ts';
 import { measureDatabaseBytes } from '../engine/store/database.ts';
@@ -34,7 +34,7 @@ export interface LocationStats {
   location: string;
   blobs: number;
   bytes: number;
-  /** Copies that must still be made here. */
+  /** Number of copies that this location still needs. */
   missing: number;
 }
 
@@ -45,7 +45,7 @@ interface Measured extends Counts {
 export interface ShardStats extends Counts {
   shard: number;
   database_bytes: number;
-  /** Start of the count. The count of a large shard may be some minutes old. Null: the first count is not finished. */
+  /** Start of the count; null until the first count is finished. The count of a large shard may be some minutes old. */
   as_of: string | null;
   scrub: { started_at: string | null; finished_at: string | null };
 }
@@ -53,11 +53,11 @@ export interface ShardStats extends Counts {
 const iso = (ms: number | null | undefined): string | null => (ms ? new Date(ms).toISOString() : null);
 const sumOf = (expression: string): string => `COALESCE(sum(${expression}), 0)`;
 
-/** Only objects and extents in volumes have both. */
+/** Only objects and extents in volumes have both columns. */
 const IS_PACKED = 'blob_id IS NOT NULL AND crc32 IS NOT NULL';
 const PACKED = `${sumOf(IS_PACKED)} AS packed_objects`;
 
-/** Sums per table. Their names are the counts that they are added to. */
+/** Sums per table. Each column's name is the count that it is added to. */
 const SUMS: readonly { readonly table: Table; readonly columns: string; readonly join?: string }[] = [
   {
     table: 'version',
@@ -140,8 +140,9 @@ interface KeptCount {
 }
 
 /**
- * Continues the count while `mayContinue` returns true. @returns the newest complete count: for a small shard the one
- * just made, for a large one the last that finished. If none has finished, the partial count.
+ * Continues the count while `mayContinue` returns true.
+ * @returns the newest complete count: for a small shard the one just made, for a large one the last that finished. If none has
+ * finished, returns the partial count.
  */
 export async function measureShard(
   context: EngineContext,

@@ -45,7 +45,7 @@ const fsckSchema = z
     repaired: count,
     dry_run: z.boolean(),
     examples: z.array(z.string()),
-    /** False when the time ran out. The next call then continues, unless it sets `restart`. */
+    /** False if the time limit was reached. The next call then continues, unless it sets `restart`. */
     finished: z.boolean(),
   })
   .openapi('StorageFsckReport');

@@ -25,7 +25,7 @@ const collectSchema = z
     objects_packed: count,
     bytes_packed: count,
     packing_overhead_bytes: count,
-    /** False when the time ran out first. */
+    /** False if the time limit was reached. */
     finished: z.boolean(),
   })
   .openapi('StorageGcReport');
@@ -66,7 +66,7 @@ async function runCollection(
   const report = emptyCollectReport();
   const packed = emptyPackReport();
   for (let shard = 0; shard < context.shards.length; shard++) {
-    // The report of an untrusted shard stays empty. GET /v1/collectors says why.
+    // The report of an untrusted shard stays empty. GET /v1/collectors gives the reason.
     if (!(await isShardReady(context, shard))) continue;
     while (isInTime() && (await collectUploads(context, shard, report)));
     while (isInTime() && (await collectBlobs(context, shard, report)));

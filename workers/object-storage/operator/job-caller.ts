@@ -1,4 +1,4 @@
-/** Who calls the routes of jobs: an operator, or a user by access key (signed as for S3) or by a token for objects. */
+/** The caller of the routes of jobs: an operator, or a user with an access key (signed as for S3) or a token for objects. */
 import { createHash } from 'node:crypto';
 import type { Context } from 'hono';
 import {
@@ -17,7 +17,7 @@ import { settingsOf } from '../../shared/settings.ts';
 import { parseS3Request } from '../s3/protocol/request.ts';
 
 export interface JobCaller {
-  /** Null: an operator. */
+  /** Null for an operator. */
   readonly user: UserPrincipal | null;
 }
 
@@ -25,7 +25,7 @@ const INVALID = problem(401, 'invalid_credential', 'The signature or the access 
 
 const callers = new WeakMap<Request, Promise<Result<JobCaller, Problem>>>();
 
-/** Looks up and counts the caller of a request once. */
+/** Finds the caller of a request and applies its rate limit, once per request. */
 export function requireJobCaller(c: Context<JsonApiEnv>): Promise<Result<JobCaller, Problem>> {
   const caller = callers.get(c.req.raw) ?? findCaller(c);
   callers.set(c.req.raw, caller);

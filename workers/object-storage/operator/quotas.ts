@@ -1,4 +1,4 @@
-/** `/v1/storage/quotas/…`: what a bucket or a user may store. */
+/** `/v1/storage/quotas/…`: storage limits of buckets and users. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { findUserById } from '../../identity/index.ts';

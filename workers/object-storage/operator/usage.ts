@@ -1,4 +1,4 @@
-/** `GET /v1/storage/usage`: what a bucket, or all buckets of a user, have stored. */
+/** `GET /v1/storage/usage`: the use of a bucket, or of all buckets of a user. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { type JsonApiEnv, problemResponses, sendProblem } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
@@ -54,7 +54,7 @@ async function measureNamed(context: EngineContext, name: string): Promise<Resul
   return bucket.ok ? measure(context, bucket.value) : bucket;
 }
 
-/** A user that is unknown or owns nothing has stored nothing. */
+/** A user that is unknown or owns no bucket has a use of zero. */
 async function measureUser(context: EngineContext, ownerId: string): Promise<Result<Usage, CommonError>> {
   let usage = NO_USAGE;
   let after: string | undefined;

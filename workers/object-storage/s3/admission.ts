@@ -1,4 +1,4 @@
-/** Who calls, and what they may do: the steps of the pipeline before an operation runs. */
+/** Authentication and authorisation: the steps of the pipeline before an operation runs. */
 import {
   authenticateS3,
   authenticateS3Form,
@@ -24,11 +24,11 @@ import type { S3Request } from './protocol/request.ts';
 export interface Wire {
   readonly env: Env;
   readonly engine: Engine;
-  /** Known to the engine. */
+  /** Origin of the request, which the engine also has. */
   readonly origin: Origin;
   readonly now: number;
   readonly requestId: string;
-  /** Of the data centre. */
+  /** The cache of the data centre. */
   readonly cache: Cache;
   /** Keeps the request alive for work after the answer. */
   readonly waitUntil: (work: Promise<unknown>) => void;
@@ -36,15 +36,15 @@ export interface Wire {
 
 const ANONYMOUS: Caller = { principal: null, via: 'anonymous', signature: null, payload: { kind: 'unsigned' } };
 
-/** The S3 call: its action, and the request before and after headers were taken from the query. */
+/** The S3 call: its action, and the request before and after the headers in its query were extracted. */
 export interface Call {
   readonly action: S3Action;
   readonly sent: S3Request;
   readonly request: S3Request;
   readonly isBodyUsed: () => boolean;
-  /** Counted by the rates of caller and bucket. A request that runs a second time counts once. */
+  /** Whether the rates of caller and bucket have counted the call. A request that runs a second time counts once. */
   isAdmitted: boolean;
-  /** A shard knows a change or a revocation that the copies lack. */
+  /** Whether a shard knows a change or a revocation that the copies lack. */
   isRefused: boolean;
 }
 
@@ -56,7 +56,7 @@ export async function authenticate(
   credentials: S3Credentials,
   { now }: Wire,
 ): Promise<Result<Caller, S3Failure>> {
-  // A preflight has no credentials. A preflight of a presigned link carries a signature for another method.
+  // A preflight has no credentials. If it is for a presigned link, the link's signature is for another method.
   const caller = action === 'PreflightObject' ? ok(ANONYMOUS) : await authenticateS3(sent, credentials, now);
   return caller.ok ? caller : err(toAuthFailure(caller.error));
 }
@@ -101,7 +101,7 @@ export function isExpectedOwner(request: S3Request, bucket: Bucket): boolean {
   return expectedOwner === null || expectedOwner === bucket.ownerId;
 }
 
-/** A missing version has no ACL to check. The operation reveals that it is missing only to callers who may list. */
+/** A missing version has no ACL to check. The operation reveals only to callers with the right to list that it is missing. */
 export const versionOf = (found: VersionContext['found']): StoredVersion | null =>
   found.ok && !found.value.isMarker ? found.value : null;
 

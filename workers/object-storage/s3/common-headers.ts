@@ -5,14 +5,14 @@ import type { Bucket } from '../engine/model/contract.ts';
 import { corsOf } from './access/bucket-configuration.ts';
 import { isAppOrigin, toAppCorsHeaders } from './protocol/app-cors.ts';
 
-/** @param bucket of the request; null while it is unknown or when there is none. */
+/** @param bucket of the request; null while it is unknown or if there is none. */
 export function addCommonHeaders(
   headers: Headers,
   request: Request,
   { env, now, requestId }: { readonly env: Env; readonly now: number; readonly requestId: string },
   bucket: Bucket | null,
 ): void {
-  // Clients correct their clocks by it after RequestTimeTooSkewed.
+  // After RequestTimeTooSkewed, clients correct their clocks by this header.
   headers.set('date', new Date(now).toUTCString());
   headers.set('x-amz-request-id', requestId);
   headers.set('x-amz-id-2', requestId);
@@ -36,7 +36,7 @@ export function appCorsOf(request: Request, env: Env): Record<string, string> | 
 /** Headers of an actual request. PreflightObject answers preflights itself. */
 function bucketCorsOf(request: Request, origin: string, bucket: Bucket | null): Record<string, string> | null {
   if (request.method === 'OPTIONS') return null;
-  // If Access-Control-Request-Method is present, S3 matches rules by it, even on an actual request.
+  // If Access-Control-Request-Method is present, S3 uses it to match rules, even for an actual request.
   const method = request.headers.get('access-control-request-method') ?? request.method;
   const rules = bucket && corsOf(bucket);
   const rule = rules && findCorsRule(rules, origin, method);

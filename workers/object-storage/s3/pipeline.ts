@@ -1,10 +1,10 @@
 /**
- * Answers an S3 request: resolve it to a bucket and key, detect the action, authenticate the caller, authorise the action,
- * run it, and add the headers that every answer has.
+ * Answers an S3 request: resolve it to a bucket and key, detect the action, authenticate the caller, authorise the action, run it,
+ * and add the headers that every answer has.
  *
- * Round trips: credentials and bucket come from a replica nearby, if a call of a shard can prove them: the look-up of a
- * version, a commit, or a listing. Other operations, and refusals, load both from the primary in parallel; then the
- * operation has one effect. UploadPart loads its upload first, because the body may be 5 GB long.
+ * Round trips: credentials and bucket come from a nearby replica, if a call of a shard can prove them: the look-up of a version, a
+ * commit, or a listing. Other operations, and refusals, load both from the primary in parallel, so an operation takes effect once.
+ * UploadPart loads its upload first, because the body may be 5 GB long.
  */
 import { republishRevocations } from '../../identity/index.ts';
 import { logError } from '../../shared/log.ts';
@@ -93,7 +93,7 @@ async function runResolved(
   const versionId = parseVersionId(request.query.get('versionId'));
   if (!versionId.ok && operation.needs === 'version') return versionId;
   const call: Call = { action: action.value, sent, request, isBodyUsed, isAdmitted: false, isRefused: false };
-  // Starts before anything is awaited, so that the version loads while the caller is authenticated.
+  // Started before the first await, so that the version loads while the caller is authenticated.
   let pending: PendingRead | null = null;
   if (operation.needs === 'version' && versionId.ok) {
     pending = wire.engine.beginRead(request.bucket, request.key, { versionId: versionId.value });
@@ -120,7 +120,7 @@ async function runResolved(
   if (operation.needs !== 'bucket' || action.value !== 'PutObject') {
     return runOnBucket(operation, service.value, bucket.value, { pending, env, isAdmitted: call.isAdmitted });
   }
-  // The body may take hours. The commit compares what was authorised with what the shard knows by then.
+  // The body may take hours. The commit therefore compares the authorised generations with those that the shard knows by then.
   const proof: Proof = { identityGeneration: credentials.generation, state: 'open' };
   const proving = { ...bucket.value, proof };
   const renew = () => authorizeAgain(operation, call, onBucket(service.value, proving), wire);
@@ -132,7 +132,7 @@ type BucketOperation = Extract<Operation, { needs: 'bucket' }>;
 /**
  * Runs an operation on a bucket with caller and bucket from replicas of DIRECTORY. Its calls of a shard prove that both are
  * current.
- * @returns null without that proof: the primary decides.
+ * @returns null without that proof; the primary then decides.
  */
 async function runOnCopies(
   operation: BucketOperation,
@@ -160,7 +160,7 @@ async function runOnCopies(
   const context = onBucket(
     {
       ...service.value,
-      // A form has its credential in its body.
+      // A form carries its credential in its body.
       async authenticateForm(fields) {
         const signer = await authenticateForm(fields, credentials, wire);
         proof.identityGeneration = credentials.generation;
@@ -175,13 +175,13 @@ async function runOnCopies(
   return isFinal(outcome, proof, call) ? outcome : null;
 }
 
-/** An unproven outcome is final only if it says nothing about the bucket, or if an upload cannot be read again. */
+/** An unproven outcome is final only if it reveals nothing about the bucket, or if the body of an upload cannot be read again. */
 function isFinal(outcome: Result<Response, S3Failure>, proof: Proof, { request, isBodyUsed }: Call): boolean {
   if (proof.state === 'held' || (isBodyUsed() && !isReadDocument(request))) return true;
   return proof.state === 'open' && !outcome.ok && isServerError(outcome.error);
 }
 
-/** A shard that refused may be ahead of DIRECTORY after a change that died, or have no generations after a rebuild. */
+/** A shard that refused may be ahead of DIRECTORY after an interrupted change, or have no generations after a rebuild. */
 async function repairGenerations(
   { request }: Call,
   loading: ReturnType<Engine['getBucket']> | null,
@@ -192,7 +192,7 @@ async function repairGenerations(
   const pending = engine.beginRead(request.bucket, request.key);
   const found = await pending.openProven(bucket.value, Number.POSITIVE_INFINITY);
   if (!found.ok && found.error.kind === 'unproven' && !found.error.knowsIdentity) await republishRevocations(env);
-  // Levels the generation of the bucket.
+  // `open` also levels the generation of the bucket.
   await pending.open(bucket.value);
 }
 
@@ -217,9 +217,9 @@ async function authorizeAgain(
 }
 
 /**
- * Runs an operation on a version with caller and bucket from replicas of DIRECTORY. The look-up of the version proves that
- * both are current.
- * @returns null without that proof: the primary decides. An unknown key or bucket may be new, so it is never proven.
+ * Runs an operation on a version with caller and bucket from replicas of DIRECTORY. The look-up of the version proves that both are
+ * current.
+ * @returns null without that proof; the primary then decides. An unknown key or bucket may be new, so it is never proven.
  */
 async function runProven(
   operation: Extract<Operation, { needs: 'version' }>,

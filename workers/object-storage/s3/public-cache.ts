@@ -1,7 +1,7 @@
 /**
- * Answers of public objects from the cache of the data centre, without a look-up. The bucket's owner opts in by the bucket
- * tag `tessera:public-cache-seconds`: for so long after a read, other anonymous clients near it may get the same answer,
- * whatever happens to the object, its ACL, the bucket or the tag. docs/architecture.md, "Reads from replicas".
+ * Serves public objects from the cache of the data centre, without a look-up. The bucket's owner opts in by the bucket tag
+ * `tessera:public-cache-seconds`. For that many seconds after a read, other anonymous clients near it may get the same answer,
+ * regardless of changes to the object, its ACL, the bucket or the tag. docs/architecture.md, "Reads from replicas".
  */
 import { logError } from '../../shared/log.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
@@ -24,15 +24,15 @@ const READ_AT = 'x-tessera-read-at';
 const UNTIL = 'x-tessera-until';
 const CACHE_CONTROL = 'x-tessera-cache-control';
 
-/** Headers that choose the answer and are not known to the Cache API, or show who asks. */
+/** Headers that affect the answer but that the Cache API ignores, and headers that identify the client. */
 const UNCACHED =
   /^(?:authorization|cookie|origin|range|if-match|if-range|if-unmodified-since|if-modified-since|x-amz-.*)$/;
 
-/** Another answer than that to an anonymous `GET` without parameters is never stored. */
+/** Only the answer to an anonymous `GET` without parameters is stored. */
 const isPublicGet = ({ method, rawQuery, key, headerNames }: S3Request): boolean =>
   method === 'GET' && rawQuery === '' && key !== '' && !headerNames.some((name) => UNCACHED.test(name));
 
-/** The bytes on the wire and Cache-Control depend on whether the edge may compress them. */
+/** The key includes whether the edge may compress the answer, because the bytes on the wire and Cache-Control depend on it. */
 const toUrl = ({ bucket, key, acceptedEncodings }: S3Request): string =>
   `https://public.invalid/${acceptsCompression(acceptedEncodings) ? 'compressed' : 'plain'}/${bucket}/${encodeURIComponent(key)}`;
 
@@ -43,14 +43,17 @@ export function checkPublicCacheTag(tags: readonly Tag[]): Result<null, S3Failur
   return err(s3Failure('InvalidTag', message, { details: { TagKey: TAG, TagValue: tag.value } }));
 }
 
-/** The seconds that the owner set; 0 if answers are not stored. The answer of a policy with conditions depends on the request. */
+/**
+ * The seconds that the owner set; 0 if answers are not stored. With a policy that has conditions nothing is stored, because the
+ * answer depends on the request.
+ */
 function secondsOf(bucket: Bucket): number {
   const tag = tagsOf(bucket)?.find(({ key }) => key === TAG);
   if (!tag || policyOf(bucket)?.statements.some(({ conditions }) => conditions.length > 0)) return 0;
   return Math.min(SECONDS_MAX, Number(tag.value));
 }
 
-/** @returns null if the cache has no answer whose time has not ended. */
+/** @returns null if the cache has no unexpired answer, or if the request's `If-None-Match` has another ETag. */
 export async function findPublicAnswer(cache: Cache, request: S3Request, now: number): Promise<Response | null> {
   if (!isPublicGet(request)) return null;
   let found: Response | null | undefined;
@@ -76,7 +79,7 @@ export async function findPublicAnswer(cache: Cache, request: S3Request, now: nu
   return answer(null, 304, headers);
 }
 
-/** @param now before the look-up of the version. @returns the answer to send. */
+/** @param now time before the look-up of the version. @returns the answer to send. */
 export async function storePublicAnswer(
   cache: Cache,
   request: S3Request,

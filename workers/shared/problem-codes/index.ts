@@ -1,6 +1,6 @@
 /**
- * Every `code` of a problem: its statuses, what it means and what a client does about it. `docs/errors.md` is generated
- * from these tables; `problem()` accepts no other code. Only types are used at run time, so the texts are not deployed.
+ * Every `code` of a problem: its statuses, its meaning and advice to clients. `docs/errors.md` is generated from these tables;
+ * `problem()` accepts no other code. Only types are used at run time, so the texts are not deployed.
  */
 import { SHARED_CODES } from './every-route.ts';
 import { IDENTITY_CODES } from './identity.ts';

@@ -5,8 +5,8 @@ export const LEADERBOARD_CODES = {
   unknown_board: { statuses: [404], meaning: 'The board does not exist.', action: 'Use a board of `/v1/boards`.' },
   board_rules_fixed: {
     statuses: [409],
-    meaning: 'Sort, operator and period of a board cannot change.',
-    action: 'Create another board, or delete this one first.',
+    meaning: 'Sort, operator and period of a board cannot change. `default` cannot be deleted.',
+    action: 'Create another board, or delete this one first. Of `default`, change the title and the logo only.',
   },
   board_being_deleted: {
     statuses: [409],

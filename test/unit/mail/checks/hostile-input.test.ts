@@ -194,8 +194,8 @@ describe('random input', () => {
         return { ok: true, value: records[type] };
       };
       await checkSpf({ clientIp: '192.0.2.1', helo: 'b.example', sender: 'x@b.example' }, resolveDns, 0);
-      // Each of the ten may query one policy and, through mx or ptr, ten addresses. Macros may query the client name as
-      // often.
+      // Each of the ten look-ups may query one policy and, through mx or ptr, ten addresses. Macros may cause as many queries for
+      // the client name.
       expect(asked).toBeLessThan((SPF_LOOKUPS_MAX + 2) * 25 * 12);
     });
     await fc.assert(property, { numRuns: 1_000 });

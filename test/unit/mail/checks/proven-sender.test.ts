@@ -119,7 +119,7 @@ describe('newsletters in the grey zone', () => {
     expect(spareNewsletter(spam, authentication, toRaw(LIST))).toBeNull();
   });
 
-  test('a letter is no newsletter', () => {
+  test('a letter is not a newsletter', () => {
     expect(spareNewsletter(grey, proven, toRaw('', 'Hello Ann, see you at noon.'))).toBeNull();
   });
 });

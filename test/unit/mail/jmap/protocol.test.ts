@@ -80,6 +80,7 @@ describe('a window of a query', () => {
   it('begins at a position, at the end if it is negative', () => {
     expect(take({})).toEqual({ position: 0, ids: ['a', 'b'] });
     expect(take({ position: 3 })).toEqual({ position: 3, ids: ['d', 'e'] });
+    expect(take({ position: -1 })).toEqual({ position: 4, ids: ['e'] });
     expect(take({ position: -2 })).toEqual({ position: 3, ids: ['d', 'e'] });
     expect(take({ position: -9 })).toEqual({ position: 0, ids: ['a', 'b'] });
     expect(take({ position: 9 })).toEqual({ position: 9, ids: [] });
@@ -87,6 +88,7 @@ describe('a window of a query', () => {
 
   it('begins near an anchor', () => {
     expect(take({ anchor: 'c' })).toEqual({ position: 2, ids: ['c', 'd'] });
+    expect(take({ anchor: 'a', position: 3 })).toEqual({ position: 0, ids: ['a', 'b'] });
     expect(take({ anchor: 'c', anchorOffset: -1 })).toEqual({ position: 1, ids: ['b', 'c'] });
     expect(take({ anchor: 'b', anchorOffset: -5 })).toEqual({ position: 0, ids: ['a', 'b'] });
     expect(take({ anchor: 'z' })).toBeNull();

@@ -108,9 +108,12 @@ describe('a snippet', () => {
     const words = toWords(['foo']);
     const shown = (character: string) => markPreview(`foo ${character.repeat(400)}`, words) ?? '';
     expect(shown('a')).toBe(`<mark>foo</mark> ${'a'.repeat(176)}`);
-    // 13 bytes for the marks: 4 and 116 two-byte letters are 249 bytes, 136 would be 289.
+    // The marks have 13 bytes and `foo ` has 4: with 116 two-byte letters that is 249 bytes, with 136 it would be 289.
     expect(shown('é')).toBe(`<mark>foo</mark> ${'é'.repeat(116)}`);
     expect(shown('<')).toBe(`<mark>foo</mark> ${'&lt;'.repeat(56)}`);
+    // 13 bytes for the marks and 180 characters, of which 62 have two bytes, are 255 bytes.
+    const mixed = (count: number) => markPreview(`foo ${'é'.repeat(count)}${'x'.repeat(300)}`, words) ?? '';
+    expect([mixed(62), mixed(63)].map((html) => Buffer.byteLength(html))).toEqual([255, 236]);
     // A hit is never cut.
     expect(markPreview(`${'漢'.repeat(90)}東京`, cjk)).toBe(`<mark>${'漢'.repeat(90)}東京</mark>`);
   });
@@ -135,7 +138,11 @@ describe('keywords', () => {
     expect(toLabel('a'.repeat(101))).toBeNull();
     expect(toLabel('a b')).toBeNull();
   });
-  it('stand for labels that are no keywords themselves', () => {
+  it('that cannot be stored are returned, and are no labels', () => {
+    const { marks, bad } = toMarks(['a b', 'work', '$seen']);
+    expect([marks.labels, marks.isRead, bad]).toEqual([['work'], true, ['a b']]);
+  });
+  it('replace labels that are not valid keywords', () => {
     const keywordOf = (label: string) => Object.keys(toKeywords({ ...none, labels: [label] }));
     expect(keywordOf('work')).toEqual(['work']);
     expect(keywordOf('Work')).toEqual(['label-576f726b']);
@@ -158,6 +165,9 @@ describe('a patch', () => {
     [{ 'x/a': 1, 'x/a/b': 2 }, null],
     [{ 'x/a/b': 1, x: 2 }, null],
     [{ 'n/a': 1 }, null],
+    [{ 'n/a/b': 1 }, null],
+    [{ 's/a/b': 1 }, null],
+    [{ 'x/a': 1, 'x/ab': 2 }, { x: { a: 1, ab: 2 } }],
     [{ 's/a': 1 }, null],
     [{ 'l/0': 1 }, null],
     [{ 'l/0/a': 1 }, null],
@@ -195,6 +205,19 @@ describe('a result reference', () => {
       expect(resolve(path)).toBeNull();
     },
   );
+  it('to lists of lists joins the outer ones only', () => {
+    const nested = [{ name: 'A/get', callId: 'c', args: { list: [{ of: [[1], [2]] }, { of: [[3]] }] } }];
+    const found = resolveReferences({ '#ids': { resultOf: 'c', name: 'A/get', path: '/list/*/of' } }, nested);
+    expect(found).toEqual({ ok: true, value: { ids: [[1], [2], [3]] } });
+  });
+  it('without one of its members says which it must have', () => {
+    for (const member of ['resultOf', 'name', 'path']) {
+      const reference = { resultOf: 'c', name: 'A/get', path: '/list', [member]: undefined };
+      expect(resolveReferences({ '#ids': reference }, answers)).toMatchObject({
+        error: { description: 'A result reference has resultOf, name and path.' },
+      });
+    }
+  });
   it.each([
     { resultOf: 7, name: 'A/get', path: '/list' },
     { resultOf: 'c', name: 7, path: '/list' },

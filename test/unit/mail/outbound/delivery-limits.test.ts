@@ -107,7 +107,7 @@ describe('a delivery report', () => {
     boundary: 'b0undary',
     recipients: [{ email: 'b@far.test', status: '5.1.1', reply: '550 no', isRemote: true, isUncertain: false }],
   };
-  it('of a failure says so, without a time of the next attempt', () => {
+  it('of a failure gives the reply, without a time of the next attempt', () => {
     const raw = composeReport(report);
     expect(raw).toContain('Subject: Undelivered mail returned to sender\r\n');
     expect(raw).toContain(

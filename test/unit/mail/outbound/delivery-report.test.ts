@@ -156,6 +156,12 @@ test('a status part of another server is read group by group', () => {
   expect(long[0]?.diagnostic).toBe('x'.repeat(500));
 });
 
+test('a status part may lack the group of the message, and the blanks after the colons', () => {
+  expect(readDeliveryStatus('Final-Recipient:bob@far.test\r\nAction:failed\r\nStatus:5.1.1')).toEqual([
+    { email: 'bob@far.test', action: 'failed', status: '5.1.1', diagnostic: '' },
+  ]);
+});
+
 test('a status part has at most 200 recipients', () => {
   const groups = Array.from({ length: 250 }, (_, n) => `Final-Recipient: u${n}@far.test\nAction: failed`);
   const read = readDeliveryStatus(['Reporting-MTA: x', ...groups].join('\n\n'));

@@ -5,6 +5,7 @@ import {
   decideProgress,
   diagnoseQueue,
   isFinal,
+  RECIPIENT_STATES,
   RETRY_POLICY,
 } from '../../../../workers/mail/outbound/domain/recipient-state.ts';
 
@@ -33,6 +34,23 @@ test('success and refusal are final', () => {
     expect(isFinal(progress.state)).toBe(true);
     expect(progress.nextAttemptAt).toBeNull();
   }
+});
+
+test('only recipients that are held, queued or deferred may still get the message', () => {
+  expect(RECIPIENT_STATES.filter((state) => !isFinal(state))).toEqual(['held', 'queued', 'deferred']);
+});
+
+test('the sender is warned after four hours, and delivery ends after five days', () => {
+  expect([RETRY_POLICY.warnAfterMs, RETRY_POLICY.expiresAfterMs]).toEqual([4 * 60 * MINUTE, 5 * 24 * 60 * MINUTE]);
+});
+
+test('a deferred recipient keeps the code of its server, and a doubt of an earlier attempt', () => {
+  const outcome = { kind: 'deferred', code: 451, reply: 'later' } as const;
+  expect(decideProgress(before, outcome, 1_000_000, 1)).toEqual({
+    ...{ state: 'deferred', attempts: 1, nextAttemptAt: 1_045_000, lastCode: 451, lastReply: 'later' },
+    ...{ isUncertain: false, isExpired: false },
+  });
+  expect(decideProgress({ ...before, isUncertain: true }, outcome, 1_000_000, 1).isUncertain).toBe(true);
 });
 
 test('an unknown outcome is retried and stays recorded', () => {
@@ -66,4 +84,9 @@ test('a growing queue is diagnosed as unreachable recipients or too few consumer
   expect(diagnoseQueue({ dueLagMs: 0, deferred: 0, due: 3 })).toBe('healthy');
   expect(diagnoseQueue({ dueLagMs: 1000, deferred: 500, due: 3 })).toBe('recipient_down');
   expect(diagnoseQueue({ dueLagMs: 10 * MINUTE, deferred: 0, due: 500 })).toBe('too_few_consumers');
+  expect(diagnoseQueue({ dueLagMs: 2 * MINUTE, deferred: 0, due: 0 })).toBe('healthy');
+  expect(diagnoseQueue({ dueLagMs: 2 * MINUTE + 1, deferred: 9, due: 3 })).toBe('too_few_consumers');
+  expect(diagnoseQueue({ dueLagMs: 0, deferred: 3, due: 3 })).toBe('recipient_down');
+  expect(diagnoseQueue({ dueLagMs: 0, deferred: 1, due: 0 })).toBe('recipient_down');
+  expect(diagnoseQueue({ dueLagMs: 0, deferred: 2, due: 3 })).toBe('healthy');
 });

@@ -111,7 +111,7 @@ for (const pipelining of [true, false]) {
       const name = `${answer} at ${stage} ${pipelining ? 'with' : 'without'} PIPELINING`;
       test(`${name} gives each recipient the right outcome and never claims success`, async () => {
         const server = await start((at) => (at === stage ? answer : null), pipelining ? undefined : []);
-        // A drop in the middle of the body is noticed only while there is body left to send.
+        // The client notices a lost connection in the body only while it still has bytes to send.
         const raw = stage === 'body' ? RAW + 'x'.repeat(70).concat('\r\n').repeat(300_000) : RAW;
         const { outcomes } = await sendOnce(toServer(server.port), raw, answer === 'hang' ? withTimeout(400) : options);
         const isLost = answer === 'drop' || answer === 'hang';

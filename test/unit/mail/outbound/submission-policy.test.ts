@@ -32,6 +32,7 @@ describe('a submitted message', () => {
   it('needs a recipient in one of the lists', () => {
     expect(faultsOf({})).toEqual([[400, 'no_recipient', 'to']]);
     for (const list of ['to', 'cc', 'bcc'] as const) expect(faultsOf({ [list]: people('a@far.test') })).toEqual([]);
+    expect(faultsOf({ to: people('a@far.test'), bcc: people('b@far.test') })).toEqual([]);
   });
   it('has at most the allowed number of recipients, without duplicates', () => {
     const three = people('a@far.test', 'b@far.test', 'c@far.test');
@@ -45,7 +46,17 @@ describe('a submitted message', () => {
     const { faults } = validate({ to: people('a@far.test', 'nobody'), cc: people('ä@far.test', 'a b@fär.test', '@') });
     expect(faults.map(({ path }) => path)).toEqual(['to.1.email', 'cc.0.email', 'cc.1.email', 'cc.2.email']);
     expect(faults.map(({ message }) => /ASCII/.test(message))).toEqual([false, true, false, false]);
-    expect(faultsOf({ to: people('ä') })).toEqual([[400, 'bad_address', 'to.0.email']]);
+    const { faults: incomplete } = validate({ to: people('ä', 'äb') });
+    expect(incomplete.map(({ path, message }) => [path, message])).toEqual([
+      ['to.0.email', 'Not a valid mail address.'],
+      ['to.1.email', 'Not a valid mail address.'],
+    ]);
+  });
+  it('has valid addresses for replies, which do not receive it', () => {
+    const message = { to: people('a@far.test'), cc: [], bcc: [], files: [] };
+    const { faults, recipients } = validateSubmission({ ...message, replyTo: people('b@far.test', 'nobody') }, LIMITS);
+    expect(faults.map(({ code, path }) => [code, path])).toEqual([['bad_address', 'reply_to.1.email']]);
+    expect(recipients.paths.map(({ email }) => email)).toEqual(['a@far.test']);
   });
   it('has attachments up to the total limit, and no programs', () => {
     const to = people('a@far.test');

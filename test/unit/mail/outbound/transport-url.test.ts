@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { hidePassword, parseTransport } from '../../../../workers/mail/outbound/domain/transport-url.ts';
+import {
+  hidePassword,
+  parseTransport,
+  withCredentials,
+} from '../../../../workers/mail/outbound/domain/transport-url.ts';
 
 describe('a transport', () => {
   const smtp = (more: object) => ({
@@ -35,6 +39,9 @@ describe('a transport', () => {
     ['smtp://a:b@relay.test?tls=off', 'a password requires TLS: remove tls=off'],
   ])('%s is rejected: %s', (text, fault) => {
     expect(parseTransport(text)).toBe(fault);
+  });
+  it('stays as it is without a user', () => {
+    expect(withCredentials('smtps://relay.test', '', 'secret')).toBe('smtps://relay.test');
   });
   it('is displayed without its password', () => {
     expect(hidePassword('smtps://a:b@relay.test:465')).toBe('smtps://a:…@relay.test:465');

@@ -3,9 +3,9 @@ import { type HeaderField, readHeaders } from '../../mime/mime-tree.ts';
 import { BodyHash } from './canonical-form.ts';
 import { type DigestBody, hashOf, readSignatureTags, SIGNATURES_MAX } from './dkim.ts';
 
-/** Enough for every signature that is checked and an honest chain. Each hash costs a pass over the body. */
+/** Enough for all DKIM signatures that are checked and a genuine ARC chain. Each hash costs a pass over the body. */
 const HASHES_MAX = 16;
-/** If the header does not end within this, no body is hashed. */
+/** If the header is longer than this, the body is not hashed. */
 const HEADER_BYTES_MAX = 1024 * 1024;
 const BLANK_LINES = ['\n\r\n', '\n\n'];
 
@@ -13,7 +13,7 @@ export class BodyDigests {
   readonly #hashes = new Map<string, BodyHash>();
   #head: Buffer | null = Buffer.alloc(0);
 
-  /** Takes the message from its first byte. */
+  /** The first chunk must begin at the first byte of the message. */
   push(chunk: Uint8Array): void {
     if (this.#head === null) {
       for (const hash of this.#hashes.values()) hash.push(chunk);
@@ -37,7 +37,7 @@ export class BodyDigests {
   }
 
   finish(): DigestBody {
-    // A header block that a line of blanks ends has a body too: what is shown is what is verified.
+    // No empty line was found, but a line of white space may end the header too. The body after it is shown, so it must be hashed.
     if (this.#head !== null) this.#read(this.#head);
     const digests = new Map([...this.#hashes].map(([key, hash]) => [key, hash.finish()]));
     return (form, algorithm, lengthMax) => digests.get(toKey(form, algorithm, lengthMax)) ?? null;

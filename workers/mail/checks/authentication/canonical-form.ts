@@ -26,7 +26,7 @@ const OUT_BYTES = 64 * 1024;
 
 export interface BodyDigest {
   readonly digest: Buffer;
-  /** Bytes of the whole canonical body. */
+  /** Size of the whole canonical body, in bytes. */
   readonly length: number;
 }
 

@@ -104,8 +104,8 @@ export async function checkSignature(
 }
 
 /**
- * Fields that a client shows or uses and that may occur once (RFC 5322 §3.6, RFC 2045 §4). Without MIME-Version: a second one
- * misleads no reader.
+ * Fields that a client shows or uses and that may occur once (RFC 5322 §3.6, RFC 2045 §4). MIME-Version is not listed, because a
+ * second one misleads no reader.
  */
 const SINGLE_FIELDS = ['subject', 'to', 'reply-to', 'date', 'content-type', 'content-transfer-encoding'];
 

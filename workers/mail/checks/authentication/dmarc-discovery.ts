@@ -22,7 +22,7 @@ export interface DmarcPolicySource extends FoundRecord {
   readonly isInherited: boolean;
 }
 
-/** One message's look-ups. Each name is queried once. Errors say which look-up failed temporarily. */
+/** DNS look-ups for one message. Each name is queried once. Errors say which look-up failed temporarily. */
 export interface DmarcDiscovery {
   /** @returns the record that applies to an Author Domain; null if none does. */
   findPolicy(domain: string): Promise<Result<DmarcPolicySource | null, string>>;

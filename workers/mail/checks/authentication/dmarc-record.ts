@@ -19,7 +19,7 @@ export interface DmarcRecord {
   } | null;
   /** `y`: a public suffix. `n`: an Organizational Domain. `u`: unknown, the default. */
   readonly psd: 'y' | 'n' | 'u';
-  /** `t=y`: the domain owner asks for the next milder policy. */
+  /** `t=y`: the domain owner requests the next milder policy. */
   readonly isTest: boolean;
   readonly isDkimStrict: boolean;
   readonly isSpfStrict: boolean;

@@ -113,7 +113,7 @@ async function isAligned(
 const sharesParent = (left: string, right: string): boolean =>
   left.slice(left.lastIndexOf('.') + 1) === right.slice(right.lastIndexOf('.') + 1);
 
-/** Alignment of domains without a policy, by the public suffix list. */
+/** True if two domains are aligned by the public suffix list. Used for domains without a policy. */
 export const isSameSite = (domain: string, from: string): boolean =>
   domain !== '' && toOrganizationalDomain(domain.toLowerCase()) === toOrganizationalDomain(from);
 

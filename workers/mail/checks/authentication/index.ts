@@ -17,7 +17,7 @@ export { BodyDigests } from './body-digests.ts';
 export interface MessageToAuthenticate {
   /** The message. With `digestBody`, its beginning with the whole header is enough. */
   readonly raw: Uint8Array;
-  /** From a `BodyDigests` that read the whole message. */
+  /** Result of a `BodyDigests` that read the whole message. */
   readonly digestBody?: DigestBody;
   readonly envelope: { readonly from: string };
   readonly clientIp: string | null;

@@ -50,7 +50,7 @@ async function findKey(name: string, resolveDns: ResolveDns): Promise<Result<Pub
   return readKey(record);
 }
 
-/** RFC 6376 §3.6.1, RFC 8463 §3. */
+/** Reads a public key record (RFC 6376 §3.6.1, RFC 8463 §3). */
 export async function readKey(record: string): Promise<Result<PublicKey, SignatureFailure>> {
   const tags = parseTagList(record);
   if (tags === null) return failure('permerror', 'the key record is not a tag list');

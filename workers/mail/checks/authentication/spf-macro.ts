@@ -12,7 +12,7 @@ export interface SpfMacroValues {
   readonly now: number;
 }
 
-/** Dotted; IPv6 as 32 single hexadecimal digits (RFC 7208 §7.3). */
+/** @returns the dotted form of an address; for IPv6, 32 single hexadecimal digits (RFC 7208 §7.3). */
 export const toDotted = (ip: IpAddress): string =>
   ip.kind() === 'ipv4' ? ip.toString() : [...Buffer.from(ip.toByteArray()).toString('hex')].join('.');
 
@@ -73,7 +73,7 @@ async function letterValue(letter: string, values: SpfMacroValues): Promise<stri
       return values.domain;
     case 'i':
       return toDotted(values.ip);
-    // For people (§7.3).
+    // Readable form of the address (§7.3).
     case 'c':
       return values.ip.toString();
     case 'p':

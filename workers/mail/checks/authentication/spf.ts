@@ -157,7 +157,7 @@ class SpfCheck {
         const [kind, prefixBits] =
           mechanism.name === 'ip4' ? (['ipv4', mechanism.bits4] as const) : (['ipv6', mechanism.bits6] as const);
         const address = parseIp(mechanism.value);
-        // A mapped address of `ip6:` is an IPv4 network, which no `ip6:` matches.
+        // An IPv4-mapped address after `ip6:` is read as an IPv4 network, which an `ip6:` mechanism never matches.
         return address?.kind() === kind && isInNetwork(ip, { address, prefixBits });
       }
       case 'include':

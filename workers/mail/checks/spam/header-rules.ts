@@ -1,4 +1,7 @@
-/** Spam rules for header fields that the sender wrote. Scores were set by their value in practice, never learned per sender. */
+/**
+ * Spam rules for header fields that the sender wrote. Scores were chosen by how well the rules work in practice, and are never
+ * learned per sender.
+ */
 import { decodeWords } from '../../mime/content-decoding.ts';
 import { headerValue } from '../../mime/mime-tree.ts';
 import type { MessageText } from './message-text.ts';
@@ -16,7 +19,7 @@ export interface RuleContext {
 }
 
 const DAY_MS = 86_400_000;
-/** Free mail hosts. A commercial sender that takes replies at one is suspicious. */
+/** Free mail hosts. A commercial sender with a reply address at such a host is suspicious. */
 export const FREE_MAIL =
   /@(?:(?:hotmail|outlook|live|msn|yahoo|ymail|aol|gmail|googlemail|mail|gmx|web|excite|netscape|lycos|eudoramail|caramail|netzero|juno|usa|mail2world|bigfoot|altavista|yandex|mail|qq|163|126|proton|protonmail|zoho)\.(?:com|net|de|fr|ru|org|me|co\.uk|co\.in|co\.jp|it|es))$/;
 
@@ -200,7 +203,7 @@ export const HEADER_RULES: readonly SpamRule[] = [
   },
 ];
 
-/** The value of the field, one character per byte. */
+/** @param bytes value of the field, one character per byte. */
 function isUtf8(bytes: string): boolean {
   try {
     new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(Buffer.from(bytes, 'latin1'));

@@ -19,19 +19,19 @@ import { toTokens } from './tokens.ts';
 import { correct, readCorrections, writeCorrections } from './user-model.ts';
 
 /**
- * Mail at or above this score goes to Junk. Chosen within the range of thresholds that `npm run judge:spam` finds on parts of
- * the training corpus. Each of those is the lowest that loses at most 0.1% of wanted mail.
+ * Mail at or above this score goes to Junk. `npm run judge:spam` finds, for each part of the training corpus, the lowest threshold
+ * that loses at most 0.1% of wanted mail. This value is within their range.
  */
 export const JUNK_SCORE = 2.4;
 /** Outgoing mail at or above this score is refused. No wanted mail reaches it; GTUBE does. */
 export const REJECT_SCORE = 15;
-/** Points per unit of log-odds, and the most that the classifier alone may give. More requires rules that agree. */
+/** Points per unit of log-odds, and the most that the classifier alone may give. A higher score requires rules that agree. */
 const CLASSIFIER_POINTS = 1.8;
 const CLASSIFIER_POINTS_MAX = 5;
 /**
- * Below this number of tokens, points of the classifier against a message are reduced, because few words prove little. Of the
- * spam in the training corpus, one in a hundred has under 54 tokens, and this misses none of it. Log-in codes and reminders
- * have as few.
+ * Below this number of tokens, points of the classifier against a message are reduced, because few words prove little. In the
+ * training corpus, one spam message of a hundred has under 54 tokens, and none of these is missed because of the reduction. Login
+ * codes and reminders are as short.
  */
 const CONVINCING_TOKENS = 80;
 /** A user's own training outweighs any rule. */
@@ -43,7 +43,7 @@ const GTUBE = 'XJS*C4JDBQADN1.NSBN3*2IDNEN*GTUBE-STANDARD-ANTI-UBE-TEST-EMAIL*C.
 const ALL_RULES = [...HEADER_RULES, ...PHRASE_RULES, ...LINK_RULES, ...HTML_RULES, ...CONVERSATION_RULES];
 
 export interface MessageToJudge extends MessageForRspamd {
-  /** The tree of `raw`, if already read. */
+  /** MIME tree of `raw`, if it was already parsed. */
   readonly tree?: MimeTree;
   readonly userModel?: Uint8Array | null;
 }

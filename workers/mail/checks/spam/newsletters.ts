@@ -3,7 +3,7 @@ import { headerValue } from '../../mime/mime-tree.ts';
 import type { Authentication, SpamVerdict } from '../verdicts.ts';
 import { type MessageText, readMessageText } from './message-text.ts';
 
-/** The label of such mail. */
+/** Label of newsletters that stay in the Inbox. */
 export const NEWSLETTER_LABEL = 'Newsletters';
 /** From this score on, mail is Junk even if it is an authenticated newsletter. */
 export const NEWSLETTER_SCORE_MAX = 6;

@@ -10,7 +10,7 @@ const REASONS_MAX = 100;
 
 export interface MessageForRspamd {
   readonly raw: Uint8Array;
-  /** Given if `raw` is incomplete. */
+  /** Reads the whole message. Set if `raw` is incomplete. */
   readonly readWhole?: () => Promise<ReadableStream<Uint8Array>>;
   readonly envelope: { readonly from: string; readonly to: readonly string[] };
   readonly clientIp: string | null;
@@ -43,7 +43,7 @@ export async function checkWithRspamd(
 
 function toHeaders(message: MessageForRspamd, authentication: Authentication, settings: CheckSettings): Headers {
   const headers = new Headers({ 'content-type': 'application/octet-stream' });
-  // Header fields cannot hold every character of an envelope.
+  // Skips values that a header field cannot hold. An envelope address may have any character.
   const set = (name: string, value: string) => {
     if (value !== '' && /^[\x21-\x7e]+$/.test(value)) headers.append(name, value);
   };

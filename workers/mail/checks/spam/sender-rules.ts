@@ -56,16 +56,17 @@ export function judgeSenderSite(message: MessageText): SpamReason[] {
 }
 
 const PUBLISHER_LINKS_MIN = 3;
-/** Different pages that a list of articles links to. */
+/** A message that links to at least this many different pages counts as a list of articles. */
 const MANY_PAGES = 8;
 const countPages = (message: MessageText) => new Set(message.links.map((link) => link.href)).size;
 const isReply = (message: MessageText) =>
   message.headers.some(({ name }) => name === 'in-reply-to' || name === 'references');
 
 /**
- * Signs of a newsletter: many different links, as in a list of articles (spam wants one click), and one-click unsubscription
- * beside the sender's name (RFC 8058). They count unless authentication failed. If authentication was impossible, as for
- * forwarded mail, they still count; otherwise ordinary newsletters would go to Junk.
+ * Signs of a newsletter: many different links, as in a list of articles (spam wants one click), and one-click unsubscription (RFC
+ * 8058), which clients offer beside the sender's name. Many links count unless the message is a reply. The unsubscription counts
+ * unless authentication failed. It still counts if authentication was impossible, as for forwarded mail; otherwise ordinary
+ * newsletters would go to Junk.
  */
 export function judgePublication(message: MessageText, authentication: Authentication): SpamReason[] {
   const reasons: SpamReason[] = [];

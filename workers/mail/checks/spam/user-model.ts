@@ -46,7 +46,7 @@ export function writeCorrections(corrections: SpamCorrections): Uint8Array {
   return bytes;
 }
 
-/** Changes `corrections` until the message scores past the margin on the right side, or until a bounded number of steps. */
+/** Changes `corrections` until the message scores past the margin on the right side, or for a limited number of steps. */
 export function correct(
   corrections: Map<number, number>,
   tokens: Uint32Array,

@@ -27,7 +27,7 @@ const HELD_BYTES_MAX = 24 * 1024 * 1024;
 const INFLATE_STEP_BYTES = 4 * 1024;
 
 type Severity = Exclude<VirusVerdict['verdict'], 'clean'>;
-/** The worst first. */
+/** In order of severity, the worst first. */
 export const SEVERITIES: readonly Severity[] = ['infected', 'blocked', 'not_scanned'];
 
 /** Scans everything inside a message. @returns a verdict with a reason for each part that is not clean. */
@@ -59,7 +59,7 @@ const PROBLEMS: Readonly<Record<NonNullable<MimeTree['problem']>, { rule: string
 class LimitReached extends Error {}
 
 class Scan {
-  /** Cut parts that must be opened. */
+  /** Cut parts that must be opened. They are opened later, one at a time. */
   readonly postponed: { cut: Cut; part: MimePart; path: readonly string[]; depth: number }[] = [];
   private readonly found: { severity: Severity; reason: VirusReason }[] = [];
   private entries = 0;

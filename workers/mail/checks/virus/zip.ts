@@ -11,7 +11,7 @@ export interface ZipEntry {
   readonly isFolder: boolean;
   /** 0 is stored, 8 is deflated; others are not supported. */
   readonly method: number;
-  /** Still compressed. */
+  /** Bytes as in the archive, still compressed. */
   readonly content: Uint8Array;
 }
 

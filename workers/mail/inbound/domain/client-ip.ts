@@ -1,6 +1,9 @@
-/** Which clients can be authenticated by their address. Pure. */
+/** Decides which clients can be authenticated by their address. Pure. */
 
-/** Loopback, private, link-local and carrier-grade NAT (RFC 6890). DNS cannot authenticate these gateways and tests. */
+/**
+ * Loopback, private, link-local and carrier-grade NAT (RFC 6890). Such addresses belong to gateways and tests, which DNS cannot
+ * authenticate.
+ */
 const PRIVATE_V4 =
   /^(?:0|10|127|169\.254|192\.168|172\.(?:1[6-9]|2\d|3[01])|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7]))\./;
 const PRIVATE_V6 = /^(?:::1?$|fc|fd|fe[89ab])/i;

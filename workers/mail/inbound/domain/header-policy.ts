@@ -12,7 +12,7 @@ export interface HeaderRefusal {
 export function decideHeader(head: string): HeaderRefusal | null {
   const header = head.split(/\r?\n\r?\n/, 1)[0] ?? '';
   if (head.length === 0) return { smtpCode: 554, detail: '5.6.0 empty message' };
-  const received = header.match(/^received:/gim)?.length ?? 0;
-  if (received > RECEIVED_MAX) return { smtpCode: 554, detail: '5.4.6 too many hops, mail loop detected' };
+  if ([...header.matchAll(/^received:/gim)].length > RECEIVED_MAX)
+    return { smtpCode: 554, detail: '5.4.6 too many hops, mail loop detected' };
   return null;
 }

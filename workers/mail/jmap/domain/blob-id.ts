@@ -1,12 +1,12 @@
 /**
- * Ids of blobs. `m` and the id of an email are its raw bytes, `u` and the id of an upload its bytes. `-p` and a number are a part of the
- * message that the blob before it is. The same id always has the same bytes. Pure.
+ * Ids of blobs: `m` with an email id is the raw message, `u` with an upload id the bytes of the upload. `-p` with a number after
+ * either is a part of that message. The same id always has the same bytes. Pure.
  */
 
 export interface BlobId {
   readonly kind: 'message' | 'upload';
   readonly id: string;
-  /** Index of a part in the message, of a part in that part, and so on. */
+  /** Path of part indexes: a part of the message, a part of that part, and so on. */
   readonly parts: readonly number[];
 }
 

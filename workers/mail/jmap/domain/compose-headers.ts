@@ -24,7 +24,7 @@ export function foldField(name: string, value: string): string {
 
 const oneLine = (text: string): string => text.replace(/[\r\n\0]+/g, ' ').trim();
 
-/** Plain if it is ASCII and does not look encoded. */
+/** @returns the text as it is if it is ASCII and does not look encoded, otherwise encoded words. */
 export function toTextValue(text: string): string {
   const clean = oneLine(text);
   const isPlain = /^[\x20-\x7e]*$/.test(clean) && !clean.includes('=?') && !/\S{200}/.test(clean);

@@ -37,7 +37,7 @@ const toKeyword = (label: string): string =>
 /** RFC 8621 §4.1.1: the characters of an IMAP flag. */
 export const isKeyword = (keyword: string): boolean => /^[!#$&'+-[\]^-z|}~]{1,255}$/.test(keyword);
 
-/** @returns the label of a keyword that is no flag; null if it can be none. */
+/** @returns the label of a keyword that is not a flag; null if the keyword is invalid or too long. */
 export function toLabel(keyword: string): string | null {
   const lower = keyword.toLowerCase();
   const hex = ENCODED.exec(lower)?.[1];
@@ -51,7 +51,7 @@ export interface MarksResult {
   readonly bad: readonly string[];
 }
 
-/** The marks of a whole set of keywords. */
+/** @returns the marks that a complete set of keywords stands for. */
 export function toMarks(keywords: readonly string[]): MarksResult {
   const set = new Set(keywords.map((keyword) => keyword.toLowerCase()));
   const flags: readonly string[] = Object.keys(FLAG_KEYWORDS);

@@ -2,11 +2,11 @@
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** @returns the patched object; null if a pointer leads nowhere, or two of them overlap. */
+/** @returns the patched object; null if a pointer does not resolve, or two of them overlap. */
 export function applyPatch(object: Json, patch: Json): Json | null {
   const paths = Object.keys(patch).map((key) => key.split('/').map(unescapeKey));
   const isOverlap = paths.some((path) =>
-    paths.some((other) => other !== path && other.length >= path.length && path.every((key, at) => key === other[at])),
+    paths.some((other) => other !== path && path.every((key, at) => key === other[at])),
   );
   if (isOverlap) return null;
   const copy = structuredClone(object) as Record<string, unknown>;

@@ -15,9 +15,12 @@ export interface Window {
 /** @returns null if the anchor is not among the ids. */
 export function takeWindow(ids: readonly string[], request: WindowRequest): Window | null {
   const { position, anchor, anchorOffset, limit } = request;
-  const anchored = anchor === null ? -1 : ids.indexOf(anchor);
-  if (anchor !== null && anchored < 0) return null;
-  const from = anchor !== null ? anchored + anchorOffset : position < 0 ? ids.length + position : position;
+  let from = position < 0 ? ids.length + position : position;
+  if (anchor !== null) {
+    const at = ids.indexOf(anchor);
+    if (at < 0) return null;
+    from = at + anchorOffset;
+  }
   const start = Math.max(0, from);
   return { position: start, ids: ids.slice(start, start + limit) };
 }

@@ -48,7 +48,7 @@ function resolveReference(value: unknown, answers: readonly EarlierAnswer[]): Re
 
 const fail = (description: string) => err({ type: 'invalidResultReference', description } as const);
 
-/** RFC 6901, and `*` for every item of an array. @returns undefined if the path leads nowhere. */
+/** RFC 6901, and `*` for every item of an array. @returns undefined if the path does not resolve. */
 function walk(value: unknown, keys: readonly string[]): unknown {
   const [key, ...rest] = keys;
   if (key === undefined) return value;

@@ -88,7 +88,7 @@ async function create(
   return ok({ emailId, answer: serverSet });
 }
 
-/** RFC 4865. @returns null for now; undefined if it is invalid or too far ahead. */
+/** Reads HOLDFOR or HOLDUNTIL (RFC 4865). @returns null to send now; undefined if the value is invalid or too far ahead. */
 function readSendTime(parameters: Readonly<Record<string, string | null>>, now: number): number | null | undefined {
   const given = new Map(Object.entries(parameters).map(([name, value]) => [name.toUpperCase(), value ?? '']));
   const [seconds, until] = [given.get('HOLDFOR'), given.get('HOLDUNTIL')];
@@ -102,7 +102,7 @@ function readSendTime(parameters: Readonly<Record<string, string | null>>, now: 
   return time <= now + DELAY_SECONDS_MAX * 1000 ? time : undefined;
 }
 
-/** @returns the id of the message whose sending was undone. */
+/** @returns the id of the message whose sending was canceled. */
 async function update(call: Call, id: string, patch: Arguments): Promise<Result<string, SetError>> {
   const read = await readSubmissions(call, [id]);
   const submission = read.ok ? read.value.submissions[0] : undefined;
@@ -114,13 +114,13 @@ async function update(call: Call, id: string, patch: Arguments): Promise<Result<
   return canceled.ok && canceled.value ? ok(submission.emailId) : err({ type: 'cannotUnsend' });
 }
 
-/** Does not undo it (RFC 8621 §7.5). */
+/** Destroying a submission does not cancel the sending (RFC 8621 §7.5). */
 async function destroy(call: Call, id: string): Promise<Result<null, SetError>> {
   const gone = await call.ask((mailbox) => mailbox.forgetSubmission(id));
   return gone.ok ? ok(null) : NOT_FOUND;
 }
 
-/** The implicit Email/set after the submissions that succeeded. */
+/** Runs the implicit Email/set for the submissions that succeeded. */
 async function updateEmails(
   call: Call,
   {

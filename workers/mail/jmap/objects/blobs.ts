@@ -13,7 +13,7 @@ import { type BlobId, parseBlobId } from '../domain/blob-id.ts';
 
 export interface OpenBlob {
   readonly sizeBytes: number;
-  /** As uploaded, or as the part says. */
+  /** Media type as uploaded, or as the header of the part says. */
   readonly type: string;
   readonly read: () => Promise<AsyncIterable<Uint8Array> | Iterable<Uint8Array>>;
 }
@@ -60,7 +60,7 @@ async function readStored(env: Env, key: string): Promise<AsyncIterable<Uint8Arr
   return inLargePieces(stored.body);
 }
 
-/** Opens the message that a blob is. @returns null if its bytes do not exist. */
+/** Opens a blob as a message: a raw message, or an attached message inside it. @returns null if its bytes do not exist. */
 export async function openMessageBlob(env: Env, userId: string, source: BlobSource): Promise<OpenedMessage | null> {
   const whole = { ...source, id: { ...source.id, parts: [] } };
   let message = await memoryBudget.use(source.sizeBytes, () => openWhole(env, userId, whole));
@@ -92,7 +92,7 @@ async function openPart(env: Env, userId: string, source: BlobSource): Promise<O
 async function composeDraft(env: Env, userId: string, emailId: string): Promise<Uint8Array | null> {
   const id = parseEmailId(emailId);
   const found = id && (await openMailbox(env, userId).readDraft(id.messageId));
-  // Another revision is another blob.
+  // A draft with another revision is another blob.
   if (!found?.ok || found.value.revision !== id?.revision) return null;
   const { content, attachments, updatedAt, revision } = found.value;
   const composed = await composeMessage(

@@ -110,7 +110,7 @@ function sortParts(
     }
   }
   if (container !== 'alternative' || !textBody || !htmlBody) return;
-  // One form only: it serves as the other, too.
+  // The message has only one form, text or HTML. It then serves as the other, too.
   if (textLength === textBody.length && htmlLength !== htmlBody.length) textBody.push(...htmlBody.slice(htmlLength));
   if (htmlLength === htmlBody.length && textLength !== textBody.length) htmlBody.push(...textBody.slice(textLength));
 }

@@ -15,7 +15,7 @@ import type { NewEmail, NewPart } from './new-email.ts';
 const HELD_MESSAGE_BYTES_MAX = 8 * 1024 * 1024;
 
 export interface ComposedEmail extends ComposedMessage {
-  /** By the index that the segments name. */
+  /** Attachments by the index that the segments name. */
   readonly attachments: readonly OpenBlob[];
 }
 

@@ -72,10 +72,10 @@ export interface BodyOptions {
   readonly maxBodyValueBytes: number;
 }
 
-/** What a message's properties are read from: the mailbox's record, the header fields, or the whole message. */
+/** The source of a message's properties: the mailbox's record, the header fields, or the whole message. */
 export type Need = 'record' | 'headers' | 'message';
 
-/** @returns the least that the properties can be read from. */
+/** @returns the smallest source that has all the properties. */
 export function decideNeed(properties: readonly string[]): Need {
   if (properties.some((name) => (BODY as readonly string[]).includes(name))) return 'message';
   const isFromHeaders = (name: string) => name === 'headers' || name === 'sender' || name.startsWith('header:');
@@ -137,7 +137,7 @@ function readMetadata(record: EmailRecord, name: string): unknown {
   }
 }
 
-/** Without a fraction that says nothing. */
+/** Omits a fraction of zero, as RFC 8620 §1.4 requires. */
 export const toUtcDate = (time: number): string => new Date(time).toISOString().replace('.000Z', 'Z');
 
 /** A header property as the mailbox stores it. */

@@ -7,7 +7,7 @@ import { type HeaderField, unfold } from '../../mime/mime-tree.ts';
 export type HeaderForm = 'Raw' | 'Text' | 'Addresses' | 'GroupedAddresses' | 'MessageIds' | 'Date' | 'URLs';
 
 export interface HeaderProperty {
-  /** Lower case. */
+  /** In lower case. */
   readonly name: string;
   readonly form: HeaderForm;
   readonly isAll: boolean;
@@ -96,13 +96,13 @@ function toGroups(value: string): { name: string | null; addresses: JmapAddress[
   return groups;
 }
 
-/** Without angle brackets. @returns null if the field has no message id. */
+/** @returns the message ids without angle brackets; null if the field has none. */
 export function toMessageIds(value: string): string[] | null {
   const ids = [...unfold(value).matchAll(/<([^<>]+)>/g)].map((match) => (match[1] ?? '').replace(/\s+/g, ''));
   return ids.length > 0 ? ids : null;
 }
 
-/** RFC 3339 in the time zone of the field. */
+/** @returns the date in the form of RFC 3339, in the time zone of the field. */
 export function toDate(value: string): string | null {
   const text = unfold(value)
     .replace(/\([^()]*\)/g, '')

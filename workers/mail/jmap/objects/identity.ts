@@ -1,6 +1,6 @@
 /**
- * Identities (RFC 8621 §6): one for each of the user's addresses and their domain aliases, and those that clients added. What clients changed is a setting of the
- * mailbox. The text signature of the first address is the signature that the app uses.
+ * Identities (RFC 8621 §6): one for each of the user's addresses and their domain aliases, and those that clients added. Changes by
+ * clients are stored in a setting of the mailbox. The text signature of the first address is the signature that the app uses.
  */
 import { createHash } from 'node:crypto';
 import { z } from '@hono/zod-openapi';
@@ -50,7 +50,7 @@ export interface Identity extends Arguments {
 export interface Identities {
   readonly state: string;
   readonly settings: MailboxSettings;
-  /** The user's addresses, the first one first. */
+  /** The user's addresses, beginning with the one that the account was registered with. */
   readonly addresses: readonly string[];
   readonly list: readonly Identity[];
 }

@@ -74,7 +74,7 @@ function toComparison(
   return (a, b) => steps.map((step) => step(a, b)).find((order) => order !== 0) ?? 0;
 }
 
-/** Parents before their children, siblings in order. */
+/** Lists parents before their children, and siblings in order. */
 function listTree(mailboxes: readonly JmapMailbox[], compare: Comparison): JmapMailbox[] {
   const under = (parentId: string | null): JmapMailbox[] =>
     mailboxes

@@ -1,4 +1,4 @@
-/** Folders as JMAP mailboxes (RFC 8621 §2). The views All and Flagged hold no message, so they are no mailboxes. */
+/** Folders as JMAP mailboxes (RFC 8621 §2). The views All and Flagged hold no message, so they are not mailboxes. */
 import { VIEW_ROLES } from '../../../../durable-objects/mailbox/contract/delivered-message.ts';
 import type { JmapFolder } from '../../../../durable-objects/mailbox/jmap/folder-read-store.ts';
 import { err, ok, type Result } from '../../../shared/result.ts';

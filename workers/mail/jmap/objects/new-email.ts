@@ -23,7 +23,7 @@ const dateSchema = z
   .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2})$/)
   .refine((text) => Number.isFinite(Date.parse(text)), 'Not a time.');
 
-/** How a value of each form is written. @throws ZodError if the value does not have the form. */
+/** Writers of header values by form. @throws ZodError if the value does not have the form. */
 const WRITERS: Readonly<Record<HeaderForm, (value: unknown) => string>> = {
   Raw: (value) =>
     z
@@ -65,7 +65,7 @@ export interface NewPart {
   readonly cid: string | null;
   readonly language: readonly string[] | null;
   readonly location: string | null;
-  /** Other fields of the part. */
+  /** Other header fields of the part. */
   readonly fields: readonly string[];
   readonly subParts: readonly NewPart[] | null;
 }
@@ -230,7 +230,7 @@ function readBodyParts(email: z.output<typeof emailSchema>): NewPart | null {
   ]);
 }
 
-/** One part stays as it is. */
+/** Wraps several parts in a multipart. A single part stays as it is. */
 function wrap(type: string, parts: readonly (NewPart | null)[]): NewPart | null {
   const subParts = parts.filter((part) => part !== null);
   return subParts.length > 1 ? { ...EMPTY, type, subParts } : (subParts[0] ?? null);

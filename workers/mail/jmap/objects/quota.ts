@@ -44,7 +44,7 @@ const conditionSchema = z.strictObject({
   type: z.string().optional(),
 });
 
-/** @returns the id of the quota if it matches. */
+/** @returns the id of the quota if it matches the filter. */
 export async function findQuotas(
   call: Call,
   { filter, sort }: { readonly filter: Arguments | null; readonly sort: readonly Arguments[] | null },

@@ -29,9 +29,9 @@ export interface Sending {
   /** The user's addresses. */
   readonly addresses: readonly string[];
   readonly accountType: string;
-  /** Null for the addresses that the message names. */
+  /** Null to use the addresses in the message. */
   readonly envelope: { readonly from: string; readonly to: readonly string[] } | null;
-  /** Not before this time; null for as soon as it cannot be undone. */
+  /** Earliest time of sending; null to send as soon as it can no longer be undone. */
   readonly sendAt: number | null;
 }
 

@@ -1,4 +1,6 @@
-/** Stores a raw message that a client composed or imported: the bytes in every location, then one call of the mailbox. */
+/**
+ * Stores a raw message that a client composed or imported: the bytes in a quorum of the locations, then one call of the mailbox.
+ */
 import { randomUUID } from 'node:crypto';
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { deleteBlobs } from '../../bindings/blobs.ts';

@@ -16,7 +16,7 @@ const conditionSchema = z.strictObject({
 });
 type Condition = z.output<typeof conditionSchema>;
 
-/** `sentAt` is the time that `sendAt` names (RFC 8621 §7.3). */
+/** The property `sendAt` is called `sentAt` in sorts (RFC 8621 §7.3). */
 const SORTS: Readonly<Record<string, (submission: Submission) => string>> = {
   emailId: ({ emailId }) => emailId,
   threadId: ({ threadId }) => threadId,

@@ -1,4 +1,4 @@
-/** Submissions (RFC 8621 §7). The app sends in another way: what it sends is no submission. */
+/** Submissions (RFC 8621 §7). Messages that the web app sends are not submissions. */
 import type { SubmissionRecord } from '../../../../durable-objects/mailbox/jmap/submission-store.ts';
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { QUERY_LIMIT_MAX } from '../protocol/limits.ts';
@@ -64,7 +64,7 @@ export function toSubmission(record: SubmissionRecord): Submission {
   };
 }
 
-/** `sent`: another server accepted it, and its answer is the last that is known. */
+/** `deliveryStatus` by state of a recipient. `sent`: another server accepted the message, and what happened then is unknown. */
 const DELIVERED: Readonly<Record<string, string>> = {
   queued: 'queued',
   held: 'queued',

@@ -27,7 +27,7 @@ export const vacationPatchSchema = z.strictObject({
   htmlBody: z.string().max(50_000).nullable().optional(),
 });
 
-/** The text that is sent for an HTML body alone. */
+/** Text of the reply if there is only an HTML body. */
 const toReplyText = (html: string): string => toPlainText(cleanHtml(html) ?? '');
 
 export function toVacationResponse(vacation: VacationSettings | null): Arguments {

@@ -2,7 +2,10 @@
 import { z } from '@hono/zod-openapi';
 import { CHANGES_LIMIT_MAX } from './limits.ts';
 
-/** RFC 8620 §1.2, and `#` before a creation id. Longer or other ids are not found rather than refused. */
+/**
+ * Ids have 1 to 255 characters (RFC 8620 §1.2), and `#` before a creation id. Ids of up to 1,000 characters are accepted, so that
+ * an invalid id is answered as not found rather than refused.
+ */
 export const idSchema = z.string().min(1).max(1_000);
 const UINT_MAX = Number.MAX_SAFE_INTEGER;
 export const uintSchema = z.int().min(0).max(UINT_MAX);
@@ -59,7 +62,7 @@ export const queryChangesArguments = {
 
 export const toChangesLimit = (asked: number | null): number => Math.min(asked ?? CHANGES_LIMIT_MAX, CHANGES_LIMIT_MAX);
 
-/** Of Email/get and Email/parse (RFC 8621 §4.2). */
+/** Arguments of Email/get and Email/parse (RFC 8621 §4.2). */
 export const bodyArguments = {
   bodyProperties: z.array(z.string()).nullable().default(null),
   fetchTextBodyValues: z.boolean().default(false),

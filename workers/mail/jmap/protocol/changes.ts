@@ -6,7 +6,7 @@ import { toChangesLimit } from './arguments.ts';
 import { CHANGES_LIMIT_MAX } from './limits.ts';
 import { type Answer, type Arguments, type Call, type MethodError, toMethodError } from './method.ts';
 
-/** @returns what changed after a state, at most `maxChanges` objects. */
+/** @returns the changes after a state, of at most `maxChanges` objects. */
 export async function readTypeChanges(
   call: Call,
   type: JmapType,
@@ -24,7 +24,7 @@ interface ChangesArguments {
   readonly maxChanges: number | null;
 }
 
-/** @param more members that only one type has. */
+/** @param more additional members of the answer, which only one type has. */
 export async function answerChanges(
   call: Call,
   type: JmapType,
@@ -53,7 +53,7 @@ interface QueryChangesArguments {
 }
 
 /**
- * Removes every object that changed and adds those that match now, at their places.
+ * Removes every object that changed and adds those that match now, at their current positions.
  * @param findIds all ids of the query, in order, and the changed ids, which a type may add to.
  */
 export async function answerQueryChanges(

@@ -24,14 +24,14 @@ export interface JmapResponse {
 }
 
 /**
- * RFC 8620 §3.3 wants every capability named. Widely used clients name `mail` alone and still submit mail and read quotas; a method that
- * is called by name cannot surprise its caller.
+ * Capabilities that `mail` includes. RFC 8620 §3.3 requires clients to name every capability, but widely used clients name only
+ * `mail` and still submit mail and read quotas. This is harmless, because clients call each method by name.
  */
 const OPENED_BY_MAIL = [CAPABILITIES.submission, CAPABILITIES.quota];
 
 type MethodTable = Readonly<Record<string, Method>>;
 
-/** @param folders what was read with the credential, for the first call. */
+/** @param folders the folders, if they were read together with the credential for the first call. */
 export async function dispatch(
   env: Env,
   user: UserPrincipal,
@@ -70,7 +70,7 @@ class RequestRun {
 
   /** @param isImplicit true for a call that another method makes: the client need not name its capability. */
   async call(name: string, args: Arguments, callId: string, isImplicit = false): Promise<void> {
-    // A method adds its own answer before those of calls that it makes.
+    // The answer of a method comes before those of the calls that it makes.
     const followers: [string, Arguments][] = [];
     const answer = await this.#answer(name, args, isImplicit, async (...follower) => {
       followers.push(follower);

@@ -6,7 +6,7 @@ export const REQUEST_BYTES_MAX = 8 * 1024 * 1024;
 export const CALLS_PER_REQUEST_MAX = 32;
 export const OBJECTS_PER_GET_MAX = 500;
 export const OBJECTS_PER_SET_MAX = 500;
-/** Of a user in one isolate: see `running-requests.ts`. */
+/** Limits per user and isolate: see `running-requests.ts`. */
 export const CONCURRENT_REQUESTS = 10;
 export const CONCURRENT_UPLOADS = 8;
 /** Ids of one answer to a query. */

@@ -1,4 +1,4 @@
-/** What a method is, and how it answers. */
+/** Types of methods, their calls and their answers. */
 import type { z } from '@hono/zod-openapi';
 import type { JmapFolder } from '../../../../durable-objects/mailbox/jmap/folder-read-store.ts';
 import type { UserPrincipal } from '../../../identity/index.ts';
@@ -54,7 +54,7 @@ export interface SetError {
 export type Arguments = Readonly<Record<string, unknown>>;
 export type Invocation = readonly [name: string, args: Arguments, callId: string];
 
-/** The folders as the mailbox answers them. */
+/** Answer of the mailbox to a read of its folders. */
 export type FoldersRead = Result<{ readonly state: string; readonly folders: JmapFolder[] }, Problem>;
 
 /** One call of a method. */
@@ -68,7 +68,7 @@ export interface Call {
   readonly created: Map<string, string>;
   /** The folders, if they were read together with the credential and this is the call that needs them. Null otherwise. */
   readonly folders: FoldersRead | null;
-  /** Asks the caller's mailbox. */
+  /** Calls the caller's mailbox. */
   readonly ask: <T>(question: (mailbox: MailboxRpc) => Promise<Result<T, MailError>>) => Promise<Result<T, Problem>>;
   /** Adds a further answer under the id of this call (RFC 8621 §7.5). */
   readonly alsoRun: (name: string, args: Arguments) => Promise<void>;
@@ -82,12 +82,12 @@ export interface Method<Schema extends z.ZodType = z.ZodType> {
   readonly run: (call: Call, args: z.output<Schema>) => Promise<Answer> | Answer;
 }
 
-/** Ties the arguments of `run` to the schema. */
+/** Infers the type of the arguments of `run` from the schema. */
 export const method = <Schema extends z.ZodType>(definition: Method<Schema>): Method => definition as unknown as Method;
 
 export const invalidArguments = (description: string): MethodError => ({ type: 'invalidArguments', description });
 
-/** A mailbox that cannot be reached is an outage that a client retries. */
+/** An unreachable mailbox is `serverUnavailable`, which clients retry. */
 export const toMethodError = (problem: Problem): MethodError => ({
   type: problem.status === 503 || problem.status === 429 ? 'serverUnavailable' : 'serverFail',
   ...(problem.detail === undefined ? {} : { description: problem.detail }),

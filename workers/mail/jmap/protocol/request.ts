@@ -14,7 +14,7 @@ const requestSchema = z.object({
 export interface JmapRequest {
   readonly using: readonly string[];
   readonly methodCalls: readonly Invocation[];
-  /** Null if the request had none; the answer then has none. */
+  /** Null if the request had no `createdIds`. The response then has none either. */
   readonly createdIds: Readonly<Record<string, string>> | null;
 }
 

@@ -1,21 +1,21 @@
 /**
- * Counts the requests of a user that run at once in this isolate, whose 128 MB they share. Other isolates count their own, so a client that
- * keeps to the announced limit is never refused, and one that does not keep to it may be.
+ * Counts the requests of a user that run at once in this isolate, whose 128 MB they share. Each isolate counts its own requests. A
+ * client within the announced limit is therefore never refused; a client that exceeds it may be.
  */
 
-/** A request whose client left is cut off without a word. It counts no longer than this. */
+/** Longest time for which a request counts. A request may end unnoticed when its client disconnects. */
 const RUNS_MS_MAX = 120_000;
 
 export class RunningRequests {
   readonly #max: number;
-  /** When each request began, by user. */
+  /** Start times of the running requests, by user. */
   readonly #running = new Map<string, Set<{ readonly startedAt: number }>>();
 
   constructor(max: number) {
     this.#max = max;
   }
 
-  /** @returns how to end the request; null if as many run as may. */
+  /** @returns a function that ends the request; null if the limit is reached. */
   begin(userId: string, now: number): (() => void) | null {
     const running = this.#running.get(userId) ?? new Set();
     for (const each of running) if (each.startedAt <= now - RUNS_MS_MAX) running.delete(each);

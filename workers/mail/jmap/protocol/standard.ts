@@ -9,7 +9,7 @@ export interface GetArguments {
   readonly properties: readonly string[] | null;
 }
 
-/** @returns the error of a /get that asks too much or names an unknown property. */
+/** @returns the error of a /get that requests too many objects or an unknown property. */
 export function findGetError(
   { ids, properties }: GetArguments,
   isProperty: (name: string) => boolean,
@@ -20,7 +20,7 @@ export function findGetError(
   return unknown === undefined ? null : invalidArguments(`Unknown property: ${unknown.slice(0, 200)}`);
 }
 
-/** The id, and of the other properties those that were asked for. */
+/** @returns the object with its id and the requested properties. */
 export function pick(object: Arguments, properties: readonly string[] | null): Arguments {
   if (properties === null) return object;
   return Object.fromEntries([
@@ -98,7 +98,7 @@ export interface SetArguments {
 export interface SetHandlers {
   /** @returns the properties that the server set, with the id. */
   readonly create: (object: Arguments, creationId: string) => Promise<Result<Arguments, SetError>>;
-  /** @returns properties that changed otherwise than asked; null if there are none. */
+  /** @returns properties whose new values differ from the patch; null if there are none. */
   readonly update: (id: string, patch: Arguments) => Promise<Result<Arguments | null, SetError>>;
   readonly destroy: (id: string) => Promise<Result<null, SetError>>;
 }
@@ -134,7 +134,7 @@ export class SetOutcome {
   }
 }
 
-/** Creates, updates and destroys one by one. */
+/** Creates, updates and destroys objects one after another. */
 export async function runSet(call: Call, args: SetArguments, handlers: SetHandlers): Promise<SetOutcome> {
   const outcome = new SetOutcome();
   for (const [creationId, object] of Object.entries(args.create ?? {})) {
@@ -165,6 +165,6 @@ export const invalidProperties = (properties: readonly string[], description?: s
   ...(description === undefined ? {} : { description }),
 });
 
-/** Why no object of a singleton type can be created or destroyed (RFC 8620 §5.3). */
+/** Error for creating or destroying an object of a singleton type (RFC 8620 §5.3). */
 export const SINGLETON = err<SetError>({ type: 'singleton' });
 export const NOT_FOUND = err<SetError>({ type: 'notFound' });

@@ -108,7 +108,7 @@ export function addBlobRoutes(api: OpenAPIHono<JsonApiEnv>): void {
   );
 }
 
-/** RFC 8187. */
+/** Percent-encodes a file name (RFC 8187). */
 const encodeName = (name: string): string =>
   encodeURIComponent(name.toWellFormed()).replace(
     /['()*]/g,

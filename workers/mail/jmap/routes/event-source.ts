@@ -76,7 +76,7 @@ interface StreamOptions {
   readonly accountId: string;
   readonly types: ReadonlySet<string>;
   readonly closesAfterState: boolean;
-  /** 0 for no pings. */
+  /** Interval of pings; 0 for none. */
   readonly pingSeconds: number;
 }
 
@@ -98,7 +98,7 @@ class EventStream {
     this.finished = new Promise((resolve) => {
       this.#end = resolve;
     });
-    // The client left.
+    // The client disconnected.
     this.#writer.closed.then(
       () => this.#close(),
       () => this.#close(),
@@ -113,7 +113,7 @@ class EventStream {
         () => this.#send(`event: ping\ndata: {"interval":${pingSeconds}}\n\n`),
         pingSeconds * 1000,
       );
-    // Headers reach some clients only with the first bytes.
+    // Some clients receive the headers only with the first bytes.
     this.#send(': open\n\n');
   }
 
@@ -139,7 +139,7 @@ class EventStream {
     try {
       this.#socket.close(1000, 'done');
     } catch {
-      // It is closed already.
+      // The socket is already closed.
     }
     this.#end();
   }

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 
 export interface BodyHasher {
-  /** Takes the message from its first byte and finds the end of the header. */
+  /** The first chunk must begin at the first byte of the message. Finds the end of the header. */
   push(chunk: Uint8Array): void;
   /** Base64 of the SHA-256, for `bh=`. */
   digest(): string;

@@ -15,7 +15,7 @@ export interface ReportedRecipient {
   readonly status: string;
   /** The other server's reply, or our own text if there was none. */
   readonly reply: string;
-  /** Whether a server wrote `reply`. */
+  /** True if another server wrote `reply`. */
   readonly isRemote: boolean;
   /** True if an attempt had an unknown outcome: the message may have arrived. */
   readonly isUncertain: boolean;
@@ -30,7 +30,7 @@ export interface Report {
   readonly messageId: string;
   readonly now: number;
   readonly queuedAt: number;
-  /** For a delay: the time of the last attempt. */
+  /** For a delay: time of the last attempt, after which the message fails. */
   readonly givesUpAt: number;
   readonly recipients: readonly ReportedRecipient[];
   /** The header of the reported message, with its line ends. */
@@ -117,7 +117,7 @@ function wrap(text: string): string[] {
   return text.match(/.{1,72}(?:\s|$)|\S{1,72}/g)?.map((line) => line.trim()) ?? [];
 }
 
-/** As many whole lines of the header as fit, in 7 bits. An empty line would end the header of the part early, without harm. */
+/** @returns as many whole lines of the header as fit, in 7 bits. An empty line would only end the returned header early. */
 function toReturnedHeader(header: string): string {
   return header
     .slice(0, RETURNED_HEADER_MAX)

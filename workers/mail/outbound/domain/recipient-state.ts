@@ -119,5 +119,7 @@ export function diagnoseQueue(queue: {
   return queue.deferred > 0 && queue.deferred >= queue.due ? 'recipient_down' : 'healthy';
 }
 
-/** A hint takes a second or two, a sweep at most a minute. A longer wait means too few consumers. */
+/**
+ * A hint takes a second or two, and the mailbox's alarm replaces a lost hint within seconds. A longer wait means too few consumers.
+ */
 const DUE_LAG_MS_HEALTHY = 2 * MINUTE_MS;

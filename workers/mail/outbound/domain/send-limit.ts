@@ -9,9 +9,9 @@ export interface SendLimits {
 
 /** Counts of the recent messages of an account. */
 export interface SendHistory {
-  /** Since the mailbox was created. */
+  /** Time since the mailbox was created. */
   readonly ageMs: number;
-  /** Recipients of the last day, and those among them that failed for good. */
+  /** Recipients of the last day, and those among them that failed permanently. */
   readonly recipients: number;
   readonly failures: number;
   /** Recipients per minute of the last hour, oldest first. `endsAt` is the end of the minute, in milliseconds since 1970. */
@@ -21,7 +21,7 @@ export interface SendHistory {
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const WEEK_MS = 7 * DAY_MS;
-/** Senders to lists of guessed or stale addresses see a large share of failures; people who write letters do not. */
+/** Senders to lists of guessed or stale addresses see a large share of failures; ordinary senders do not. */
 const FAILURES_MIN = 10;
 const FAILURE_SHARE = 1 / 4;
 
@@ -48,7 +48,10 @@ export function decideSendWait(limits: SendLimits, history: SendHistory, recipie
   return HOUR_MS;
 }
 
-/** The message has more recipients than the account may send to in an hour, so it must wait for the account's age. */
+/**
+ * The message has more recipients than the account may send to in an hour, so it must wait until the account is older and its limit
+ * higher.
+ */
 function waitForHigherLimit(limits: SendLimits, history: SendHistory, recipients: number): number {
   const agesMs = [DAY_MS, WEEK_MS].filter((ageMs) => ageMs > history.ageMs);
   const enough = agesMs.find((ageMs) => decideSendLimit(limits, { ...history, ageMs }) >= recipients);

@@ -1,4 +1,4 @@
-/** Basic validation of a message that a user sends. Faults are worded for its author. Pure. */
+/** Basic validation of a message that a user sends. Its texts are written for the author of the message. Pure. */
 import { type MailPath, parseMailPath } from '../../domain/mail-path.ts';
 
 export interface SubmittedAddress {

@@ -16,7 +16,7 @@ export type TransportAddress =
       readonly auth: { readonly user: string; readonly password: string } | null;
     };
 
-/** Workers cannot connect to it. A relay listens on 587 or 465. */
+/** Workers cannot connect to port 25. A relay listens on 587 or 465. */
 const FORBIDDEN_PORT = 25;
 const TLS_MODES = ['off', 'opportunistic', 'required'] as const;
 

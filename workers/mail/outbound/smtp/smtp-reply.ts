@@ -58,7 +58,7 @@ export function createReplyReader(): ReplyReader {
 
 const toFault = (line: string): ReplyFault => ({ kind: 'garbled', line: toShown(line).slice(0, 200) });
 
-/** One line for people and for logs of the sender: code and text without control characters, at most 500 characters. */
+/** One line for people and logs: code and text without control characters, at most 500 characters. */
 export function formatReply(reply: SmtpReply): string {
   return `${reply.code} ${toShown(reply.lines.join(' '))}`.trim().slice(0, 500);
 }

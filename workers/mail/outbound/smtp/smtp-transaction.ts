@@ -128,8 +128,8 @@ async function abandon(
     return { outcomes, isReusable: false };
   }
   if (envelopeReplies.data.code === 354 && connection.extensions.pipelining) {
-    // The server accepts DATA without recipients. An empty message ends it (RFC 2920 §3.1). If it has recipients after
-    // all (the sender was refused, but RCPT was not), only closing the connection prevents delivery.
+    // The server accepted DATA, although the message must not be sent. If it accepted no recipient, an empty message ends DATA (RFC
+    // 2920 §3.1). If it refused the sender but accepted recipients, only closing the connection prevents delivery.
     if (accepted > 0) {
       await wire.close();
       return { outcomes, isReusable: false };

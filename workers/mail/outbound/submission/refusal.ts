@@ -14,7 +14,10 @@ export interface SubmitOptions {
   readonly requestJson: string;
   /** True for a retry from the error queue, which then needs no second entry. */
   readonly isRetry?: boolean;
-  /** Keeps the request alive for the hint, which may be an ocean away; without it the answer waits for the hint. */
+  /**
+   * Keeps the request running until the queue has the hint, which may be stored an ocean away. Without it, the answer waits for the
+   * hint.
+   */
   readonly waitUntil?: (work: Promise<unknown>) => void;
 }
 

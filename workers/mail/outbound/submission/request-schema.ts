@@ -19,7 +19,7 @@ const fromSchema = z
   .strictObject({ name: displayNameSchema(lineSchema(256)).optional(), email: lineSchema(320) })
   .openapi('SubmitSender');
 
-/** For an inline picture that the HTML refers to. */
+/** Content-ID of an inline picture that the HTML refers to. */
 const contentIdSchema = z
   .string()
   .max(200)

@@ -1,9 +1,9 @@
 /**
- * Room for a submission: the limit of its account, and that of its domain.
+ * Reserves room for a submission within the limits of its account and its domain.
  *
- * The recipients of a domain are counted in one row of DIRECTORY per domain. So that not every message writes that row, a mailbox
- * is granted a share of the hour in advance and keeps what it does not use at once. Unused shares are lost at the end of the
- * hour. So a domain can stay below its limit by a share per account, but never exceeds it.
+ * One row of DIRECTORY per domain counts the recipients of the current hour. To avoid a write of that row per message, a mailbox is
+ * granted a share of the hour in advance and keeps the unused rest for its next messages. Unused shares expire at the end of the
+ * hour. A domain can therefore stay below its limit by a share per account, but never exceeds it.
  */
 import type { Submission } from '../../../../durable-objects/mailbox/outbox/submission-store.ts';
 import type { DomainHour } from '../../../../durable-objects/mailbox/rules/send-limit-store.ts';
@@ -20,7 +20,10 @@ const SHARE_RECIPIENTS = 20;
 const SHARE_OF_LIMIT = 1 / 100;
 const ATTEMPTS_MAX = 5;
 
-/** @returns recipients of one message. More than an hour allows would never be sent; a limit of 0 stops all sending for now. */
+/**
+ * @returns the limit of recipients of one message. A message with more recipients than an hourly limit could never be sent. An
+ * hourly limit of 0 is left out, because it stops all sending only for now.
+ */
 export const decideRecipientsMax = (settings: TransportSettings): number =>
   Math.min(
     settings.recipientsMax,

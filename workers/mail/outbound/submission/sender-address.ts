@@ -1,6 +1,6 @@
 /**
- * Senders that a user may use: the user's own addresses, with or without a `+tag`, at their domains and the aliases of those, and those
- * that their wildcards match.
+ * Senders that a user may use: the user's own addresses, with or without a `+tag`, also at aliases of their domains, and addresses
+ * that match the user's wildcards.
  */
 import { type Problem, problem } from '../../../shared/problem.ts';
 import { err, ok, type Result } from '../../../shared/result.ts';
@@ -39,7 +39,7 @@ export async function decideFrom(
   const main = path && (await findMainDomain(env, path.domain));
   const emails = path && main ? listReceivers(path, main) : [];
   const found = await findRecipients(env.DIRECTORY, emails);
-  // The first match receives mail to the address: a wildcard of the user does not cover the address of another one.
+  // The first match receives mail to the address. A wildcard of the user therefore does not cover an address of another user.
   const [own] = emails.flatMap((email) => found.find((row) => row.email === email) ?? []);
   if (path && own?.userId === sender.userId)
     return ok({ name: from.name ?? sender.name, email: path.email, accountType: own.accountType });

@@ -34,7 +34,7 @@ export interface Content {
   readonly html: string | null;
   readonly inReplyTo: string | null;
   readonly references: readonly string[];
-  /** Custom fields, and those of the importance. */
+  /** Custom header fields, and the fields that express the importance. */
   readonly headers: readonly HeaderField[];
 }
 
@@ -63,8 +63,8 @@ interface Making {
 }
 
 /**
- * Makes the copy in Sent from the request. It is never parsed back, so it has Bcc and large files are not read again. Its files have
- * objects of their own, because they become uploads again if it is canceled.
+ * Makes the copy in Sent from the request. It is not parsed from the outgoing message, so it has Bcc, and large files are not read
+ * again. Its files have objects of their own, because they become uploads again if sending is canceled.
  */
 export async function toSentCopy(
   content: Content,
@@ -116,7 +116,7 @@ export async function toSentCopy(
   return { ...parsed, attachments };
 }
 
-/** Streams the message into every location and hashes its body for DKIM on the way. */
+/** Streams the message into a quorum of the locations and hashes its body for DKIM on the way. */
 export async function storeComposed(
   env: Env,
   { bcc: _, ...content }: Content,

@@ -30,7 +30,7 @@ import { type Content, storeComposed, toContent, toRecipients, toReplyTo, toSent
 
 const SEND_AHEAD_MAX_MS = 366 * 24 * 3_600_000;
 
-/** @returns the answer of `POST /v1/messages`, or the problem. */
+/** @returns the answer of `POST /v1/messages`, or the problem why it was refused. */
 export async function submitMessage(
   env: Env,
   sender: Sender,

@@ -57,7 +57,7 @@ export async function getBucketRecord(
   return ok(found.value);
 }
 
-/** Reloads a proven bucket from DIRECTORY. A new bucket with the same name is another bucket. */
+/** Reloads a proven bucket from DIRECTORY. Does not accept a later bucket with the same name. */
 export async function refreshBucket(
   context: EngineContext,
   bucket: Bucket,
@@ -167,15 +167,15 @@ export async function setConfiguration(
 const CHANGE_ATTEMPTS_MAX = 20;
 
 /**
- * Changes the row of a bucket in DIRECTORY. Every shard has the new generation before the row does, so once the change is
- * acknowledged, each read of a name finds that an older copy of the row is out of date. A change that dies in between
- * leaves shards ahead of DIRECTORY: reads are right, one trip slower, until `levelGeneration`.
+ * Changes the row of a bucket in DIRECTORY. Every shard gets the new generation before DIRECTORY does. So once the change is
+ * acknowledged, each read of a name detects that an older copy of the row is out of date. If the change dies in between, shards are
+ * ahead of DIRECTORY: reads are still correct but need one more query, until `levelGeneration` repairs it.
  */
 async function changeBucket(
   context: EngineContext,
   bucket: Bucket,
   change: BucketChange,
-  /** A generation that is enough without a change. */
+  /** If the row's generation is at least this, no change is needed. */
   enough = Number.POSITIVE_INFINITY,
 ): Promise<Result<BucketRecord, CommonError>> {
   for (let attempt = 0; attempt < CHANGE_ATTEMPTS_MAX; attempt++) {
@@ -199,13 +199,13 @@ async function changeBucket(
     const row = changed.value[1]?.results[0];
     if (!row) return err(NO_SUCH_BUCKET);
     if (changed.value[0]?.meta.changes === 1) return ok(toBucketRecord(row));
-    // Another change came first, or the answer to this one was lost. Repeating it sets the same.
+    // Another change came first, or the answer to this one was lost. Repeating it sets the same values.
     await pause(attempt * 10 * Math.random());
   }
   return err({ kind: 'unavailable', reason: 'the bucket is being changed' });
 }
 
-/** A change that is under way has this long to finish before it is made to start again. */
+/** A change in progress gets this long to finish before `levelGeneration` forces it to start again. */
 const LEVEL_DELAY_MS = 1_000;
 
 /** Brings DIRECTORY to the generation of a shard that is ahead, so that copies of the bucket's row count as current again. */
@@ -277,7 +277,7 @@ export async function breakSeals(context: EngineContext, bucket: BucketRecord): 
   const advanced = await advanceSealEpoch(context, bucket.bucketId, bucket.sealEpoch);
   if (!advanced.ok) return true;
   if (advanced.value[1]?.results.length !== 1) return false;
-  // If another request has advanced the epoch first, that epoch ends the old seals just as well.
+  // If another request has advanced the epoch first, its epoch invalidates the old seals too.
   for (const [shard, seal] of old) await unsealShardBucket(context, shard, bucket.bucketId, seal);
   return true;
 }

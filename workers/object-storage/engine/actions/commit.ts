@@ -35,7 +35,7 @@ import { hintEvents, toNewEvent } from './events.ts';
 import { type Refusal, recallShares } from './quotas.ts';
 
 const ATTEMPTS_MAX = 24;
-/** Of a batch whose answer was lost and whose repeat was refused. */
+/** Error of a batch whose answer was lost and whose repeat was refused. */
 export const OUTCOME_UNKNOWN = { kind: 'unavailable', reason: 'the outcome is not known' } as const;
 const UNKNOWN_MAX = 3;
 
@@ -43,12 +43,12 @@ const UNKNOWN_MAX = 3;
 export type CommitError<E = never> =
   | CommonError
   | ConditionError
-  /** The write is not authorised any more. */
+  /** The caller is no longer authorised for the write. */
   | { readonly kind: 'refused'; readonly error: E }
   | { readonly kind: 'source_gone' }
   | { readonly kind: 'lost'; readonly reason: GuardReason };
 
-/** Reasons that concern the bucket. A guard has them before all others, so others prove that the bucket is current. */
+/** Guard reasons that concern the bucket. A guard checks them first, so any other reason proves that the bucket is current. */
 const OF_BUCKET: ReadonlySet<GuardReason> = new Set([
   'no_bucket',
   'bucket_sealed',
@@ -61,7 +61,7 @@ const OF_BUCKET: ReadonlySet<GuardReason> = new Set([
 
 type Step = { readonly kind: 'again'; readonly bucket: Bucket } | { readonly kind: 'end'; readonly error: CommonError };
 
-/** After a guard refused, updates the shard's state of the bucket or waits for it to change. */
+/** Handles a refusal by a guard: updates the shard's row of the bucket or waits for it to change. */
 export class BucketWaiter {
   readonly #context: EngineContext;
   readonly #bytes: number;
@@ -69,7 +69,7 @@ export class BucketWaiter {
   readonly #refusal: Refusal = { leases: '' };
   #waits = 0;
 
-  /** @param bytes that the write adds at most. */
+  /** @param bytes maximum size that the write adds. */
   constructor(context: EngineContext, bytes = 0) {
     this.#context = context;
     this.#bytes = bytes;
@@ -137,7 +137,7 @@ export class BucketWaiter {
 export interface CommitOrder<E> {
   readonly bucket: Bucket;
   readonly name: string;
-  /** Everything except what depends on the bucket's versioning and the clock. */
+  /** All facts except those that depend on the bucket's versioning and the clock. */
   readonly facts: Omit<VersionFacts, 'name' | 'versionId' | 'isNull' | 'isLatest' | 'modifiedAt'>;
   readonly data: CommitData;
   readonly event: EventKind;
@@ -193,7 +193,7 @@ export async function commitVersion<E = never>(
       return ok(facts);
     }
     if (failure.reason === 'order_lost') {
-      // It may have been committed and then replaced or deleted. A repeat would undo that.
+      // The lost batch may have been committed and its version then replaced or deleted. A repeat would undo that.
       if (unknowns > 0) return err(OUTCOME_UNKNOWN);
       const newest = await findNewest(context, database, bucket.bucketId, order.name);
       if (!newest.ok) return newest;
@@ -203,7 +203,7 @@ export async function commitVersion<E = never>(
     const step = await waiter.settle(bucket, shard, failure.reason);
     if (step === null) {
       const error = toCommitError(failure.reason);
-      // Who completes an upload reads its state again.
+      // After `lost`, the completion of an upload reloads the upload, so it needs no OUTCOME_UNKNOWN.
       return err(unknowns > 0 && error.kind !== 'lost' ? OUTCOME_UNKNOWN : error);
     }
     if (step.kind === 'end' && bucket.proof?.state === 'refused' && order.renew) {
@@ -211,7 +211,7 @@ export async function commitVersion<E = never>(
       if (!renewed.ok) return err(unknowns > 0 ? OUTCOME_UNKNOWN : { kind: 'refused', error: renewed.error });
       bucket.proof.state = 'held';
       order = { ...order, facts: { ...order.facts, ...toAttributeFacts(renewed.value) } };
-      // Blobs that are stored already keep the description of an earlier bucket of this name.
+      // The bucket may be a new one of the same name. Blobs that are already stored keep the description of the old one.
       bucket = renewed.value.bucket;
       continue;
     }

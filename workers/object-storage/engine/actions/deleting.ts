@@ -148,7 +148,7 @@ async function deleteTogether(
 const isFinal = (reason: GuardReason): boolean =>
   reason === 'precondition_failed' || reason === 'no_such_key' || reason === 'object_locked';
 
-/** Deletes the items that are not refused. Others may be by now, so it is the same call again. */
+/** Deletes the items that were not refused. More of them may be refused by now, so this calls `deleteTogether` again. */
 async function deleteOthers(
   context: EngineContext,
   bucket: Bucket,

@@ -28,7 +28,7 @@ export function toNewEvent(
   return { kind, facts };
 }
 
-/** Cron sends what a lost hint leaves. */
+/** If the hint is lost, cron sends the events. */
 export function hintEvents({ tasks, waitUntil }: EngineContext, shard: number): void {
   if (tasks !== null) waitUntil(tasks.send({ kind: 'events', shard }).catch(() => {}));
 }

@@ -5,8 +5,8 @@ import type { ByteRange, ReadError, StoredVersion } from '../model/contract.ts';
 import { type ExtentPlace, FIRST_EXTENTS, listPlaces } from '../store/read-store.ts';
 
 /**
- * @returns extents that begin at 0, or null when there are more than `max`, or when one that has its own checksum would
- * be cut.
+ * @returns extents that begin at 0; null if there are more than `max`, or if the range would cut an extent that has its own
+ * checksum.
  */
 export async function collectExtents(
   context: EngineContext,

@@ -24,7 +24,7 @@ import { toListedVersion } from '../store/version-sql.ts';
 import { findNullOrder } from '../store/version-store.ts';
 import { refreshBucket } from './buckets.ts';
 
-/** @param only 256 characters, `o` for each slot to include; null: all slots. */
+/** @param only 256 characters, `o` for each slot to include; null for all slots. */
 type Ask = (shard: number, only: string | null) => Promise<Result<ShardPage, CommonError>>;
 
 /**
@@ -64,7 +64,7 @@ async function mergePages(context: EngineContext, firstBucket: Bucket, ask: Ask)
   return err({ kind: 'unavailable', reason: 'a slot is being moved' });
 }
 
-/** The map may have been switched away from a sealed slot, and a copy of the bucket may have the old map. */
+/** DIRECTORY's map may already point a sealed slot to another shard, while a copy of the bucket has the old map. */
 function isProven(bucket: Bucket, { slots, generations }: ShardPage, shard: number): boolean {
   if (bucket.proof === undefined || slots === null || generations === null) return false;
   const isOpen = holdsItsOwn(slots, bucket.placement.shards, shard, 'o');
@@ -78,7 +78,7 @@ async function askOwned(ask: Ask, map: Uint8Array, shard: number, isOnly: boolea
   return await ask(shard, initialSlotStates(map, shard));
 }
 
-/** Whether the shard has the slots that the map says, each in one of the states. */
+/** Whether the shard holds every slot that the map assigns to it, each in one of `states`. */
 const holdsItsOwn = (slots: string, map: Uint8Array, shard: number, states: string): boolean =>
   map.every((holder, slot) => holder !== shard || states.includes(slots[slot] ?? ' '));
 
@@ -121,7 +121,7 @@ export async function listObjects(context: EngineContext, request: ListRequest):
   });
 }
 
-/** Names as they are now and as they were at a time, deleted ones included. */
+/** Names in their present state and their state at an earlier time, including deleted ones. */
 export async function listNamesAt(
   context: EngineContext,
   request: Omit<ListRequest, 'delimiter'> & { readonly atMs: number },

@@ -35,7 +35,7 @@ import {
   removeQuotaRow,
 } from '../store/quota-store.ts';
 
-/** What an upload needs in a shard. */
+/** Bytes and objects that an upload needs in a shard. */
 interface Need {
   readonly shard: number;
   readonly bytes: number;
@@ -60,7 +60,7 @@ export async function setQuota(
   return outcome.value ? ok(null) : err({ kind: 'unavailable', reason: 'another request changes the quota' });
 }
 
-/** Removes the quota of a bucket or a user that is gone. */
+/** Removes the quota of a deleted bucket or user. */
 export async function forgetQuota(context: EngineContext, subject: QuotaSubject): Promise<void> {
   const limits = await findLimits(context, subject);
   if (!limits.ok || limits.value === null) return;
@@ -77,7 +77,7 @@ export async function getQuota(
   if (!limits.ok) return limits;
   if (limits.value === null) return ok(null);
   if (!rows.ok) return rows;
-  // Every claimed shard has a row. One without may have lost its database, and what it stores is then not known.
+  // Every claimed shard has a row. If one has none, its database may be lost, and the use is unknown.
   for (const [shard, row] of rows.value.entries()) {
     if (row !== null || (await isClaimed(context, shard))) continue;
     const claimed = await claimShard(context, shard);
@@ -111,8 +111,8 @@ export interface Refusal {
 
 /**
  * Called after a shard refused an upload with `quota_exceeded`.
- * @param last of the upload. If the shard had all that is left when the upload was sent again, and refused it with the
- * same leases, the quota is exceeded.
+ * @param last state of the upload's previous refusal. If the shard had all that is left and refused the repeat with the same
+ * leases, the quota is exceeded.
  * @returns `again` if the upload may succeed now, `wait` if another worker distributes shares.
  */
 export async function recallShares(
@@ -150,7 +150,7 @@ export async function recallShares(
   return ok(isRefusedAgain ? 'exceeded' : 'again');
 }
 
-/** An upload needs at most this; it needs less if it replaces a version. */
+/** Assumes that the upload only adds. An upload that replaces a version needs less. */
 const hasRoom = (own: QuotaRow, need: Need): boolean =>
   own.bytes_used + need.bytes <= (own.bytes_share ?? Number.POSITIVE_INFINITY) &&
   own.objects_used + need.objects <= (own.objects_share ?? Number.POSITIVE_INFINITY);
@@ -164,7 +164,7 @@ function hasAll(own: QuotaRow, rows: Shares, limits: Limits): boolean {
   return isAll(own.bytes_share, limits.bytes, 'bytes_used') && isAll(own.objects_share, limits.objects, 'objects_used');
 }
 
-/** @returns false if a later lease was found. */
+/** @returns false if another worker has taken a later lease. */
 async function distribute(
   context: EngineContext,
   subject: QuotaSubject,
@@ -228,7 +228,7 @@ async function freeze(
   }
 }
 
-/** Divides what is left: first what is needed, then the rest equally among the shards that are in use. */
+/** Divides the rest of the quota: first the amount that the upload needs, then equal parts for the shards in use. */
 function divide(
   frozen: readonly QuotaRow[],
   column: 'bytes_used' | 'objects_used',

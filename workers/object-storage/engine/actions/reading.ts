@@ -33,7 +33,7 @@ import { levelGeneration, refreshBucket } from './buckets.ts';
 /** Answers up to this size are gathered and sent in one piece. */
 const GATHER_BYTES_MAX = 256 * 1024;
 const EXTENTS_PAGE = 500;
-/** Twice the parts of an upload. Only objects composed of ranges of other objects can have more. */
+/** Twice the parts of an upload. Only objects that are composed of ranges of other objects can have more extents. */
 const PLACES_MAX = 20_000;
 
 type Finding = Promise<Result<FoundVersion, Unavailable>>;
@@ -53,7 +53,7 @@ export function beginRead(
     finding.catch(() => {});
     return { from, bucketId, finding };
   };
-  // Begins after the request arrived, so its answer may be used however late the bucket is known.
+  // The look-up begins after the request arrived, so its result is valid even if the bucket is known later.
   let begun = known && isPossible ? find(shard, known.bucketId) : null;
   const beginIn = (bucket: Bucket): Finding => {
     const from = bucket.placement.shards[slot] ?? 0;
@@ -70,7 +70,7 @@ export function beginRead(
       const found = await beginIn(bucket);
       if (!found.ok) return found;
       const { slotState, version } = found.value;
-      // The map may have been switched away from a sealed slot, and a copy of the bucket may have the old map.
+      // DIRECTORY's map may already point a sealed slot to another shard, while a copy of the bucket has the old map.
       const isHere = slotState === 'o';
       if (!isHere || !isCurrent(found.value, bucket, identityGeneration)) {
         return err({ kind: 'unproven', knowsIdentity: !isHere || found.value.identityGeneration !== null });
@@ -101,7 +101,7 @@ export async function getVersion(
     const found = await finding;
     if (!found.ok) return found;
     const { slotState, version } = found.value;
-    // A sealed slot is still read from here. A slot that is not here, or not yet, has moved since the map was read.
+    // A sealed slot is still read from this shard. In any other state the slot has moved since the map was read.
     if (slotState === 'o' || slotState === 's') {
       const { generation } = found.value;
       if (generation === null || generation > holder.generation) {

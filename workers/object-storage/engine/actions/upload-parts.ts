@@ -133,8 +133,8 @@ export async function copyPart(
 const MD5_RANGE_BYTES_MAX = 64 * 1024 ** 2;
 
 /**
- * ETag of a range that is not read: the MD5 of its object id and bounds. (AWS, UploadPartCopy: an ETag may or may not
- * be an MD5.) Another copy of the same range gets the same ETag.
+ * ETag of a range that is not read: the MD5 of its object id and bounds, so another copy of the same range gets the same ETag. AWS
+ * allows it: an ETag may or may not be an MD5 (UploadPartCopy).
  */
 const syntheticEtag = (source: StoredVersion, range: { readonly start: number; readonly end: number }): string =>
   createHash('md5').update(`${source.objectId} ${range.start} ${range.end}`).digest('hex');

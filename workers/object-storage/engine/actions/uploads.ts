@@ -19,7 +19,7 @@ export const NO_SUCH_UPLOAD = { kind: 'no_such_upload' } as const;
 
 export const shardOf = (bucket: Bucket, name: string): number => bucket.placement.shards[slotOf(name)] ?? 0;
 
-/** Runs a guarded, repeatable batch. Waits for seals and moves to end. @param bytes that it adds at most. */
+/** Runs a guarded, repeatable batch. Waits for seals and slot moves to end. @param bytes maximum size that the batch adds. */
 export async function runGuarded(
   context: EngineContext,
   firstBucket: Bucket,
@@ -44,7 +44,7 @@ export async function runGuarded(
     }
     if (failure.reason === 'already_committed') return ok(null);
     const step = await waiter.settle(bucket, shard, failure.reason);
-    // The first batch may have been committed, and what it wrote may be in a completed object by now.
+    // The first batch may have been committed, and its part may be in a completed object by now.
     if (unknowns > 0 && (step === null || step.kind === 'end')) return err(OUTCOME_UNKNOWN);
     if (step === null) return err({ kind: 'guard', reason: failure.reason });
     if (step.kind === 'end') return err(step.error);
@@ -59,7 +59,7 @@ export async function createUpload(
 ): Promise<Result<UploadFacts, CommonError>> {
   const initiatedAt = context.now();
   const upload: UploadFacts = {
-    // The time comes first, so that the uploads of a name are listed in the order of their creation.
+    // The time is the first part of the id, so that the uploads of a name are listed in the order of their creation.
     uploadId: `${initiatedAt.toString(16).padStart(12, '0')}${toHex(crypto.randomUUID())}`,
     name: request.name,
     initiatedAt,

@@ -130,10 +130,9 @@ function toCommitData(body: WrittenBody): CommitData {
 /**
  * Copies an object. Within a shard the copy refers to the same extents; between shards the bytes are read and written.
  *
- * A copy is one object: its ETag is an MD5 and its checksum covers the whole object, as in S3 (CopyObject). If the source
- * was uploaded in parts or lacks the checksum, its bytes are read once, in a stream. That takes R2 reads and the CPU time
- * of an upload of the same size; at most 5 GB, the limit of CopyObject. With
- * `keepsParts` it is what it was.
+ * A copy is one object: its ETag is an MD5 and its checksum covers the whole object, as in S3 (CopyObject). If the source was
+ * uploaded in parts or lacks the checksum, its bytes are read once, in a stream. That takes R2 reads and the CPU time of an upload
+ * of the same size; at most 5 GB, the limit of CopyObject. With `keepsParts` the copy keeps the source's parts, ETag and checksums.
  */
 export async function copyObject(
   context: EngineContext,
@@ -252,8 +251,8 @@ export async function digestOf(
 }
 
 /**
- * Replaces tags, ACL or take-down, the only attributes of a version that change in place. Sent once: nothing in the row would
- * refuse a first try that arrives after an acknowledged repeat and after the next change.
+ * Replaces tags, ACL or take-down, the only attributes of a version that change in place. Sent once, because nothing in the row
+ * would refuse a late first try: it could arrive after an acknowledged repeat and the next change, and undo that change.
  */
 export async function setAttribute(
   context: EngineContext,
@@ -274,7 +273,7 @@ export async function setAttribute(
   return answer.value.at(-1)?.meta.changes === 0 ? err({ kind: 'no_such_version' }) : ok(null);
 }
 
-/** Changes retention or legal hold of a version. Sent once, as by `setAttribute`. */
+/** Changes retention or legal hold of a version. Sent once, for the reason given at `setAttribute`. */
 export async function setLock(
   context: EngineContext,
   version: StoredVersion,

@@ -1,8 +1,8 @@
-/** Reads a body in large pieces, whatever its type. */
+/** Reads a body in large pieces, regardless of its type. */
 
 /** Bytes requested per read if the stream can fill a given buffer. */
 const CHUNK_BYTES = 256 * 1024;
-/** Requested when only the end is expected. */
+/** Bytes requested when only the end of the stream is expected. */
 const END_BYTES = 64;
 
 export interface ByteSource {
@@ -73,7 +73,7 @@ function tryFillingReader(body: ReadableStream<Uint8Array>): FillingReader | nul
   try {
     return body.getReader({ mode: 'byob' }) as FillingReader;
   } catch {
-    // Not a byte stream, so it has only the default reader.
+    // The stream is not a byte stream, so it has only the default reader.
     return null;
   }
 }

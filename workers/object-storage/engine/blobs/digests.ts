@@ -34,7 +34,7 @@ export class BodyHasher {
     this.#size += bytes.length;
   }
 
-  /** @param blob the digests of the one blob, in hex. */
+  /** @param blob the digests in hex of the blob, if the body became one. */
   digest(blob?: BlobDigests): BodyDigests & { readonly crc32Value: number } {
     const md5 = this.#hashes?.md5.digest('hex') ?? blob?.md5 ?? '';
     const sha256 = this.#hashes?.sha256.digest() ?? Buffer.from(blob?.sha256 ?? '', 'hex');

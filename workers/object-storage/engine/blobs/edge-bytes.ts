@@ -1,7 +1,7 @@
 /**
  * Bytes of blobs in the cache of the data centre that answers (Cache API). A blob is written once under a fresh UUID, so a
  * key has one content for ever, and the version's row decides on every read which blob is read. Cached bytes are checked
- * like those of a location. Whatever the cache does, the read continues from R2.
+ * like those of a location. If the cache fails in any way, the read continues from R2.
  *
  * An entry is a chunk of a blob or, for a small object of a volume, its extent. It is stored as one complete answer: the
  * Cache API stores no partial ones, and answers ranges of complete ones.
@@ -11,13 +11,16 @@ import { type BlobRange, type EdgeBytes, inTime } from '../model/context.ts';
 import type { Extent } from '../model/contract.ts';
 
 const CHUNK_BYTES = 8 * 1024 ** 2;
-/** Longer ranges are read from R2: they would fill the cache, and gain little from its proximity. */
+/** Longer ranges are read from R2: they would fill the cache, and its lower latency matters less for them. */
 const CACHED_CHUNKS_MAX = 8;
 const MATCH_TIMEOUT_MS = 250;
-/** Entries that an isolate stores at a time. Each may hold its bytes in memory while the cache is slower than R2. */
+/**
+ * Maximum number of entries that an isolate stores at the same time. Each may hold its bytes in memory while the cache is slower
+ * than R2.
+ */
 const STORES_MAX = 2;
 
-/** @returns the entries that contain these bytes of the extent's blob, in order; none if they are too many. */
+/** @returns the entries that contain these bytes of the extent's blob, in order; empty if there are too many. */
 export function entriesOf(extent: Extent, { start, length }: Pick<BlobRange, 'start' | 'length'>): BlobRange[] {
   const { blobId, blobSize } = extent;
   if (extent.crc32 !== null) return [{ blobId, start: extent.blobStart, length: extent.length }];
@@ -32,7 +35,7 @@ export function entriesOf(extent: Extent, { start, length }: Pick<BlobRange, 'st
 
 const toUrl = ({ blobId, start, length }: BlobRange): string => `https://bytes.invalid/${blobId}/${start}-${length}`;
 
-/** Start times of the stores under way. One that hangs, or whose request was cancelled, never ends. */
+/** Start times of the stores in progress. A store that hangs, or whose request was cancelled, never ends. */
 const stores = new Map<symbol, number>();
 const STORE_TIMEOUT_MS = 30_000;
 
@@ -85,7 +88,7 @@ export function createEdgeBytes(
         .finally(() => stores.delete(store));
       waitUntil(storing);
       return {
-        // Not awaited: the reader of the object must not wait for the cache. An entry bounds what is buffered.
+        // Not awaited: the reader of the object must not wait for the cache. The size of an entry limits the buffered bytes.
         write: (bytes) => void writer.write(bytes).catch(() => {}),
         end(isWhole) {
           isAborted = !isWhole;

@@ -1,9 +1,9 @@
-/** Reads pieces from the cache of the data centre, and stores in it what was read from a location. */
+/** Reads pieces from the cache of the data centre, and stores in it the pieces that were read from a location. */
 import type { BlobRange, EdgeBytes, EntryWriter } from '../model/context.ts';
 import { entriesOf } from './edge-bytes.ts';
 import { cutPiece, type Piece, rangeOf, type Unit } from './pieces.ts';
 
-/** Bytes of a piece in the cache. */
+/** A piece's bytes in the cache. */
 export interface Cached {
   readonly entry: BlobRange;
   readonly body: ReadableStream<Uint8Array>;

@@ -33,7 +33,7 @@ export async function askLocation<T>(
   }
 }
 
-/** Bits of the locations that have a blob, and of those that do not yet. */
+/** Bit masks of the locations that have a blob, and of those that do not have it yet. */
 export interface Copies {
   readonly locations: number;
   readonly missing: number;
@@ -41,7 +41,7 @@ export interface Copies {
 
 /**
  * Waits for the copies of a blob. Late ones are not aborted.
- * @param copies in the order of the locations; null: given up.
+ * @param copies in the order of the locations; null for one that was given up.
  */
 export async function settleCopies(
   context: EngineContext,
@@ -70,7 +70,7 @@ export async function settleCopies(
 
 /**
  * Writes buffered bytes to every location.
- * @param md5 called when the writes have begun, so that a caller may hash the bytes while they travel.
+ * @param md5 called after the writes have begun, so the caller can hash the bytes in parallel.
  */
 export const putCopies = (
   context: EngineContext,

@@ -27,7 +27,7 @@ export class ReadFailure extends Error {
   }
 }
 
-/** A location was found without a good copy of a blob. */
+/** Called when a location has no intact copy of a blob. */
 export type ReportFault = (blobId: string, location: number) => void;
 
 /** Yields checked bytes of the pieces, in order. @throws ReadFailure */
@@ -76,13 +76,13 @@ class PieceReader {
    * intact.
    */
   readonly #order: number[];
-  /** Locations that were given up for the present segment. They are at the end of the order. */
+  /** Number of locations that failed for the present segment. They are at the end of the order. */
   #left = 0;
   #isEveryAnswerIn = true;
   #source: ByteSource | null = null;
   #opening: Promise<boolean> | null = null;
   #rest: Uint8Array = new Uint8Array(0);
-  /** Read before any location, until its bytes are wrong. */
+  /** Bytes from the cache, read in place of the locations until they prove wrong. */
   #cached: Cached | null;
   readonly #collector: EntryCollector | null;
 
@@ -92,8 +92,8 @@ class PieceReader {
     this.#report = report;
     this.#cached = cached;
     this.#collector = context.edge && !cached ? new EntryCollector(context.edge, piece) : null;
-    // The nearest first. Locations that are not in the record come last: they may have a copy that arrived late. So do
-    // those that did not answer lately.
+    // Nearest first. Locations that are not in the record come last: they may have a copy that arrived late. Within both groups,
+    // locations that did not answer lately come after the others.
     const doubtOf = (location: number) =>
       Number(!this.#isNamed(location)) * 2 + Number(isSuspected(locationOf(context, location)));
     this.#order = [...context.nearest].sort((a, b) => doubtOf(a) - doubtOf(b));
@@ -103,7 +103,7 @@ class PieceReader {
     return ((this.#piece.extent.locations >> location) & 1) === 1;
   }
 
-  /** Short while another location may have the bytes. */
+  /** The timeout is short while another location may have the bytes. */
   #timeoutMs(): number {
     const { lateLocationMs, locationTimeoutMs } = this.#context.limits;
     const isOther = this.#order.slice(1, this.#order.length - this.#left).some((location) => this.#isNamed(location));

@@ -19,7 +19,7 @@ import { type BlobDescription, type Copies, putCopies, removeBlobs, settleStream
 export interface WrittenBlob extends Copies {
   readonly blobId: string;
   readonly size: number;
-  /** Hex. */
+  /** In hex. */
   readonly sha256: string;
   readonly segments: string;
   readonly md5: string;
@@ -40,7 +40,7 @@ export interface WriteBodyRequest {
   readonly size: number | null;
   readonly checksums: readonly ChecksumAlgorithm[];
   readonly mayBeInline: boolean;
-  /** Custom metadata of each blob; the index tells the blobs apart. */
+  /** Custom metadata of each blob; `index` is the blob's number in the body. */
   readonly describe: (index: number) => BlobDescription;
 }
 
@@ -68,7 +68,6 @@ export async function writeBody(
   }
 }
 
-/** Writes one body. */
 class BodyWriter {
   readonly #context: EngineContext;
   readonly #request: WriteBodyRequest;
@@ -76,7 +75,7 @@ class BodyWriter {
   readonly #hasher: BodyHasher;
   readonly #begun: string[] = [];
   readonly #blobs: WrittenBlob[] = [];
-  /** Bytes read that belong to the next blob. */
+  /** Bytes that were read and belong to the next blob. */
   #ahead: Uint8Array[] = [];
   #received = 0;
   #isAtEnd = false;
@@ -182,7 +181,7 @@ class BodyWriter {
   async #putBlob(bytes: Uint8Array): Promise<void> {
     const { blobId, description } = this.#begin();
     const hasher = new BlobHasher();
-    // The bytes are hashed while they travel. The digests are known before any location has answered.
+    // The bytes are hashed while the writes are in progress. The digests are known before any location answers.
     const putting = putCopies(this.#context, blobId, bytes, () => facts.md5, description);
     hasher.update(bytes);
     const facts = hasher.digest();

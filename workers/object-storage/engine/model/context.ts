@@ -42,9 +42,12 @@ export interface EngineLimits {
   readonly checkPageRows: number;
   readonly databaseTimeoutMs: number;
   readonly locationTimeoutMs: number;
-  /** How long a write waits for further locations once the quorum has a copy, and a read for a location if another has the bytes. */
+  /**
+   * Time that a write waits for further locations once the quorum has a copy. Also the time that a read waits for a location if
+   * another one has the bytes.
+   */
   readonly lateLocationMs: number;
-  /** Wait for bytes of the data centre's cache. */
+  /** Time that a read waits for bytes of the data centre's cache. */
   readonly edgeTimeoutMs: number;
   /** Time that a write waits for a bucket that is being deleted or a slot that is being moved. */
   readonly sealWaitMs: number;
@@ -113,15 +116,15 @@ export interface EdgeBytes {
 
 export interface EntryWriter {
   write(bytes: Uint8Array): void;
-  /** Ends the entry. Without all its bytes it is not stored. */
+  /** Ends the entry. An incomplete entry is not stored. */
   end(isWhole: boolean): void;
 }
 
-/** Who makes the changes of a request, for event notifications. `principalId` is set once the caller is known. */
+/** Source of the changes of a request, for event notifications. `principalId` is set once the caller is known. */
 export interface Origin {
   readonly requestId: string;
   readonly sourceIp: string;
-  /** Null: no credential. */
+  /** Null without a credential. */
   principalId: string | null;
 }
 
@@ -129,7 +132,7 @@ export interface Origin {
 export interface EventDestinations {
   readonly queue: Queue | null;
   readonly mayCall: (url: string) => boolean;
-  /** The secret that signs the webhooks of a bucket. */
+  /** Derives the secret that signs the webhooks of a bucket. */
   readonly secretOf: (bucketId: string) => Uint8Array;
 }
 
@@ -183,8 +186,9 @@ export function locationOf(context: EngineContext, location: number): R2Bucket {
 }
 
 /**
- * Asks every location the same. @returns the answers of those that answered.
- * @throws if more are silent than may be: an object that is in a quorum could be overlooked.
+ * Sends the same call to every location.
+ * @returns the answers of those that answered.
+ * @throws if too many are silent, because an object that is in a quorum could be missed.
  */
 export async function askEach<T>(
   context: EngineContext,
@@ -200,7 +204,7 @@ export async function askEach<T>(
 
 const LATE = Symbol('late');
 
-/** One call of a location. @throws if it takes too long. */
+/** Waits for a call of a location. @throws if it takes too long. */
 export async function locationCall<T>(context: EngineContext, call: Promise<T>): Promise<T> {
   const answer = await inTime(call, context.limits.locationTimeoutMs, LATE);
   if (answer === LATE) throw new Error('a location did not answer in time');

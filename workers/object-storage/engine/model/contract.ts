@@ -68,32 +68,32 @@ export interface Engine {
     readonly versioning?: Versioning;
     readonly configuration?: Readonly<Record<string, string>>;
   }): Promise<Result<Bucket, CreateBucketError>>;
-  /** From DIRECTORY's primary, so owner and configuration are never stale; from a replica, they need a proof. */
+  /** Read from DIRECTORY's primary, owner and configuration are never stale; read from a replica, they need a proof. */
   getBucket(name: string, source?: Source): Promise<Result<Bucket, CommonError>>;
   listBuckets(request: {
     readonly ownerId: string;
     readonly prefix?: string;
-    /** Names greater than this one. */
+    /** Lists only names greater than this one. */
     readonly after?: string;
     readonly limit: number;
   }): Promise<Result<{ readonly buckets: readonly Bucket[]; readonly isTruncated: boolean }, CommonError>>;
   deleteBucket(bucket: Bucket): Promise<Result<null, DeleteBucketError>>;
   setVersioning(bucket: Bucket, versioning: 'enabled' | 'suspended'): Promise<Result<null, CommonError>>;
-  /** Replaces the Object Lock configuration of a bucket whose versioning is enabled, which then stays so. */
+  /** Replaces the Object Lock configuration of a bucket whose versioning is enabled. Versioning can no longer be suspended then. */
   setObjectLock(bucket: Bucket, document: string): Promise<Result<null, CommonError>>;
-  /** Limits and use of a bucket, or null without a quota of its own. */
+  /** Limits and use of a bucket; null for a bucket without a quota of its own. */
   getQuota(bucket: Bucket): Promise<Result<QuotaState | null, CommonError>>;
   /** Whether event notifications may go to a URL. */
   mayNotify(url: string): boolean;
   /** The secret that signs the webhooks of a bucket: `whsec_…`. */
   webhookSecretOf(bucket: Bucket): string;
-  /** @param document null removes it. */
+  /** @param document null removes the configuration. */
   setConfiguration(bucket: Bucket, kind: string, document: string | null): Promise<Result<null, CommonError>>;
 
   // ── reading
   /**
-   * Starts to load a version before the bucket is known. If this isolate has cached the bucket's map, the version loads
-   * in parallel with `getBucket` and authentication, and `open` only checks that the map was right. Never rejects.
+   * Starts to load a version before the bucket is known. If this isolate has cached the bucket's map, the version loads in parallel
+   * with `getBucket` and authentication, and `open` only checks that the map was right. Never rejects.
    */
   beginRead(bucketName: string, name: string, choice?: VersionChoice): PendingRead;
   getVersion(bucket: Bucket, name: string, choice?: VersionChoice): Promise<Result<StoredVersion, ReadError>>;
@@ -112,7 +112,7 @@ export interface Engine {
    * is all of it.
    */
   findPart(version: StoredVersion, partNumber: number): Promise<Result<PartRange | null, CommonError>>;
-  /** For GetObjectAttributes. */
+  /** The parts of an object, for GetObjectAttributes. */
   listObjectParts(
     version: StoredVersion,
     request: { readonly after: number; readonly limit: number },
@@ -124,14 +124,14 @@ export interface Engine {
   deleteObject(bucket: Bucket, item: DeleteItem): Promise<Result<DeleteOutcome, DeleteError>>;
   /** Outcomes are in the order of the items. */
   deleteObjects(bucket: Bucket, items: readonly DeleteItem[]): Promise<readonly Result<DeleteOutcome, DeleteError>[]>;
-  /** @param bucket whose event notifications tell of it; absent: none do. */
+  /** @param bucket whose event rules apply; without it, no event is sent. */
   setTags(
     version: StoredVersion,
     tags: Readonly<Record<string, string>> | null,
     bucket?: Bucket,
   ): Promise<Result<null, ReadError>>;
   setAcl(version: StoredVersion, acl: string | null, bucket?: Bucket): Promise<Result<null, ReadError>>;
-  /** Changes retention or legal hold. Nobody shortens or removes a retention in the mode COMPLIANCE. */
+  /** Changes retention or legal hold. No caller can shorten or remove a retention in the mode COMPLIANCE. */
   setLock(version: StoredVersion, change: LockChange): Promise<Result<null, ReadError | LockError>>;
   setTakenDown(version: StoredVersion, isTakenDown: boolean): Promise<Result<null, ReadError>>;
 
@@ -163,7 +163,7 @@ export interface Engine {
   listVersions(request: ListVersionsRequest): Promise<Result<ListVersionsPage, CommonError>>;
 }
 
-/** Why a read proves nothing about what it was authorised by. */
+/** Error of a read that could not prove that the copies which authorised it are current. */
 export interface Unproven {
   readonly kind: 'unproven';
   /** Whether the shard knows a generation of identity. */
@@ -174,9 +174,8 @@ export interface PendingRead {
   /** Starts the look-up in the shard that this copy of the bucket names, if it has not started. */
   begin(bucket: Bucket): void;
   /**
-   * As `open`, for a bucket and a credential from replicas. The answer proves that both were current after the request
-   * arrived.
-   * @param identityGeneration of the copy that had the credential; null: no credential.
+   * As `open`, for a bucket and a credential from replicas. The answer proves that both were current after the request arrived.
+   * @param identityGeneration generation of the copy that had the credential; null without a credential.
    */
   openProven(bucket: Bucket, identityGeneration: number | null): Promise<Result<StoredVersion, ReadError | Unproven>>;
   /** @param bucket as DIRECTORY has it now; decides whether the version loaded early may be used. */

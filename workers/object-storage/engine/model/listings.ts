@@ -5,7 +5,7 @@ import type { Bucket, ListedVersion } from './versions.ts';
 export interface ListRequest {
   readonly bucket: Bucket;
   readonly prefix: string;
-  /** Empty: none. */
+  /** Empty for no delimiter. */
   readonly delimiter: string;
   /**
    * Inclusive lower bound of names: '' from the start; `nameAfter(marker)` past a name; `nameAfterPrefix(prefix)` past a
@@ -26,7 +26,7 @@ export interface ListPage<T> {
 }
 
 export interface ListVersionsRequest extends ListRequest {
-  /** With `from` equal to a name: only its versions older than this one (a TIMEUUID or `null`), then the names after it. */
+  /** If `from` is a name, lists only its versions older than this one (a TIMEUUID or `null`), then the names after it. */
   readonly versionsAfter?: string;
 }
 
@@ -36,7 +36,7 @@ export interface ListVersionsPage extends ListPage<ListedVersion> {
 }
 
 export interface ListUploadsRequest extends ListRequest {
-  /** With `from` equal to a name: only its uploads initiated after this one. */
+  /** If `from` is a name, lists only its uploads initiated after this one. */
   readonly uploadsAfter?: string;
 }
 
@@ -44,13 +44,13 @@ export interface ListUploadsPage extends ListPage<UploadFacts> {
   readonly nextUpload: string | null;
 }
 
-/** A name, its newest version, and what it was at an earlier time. */
+/** A name, its newest version, and its state at an earlier time. */
 export interface NameAt {
   readonly name: string;
   readonly versionId: string;
   readonly modifiedAt: number;
   readonly isMarker: boolean;
   readonly size: number;
-  /** The object of that time; null if there was none. `isSame`: the newest version has the same content and metadata. */
+  /** The object at that time; null if there was none. `isSame`: the newest version has the same content and metadata. */
   readonly earlier: { readonly versionId: string; readonly size: number; readonly isSame: boolean } | null;
 }

@@ -4,15 +4,15 @@
  */
 import type { Bucket } from './versions.ts';
 
-/** What a shard knows; null: unknown, which proves nothing. */
+/** Generations that a shard knows. Null is unknown, which proves nothing. */
 export interface ShardGenerations {
   readonly generation: number | null;
   readonly identityGeneration: number | null;
-  /** Whether the bucket is being deleted, or was. */
+  /** Whether the bucket is being deleted or has been deleted. */
   readonly isSealed: boolean;
 }
 
-/** Whether no acknowledged change of the bucket or revocation is missing in the copies that were read. */
+/** Whether the copies that were read include every acknowledged change of the bucket and every acknowledged revocation. */
 export function isCurrent(shard: ShardGenerations, bucket: Bucket, identityGeneration: number | null): boolean {
   const { generation, isSealed } = shard;
   if (isSealed || generation === null || generation > bucket.generation) return false;
@@ -35,7 +35,7 @@ export function holdProof({ proof }: Bucket): void {
 
 const UNPROVEN = { ok: false, error: { kind: 'unavailable', reason: 'a copy of DIRECTORY is out of date' } } as const;
 
-/** @returns null if the bucket is from the primary, or proven. */
+/** @returns null if the bucket is from the primary or proven. */
 export function refuseUnproven({ proof }: Bucket): typeof UNPROVEN | null {
   if (proof === undefined || proof.state === 'held') return null;
   proof.state = 'refused';

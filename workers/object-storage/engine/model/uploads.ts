@@ -61,7 +61,7 @@ export interface CopyPartRequest {
   readonly uploadId: string;
   readonly partNumber: number;
   readonly source: StoredVersion;
-  /** The whole source when absent. */
+  /** Absent for the whole source. */
   readonly range?: ByteRange;
   /** The checksum algorithm of the upload. If the source has no such checksum, it is computed by reading the source. */
   readonly checksum?: ChecksumAlgorithm | null;
@@ -77,7 +77,10 @@ export interface CompleteUploadRequest {
   readonly bucket: Bucket;
   readonly name: string;
   readonly uploadId: string;
-  /** In ascending order of number (the S3 API rejects others as InvalidPartOrder). A composite upload needs the checksum of every part. */
+  /**
+   * Parts in ascending order of number (the S3 API rejects others as InvalidPartOrder). A composite upload needs the checksum of
+   * every part.
+   */
   readonly parts: readonly CompletedPart[];
   readonly condition?: Condition;
   /** The checksum of the whole object that the caller declared: `…-N` for a composite one. */

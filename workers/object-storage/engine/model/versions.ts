@@ -17,17 +17,17 @@ export interface Bucket {
   /** The location constraint that the creator gave; null when none was given. */
   readonly region: string | null;
   readonly configuration: Readonly<Partial<Record<string, string>>>;
-  /** The shard of each of the 256 slots. Callers pass it back unread. */
+  /** The shard of each of the 256 slots. Callers pass it back without reading it. */
   readonly placement: Placement;
   /** Counts the changes of the bucket. A shard that has a higher one proves that this copy is out of date. */
   readonly generation: number;
-  /** Of a bucket from a replica that is not proven yet. Absent: DIRECTORY's primary authorised the request. */
+  /** Set for a bucket from a replica. Absent if DIRECTORY's primary authorised the request. */
   readonly proof?: Proof;
 }
 
-/** Whether the copies of DIRECTORY that authorised a request are current. The first call of a shard that passes settles it. */
+/** Whether the copies of DIRECTORY that authorised a request are current. The first call of a shard that succeeds settles it. */
 export interface Proof {
-  /** Of the copy that had the credential; null: no credential, or a form that is not read yet. */
+  /** Generation of the copy that had the credential. Null without a credential, and for a form that is not read yet. */
   identityGeneration: number | null;
   state: 'open' | 'held' | 'refused';
 }
@@ -40,7 +40,7 @@ export interface Placement {
 
 /** Metadata that the engine stores with a version without interpreting it. S3 limits it to about 10 KB. */
 export interface ObjectMetadata {
-  /** `content-type`, `cache-control`, … for the answer. */
+  /** Headers of the answer: `content-type`, `cache-control`, … */
   readonly headers: Readonly<Record<string, string>>;
   /** User metadata without its prefix. */
   readonly user: Readonly<Record<string, string>>;
@@ -54,8 +54,7 @@ export type Checksums = Readonly<Partial<Record<ChecksumAlgorithm, string>>>;
 export interface ObjectLock {
   readonly mode: 'GOVERNANCE' | 'COMPLIANCE' | null;
   readonly retainUntilMs: number | null;
-  /** Legal hold. */
-  /** Null: never set. */
+  /** Whether a legal hold is on; null if it was never set. */
   readonly isHeld: boolean | null;
 }
 
@@ -84,22 +83,22 @@ export interface VersionFacts {
   readonly partCount: number | null;
   readonly metadata: ObjectMetadata;
   readonly tags: Readonly<Record<string, string>> | null;
-  /** The ACL document of the S3 API, unread. */
+  /** The ACL document of the S3 API, as text that the engine does not interpret. */
   readonly acl: string | null;
   readonly lock: ObjectLock;
 }
 
-/** The facts of a version, or of a delete marker, that a listing shows. */
+/** Facts of a version or a deletion marker that a listing shows. */
 export type ListedVersion = Omit<VersionFacts, 'objectId' | 'sha256' | 'tags' | 'acl'>;
 
-/** A version with what is needed to read it without another query. */
+/** A version with everything that a read of it needs without another query. */
 export interface StoredVersion extends VersionFacts {
   readonly handle: ReadHandle;
-  /** The operator keeps it from being read. Callers refuse it; the engine only reports it. */
+  /** Whether the operator has taken the version down. Callers refuse to return it; the engine only reports it. */
   readonly isTakenDown: boolean;
 }
 
-/** Private to the engine: the shard of the version, and its data or the first of its extents. */
+/** Private to the engine: the shard of the version, and its inline data or its first extents. */
 export interface ReadHandle {
   readonly shard: number;
   readonly bucketId: string;
@@ -122,21 +121,21 @@ export interface Extent {
   readonly isLost: boolean;
 }
 
-/** Which version of a name: the current one, S3's `null` version, or one by its TIMEUUID. */
+/** Choice of a version of a name: absent for the current one, `null` for S3's `null` version, or a TIMEUUID. */
 export type VersionChoice = { readonly versionId?: string | undefined };
 
 /** Checked inside the commit against the current version of the name. A deletion marker counts as no version. */
 export interface Condition {
   /** `If-None-Match: *` */
   readonly absent?: boolean;
-  /** `If-Match`: one of these etags, without quotes; `*` is any. No current version gives `no_such_key`. */
+  /** `If-Match`: one of these ETags, without quotes; `*` matches any. Without a current version the error is `no_such_key`. */
   readonly etags?: readonly string[];
   /** `If-None-Match: "etag"…` */
   readonly notEtags?: readonly string[];
   /** Conditional deletes: last modified (to the second) and size. */
   readonly modifiedAtSeconds?: number;
   readonly size?: number;
-  /** Of jobs: the newest version of the name, which may be a deletion marker. */
+  /** Set by jobs: the expected newest version of the name, which may be a deletion marker. */
   readonly newest?: string;
 }
 
@@ -145,15 +144,15 @@ export interface BodyDigests {
   readonly md5: string;
   readonly sha256: string;
   readonly crc32: string;
-  /** The requested checksums, and always CRC32 and SHA256. Base64. */
+  /** CRC32, SHA256 and the requested checksums, in Base64. */
   readonly checksums: Checksums;
 }
 
-/** The caller's decision once the whole body has been read and before anything is committed. */
+/** The caller's decision after the whole body has been read and before anything is committed. */
 export interface Verdict {
-  /** Defaults to the MD5, as in S3. */
+  /** Default: the MD5, as in S3. */
   readonly etag?: string;
-  /** Stored with the version. */
+  /** Checksums to store with the version. */
   readonly checksums?: Checksums;
 }
 
@@ -188,13 +187,13 @@ export interface PutRequest<E> extends VersionAttributes {
   readonly verify?: (digests: BodyDigests) => Result<Verdict, E> | Promise<Result<Verdict, E>>;
 }
 
-/** A store or a location does not answer; answered with 503. */
+/** A store or a location does not answer. The S3 API returns 503. */
 export type Unavailable = { readonly kind: 'unavailable'; readonly reason: string };
 
 export type CommonError =
   | Unavailable
   | { readonly kind: 'no_such_bucket' }
-  /** Of writes only. Unused shares of the quota were recalled before. */
+  /** Writes only. Unused shares of the quota have been recalled before. */
   | { readonly kind: 'quota_exceeded' };
 
 export type ConditionError = { readonly kind: 'precondition_failed' } | { readonly kind: 'no_such_key' };
@@ -210,41 +209,49 @@ export type ReadError =
   | CommonError
   | { readonly kind: 'no_such_key' }
   | { readonly kind: 'no_such_version' }
-  /** No location has a good copy. Reported to the operator; answered with 500. */
+  /** No location has an intact copy. Reported to the operator; the S3 API returns 500. */
   | { readonly kind: 'data_lost' };
 
 export interface DeleteItem {
   readonly name: string;
-  /** A TIMEUUID, or `null` for S3's null version. Absent: deletes by name, which may write a marker. */
+  /** A TIMEUUID, or `null` for S3's `null` version. If absent, the delete is by name and may write a marker. */
   readonly versionId?: string;
   readonly condition?: Condition;
-  /** Removes a version that is retained in the mode GOVERNANCE too. */
+  /** Whether the delete may also remove a version that is retained in the mode GOVERNANCE. */
   readonly bypassesGovernance?: boolean;
-  /** Of a delete by a lifecycle rule or a job: refused as `precondition_failed` if it is not so at the commit. */
+  /**
+   * Set by lifecycle rules and jobs. If the version no longer matches it at the commit, the delete is refused as
+   * `precondition_failed`.
+   */
   readonly due?: DueVersion;
-  /** For event notifications. */
+  /** Set for a delete by a lifecycle rule, for event notifications. */
   readonly isLifecycle?: true;
 }
 
-/** What a lifecycle rule or a job decided by. Names cannot change it, but other versions of the name and tags can. */
+/**
+ * Facts on which a lifecycle rule or a job based its decision to delete. Other versions of the name, or new tags, can change them.
+ */
 export interface DueVersion {
   readonly versionId: string;
-  /** The newest version; a deletion marker that is the only version; or a version that is not the newest. */
+  /**
+   * `current`: the newest version. `alone`: a deletion marker that is the only version. `noncurrent`: a version that is not the
+   * newest.
+   */
   readonly kind: 'current' | 'alone' | 'noncurrent';
   /** The tags as stored, if the rule selects by tags. */
   readonly tags?: string;
-  /** The next newer version was written by then. */
+  /** Time by which the next newer version had been written. */
   readonly since?: number;
-  /** As many versions with data are newer, without the current one. */
+  /** Minimum number of newer versions with data, without the current one. */
   readonly newerVersions?: number;
 }
 
 export interface DeleteOutcome {
-  /** A marker was written, or the version deleted was one. */
+  /** Whether a marker was written, or the deleted version was a marker. */
   readonly isMarker: boolean;
-  /** Id of the marker written or of the version deleted; null when there is none to show. */
+  /** Id of the written marker or of the deleted version; null if the answer shows none. */
   readonly versionId: string | null;
-  /** That version is S3's `null` version. */
+  /** Whether that version is S3's `null` version. */
   readonly isNull: boolean;
   /** Whether there was something to delete. */
   readonly existed: boolean;
@@ -252,7 +259,7 @@ export interface DeleteOutcome {
 
 export type DeleteError = CommonError | ConditionError | LockError;
 
-/** Object Lock keeps the version, or its retention. */
+/** Object Lock protects the version, or forbids the change of its retention. */
 export type LockError = { readonly kind: 'object_locked' };
 
 export type LockChange =
@@ -270,7 +277,7 @@ export interface CopyRequest {
   readonly condition?: Condition;
   /** A checksum that the copy must have. If the source lacks it, the bytes are read once. */
   readonly checksum?: ChecksumAlgorithm;
-  /** Of jobs: within a shard the copy keeps ETag, checksums and parts, so no bytes are read. */
+  /** Set by jobs: within a shard the copy keeps ETag, checksums and parts, so no bytes are read. */
   readonly keepsParts?: true;
 }
 
@@ -292,7 +299,7 @@ export type CreateBucketError =
 
 export type DeleteBucketError = CommonError | { readonly kind: 'bucket_not_empty' } | { readonly kind: 'conflict' };
 
-/** Null: no limit. Bytes are those of all versions and of open uploads. */
+/** Limits and use. A null limit means unlimited. Bytes are those of all versions and of open uploads. */
 export interface QuotaState {
   readonly limits: { readonly bytes: number | null; readonly objects: number | null };
   readonly used: { readonly bytes: number; readonly objects: number };

@@ -15,7 +15,7 @@ export interface BlobRow {
   readonly locations: number;
   readonly isShared: boolean;
   readonly isLost: boolean;
-  /** Bits of the locations that a copy must still be made in. */
+  /** Bit mask of the locations that still need a copy. */
   readonly missing: number;
 }
 
@@ -63,8 +63,9 @@ export async function selectBlobsAfter(
 }
 
 /**
- * The blobs among these that any shard has a record of. @throws if a shard does not answer or has the wrong database: a
- * blob that it does not know is not known to be an orphan.
+ * Those of the given blobs that have a record in any shard.
+ * @throws if a shard does not answer or has the wrong database, because a blob without a record could then be mistaken for an
+ * orphan.
  */
 export async function findKnownBlobs(context: EngineContext, blobIds: readonly string[]): Promise<Set<string>> {
   const pages = await Promise.all(
@@ -96,7 +97,7 @@ export interface ReclaimRow {
   readonly liveBytes: number;
 }
 
-/** Blobs that last lost a reference before `before`, with the bytes of them that are still in use. */
+/** Blobs that last lost a reference before `before`, with the number of their bytes that are still in use. */
 export async function selectReclaimable(
   context: EngineContext,
   shard: number,
@@ -118,12 +119,12 @@ export async function selectReclaimable(
     since: Number(row.since),
     kind: row.kind as ReclaimRow['kind'],
     size: Number(row.size),
-    // No extent is empty, so no live bytes means unused.
+    // No extent is empty, so 0 live bytes means that the blob is unused.
     liveBytes: row.is_used === 1 ? Math.max(1, Number(row.live)) : 0,
   }));
 }
 
-/** Removes marks of blobs that are in use or gone. They are marked again when they lose another reference. */
+/** Removes the marks of blobs that are in use or already deleted. A blob is marked again when it loses another reference. */
 export async function forgetReclaim(context: EngineContext, shard: number, rows: readonly ReclaimRow[]): Promise<void> {
   await databaseOf(context, shard)
     .prepare(`DELETE FROM reclaim WHERE (blob_id, since) IN (SELECT unhex(value->>0), value->>1 FROM json_each(?1))`)
@@ -132,7 +133,8 @@ export async function forgetReclaim(context: EngineContext, shard: number, rows:
 }
 
 /**
- * Removes unreferenced records. The transaction checks again that nothing refers to them. @returns the removed records.
+ * Removes unreferenced records. The transaction checks again that nothing refers to them.
+ * @returns the removed records.
  */
 export async function removeUnreferenced(
   context: EngineContext,
@@ -162,7 +164,7 @@ export async function removeUnreferenced(
   }));
 }
 
-/** Records after an id that lack a copy in one of these locations, and which. */
+/** Records after an id that lack a copy in one of these locations, with the bit mask of those locations. */
 export async function selectMissing(
   context: EngineContext,
   shard: number,

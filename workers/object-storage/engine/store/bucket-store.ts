@@ -38,7 +38,7 @@ export const toBucketRecord = (row: BucketRow): BucketRecord => ({
   generation: row.generation,
 });
 
-// On the path of every S3 request, so its text is built once.
+// Every S3 request runs this query, so its text is built once.
 const findByName = statement<{ name: string }, BucketRow>(`SELECT ${COLUMNS} FROM bucket WHERE name = :name`);
 export const findById = statement<{ bucketId: string }, BucketRow>(
   `SELECT ${COLUMNS} FROM bucket WHERE bucket_id = :bucketId`,
@@ -57,7 +57,7 @@ export async function findBucket(
   source: Source,
 ): Promise<Result<BucketRecord | null, Unavailable>> {
   if (source === 'replica') {
-    // A replica that fails counts as one that does not know the bucket: the caller then asks the primary.
+    // A replica that fails counts as one that does not know the bucket; the caller then queries the primary.
     const found = await askReplica(context.directory, (replica) => readFirst(replica, findByName, { name }));
     return ok(found && toBucketRecord(found));
   }
@@ -67,7 +67,7 @@ export async function findBucket(
   return ok(row ? toBucketRecord(row) : null);
 }
 
-/** @param end exclusive; null: no bound. */
+/** @param end exclusive bound; null for no bound. */
 export async function selectBuckets(
   context: EngineContext,
   ownerId: string,
@@ -152,7 +152,7 @@ const raiseInShard = statement<{ bucketId: string; generation: number }, { gener
 
 /**
  * Raises the generation of a bucket in a shard to at least that of the record, and registers the bucket there if necessary.
- * @returns the shard's generation; null: unknown.
+ * @returns the shard's generation; null if unknown.
  */
 export async function raiseShardGeneration(
   context: EngineContext,
@@ -176,8 +176,8 @@ export async function raiseShardGeneration(
 }
 
 /**
- * Gives a shard that lost its generation another one. The step is larger than any number of changes that may be under way,
- * so no older copy of the bucket counts as current.
+ * Assigns a new generation to a bucket in a shard that lost it. The step is larger than any number of changes in progress, so no
+ * older copy of the bucket counts as current.
  */
 const GENERATION_STEP = 1_000_000;
 const replaceUnknown = statement<{ bucketId: string; generation: number }>(
@@ -190,7 +190,7 @@ export function replaceUnknownGeneration(context: EngineContext, shard: number, 
   return runRepeatable(context, database, [prepare(database, replaceUnknown, values)]);
 }
 
-/** What a change sets in the bucket's row, beside the generation. */
+/** The fields that a change sets in the bucket's row, besides the generation. */
 export type BucketChange =
   | { readonly versioning: 'enabled' | 'suspended' }
   | { readonly objectLock: string }
@@ -202,7 +202,7 @@ const HAS_NO_LOCK = sql`json_extract(${bucket.configuration}, '$.objectLock') IS
 function toColumns(change: BucketChange) {
   if (change === null) return {};
   if ('versioning' in change) {
-    // Object Lock needs versioning. The sequence orders switches of both, so that the shards take over the latest.
+    // Object Lock needs versioning. The sequence number orders the switches of both, so that the shards apply the latest.
     const isSwitched = sql`(${HAS_NO_LOCK} AND ${bucket.versioning} <> ${change.versioning})`;
     return {
       versioning: sql`CASE WHEN ${HAS_NO_LOCK} THEN ${change.versioning} ELSE ${bucket.versioning} END`,
@@ -217,7 +217,7 @@ function toColumns(change: BucketChange) {
       versioningSeq: sql`${bucket.versioningSeq} + ${isEnabled}`,
     };
   }
-  // The quoted path makes any kind a single member.
+  // The quotes make any kind a single member of the path.
   const path = `$."${change.kind.replace(/[^A-Za-z0-9_-]/g, '')}"`;
   const { configuration } = bucket;
   return {
@@ -228,7 +228,7 @@ function toColumns(change: BucketChange) {
   };
 }
 
-/** Has no effect if the bucket has another generation than `from`. Results as of `removeBucket`. */
+/** Has no effect if the bucket's generation is not `from`. Results as of `removeBucket`. */
 export function updateBucket(
   context: EngineContext,
   bucketId: string,
@@ -289,7 +289,7 @@ export async function findSeal(
 export const removeBucket = (context: EngineContext, bucketId: string, sealEpoch: number) =>
   runAndFind(context, bucketId, drizzle(context.directory).delete(bucket).where(isSealedIn(bucketId, sealEpoch)));
 
-/** Called before a seal is broken. From here on the delete that set it cannot finish. Results as of `removeBucket`. */
+/** Called before a seal is broken. After this, the delete that set the seal cannot finish. Results as of `removeBucket`. */
 export function advanceSealEpoch(context: EngineContext, bucketId: string, sealEpoch: number) {
   const advance = drizzle(context.directory)
     .update(bucket)

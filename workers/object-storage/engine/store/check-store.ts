@@ -65,7 +65,7 @@ export async function findPage(
   return { table, after, end };
 }
 
-/** One row of sums, by their names. */
+/** Reads one row of sums, by their names. */
 export async function sumPage(
   context: EngineContext,
   shard: number,
@@ -82,7 +82,7 @@ export async function sumPage(
   return Object.fromEntries(Object.entries(row ?? {}).map(([name, value]) => [name, value ?? 0]));
 }
 
-/** A version with one place for its data has all of it, if its blob has a record. */
+/** A version with a single place for its data is complete if its blob has a record. */
 const INCOMPLETE = `t.is_marker = 0 AND t.data IS NULL AND t.blob_id IS NULL
   AND t.size <> COALESCE((SELECT sum(length) FROM extent e WHERE e.object_id = t.object_id), 0)`;
 const UNREFERENCED = `NOT ${isReferenced('t.blob_id')} AND NOT EXISTS (SELECT 1 FROM reclaim r WHERE r.blob_id = t.blob_id)`;
@@ -142,8 +142,8 @@ export async function selectObjectIds(
 }
 
 /**
- * Counts the extents of those among these objects (hex) that nothing refers to. One statement decides, for the few
- * objects that a walk did not find.
+ * Counts the extents of these objects (hex) that nothing refers to. It is called only for the few objects that a walk did not find,
+ * and decides in one statement.
  * @param repairs removes the extents and marks their blobs for reclamation.
  */
 export async function countDangling(
@@ -174,13 +174,13 @@ export async function countDangling(
 
 /** Inline bytes with their checksum. `object_id` is hex, `data` Base64. */
 export interface InlineCopy {
-  /** Of the version. */
+  /** Row id of the version. */
   readonly id: number;
   readonly object_id: string;
   readonly crc32: number;
   readonly size: number;
   readonly data: string;
-  /** Null for a bucket that is gone. */
+  /** Null for a deleted bucket. */
   readonly bucket: string | null;
   readonly name: string;
 }

@@ -1,7 +1,7 @@
 /**
- * A shard's database is *claimed* once it is known to be the right one. An empty database in place of a lost one is
- * not: the locations have snapshots or a journal of that shard. Until it is rebuilt, nothing is written to it, it is
- * not trusted about missing objects, and blobs that it does not know are not orphans.
+ * A shard's database is *claimed* once it is known to be the right one. An empty database that replaced a lost one is not claimed,
+ * because the locations have snapshots or a journal of that shard. Until it is rebuilt, nothing is written to it, a missing object
+ * is not reported as missing, and blobs that it does not know are not treated as orphans.
  */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { databaseOf, type EngineContext, inTime } from '../model/context.ts';

@@ -37,7 +37,7 @@ export interface CommitRequest {
   readonly data: CommitData;
   readonly condition: Condition | undefined;
   readonly nowMs: number;
-  /** Null if the bucket notifies nobody of it. */
+  /** Null if no rule of the bucket selects the event. */
   readonly event: NewEvent | null;
   readonly proof: ProofGuard | null;
   /** Further reasons to refuse, as SQL arms of a CASE. */
@@ -50,15 +50,14 @@ export const BUCKET_N = '(SELECT n FROM bucket WHERE bucket_id = ?1)';
 export const NAME = 'CAST(?2 AS BLOB)';
 
 /**
- * The oldest time that a commit accepts: a minute behind the database's clock. `bucket.newest` keeps the newest removed
- * version that was younger than that. New versions of a name are therefore later than all earlier ones, even after one
- * that a fast clock wrote and that was removed. (Ticks of 100 ns since 1582, as in RFC 9562, then version and variant,
- * all inverted.)
+ * The oldest time that a commit accepts: a minute behind the database's clock. `bucket.newest` keeps the newest version that was
+ * removed while it was younger than that. New versions of a name are therefore later than all earlier ones, even after the removal
+ * of a version from a fast clock. (Ticks of 100 ns since 1582, as in RFC 9562, then version and variant, all inverted.)
  */
 const orderBehind = (ms: number): string => `unhex(printf('%015x', 1152921504606846975 - 122192928000000000
   - (CAST(unixepoch('subsec') * 1000 AS INTEGER) - ${ms}) * 10000) || 'e7fffffffffffffff')`;
 export const OLDEST_ORDER = orderBehind(60_000);
-/** Used instead of a clock that is too slow. It leaves half a minute to commit. */
+/** Replaces the time of a clock that is too slow. It leaves half a minute to commit. */
 export const SAFE_ORDER = orderBehind(30_000);
 
 /** CASE arms of every write into a bucket. `b` is the bucket's row, or NULLs. */
@@ -129,7 +128,8 @@ export function commitStatements(database: D1Database, request: CommitRequest): 
     prepare(REFUSE_OVER_QUOTA),
     insertVersion(prepare, facts, data),
     ...dataStatements(prepare, request),
-    // A `null` version replaces the one before. It comes last, because it may be the source of a copy.
+    // A `null` version replaces the previous one. The removal comes last, because the removed version may be the source of the
+    // copy.
     ...(facts.isNull ? removeNullStatements(prepare, request.nowMs) : []),
     ...(request.event ? [prepare(INSERT_EVENT, request.event.kind, JSON.stringify(request.event.facts))] : []),
   ];
@@ -151,8 +151,8 @@ export function bindNamed(database: D1Database, sql: string, parameters: readonl
 }
 
 /**
- * CASE arms of a write that copies of DIRECTORY authorised. An unknown generation proves nothing. @param next the number of
- * the first free parameter.
+ * CASE arms of a write that copies of DIRECTORY authorised. An unknown generation proves nothing.
+ * @param next the number of the first free parameter.
  */
 export function proofGuards(proof: ProofGuard | null, next: number) {
   if (proof === null) return { sql: '', parameters: [] };
@@ -194,7 +194,7 @@ function guardStatement(prepare: Prepare, request: CommitRequest): D1PreparedSta
   );
 }
 
-/** The version replaces a `null` version, or the parts of its upload. */
+/** The amounts account for a `null` version, or the parts of an upload, that the new version replaces. */
 const COUNT_VERSION = addToQuotas(
   `?5 - CASE ?6 WHEN 1 THEN COALESCE((SELECT sum(c.size) FROM version c WHERE c.bucket = ${BUCKET_N} AND c.name = ${NAME}
     AND c.is_null = 1), 0) ELSE 0 END - ${partBytesSql('?7')}`,
@@ -204,7 +204,9 @@ const COUNT_VERSION = addToQuotas(
 const countStatement = (prepare: Prepare, facts: VersionFacts, data: CommitData): D1PreparedStatement =>
   prepare(COUNT_VERSION, facts.size, facts.isNull ? 1 : 0, data.kind === 'upload' ? data.uploadId : null);
 
-/** Records of blobs and extents. The version's own row has the data of a small object and the place in a single blob. */
+/**
+ * Inserts the records of blobs and extents. A small object's data, and the place in a single blob, are in the version's own row.
+ */
 function dataStatements(prepare: Prepare, request: CommitRequest): D1PreparedStatement[] {
   const objectId = toHex(request.facts.objectId);
   const { data } = request;
@@ -312,13 +314,14 @@ interface Place {
   readonly parameters: readonly unknown[];
 }
 
-/** Values of `blob_id, blob_start, crc32, data`. */
+/** SQL values of `blob_id, blob_start, crc32, data`. */
 function placeOf(data: CommitData): Place {
   if (data.kind === 'inline') return { sql: 'NULL, NULL, ?20, ?21', parameters: [data.crc32, data.data] };
   const only = data.kind === 'blobs' && data.blobs.length === 1 ? data.blobs[0] : undefined;
   if (only) return { sql: 'unhex(?20), 0, NULL, NULL', parameters: [toHex(only.blobId)] };
   if (data.kind !== 'reference') return { sql: 'NULL, NULL, NULL, NULL', parameters: [] };
-  // Of the source as it is now: it may have been packed since it was read. No bytes are copied.
+  // The place is read from the source's present row, because the source may have been packed since it was read. No bytes are
+  // copied.
   const { handle, name, versionId } = data.source;
   return {
     sql: 's.blob_id, s.blob_start, s.crc32, s.data',

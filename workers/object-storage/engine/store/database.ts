@@ -25,7 +25,7 @@ export const REBUILD_SEAL = 'rebuild';
 /** SQL; `b` is a bucket's row. */
 export const IS_BEING_REBUILT = `COALESCE(substr(b.seal, 1, ${REBUILD_SEAL.length}) = '${REBUILD_SEAL}', 0)`;
 
-/** What a shard knows of a bucket and of identity; `b` is the bucket's row. */
+/** A shard's generations of a bucket and of identity; `b` is the bucket's row. */
 export const GENERATION_COLUMNS = `b.generation, b.seal IS NOT NULL AS is_sealed,
   (SELECT generation FROM identity) AS identity_generation`;
 

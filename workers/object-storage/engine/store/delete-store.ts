@@ -1,12 +1,11 @@
 /**
- * Deletes any number of names of one shard in one batch. Each item is JSON: `n` the name (hex), `o` the order of the
- * version to remove (hex), `r` 1 to remove the `null` version, `m` the order of the marker to write (hex), `mn` 1 for a
- * `null` marker, `d` what a lifecycle rule decided by, `e` the kind and facts
- * of an event notification. If a batch removes several versions of a name, `x` of the first has their orders, and `y` of the
- * others is 1.
+ * Deletes any number of names of one shard in one batch. Each item is JSON: `n` the name (hex), `o` the order of the version to
+ * remove (hex), `r` 1 to remove the `null` version, `m` the order of the marker to write (hex), `mn` 1 for a `null` marker, `d` the
+ * facts on which a lifecycle rule based the delete, `e` the kind and facts of an event notification. If a batch removes several
+ * versions of a name, `x` of the first has their orders, and `y` of the others is 1.
  *
- * A batch writes a receipt, and refuses to run if its receipt exists. It therefore takes effect once, however often it
- * is sent and however late it arrives.
+ * A batch writes a receipt, and refuses to run if its receipt exists. It therefore takes effect once, however often it is sent and
+ * however late it arrives.
  */
 import { ok, type Result } from '../../../shared/result.ts';
 import { toVersionOrder } from '../../domain/version-order.ts';
@@ -26,12 +25,12 @@ import { isCurrent } from './version-sql.ts';
 export interface Deletion {
   readonly name: string;
   readonly slot: number;
-  /** The version to remove, a TIMEUUID. */
+  /** TIMEUUID of the version to remove. */
   readonly versionId: string | null;
   readonly removesNull: boolean;
   readonly markerId: string | null;
   readonly isNullMarker: boolean;
-  /** Removes what is retained in the mode GOVERNANCE too. */
+  /** Whether the delete may also remove a version that is retained in the mode GOVERNANCE. */
   readonly bypassesGovernance: boolean;
   readonly due: DueVersion | undefined;
   readonly event: NewEvent | null;
@@ -40,20 +39,19 @@ export interface Deletion {
 export interface DeleteBatch {
   readonly bucketId: string;
   readonly receiptId: string;
-  /** Null if no deletion depends on it. */
+  /** Null if no deletion depends on the bucket's versioning. */
   readonly versioning: Versioning | null;
   readonly deletions: readonly Deletion[];
   readonly proof: ProofGuard | null;
-  /** Only with a single deletion. */
+  /** Allowed only with a single deletion. */
   readonly condition: Condition | undefined;
   readonly nowMs: number;
 }
 
-/** A removed version. */
 export interface RemovedVersion {
-  /** Index of its deletion. */
+  /** Index of the deletion that removed the version. */
   readonly item: number;
-  /** Hex. */
+  /** Version order in hex. */
   readonly order: string;
   readonly isMarker: boolean;
   readonly isNull: boolean;
@@ -64,12 +62,12 @@ const RECEIPT_AT = 7;
 
 const MILLISECOND_DIGITS = 12;
 
-/** @param nowMs is its prefix, so that old receipts are found by their key. @returns 32 hex digits. */
+/** @param nowMs becomes the prefix of the id, so that old receipts are found by their key. @returns 32 hex digits. */
 export const makeReceiptId = (nowMs: number): string =>
   Math.trunc(nowMs).toString(16).padStart(MILLISECOND_DIGITS, '0') +
   toHex(crypto.randomUUID()).slice(MILLISECOND_DIGITS);
 
-/** Longer than any wait for an answer, including clock differences. */
+/** Longer than any caller waits for an answer, including clock differences. */
 const RECEIPT_AGE_MAX_MS = 3_600_000;
 
 export async function forgetReceipts(context: EngineContext, shard: number): Promise<void> {
@@ -146,16 +144,16 @@ function toItems(batch: DeleteBatch): string {
   return JSON.stringify(items);
 }
 
-/** Of these, the versions that Object Lock keeps. */
+/** The versions to remove that Object Lock protects. */
 const LOCKED = `${DOOMED} AND ${isLocked('v', '?3', "a.value->>'b'")}`;
 
 const BUCKET_N = '(SELECT n FROM bucket WHERE bucket_id = ?1)';
 const NOT_DUE = `json_each(?2) a WHERE ${isNotDue(BUCKET_N)}`;
 
-/** Deletions of a batch that are refused alone. */
+/** Reasons that refuse single deletions of a batch, with the SQL that finds those deletions. */
 const REFUSED = { object_locked: LOCKED, precondition_failed: NOT_DUE } as const;
 
-/** @returns the indexes of the deletions that Object Lock refuses, or that are not due any more. */
+/** @returns the indexes of the deletions that Object Lock refuses, or that are no longer due. */
 export async function findRefused(
   context: EngineContext,
   database: D1Database,
@@ -168,7 +166,7 @@ export async function findRefused(
   return rows.ok ? ok(rows.value.map(({ item }) => item)) : rows;
 }
 
-/** A version that was not there has no event. */
+/** A delete of a version that did not exist sends no event. */
 const INSERT_EVENTS = insertEventsSql(
   { key: 'a.key', name: "unhex(a.value->>'n')", kind: "a.value->'e'->>0", facts: "a.value->'e'->>1" },
   `json_each(?2) a CROSS JOIN bucket b WHERE b.bucket_id = ?1 AND a.value->'e' IS NOT NULL
@@ -246,8 +244,8 @@ function conditionStatement(database: D1Database, batch: DeleteBatch): D1Prepare
 }
 
 /**
- * Selects the version that a condition is about: the one that the request names, else the current one. Markers have
- * nothing to compare.
+ * Selects the version that a condition is about: the one that the request names, else the current one. Deletion markers never match
+ * a condition.
  */
 function whichVersion(deletion: Deletion | undefined): string {
   if (deletion?.versionId) return 'c.ord = unhex(?5) AND c.is_marker = 0';

@@ -28,7 +28,7 @@ export const bucket = sqliteTable(
   },
   (table) => [
     index('bucket_owner').on(table.ownerId, table.name),
-    // For the daily runs of lifecycle rules.
+    // Used by the daily runs of lifecycle rules.
     index('bucket_lifecycle').on(table.bucketId).where(sql`json_extract(configuration, '$.lifecycle') IS NOT NULL`),
   ],
 );
@@ -48,21 +48,21 @@ export const slotMove = sqliteTable(
 );
 
 /**
- * What a bucket or a user may store. The shards that hold their data have shares of the limits. The row of a removed quota
+ * The storage limits of a bucket or a user. The shards that hold their data have shares of the limits. The row of a removed quota
  * stays, without limits, so that a late change of a share is refused.
  */
 export const storageQuota = sqliteTable(
   'storage_quota',
   {
     kind: text('kind').notNull().$type<'bucket' | 'user'>(),
-    /** The bucket's id or the user's. */
+    /** Id of the bucket or the user. */
     subject: text('subject').notNull(),
-    /** Null: not limited. */
+    /** Null for unlimited. */
     bytes: integer('bytes'),
     objects: integer('objects'),
-    /** Counts the distributions of shares. A shard takes a share from the latest only. */
+    /** Counts the distributions of shares. A shard accepts shares from the latest distribution only. */
     lease: integer('lease').notNull(),
-    /** Until then, the worker that took the lease distributes the shares, and others wait. */
+    /** Until this time the worker that took the lease distributes the shares, and others wait. */
     busyUntil: integer('busy_until').notNull(),
   },
   (table) => [primaryKey({ columns: [table.kind, table.subject] })],
@@ -72,23 +72,23 @@ export const storageQuota = sqliteTable(
 export const storageJob = sqliteTable(
   'storage_job',
   {
-    /** Ascends in time. */
+    /** Job ids ascend in time. */
     jobId: text('job_id').primaryKey(),
     bucketId: text('bucket_id').notNull(),
-    /** The user whose rights apply; null: an operator's job, which needs none. */
+    /** The user whose rights apply; null for an operator's job, which is not limited by rights. */
     userId: text('user_id'),
-    /** What to do (`domain/jobs.ts`), and the scopes of the token that asked. */
+    /** The order (`domain/jobs.ts`) and the scopes of the token that requested it. */
     job: text('job').notNull(),
     state: text('state').notNull().$type<'waiting' | 'running' | 'done' | 'failed' | 'cancelled'>(),
     createdAt: integer('created_at').notNull(),
     endedAt: integer('ended_at'),
-    /** The next step; null: the first. */
+    /** The next step; null before the first. */
     cursor: text('cursor'),
     /** Counts and examples so far. */
     report: text('report').notNull(),
     /** Problem code of a failed job. */
     error: text('error'),
-    /** The worker that runs it, and until when no other one does. */
+    /** The worker that runs the job. No other worker takes the job before `lease_until`. */
     holder: text('holder'),
     leaseUntil: integer('lease_until').notNull(),
   },

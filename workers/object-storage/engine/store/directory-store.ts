@@ -22,7 +22,7 @@ const listParents = statement<{ table: string }, { parent: string }>(
   'SELECT "table" AS parent FROM pragma_foreign_key_list(:table)',
 );
 
-/** @returns every table, after those that its foreign keys refer to. */
+/** @returns all tables, each after those that its foreign keys refer to. */
 export async function listDirectoryTables({ directory }: EngineContext): Promise<string[]> {
   const ordered = new Set<string>();
   const add = async (table: string): Promise<void> => {
@@ -66,7 +66,7 @@ const findAnyRow = statement<Record<never, never>, { found: number }>(
   'SELECT EXISTS (SELECT 1 FROM bucket) OR EXISTS (SELECT 1 FROM user) AS found',
 );
 
-/** Whether a rebuild would overwrite data in use. */
+/** Whether DIRECTORY has data that a rebuild would overwrite. */
 export async function isDirectoryInUse(context: EngineContext): Promise<boolean> {
   return (await readFirst(context.directory, findAnyRow, {}))?.found === 1;
 }
@@ -84,8 +84,8 @@ const { bucketId, name, ownerId, versioning, versioningSeq, seal, slots } = shar
 const SHARD_COLUMNS = { bucketId, name, ownerId, versioning, versioningSeq, seal, slots };
 
 /**
- * Corrects DIRECTORY's buckets from the shards, which know better than an old snapshot which buckets exist, where their
- * slots are and how they are versioned.
+ * Corrects DIRECTORY's buckets from the shards, which are more recent than an old snapshot: which buckets exist, where their slots
+ * are, and how they are versioned.
  * @returns the number of buckets that only the shards knew.
  */
 export async function alignDirectoryBuckets(context: EngineContext): Promise<number> {
@@ -115,7 +115,7 @@ export async function alignDirectoryBuckets(context: EngineContext): Promise<num
   const db = drizzle(context.directory);
   for (const [bucketId, { name, ownerId, versioning, versioningSeq, slots: map, sealed }] of known) {
     const isThis = eq(directoryBucket.bucketId, bucketId);
-    // Sealed in every shard: its delete had finished, or was about to.
+    // If the bucket is sealed in every shard, its delete had finished or was about to.
     if (sealed === context.shards.length) {
       await db.delete(directoryBucket).where(isThis);
       continue;

@@ -1,12 +1,12 @@
 /**
- * Deletes by lifecycle rules in SQL: whether a version is still what its rule selected. It may have been replaced, tagged or
- * deleted since it was read.
+ * SQL that checks, in a delete by a lifecycle rule, that the version still matches what its rule selected. It may have been
+ * replaced, tagged or deleted since it was read.
  */
 import { NEWER_VERSIONS_MAX } from '../../domain/lifecycle.ts';
 import { newestOrderAt, toVersionOrder } from '../../domain/version-order.ts';
 import type { DueVersion } from '../model/contract.ts';
 
-/** The form in an item of a batch. */
+/** A `DueVersion` in the form of an item of a batch. */
 export const toDueItem = ({ versionId, kind, tags, since, newerVersions }: DueVersion) => ({
   o: toVersionOrder(versionId),
   k: kind,
@@ -18,7 +18,7 @@ export const toDueItem = ({ versionId, kind, tags, since, newerVersions }: DueVe
 const others = (test: string): string =>
   `SELECT x.ord FROM version x WHERE x.bucket = s.bucket AND x.name = s.name AND x.ord ${test}`;
 
-/** Items of `json_each` as `a` that are not due any more. @param bucketN SQL of the number of the bucket. */
+/** Selects the items of `json_each` as `a` that are no longer due. @param bucketN SQL of the number of the bucket. */
 export const isNotDue = (bucketN: string): string => `a.value->'d' IS NOT NULL AND NOT EXISTS (
   SELECT 1 FROM version s WHERE s.bucket = ${bucketN} AND s.name = unhex(a.value->>'n') AND s.ord = unhex(a.value->'d'->>'o')
     AND (a.value->'d'->>'t' IS NULL OR s.tags = a.value->'d'->>'t')

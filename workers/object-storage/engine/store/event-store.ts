@@ -37,7 +37,7 @@ type EventRow = Pick<RowOf<typeof event>, 'id' | 'kind' | 'occurred_at' | 'facts
   readonly name: string;
 };
 
-// An event waits for the earlier ones of its name.
+// An event is listed only after the earlier events of its name have been sent.
 const listDue = statement<{ nowMs: number; limit: number }, EventRow>(
   `SELECT e.id, b.name AS bucket, b.bucket_id, CAST(e.name AS TEXT) AS name, e.kind, e.occurred_at, e.facts, e.attempts
    FROM event e CROSS JOIN bucket b WHERE b.n = e.bucket AND e.due_at <= :nowMs AND NOT EXISTS (SELECT 1 FROM event x

@@ -1,4 +1,4 @@
-/** The generation of identity in a shard: which revocations it has been told. */
+/** The generation of identity in a shard: the latest revocation that the shard has received. */
 import { prepare, statement } from '../../../shared/statement.ts';
 
 const raise = statement<{ generation: number }>(
@@ -9,7 +9,11 @@ const find = statement<Record<never, never>, { generation: number }>('SELECT gen
 
 const ATTEMPTS_MAX = 3;
 
-/** Raises it to at least this. Idempotent. @returns what it is then. @throws if the shard does not answer. */
+/**
+ * Raises the generation to at least this value. Idempotent.
+ * @returns the resulting generation.
+ * @throws if the shard does not answer.
+ */
 export async function raiseIdentityGeneration(database: D1Database, generation: number): Promise<number> {
   for (let attempt = 1; ; attempt++) {
     try {

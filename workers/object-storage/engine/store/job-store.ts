@@ -8,18 +8,18 @@ import type { storageJob } from './directory-schema.ts';
 
 type JobRow = RowOf<typeof storageJob> & { readonly bucket: string | null; readonly target: string | null };
 
-/** What was asked for, and by whom. */
+/** A request for a job, with its caller. */
 export interface JobRequest {
   readonly order: JobOrder;
   readonly isDryRun: boolean;
-  /** Scopes of the token that asked; null: no limit. */
+  /** Scopes of the token that requested the job; null for no limit. */
   readonly scopes: readonly string[] | null;
 }
 
 export interface Job extends JobRequest {
   readonly jobId: string;
   readonly bucketId: string;
-  /** Names; null if the bucket is gone. */
+  /** Names of the buckets; null for a deleted one. */
   readonly bucket: string | null;
   readonly target: string | null;
   readonly userId: string | null;
@@ -50,7 +50,7 @@ const JOBS = `SELECT j.*, b.name AS bucket, t.name AS target FROM storage_job j 
   LEFT JOIN bucket t ON t.bucket_id = json_extract(j.job, '$.order.targetId')`;
 
 const RETENTION_MS = 30 * 86_400_000;
-/** Of one user, or of the operators together. */
+/** Maximum number of open jobs of one user, or of all operators together. */
 const OPEN_MAX = 20;
 
 const insert = statement<{
@@ -67,7 +67,7 @@ const insert = statement<{
 );
 const forgetEnded = statement<{ before: number }>('DELETE FROM storage_job WHERE ended_at < :before');
 
-/** Prepares the entry of a change for the statement after it. */
+/** Prepares the audit row of a change, for the statement after the change. */
 function prepareAudit(directory: D1Database, row: AuditRow): D1PreparedStatement {
   const { sql, params } = insertIfChanged(drizzle(directory), row).toSQL();
   return directory.prepare(sql).bind(...params);
@@ -97,7 +97,7 @@ export async function insertJob(
   return inserted?.meta.changes === 1;
 }
 
-/** Jobs that a user may see are their own, and those of their buckets. */
+/** A user sees the user's own jobs, and all jobs over the user's buckets. */
 const IS_VISIBLE =
   '(:userId IS NULL OR j.user_id = :userId OR j.bucket_id IN (SELECT bucket_id FROM bucket WHERE owner_id = :userId))';
 
@@ -105,7 +105,7 @@ const find = statement<{ jobId: string; userId: string | null }, JobRow>(
   `${JOBS} WHERE j.job_id = :jobId AND ${IS_VISIBLE}`,
 );
 
-/** @param userId null: an operator. */
+/** @param userId null for an operator. */
 export async function findJob(context: EngineContext, jobId: string, userId: string | null): Promise<Job | null> {
   const row = await readFirst(context.directory, find, { jobId, userId });
   return row && toJob(row);
@@ -116,7 +116,7 @@ const listNewest = statement<{ userId: string | null; bucketId: string | null; b
    ORDER BY j.job_id DESC LIMIT :limit`,
 );
 
-/** @param before the last job of the page before; '' at the start. */
+/** @param before id of the last job of the previous page; '' at the start. */
 export async function listJobs(
   context: EngineContext,
   query: {
@@ -139,7 +139,7 @@ export async function selectRunnable(context: EngineContext, limit: number): Pro
   return rows.map((row) => row.job_id);
 }
 
-/** A worker that died is replaced after this time. */
+/** Time after which another worker replaces one that died. */
 export const JOB_LEASE_MS = 30_000;
 
 type Held = { jobId: string; holder: string };
@@ -204,7 +204,7 @@ export async function endJob(
   return ended?.meta.changes === 1;
 }
 
-/** @returns false if it had ended. */
+/** @returns false if the job had already ended. */
 export async function cancelJob({ directory, now }: EngineContext, jobId: string, audit: AuditRow): Promise<boolean> {
   const cancelled = prepare(directory, cancel, { jobId, nowMs: Math.trunc(now()) });
   const [done] = await directory.batch([cancelled, prepareAudit(directory, audit)]);

@@ -1,16 +1,19 @@
-/** Change records, the rows that they stand for, and the replay of such rows. */
+/** Change records, the rows that they name, and the replay of such rows. */
 import { databaseOf, type EngineContext } from '../model/context.ts';
 import { type Row, runRepeatable } from './database.ts';
 import { columnsOf, insertRows, type Table, toParameters } from './table-rows.ts';
 import { EPOCH, FLUSHED, firstIdOf } from './version-ids.ts';
 
-/** @param source selects bucket number, name and key. A repeated change adds no row. */
+/**
+ * SQL that inserts change records. A repeated change adds no row.
+ * @param source SQL that selects bucket number, name and key.
+ */
 export const changeSql = (source: string): string =>
   `INSERT OR IGNORE INTO change(epoch, bucket, name, key) SELECT ${EPOCH}, s.* FROM (${source}) s`;
 
 /**
- * A `null` version replaces all earlier ones, so its change record (`n`) concerns the name: neither this version nor an
- * older null version exists, except the present one.
+ * A `null` version replaces all earlier ones, so its change record (`n`) concerns the name: a replay removes this version and all
+ * older `null` versions, then inserts the present one, if any.
  */
 export const versionKeySql = (isNull: string, order: string): string =>
   `CASE ${isNull} WHEN 1 THEN 'n' ELSE 'v' END || hex(${order})`;
@@ -56,7 +59,7 @@ export interface ChangeRecord {
   readonly key: string;
 }
 
-/** Starts a new epoch. @returns its number, greater than all before, whatever the clock does. */
+/** Starts a new epoch. @returns its number, which is greater than all before even if the clock goes back. */
 export async function advanceEpoch(context: EngineContext, shard: number, above = 0): Promise<number> {
   const statement = epochStatement(databaseOf(context, shard), context.now(), above);
   return (await statement.first<number>('epoch')) ?? 0;
@@ -83,7 +86,7 @@ export async function hasChanges(context: EngineContext, shard: number, flushed:
   return found === 1;
 }
 
-/** A page of change records of earlier epochs: at most `limit`, or fewer if they stand for more than `rowsMax` rows. */
+/** A page of change records of earlier epochs: at most `limit`, or fewer if they name more than `rowsMax` rows. */
 export async function selectChanges(
   context: EngineContext,
   shard: number,
@@ -124,9 +127,10 @@ const toChange = (row: Row): ChangeRecord => ({
 });
 
 /**
- * Change records of the versions that were added from the epoch `from` on and before `until`: a page of at most a few MiB of
- * inline bytes and about `rowsMax` extents.
- * @param after the id of the last version of the page before. @returns the last id of the page; null at the end.
+ * Change records of the versions that were added in epochs from `from` to before `until`: a page of at most a few MiB of inline
+ * bytes and about `rowsMax` extents.
+ * @param after the id of the last version of the previous page.
+ * @returns the last id of the page; null at the end.
  */
 export async function selectNewVersions(
   context: EngineContext,
@@ -161,7 +165,7 @@ export async function selectNewVersions(
 
 export type JournalRows = Readonly<Record<Exclude<Table, 'bucket' | 'reclaim'>, readonly Row[]>>;
 
-/** All rows that the change records stand for, in their present state, read in one transaction. */
+/** All rows that the change records name, in their present state, read in one transaction. */
 export async function readChanged(
   context: EngineContext,
   shard: number,
@@ -176,7 +180,7 @@ export async function readChanged(
     if (key.startsWith('n')) keyed.set(`${bucket} ${name}`, [bucket, name, '00', 'FF'.repeat(16), 1]);
     if (key.startsWith('u')) uploadIds.push([bucket, name, key.slice(1)]);
   }
-  // The bounds make each version a seek even among thousands.
+  // The bounds make each look-up a seek, even for a name with thousands of versions.
   const versions = `json_each(?1) a CROSS JOIN version v WHERE v.bucket = a.value->>0 AND v.name = unhex(a.value->>1)
     AND v.ord >= unhex(a.value->>2) AND v.ord <= unhex(a.value->>3) AND v.is_null >= a.value->>4`;
   const uploads = `json_each(?2) a CROSS JOIN upload u WHERE u.bucket = a.value->>0 AND u.name = unhex(a.value->>1)
@@ -227,15 +231,15 @@ export type JournalChange = readonly [string, string, string];
 
 const N = '(SELECT o.n FROM bucket o WHERE o.bucket_id = a.value->>0)';
 
-/** Versions `v` that a change record removes: this one, or for `null` versions this one and all before it. */
+/** Versions `v` that a change record removes: this version, and for a `null` version also all `null` versions before it. */
 const REMOVED = `json_each(?1) a CROSS JOIN version v WHERE v.bucket = ${N} AND v.name = unhex(a.value->>1)
   AND v.ord >= unhex(substr(a.value->>2, 2, 32))
   AND v.ord <= CASE substr(a.value->>2, 1, 1) WHEN 'n' THEN x'ffffffffffffffffffffffffffffffff' ELSE unhex(substr(a.value->>2, 2, 32)) END
   AND (v.is_null = 1 OR substr(a.value->>2, 1, 1) = 'v')`;
 
 /**
- * Records removed versions until the end of a rebuild, so that nothing restores them, and when a slot was refilled.
- * Blobs from before the refill are not trusted about that slot, because it was elsewhere in between.
+ * Records until the end of a rebuild which versions were removed, so that nothing restores them, and when a slot was refilled.
+ * Blobs from before the refill are not trusted about that slot, because the slot was in another shard in between.
  */
 export function recordRemoved(database: D1Database, changes: readonly JournalChange[]): D1PreparedStatement[] {
   return toParameters(changes).map((parameter) =>
@@ -307,7 +311,7 @@ export async function replayRows(
     `DELETE FROM part WHERE upload_id IN (SELECT v.upload_id FROM ${which})`,
     `DELETE FROM upload WHERE (bucket, name, upload_id) IN (SELECT v.bucket, v.name, v.upload_id FROM ${which})`,
   ];
-  // A name has one `null` version, the latest. The snapshot may have a later one than this page.
+  // A name has one `null` version, the latest. The snapshot may contain a later one than this page.
   const replaced = `json_each(?1) a CROSS JOIN version v WHERE v.bucket = ${N} AND v.name = unhex(a.value->>1) AND v.is_null = 1
     AND substr(a.value->>2, 1, 1) = 'n'
     AND EXISTS (SELECT 1 FROM version x WHERE x.bucket = v.bucket AND x.name = v.name AND x.is_null = 1 AND x.ord < v.ord)`;

@@ -1,10 +1,10 @@
 /**
- * Listings: one query per page and shard, and two seeks per name, however many versions it has.
+ * Listings: one query per page and shard, and two seeks per name, regardless of its number of versions.
  *
- * A recursive query hops from the newest row of a name to that of the next, and with a delimiter from a name below a
- * common prefix straight to the first name after that prefix. The recursive table occurs once, directly in FROM. Names are BLOBs, so results of `||` and `substr` are cast
- * back (TEXT functions stop at NUL). Parameters: ?1 bucket id, ?2 prefix, ?3 from, ?4 end (null: none), ?5 delimiter
- * (null: none), ?6 its successor, ?7 limit, ?8 slots.
+ * A recursive query hops from the newest row of a name to that of the next. With a delimiter it hops from a name below a common
+ * prefix directly to the first name after that prefix. The recursive table occurs once, directly in FROM. Names are BLOBs, so
+ * results of `||` and `substr` are cast back (TEXT functions stop at NUL). Parameters: ?1 bucket id, ?2 prefix, ?3 from, ?4 end
+ * (null for none), ?5 delimiter (null for none), ?6 its successor, ?7 limit, ?8 slots.
  */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { nameAfter, nameAfterPrefix } from '../../domain/name-order.ts';
@@ -28,7 +28,7 @@ export interface ListQuery {
   readonly delimiter: string;
   readonly from: string;
   readonly limit: number;
-  /** 256 characters, `o` for each slot to list; null: all. Names of other slots are skipped one by one. */
+  /** 256 characters, `o` for each slot to list; null for all slots. Names of other slots are skipped one by one. */
   readonly only: string | null;
 }
 
@@ -71,7 +71,7 @@ const at = (name: string) => `COALESCE(instr(${rest(name)}, CAST(?5 AS BLOB)), 0
 /** The name up to its first delimiter after the prefix, without it. */
 const stem = (name: string) => `substr(${name}, 1, length(CAST(?2 AS BLOB)) + ${at(name)} - 1)`;
 
-/** Without `only`, the column is not mentioned, because the key lacks it. */
+/** The index lacks the column, so without `only` the SQL does not mention it. */
 const inSlots = (row: string, only: string | null, parameter: string) =>
   only === null ? '' : `AND substr(${parameter}, ${row}.slot + 1, 1) = 'o'`;
 
@@ -81,12 +81,12 @@ const firstRow = (bound: string, slots: string | null): string => `(SELECT h.id 
   ORDER BY h.bucket, h.name, h.ord LIMIT 1)`;
 const FIRST = '>= CAST(?3 AS BLOB)';
 const NEXT = '> hop.name';
-/** @param passes whether the names below the row's common prefix are skipped, as SQL of `hop`. */
+/** @param passes SQL about `hop`: whether to skip the other names below the row's common prefix. */
 const nextAfter = (passes: string) => `>= CASE WHEN ${passes} AND ${at('hop.name')} > 0
   THEN CAST(${stem('hop.name')} || CAST(?6 AS BLOB) AS BLOB) ELSE CAST(hop.name || x'00' AS BLOB) END`;
 
 const ROW = LISTED.map((name) => `v.${name}`).join(', ');
-/** Hops from name to name, so the versions of a name cost one seek. ?7 names at most. */
+/** Hops from name to name, so each name costs one seek for all its versions. Visits ?7 names at most. */
 const hop = (next: string, slots: string | null) => `WITH RECURSIVE hop(name, ${LISTED.join(', ')}) AS (
     SELECT v.name, ${ROW} FROM version v WHERE v.id = ${firstRow(FIRST, slots)}
     UNION ALL
@@ -97,7 +97,7 @@ const hop = (next: string, slots: string | null) => `WITH RECURSIVE hop(name, ${
 const COMMON_PREFIX = `CASE WHEN ${at('hop.name')} > 0
   THEN CAST(${stem('hop.name')} || CAST(?5 AS BLOB) AS TEXT) END AS common_prefix`;
 
-/** Names that one query examines, at most: with deletion markers, more than it returns. */
+/** Maximum number of names that one query examines. Names with deletion markers are examined but not returned. */
 const HOPS_MAX = 10_000;
 
 const HOPPED = `CAST(hop.name AS TEXT) AS name, ${listedColumns('hop')} FROM hop`;
@@ -112,7 +112,7 @@ const flatSql = (slots: string | null): string => {
     UNION ALL SELECT NULL, ${HOPPED}`;
 };
 
-/** Current objects. A deleted name below a common prefix does not show the prefix, so the hop goes on to the next name. */
+/** Current objects. A deleted name does not show its common prefix, so the query continues with the next name below the prefix. */
 export async function selectObjects(context: EngineContext, shard: number, query: ListQuery): Page {
   const { bucketId, prefix, delimiter, limit, only } = query;
   const sql =
@@ -143,7 +143,7 @@ export async function selectObjects(context: EngineContext, shard: number, query
   }
 }
 
-/** Names with their newest version now, and their newest version of those up to the order `at`. */
+/** Names with their newest version, and with the newest of their versions up to the order `at`. */
 export function selectNamesAt(
   context: EngineContext,
   shard: number,
@@ -165,7 +165,7 @@ export function selectNamesAt(
   );
 }
 
-/** @param olderThan order of a version of the name `from`: of that name, only later rows are listed. */
+/** @param olderThan order of a version of the name `from`. Of that name, only older versions are listed. */
 export function selectVersions(
   context: EngineContext,
   shard: number,

@@ -16,7 +16,7 @@ export interface SlotMove {
   readonly from: number;
   readonly to: number;
   readonly phase: 'copying' | 'switched';
-  /** Identifies the mover that claimed the record last: its time, made unique. */
+  /** Identifies the latest claim of the record: its time, made unique. */
   readonly token: number;
 }
 
@@ -24,7 +24,7 @@ const isOfSlot = (bucketId: string, slot: number) => and(eq(slotMove.bucketId, b
 const isOwn = (bucketId: string, slot: number, token: number) =>
   and(isOfSlot(bucketId, slot), eq(slotMove.startedAt, token));
 
-/** Claims the move of a slot. An unfinished move of the slot is continued, whatever target was requested now. */
+/** Claims the move of a slot. If the slot has an unfinished move, that move is continued, even if another target was requested. */
 export async function claimMove(
   context: EngineContext,
   { bucketId, placement }: BucketRecord,

@@ -8,7 +8,7 @@ import { NEXT_PACKED, WAITING } from './version-ids.ts';
 const ENTRIES_PER_STATEMENT = 8_000;
 
 export interface InlineRow {
-  /** Of the version. */
+  /** Row id of the version. */
   readonly id: number;
   readonly objectId: string;
   readonly size: number;
@@ -94,7 +94,7 @@ export function packStatements(
       entries.slice(at, at + ENTRIES_PER_STATEMENT).map((e) => [e.id, toHex(e.objectId), e.start]),
     );
     statements.push(
-      // An object that was deleted in the meantime has no row.
+      // An object that was deleted in the meantime has no row left to update.
       database
         .prepare(
           `UPDATE version AS v SET data = NULL, blob_id = unhex(?2), blob_start = a.value->>2 FROM json_each(?1) a
@@ -124,7 +124,7 @@ function insertVolume(database: D1Database, volume: VolumeRecord, nowMs: number)
 
 /** A whole object in a volume, or a piece of a part that was copied from one. */
 export interface VolumeExtent {
-  /** Of the version, with its facts; null for a piece of a part. */
+  /** Row id of the version; null for a piece of a part. */
   readonly id: number | null;
   readonly version: Readonly<Record<string, unknown>> | null;
   readonly objectId: string;

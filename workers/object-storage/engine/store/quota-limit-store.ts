@@ -48,7 +48,9 @@ const setLimitsAndLease = statement<Key & Omit<Until, 'now'> & { bytes: number |
    RETURNING bytes, objects, lease`,
 );
 
-/** Replaces the limits and takes the lease, whoever holds it. Sent once: a late first try would undo a later change. */
+/**
+ * Replaces the limits and takes the lease, even if another worker holds it. Sent once: a late first try would undo a later change.
+ */
 export async function setLimits(
   context: EngineContext,
   subject: QuotaSubject,
@@ -66,7 +68,10 @@ const takeIfFree = statement<Key & Until & { above: number }, Lease>(
    RETURNING bytes, objects, lease`,
 );
 
-/** @param above the latest lease that a shard has: more than DIRECTORY's if that was restored. @returns null if it is held. */
+/**
+ * @param above the latest lease that a shard has. It is greater than DIRECTORY's if DIRECTORY was restored.
+ * @returns null if another worker holds the lease.
+ */
 export async function takeLease(
   context: EngineContext,
   subject: QuotaSubject,
@@ -81,14 +86,14 @@ const free = statement<Key & { lease: number }>(
   `UPDATE storage_quota SET busy_until = 0 WHERE ${IS_THIS} AND lease = :lease`,
 );
 
-/** If it fails, the lease ends by itself. */
+/** If this fails, the lease expires. */
 export async function endLease(context: EngineContext, subject: QuotaSubject, lease: number): Promise<void> {
   await readRows(context, prepare(context.directory, free, { ...keyOf(subject), lease }));
 }
 
 const forget = statement<Key>(`DELETE FROM storage_quota WHERE ${IS_THIS}`);
 
-/** For a subject that is gone and never comes back. */
+/** Removes the limits of a deleted bucket or user. Ids are never reused. */
 export async function forgetLimits(context: EngineContext, subject: QuotaSubject): Promise<void> {
   await readRows(context, prepare(context.directory, forget, keyOf(subject)));
 }

@@ -7,11 +7,11 @@ import type { ShardGenerations } from '../model/proof.ts';
 import { fromHex, GENERATION_COLUMNS, IS_BEING_REBUILT, type Row, readRows, toGenerations, toHex } from './database.ts';
 import { type ExtentRow, extentsJson, toExtent, toVersionFacts, VERSION_COLUMNS } from './version-sql.ts';
 
-/** Number of extents loaded with the version. The others of a longer object are loaded when a read begins. */
+/** Number of extents loaded with the version. The other extents of a longer object are loaded when a read begins. */
 export const FIRST_EXTENTS = 32;
 
 export interface FoundVersion extends ShardGenerations {
-  /** The shard's state of the slot; null when it does not know the bucket. */
+  /** The shard's state of the slot; null if the shard does not know the bucket. */
   readonly slotState: string | null;
   readonly version: StoredVersion | null;
 }

@@ -12,7 +12,7 @@ import { insertRows, TABLE_NAMES, type Table } from './table-rows.ts';
 import { EPOCH } from './version-ids.ts';
 import { isReferenced } from './version-sql.ts';
 
-/** Whether a rebuild would destroy data. An interrupted rebuild may be started again. */
+/** Whether the shard has data that a rebuild would destroy. An interrupted rebuild may be started again. */
 export async function isInUse(context: EngineContext, shard: number): Promise<boolean> {
   const found = await databaseOf(context, shard)
     .prepare(`SELECT ${IS_CLAIMED} AND EXISTS (SELECT 1 FROM version) AS is_used`)
@@ -20,7 +20,7 @@ export async function isInUse(context: EngineContext, shard: number): Promise<bo
   return found === 1;
 }
 
-/** Deletes everything except the lease of the rebuild. */
+/** Deletes all rows except the lease of the rebuild. */
 export async function clearShard(context: EngineContext, shard: number): Promise<void> {
   const database = databaseOf(context, shard);
   await database.batch([
@@ -37,8 +37,8 @@ export async function forgetRemoved(context: EngineContext, shard: number): Prom
 }
 
 /**
- * Removes unreferenced blob records of a page. The snapshot had them, and the blobs may be gone since. Of a page of
- * `reclaim`, removes the rows without a blob record.
+ * Removes unreferenced blob records of a page. They come from the snapshot, and their blobs may have been deleted since. For a page
+ * of `reclaim`, removes the rows without a blob record.
  */
 export async function dropUnreferenced(context: EngineContext, shard: number, page: Page): Promise<void> {
   const isNeeded =
@@ -51,14 +51,14 @@ export async function dropUnreferenced(context: EngineContext, shard: number, pa
   ).run();
 }
 
-/** Puts the shard into use, with the quotas counted again, and deletes the progress of the rebuild. @param above the latest earlier epoch. */
+/** Puts the shard into use, recounts its quotas, and deletes the progress of the rebuild. @param above the latest earlier epoch. */
 export async function claimRebuilt(context: EngineContext, shard: number, above: number): Promise<void> {
   const database = databaseOf(context, shard);
   const quotas = await listQuotas(context);
   await database.batch([
     ...quotaStatements(database, quotas),
     epochStatement(database, context.now(), above),
-    // The restored versions are in the snapshot and the journal that they came from.
+    // No journal is needed for the restored versions: they are in the snapshot and the journal that they came from.
     database
       .prepare(`INSERT OR REPLACE INTO task(name, state, updated_at) SELECT 'journal flushed', ${EPOCH}, ?1`)
       .bind(context.now()),
@@ -70,13 +70,13 @@ export async function claimRebuilt(context: EngineContext, shard: number, above:
 }
 
 /**
- * Sealed until the rebuild ends. The generation is not known: a change after the snapshot may have raised it.
+ * Buckets are sealed until the rebuild ends. Their generation is unknown, because a change after the snapshot may have raised it.
  */
 const CHANGED: Partial<Record<Table, Readonly<Record<string, string>>>> = {
   bucket: { seal: `'${REBUILD_SEAL}' || COALESCE(a.value->>'seal', '')`, generation: 'NULL' },
 };
 
-/** Restores rows of a snapshot page, except those of slots that are no longer here. @returns how many. */
+/** Restores rows of a snapshot page, except those of slots that have moved to another shard. @returns the number of rows. */
 export async function restoreRows(
   context: EngineContext,
   shard: number,
@@ -98,9 +98,7 @@ export async function listBucketsAfter(context: EngineContext, after: string, li
   return (await readAll(context.directory, findByIdsAfter, { after, limit })).map(toBucketRecord);
 }
 
-/**
- * DIRECTORY decides which slots are here and how buckets are versioned. Buckets that it does not know stay unchanged.
- */
+/** Takes the slots and the versioning of buckets from DIRECTORY. Buckets that it does not know stay unchanged. */
 export async function alignBuckets(
   context: EngineContext,
   shard: number,
@@ -112,7 +110,7 @@ export async function alignBuckets(
     const slots = initialSlotStates(bucket.placement.shards, shard);
     const { bucketId, name, versioning, versioningSeq, ownerId } = bucket;
     const objectLock = bucket.configuration.objectLock ?? null;
-    // If a bucket has no slots here, the shard only needs to know that its former ones have moved away.
+    // If a bucket has no slots here, the shard only needs to record that its former ones have moved away.
     const sql = slots.includes('o')
       ? `INSERT INTO bucket(bucket_id, name, versioning, versioning_seq, slots, owner_id, object_lock, seal)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, '${REBUILD_SEAL}') ON CONFLICT(bucket_id) DO UPDATE

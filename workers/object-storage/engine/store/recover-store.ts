@@ -1,4 +1,4 @@
-/** Blobs that a rebuild finds beside snapshot and journal, and the recovery of versions from them. */
+/** Blobs that a rebuild finds in addition to snapshot and journal, and the recovery of versions from them. */
 import { readAll } from '../../../shared/statement.ts';
 import { slotOf } from '../../domain/slots.ts';
 import { toVersionOrder } from '../../domain/version-order.ts';
@@ -38,7 +38,7 @@ export async function recordFound(context: EngineContext, shard: number, found: 
   if (statements.length > 0) await database.batch(statements);
 }
 
-/** More than S3's largest object has: 5 TiB in pieces of 1 GiB. */
+/** More pieces than S3's largest object has: 5 TiB in pieces of 1 GiB. */
 const PIECES_MAX = 6_000;
 
 async function selectFound(context: EngineContext, shard: number, prefix: string, limit: number): Promise<FoundBlob[]> {
@@ -49,7 +49,7 @@ async function selectFound(context: EngineContext, shard: number, prefix: string
   return results.map((row) => JSON.parse(row.state) as FoundBlob);
 }
 
-/** The pieces of one object, in order. */
+/** The first object's pieces, in order. */
 export async function selectFoundObject(context: EngineContext, shard: number): Promise<FoundBlob[]> {
   const [first] = await selectFound(context, shard, 'found object ', 1);
   if (!first) return [];
@@ -78,7 +78,8 @@ export async function findBuckets(
 }
 
 /**
- * Points existing objects, and pieces of parts, at their place in a volume that was written since. @returns how many.
+ * Updates existing objects, and pieces of parts, to their place in a volume that was written later.
+ * @returns the number of updated rows.
  */
 export async function moveIntoVolume(
   context: EngineContext,
@@ -126,7 +127,7 @@ export interface RecoveredVersion {
   readonly tags: string | null;
   readonly acl: string | null;
   readonly lock: ObjectLock;
-  /** Upload time of the blob that describes it. */
+  /** Upload time of the blob whose metadata describes the version. */
   readonly describedAt: number;
   readonly extents: readonly {
     readonly start: number;
@@ -137,12 +138,13 @@ export interface RecoveredVersion {
   }[];
 }
 
-/** Each version is up to five statements. */
+/** Each version takes up to five statements. */
 const VERSIONS_PER_BATCH = 50;
 
 /**
- * Adds versions that do not exist and were not removed. Only the newest `null` version stays, and none returns that is
- * older than a removed one. @returns how many were added.
+ * Adds versions that do not exist and were not removed. Of the `null` versions of a name only the newest stays, and none is added
+ * that is older than a removed one.
+ * @returns the number of added versions.
  */
 export async function insertRecovered(
   context: EngineContext,
@@ -235,7 +237,7 @@ function recoverStatements(database: D1Database, version: RecoveredVersion): D1P
         version.lock.retainUntilMs,
         toLegalHold(version.lock.isHeld),
       ),
-    // Also for a version that the snapshot has without its data.
+    // Runs also for a version that the snapshot has without its data.
     extents.length === 1
       ? database
           .prepare(

@@ -9,16 +9,13 @@ import { check, customType, index, integer, primaryKey, sqliteTable, text, uniqu
 
 const bytes = customType<{ data: Uint8Array; driverData: Uint8Array }>({ dataType: () => 'blob' });
 
-/**
- * The shard's copy of a bucket. Commits check it, so that nothing is written past a seal, a switch of versioning or a
- * move.
- */
+/** The shard's copy of a bucket. Commits check it, so that no write ignores a seal, a switch of versioning or a move. */
 export const bucket = sqliteTable('bucket', {
   /** Short name of the bucket inside this shard. */
   n: integer('n').primaryKey({ autoIncrement: true }),
   bucketId: text('bucket_id').notNull().unique(),
   name: text('name').notNull(),
-  /** For a rebuild of DIRECTORY. */
+  /** Needed for a rebuild of DIRECTORY. */
   ownerId: text('owner_id').notNull().default(''),
   versioning: text('versioning').notNull().$type<'never' | 'enabled' | 'suspended'>(),
   versioningSeq: integer('versioning_seq').notNull(),
@@ -26,7 +23,7 @@ export const bucket = sqliteTable('bucket', {
   seal: text('seal'),
   /** 256 characters: `-` not here, `o` open, `s` sealed to be moved away, `i` coming in. */
   slots: text('slots').notNull(),
-  /** The order of the newest version that was removed while it was young. Later versions must be above it. */
+  /** The order of the newest version that was removed within a minute of its creation. Later versions must be above it. */
   newest: bytes('newest'),
   /**
    * Raised before a change of the bucket's configuration is acknowledged. A configuration of this generation or a later
@@ -56,31 +53,31 @@ const lockColumns = {
 export const version = sqliteTable(
   'version',
   {
-    /** Ascending, 1,000 for each millisecond of the epoch of the journal (`version-ids.ts`). Stays in this shard. */
+    /** Ascending ids, 1,000 per millisecond of the journal's epoch (`version-ids.ts`). Valid in this shard only. */
     id: integer('id').primaryKey(),
     bucket: integer('bucket').notNull(),
     name: bytes('name').notNull(),
     /** The TIMEUUID, time first, inverted: the newest version of a name comes first. */
     ord: bytes('ord').notNull(),
     slot: integer('slot').notNull(),
-    /** S3's `null` version. */
+    /** 1 for S3's `null` version. */
     isNull: integer('is_null').notNull(),
     isMarker: integer('is_marker').notNull(),
     objectId: bytes('object_id').notNull(),
     size: integer('size').notNull(),
     etag: text('etag').notNull(),
     sha256: bytes('sha256'),
-    /** `{"CRC32": "…"}`, Base64. */
+    /** `{"CRC32": "…"}`, values in Base64. */
     checksums: text('checksums'),
     checksumType: text('checksum_type'),
     partCount: integer('part_count'),
     metadata: text('metadata'),
     tags: text('tags'),
     acl: text('acl'),
-    /** 1 while the operator keeps it from being read. */
+    /** 1 while the version is taken down by the operator. */
     takenDown: integer('taken_down'),
     ...lockColumns,
-    /** The blob that holds all of the object, and where. */
+    /** The blob that holds the whole object, and the offset in it. */
     blobId: bytes('blob_id'),
     blobStart: integer('blob_start'),
     /** CRC-32 of the whole object if it is inline or packed; null if the segments of its blobs are checked instead. */
@@ -90,7 +87,7 @@ export const version = sqliteTable(
   },
   (table) => [
     uniqueIndex('version_key').on(table.bucket, table.name, table.ord),
-    // For reclamation and compaction.
+    // Used by reclamation and compaction.
     index('version_blob').on(table.blobId).where(sql`blob_id IS NOT NULL`),
   ],
 );
@@ -125,20 +122,20 @@ export const blobRecord = sqliteTable(
     sha256: bytes('sha256').notNull(),
     /** CRC-32 of each segment of 256 KiB, four bytes each. */
     segments: bytes('segments').notNull(),
-    /** Bits of the locations that hold it: 1 is BLOBS, 2 is BLOBS_2, … */
+    /** Bit mask of the locations that hold the blob: 1 is BLOBS, 2 is BLOBS_2, … */
     locations: integer('locations').notNull(),
     createdAt: integer('created_at').notNull(),
-    /** 1 when another shard may hold a record of the same blob (a slot was moved). */
+    /** 1 if another shard may have a record of the same blob, because a slot was moved. */
     isShared: integer('is_shared').notNull().default(0),
-    /** 1 when no location has a good copy. */
+    /** 1 when no location has an intact copy. */
     isLost: integer('is_lost').notNull().default(0),
-    /** Bits of the locations that a copy must still be made in: the durable task of `maintenance/missing-copies.ts`. */
+    /** Bit mask of the locations that still need a copy: the durable task of `maintenance/missing-copies.ts`. */
     missing: integer('missing').notNull().default(0),
   },
   (table) => [index('blob_missing').on(table.blobId).where(sql`missing <> 0`)],
 );
 
-/** Blobs that lost a reference, and when. Reclamation and compaction read this table. */
+/** Blobs that lost a reference, and the time. Reclamation and compaction read this table. */
 export const reclaim = sqliteTable(
   'reclaim',
   {
@@ -168,11 +165,11 @@ export const upload = sqliteTable(
      * completion is answered.
      */
     state: text('state').notNull().$type<'open' | 'completed' | 'aborted'>(),
-    /** Of a completed upload: the SHA-256 of its list of parts, and the order of its version. */
+    /** Set for a completed upload: the SHA-256 of its list of parts, and the order of its version. */
     requestSha256: bytes('request_sha256'),
     ord: bytes('ord'),
     endedAt: integer('ended_at'),
-    /** When background work is due: an open upload is aborted, an ended one is cleaned and later forgotten. */
+    /** Time at which background work is due: an open upload is aborted, an ended one is cleaned up and later forgotten. */
     dueAt: integer('due_at').notNull(),
   },
   (table) => [primaryKey({ columns: [table.bucket, table.name, table.uploadId] }), index('upload_due').on(table.dueAt)],
@@ -183,7 +180,7 @@ export const part = sqliteTable(
   {
     uploadId: text('upload_id').notNull(),
     partNumber: integer('part_number').notNull(),
-    /** Its extents have this object id. */
+    /** Object id of the part's extents. */
     objectId: bytes('object_id').notNull(),
     size: integer('size').notNull(),
     etag: text('etag').notNull(),
@@ -201,7 +198,7 @@ export const part = sqliteTable(
 export const change = sqliteTable(
   'change',
   {
-    /** The epoch of the journal that it belongs to: milliseconds of the database's clock, always increasing. */
+    /** The epoch of the journal that the change belongs to: milliseconds of the database's clock, always increasing. */
     epoch: integer('epoch').notNull(),
     bucket: integer('bucket').notNull(),
     name: bytes('name').notNull(),
@@ -211,8 +208,8 @@ export const change = sqliteTable(
 );
 
 /**
- * Versions that a batch of deletes removed, kept as long as the batch may be repeated. Without it, a repeated delete
- * could not be told from one that never happened.
+ * Versions that a batch of deletes removed, kept as long as the batch may be repeated. Without it, a repeated delete could not be
+ * distinguished from one that was never executed.
  */
 export const receipt = sqliteTable('receipt', {
   /** Time of the request (12 hex digits of milliseconds), then random digits. */
@@ -222,18 +219,18 @@ export const receipt = sqliteTable('receipt', {
 });
 
 /**
- * What a bucket or a user may store in this shard, and stores. A row exists only where a quota does. The limits are in
- * DIRECTORY, which leases shares of them to the shards.
+ * The limits and the use of a bucket or a user in this shard. A row exists only if there is a quota. The limits are in DIRECTORY,
+ * which leases shares of them to the shards.
  */
 export const quota = sqliteTable(
   'quota',
   {
     kind: text('kind').notNull().$type<'bucket' | 'user'>(),
-    /** The bucket's id or the user's. */
+    /** Id of the bucket or the user. */
     subject: text('subject').notNull(),
     bytesUsed: integer('bytes_used').notNull(),
     objectsUsed: integer('objects_used').notNull(),
-    /** The share leased to this shard; null: not limited. Never less than what is used. */
+    /** The share leased to this shard; null for unlimited. Never less than the use. */
     bytesShare: integer('bytes_share'),
     objectsShare: integer('objects_share'),
     /** Number of the lease. DIRECTORY increases it with every change of the share, so that a late change has no effect. */
@@ -242,7 +239,7 @@ export const quota = sqliteTable(
   (table) => [primaryKey({ columns: [table.kind, table.subject] })],
 );
 
-/** Event notifications to send, written with the change that they report. Deleted when they were sent. */
+/** Event notifications to send, written with the change that they report. Deleted once they are sent. */
 export const event = sqliteTable(
   'event',
   {
@@ -253,7 +250,7 @@ export const event = sqliteTable(
     /** AWS's name, without `s3:`: `ObjectCreated:Put`. */
     kind: text('kind').notNull(),
     occurredAt: integer('occurred_at').notNull(),
-    /** What the message states beside the columns, and its destinations (`domain/notifications.ts`). */
+    /** Facts of the message that have no column, and its destinations (`domain/notifications.ts`). */
     facts: text('facts').notNull(),
     attempts: integer('attempts').notNull().default(0),
     dueAt: integer('due_at').notNull(),
@@ -265,16 +262,16 @@ export const event = sqliteTable(
 export const lifecycle = sqliteTable('lifecycle', {
   bucket: integer('bucket').primaryKey(),
   startedAt: integer('started_at').notNull(),
-  /** The last version examined, or the last upload (`maintenance/lifecycle.ts`); null: none yet. */
+  /** The last version or upload that was examined (`maintenance/lifecycle.ts`); null before the first. */
   cursor: text('cursor'),
   /** Counts of the run, for its audit row. */
   counts: text('counts').notNull(),
 });
 
 /**
- * One row. `generation` is that of the latest revocation of a key, token, user or policy that this shard knows. A
- * look-up of credentials in a replica counts only if DIRECTORY's generation in the replica is at least this. No row:
- * unknown, after a rebuild; credentials must come from DIRECTORY's primary.
+ * A single row. `generation` is that of the latest revocation of a key, token, user or policy that this shard knows. A look-up of
+ * credentials in a replica counts only if the replica's generation is at least this. Without a row it is unknown, as after a
+ * rebuild; credentials must then come from DIRECTORY's primary.
  */
 export const identity = sqliteTable('identity', {
   one: integer('one').primaryKey(),
@@ -288,7 +285,7 @@ export const task = sqliteTable('task', {
   updatedAt: integer('updated_at').notNull(),
 });
 
-/** Never holds a row. A commit that must not happen inserts its reason, and the violated constraint names it. */
+/** Accepts no row. A batch that must not be committed inserts its reason, and the name of the violated constraint reports it. */
 const reasons = [
   'already_committed',
   'no_bucket',

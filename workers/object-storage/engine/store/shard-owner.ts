@@ -11,7 +11,7 @@ import { askEach, databaseOf, type EngineContext, locationCall } from '../model/
 
 interface ShardOwner {
   readonly id: string;
-  /** Never later than the epoch of the database. */
+  /** At most the epoch of the database. */
   readonly epoch: number;
 }
 
@@ -31,7 +31,7 @@ async function readOwnerObject(bucket: R2Bucket, shard: number): Promise<ShardOw
   return object === null ? null : ((await object.json()) as ShardOwner);
 }
 
-/** The id of the database. Creates one if necessary, which claims nothing. */
+/** The id of the database, which is created if necessary. Does not claim the shard. */
 async function ensureId(context: EngineContext, shard: number): Promise<string> {
   const database = databaseOf(context, shard);
   const [, found] = await database.batch<{ state: string }>([
@@ -53,7 +53,7 @@ export async function claimLocations(context: EngineContext, shard: number): Pro
   const id = await ensureId(context, shard);
   const bytes = JSON.stringify({ id, epoch: 0 } satisfies ShardOwner);
   for (const bucket of context.locations) {
-    // If two new Workers share an R2 bucket, only the first one succeeds.
+    // If two new Workers share an R2 bucket, only the first write succeeds.
     await bucket.put(keyOf(shard), bytes, { onlyIf: { etagDoesNotMatch: '*' } });
     if ((await readOwnerObject(bucket, shard))?.id !== id) return false;
   }
@@ -61,7 +61,7 @@ export async function claimLocations(context: EngineContext, shard: number): Pro
 }
 
 /**
- * Records the present epoch of the journal in a quorum of the locations, before a page of it is written. An earlier epoch in
+ * Records the present epoch of the journal in a quorum of the locations, before a page of the epoch is written. An earlier epoch in
  * another location raises no doubt.
  */
 export async function recordEpoch(context: EngineContext, shard: number, epoch: number): Promise<void> {

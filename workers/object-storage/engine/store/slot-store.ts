@@ -42,9 +42,10 @@ export async function setSlotState(
 }
 
 /**
- * Registers the bucket in the target shard, with the slot coming in. If an earlier mover opened the slot and died
- * before it switched the map, the slot has received no write. A shard that had no slot of the bucket may have missed
- * changes of it, so its generation becomes unknown. @returns false when the bucket is being deleted.
+ * Registers the bucket in the target shard, with the slot as incoming. If an earlier mover opened the slot and died before it
+ * switched the map, the slot has received no write. A shard that had no slot of the bucket may have missed changes of it, so its
+ * generation becomes unknown.
+ * @returns false when the bucket is being deleted.
  */
 export async function prepareTarget(
   context: EngineContext,
@@ -81,7 +82,7 @@ async function unsealed(context: EngineContext, shard: number, bucketId: string)
   return row !== null && row.seal === null;
 }
 
-/** Records that everything in the journal about the slot is void. The copied rows get change records of their own. */
+/** Records that all earlier journal entries about the slot are void. The copied rows get change records of their own. */
 export async function recordEmptied(
   context: EngineContext,
   shard: number,
@@ -98,7 +99,7 @@ export async function recordEmptied(
 const NAMES = `SELECT name FROM (SELECT name FROM version WHERE bucket = ${BUCKET} AND slot = ?2 AND name > unhex(?3)
   UNION SELECT name FROM upload WHERE bucket = ${BUCKET} AND slot = ?2 AND name > unhex(?3)) ORDER BY name LIMIT ?4`;
 
-/** Copies a page of names with all their rows. @returns the last name (hex), or null when none was left. */
+/** Copies a page of names with all their rows. @returns the last name (hex), or null at the end. */
 export async function copyNames(
   context: EngineContext,
   from: number,
@@ -132,16 +133,17 @@ export async function copyNames(
   const target = databaseOf(context, to);
   const rows = (at: number) => pages[at]?.results ?? [];
   const insert = (table: Table, at: number) => insertRows(target, table, rows(at));
-  // The target's journal must include the copied rows. Versions are their own change records. [name, key]
+  // The target's journal must include the copied rows. Versions are their own change records; uploads get `[name, key]`.
   const changes = rows(2).map((row) => [row.name, `u${row.upload_id}`]);
   await target.batch([
-    // A late copy must not reach a slot that is in use.
+    // This guard refuses a late copy of a slot that is already in use.
     target
       .prepare(
         `INSERT INTO guard(reason) SELECT 'slot_moved' FROM bucket WHERE bucket_id = ?1 AND substr(slots, ?2 + 1, 1) <> 'i'`,
       )
       .bind(bucketId, slot),
-    // The bucket may have been versioned since the move read it. Listings of a bucket without versions rely on one row per name.
+    // The bucket may have been switched to versioning since the move read it. Listings of a bucket without versions rely on one row
+    // per name.
     target
       .prepare('UPDATE bucket SET versioning = ?2, versioning_seq = ?3 WHERE bucket_id = ?1 AND versioning_seq < ?3')
       .bind(bucketId, rows(6)[0]?.versioning, rows(6)[0]?.versioning_seq),
@@ -163,7 +165,7 @@ export interface CopiedCounts {
   readonly versions: number;
   readonly uploads: number;
   readonly bytes: number;
-  /** Digest of all versions with the lengths of their data, and of all parts. */
+  /** Digest of all versions, with the lengths of their data, and of all parts. */
   readonly digest: string;
 }
 
@@ -211,7 +213,7 @@ export async function countSlot(
 }
 
 /**
- * Removes a page of names while the slot is in this state, and marks blobs that lose a reference for reclamation.
+ * Removes a page of names if the slot is in this state, and marks blobs that lose a reference for reclamation.
  * @returns false at the end, or when the slot is in another state.
  */
 export async function removeSlotNames(

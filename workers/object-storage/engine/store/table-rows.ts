@@ -1,7 +1,7 @@
 /**
- * Rows in transit between databases and R2, as objects by column name. BLOBs are hex; NULL and the empty BLOB are both
- * '' (no key is empty). A row that stays in its shard refers to its bucket by the shard's own number (`bucket`), a row
- * that leaves it by `bucket_id`.
+ * Rows on their way between databases and R2, as objects by column name. BLOBs are hex; NULL and the empty BLOB are both '' (no key
+ * is empty). A row that stays in its shard refers to its bucket by the shard's own number (`bucket`), a row that leaves it by
+ * `bucket_id`.
  */
 import type { Row } from './database.ts';
 import { NEXT_ID } from './version-ids.ts';
@@ -40,7 +40,7 @@ export const TABLES = {
     blobs: ['blob_id', 'sha256', 'segments'],
     key: ['blob_id'],
   },
-  // Without its id, which the shard that inserts the row assigns.
+  // The columns lack the id, which the shard that inserts the row assigns.
   version: {
     columns: [
       ...['bucket', 'name', 'ord', 'slot', 'is_null', 'is_marker', 'object_id', 'size', 'etag', 'sha256', 'checksums'],
@@ -77,7 +77,7 @@ export const TABLE_NAMES = Object.keys(TABLES) as Table[];
 
 const isBlob = (table: Table, column: string): boolean => (TABLES[table].blobs as readonly string[]).includes(column);
 
-/** @param travels whether the row leaves its shard, and so refers to its bucket by id. */
+/** @param travels whether the row leaves its shard and therefore refers to its bucket by id. */
 export function columnsOf(table: Table, alias: string, travels: boolean): string {
   const columns = (TABLES[table].columns as readonly string[]).map((column) => {
     if (travels && column === 'bucket')
@@ -87,7 +87,7 @@ export function columnsOf(table: Table, alias: string, travels: boolean): string
   return columns.join(', ');
 }
 
-/** SQL of the rows of `t` after a key, in the order of the key, ?1 at most; and its parameters after the limit. */
+/** SQL of the rows of `t` after a key, in the order of the key, at most ?1; and the parameters that follow the limit. */
 function pageOf(table: Table, after: Row | null) {
   const { key } = TABLES[table];
   const bound = key.map((column, i) => (isBlob(table, column) ? `unhex(?${i + 2})` : `?${i + 2}`));
@@ -99,13 +99,13 @@ function pageOf(table: Table, after: Row | null) {
   };
 }
 
-/** @param after the key of the last row of the page before. */
+/** @param after the key of the last row of the previous page. */
 export function pageStatement(database: D1Database, table: Table, after: Row | null, limit: number) {
   const { sql, parameters } = pageOf(table, after);
   return database.prepare(`SELECT ${columnsOf(table, 't', false)} ${sql}`).bind(limit, ...parameters);
 }
 
-/** `n` of the next versions, ?1 at most, have together at most this many inline bytes. */
+/** Counts (`n`) how many of the next versions, at most ?1, fit into `bytesMax` of inline bytes. */
 export function fittingStatement(database: D1Database, after: Row | null, limit: number, bytesMax: number) {
   const { sql, parameters } = pageOf('version', after);
   const bytes = `SELECT CASE WHEN t.data IS NULL THEN 0 ELSE t.size END AS bytes ${sql}`;

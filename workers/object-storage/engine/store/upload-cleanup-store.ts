@@ -22,7 +22,7 @@ type UploadKey = { bucket: number; name: string; uploadId: string };
 const keyOf = ({ bucket, name, upload_id }: DueUpload): UploadKey => ({ bucket, name, uploadId: upload_id });
 const THIS_UPLOAD = 'bucket = :bucket AND name = unhex(:name) AND upload_id = :uploadId';
 
-// What is in a slot that moves stays as it is until it has moved.
+// Rows of a slot that is being moved must not change until the move ends.
 const IS_ABANDONED = `${THIS_UPLOAD} AND state = 'open' AND due_at <= :nowMs
   AND (SELECT substr(b.slots, slot + 1, 1) = 'o' FROM bucket b WHERE b.n = :bucket)`;
 const abort = statement<UploadKey & { nowMs: number }>(
@@ -72,7 +72,7 @@ const reclaimBlobs = statement<SomeParts & { nowMs: number }>(
 const dropExtents = statement<SomeParts>(`DELETE FROM extent WHERE object_id IN (${SOME_IDS})`);
 const dropParts = statement<SomeParts>(`DELETE FROM part WHERE ${SOME_PARTS}`);
 
-/** Removes up to `limit` parts of an ended upload and marks their blobs for reclamation. @returns how many went. */
+/** Removes up to `limit` parts of an ended upload and marks their blobs for reclamation. @returns the number of removed parts. */
 export async function removeParts(
   context: EngineContext,
   shard: number,

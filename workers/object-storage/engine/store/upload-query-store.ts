@@ -30,9 +30,9 @@ export function toUploadFacts(row: Row): UploadFacts {
 export interface UploadRow {
   readonly facts: UploadFacts;
   readonly state: 'open' | 'completed' | 'aborted';
-  /** Hex; empty until the upload is completed. */
+  /** SHA-256 of the completion's list of parts, in hex; empty until the upload is completed. */
   readonly requestSha256: string;
-  /** The version that the completion made. */
+  /** The version that the completion created. */
   readonly versionId: string | null;
   /** Whether the shard has the slot of the name, and it is not being moved. */
   readonly isOpen: boolean;
@@ -100,7 +100,7 @@ const findChosenParts = statement<{ uploadId: string; list: string }, PartRow>(
   `SELECT ${PART_COLUMNS}, hex(p.object_id) AS part_id FROM ${chosenPartsSql(':list', ':uploadId')}`,
 );
 
-/** The parts that a completion names, by their numbers. A part with another ETag is left out. */
+/** The parts that a completion names, by their numbers. Skips a part whose ETag differs. */
 export async function selectChosenParts(
   context: EngineContext,
   shard: number,

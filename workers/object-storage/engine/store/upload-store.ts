@@ -88,7 +88,7 @@ export interface NewPart {
     | {
         readonly kind: 'reference';
         readonly extents: readonly Pick<Extent, 'start' | 'length' | 'blobId' | 'blobStart' | 'crc32'>[];
-        /** The source must still exist, so that its blobs do. */
+        /** The source of a copied part. It must still exist at the commit, because then its blobs exist too. */
         readonly source: { readonly bucketId: string; readonly name: string; readonly order: string };
       };
   readonly nowMs: number;
@@ -158,8 +158,8 @@ export function putPartStatements(database: D1Database, part: NewPart): D1Prepar
 }
 
 /**
- * The parts that a completion names: `[[number, etag], …]`. CROSS JOIN fixes the order: the list outside, one seek for
- * each item.
+ * The parts that a completion names: `[[number, etag], …]`. CROSS JOIN fixes the order of the join: the list is the outer loop,
+ * with one seek for each item.
  */
 export const chosenPartsSql = (list: string, uploadId: string): string =>
   `json_each(${list}) a CROSS JOIN part p WHERE p.upload_id = ${uploadId} AND p.part_number = a.value->>0 AND p.etag = a.value->>1`;

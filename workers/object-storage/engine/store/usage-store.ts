@@ -10,11 +10,11 @@ import { IS_CLAIMED } from './journal-store.ts';
 import { isCurrent } from './version-sql.ts';
 
 export interface Usage {
-  /** Of all versions, and of the parts of open uploads. */
+  /** Size of all versions and of the parts of open uploads. */
   readonly bytes: number;
   /** Names whose current version is not a deletion marker. */
   readonly objects: number;
-  /** Without deletion markers. */
+  /** Number of versions without deletion markers. */
   readonly versions: number;
   readonly uploads: number;
 }
@@ -61,7 +61,7 @@ const countUploads = statement<PageKey, { uploads: number; bytes: number }>(
    FROM upload u WHERE u.bucket = ${BUCKET_N} AND u.name >= CAST(:prefix AS BLOB) AND u.name < ${END} AND u.state = 'open'`,
 );
 
-/** The last version that was counted, as hex. */
+/** The last version that was counted, in hex. */
 export interface UsageCursor {
   readonly name: string;
   readonly ord: string;
@@ -74,7 +74,7 @@ export interface UsagePage {
   readonly next: UsageCursor | null;
 }
 
-/** Counts a page of versions; the first one also counts the open uploads. @param after null: the first page. */
+/** Counts a page of versions; the first page also counts the open uploads. @param after null for the first page. */
 export async function measurePage(
   context: EngineContext,
   shard: number,
@@ -95,7 +95,8 @@ export async function measurePage(
   const [page] = rows.value;
   if (!page) return ok({ usage, seen: 0, next: null });
   if (page.is_claimed === 0) {
-    // A lost database has no rows, and one that is being rebuilt has some.
+    // Claiming fails for an empty database that replaced a lost one, and for one that is being rebuilt. Their counts would be
+    // wrong.
     const claimed = await claimShard(context, shard);
     if (!claimed.ok) return claimed;
   }
@@ -104,7 +105,7 @@ export async function measurePage(
   return ok({ usage, seen: page.seen, next: isEnd ? null : { name: page.name ?? '', ord: page.ord ?? '' } });
 }
 
-/** Changes during the count may or may not be in it. */
+/** Counts page by page. Changes during the count may be missing from it. */
 export async function measureBucket(
   context: EngineContext,
   shard: number,

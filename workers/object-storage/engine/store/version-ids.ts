@@ -16,19 +16,22 @@ export const FLUSHED = "COALESCE((SELECT CAST(state AS INTEGER) FROM task WHERE 
 /** The first id of an epoch. */
 export const firstIdOf = (epoch: string): string => `(${epoch} * ${IDS_PER_MS})`;
 
-/** No version before this id is waiting to be packed, and none will: new ones get ids of the present epoch. */
+/** No version before this id is waiting to be packed, and none ever will: new versions get ids of the present epoch. */
 const PACKED = "COALESCE((SELECT CAST(state AS INTEGER) FROM task WHERE name = 'packed'), 0)";
 
-/** Versions that one look for waiting ones examines, at most. Only after a rebuild are there more since `PACKED`. */
+/** Maximum number of versions that one search for waiting ones examines. Only after a rebuild are there more since `PACKED`. */
 const EXAMINED_MAX = 100_000;
 
-/** The versions `v` with inline bytes from `PACKED` on, up to the end of what is examined. */
+/** The versions `v` with inline bytes from `PACKED` on, up to the end of the examined range. */
 export const WAITING = `version v WHERE v.data IS NOT NULL AND v.id >= ${PACKED} AND v.id < COALESCE((SELECT x.id FROM version x
   WHERE x.id >= ${PACKED} ORDER BY x.id LIMIT 1 OFFSET ${EXAMINED_MAX}), 1e18)`;
 
-/** The value that `PACKED` can advance to: the first waiting version, else the end of what is examined. */
+/** The value that `PACKED` can advance to: the first waiting version, else the end of the examined range. */
 export const NEXT_PACKED = `MIN(${firstIdOf(EPOCH)}, COALESCE((SELECT v.id FROM ${WAITING} ORDER BY v.id LIMIT 1),
   (SELECT x.id FROM version x WHERE x.id >= ${PACKED} ORDER BY x.id LIMIT 1 OFFSET ${EXAMINED_MAX}), ${firstIdOf(EPOCH)}))`;
 
-/** The id of the next version. A statement that inserts several adds their number, because it evaluates this once. */
+/**
+ * The id of the next version. A statement that inserts several rows adds the row's index, because SQLite evaluates this expression
+ * once.
+ */
 export const NEXT_ID = `MAX(COALESCE((SELECT MAX(id) FROM version), 0) + 1, ${firstIdOf(EPOCH)})`;

@@ -69,7 +69,7 @@ export async function findNullOrder(
   return rows.ok ? ok(rows.value[0]?.ord ?? null) : rows;
 }
 
-// A slot that is being moved accepts no changes: the copy would not have them.
+// A slot that is being moved accepts no changes, because the copied rows would lack them.
 const refuseMovingSlot = statement<{ bucketId: string; slot: number }>(
   `INSERT INTO guard(reason) SELECT CASE WHEN substr(slots, :slot + 1, 1) = 's' THEN 'slot_sealed' ELSE 'slot_moved' END
    FROM bucket WHERE bucket_id = :bucketId AND substr(slots, :slot + 1, 1) <> 'o'`,
@@ -96,7 +96,7 @@ const setLegalHold = statement<NameKey & { order: string; isHeld: number }>(
 );
 type Retention = { mode: string | null; until: number | null; bypasses: number };
 
-/** As `attributeStatements`; a guard refuses what Object Lock forbids. */
+/** As `attributeStatements`; a guard also refuses changes that Object Lock forbids. */
 export function lockStatements(
   database: D1Database,
   version: StoredVersion,

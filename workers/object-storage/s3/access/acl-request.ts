@@ -48,8 +48,7 @@ export async function readUploadAcl(
 }
 
 /**
- * The owner of a new object: the uploader, or the bucket's owner if the ownership setting says so or the upload is
- * anonymous.
+ * The owner of a new object: the uploader, or the bucket's owner if the ownership setting requires it or the upload is anonymous.
  */
 export function ownerOfUpload({ bucket, caller }: BucketContext, cannedAcl: string | null): Owner {
   const bucketOwner = ownerOf(bucket);

@@ -48,7 +48,7 @@ export function mayAccess(need: AccessNeed, request: S3Request, now: number): bo
   });
 }
 
-/** Decides operations outside any bucket: creating a bucket and listing one's own. */
+/** Decides operations outside any bucket: creating a bucket and listing the caller's own. */
 export function mayUseService(
   action: string,
   resource: string,
@@ -80,7 +80,7 @@ function decideIdentity(
   const policies: Policy[] = [];
   for (const document of principal.policies) {
     const policy = parsePolicy(document, 'identity');
-    // An unreadable policy might have denied this.
+    // A policy that cannot be parsed might contain a denial.
     if (!policy.ok) return 'deny';
     policies.push(policy.value);
   }
@@ -129,7 +129,7 @@ function toConditionContext(request: S3Request, caller: Caller, now: number, res
             : undefined,
     's3:signatureversion': caller.signature ?? undefined,
     's3:signatureage': readSignatureAge(request, caller, now),
-    // Blank text is unreadable, so a Deny of old TLS versions applies.
+    // Blank text is not a number, so a numeric condition cannot be decided and a Deny of old TLS versions applies.
     's3:tlsversion': request.isSecure ? (request.tlsVersion ?? '') : undefined,
     's3:prefix': query.get('prefix'),
     's3:delimiter': query.get('delimiter'),
@@ -159,7 +159,10 @@ function readSignatureAge({ query }: S3Request, caller: Caller, now: number): st
   return signedAt === null ? '' : String(Math.max(0, now - signedAt));
 }
 
-/** The number that a listing uses, also if the client sent none. Invalid numbers are unreadable. */
+/**
+ * The number that a listing uses, even if the client sent none. Blank if it is invalid: a condition on it cannot be decided, so an
+ * Allow does not apply and a Deny does.
+ */
 function readMaxKeys(need: AccessNeed, request: S3Request): string | undefined {
   const isListing = request.method === 'GET' && request.key === '' && /^ListBucket(Versions)?$/.test(need.action);
   if (!isListing) return undefined;

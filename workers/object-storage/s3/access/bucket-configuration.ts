@@ -24,10 +24,10 @@ export type ConfigurationKind =
 
 const textOf = (bucket: Bucket, kind: ConfigurationKind): string | null => bucket.configuration[kind] ?? null;
 
-/** Set by the operator, never by the S3 API. Until it is removed, every S3 request to the bucket is refused. */
+/** Set by the operator, never by the S3 API. While it is set, every S3 request to the bucket is refused. */
 export const isTakenDown = (bucket: Bucket): boolean => textOf(bucket, 'takeDown') !== null;
 
-/** Stored when the bucket is created, so the owner's name is always known. */
+/** The ACL is stored when the bucket is created, so the owner's name is always known. */
 export function aclOf(bucket: Bucket): Acl {
   return readAcl(textOf(bucket, 'acl'), { id: bucket.ownerId, displayName: null });
 }
@@ -54,13 +54,13 @@ export function policyOf(bucket: Bucket): Policy | null {
   return policy.value;
 }
 
-/** Null: the bucket has no Object Lock. */
+/** Null for a bucket without Object Lock. */
 export function objectLockOf(bucket: Bucket): ObjectLockConfiguration | null {
   const text = textOf(bucket, 'objectLock');
   return text === null ? null : (JSON.parse(text) as ObjectLockConfiguration);
 }
 
-/** Read by `documents/encryption-document.ts`. */
+/** The stored text; `documents/encryption-document.ts` parses it. */
 export const encryptionTextOf = (bucket: Bucket): string | null => textOf(bucket, 'encryption');
 
 export function publicAccessBlockOf(bucket: Bucket): PublicAccessBlock | null {

@@ -1,15 +1,15 @@
 /**
- * Checks the principals of a bucket policy before it is stored. A statement whose principals do not exist has no effect. Refusing it
- * shows the mistake to the owner.
+ * Checks the principals of a bucket policy before it is stored. A statement whose principals do not exist has no effect, so
+ * refusing it shows the owner the mistake.
  *
- * Accepted are `*`, a user id, `arn:aws:iam::<user id>:root`, `arn:aws:iam::<user id>:user/<user id>` and
- * `arn:aws:iam:::user/<user id>`. There are no roles, services or federated users here.
+ * Accepted are `*`, a user id, `arn:aws:iam::<user id>:root`, `arn:aws:iam::<user id>:user/<user id>` and `arn:aws:iam:::user/<user
+ * id>`. This service has no roles, services or federated users.
  */
 import type { Users } from '../protocol/operation.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Look-ups at a time. A policy of 20 KB can name about 500 users. */
+/** Number of look-ups in parallel. A policy of 20 KB can name about 500 users. */
 const LOOKUPS_PER_ROUND = 20;
 
 /** @param document a policy that `parsePolicy` accepted. @returns the first principal that does not exist, or null. */

@@ -14,13 +14,13 @@ async function admit(env: Env, policy: RatePolicy, key: string): Promise<Result<
   return (await admitRequest(env, policy, key)) ? ok(null) : SLOW_DOWN;
 }
 
-/** Call it after authentication: a forged access key id must not use up the quota of its owner. */
+/** Called after authentication, because a forged access key id must not use up its owner's rate. */
 export async function admitCaller(env: Env, { principal }: Caller, headers: Headers): Promise<Result<null, S3Failure>> {
   if (principal !== null) return admit(env, 'access_key', principal.credentialId);
   const client = readClient(headers);
   return client === UNKNOWN_CLIENT ? ok(null) : admit(env, 'client', client);
 }
 
-/** Call it after authorisation: a caller without access must not use up the quota of a bucket. */
+/** Called after authorisation, because a caller without access must not use up the bucket's rate. */
 export const admitToBucket = (env: Env, bucketId: string): Promise<Result<null, S3Failure>> =>
   admit(env, 'bucket', bucketId);

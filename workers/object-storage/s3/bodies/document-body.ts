@@ -1,4 +1,4 @@
-/** Reads a body that is a document (XML or JSON) whole, limits its size, and verifies its declared digests. */
+/** Reads a whole body that is a document (XML or JSON), limits its size, and verifies its declared digests. */
 import { createHash } from 'node:crypto';
 import type { PayloadMode } from '../../../identity/index.ts';
 import { err, ok, type Result } from '../../../shared/result.ts';
@@ -12,13 +12,13 @@ import { openUploadBody } from './upload-body.ts';
 /** Enough for 10,000 parts with checksums, or 1,000 fully escaped keys of 1,024 bytes. */
 export const DOCUMENT_BYTES_MAX = 8 * 1024 ** 2;
 
-/** Documents by the stream that they were read from. */
+/** Texts of documents, keyed by the stream that they were read from. */
 const documents = new WeakMap<ReadableStream, Promise<Result<string, S3Failure>>>();
 
-/** Whether the body is a document that was read, so that the request can run again. */
+/** Whether the body is a document that has been read, so that the request can run again. */
 export const isReadDocument = ({ body }: S3Request): boolean => body !== null && documents.has(body);
 
-/** @returns the text; empty when there is no body. A repeated call gets the same. */
+/** @returns the text; empty if there is no body. A repeated call returns the same text. */
 export async function readDocument(
   request: S3Request,
   payload: PayloadMode,
@@ -34,11 +34,11 @@ export async function readDocument(
   return read.ok && Date.now() - begunAt >= SLOW_DOCUMENT_MS ? err(SLOW_DOCUMENT) : read;
 }
 
-/** A request whose document takes longer is authorised again: the key or the right may have ended meanwhile. */
+/** If reading the document takes longer, the request is authorised again: the key or the right may have been revoked meanwhile. */
 const SLOW_DOCUMENT_MS = 1_000;
 const SLOW_DOCUMENT = s3Failure('RequestTimeout');
 
-/** Whether the request must run again, with the document that is read now. */
+/** Whether the request must run again, with the document that has been read. */
 export const isSlowDocument = (failure: S3Failure): boolean => failure === SLOW_DOCUMENT;
 
 async function readOnce(

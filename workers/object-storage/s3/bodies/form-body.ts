@@ -69,8 +69,8 @@ function readDisposition(headers: readonly string[]): { name: string | null; fil
 
 interface BufferedReader {
   /**
-   * Consumes the bytes up to the mark and the mark. @returns the bytes before it; null when the mark does not come
-   * within `bytesMax` or at all.
+   * Consumes the bytes up to and including the mark.
+   * @returns the bytes before it; null if the mark does not follow within `bytesMax`, or at all.
    */
   takeUntil(mark: Buffer, bytesMax: number): Promise<Buffer | null>;
   /** Streams all bytes before the mark; fails when the body ends without it. */
@@ -79,7 +79,7 @@ interface BufferedReader {
 
 function createBufferedReader(body: ReadableStream<Uint8Array>): BufferedReader {
   const reader = body.getReader();
-  // The first boundary has no line break before it. This adds one, so that all marks are alike.
+  // The first boundary has no line break before it. Adding one here makes all marks equal.
   let buffer: Buffer = Buffer.from('\r\n');
   const fill = async (): Promise<boolean> => {
     const { done, value } = await reader.read();
@@ -111,7 +111,7 @@ function createBufferedReader(body: ReadableStream<Uint8Array>): BufferedReader 
               if (at >= 0) {
                 if (at > 0) controller.enqueue(buffer.subarray(0, at));
                 controller.close();
-                // The rest is ignored, but must be read so that the connection can be reused.
+                // The bytes after the file are ignored, but must be read so that the connection can be reused.
                 while (!(await reader.read()).done);
                 return;
               }

@@ -26,7 +26,7 @@ export interface UploadBody {
   verify(digests: BodyDigests): Result<Verdict, S3Failure>;
 }
 
-/** @param mayLackSize the body is part of a larger one (a form's file), and its size is unknown until it ends. */
+/** @param mayLackSize whether the body is part of a larger one (a form's file), so that its size is unknown until it ends. */
 export function openUploadBody(
   request: Pick<S3Request, 'headers' | 'body'>,
   payload: PayloadMode,

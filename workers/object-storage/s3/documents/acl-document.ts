@@ -18,7 +18,7 @@ import { childOf, childrenOf, parseXml, textOf, type XmlElement } from '../proto
 
 export const serializeAcl = (acl: Acl): string => JSON.stringify(acl);
 
-/** @param text in the stored form; null stands for a private ACL of the owner. */
+/** @param text in the stored form; null for a private ACL of the owner. */
 export function readAcl(text: string | null | undefined, owner: Owner): Acl {
   if (text) return JSON.parse(text) as Acl;
   return { owner, grants: toCannedGrants('private', owner, owner) };

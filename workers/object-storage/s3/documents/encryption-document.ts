@@ -9,7 +9,7 @@ import { element, type XmlNode } from '../protocol/xml.ts';
 import { childOf, childrenOf, parseXml, textOf, textsOf } from '../protocol/xml-parser.ts';
 
 export interface BucketEncryption {
-  /** Has an effect at AWS only with KMS keys. Returned as it was set. */
+  /** At AWS it has an effect only with KMS keys. Here it is stored and returned but not used. */
   readonly isBucketKeyEnabled: boolean;
   /** `SSE-C` or `NONE`. Uploads with customer-provided keys are refused in either case. */
   readonly blockedTypes: readonly string[];

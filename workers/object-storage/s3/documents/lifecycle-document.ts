@@ -14,7 +14,7 @@ import { element, type XmlNode } from '../protocol/xml.ts';
 import { childOf, childrenOf, parseXml, textOf, type XmlElement } from '../protocol/xml-parser.ts';
 import { readTags } from './tag-document.ts';
 
-/** Concerns transitions, so it is only kept and returned. The first is the default. */
+/** Affects transitions only, so it is stored and returned but not used. The first value is the default. */
 export const MINIMUM_SIZES: readonly [string, string] = ['all_storage_classes_128K', 'varies_by_storage_class'];
 export const MINIMUM_SIZE_HEADER = 'x-amz-transition-default-minimum-object-size';
 
@@ -27,7 +27,7 @@ const MALFORMED = err(s3Failure('MalformedXML'));
 const invalid = (message: string) => err(s3Failure('InvalidArgument', message));
 const refused = (message: string) => err(s3Failure('InvalidRequest', message));
 
-/** @param mintId names a rule that has no ID. */
+/** @param mintId creates an ID for a rule without one. */
 export function parseLifecycle(text: string, mintId: () => string): Result<readonly LifecycleRule[], S3Failure> {
   const root = parseXml(text, 'LifecycleConfiguration');
   if (!root.ok) return root;
@@ -117,7 +117,7 @@ function parseConditions(node: XmlElement): Result<LifecycleFilter, S3Failure> {
   });
 }
 
-/** @returns undefined for what is not a size. */
+/** @returns null without text; undefined if the text is not a size. */
 const parseSize = (text: string | null): number | null | undefined =>
   text === null ? null : /^\d{1,15}$/.test(text.trim()) ? Number(text) : undefined;
 
@@ -165,7 +165,7 @@ function parseExpiration(node: XmlElement): Result<LifecycleRule['expiration'], 
   return marker === 'true' || marker === 'false' ? ok({ expiredMarker: marker === 'true' }) : MALFORMED;
 }
 
-/** ISO 8601. Without an offset it is UTC. */
+/** ISO 8601; UTC if it has no offset. */
 function parseDate(text: string): Result<number, S3Failure> {
   const match = /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(?::\d\d(?:\.\d+)?)?)?(Z|[+-]\d\d:?\d\d)?$/.exec(text.trim());
   const time = match ? Date.parse(`${match[1]}${match[2] ?? 'T00:00:00'}${match[3] ?? 'Z'}`) : Number.NaN;
@@ -198,7 +198,7 @@ function refuseTransitions(transitions: readonly XmlElement[]): Result<never, S3
   return err(s3Failure('NotImplemented', 'Transitions to other storage classes are not implemented.'));
 }
 
-/** At most 2^31 - 1, as in the SDKs. */
+/** A positive integer of at most 2^31 - 1, as in the SDKs. */
 function toPositive(text: string | null): number | null {
   const count = /^\d{1,10}$/.test(text?.trim() ?? '') ? Number(text) : 0;
   return count >= 1 && count < 2 ** 31 ? count : null;

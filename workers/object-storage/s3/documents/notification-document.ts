@@ -20,10 +20,7 @@ const NO_DESTINATION = 'Unable to validate the following destination configurati
 /** Element of a rule, and the child that names its destination. */
 const FORMS = { queue: ['QueueConfiguration', 'Queue'], webhook: ['TopicConfiguration', 'Topic'] } as const;
 
-/**
- * @param mintId names a rule that has no Id.
- * @param mayCall whether this service may send to a URL.
- */
+/** @param mintId creates an Id for a rule without one. @param mayCall whether this service may send to a URL. */
 export function parseNotification(
   text: string,
   mintId: () => string,

@@ -50,7 +50,7 @@ export function parseRetention(
   return retainUntilMs.ok ? ok({ mode, retainUntilMs: retainUntilMs.value }) : retainUntilMs;
 }
 
-/** ISO 8601, as in documents and headers. */
+/** ISO 8601, the form in documents and headers. */
 export function parseRetainUntil(text: string, now: number): Result<number, S3Failure> {
   const name = 'RetainUntilDate';
   const time = /^\d{4}-\d\d-\d\dT/.test(text) ? Date.parse(text) : Number.NaN;

@@ -16,7 +16,7 @@ import { parseVersionId, requireObject } from './object-version.ts';
 export interface CopySource {
   readonly bucket: Bucket;
   readonly version: StoredVersion;
-  /** The version id in the request. */
+  /** The version id that the request names. */
   readonly versionId: string | undefined;
 }
 
@@ -43,8 +43,8 @@ export function parseCopySource(header: string): Result<SourceName, S3Failure> {
 }
 
 /**
- * Loads the source. The commit of the copy proves the target's bucket and the caller. If the source is in another bucket,
- * its own look-up proves a copy of that bucket; else the primary decides.
+ * Loads the source. If it is in the target's bucket, the commit of the copy proves bucket and caller. If it is in another bucket,
+ * its own look-up must prove the copy of that bucket; otherwise the primary decides.
  */
 async function findSource({ engine, bucket }: BucketContext, { bucket: name, key, versionId }: SourceName) {
   if (name === bucket.name) return ok({ bucket, found: await engine.getVersion(bucket, key, { versionId }) });
@@ -103,7 +103,7 @@ export async function openCopySource(context: BucketContext): Promise<Result<Cop
   if (refused) return err(refused);
   const conditions = readConditionsFrom(request.headers, 'x-amz-copy-source-');
   const { etag, modifiedAt } = version.value;
-  // For copies both outcomes are 412 (CopyObject, x-amz-copy-source-if-none-match).
+  // For the source of a copy, both outcomes are 412 (CopyObject, x-amz-copy-source-if-none-match).
   const decision = decideRead(conditions, { etag, lastModifiedMs: modifiedAt });
   if (decision !== 'proceed') {
     const [byTag, byDate] =

@@ -10,7 +10,7 @@ import { element, type XmlNode } from '../protocol/xml.ts';
 import type { ListingParameters } from './list-parameters.ts';
 import { quoteEtag } from './object-headers.ts';
 
-/** @param from lower bound of names; null: past all names. */
+/** @param from lower bound of names; null if no name can follow. */
 export async function readPage(
   { engine, bucket }: BucketContext,
   { prefix, delimiter, limit }: ListingParameters,

@@ -9,7 +9,7 @@ import type { S3Request } from '../protocol/request.ts';
 export interface ListingParameters {
   readonly prefix: string;
   readonly delimiter: string;
-  /** At most `LIST_KEYS_MAX`, which is echoed when the client requests more. */
+  /** At most `LIST_KEYS_MAX`. If the client requests more, the answer shows `LIST_KEYS_MAX`. */
   readonly limit: number;
   readonly isUrlEncoded: boolean;
   /** Encodes a name for the answer. */
@@ -35,8 +35,8 @@ export function parseListing(request: S3Request, limitName: string): Result<List
 }
 
 /**
- * The lower bound after a marker: past the name, or past the whole common prefix that the marker equals or begins with.
- * @returns null when nothing can follow.
+ * The lower bound after a marker: past the name, or past the whole common prefix if the marker is one or begins with one.
+ * @returns null if nothing can follow.
  */
 export function toStart(marker: string, prefix: string, delimiter: string): string | null {
   if (marker === '') return '';

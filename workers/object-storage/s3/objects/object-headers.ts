@@ -141,7 +141,9 @@ export function toWrittenHeaders(bucket: Bucket, version: VersionFacts): Record<
   };
 }
 
-/** When the lifecycle rules expire a current version, and by which rule (API reference, `x-amz-expiration`). */
+/**
+ * The header that states when the lifecycle rules expire a current version, and by which rule (API reference, `x-amz-expiration`).
+ */
 function toExpirationHeaders(bucket: Bucket, version: VersionFacts): Record<string, string> {
   const expiry = version.isLatest ? findExpiry(lifecycleOf(bucket)?.rules ?? [], version) : null;
   if (expiry === null) return {};
@@ -151,7 +153,7 @@ function toExpirationHeaders(bucket: Bucket, version: VersionFacts): Record<stri
   };
 }
 
-/** When the lifecycle rules abort an upload, and by which rule (API reference, CreateMultipartUpload). */
+/** The headers that state when the lifecycle rules abort an upload, and by which rule (API reference, CreateMultipartUpload). */
 export function toAbortHeaders(bucket: Bucket, { name, initiatedAt }: UploadFacts): Record<string, string> {
   const abort = findAbort(lifecycleOf(bucket)?.rules ?? [], name, initiatedAt, DAY_MS);
   if (abort === null) return {};

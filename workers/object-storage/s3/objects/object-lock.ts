@@ -1,4 +1,4 @@
-/** Object Lock of an object that is written, from headers or the bucket's default, and the headers that show it. */
+/** Object Lock of a new object, from headers or the bucket's default, and the headers that show it. */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { invalidArgument, type S3Failure, s3Failure } from '../../domain/failure.ts';
 import { isLockMode, toRetainUntil } from '../../domain/object-lock.ts';
@@ -19,7 +19,7 @@ const NO_CONFIGURATION = s3Failure('InvalidRequest', 'Bucket is missing Object L
 export const requireObjectLock = (bucket: Bucket): Result<null, S3Failure> =>
   objectLockOf(bucket) === null ? err(NO_CONFIGURATION) : ok(null);
 
-/** The lock of a new object. Naming one requires the permissions to set it (User Guide, "Object Lock considerations"). */
+/** The lock of a new object. A request that sets one needs the permissions to do so (User Guide, "Object Lock considerations"). */
 export function readNewLock(
   context: BucketContext,
   headers: { get(name: string): string | null },
@@ -50,12 +50,12 @@ export function readNewLock(
 const mayAlso = (context: BucketContext, action: string, key: string): boolean =>
   context.may({ action, key, acl: null, bucket: context.bucket, caller: context.caller });
 
-/** Whether the caller may, and wants to, delete or change what is retained in the mode GOVERNANCE. */
+/** Whether the request asks to bypass GOVERNANCE retention and the caller has the right to do so. */
 export const bypassesGovernance = (context: BucketContext, key: string): boolean =>
   context.request.headers.get('x-amz-bypass-governance-retention')?.toLowerCase() === 'true' &&
   mayAlso(context, 'BypassGovernanceRetention', key);
 
-/** Shown to callers that may read the lock. */
+/** Adds the headers of the lock, if the caller may read it. */
 export function addLockHeaders(context: VersionContext, version: StoredVersion, headers: Headers): void {
   const { mode, retainUntilMs, isHeld } = version.lock;
   const may = (action: string) =>

@@ -15,7 +15,7 @@ export interface ObjectRead {
   readonly version: StoredVersion;
   readonly status: 200 | 206;
   readonly headers: Headers;
-  /** Null: the whole object. */
+  /** Null for the whole object. */
   readonly range: ByteRange | null;
   readonly length: number;
 }
@@ -84,7 +84,7 @@ export function mayList(context: VersionContext): boolean {
     acl: { of: 'bucket', permission: 'READ' },
     bucket: context.bucket,
     caller: context.caller,
-    // Callers that may list a folder may learn what is missing in it.
+    // Callers that may list a folder may learn that an object in it is missing.
     context: { 's3:prefix': context.request.key },
   });
 }

@@ -13,7 +13,7 @@ import { readNewLock } from './object-lock.ts';
 export interface NewObject {
   readonly metadata: ObjectMetadata;
   readonly tags: Readonly<Record<string, string>> | null;
-  /** Null: private to its owner. */
+  /** Null for an object that is private to its owner. */
   readonly acl: string | null;
   readonly lock?: ObjectLock;
 }
@@ -25,7 +25,7 @@ export const uploadHeadersOf = ({ request }: BucketContext): UploadHeaders => ({
   names: request.headerNames,
 });
 
-/** @param tags replaces those of the header. */
+/** @param tags replace those of the header. */
 export async function readNewObject(
   context: BucketContext,
   headers: UploadHeaders,
@@ -41,7 +41,7 @@ export async function readNewObject(
   const parsed = header === null ? null : parseTaggingHeader(header);
   if (parsed && !parsed.ok) return parsed;
   const tagRecord = tags === undefined ? (parsed ? toTagRecord(parsed.value) : null) : tags;
-  // The uploader owns the new object and may set its ACL as its owner.
+  // The uploader owns the new object and, as its owner, may set its ACL.
   const created = { metadata: metadata.value, acl: null, tags: null };
   if (acl.value !== null && !mayAlso(context, 'PutObjectAcl', key, {}) && !maySetAcl(context, key, created)) {
     return err(s3Failure('AccessDenied'));
@@ -68,7 +68,7 @@ const maySetAcl = (context: BucketContext, key: string, version: NonNullable<Acc
   });
 
 /**
- * Uploading with an ACL or with tags requires their permissions too (PutObject, "Permissions"). A write grant in the
+ * An upload with an ACL or with tags requires the permissions for these too (PutObject, "Permissions"). A write grant in the
  * bucket's ACL includes them.
  */
 const mayAlso = (

@@ -15,8 +15,8 @@ export function parseVersionId(text: string | undefined): Result<string | undefi
 }
 
 /**
- * @param versionId in the request. @param mayList callers that may not list do not learn that a name is free
- * (GetObject, "Permissions").
+ * @param versionId in the request.
+ * @param mayList whether the caller may list. Other callers must not learn that a name is free (GetObject, "Permissions").
  */
 export function requireObject(
   found: Result<StoredVersion, ReadError>,

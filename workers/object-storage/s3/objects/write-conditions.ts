@@ -29,8 +29,8 @@ export function readWriteCondition(context: BucketContext): Result<{ condition?:
 }
 
 /**
- * A caller that compares an entity tag learns what the object is, so this requires `s3:GetObject` too (User Guide, "How
- * to prevent object overwrites with conditional writes", "How to perform conditional deletes"). A write grant in the
+ * A caller that compares an entity tag learns something about the object's content, so this requires `s3:GetObject` too (User
+ * Guide, "How to prevent object overwrites with conditional writes", "How to perform conditional deletes"). A write grant in the
  * bucket's ACL includes it.
  */
 export const mayCompare = (context: BucketContext, key: string, etag: string | null): boolean =>
@@ -44,7 +44,7 @@ export const mayCompare = (context: BucketContext, key: string, etag: string | n
     caller: context.caller,
   });
 
-/** @param lastModified HTTP date or RFC 3339. @returns no condition when all are null. */
+/** @param lastModified HTTP date or RFC 3339. @returns no condition if all are null. */
 export function toDeleteCondition(
   etag: string | null,
   lastModified: string | null,
@@ -66,9 +66,9 @@ export function toDeleteCondition(
 }
 
 /**
- * If there is nothing to delete, a condition on size or time alone holds ("if the size matches or if the object doesn't
- * exist, the operation returns a 204", DeleteObject). A deletion marker has neither size nor time. `If-Match` requires
- * an object; without one it is a 404.
+ * If there is nothing to delete, a condition on size or time alone holds ("if the size matches or if the object doesn't exist, the
+ * operation returns a 204", DeleteObject). A deletion marker has neither size nor time. `If-Match` requires an object; without one
+ * the answer is 404.
  */
 export async function deleteUnderCondition(
   engine: Engine,

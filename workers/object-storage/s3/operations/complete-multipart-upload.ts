@@ -24,7 +24,7 @@ export const completeMultipartUpload: Operation = {
     const { request, bucket, engine, caller } = context;
     const condition = readWriteCondition(context);
     if (!condition.ok) return condition;
-    // Its checksum headers describe the whole object, not this body.
+    // The checksum headers describe the whole object, not the body of this request.
     const headers = new Headers(request.headers);
     const checksum = takeChecksum(headers);
     if (!checksum.ok) return checksum;
@@ -77,7 +77,7 @@ async function checkChecksumType({ request, bucket, engine }: BucketContext): Pr
   const type = request.headers.get('x-amz-checksum-type')?.toUpperCase();
   if (type === undefined) return ok(null);
   const upload = await engine.getUpload(bucket, request.key, readUploadId(request));
-  // A completed upload is no longer found, but a repeated completion is still answered.
+  // A completed upload is not found here, but a repeated completion must still be answered.
   if (!upload.ok || upload.value.checksumType === null || upload.value.checksumType === type) return ok(null);
   return err(
     s3Failure(

@@ -50,7 +50,7 @@ export const createBucket: Operation = {
     if (created.ok) return ok(bucketAnswer(created.value));
     if (created.error.kind !== 'bucket_exists') return err(toS3Error(created.error));
     if (created.error.ownerId !== owner.id) return err(toS3Error(created.error));
-    // In us-east-1, creating a bucket that one already owns succeeds and resets its ACL (CreateBucket,
+    // In us-east-1, creating a bucket that the caller already owns succeeds and resets its ACL (CreateBucket,
     // "BucketAlreadyOwnedByYou").
     const existing = await engine.getBucket(name);
     if (!existing.ok) return err(toS3Error(existing.error));

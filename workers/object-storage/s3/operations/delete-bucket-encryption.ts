@@ -4,7 +4,7 @@ import { emptyAnswer } from '../protocol/answer.ts';
 import { toS3Error } from '../protocol/engine-failures.ts';
 import { type Operation, onBucket } from '../protocol/operation.ts';
 
-/** Objects stay encrypted: only the configuration is removed. */
+/** Only the configuration is removed; objects stay encrypted. */
 export const deleteBucketEncryption: Operation = {
   needs: 'bucket',
   permission: onBucket('PutEncryptionConfiguration'),

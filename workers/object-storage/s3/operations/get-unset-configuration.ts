@@ -10,8 +10,8 @@ import { element } from '../protocol/xml.ts';
 type Name = (typeof UNSET_CONFIGURATIONS)[number] | (typeof UNSET_READS)[number];
 
 /**
- * A bucket can have many of these: a read names one by its `id`, or lists them.
- * @param root the element of the list, which S3 names differently for each (API reference, "Response Syntax").
+ * A bucket can have several configurations of these kinds: a read names one by its `id`, or lists them.
+ * @param root the root element of the list, which differs for each kind (API reference, "Response Syntax").
  */
 function oneOfMany(root: string) {
   return ({ query }: S3Request) =>
@@ -20,7 +20,7 @@ function oneOfMany(root: string) {
 
 type Answer = S3ErrorCode | ((request: S3Request) => Response | S3ErrorCode);
 
-/** The permission to read, and S3's answer for an unset configuration: an error code, or a document with the defaults. */
+/** The permission to read, and S3's answer for an unset configuration: an error code, or a document with the default values. */
 const READS: Readonly<Record<Name, readonly [action: string, answer: Answer]>> = {
   abac: ['GetBucketAbac', () => xmlAnswer('AbacStatus', element('Status', 'Disabled'))],
   accelerate: ['GetAccelerateConfiguration', () => xmlAnswer('AccelerateConfiguration', '')],

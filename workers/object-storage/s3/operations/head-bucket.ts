@@ -11,7 +11,7 @@ const toQuotaHeaders = ({ limits, used }: QuotaState): Record<string, string> =>
   ...(limits.objects === null ? {} : { 'x-tessera-quota-objects': String(limits.objects) }),
 });
 
-/** The owner sees the bucket's quota with the query `quota`. */
+/** With the query `quota`, the owner gets the bucket's quota. */
 export const headBucket: Operation = {
   needs: 'bucket',
   permission: onBucket('ListBucket', 'READ'),

@@ -1,4 +1,4 @@
-/** The operation of every S3 action. A missing one does not compile. */
+/** The operation of every S3 action. TypeScript reports a missing one. */
 import type { S3Action } from '../protocol/detect.ts';
 import type { Operation } from '../protocol/operation.ts';
 import { abortMultipartUpload } from './abort-multipart-upload.ts';

@@ -23,7 +23,7 @@ export const listObjects: Operation = {
     return ok(
       xmlAnswer('ListBucketResult', [
         element('Name', bucket.name),
-        // ListObjects echoes the prefix unencoded: AWS's own clients do not decode it here.
+        // ListObjects returns the prefix unencoded, because AWS's own clients do not decode it here.
         element('Prefix', prefix),
         element('Marker', show(marker)),
         // Without a delimiter the last key serves as the next marker, and S3 omits NextMarker.

@@ -30,7 +30,7 @@ export const postObject: Operation = {
     const headers = toHeaders(fields);
     const renewForm = renew && (async () => authorizeNext(await renew(), key.value, fields, headers));
     let allowed = await authorizeForm(outer, key.value, fields, headers);
-    // Copies of DIRECTORY may lack what allows it, and the body cannot be read again.
+    // The copies of DIRECTORY may lack the permission, and the body cannot be read again.
     if (!allowed.ok && renewForm) allowed = await renewForm();
     if (!allowed.ok) return allowed;
     const { context, range, object } = allowed.value;
@@ -66,7 +66,7 @@ interface AllowedForm {
 
 type Fields = ReadonlyMap<string, string>;
 
-/** Who signed the form, and whether signer and policy allow it. */
+/** Finds the signer of the form, and checks that signer and policy allow the upload. */
 async function authorizeForm(
   outer: BucketContext,
   key: string,
@@ -124,7 +124,7 @@ interface SizeRange {
   readonly maxBytes: number;
 }
 
-/** Without a policy (a publicly writable bucket) nothing limits the form. */
+/** A form without a policy (for a publicly writable bucket) has no restrictions. */
 function checkFields(fields: ReadonlyMap<string, string>, bucket: string, now: number): Result<SizeRange, S3Failure> {
   const encoded = fields.get('policy');
   if (encoded === undefined) return ok({ minBytes: 0, maxBytes: PUT_BYTES_MAX });
@@ -194,7 +194,7 @@ function toAnswer(
   });
 }
 
-/** @returns null when there is none, or when a browser could not follow it. */
+/** @returns null if there is no redirect, or one that a browser could not follow. */
 function toRedirect(text: string | undefined, bucket: string, version: VersionFacts, etag: string): string | null {
   if (text === undefined || !URL.canParse(text) || !/^https?:/i.test(text)) return null;
   const url = new URL(text);

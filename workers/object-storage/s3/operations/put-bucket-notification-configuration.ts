@@ -5,7 +5,7 @@ import { emptyAnswer } from '../protocol/answer.ts';
 import { toS3Error } from '../protocol/engine-failures.ts';
 import { type Operation, onBucket } from '../protocol/operation.ts';
 
-/** Signs the webhooks of the bucket. Only callers that may set the destinations get it. */
+/** Header with the secret that signs the bucket's webhooks. Only callers that may set the destinations get it. */
 const SECRET_HEADER = 'x-tessera-webhook-secret';
 
 /** An empty document removes the configuration. */

@@ -54,10 +54,7 @@ export const putBucketPolicy: Operation = {
 const LOCKED_OUT =
   'The policy would deny you PutBucketPolicy. Send x-amz-confirm-remove-self-bucket-access: true to set it.';
 
-/**
- * Whether a policy removes the caller's permission to change it, and the caller has not confirmed that. Never applies
- * to the owner.
- */
+/** Whether a policy removes the caller's permission to change it, without the caller's confirmation. Always false for the owner. */
 function locksCallerOut({ bucket, request, caller, may }: BucketContext, policy: string): boolean {
   if (request.headers.get('x-amz-confirm-remove-self-bucket-access')?.toLowerCase() === 'true') return false;
   const after = { ...bucket, configuration: { ...bucket.configuration, policy } };

@@ -13,7 +13,7 @@ import { type Operation, onObject, type VersionContext } from '../protocol/opera
 
 interface Change {
   readonly change: LockChange;
-  /** Condition keys of the change. */
+  /** Condition keys that describe the change. */
   readonly keys: Readonly<Record<string, string>>;
 }
 
@@ -33,7 +33,7 @@ const writeLock = (
     if (!enabled.ok) return enabled;
     const wanted = read(text.value, context);
     if (!wanted.ok) return wanted;
-    // Checked again with the new lock, because a policy may depend on it.
+    // The permission is checked again with the new lock, because a policy may depend on it.
     const need = {
       action,
       key: request.key,

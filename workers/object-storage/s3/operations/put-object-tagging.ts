@@ -28,7 +28,7 @@ export const putObjectTagging: Operation = {
     const pairs = tags.value.map(({ key, value }) => [key, value] as const);
     addRequestTags(requestTags, pairs);
     const { action } = permission(request);
-    // Checked again with the new tags, because a policy may depend on them.
+    // The permission is checked again with the new tags, because a policy may depend on them.
     const need = { action, key: request.key, acl: null, bucket, version: version.value, caller, context: requestTags };
     if (!context.may(need)) return err(s3Failure('AccessDenied'));
     const set = await engine.setTags(version.value, toTagRecord(tags.value), bucket);

@@ -41,7 +41,7 @@ export const putObject: Operation = {
   },
 };
 
-/** The bucket may have another default retention, and the caller other rights. */
+/** The bucket's default retention and the caller's rights may have changed. */
 async function renewObject(renew: NonNullable<BucketContext['renew']>) {
   const context = await renew();
   if (!context.ok) return context;

@@ -20,7 +20,7 @@ export const uploadPart: Operation = {
     if (refused) return err(refused);
     const body = openUploadBody(request, caller.payload, PUT_BYTES_MAX);
     if (!body.ok) return body;
-    // Checked before the body is read, so that an unusable part is refused before it is sent.
+    // Checked before the body is read, so that an unusable part is refused before the client sends it.
     const upload = await engine.getUpload(bucket, request.key, readUploadId(request));
     if (!upload.ok) return err(toS3Error(upload.error));
     const fitting = toFittingBody(body.value, upload.value);

@@ -8,7 +8,7 @@ import { parseXml, textOf, type XmlElement } from '../protocol/xml-parser.ts';
 
 type Name = (typeof UNSET_CONFIGURATIONS)[number];
 
-/** The permission that S3 requires, the same to write and to delete. */
+/** The permission that S3 requires, both to write and to delete. */
 const ACTIONS: Readonly<Record<Name, string>> = {
   abac: 'PutBucketAbac',
   accelerate: 'PutAccelerateConfiguration',
@@ -21,7 +21,7 @@ const ACTIONS: Readonly<Record<Name, string>> = {
 
 const DELETABLE: readonly (Name | undefined)[] = ['replication', 'website'];
 
-/** Documents that match the defaults (`get-unset-configuration.ts` answers the same). */
+/** Checks whether a document matches the defaults (`get-unset-configuration.ts` returns them). */
 const ALREADY_SO: Readonly<Partial<Record<Name, { root: string; holds: (document: XmlElement) => boolean }>>> = {
   abac: { root: 'AbacStatus', holds: (document) => textOf(document, 'Status') === 'Disabled' },
   accelerate: { root: 'AccelerateConfiguration', holds: (document) => textOf(document, 'Status') === 'Suspended' },

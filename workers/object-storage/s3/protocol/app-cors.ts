@@ -1,20 +1,20 @@
 /**
- * Cross-origin access for the web app, which has another host than storage (`APP_HOST`, `S3_HOST`). Only signed
- * requests get it, and never with cookies, so the app can do only what the key in its tab allows.
+ * Cross-origin access for the web app, which has another host than storage (`APP_HOST`, `S3_HOST`). Only signed requests get it,
+ * and never with cookies, so the app has only the rights of the key in its tab.
  */
 import { parseRequestHeaders } from '../../domain/cors.ts';
 
 const MAX_AGE_SECONDS = 3600;
 const METHODS = 'GET, HEAD, PUT, POST, DELETE';
 
-/** @param url of the request. In plain HTTP, which means loopback, the app may use any port of its host. */
+/** @param url of the request. Over plain HTTP, which means loopback, the app may use any port of its host. */
 export function isAppOrigin(origin: string, appHost: string, url: string): boolean {
   if (appHost === '') return false;
   if (url.startsWith('https:')) return origin === `https://${appHost}`;
   return origin === `http://${appHost}` || (origin.startsWith(`http://${appHost}:`) && /:\d+$/.test(origin));
 }
 
-/** @returns null for a request that is not signed, and for a preflight of one. The bucket's own rules apply to it. */
+/** @returns null for a request that is not signed, and for the preflight of one. The bucket's own rules apply to these. */
 export function toAppCorsHeaders(
   request: { readonly method: string; readonly url: string; readonly headers: Headers },
   origin: string,

@@ -131,8 +131,8 @@ const OBJECT_SUBRESOURCES: readonly (readonly [name: S3Subresource, methods: Met
 ];
 
 /**
- * Configurations of a bucket that cannot be set. Reads answer as AWS does for an unset one; writes are 501 unless they
- * match the defaults.
+ * Configurations of a bucket that cannot be set. Reads return AWS's answer for an unset one; writes are 501 unless they match the
+ * defaults.
  */
 export const UNSET_CONFIGURATIONS = [
   'abac',
@@ -144,7 +144,7 @@ export const UNSET_CONFIGURATIONS = [
   'website',
 ] as const satisfies readonly S3Subresource[];
 
-/** Configurations of a bucket that can only be read, as unset ones. Writes are refused below. */
+/** Configurations of a bucket that can only be read, and are always unset. Writes are refused below. */
 export const UNSET_READS = [
   'analytics',
   'intelligent-tiering',
@@ -159,7 +159,7 @@ const UNSET_METHODS: Methods = {
   DELETE: 'DeleteUnsetConfiguration',
 };
 
-/** Refused on buckets and objects, except for the reads above and the locks of objects. */
+/** Subresources that are refused on buckets and objects, except for the reads above and the locks of objects. */
 const UNIMPLEMENTED: readonly S3Subresource[] = [
   'analytics',
   'annotation',
@@ -179,7 +179,7 @@ const UNIMPLEMENTED: readonly S3Subresource[] = [
   'torrent',
 ];
 
-/** Parameters of an object's operations. On a bucket they mean that the key is missing. */
+/** Parameters of an object's operations. On a bucket they indicate that the key is missing. */
 const OBJECT_PARAMETERS = ['partNumber', 'uploadId', 'versionId'];
 
 /**
@@ -195,11 +195,11 @@ const SUBRESOURCES: ReadonlySet<string> = new Set(S3_SUBRESOURCES);
 export function detectAction(request: DetectableRequest): Result<S3Action, S3Failure> {
   if (request.method === 'OPTIONS') return ok('PreflightObject');
   if (request.bucket === '') {
-    // `//bucket/key`, from an endpoint that ends in a slash: a list of buckets would be a wrong answer.
+    // `//bucket/key` comes from an endpoint that ends in a slash. A list of buckets would be a wrong answer.
     if (request.key !== '') return err(s3Failure('InvalidBucketName'));
     return request.method === 'GET' ? ok('ListBuckets') : err(notAllowed(request));
   }
-  // The only operation that S3 puts in the path. Bucket names have no capital letters.
+  // The only operation that S3 selects by the path. Bucket names have no capital letters.
   if (request.bucket === 'WriteGetObjectResponse' && request.method === 'POST') {
     return err(s3Failure('NotImplemented', 'The operation WriteGetObjectResponse is not implemented.'));
   }
@@ -228,7 +228,7 @@ function detectUnset(request: DetectableRequest, name: S3Subresource): Result<S3
   return err(request.method === 'POST' ? notImplemented(name) : notAllowed(request));
 }
 
-/** An operation that no subresource selects. */
+/** Detects an operation that no subresource selects. */
 function detectPlain(request: DetectableRequest): Result<S3Action, S3Failure> {
   const isBucket = request.key === '';
   const listType = request.query.get('list-type') ?? '2';
@@ -244,7 +244,7 @@ function detectPlain(request: DetectableRequest): Result<S3Action, S3Failure> {
 }
 
 /**
- * Accepts an action unless its query holds a name that a write must not ignore.
+ * Accepts an action unless its query has a name that a write must not ignore.
  * @param used the subresource that selected the action, or null.
  */
 function acceptNames(
@@ -300,7 +300,7 @@ function detectPlainObject({ method, query, headers }: DetectableRequest): S3Act
   }
 }
 
-/** @param name from the query; it selects an operation that is unknown, or unknown for this method and resource. */
+/** @param name from the query. It selects an operation that does not exist, or not for this method and resource. */
 const notImplemented = (name: string): S3Failure =>
   s3Failure(
     'NotImplemented',

@@ -1,4 +1,4 @@
-/** The parts of every S3 action: what it loads, which permission it requires, and what it does. */
+/** The parts of every S3 action: the data that it loads, the permission that it requires, and its code. */
 import type { S3Caller, S3User } from '../../../identity/index.ts';
 import type { Result } from '../../../shared/result.ts';
 import type { AclPermission } from '../../domain/acl.ts';
@@ -10,7 +10,7 @@ export type Outcome = Promise<Result<Response, S3Failure>>;
 
 export type Caller = S3Caller;
 
-/** Users that an ACL may name. */
+/** Look-up of users, whom an ACL may name. */
 export interface Users {
   findById(userId: string): Promise<S3User | null>;
   findByEmail(email: string): Promise<readonly S3User[]>;
@@ -29,14 +29,14 @@ export interface ServiceContext {
 
 export interface BucketContext extends ServiceContext {
   readonly bucket: Bucket;
-  /** Whether this caller may do something else too (the source of a copy, each key of many). */
+  /** Whether this caller may perform another action too (on the source of a copy, on each key of many). */
   may(need: AccessNeed): boolean;
-  /** Authorises the request again, with DIRECTORY's primary. Present if copies of DIRECTORY authorised it. */
+  /** Authorises the request again, with DIRECTORY's primary. Absent if the primary authorised it. */
   readonly renew?: () => Promise<Result<BucketContext, S3Failure>>;
 }
 
 export interface VersionContext extends BucketContext {
-  /** The version that the request names, or the reason why there is none. May be a deletion marker. */
+  /** The version that the request names, or the reason why there is none. The version may be a deletion marker. */
   readonly found: Result<StoredVersion, ReadError>;
 }
 
@@ -44,9 +44,9 @@ export interface VersionContext extends BucketContext {
 export interface AccessNeed {
   /** Without `s3:`. */
   readonly action: string;
-  /** Null: the bucket itself. */
+  /** Null for the bucket itself. */
   readonly key: string | null;
-  /** Null: no ACL grants this; only the owner and policies do. */
+  /** Null if no ACL grants the action, but only ownership and policies. */
   readonly acl: {
     readonly of: 'bucket' | 'object';
     readonly permission: Exclude<AclPermission, 'FULL_CONTROL'>;
@@ -54,7 +54,7 @@ export interface AccessNeed {
   readonly bucket: Bucket;
   /** The object's version, whose ACL and tags apply. */
   readonly version?: Pick<StoredVersion, 'acl' | 'metadata' | 'tags'> | null;
-  /** Condition keys of this action alone, in lower case. */
+  /** Condition keys of this action only, in lower case. */
   readonly context?: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly caller: Caller;
 }
@@ -67,11 +67,11 @@ export type Operation =
   | {
       readonly needs: 'bucket';
       /**
-       * Its calls of a shard prove that bucket and caller are current, so both may come from replicas. It may run a second
-       * time, unless its body is an upload.
+       * Whether the operation's calls of a shard prove that bucket and caller are current, so that both may come from replicas. The
+       * operation may run a second time, unless its body is an upload.
        */
       readonly isProven?: true;
-      /** Null: the operation decides by itself, with `may`. */
+      /** Null if the operation itself decides, with `may`. */
       permission(request: S3Request): Permission | null;
       run(context: BucketContext): Outcome;
     }
@@ -89,7 +89,7 @@ export const onBucket = (
   return () => need;
 };
 
-/** @param versioned the name of the action when the request names a version. */
+/** @param versioned name of the action if the request names a version. */
 export const onObject =
   (action: string, versioned: string, permission: Exclude<AclPermission, 'FULL_CONTROL'> | null) =>
   (request: S3Request): Permission => ({

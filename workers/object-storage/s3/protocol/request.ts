@@ -10,32 +10,32 @@ export interface S3Request {
   /** Percent-encoded as the client sent it, because signatures cover it. */
   readonly rawPath: string;
   readonly rawQuery: string;
-  /** Decoded. A repeated parameter has its first value. */
+  /** Decoded. The first value of a repeated parameter counts. */
   readonly query: ReadonlyMap<string, string>;
   readonly headers: Headers;
   /** In lower case. */
   readonly headerNames: readonly string[];
-  /** Empty for the service itself. */
+  /** Empty for a request to the service. */
   readonly bucket: string;
-  /** The bucket if the host names it; null for path style. */
+  /** The bucket if the host names it; null for a path-style request. */
   readonly hostBucket: string | null;
-  /** Empty for a bucket itself. */
+  /** Empty for a request to the bucket. */
   readonly key: string;
   /** `/bucket/key`, for error documents. */
   readonly resource: string;
-  /** Accept-Encoding of the client. The edge shows the Worker a header of its own instead. */
+  /** Accept-Encoding of the client. The edge replaces this header in the request to the Worker. */
   readonly acceptedEncodings: string;
   readonly isSecure: boolean;
-  /** `1.3`, or null if the server does not know it or the request came over http. */
+  /** `1.3`; null if the server does not know it, and over plain HTTP. */
   readonly tlsVersion: string | null;
   readonly body: ReadableStream<Uint8Array> | null;
 }
 
 /** Settings that decide how a request is read. */
 export interface RequestOptions {
-  /** `bucket.S3_HOST` names a bucket; empty: path style only. */
+  /** `bucket.S3_HOST` names a bucket. Empty for path style only. */
   readonly s3Host: string;
-  /** A header that holds the raw target, set by a trusted front; empty: the request's own URL. */
+  /** A header with the raw target, set by a trusted proxy. Empty if the request's own URL counts. */
   readonly rawTargetHeader: string;
 }
 
@@ -86,7 +86,7 @@ function splitPath(path: string, virtualBucket: string | null): { bucket: string
   return slash < 0 ? { bucket: rest, key: '' } : { bucket: rest.slice(0, slash), key: rest.slice(slash + 1) };
 }
 
-/** @returns null when it is not UTF-8. `+` is a space, as in S3 and in the canonical query of a signature. */
+/** @returns null if the query is not UTF-8. `+` is a space, as in S3 and in the canonical query of a signature. */
 export function parseQuery(rawQuery: string): Map<string, string> | null {
   const query = new Map<string, string>();
   for (const part of rawQuery.split('&')) {
@@ -108,8 +108,8 @@ const NEVER_HOISTED =
   /^x-amz-(algorithm|credential|date|expires|signedheaders|signature|security-token|content-sha256|sdk-.*|trailer|decoded-content-length|server-side-encryption-.*)$/;
 
 /**
- * Presigners that know no body add the checksum of an empty one to their links. It does not apply to the body that is
- * sent later.
+ * Presigners that do not know the body add the checksum of an empty one to their links. It does not apply to the body that is sent
+ * later.
  */
 function isChecksumOfNothing(name: string, value: string): boolean {
   const algorithm = CHECKSUM_ALGORITHMS.find((candidate) => toChecksumHeader(candidate) === name);
@@ -127,7 +127,7 @@ export function withHoistedHeaders(request: S3Request): S3Request {
   for (const [parameter, value] of request.query) {
     const name = parameter.toLowerCase();
     if (!/^x-amz-[a-z0-9_-]+$/.test(name) || /[\r\n\0]/.test(value)) continue;
-    // SigV2 clients move a customer's key too. It must be refused like a header, not ignored.
+    // SigV2 clients also move a customer's key into the query. It must be refused like the header, not ignored.
     if (NEVER_HOISTED.test(name) && !(isSigV2 && name.startsWith('x-amz-server-side-encryption-'))) continue;
     if (!request.headers.has(name) && !isChecksumOfNothing(name, value)) hoisted.push([name, value]);
   }

@@ -1,4 +1,4 @@
-/** Refuses headers that request unsupported features. They are never ignored. */
+/** Refuses headers that request unsupported features, so that they are never silently ignored. */
 import { invalidArgument, type S3Failure, s3Failure } from '../../domain/failure.ts';
 
 type Readable = { get(name: string): string | null };
@@ -34,14 +34,14 @@ export function refuseUnsupportedUpload(headers: Readable): S3Failure | null {
   return refuseCustomerKey(headers);
 }
 
-/** For parts. They have the encryption of their upload, but may name a customer-provided key. */
+/** For parts. A part has the encryption of its upload, but its request may name a customer-provided key. */
 export function refuseCustomerKey(headers: Readable): S3Failure | null {
   return hasCustomerKey(headers, 'x-amz-')
     ? s3Failure('NotImplemented', 'Encryption with customer-provided keys is not implemented.')
     : null;
 }
 
-/** Reads do not choose an encryption (GetObject, "Encryption"). */
+/** A read cannot choose an encryption (GetObject, "Encryption"). */
 export function refuseEncryptionOfRead(headers: Readable): S3Failure | null {
   for (const name of ['x-amz-server-side-encryption', 'x-amz-server-side-encryption-aws-kms-key-id']) {
     const value = headers.get(name);
@@ -60,7 +60,9 @@ export function refuseDecryption(headers: Readable, prefix = 'x-amz-'): S3Failur
 const hasCustomerKey = (headers: Readable, prefix: string): boolean =>
   CUSTOMER_KEY.some((name) => headers.get(`${prefix}${name}`) !== null);
 
-/** Refuses conditions that S3 supports on reads only. Ignoring them would do what the client wanted to prevent. */
+/**
+ * Refuses conditions that S3 supports on reads only. If they were ignored, the write could do what the client wanted to prevent.
+ */
 export function refuseConditions(headers: Readable, names: readonly string[]): S3Failure | null {
   const name = names.find((candidate) => headers.get(candidate) !== null);
   return name === undefined ? null : s3Failure('NotImplemented', undefined, { details: { Header: name } });

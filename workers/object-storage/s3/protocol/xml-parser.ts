@@ -4,10 +4,10 @@ import { err, ok, type Result } from '../../../shared/result.ts';
 import { type S3Failure, s3Failure } from '../../domain/failure.ts';
 
 export interface XmlElement {
-  /** Without its namespace prefix. */
+  /** Name without the namespace prefix. */
   readonly name: string;
   readonly attributes: Readonly<Record<string, string>>;
-  /** Its own text, untrimmed. */
+  /** Text directly in the element, untrimmed. */
   readonly text: string;
   readonly children: readonly XmlElement[];
 }

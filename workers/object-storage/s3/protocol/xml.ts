@@ -2,14 +2,14 @@
 
 export const S3_NAMESPACE = 'http://s3.amazonaws.com/doc/2006-03-01/';
 
-/** Text, a number, a boolean; null and undefined leave the element out. */
+/** Content of an element; null and undefined omit the element. */
 export type XmlContent = string | number | boolean | null | undefined | XmlNode | readonly XmlNode[];
 
 export interface XmlNode {
   readonly xml: string;
 }
 
-/** `element('Key', key)`; with no content the element is left out, with `''` it is empty. */
+/** `element('Key', key)`. Null content omits the element, `''` makes it empty. */
 export function element(name: string, content: XmlContent, attributes = ''): XmlNode {
   if (content === null || content === undefined) return { xml: '' };
   const inner =

@@ -1,0 +1,51 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { admitRequest, wasRefused } from '../../../workers/shared/request-rates.ts';
+
+/** Behaves like the platform's rate limiter: a number of calls per key. */
+function createLimiter(limit: number) {
+  const calls = new Map<string, number>();
+  return {
+    calls,
+    async limit({ key }: { key: string }) {
+      calls.set(key, (calls.get(key) ?? 0) + 1);
+      return { success: (calls.get(key) ?? 0) <= limit };
+    },
+  };
+}
+
+beforeEach(() => vi.useFakeTimers({ toFake: ['Date'], now: 1_000_000 }));
+afterEach(() => vi.useRealTimers());
+
+it('admits ten posts per granted call, and none for a second after a refusal', async () => {
+  const limiter = createLimiter(3);
+  const admit = (key: string) => admitRequest({ RATE_LIMIT_SCORES: limiter } as unknown as Env, 'token', key);
+  let admitted = 0;
+  while (await admit('greedy')) admitted++;
+  expect([admitted, limiter.calls.get('greedy')]).toEqual([30, 4]);
+  vi.setSystemTime(1_000_999);
+  expect(await admit('greedy')).toBe(false);
+  expect(limiter.calls.get('greedy')).toBe(4);
+  expect(await admit('modest')).toBe(true);
+});
+
+it('calls the limiter again in the next second, as long as it refuses', async () => {
+  const limiter = createLimiter(1);
+  const admit = () => admitRequest({ RATE_LIMIT_SCORES: limiter } as unknown as Env, 'token', 'patient');
+  while (await admit());
+  for (let second = 1; second <= 5; second++) {
+    vi.setSystemTime(1_000_000 + 2_000 * second);
+    expect(await admit()).toBe(false);
+  }
+  expect(limiter.calls.get('patient')).toBe(7);
+});
+
+it('calls the limiter for each request of a user, and remembers a refusal for the period', async () => {
+  const limiter = createLimiter(1);
+  const admit = () => admitRequest({ RATE_LIMIT_USER: limiter } as unknown as Env, 'user', 'ada');
+  expect([await admit(), wasRefused('user', 'ada')]).toEqual([true, false]);
+  expect([await admit(), wasRefused('user', 'ada')]).toEqual([false, true]);
+  expect(await admit()).toBe(false);
+  expect(limiter.calls.get('ada')).toBe(3);
+  vi.setSystemTime(1_010_000);
+  expect(wasRefused('user', 'ada')).toBe(false);
+});
