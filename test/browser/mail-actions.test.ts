@@ -87,6 +87,16 @@ describe.skipIf(!hasChromium)('a reader of mail', () => {
       expect(await offer.count()).toBe(0);
     };
     await showsMark();
+    // On a phone it stands below the sender and the date, not before the name.
+    await page.setViewportSize({ width: 390, height: 760 });
+    const isBelow = () =>
+      page.locator('.message.open').evaluate((message) => {
+        const date = message.querySelector('.when-open')?.getBoundingClientRect();
+        const mark = message.querySelector('.unsubscribe')?.getBoundingClientRect();
+        return date !== undefined && mark !== undefined && mark.top >= date.bottom && mark.left >= date.left;
+      });
+    await eventually(isBelow).toBe(true);
+    await page.setViewportSize({ width: 1280, height: 800 });
     await takePictures(page, 'unsubscribed');
     // The server knows it. Its mark is no label of the user.
     await page.reload();
