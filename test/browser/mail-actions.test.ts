@@ -68,7 +68,7 @@ describe.skipIf(!hasChromium)('a reader of mail', () => {
     return page.getByRole('menuitem', { name: item });
   };
 
-  it('leaves a mailing list with the button beside its sender', async () => {
+  it('leaves a mailing list with the button beside its sender, which then says so', async () => {
     const { page, user, troubles } = await open((to) => [letter(to, 'Digest', 'News.', LIST)]);
     await openRow(page, 'Digest');
     await page.getByRole('button', { name: 'Unsubscribe' }).waitFor();
@@ -81,6 +81,31 @@ describe.skipIf(!hasChromium)('a reader of mail', () => {
     await dialog.getByRole('button', { name: 'Unsubscribe' }).click();
     await page.getByText('You unsubscribed from Carol.').waitFor();
     await awaitMessage(stage.server, user, 'sent', 'leave digest');
+    const offer = page.getByRole('button', { name: 'Unsubscribe' });
+    const showsMark = async () => {
+      await page.locator('.message-head').getByText('Unsubscribed', { exact: true }).waitFor();
+      expect(await offer.count()).toBe(0);
+    };
+    await showsMark();
+    // On a phone it stands below the sender and the date, not before the name.
+    await page.setViewportSize({ width: 390, height: 760 });
+    const isBelow = () =>
+      page.locator('.message.open').evaluate((message) => {
+        const date = message.querySelector('.when-open')?.getBoundingClientRect();
+        const mark = message.querySelector('.unsubscribe')?.getBoundingClientRect();
+        return date !== undefined && mark !== undefined && mark.top >= date.bottom && mark.left >= date.left;
+      });
+    await eventually(isBelow).toBe(true);
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await takePictures(page, 'unsubscribed');
+    // The server knows it. Its mark is no label of the user.
+    await page.reload();
+    await openRow(page, 'Digest');
+    await showsMark();
+    await page.getByRole('button', { name: 'More about Carol' }).click();
+    await page.getByRole('menuitem', { name: 'Show original' }).waitFor();
+    expect(await page.getByRole('menuitem', { name: 'Unsubscribe' }).count()).toBe(0);
+    expect(await page.getByText('$unsubscribed').count()).toBe(0);
     expect(troubles).toEqual([]);
     await page.context().close();
   });

@@ -2,9 +2,12 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { awaitMessage, listFolder, type MailUser, registerUser } from '../support/mail.ts';
-import { eventually, expectAccessible, hasChromium, type Tab } from './chromium.ts';
+import { eventually, expectAccessible, hasChromium, type Tab, takePictures } from './chromium.ts';
 import { deliver, importLetters, letter, messageText, openRow, row, signIn, subjects } from './mail-page.ts';
 import { useStage } from './stage.ts';
+
+/** A red square of one pixel. */
+const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==';
 
 /** A conversation of Dennis and the user, oldest message first. */
 const conversation = (user: MailUser, count: number): string[] =>
@@ -145,6 +148,61 @@ describe.skipIf(!hasChromium)('mail every day', () => {
     await openRow(page, 'Poems');
     await frame.getByText('Roses').waitFor();
     expect(await page.getByRole('button', { name: 'Quoted text' }).count()).toBe(0);
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
+  it('keeps Send in view in a reply with a picture, which is shown with its name, size and a button that removes it', async () => {
+    const { page, user, troubles } = await open(`painter-${crypto.randomUUID().slice(0, 8)}`, (to) => [
+      letter(to, 'Pointers', Array.from({ length: 60 }, (_, line) => `Line ${line}.`).join('\n')),
+    ]);
+    await openRow(page, 'Pointers');
+    await messageText(page, 'Line 59.').waitFor();
+    await page.getByRole('button', { name: 'Reply', exact: true }).click();
+    const inline = page.locator('.reader .compose');
+    await inline.waitFor();
+    const files = ['one.png', 'two.png', 'three.txt'].map((name) => ({
+      name,
+      mimeType: name.endsWith('png') ? 'image/png' : 'text/plain',
+      buffer: name.endsWith('png') ? Buffer.from(PNG, 'base64') : Buffer.from('three'),
+    }));
+    await inline.getByLabel('Attach', { exact: true }).setInputFiles(files);
+    const list = page.getByRole('list', { name: 'Attachments' });
+    const widths = () =>
+      list.locator('img').evaluateAll((all) => all.map((one) => (one as HTMLImageElement).naturalWidth));
+    await eventually(widths).toEqual([1, 1]);
+    expect(await list.getByText('one.png').count()).toBe(1);
+    expect(await list.getByText(`${Buffer.from(PNG, 'base64').length} bytes`).count()).toBe(2);
+    const send = page.locator('.compose').getByRole('button', { name: 'Send', exact: true });
+    const visible = () =>
+      send.evaluate((button) => {
+        const { top, bottom } = button.getBoundingClientRect();
+        const pane = document.querySelector('.reader-scroll')?.getBoundingClientRect();
+        return top >= 0 && bottom <= Math.min(innerHeight, pane?.bottom ?? innerHeight);
+      });
+    const scrollTo = (edge: 'top' | 'end') =>
+      page.locator('.reader-scroll').evaluate((pane, where) => {
+        const form = pane.querySelector('.compose');
+        if (where === 'end') pane.scrollTop = pane.scrollHeight;
+        // The form begins in the upper half of the pane, and is higher than the rest.
+        else pane.scrollTop += (form?.getBoundingClientRect().top ?? 0) - pane.clientHeight * 0.6;
+      }, edge);
+    await eventually(visible).toBe(true);
+    await scrollTo('top');
+    await eventually(visible).toBe(true);
+    await expectAccessible(page);
+    await takePictures(page, 'reply-with-picture');
+    await scrollTo('end');
+    await eventually(visible).toBe(true);
+    await list.getByRole('button', { name: 'Remove two.png' }).click();
+    await eventually(widths).toEqual([1]);
+    // On a phone the form fills the page.
+    await page.setViewportSize({ width: 390, height: 560 });
+    await eventually(visible).toBe(true);
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await send.click();
+    const sent = await awaitMessage(stage.server, user, 'sent', 'Re: Pointers');
+    expect(sent.attachments.map((one: { file_name: string }) => one.file_name)).toEqual(['one.png', 'three.txt']);
     expect(troubles).toEqual([]);
     await page.context().close();
   });

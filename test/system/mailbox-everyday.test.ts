@@ -204,6 +204,7 @@ describe('a mailing list is left', () => {
     expect(posts).toEqual([]);
     expect(await leave(id)).toMatchObject({ status: 200, body: { method: 'one_click' } });
     expect(posts).toMatchObject([{ path: '/leave', body: 'List-Unsubscribe=One-Click' }]);
+    expect((await read(id)).labels).toContain('$unsubscribed');
     expect(Object.keys(posts[0]?.headers ?? {})).not.toEqual(expect.arrayContaining(['cookie']));
     expect(Object.keys(posts[0]?.headers ?? {})).not.toEqual(expect.arrayContaining(['authorization']));
   });
@@ -248,6 +249,7 @@ describe('a mailing list is left', () => {
     ] as const) {
       const { id } = await deliverNewsletter([`List-Unsubscribe: <${worldUrl()}${path}>`, ONE_CLICK]);
       expect((await leave(id)).status, path).toBe(status);
+      expect((await read(id)).labels).not.toContain('$unsubscribed');
     }
     expect(posts.map(({ path }) => path)).not.toContain('/elsewhere');
     const page = await deliverNewsletter(['List-Unsubscribe: <https://shop.far.test/leave>']);

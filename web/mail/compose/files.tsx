@@ -1,11 +1,40 @@
 /** Attachments of the message being written, with progress and errors. */
 import { formatBytes } from '../../shared/format.ts';
+import { Icon } from '../../shared/icons.tsx';
 import { fill } from '../../shared/texts/index.ts';
 import { mailComposeTexts } from '../../shared/texts/mail-compose.ts';
+import { usePicture } from '../../shared/use-picture.ts';
+import { loadFile } from './pictures.ts';
 import { detach } from './uploads.ts';
 import type { Upload } from './writing.ts';
 
 const t = mailComposeTexts.window;
+
+/** Types that browsers show and that run no script, by the ending of the name. */
+const PICTURE_TYPES: Readonly<Record<string, string>> = {
+  ...{ png: 'image/png', jpg: 'image/jpeg', jpeg: 'image/jpeg', gif: 'image/gif' },
+  ...{ webp: 'image/webp', avif: 'image/avif', bmp: 'image/bmp' },
+};
+/** Larger pictures have no preview. */
+const PICTURE_BYTES_MAX = 25_000_000;
+
+const findPictureType = ({ fileName, size }: Upload): string | null =>
+  size > PICTURE_BYTES_MAX ? null : (PICTURE_TYPES[fileName.split('.').at(-1)?.toLowerCase() ?? ''] ?? null);
+
+function Preview({ upload }: { upload: Upload }) {
+  const type = findPictureType(upload);
+  // Before the upload has ended, only this tab can have the picture.
+  const { url, forget } = usePicture(type === null ? null : () => loadFile(upload), type ?? '', [
+    upload.key,
+    upload.attachmentId === null,
+  ]);
+  if (type === null) return <Icon name="clip" />;
+  return url === null ? (
+    <span className="upload-picture" />
+  ) : (
+    <img className="upload-picture" src={url} alt="" onError={forget} />
+  );
+}
 
 export function Files({ uploads }: { uploads: Upload[] }) {
   // Pictures of a quote are shown in the quote, unless they need attention.
@@ -15,6 +44,7 @@ export function Files({ uploads }: { uploads: Upload[] }) {
     <ul className="uploads" aria-label={t.attachments}>
       {shown.map((upload) => (
         <li key={upload.key}>
+          <Preview upload={upload} />
           <span className="ellipsis grow" title={upload.fileName}>
             {upload.fileName}
           </span>

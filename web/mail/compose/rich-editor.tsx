@@ -9,7 +9,7 @@ import { compose } from './compose-store.ts';
 import { FormatBar, run } from './format-bar.tsx';
 import { loadPicture } from './pictures.ts';
 import { TABLE_STYLES } from './tables.ts';
-import { attach, attachPicture, findPicture } from './uploads.ts';
+import { attach, attachPicture, findFile } from './uploads.ts';
 import type { Writing } from './writing.ts';
 
 const { window: t } = mailComposeTexts;
@@ -104,7 +104,7 @@ function usePictures(editor: RefObject<HTMLElement | null>, writing: Writing): v
         image.src = URL.createObjectURL(blob);
         urls.current.push(image.src);
       };
-      const here = findPicture(key);
+      const here = findFile(key);
       if (here) show(here);
       else loadPicture(writing, toDraftContentId(key)).then(show, () => undefined);
     }

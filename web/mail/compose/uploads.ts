@@ -52,17 +52,23 @@ const toUpload = (key: string, fileName: string, size: number): Upload => ({
   error: null,
 });
 
-export function attach(files: Iterable<File>): void {
+export function attach(chosen: Iterable<File>): void {
   const { writing } = compose.get();
   if (!writing) return;
-  const added: [Upload, File][] = [...files].map((file) => [toUpload(crypto.randomUUID(), file.name, file.size), file]);
+  const added: [Upload, File][] = [...chosen].map((file) => [
+    toUpload(crypto.randomUUID(), file.name, file.size),
+    file,
+  ]);
   change({ attachments: [...writing.attachments, ...added.map(([entry]) => entry)] });
-  for (const [entry, file] of added) upload(entry.key, file);
+  for (const [entry, file] of added) {
+    files.set(entry.key, file);
+    upload(entry.key, file);
+  }
 }
 
-/** Bytes of pictures by key of the upload, for the preview of the quote in this tab. */
-const pictures = new Map<string, Blob>();
-export const findPicture = (key: string): Blob | null => pictures.get(key) ?? null;
+/** Files of this tab by key of the upload, for previews. */
+const files = new Map<string, Blob>();
+export const findFile = (key: string): Blob | null => files.get(key) ?? null;
 
 /** Copies the pictures of a quoted message to the new message, under the keys that the quote names. */
 export async function attachPictures(message: Message, wanted: readonly Picture[]): Promise<void> {
@@ -75,7 +81,7 @@ export async function attachPictures(message: Message, wanted: readonly Picture[
   for (const { key, fileName, contentType } of wanted) {
     try {
       const blob = await (await call(attachmentPath(message.id, fileName))).blob();
-      pictures.set(key, blob);
+      files.set(key, blob);
       upload(key, new File([blob], fileName, { type: contentType }));
       changeUpload(key, {});
     } catch (error) {
@@ -89,7 +95,7 @@ export function attachPicture(file: File): string | null {
   const { writing } = compose.get();
   if (!writing) return null;
   const entry: Upload = { ...toUpload(crypto.randomUUID(), file.name, file.size), isInline: true };
-  pictures.set(entry.key, file);
+  files.set(entry.key, file);
   change({ attachments: [...writing.attachments, entry] });
   upload(entry.key, file);
   return entry.key;
@@ -98,6 +104,7 @@ export function attachPicture(file: File): string | null {
 export function detach(key: string): void {
   running.get(key)?.abort();
   running.delete(key);
+  files.delete(key);
   changeUpload(key, null);
 }
 

@@ -1,10 +1,15 @@
 /** The labels of the mailbox. They are read at the start, after a change of labels, and when mail has an unknown one. */
+import { UNSUBSCRIBED_LABEL } from '../../../workers/mail/domain/unsubscribe.ts';
 import { callJson, type Page } from '../../shared/api.ts';
 import { createStore } from '../../shared/store.ts';
 import { loadKept } from './kept-answers.ts';
 
 /** More do not fit beside the list. */
 const LABELS_MAX = 50;
+
+/** Labels that the page lists: a mark that the server sets itself is shown in words beside the sender. */
+export const toShownLabels = (names: readonly string[]): string[] =>
+  names.filter((name) => name !== UNSUBSCRIBED_LABEL);
 
 export const labels = createStore<{ names: readonly string[] }>({ names: [] });
 
@@ -14,7 +19,7 @@ export function refreshLabels(): Promise<void> {
   const path = `/v1/labels?limit=${LABELS_MAX}`;
   const own = loadKept('labels', () => callJson<Page<{ label: string }>>(path)).then(
     ({ data }) => {
-      if (reading === own) labels.set({ names: data.map(({ label }) => label) });
+      if (reading === own) labels.set({ names: toShownLabels(data.map(({ label }) => label)) });
     },
     // The server cannot be reached. The next change of labels reads again.
     () => undefined,
@@ -32,5 +37,6 @@ export function forgetLabels(): void {
 export function noticeLabels(messages: readonly { labels: readonly string[] }[]): void {
   const { names } = labels.get();
   if (names.length >= LABELS_MAX) return;
-  if (messages.some((message) => message.labels.some((label) => !names.includes(label)))) void refreshLabels();
+  if (messages.some((message) => toShownLabels(message.labels).some((label) => !names.includes(label))))
+    void refreshLabels();
 }

@@ -1,6 +1,7 @@
 /** Messages as the list keeps them. Small, because a list may hold hundreds of thousands. */
 import type { Address, Summary } from './api.ts';
 import type { QueuedChange } from './change-queue.ts';
+import { toShownLabels } from './labels.ts';
 
 /** Addresses and empty lists are stored once and shared between messages. */
 const addresses = new Map<string, Address>();
@@ -25,7 +26,7 @@ export function toSummary(full: Summary): Summary {
     ...{ is_read, is_flagged, is_answered, is_forwarded, snoozed_until, is_draft, has_attachments },
     from: full.from && shareAddress(full.from),
     to: full.to.length === 0 ? NO_ADDRESSES : full.to.map(shareAddress),
-    labels: full.labels.length === 0 ? NO_LABELS : full.labels,
+    labels: full.labels.length === 0 ? NO_LABELS : toShownLabels(full.labels),
     ...(full.snippet === undefined ? {} : { snippet: full.snippet }),
   };
 }

@@ -1,5 +1,6 @@
 /** Actions for the sender of a message: leave the list, trust, block, filter. */
 import { useState } from 'react';
+import { UNSUBSCRIBED_LABEL } from '../../../workers/mail/domain/unsubscribe.ts';
 import { describeError } from '../../shared/api.ts';
 import { Dialog } from '../../shared/dialog.tsx';
 import { go, toHash } from '../../shared/hash-route.ts';
@@ -87,14 +88,17 @@ export function SenderMenu({ message, isOwn }: { message: Message; isOwn: boolea
             run: () => go(toHash(['settings', 'filters'], { from: email })),
           },
         ];
-  const leaving: MenuCommand[] =
-    message.unsubscribe && !isLeavingLater
-      ? [{ icon: 'signOut', title: t.unsubscribe, run: () => setLeaving(true) }]
-      : [];
+  const isLeft = message.labels.includes(UNSUBSCRIBED_LABEL);
+  const canLeave = message.unsubscribe && !isLeavingLater && !isLeft;
+  const leaving: MenuCommand[] = canLeave
+    ? [{ icon: 'signOut', title: t.unsubscribe, run: () => setLeaving(true) }]
+    : [];
   return (
     <>
-      {message.unsubscribe && isLeavingLater && <span className="unsubscribe small">{t.leave.waiting}</span>}
-      {message.unsubscribe && !isLeavingLater && (
+      {message.unsubscribe && !canLeave && (
+        <span className="unsubscribe small">{isLeft ? t.leave.left : t.leave.waiting}</span>
+      )}
+      {canLeave && (
         <button type="button" className="quiet small unsubscribe" onClick={() => setLeaving(true)}>
           {t.unsubscribe}
         </button>

@@ -166,6 +166,7 @@ export const enMail = {
       done: 'You unsubscribed from {name}.',
       later: 'You will be unsubscribed from {name} when you are online.',
       waiting: 'Unsubscribing…',
+      left: 'Unsubscribed',
     },
     details: 'Details',
     quoted: 'Quoted text',

@@ -9,6 +9,9 @@ export type Unsubscribe =
   /** A page that the reader must open. */
   | { readonly method: 'web'; readonly url: string };
 
+/** The label of a message whose list the user has left; in JMAP a keyword of IANA's registry. */
+export const UNSUBSCRIBED_LABEL = '$unsubscribed';
+
 const ENTRIES_MAX = 10;
 const URL_LENGTH_MAX = 2_000;
 const TEXT_LENGTH_MAX = 500;

@@ -15,6 +15,7 @@ import {
 } from '../../shared/json-api.ts';
 import type { Problem } from '../../shared/problem.ts';
 import { ok, type Result } from '../../shared/result.ts';
+import { UNSUBSCRIBED_LABEL } from '../domain/unsubscribe.ts';
 import { leaveList } from '../outbound/leave-list.ts';
 import { NOT_FOUND, toBadRequest } from '../schemas/errors.ts';
 import {
@@ -89,7 +90,7 @@ export function addMessageChanges(api: OpenAPIHono<JsonApiEnv>): void {
       operationId: 'unsubscribe',
       summary: 'Leave the mailing list of a message',
       description:
-        'By one click (RFC 8058) if a valid DKIM signature covers both header fields, else by a message to the address that the list names, which is then in Sent.',
+        'By one click (RFC 8058) if a valid DKIM signature covers both header fields, else by a message to the address that the list names, which is then in Sent. The message then has the label $unsubscribed.',
       request: { params: messageParamSchema },
       responses: {
         200: jsonContent(unsubscribeAnswerSchema, 'The list was told'),
@@ -99,10 +100,14 @@ export function addMessageChanges(api: OpenAPIHono<JsonApiEnv>): void {
     async (c) => {
       const own = await openOwnMailbox(c);
       if (!own.ok) return sendProblem(c, own.error);
-      const found = await own.value.ask((mailbox) => mailbox.readMessage(c.req.valid('param').message_id));
+      const { message_id: id } = c.req.valid('param');
+      const found = await own.value.ask((mailbox) => mailbox.readMessage(id));
       if (!found.ok) return sendProblem(c, found.error);
       const left = await leaveList(c.env, own.value.user, found.value);
-      return left.ok ? c.json({ method: left.value }, 200) : sendProblem(c, left.error);
+      if (!left.ok) return sendProblem(c, left.error);
+      // The list was told, so a failure here is not reported: without the mark, the page offers to leave it again.
+      await own.value.ask((mailbox) => mailbox.patchMessages([id], { addLabels: [UNSUBSCRIBED_LABEL] }));
+      return c.json({ method: left.value }, 200);
     },
   );
   api.openapi(
