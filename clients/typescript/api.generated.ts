@@ -5417,7 +5417,7 @@ export namespace V1 {
   }
 
   /**
-   * @description By one click (RFC 8058) if a valid DKIM signature covers both header fields, else by a message to the address that the list names, which is then in Sent.
+   * @description By one click (RFC 8058) if a valid DKIM signature covers both header fields, else by a message to the address that the list names, which is then in Sent. The message then has the label $unsubscribed.
    * @tags mail
    * @name Unsubscribe
    * @summary Leave the mailing list of a message

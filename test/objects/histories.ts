@@ -123,6 +123,7 @@ function shardOf(real: D1Database, isLost: () => boolean, bug?: SeededBug): D1Da
 interface Answer {
   readonly status: number;
   readonly text: string;
+  readonly versionId: string | null;
 }
 type Headers = Readonly<Record<string, string>>;
 /** A body that arrives late: its text follows once `wait` has ended, which starts when the body is read. */
@@ -164,7 +165,7 @@ function senderFrom(environment: Env): Send {
       ...(text === undefined ? {} : { body: isLate ? body.open() : text }),
     }) as Request<unknown, IncomingRequestCfProperties>;
     const answer = await worker.fetch(request, environment, createExecutionContext());
-    return { status: answer.status, text: await answer.text() };
+    return { status: answer.status, text: await answer.text(), versionId: answer.headers.get('x-amz-version-id') };
   };
 }
 

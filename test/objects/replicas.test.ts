@@ -85,6 +85,33 @@ it('a policy of the bucket that is copied to, and of the one that is copied from
   expect(await copy(`/${bucket}/fixed`)).toBe(403);
 });
 
+it('versioning, in the answer to a write whose rows are from before it', async () => {
+  const { bucket, owner } = world;
+  breakReplicas('stuck');
+  const put = () => world.from('syd')('PUT', `/${bucket}/written`, owner.token, 'small');
+  expect((await put()).versionId).toBeNull();
+  const on = '<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>';
+  await change('PUT', `/${bucket}?versioning`, owner.token, on);
+  expect((await put()).versionId).toMatch(/^[0-9a-f-]{36}$/);
+});
+
+it('rights of a writer whose rows the isolate read a moment ago', async () => {
+  const { bucket, owner, guest, policy, root } = world;
+  const send = world.from('syd');
+  const write = async (token: string) => (await send('PUT', `/${bucket}/written`, token, 'small')).status;
+  const list = async (token: string) => (await send('GET', `/${bucket}?list-type=2`, token)).status;
+  await change('PUT', `/${bucket}?policy`, owner.token, policy);
+  await world.directory.catchUp();
+  breakReplicas('cut off');
+  expect([await write(guest.token), await list(guest.token)]).toEqual([200, 200]);
+  await change('DELETE', `/${bucket}?policy`, owner.token);
+  expect([await write(guest.token), await list(guest.token)]).toEqual([403, 403]);
+  await change('PUT', `/${bucket}?policy`, owner.token, policy);
+  expect([await write(guest.token), await list(guest.token)]).toEqual([200, 200]);
+  await change('PUT', `/v1/accounts/${guest.userId}/suspension`, root, { reason: 'replicas' });
+  expect([await write(guest.token), await list(guest.token)]).toEqual([401, 401]);
+});
+
 it('an access key that signs a form, and its policy', async () => {
   const { bucket, root, suspect } = world;
   const keys = `/v1/iam/users/${suspect.userId}/access-keys`;

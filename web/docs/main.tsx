@@ -241,4 +241,4 @@ function Docs() {
   );
 }
 
-mount(<Docs />);
+mount(<Docs />, 'docs');

@@ -47,4 +47,4 @@ function Embed() {
   );
 }
 
-mount(<Embed />, false);
+mount(<Embed />, 'leaderboard', false);

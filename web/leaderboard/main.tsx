@@ -239,4 +239,4 @@ function LeaderboardPage() {
   return <BoardPage key={board} board={board} boards={boards} />;
 }
 
-mount(<LeaderboardPage />);
+mount(<LeaderboardPage />, 'leaderboard');

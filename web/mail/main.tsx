@@ -326,4 +326,4 @@ function App() {
   );
 }
 
-mount(<App />);
+mount(<App />, 'mail');

@@ -21,4 +21,4 @@ function NotFound() {
   );
 }
 
-mount(<NotFound />);
+mount(<NotFound />, 'notFound');

@@ -165,4 +165,4 @@ function Operator() {
   );
 }
 
-mount(<Operator />);
+mount(<Operator />, 'operator');

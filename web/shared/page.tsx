@@ -134,8 +134,16 @@ function listenForPalette(): void {
   });
 }
 
-/** @param isWhole whether the page has commands; a page in a frame has none. */
-export function mount(page: ReactNode, isWhole = true): void {
+const titleOf = (name: PageName | 'notFound'): string => {
+  const title = name === 'notFound' ? texts.app.notFound.title : name && texts.app.pages[name];
+  return title ? `${title} · Tessera` : 'Tessera';
+};
+
+/**
+ * @param name for the title of the document; null for the start page.
+ * @param isWhole whether the page has commands; a page in a frame has none.
+ */
+export function mount(page: ReactNode, name: PageName | 'notFound', isWhole = true): void {
   const element = document.getElementById('app');
   if (!element) throw new Error('#app is missing');
   startLook();
@@ -150,7 +158,8 @@ export function mount(page: ReactNode, isWhole = true): void {
       () => undefined,
     );
   }
-  const render = () =>
+  const render = () => {
+    document.title = titleOf(name);
     createRoot(element).render(
       <StrictMode>
         {page}
@@ -159,6 +168,7 @@ export function mount(page: ReactNode, isWhole = true): void {
         <OpenPalette />
       </StrictMode>,
     );
+  };
   // A language that cannot be loaded leaves the page in English.
   if (ready) void ready.then(render, render);
   else render();

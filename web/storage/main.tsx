@@ -107,4 +107,4 @@ function Storage() {
   );
 }
 
-mount(<Storage />);
+mount(<Storage />, 'storage');

@@ -101,4 +101,4 @@ function Welcome() {
   );
 }
 
-mount(<Welcome />);
+mount(<Welcome />, null);

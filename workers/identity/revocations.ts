@@ -5,7 +5,7 @@
  */
 import { logError } from '../shared/log.ts';
 import { ProblemError, problem } from '../shared/problem.ts';
-import { askReplica, type Source } from '../shared/replica.ts';
+import { askReplica, type Dated, keepRow, recentRow, type Source } from '../shared/replica.ts';
 import { lookUpTogether } from '../shared/shared-look-up.ts';
 import { raiseGenerationOf, raiseGenerationTo, readGeneration } from './store/revocation-store.ts';
 
@@ -61,11 +61,6 @@ export async function republishRevocations(env: Env): Promise<void> {
   }
 }
 
-/** A row of a credential with the generation of the copy of DIRECTORY that it was read in. */
-interface Dated {
-  readonly generation: number;
-}
-
 /**
  * The newest answer of the primary to this isolate. A query that began after a revocation returns its generation or a later one.
  */
@@ -118,6 +113,24 @@ export async function findUnrevoked<T extends Dated>(
   return proven.found;
 }
 
-/** Finds a credential in one copy, for a caller that proves the answer itself. */
-export const findIn = <T extends Dated>(source: Source, database: D1Database, find: Find<T>): Promise<T | null> =>
-  source === 'replica' ? askReplica(database, find) : findInPrimary(database, find);
+/**
+ * Finds a credential in one copy, for a caller that proves the answer itself.
+ * @param key identifies the credential.
+ */
+export async function findIn<T extends Dated>(
+  source: Source,
+  database: D1Database,
+  key: string,
+  find: Find<T>,
+): Promise<T | null> {
+  if (source === 'recent') {
+    const known = recentRow<T>(database, key);
+    // A row from before a known revocation would be refused.
+    if (known && known.generation >= (latest.get(database)?.generation ?? 0)) return known;
+  }
+  const from = source === 'primary' ? 'primary' : 'replica';
+  return lookUpTogether(`${from} ${key}`, async () => {
+    const found = await (from === 'primary' ? findInPrimary(database, find) : askReplica(database, find));
+    return keepRow(database, key, found, from);
+  });
+}

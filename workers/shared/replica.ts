@@ -4,7 +4,8 @@
  */
 import { logError } from './log.ts';
 
-export type Source = 'replica' | 'primary';
+/** `recent`: what this isolate read lately, else the replica. Like a replica, it may be behind. */
+export type Source = 'recent' | 'replica' | 'primary';
 
 /** A replica that takes longer is given up. The primary then answers. */
 const REPLICA_TIMEOUT_MS = 1_000;
@@ -26,4 +27,40 @@ export async function askReplica<T>(
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** A row of DIRECTORY. A later change of it has a higher generation. */
+export interface Dated {
+  readonly generation: number;
+}
+
+const RECENT_MS = 5_000;
+/** A row may have 100 KB of policies and other documents. */
+const RECENT_MAX = 200;
+
+/** Rows that this isolate read lately, by database. */
+const recent = new WeakMap<D1Database, Map<string, { readonly row: Dated; readonly readAt: number }>>();
+
+/** @param key identifies the row. @returns null if this isolate did not read it within the last seconds. */
+export function recentRow<T extends Dated>(database: D1Database, key: string): T | null {
+  const known = recent.get(database)?.get(key);
+  return known && known.readAt > Date.now() - RECENT_MS ? (known.row as T) : null;
+}
+
+/** @param found null: there is no such row. Only the primary knows this. */
+export function keepRow<T extends Dated>(
+  database: D1Database,
+  key: string,
+  found: T | null,
+  source: Exclude<Source, 'recent'>,
+): T | null {
+  const rows = recent.get(database) ?? new Map();
+  recent.set(database, rows);
+  const known = recentRow(database, key)?.generation ?? 0;
+  if (source === 'replica' && (found === null || found.generation < known)) return found;
+  rows.delete(key);
+  const [oldest] = rows.keys();
+  if (rows.size >= RECENT_MAX) rows.delete(oldest);
+  if (found) rows.set(key, { row: found, readAt: Date.now() });
+  return found;
 }

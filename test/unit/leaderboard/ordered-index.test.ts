@@ -119,6 +119,22 @@ describe('the ordered index', () => {
     }
   });
 
+  it('fails if the key of a slot was set without it, also if the slot was listed before', () => {
+    const index = new OrderedIndex();
+    for (const slot of [1, 2]) index.set(slot, 5, slot);
+    expect([index.remove(2), index.reachedOf(2)]).toEqual([true, 0]);
+    for (const slot of [2, 3]) {
+      index.keys.set(slot, 5, slot);
+      expect(() => index.remove(slot)).toThrow(`the index lost slot ${slot}`);
+    }
+  });
+
+  it('counts no player of the same time as before a key', () => {
+    const index = new OrderedIndex();
+    for (const slot of [0, 1, 2]) index.set(slot, 5, 10);
+    expect([10, 11].map((reached) => index.countBefore(5, reached))).toEqual([0, 3]);
+  });
+
   it('has no scores and no places without players', () => {
     const index = new OrderedIndex();
     const seen = () => [[...index.scoreCounts()], index.range(0, 5), index.countAbove(0), index.countBefore(0, 0)];

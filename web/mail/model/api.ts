@@ -10,6 +10,7 @@ import type {
   MessagePatchRequest,
 } from '../../../workers/mail/schemas/message.ts';
 import { call, callJson, type Page } from '../../shared/api.ts';
+import { mailTexts } from '../../shared/texts/mail.ts';
 import { loadKept } from './kept-answers.ts';
 
 export interface Address {
@@ -44,7 +45,11 @@ const id = encodeURIComponent;
 const THREAD_MESSAGES_MAX = 500;
 
 export const loadProfile = () => loadKept('profile', () => callJson<Profile>('/v1/me'), true);
-export const loadFolders = () => loadKept('folders', () => callJson<Folder[]>('/v1/folders'));
+/** Folders with a role have their name in the language of the page. */
+export async function loadFolders(): Promise<Folder[]> {
+  const folders = await loadKept('folders', () => callJson<Folder[]>('/v1/folders'));
+  return folders.map((folder) => (folder.role ? { ...folder, name: mailTexts.roles[folder.role] } : folder));
+}
 
 /** @param from the cursor of the previous page, or how many of the newest messages to skip. */
 export function loadMessages(folderId: string, from: { cursor: string | null } | { offset: number }, limit = 50) {

@@ -89,6 +89,16 @@ export const enMail = {
     newLabel: 'New label',
     done: 'Done',
   },
+  roles: {
+    inbox: 'Inbox',
+    flagged: 'Flagged',
+    drafts: 'Drafts',
+    sent: 'Sent',
+    archive: 'Archive',
+    all: 'All',
+    junk: 'Junk',
+    trash: 'Trash',
+  },
   folders: {
     inbox: 'Go to Inbox',
     flagged: 'Go to Flagged',

@@ -2,7 +2,6 @@
 
 import type { Source } from '../../shared/replica.ts';
 import { settingsOf } from '../../shared/settings.ts';
-import { lookUpTogether } from '../../shared/shared-look-up.ts';
 import { toUser } from '../callers/authenticate.ts';
 import type { Scope, UserPrincipal } from '../principal.ts';
 import { findIn } from '../revocations.ts';
@@ -19,15 +18,17 @@ export interface DatedS3Credentials extends S3Credentials {
   readonly generation: number | null;
 }
 
-/** @param source a replica only if the caller proves the answers by their generation. */
+/** @param source other than the primary only if the caller proves the answers by their generation. */
 export function createS3Credentials(env: Env, now: number, source: Source): DatedS3Credentials {
   let generation: number | null = null;
   const lookUp = async <T extends DatedCredential>(
     key: string,
     find: (database: D1Database | D1DatabaseSession) => Promise<T | null>,
   ): Promise<T | null> => {
-    const row = await lookUpTogether(`${source} ${key}`, () => findIn(source, env.DIRECTORY, find));
-    if (row) generation = Math.min(row.generation, generation ?? row.generation);
+    const row = await findIn(source, env.DIRECTORY, key, find);
+    // A row that was read a while ago may have expired since.
+    if (row === null || (row.expiresAt !== null && row.expiresAt <= now)) return null;
+    generation = Math.min(row.generation, generation ?? row.generation);
     return row;
   };
   return {

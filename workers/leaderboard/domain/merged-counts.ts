@@ -62,7 +62,7 @@ export class MergedCounts {
   }
 
   playersOf(shard: number): number {
-    return [...this.#buckets.values()].reduce((sum, { counts }) => sum + (counts[shard] ?? 0), 0);
+    return [...this.#buckets.values()].reduce((sum, { counts }) => sum + (counts[shard] as number), 0);
   }
 
   /** The counts of every shard were exact at this time or later. */
@@ -76,7 +76,7 @@ export class MergedCounts {
     let [above, unsure] = [0, 0];
     for (const [low, { counts, total }] of this.#buckets) {
       if (low <= score && (low !== own || score === high)) continue;
-      const count = shards ? shards.reduce((sum, shard) => sum + (counts[shard] ?? 0), 0) : total;
+      const count = shards ? shards.reduce((sum, shard) => sum + (counts[shard] as number), 0) : total;
       if (low > score) above += count;
       else unsure += count;
     }
@@ -127,7 +127,7 @@ export class MergedCounts {
   }
 
   bucketsOf(shard: number): { bits: number; buckets: ScoreBuckets } {
-    const rows = Array.from(this.#buckets, ([low, { counts }]): [number, number] => [low, counts[shard] ?? 0]);
+    const rows = Array.from(this.#buckets, ([low, { counts }]): [number, number] => [low, counts[shard] as number]);
     return { bits: this.#bits, buckets: toScoreBuckets(rows.filter(([, count]) => count > 0)) };
   }
 
@@ -136,7 +136,7 @@ export class MergedCounts {
     const isFull = report.generation !== this.generation || report.since > this.#version;
     const rows: [number, number][] = [];
     for (const { low, counts, total } of isFull ? this.#buckets.values() : this.#changedSince(report.since)) {
-      const count = total - (counts[report.shard] ?? 0);
+      const count = total - (counts[report.shard] as number);
       if (!isFull || count > 0) rows.push([low, count]);
     }
     return {

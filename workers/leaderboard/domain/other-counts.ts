@@ -56,7 +56,7 @@ export class OtherCounts {
     if (this.#sums === null) {
       this.#sums = new Float64Array(lows.length + 1);
       for (let i = lows.length - 1; i >= 0; i--) {
-        this.#sums[i] = (this.#sums[i + 1] as number) + (this.#counts.get(lows[i] as number) ?? 0);
+        this.#sums[i] = (this.#sums[i + 1] as number) + (this.#counts.get(lows[i] as number) as number);
       }
     }
     return { lows, sums: this.#sums };

@@ -104,11 +104,12 @@ export function checkPostPolicy(
       continue;
     }
     mentioned.add(condition.field);
+    const value = fields.get(condition.field);
     // For a prefix, a field that was not sent is empty: only the empty prefix admits it.
-    const value = fields.get(condition.field) ?? (condition.kind === 'starts-with' ? '' : undefined);
     const holds =
-      value !== undefined &&
-      (condition.kind === 'eq' ? value === condition.value : startsWithEvery(condition.field, value, condition.value));
+      condition.kind === 'eq'
+        ? value === condition.value
+        : startsWithEvery(condition.field, value ?? '', condition.value);
     if (!holds) {
       const text = JSON.stringify([condition.kind, `$${condition.field}`, condition.value]);
       return refused(`Policy Condition failed: ${text}`);

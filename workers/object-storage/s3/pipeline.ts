@@ -2,9 +2,9 @@
  * Answers an S3 request: resolve it to a bucket and key, detect the action, authenticate the caller, authorise the action, run it,
  * and add the headers that every answer has.
  *
- * Round trips: credentials and bucket come from a nearby replica, if a call of a shard can prove them: the look-up of a version, a
- * commit, or a listing. Other operations, and refusals, load both from the primary in parallel, so an operation takes effect once.
- * UploadPart loads its upload first, because the body may be 5 GB long.
+ * Round trips: credentials and bucket come from this isolate or a nearby replica, if a call of a shard can prove them: the look-up of
+ * a version, a commit, or a listing. Other operations, and refusals, load both from the primary in parallel, so an operation takes
+ * effect once. UploadPart loads its upload first, because the body may be 5 GB long.
  */
 import { republishRevocations } from '../../identity/index.ts';
 import { logError } from '../../shared/log.ts';
@@ -130,8 +130,8 @@ async function runResolved(
 type BucketOperation = Extract<Operation, { needs: 'bucket' }>;
 
 /**
- * Runs an operation on a bucket with caller and bucket from replicas of DIRECTORY. Its calls of a shard prove that both are
- * current.
+ * Runs an operation on a bucket with caller and bucket from copies of DIRECTORY, in this isolate or in a replica. Its calls of a
+ * shard prove that both are current.
  * @returns null without that proof; the primary then decides.
  */
 async function runOnCopies(
@@ -141,10 +141,10 @@ async function runOnCopies(
   trace: Trace,
 ): Promise<Result<Response, S3Failure> | null> {
   const { request } = call;
-  const credentials = credentialsIn('replica', wire);
+  const credentials = credentialsIn('recent', wire);
   const [caller, found] = await Promise.all([
     authenticate(call, credentials, wire),
-    wire.engine.getBucket(request.bucket, 'replica'),
+    wire.engine.getBucket(request.bucket, 'recent'),
   ]);
   if (!caller.ok || !found.ok || isTakenDown(found.value)) return null;
   const proof: Proof = { identityGeneration: credentials.generation, state: 'open' };

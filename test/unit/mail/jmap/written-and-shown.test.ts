@@ -91,6 +91,9 @@ describe('a snippet', () => {
     expect(markSubject('京東', cjk)).toBeNull();
     expect([...cjk.words, ...toWords(['foo bar', 'baz']).words]).toEqual(['foo', 'bar', 'baz']);
   });
+  it('marks whole words of other scripts only', () => {
+    expect(markSubject('foobar foo', toWords(['foo']))).toBe('foobar <mark>foo</mark>');
+  });
   it('escapes the text before, between and after the hits', () => {
     expect(markSubject('<a> foo <b> foo <c>', toWords(['foo']))).toBe(
       '&lt;a&gt; <mark>foo</mark> &lt;b&gt; <mark>foo</mark> &lt;c&gt;',

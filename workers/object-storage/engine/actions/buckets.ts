@@ -208,13 +208,25 @@ async function changeBucket(
 /** A change in progress gets this long to finish before `levelGeneration` forces it to start again. */
 const LEVEL_DELAY_MS = 1_000;
 
-/** Brings DIRECTORY to the generation of a shard that is ahead, so that copies of the bucket's row count as current again. */
+/** When this isolate last began to level a bucket, by bucket and shard. Without it, each read of a busy bucket would query DIRECTORY's primary. */
+const levelBegunAt = new Map<string, number>();
+const LEVELED_MAX = 1_000;
+
+/**
+ * Brings DIRECTORY to the generation of a shard that is ahead, so that copies of the bucket's row count as current again. At most
+ * once in two seconds per bucket, shard and isolate: a read that finds the bucket still behind begins again.
+ */
 export async function levelGeneration(
   context: EngineContext,
   bucket: Bucket,
   shard: number,
   generation: number | null,
 ): Promise<void> {
+  const key = `${bucket.bucketId}/${shard}`;
+  const now = Date.now();
+  if (Math.abs(now - (levelBegunAt.get(key) ?? 0)) < 2 * LEVEL_DELAY_MS) return;
+  if (levelBegunAt.size >= LEVELED_MAX) levelBegunAt.clear();
+  levelBegunAt.set(key, now);
   if (generation === null) await replaceUnknownGeneration(context, shard, bucket);
   await pause(LEVEL_DELAY_MS);
   const leveled = await changeBucket(context, bucket, null, generation ?? bucket.generation + 1);

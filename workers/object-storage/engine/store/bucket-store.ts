@@ -2,7 +2,7 @@
 import { and, asc, eq, gte, lt, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { type Query, toStatement } from '../../../shared/drizzle-statement.ts';
-import { askReplica, type Source } from '../../../shared/replica.ts';
+import { askReplica, keepRow, recentRow, type Source } from '../../../shared/replica.ts';
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { prepare, type RowOf, readFirst, statement } from '../../../shared/statement.ts';
 import { formatSlotMap, initialSlotStates, parseSlotMap } from '../../domain/slots.ts';
@@ -56,15 +56,19 @@ export async function findBucket(
   name: string,
   source: Source,
 ): Promise<Result<BucketRecord | null, Unavailable>> {
-  if (source === 'replica') {
+  const { directory } = context;
+  const key = `bucket ${name}`;
+  const known = source === 'recent' ? recentRow<BucketRecord>(directory, key) : null;
+  if (known) return ok(known);
+  if (source !== 'primary') {
     // A replica that fails counts as one that does not know the bucket; the caller then queries the primary.
-    const found = await askReplica(context.directory, (replica) => readFirst(replica, findByName, { name }));
-    return ok(found && toBucketRecord(found));
+    const found = await askReplica(directory, (replica) => readFirst(replica, findByName, { name }));
+    return ok(keepRow(directory, key, found && toBucketRecord(found), 'replica'));
   }
-  const rows = await readRows<BucketRow>(context, prepare(context.directory, findByName, { name }));
+  const rows = await readRows<BucketRow>(context, prepare(directory, findByName, { name }));
   if (!rows.ok) return rows;
   const row = rows.value[0];
-  return ok(row ? toBucketRecord(row) : null);
+  return ok(keepRow(directory, key, row ? toBucketRecord(row) : null, 'primary'));
 }
 
 /** @param end exclusive bound; null for no bound. */

@@ -33,7 +33,8 @@ export const postObject: Operation = {
     // The copies of DIRECTORY may lack the permission, and the body cannot be read again.
     if (!allowed.ok && renewForm) allowed = await renewForm();
     if (!allowed.ok) return allowed;
-    const { context, range, object } = allowed.value;
+    const { range, object } = allowed.value;
+    let { context } = allowed.value;
     const body = openUploadBody(
       { headers: headers.all, body: form.value.file },
       { kind: 'unsigned' },
@@ -51,7 +52,13 @@ export const postObject: Operation = {
         const sized = checkSize(digests.size, range);
         return sized ? err(sized) : body.value.verify(digests);
       },
-      ...(renewForm ? { renew: async () => toRenewed(await renewForm()) } : {}),
+      ...(renewForm && {
+        async renew() {
+          const renewed = await renewForm();
+          if (renewed.ok) context = renewed.value.context;
+          return toRenewed(renewed);
+        },
+      }),
     });
     if (!put.ok) return err(toS3Error(put.error));
     return ok(toAnswer(context, fields, put.value));

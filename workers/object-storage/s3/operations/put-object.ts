@@ -22,19 +22,27 @@ export const putObject: Operation = {
     if (!body.ok) return body;
     const object = await readNewObject(context, uploadHeadersOf(context), request.key);
     if (!object.ok) return object;
+    // The bucket as it was when the write was authorised last.
+    let current = bucket;
     const put = await engine.putObject({
       bucket,
       name: request.key,
       ...body.value,
       ...object.value,
       ...condition.value,
-      ...(renew ? { renew: () => renewObject(renew) } : {}),
+      ...(renew && {
+        async renew() {
+          const renewed = await renewObject(renew);
+          if (renewed.ok) current = renewed.value.bucket;
+          return renewed;
+        },
+      }),
     });
     if (!put.ok) return err(toS3Error(put.error));
     return ok(
       emptyAnswer(200, {
         etag: quoteEtag(put.value.etag),
-        ...toWrittenHeaders(bucket, put.value),
+        ...toWrittenHeaders(current, put.value),
         ...toChecksumHeaders(put.value.checksums, put.value.checksumType),
       }),
     );
