@@ -4,7 +4,7 @@ import { Icon } from '../../shared/icons.tsx';
 import { fill } from '../../shared/texts/index.ts';
 import { mailComposeTexts } from '../../shared/texts/mail-compose.ts';
 import { usePicture } from '../../shared/use-picture.ts';
-import { loadFile } from './pictures.ts';
+import { findLoader } from './pictures.ts';
 import { detach } from './uploads.ts';
 import type { Upload } from './writing.ts';
 
@@ -24,7 +24,7 @@ const findPictureType = ({ fileName, size }: Upload): string | null =>
 function Preview({ upload }: { upload: Upload }) {
   const type = findPictureType(upload);
   // Before the upload has ended, only this tab can have the picture.
-  const { url, forget } = usePicture(type === null ? null : () => loadFile(upload), type ?? '', [
+  const { url, forget } = usePicture(type === null ? null : findLoader(upload), type ?? '', [
     upload.key,
     upload.attachmentId === null,
   ]);

@@ -17,11 +17,10 @@ export async function loadPicture(writing: Writing, contentId: string): Promise<
   return attachment ? await (await call(attachmentPath(draft.id, attachment.file_name))).blob() : null;
 }
 
-/** An attachment of this tab, or of the saved draft. @throws if neither has it. */
-export async function loadFile({ key, fileName, attachmentId }: Upload): Promise<Response> {
+/** Reads an attachment of this tab, or of the saved draft. @returns null if neither has it yet. */
+export function findLoader({ key, fileName, attachmentId }: Upload): (() => Promise<Response>) | null {
   const here = findFile(key);
-  if (here) return new Response(here);
+  if (here) return async () => new Response(here);
   const draftId = compose.get().writing?.draftId;
-  if (!draftId || attachmentId === null) throw new Error('The draft does not have the file yet.');
-  return await call(attachmentPath(draftId, fileName));
+  return draftId && attachmentId !== null ? () => call(attachmentPath(draftId, fileName)) : null;
 }

@@ -1,11 +1,13 @@
 /** The labels of the mailbox. They are read at the start, after a change of labels, and when mail has an unknown one. */
-import { UNSUBSCRIBED_LABEL } from '../../../workers/mail/domain/unsubscribe.ts';
 import { callJson, type Page } from '../../shared/api.ts';
 import { createStore } from '../../shared/store.ts';
 import { loadKept } from './kept-answers.ts';
 
 /** More do not fit beside the list. */
 const LABELS_MAX = 50;
+
+/** The label of a message whose list the user has left. The server sets it. */
+export const UNSUBSCRIBED_LABEL = '$unsubscribed';
 
 /** Labels that the page lists: a mark that the server sets itself is shown in words beside the sender. */
 export const toShownLabels = (names: readonly string[]): string[] =>

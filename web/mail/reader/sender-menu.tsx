@@ -1,6 +1,5 @@
 /** Actions for the sender of a message: leave the list, trust, block, filter. */
 import { useState } from 'react';
-import { UNSUBSCRIBED_LABEL } from '../../../workers/mail/domain/unsubscribe.ts';
 import { describeError } from '../../shared/api.ts';
 import { Dialog } from '../../shared/dialog.tsx';
 import { go, toHash } from '../../shared/hash-route.ts';
@@ -12,6 +11,7 @@ import { describeAddress } from '../model/addresses.ts';
 import type { Message } from '../model/api.ts';
 import { waiting } from '../model/change-queue.ts';
 import { decideSender, leaveListOf } from '../model/changes.ts';
+import { UNSUBSCRIBED_LABEL } from '../model/labels.ts';
 import { Original } from './original.tsx';
 
 const { reader: t, senders } = mailTexts;
