@@ -116,6 +116,10 @@ interface Finding {
  */
 export async function expectAccessible(page: Page, rules?: readonly string[]): Promise<void> {
   await takePictures(page);
+  // In a transition between two themes, text has colours of both.
+  await page.waitForFunction(() =>
+    document.getAnimations().every((one) => one.playState !== 'running' || one.effect?.getTiming().iterations !== 1),
+  );
   await page.evaluate(AXE);
   const findings = await page.evaluate(async (only) => {
     const { axe } = globalThis as unknown as { axe: { run(options: object): Promise<{ violations: Finding[] }> } };
