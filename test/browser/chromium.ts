@@ -109,6 +109,9 @@ interface Finding {
   readonly nodes: { html: string; failureSummary?: string }[];
 }
 
+const IS_STILL =
+  "document.getAnimations().every((one) => one.playState !== 'running' || one.effect?.getTiming().iterations !== 1)";
+
 /**
  * Fails on findings of axe-core that are serious or worse. axe-core is evaluated from outside, so the page's policy
  * stays unchanged.
@@ -117,9 +120,7 @@ interface Finding {
 export async function expectAccessible(page: Page, rules?: readonly string[]): Promise<void> {
   await takePictures(page);
   // In a transition between two themes, text has colours of both.
-  await page.waitForFunction(() =>
-    document.getAnimations().every((one) => one.playState !== 'running' || one.effect?.getTiming().iterations !== 1),
-  );
+  await eventually(() => page.evaluate(IS_STILL)).toBe(true);
   await page.evaluate(AXE);
   const findings = await page.evaluate(async (only) => {
     const { axe } = globalThis as unknown as { axe: { run(options: object): Promise<{ violations: Finding[] }> } };

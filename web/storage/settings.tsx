@@ -123,7 +123,8 @@ export function Settings({ accessKey, bucket }: Props) {
           </>
         )}
       </section>
-      <LockSettings accessKey={accessKey} bucket={bucket} versioning={state ?? ''} />
+      {/* Object Lock is refused until the server has turned versioning on. */}
+      <LockSettings accessKey={accessKey} bucket={bucket} versioning={versioning.value ?? ''} />
       <LifecycleEditor accessKey={accessKey} bucket={bucket} />
       <QuotaCard accessKey={accessKey} bucket={bucket} />
       <EventEditor accessKey={accessKey} bucket={bucket} />
