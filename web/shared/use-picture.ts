@@ -1,6 +1,21 @@
 /** A fetched picture as a `blob:` URL: the page's policy does not allow its address as a source. */
 import { type DependencyList, useEffect, useState } from 'react';
 
+/** Raster types that browsers show as pictures and that run no script, by extension. */
+const PICTURE_TYPES: Readonly<Record<string, string>> = {
+  avif: 'image/avif',
+  bmp: 'image/bmp',
+  gif: 'image/gif',
+  jpeg: 'image/jpeg',
+  jpg: 'image/jpeg',
+  png: 'image/png',
+  webp: 'image/webp',
+};
+
+/** @returns the content type of a picture by the extension of its file name; null for other files. */
+export const findPictureType = (name: string): string | null =>
+  PICTURE_TYPES[/\.([a-z]+)$/i.exec(name)?.[1]?.toLowerCase() ?? ''] ?? null;
+
 /**
  * @param load null: do not fetch. It is called again when `dependencies` change.
  * @returns the URL; null while it is fetched, and if that fails. `forget` removes a picture that cannot be shown.

@@ -1,29 +1,18 @@
 /** A small picture of a stored raster image, or an icon. It loads when it comes into view. */
 import { Icon } from '../shared/icons.tsx';
-import { usePicture } from '../shared/use-picture.ts';
+import { findPictureType, usePicture } from '../shared/use-picture.ts';
 import { type Entry, type Key, s3 } from './s3.ts';
 import { useSeen } from './use-seen.ts';
 
-/** By extension, because a listing has no content types. Stored content is used as a picture only. */
-const RASTER_TYPES: Readonly<Record<string, string>> = {
-  avif: 'image/avif',
-  bmp: 'image/bmp',
-  gif: 'image/gif',
-  jpeg: 'image/jpeg',
-  jpg: 'image/jpeg',
-  png: 'image/png',
-  webp: 'image/webp',
-};
 /** The whole file is loaded, because S3 has no small copies. */
 const BYTES_MAX = 2_000_000;
 
-const typeOf = (name: string): string | undefined => RASTER_TYPES[/\.([a-z]+)$/i.exec(name)?.[1]?.toLowerCase() ?? ''];
-
 export function Thumbnail({ accessKey, bucket, object }: { accessKey: Key; bucket: string; object: Entry }) {
   const { key, etag, size } = object;
-  const type = object.markerId === undefined && size > 0 && size <= BYTES_MAX ? typeOf(key) : undefined;
+  // By extension, because a listing has no content types.
+  const type = object.markerId === undefined && size > 0 && size <= BYTES_MAX ? findPictureType(key) : null;
   const [ref, isSeen] = useSeen<HTMLSpanElement>();
-  const isWanted = isSeen && type !== undefined;
+  const isWanted = isSeen && type !== null;
   // Another ETag is another picture.
   const { url, forget } = usePicture(isWanted ? (signal) => s3(accessKey, { bucket, key, signal }) : null, type ?? '', [
     accessKey,
@@ -32,7 +21,7 @@ export function Thumbnail({ accessKey, bucket, object }: { accessKey: Key; bucke
     etag,
     isWanted,
   ]);
-  if (type === undefined) return <Icon name="file" />;
+  if (type === null) return <Icon name="file" />;
   return (
     <span ref={ref} className="thumbnail">
       {url === null ? <Icon name="file" /> : <img src={url} alt="" onError={forget} />}

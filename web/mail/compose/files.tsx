@@ -3,26 +3,18 @@ import { formatBytes } from '../../shared/format.ts';
 import { Icon } from '../../shared/icons.tsx';
 import { fill } from '../../shared/texts/index.ts';
 import { mailComposeTexts } from '../../shared/texts/mail-compose.ts';
-import { usePicture } from '../../shared/use-picture.ts';
+import { findPictureType, usePicture } from '../../shared/use-picture.ts';
 import { findLoader } from './pictures.ts';
 import { detach } from './uploads.ts';
 import type { Upload } from './writing.ts';
 
 const t = mailComposeTexts.window;
 
-/** Types that browsers show and that run no script, by the ending of the name. */
-const PICTURE_TYPES: Readonly<Record<string, string>> = {
-  ...{ png: 'image/png', jpg: 'image/jpeg', jpeg: 'image/jpeg', gif: 'image/gif' },
-  ...{ webp: 'image/webp', avif: 'image/avif', bmp: 'image/bmp' },
-};
 /** Larger pictures have no preview. */
 const PICTURE_BYTES_MAX = 25_000_000;
 
-const findPictureType = ({ fileName, size }: Upload): string | null =>
-  size > PICTURE_BYTES_MAX ? null : (PICTURE_TYPES[fileName.split('.').at(-1)?.toLowerCase() ?? ''] ?? null);
-
 function Preview({ upload }: { upload: Upload }) {
-  const type = findPictureType(upload);
+  const type = upload.size > PICTURE_BYTES_MAX ? null : findPictureType(upload.fileName);
   // Before the upload has ended, only this tab can have the picture.
   const { url, forget } = usePicture(type === null ? null : findLoader(upload), type ?? '', [
     upload.key,
