@@ -98,7 +98,7 @@ describe.skipIf(!hasChromium)('a reader of mail', () => {
     await eventually(isBelow).toBe(true);
     await page.setViewportSize({ width: 1280, height: 800 });
     await takePictures(page, 'unsubscribed');
-    // The server knows it. Its mark is no label of the user.
+    // The server has stored it as a label that the page does not list.
     await page.reload();
     await openRow(page, 'Digest');
     await showsMark();

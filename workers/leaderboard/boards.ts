@@ -14,7 +14,10 @@ export interface Board extends BoardPeriods, ScoreRules {
   readonly pointsMax: number;
 }
 
-/** Without the title and the logo that an operator gave it: `GET /v1/boards/default` reads them. Posts and reads of scores need neither. */
+/**
+ * The board `default` with its initial title. Only `GET /v1/boards/default` reads the title and the logo that an operator has set,
+ * because posts and reads of scores do not need them.
+ */
 export const DEFAULT_BOARD: Board = {
   ...DEFAULT_RULES,
   board: 'default',
@@ -31,7 +34,7 @@ export const toBoard = (row: BoardRow): Board =>
     ? { ...DEFAULT_BOARD, title: row.title, logo: row.logo }
     : { ...row, ref: toBoardRef(row.board, row, row.id) };
 
-/** What the board `default` has a row for. */
+/** The row of `default`, which stores its title. The other columns repeat its fixed rules. */
 export const toDefaultRow = (title: string, createdAt: number): BoardRow => {
   const { board, sort, operator, period, isPublic, pointsMax } = DEFAULT_BOARD;
   return { board, id: '', title, sort, operator, period, isPublic, pointsMax, logo: null, createdAt, deletedAt: null };

@@ -108,7 +108,8 @@ async function findPreviousSeasons({ env, board, now }: Work, season: Season): P
   const seasons: Season[] = [];
   if (season.state !== 'current') return seasons;
   // A season begins when the one before ends.
-  for (let { season: name } = season; now - readSeason(name).startsAt <= EVENT_RETENTION_MS; ) {
+  let name = season.season;
+  while (now - readSeason(name).startsAt <= EVENT_RETENTION_MS) {
     const before = previousSeason(name);
     if (before === null) break;
     const found = await findSeasonOf(env, board, readSeason(before).label, now, PREVIOUS_KNOWN_MS);

@@ -122,9 +122,11 @@ export const rateLimited = (policy: RatePolicy): Problem =>
 
 type DeclareRoute = (route: RouteConfig, ...rest: never[]) => OpenAPIHono<JsonApiEnv>;
 
+const NO_PARAMETERS = z.strictObject({});
+
 /** Refuses every query parameter. */
 const refuseQuery: MiddlewareHandler<JsonApiEnv> = async (c, next) => {
-  const { error } = c.req.url.includes('?') ? z.strictObject({}).safeParse(c.req.query()) : {};
+  const { error } = c.req.url.includes('?') ? NO_PARAMETERS.safeParse(c.req.query()) : {};
   return error === undefined ? next() : sendProblem(c, toValidationProblem(error, 'query'));
 };
 

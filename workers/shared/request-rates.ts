@@ -29,9 +29,11 @@ export const RATE_POLICIES = {
 
 export type RatePolicy = keyof typeof RATE_POLICIES;
 
-/** What this isolate knows of a key: its requests since the limiter was asked, and the time of its last refusal. */
+/** The use of a key in this isolate. */
 interface Use {
+  /** Requests since the last refusal. */
   requests: number;
+  /** Time of the last refusal, in milliseconds; 0 if there was none. */
   refusedAt: number;
 }
 

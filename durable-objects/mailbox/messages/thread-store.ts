@@ -1,9 +1,11 @@
 /**
- * Threads by In-Reply-To, References and Message-ID. A message joins the thread of its nearest parent that is known, or the thread
- * whose messages name it. Its thread never changes, and threads are never merged, so the id of a thread never changes. The subject
- * joins messages only where RFC 5256 allows it and ids cannot: a reply that names no parent joins a message of its base subject,
- * and an original joins a thread that holds only such replies. For that, the sender and a recipient must take part in the thread
- * already, within a few days. Otherwise a stranger who guesses a subject would appear in a trusted conversation.
+ * Threads by In-Reply-To, References and Message-ID. A message joins the thread of its nearest known parent. If no parent is known,
+ * it joins a thread in which a message refers to it. A message never moves to another thread, and threads are never merged. Thread
+ * ids are therefore stable.
+ *
+ * The subject is used only where no ids are given and RFC 5256 allows it: a reply without a parent joins a message with the same base
+ * subject, and an original joins a thread that consists of such replies. The sender and a recipient must already have taken part in
+ * that thread within a few days. Otherwise a stranger who guesses a subject would appear in a trusted conversation.
  */
 import { toBaseSubject } from '../../../workers/mail/domain/base-subject.ts';
 import type { MailAddress } from '../contract/delivered-message.ts';

@@ -68,8 +68,8 @@ export function addSuspension(api: OpenAPIHono<JsonApiEnv>): void {
       if (!user) return sendProblem(c, NO_SUCH_USER);
       const at = user.suspendedAt ?? createClock(c.env)();
       const audit = toAuditRow(c, 'account.suspend', { type: 'user', id }, { reason });
-      // The mailbox is told before DIRECTORY, so that nothing changes if it cannot be reached, and again after it, to close
-      // connections that were opened meanwhile.
+      // The mailbox is suspended first: if it cannot be reached, DIRECTORY does not change. `levelSuspension` calls it again
+      // afterwards, to close connections that were opened in between.
       await setSuspended(id, at, c.env);
       await store.setSuspended(id, at, audit);
       await publishRevocations(c.env);

@@ -1,30 +1,31 @@
-/** The boards that operators made, and the title of `default`, in DIRECTORY. */
+/** The boards that operators created, and the title of `default`, in DIRECTORY. */
 import { and, asc, count, eq, gt, isNull, lt, ne, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { board, boardLogo, boardWebhook, seasonNotice } from './schema.ts';
 
 export type BoardRow = typeof board.$inferSelect;
 
-const isMade = ne(board.board, 'default');
+const isCreated = ne(board.board, 'default');
 
 export function createBoardStore(directory: D1Database) {
   const db = drizzle(directory);
   return {
+    /** Finds a board that is not deleted. */
     async find(name: string): Promise<BoardRow | null> {
-      const isIt = and(eq(board.board, name), isNull(board.deletedAt));
-      return (await db.select().from(board).where(isIt).get()) ?? null;
+      const isLive = and(eq(board.board, name), isNull(board.deletedAt));
+      return (await db.select().from(board).where(isLive).get()) ?? null;
     },
 
-    /** Without `default`. */
+    /** Lists boards by name, without `default`. */
     async list(after: string, limit: number, isPublicOnly: boolean): Promise<BoardRow[]> {
       const isShown = isPublicOnly ? eq(board.isPublic, true) : undefined;
-      const filter = and(isMade, gt(board.board, after), isNull(board.deletedAt), isShown);
+      const filter = and(isCreated, gt(board.board, after), isNull(board.deletedAt), isShown);
       return db.select().from(board).where(filter).orderBy(asc(board.board)).limit(limit);
     },
 
     /** Counts all boards but `default`, also deleted ones. */
     async count(): Promise<number> {
-      return (await db.select({ boards: count() }).from(board).where(isMade).get())?.boards ?? 0;
+      return (await db.select({ boards: count() }).from(board).where(isCreated).get())?.boards ?? 0;
     },
 
     /**
@@ -45,7 +46,7 @@ export function createBoardStore(directory: D1Database) {
       return (await db.select().from(board).where(eq(board.board, row.board)).get()) as BoardRow;
     },
 
-    /** Adds a board that is not there. */
+    /** Adds a board unless there is one of this name. */
     async add(row: BoardRow): Promise<void> {
       await db.insert(board).values(row).onConflictDoNothing();
     },

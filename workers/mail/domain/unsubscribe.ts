@@ -9,7 +9,7 @@ export type Unsubscribe =
   /** A page that the reader must open. */
   | { readonly method: 'web'; readonly url: string };
 
-/** The label of a message whose list the user has left; in JMAP a keyword of IANA's registry. */
+/** The label of a message whose list the user has left, and its keyword in JMAP. */
 export const UNSUBSCRIBED_LABEL = '$unsubscribed';
 
 const ENTRIES_MAX = 10;

@@ -208,7 +208,10 @@ async function changeBucket(
 /** A change in progress gets this long to finish before `levelGeneration` forces it to start again. */
 const LEVEL_DELAY_MS = 1_000;
 
-/** When this isolate last began to level a bucket, by bucket and shard. Without it, each read of a busy bucket would query DIRECTORY's primary. */
+/**
+ * Times at which this isolate last began to level a bucket, by bucket and shard. Without them, each read of a busy bucket would query
+ * DIRECTORY's primary.
+ */
 const levelBegunAt = new Map<string, number>();
 const LEVELED_MAX = 1_000;
 
