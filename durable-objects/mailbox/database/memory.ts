@@ -10,8 +10,6 @@ export interface Memory {
   readonly delays: Map<string, { readonly until: number; readonly tries: number }>;
   /** The trace of the message that was accepted last, for the logs of its processing. */
   incomingTrace: string | undefined;
-  /** Time since which the operator's totals are out of date; null if no missing change is known. */
-  ledgerBehindSince: number | null;
 }
 
 /** The lease of each incoming message that is being processed, and when it ends. A message is stored once, so a lost lease only costs a repeated check. */
@@ -21,6 +19,5 @@ export const createMemory = (): Memory => ({
   leases: new Map(),
   pushedUntil: 0,
   delays: new Map(),
-  ledgerBehindSince: null,
   incomingTrace: undefined,
 });

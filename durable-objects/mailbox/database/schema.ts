@@ -36,7 +36,7 @@ export const mailbox = sqliteTable('mailbox', {
   sending: text('sending').notNull().default('{}'),
   /** Number of accepted messages that could not be stored. */
   refused: integer('refused').notNull().default(0),
-  /** JSON of the totals of incoming mail that the operator's tables have. */
+  /** JSON of the totals of incoming mail that the operator's tables have, with the time of their publication. */
   publishedLedger: text('published_ledger'),
   /** The change at which the search index was last merged. */
   tidiedState: integer('tidied_state').notNull().default(0),
