@@ -4,18 +4,32 @@ import { err, ok, type Result } from '../../../workers/shared/result.ts';
 import type { StoredMessage, StoreMessageError, StoreMessageInput } from '../contract/delivered-message.ts';
 import { storeMessage } from '../incoming/arrival-store.ts';
 import * as incoming from '../incoming/incoming-store.ts';
+import { isRetired, retireAddress } from '../incoming/retired-address-store.ts';
 import { readSpamModel } from '../messages/spam-lesson-store.ts';
 import type { ReadError } from './message-calls.ts';
 import { RuleCalls } from './rule-calls.ts';
 import type { NoMailbox } from './transactions.ts';
 
 export class IncomingCalls extends RuleCalls {
-  /** Once this returns, the message is durable. Its raw bytes must be in a quorum of the locations before the call. */
+  /**
+   * Once this returns, the message is durable. Its raw bytes must be in a quorum of the locations before the call.
+   * @param isConfirmed whether DIRECTORY's primary says that the account has the address. If not, an address that it lost is refused.
+   */
   async acceptIncoming(
     message: incoming.IncomingMessage,
-  ): Promise<Result<{ duplicate: boolean }, { readonly kind: 'over_quota' } | NoMailbox>> {
+    isConfirmed: boolean,
+  ): Promise<
+    Result<{ duplicate: boolean }, { readonly kind: 'over_quota' } | { readonly kind: 'retired' } | NoMailbox>
+  > {
+    const { opened, kv } = this.transactions;
+    if (opened && !isConfirmed && isRetired(kv, message.deliveredTo)) return err({ kind: 'retired' });
     this.transactions.memory.incomingTrace = currentInvocation()?.traceId;
     return this.transactions.write((sql, mailbox, now) => incoming.acceptIncoming(sql, mailbox, message, now));
+  }
+
+  /** Records that the account lost an address. Call it before DIRECTORY changes. */
+  async retireAddress(email: string): Promise<void> {
+    if (this.transactions.opened) retireAddress(this.transactions.kv, email);
   }
 
   /** @returns due messages, and the user's own spam model for checking them (null if there is none). */
