@@ -152,6 +152,7 @@ describe('mail to an address of an account', () => {
     expect(await receive(ann.email)).toBe('accepted');
     directory.setFault('syd', 'cut off');
     expect(await receive(ann.second)).toBe('accepted');
+    await expect.poll(() => listReceived(ann.userId)).toHaveLength(2);
   });
 
   it('is refused once the account lost it, and the rest is still accepted', async () => {
@@ -172,6 +173,7 @@ describe('mail to an address of an account', () => {
     await directory.catchUp();
     await openMailbox(real, ann.userId).retireAddress(ann.second);
     expect(await receive(ann.second)).toBe('accepted');
+    await expect.poll(() => listReceived(ann.userId)).toEqual([ann.second]);
   });
 
   it('stays with the account if its mailbox cannot be told', async () => {
@@ -236,12 +238,14 @@ describe('mail to an address of an account', () => {
 });
 
 describe('mail from an address of an account', () => {
+  /** The message waits for a day, so that none is sent during the test. */
   const send = (person: Person, from?: string) =>
     call('POST', '/v1/messages', person.token, {
       ...(from === undefined ? {} : { from: { email: from } }),
       to: [{ email: 'b@far.test' }],
       subject: 'x',
       body: 'x',
+      send_at: new Date(Date.now() + 24 * 3_600_000).toISOString(),
     });
 
   it('is submitted without the primary', async () => {
@@ -309,6 +313,7 @@ describe('the settings of a domain', () => {
     const made = await makeDomain();
     await createAccountStore(env.DIRECTORY).insertAddress(`new@${made}`, ann.userId, Date.now());
     expect(await receive(`new@${made}`, elsewhere)).toBe('accepted');
+    await expect.poll(() => listReceived(ann.userId)).toHaveLength(2);
     later(10_000);
     expect(await receive(ann.second, elsewhere)).toMatch(/^550 5\.7\.1/);
   });
