@@ -1,6 +1,6 @@
 /**
  * The only entry of the Worker. `fetch` passes each request to one part. Mail, queue messages and cron have their own handlers.
- * `products.ts` knows what belongs to which product.
+ * `products.ts` and `api.ts` know what belongs to which product.
  *
  * `/v1/…` are the JSON APIs, `/_/…` is the web app, everything else is object storage. In production `APP_HOST` serves only the
  * first two and every other hostname only storage, over HTTPS only. On one origin (loopback) both answer.
@@ -10,7 +10,7 @@ import { JMAP_WELL_KNOWN_PATH, mailboxObligation, receiveEmail } from './mail/in
 import { refusePlainHttp, serveStorage } from './object-storage/index.ts';
 import { witnessRevocation } from './object-storage/revocation-witness.ts';
 import { bucketObligation } from './object-storage/user-deletion.ts';
-import { apiOf, consumeQueue, isAbsentPage, isServed, operationOf, runSchedules } from './products.ts';
+import { consumeQueue, isAbsentPage, isServed, operationOf, runSchedules } from './products.ts';
 import { countOperation, toOutcome } from './shared/counters.ts';
 import { addStrictTransport, decideTransport, redirectToHttps } from './shared/https-only.ts';
 import { readTraceParent, runInvocation } from './shared/invocation.ts';
@@ -138,10 +138,10 @@ function screen(product: Destination, request: Request, env: Env): Response | nu
   return null;
 }
 
-function answer(product: Destination, request: Request, env: Env, ctx: ExecutionContext): Response | Promise<Response> {
+async function answer(product: Destination, request: Request, env: Env, ctx: ExecutionContext): Promise<Response> {
   switch (product) {
     case 'api':
-      return apiOf(env).fetch(request, env, ctx);
+      return (await import('./api.ts')).apiOf(env).fetch(request, env, ctx);
     case 'web':
       return serveWebApp(request, env, (pathname) => isAbsentPage(env, pathname));
     case 'welcome':

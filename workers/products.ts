@@ -1,54 +1,32 @@
 /**
- * The products, and the only place that decides which of them a route, a page, a queue message or a cron run belongs to. `PRODUCTS`
- * selects those that a deployment serves.
+ * The products: which of them a page, a queue message or a cron run belongs to. `api.ts` knows the routes. `PRODUCTS` selects the
+ * products that a deployment serves.
  *
  * By design: an absent product keeps its bindings, its object classes and everything that it stored. Its obligations when a user is
  * deleted and its sealed secrets stay too, because its data does. Parts that every deployment has are in no product: health,
  * identity, operators, the audit log, the collectors' alarms, and the snapshot and rebuild of DIRECTORY.
  */
-import type { OpenAPIHono } from '@hono/zod-openapi';
-import { version } from '../package.json';
-import { findMarkedCopies, runMarkedCopies } from './collectors/marked-copies.ts';
-import { collectorsApi } from './collectors/routes.ts';
-import { createIdentityApi } from './identity/iam/index.ts';
-import { operatorSecrets } from './identity/index.ts';
-import { createAuditApi } from './identity/operators/audit-routes.ts';
-import { createOperatorApi } from './identity/operators/operator-routes.ts';
+import { runMarkedCopies } from './collectors/marked-copies.ts';
 import { runIdentitySchedule } from './identity/schedule.ts';
-import { findSilentObjects, leaderboardApi, runLeaderboardSchedule, webhookSecrets } from './leaderboard/index.ts';
-import {
-  consumeMail,
-  findSilentMailboxes,
-  mailApi,
-  mailSecrets,
-  readMailGauges,
-  runMailSchedule,
-  totpSecrets,
-} from './mail/index.ts';
-import { createMetricsApi, type ReadGauges, runMetricsSchedule } from './metrics/index.ts';
+import { findSilentObjects, runLeaderboardSchedule } from './leaderboard/index.ts';
+import { consumeMail, findSilentMailboxes, readMailGauges, runMailSchedule } from './mail/index.ts';
+import { type ReadGauges, runMetricsSchedule } from './metrics/index.ts';
 import {
   consumeStorageTasks,
-  directoryApi,
-  findLostDatabases,
-  findMissingCopies,
   isDirectoryTask,
   runDirectorySchedule,
   runStorageSchedule,
-  storageApi,
 } from './object-storage/index.ts';
-import { addHealth, type FindSilent } from './shared/health.ts';
-import { createJsonApi, type JsonApiEnv, refuseUnknownRoutes } from './shared/json-api.ts';
+import type { FindSilent } from './shared/health.ts';
 import { logError } from './shared/log.ts';
-import { addApiDocument } from './shared/openapi.ts';
 import type { Operation } from './shared/prices.ts';
-import { MisconfiguredError, settingsOf } from './shared/settings.ts';
+import { settingsOf } from './shared/settings.ts';
 import { PRODUCT_NAMES, type ProductName } from './shared/settings-schema.ts';
 
 type Schedule = (controller: ScheduledController, env: Env, ctx: ExecutionContext) => Promise<void>;
 type Consumer = (batch: MessageBatch, env: Env, ctx: ExecutionContext) => Promise<void>;
 
 interface Product {
-  readonly api: OpenAPIHono<JsonApiEnv>;
   /** Pages of the web app, without `/_/`. Pages that no product lists are always served. */
   readonly pages: readonly string[];
   readonly schedule: Schedule;
@@ -56,23 +34,20 @@ interface Product {
   readonly readGauges: ReadGauges;
 }
 
-const PRODUCTS: Readonly<Record<ProductName, Product>> = {
+export const PRODUCTS: Readonly<Record<ProductName, Product>> = {
   storage: {
-    api: storageApi,
     pages: ['storage'],
     schedule: runStorageSchedule,
     findSilent: async () => [],
     readGauges: async () => [],
   },
   leaderboard: {
-    api: leaderboardApi,
     pages: ['leaderboard', 'embed/leaderboard'],
     schedule: runLeaderboardSchedule,
     findSilent: findSilentObjects,
     readGauges: async () => [],
   },
   mail: {
-    api: mailApi,
     pages: ['mail', 'mail-frame', 'turnstile'],
     schedule: runMailSchedule,
     findSilent: findSilentMailboxes,
@@ -153,49 +128,3 @@ const toPlain = (batch: MessageBatch): MessageBatch => ({
   ackAll: () => batch.ackAll(),
   retryAll: (options) => batch.retryAll(options),
 });
-
-const identityApi = createIdentityApi([totpSecrets, operatorSecrets, webhookSecrets, ...mailSecrets]);
-const operatorApi = createOperatorApi();
-const auditApi = createAuditApi();
-const apis = new Map<string, OpenAPIHono<JsonApiEnv>>();
-
-/** The JSON API of the products that are served. Routes of the others are unknown. */
-export function apiOf(env: Env): OpenAPIHono<JsonApiEnv> {
-  const served = readServed(env);
-  const names = served.join();
-  const api = apis.get(names) ?? createApi(served);
-  apis.set(names, api);
-  return api;
-}
-
-/** If PRODUCTS is bad, only health answers, and it reports that. */
-function readServed(env: Env): readonly ProductName[] {
-  try {
-    return settingsOf(env).PRODUCTS;
-  } catch (error) {
-    if (error instanceof MisconfiguredError) return [];
-    throw error;
-  }
-}
-
-function createApi(served: readonly ProductName[]): OpenAPIHono<JsonApiEnv> {
-  const api = createJsonApi();
-  const findSilent = async (env: Env) =>
-    (await Promise.all([findLostDatabases(env), ...served.map((name) => PRODUCTS[name].findSilent(env))])).flat();
-  const findWarnings = async (env: Env) => (await Promise.all([findMissingCopies(env), findMarkedCopies(env)])).flat();
-  addHealth(api, version, { findSilent, findWarnings });
-  api.route('/', identityApi);
-  api.route('/', operatorApi);
-  api.route('/', auditApi);
-  api.route('/', directoryApi);
-  for (const name of ['leaderboard', 'mail', 'storage'] as const)
-    if (served.includes(name)) api.route('/', PRODUCTS[name].api);
-  api.route('/', collectorsApi);
-  api.route(
-    '/',
-    createMetricsApi(async (env) => (await Promise.all(served.map((name) => PRODUCTS[name].readGauges(env)))).flat()),
-  );
-  addApiDocument(api, version);
-  refuseUnknownRoutes(api);
-  return api;
-}

@@ -14,7 +14,6 @@ import { createClock } from '../shared/clock.ts';
 import { MisconfiguredError } from '../shared/settings.ts';
 import { s3Failure } from './domain/failure.ts';
 import { createEngine } from './engine/index.ts';
-import { createDirectoryApi, createStorageApi } from './operator-routes.ts';
 import { answerS3 } from './s3/pipeline.ts';
 import { failureAnswer, misconfiguredFailure } from './s3/protocol/answer.ts';
 
@@ -26,12 +25,6 @@ export {
   runDirectorySchedule,
   runStorageSchedule,
 } from './maintenance/schedule.ts';
-
-/** `/v1/storage/…`, for operators. */
-export const storageApi = createStorageApi();
-
-/** The rebuild of DIRECTORY, for operators of every deployment. */
-export const directoryApi = createDirectoryApi();
 
 export async function serveStorage(request: Request, env: Env, ctx: ExecutionContext): Promise<Response> {
   const requestId = crypto.randomUUID();

@@ -3,7 +3,7 @@
  * opaque cursor.
  *
  * A product's `index.ts` calls `const api = createRoutes()`, declares routes with `createRoute` and strict zod schemas, and
- * answers errors with `sendProblem(c, problem(…))`. `workers/products.ts` joins them in one `createJsonApi()`. The OpenAPI
+ * answers errors with `sendProblem(c, problem(…))`. `workers/api.ts` joins them in one `createJsonApi()`. The OpenAPI
  * document is generated from the same schemas.
  */
 
