@@ -28,8 +28,11 @@ function invert(hex: string): string {
 export const toVersionOrder = (versionId: string): VersionOrder => invert(toSortableHex(versionId));
 export const fromVersionOrder = (order: VersionOrder): string => fromSortableHex(invert(order));
 
+/** The 60 bits of time of a TIMEUUID. */
+const TIME_BITS = 2n ** 60n - 1n;
 /** Milliseconds of a version by its order. */
-export const epochMsOfOrder = (order: VersionOrder): number => toEpochMs(BigInt(`0x${invert(order.slice(0, 15))}`));
+export const epochMsOfOrder = (order: VersionOrder): number =>
+  toEpochMs(~BigInt(`0x${order.slice(0, 15)}`) & TIME_BITS);
 
 /** Milliseconds of a TIMEUUID; 0 for anything else. */
 export function epochMsOf(versionId: string): number {

@@ -9,16 +9,14 @@
 import { logError } from '../../../shared/log.ts';
 import { type BlobRange, type EdgeBytes, inTime } from '../model/context.ts';
 import type { Extent } from '../model/contract.ts';
+import { InProgress } from './in-progress.ts';
 
 const CHUNK_BYTES = 8 * 1024 ** 2;
 /** Longer ranges are read from R2: they would fill the cache, and its lower latency matters less for them. */
 const CACHED_CHUNKS_MAX = 8;
 const MATCH_TIMEOUT_MS = 250;
-/**
- * Maximum number of entries that an isolate stores at the same time. Each may hold its bytes in memory while the cache is slower
- * than R2.
- */
-const STORES_MAX = 2;
+/** Each entry may hold its bytes in memory while the cache is slower than R2. */
+const stores = new InProgress(2);
 
 /** @returns the entries that contain these bytes of the extent's blob, in order; empty if there are too many. */
 export function entriesOf(extent: Extent, { start, length }: Pick<BlobRange, 'start' | 'length'>): BlobRange[] {
@@ -34,16 +32,6 @@ export function entriesOf(extent: Extent, { start, length }: Pick<BlobRange, 'st
 }
 
 const toUrl = ({ blobId, start, length }: BlobRange): string => `https://bytes.invalid/${blobId}/${start}-${length}`;
-
-/** Start times of the stores in progress. A store that hangs, or whose request was cancelled, never ends. */
-const stores = new Map<symbol, number>();
-const STORE_TIMEOUT_MS = 30_000;
-
-function countStores(): number {
-  const oldest = Date.now() - STORE_TIMEOUT_MS;
-  for (const [store, since] of stores) if (since < oldest) stores.delete(store);
-  return stores.size;
-}
 
 /** @param maxAgeSeconds bounds how long the bytes of an erased object stay in caches, where nothing refers to them. */
 export function createEdgeBytes(
@@ -74,9 +62,8 @@ export function createEdgeBytes(
     },
 
     store(entry) {
-      if (countStores() >= STORES_MAX) return null;
-      const store = Symbol();
-      stores.set(store, Date.now());
+      const endStore = stores.begin();
+      if (endStore === null) return null;
       const { readable, writable } = new FixedLengthStream(entry.length);
       const writer = writable.getWriter();
       const headers = { 'cache-control': `public, max-age=${maxAgeSeconds}` };
@@ -85,7 +72,7 @@ export function createEdgeBytes(
         .catch((error: unknown) => {
           if (!isAborted) report(error);
         })
-        .finally(() => stores.delete(store));
+        .finally(endStore);
       waitUntil(storing);
       return {
         // Not awaited: the reader of the object must not wait for the cache. The size of an entry limits the buffered bytes.

@@ -176,8 +176,13 @@ export interface PendingRead {
   /**
    * As `open`, for a bucket and a credential from replicas. The answer proves that both were current after the request arrived.
    * @param identityGeneration generation of the copy that had the credential; null without a credential.
+   * @param isWholeRead whether the whole object will probably be read. Its bytes may then be read while the row is on the way.
    */
-  openProven(bucket: Bucket, identityGeneration: number | null): Promise<Result<StoredVersion, ReadError | Unproven>>;
+  openProven(
+    bucket: Bucket,
+    identityGeneration: number | null,
+    isWholeRead?: boolean,
+  ): Promise<Result<StoredVersion, ReadError | Unproven>>;
   /** @param bucket as DIRECTORY has it now; decides whether the version loaded early may be used. */
   open(bucket: Bucket): Promise<Result<StoredVersion, ReadError>>;
 }

@@ -10,29 +10,34 @@ import { check, customType, index, integer, primaryKey, sqliteTable, text, uniqu
 const bytes = customType<{ data: Uint8Array; driverData: Uint8Array }>({ dataType: () => 'blob' });
 
 /** The shard's copy of a bucket. Commits check it, so that no write ignores a seal, a switch of versioning or a move. */
-export const bucket = sqliteTable('bucket', {
-  /** Short name of the bucket inside this shard. */
-  n: integer('n').primaryKey({ autoIncrement: true }),
-  bucketId: text('bucket_id').notNull().unique(),
-  name: text('name').notNull(),
-  /** Needed for a rebuild of DIRECTORY. */
-  ownerId: text('owner_id').notNull().default(''),
-  versioning: text('versioning').notNull().$type<'never' | 'enabled' | 'suspended'>(),
-  versioningSeq: integer('versioning_seq').notNull(),
-  /** Set while the bucket is being deleted, and permanently afterwards: `epoch:time:token`. */
-  seal: text('seal'),
-  /** 256 characters: `-` not here, `o` open, `s` sealed to be moved away, `i` coming in. */
-  slots: text('slots').notNull(),
-  /** The order of the newest version that was removed within a minute of its creation. Later versions must be above it. */
-  newest: bytes('newest'),
-  /**
-   * Raised before a change of the bucket's configuration is acknowledged. A configuration of this generation or a later
-   * one is current. Null: unknown, after a rebuild; the configuration must come from DIRECTORY's primary.
-   */
-  generation: integer('generation'),
-  /** Object lock: null if it is not enabled, else the default retention, `{}` or `{"mode": "GOVERNANCE", "days": 30}`. */
-  objectLock: text('object_lock'),
-});
+export const bucket = sqliteTable(
+  'bucket',
+  {
+    /** Short name of the bucket inside this shard. */
+    n: integer('n').primaryKey({ autoIncrement: true }),
+    bucketId: text('bucket_id').notNull().unique(),
+    name: text('name').notNull(),
+    /** Needed for a rebuild of DIRECTORY. */
+    ownerId: text('owner_id').notNull().default(''),
+    versioning: text('versioning').notNull().$type<'never' | 'enabled' | 'suspended'>(),
+    versioningSeq: integer('versioning_seq').notNull(),
+    /** Set while the bucket is being deleted, and permanently afterwards: `epoch:time:token`. */
+    seal: text('seal'),
+    /** 256 characters: `-` not here, `o` open, `s` sealed to be moved away, `i` coming in. */
+    slots: text('slots').notNull(),
+    /** The order of the newest version that was removed within a minute of its creation. Later versions must be above it. */
+    newest: bytes('newest'),
+    /**
+     * Raised before a change of the bucket's configuration is acknowledged. A configuration of this generation or a later
+     * one is current. Null: unknown, after a rebuild; the configuration must come from DIRECTORY's primary.
+     */
+    generation: integer('generation'),
+    /** Object lock: null if it is not enabled, else the default retention, `{}` or `{"mode": "GOVERNANCE", "days": 30}`. */
+    objectLock: text('object_lock'),
+  },
+  // A read may find the bucket by its name, before DIRECTORY has answered with its id.
+  (table) => [index('bucket_name').on(table.name)],
+);
 
 /** Object lock of a version, or of the version that an upload will become. */
 const lockColumns = {
