@@ -1,6 +1,5 @@
 /**
- * The products: which of them a page, a queue message or a cron run belongs to. `api.ts` knows the routes. `PRODUCTS` selects the
- * products that a deployment serves.
+ * The background work of the products: cron runs and queue messages. `served.ts` knows what a deployment serves, `api.ts` the routes.
  *
  * By design: an absent product keeps its bindings, its object classes and everything that it stored. Its obligations when a user is
  * deleted and its sealed secrets stay too, because its data does. Parts that every deployment has are in no product: health,
@@ -16,19 +15,16 @@ import {
   isDirectoryTask,
   runDirectorySchedule,
   runStorageSchedule,
-} from './object-storage/index.ts';
+} from './object-storage/maintenance/schedule.ts';
+import { isServed } from './served.ts';
 import type { FindSilent } from './shared/health.ts';
 import { logError } from './shared/log.ts';
-import type { Operation } from './shared/prices.ts';
-import { settingsOf } from './shared/settings.ts';
 import { PRODUCT_NAMES, type ProductName } from './shared/settings-schema.ts';
 
 type Schedule = (controller: ScheduledController, env: Env, ctx: ExecutionContext) => Promise<void>;
 type Consumer = (batch: MessageBatch, env: Env, ctx: ExecutionContext) => Promise<void>;
 
 interface Product {
-  /** Pages of the web app, without `/_/`. Pages that no product lists are always served. */
-  readonly pages: readonly string[];
   readonly schedule: Schedule;
   readonly findSilent: FindSilent;
   readonly readGauges: ReadGauges;
@@ -36,19 +32,16 @@ interface Product {
 
 export const PRODUCTS: Readonly<Record<ProductName, Product>> = {
   storage: {
-    pages: ['storage'],
     schedule: runStorageSchedule,
     findSilent: async () => [],
     readGauges: async () => [],
   },
   leaderboard: {
-    pages: ['leaderboard', 'embed/leaderboard'],
     schedule: runLeaderboardSchedule,
     findSilent: findSilentObjects,
     readGauges: async () => [],
   },
   mail: {
-    pages: ['mail', 'mail-frame', 'turnstile'],
     schedule: runMailSchedule,
     findSilent: findSilentMailboxes,
     readGauges: readMailGauges,
@@ -78,26 +71,6 @@ const ALWAYS: Readonly<Record<string, Schedule>> = {
   copies: runMarkedCopies,
   metrics: runMetricsSchedule,
 };
-
-/** The operation that a request counts as. */
-export function operationOf(destination: 'api' | 'storage' | 'other', method: string, path: string): Operation {
-  const isRead = method === 'GET' || method === 'HEAD';
-  if (destination === 'storage')
-    return isRead ? 'storage_read' : method === 'DELETE' ? 'storage_delete' : 'storage_write';
-  if (destination === 'other') return 'other';
-  if (/^\/v1\/(?:scores|seasons|boards)/.test(path)) return isRead ? 'score_read' : 'score_write';
-  if (path === '/v1/messages' && method === 'POST') return 'mail_out';
-  return isRead && /^\/v1\/(?:messages|threads|folders|search|labels|events|drafts)/.test(path) ? 'mail_read' : 'other';
-}
-
-/** @throws MisconfiguredError if PRODUCTS is bad. */
-export const isServed = (env: Env, product: ProductName): boolean => settingsOf(env).PRODUCTS.includes(product);
-
-/** True for a page of the web app whose product is not served. @throws MisconfiguredError if PRODUCTS is bad. */
-export function isAbsentPage(env: Env, pathname: string): boolean {
-  const page = pathname.replace(/^\/_\//, '').replace(/\.html$/, '');
-  return PRODUCT_NAMES.some((name) => PRODUCTS[name].pages.includes(page) && !isServed(env, name));
-}
 
 /** Runs the cron work of the products that are served. A failure of one does not stop the others. */
 export async function runSchedules(controller: ScheduledController, env: Env, ctx: ExecutionContext): Promise<void> {

@@ -17,10 +17,8 @@ export { totpSecrets } from '../identity/index.ts';
 /** Secrets sealed with MASTER_KEY. */
 export const mailSecrets = [dkimSecrets, transportSecrets];
 
-export { mailboxObligation } from './accounts/user-obligation.ts';
 export { findSilentMailboxes } from './bindings/namespace-owner.ts';
 export { receiveEmail } from './inbound/receive-email.ts';
-export { WELL_KNOWN_PATH as JMAP_WELL_KNOWN_PATH } from './jmap/routes/jmap-route.ts';
 export { readMailGauges } from './outbound/queue-metrics.ts';
 
 /**

@@ -17,15 +17,6 @@ import { createEngine } from './engine/index.ts';
 import { answerS3 } from './s3/pipeline.ts';
 import { failureAnswer, misconfiguredFailure } from './s3/protocol/answer.ts';
 
-export { findLostDatabases } from './maintenance/lost-stores.ts';
-export { findMissingCopies } from './maintenance/missing-copies.ts';
-export {
-  consumeStorageTasks,
-  isDirectoryTask,
-  runDirectorySchedule,
-  runStorageSchedule,
-} from './maintenance/schedule.ts';
-
 export async function serveStorage(request: Request, env: Env, ctx: ExecutionContext): Promise<Response> {
   const requestId = crypto.randomUUID();
   try {
