@@ -1,4 +1,4 @@
-/** The time until the season ends. */
+/** Shows the time until the season ends. */
 import { useEffect, useState } from 'react';
 import { formatCount } from '../shared/format.ts';
 import { boardTexts } from '../shared/texts/board.ts';

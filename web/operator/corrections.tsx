@@ -1,4 +1,4 @@
-/** Finds a player, corrects the score, hides or erases the player. */
+/** Finds a player of a leaderboard, and corrects the score, hides or erases the player. */
 import { type FormEvent, useState } from 'react';
 import { formatCount } from '../shared/format.ts';
 import { fill } from '../shared/texts/index.ts';

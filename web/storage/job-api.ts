@@ -47,7 +47,7 @@ async function signedJson<T>(key: Key, method: string, path: string, query: Reco
 
 const JOBS = '/v1/storage/jobs';
 
-/** Newest first. */
+/** Lists up to 50 jobs of a bucket, newest first. */
 export const listJobs = async (key: Key, bucket: string): Promise<ServerJob[]> =>
   (await signedJson<Page<ServerJob>>(key, 'GET', JOBS, { bucket, limit: '50' })).data;
 

@@ -7,7 +7,7 @@ import { listWithDeleted } from './bulk.ts';
 import { signedIn } from './key.ts';
 import { type Key, type Listing, listObjects } from './s3.ts';
 
-/** Entries that {@link useListing} loads at most when all are wanted. */
+/** Limit of entries that {@link useListing} loads if all are requested. */
 const ENTRIES_MAX = 20_000;
 
 /**

@@ -11,7 +11,7 @@ export interface Head {
   objectVersion: string;
   /** User metadata, without the prefix `x-amz-meta-`. */
   metadata: [string, string][];
-  /** Other headers stored with the object. A change of its metadata sends them again. */
+  /** Other headers stored with the object. A change of its metadata must send them again. */
   stored: Record<string, string>;
 }
 

@@ -59,7 +59,7 @@ function keep(): void {
     if (open.length > 0) localStorage.setItem(`${STORAGE_KEY}.${signedIn?.accessKeyId}`, JSON.stringify(open));
     else localStorage.removeItem(`${STORAGE_KEY}.${signedIn?.accessKeyId}`);
   } catch {
-    // Without storage the upload continues, but a reload ends it.
+    // If storage is unavailable, the upload continues, but a reload ends it.
   }
 }
 
@@ -226,7 +226,7 @@ async function sendParts(key: Key, upload: Upload, file: File, signal: AbortSign
     try {
       for (const part of await listParts(key, upload.bucket, upload.name, uploadId)) arrived.set(part.number, part);
     } catch (error) {
-      // The server no longer has the upload. Start it again.
+      // `NoSuchUpload`: the server no longer has the multipart upload, so start it again.
       if (!(error instanceof S3Error) || error.code !== 'NoSuchUpload') throw error;
       uploadId = null;
     }

@@ -36,13 +36,13 @@ function activate(row: Row | undefined, isOpening: boolean): void {
   if (isOpening) view.set({ threadId: row.threadId, messageId: row.messages[0]?.id ?? null });
 }
 
-/** Conversation of the row that was selected last: a range starts there. */
+/** Conversation of the row that was selected last. A range selection (Shift) starts there. */
 let selectionStart: string | null = null;
 
 /** A narrow page shows one pane at a time: an open conversation covers the list. */
 export const isNarrow = (): boolean => matchMedia('(max-width: 820px)').matches;
 
-/** Focuses the row after the next render, unless the user is typing. */
+/** Focuses the list's row after the next render, unless the user is typing. */
 function focusRow(threadId: string | null): void {
   if (threadId === null) return;
   requestAnimationFrame(() => {
@@ -104,7 +104,7 @@ export const act = {
 
   step(by: 1 | -1): void {
     const { rows, activeId } = mailbox.get();
-    // Before the first step, start from the row that has the focus.
+    // Before the first step there is no active row, so start from the row that has the focus.
     const from = activeId ?? (document.activeElement as HTMLElement | null)?.dataset.thread;
     const at = rows.findIndex((row) => row.threadId === from);
     const next = rows[at === -1 ? 0 : Math.min(Math.max(at + by, 0), rows.length - 1)];

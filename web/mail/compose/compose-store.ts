@@ -18,9 +18,9 @@ export interface ComposeState {
   isSending: boolean;
   /** Why the server refused to send the message. */
   error: string | null;
-  /** A reply is written in a window of its own instead of at the end of its conversation. */
+  /** Whether a reply is written in a window of its own instead of at the end of its conversation. */
   isPoppedOut: boolean;
-  /** The field for the address of answers is open. */
+  /** Whether the Reply-To field is open. */
   isReplyToShown: boolean;
 }
 

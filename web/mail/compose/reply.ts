@@ -12,7 +12,7 @@ const t = mailTexts.writing;
 
 export type ReplyKind = 'reply' | 'all' | 'forward';
 
-/** Accepts only the form of a Message-ID, because the value goes into a header. */
+/** Accepts a text only if it has the form of a Message-ID, because it goes into a header. */
 export function toMessageId(text: string | null): string | null {
   const id = text?.trim().replaceAll(/^<|>$/g, '');
   return id && /^[^<>\s\p{Cc}]+$/u.test(id) ? `<${id}>` : null;
@@ -48,6 +48,7 @@ function toQuote(kind: ReplyKind, message: Message, html: string): Quote {
 }
 
 /**
+ * Builds a reply or a forwarded message.
  * @param own the user's addresses, the default one first.
  * @param signed the body of a new message: the signature, or empty.
  * @param html the sanitised HTML of the message, which is kept outside the editor; null to quote its plain text.

@@ -11,12 +11,12 @@ export interface Suggestion {
 const operators = () => Object.entries(mailTexts.operators);
 
 const VALUES_MAX = 8;
-/** Labels are suggested from this many of the newest messages. */
+/** Number of newest messages whose labels are suggested. */
 const MESSAGES_MAX = 1_000;
 
 const quoted = (value: string): string => (/\s/.test(value) ? `"${value}"` : value);
 
-/** The last word, which is still being typed. Inside quotation marks it includes spaces. */
+/** Returns the last word of the search, which is still being typed. Inside quotation marks it includes spaces. */
 function lastWord(text: string): string {
   const isQuoted = (text.match(/"/g) ?? []).length % 2 === 1;
   if (!isQuoted) return text.slice(text.lastIndexOf(' ') + 1);

@@ -8,7 +8,7 @@
 export type StoreName = 'answers' | 'changes' | 'outbox';
 
 export interface Entry<T = unknown> {
-  /** Entries are listed in the order of their ids. */
+  /** Id of the entry. Entries are listed in the order of their ids. */
   id: string;
   userId: string;
   value: T;

@@ -26,7 +26,7 @@ export async function startPush(userId: string): Promise<boolean> {
   return true;
 }
 
-/** The service drops a subscription that the browser has ended. */
+/** Ends this browser's push subscription. The server is not informed: it drops a subscription that the browser has ended. */
 export async function stopPush(): Promise<void> {
   localStorage.removeItem(OWNER);
   await (await findSubscription())?.unsubscribe();

@@ -63,7 +63,7 @@ let stop = new AbortController();
 
 const isOneMessage = (file: File): boolean => /\.eml$/i.test(file.name) || file.type === 'message/rfc822';
 
-/** The next whole messages of a file: up to about a megabyte, or one larger message. */
+/** Reads the next whole messages of a file: up to about a megabyte, or one larger message. */
 async function nextPiece(file: File, offset: number): Promise<Blob> {
   if (isOneMessage(file)) return file;
   for (let size = PIECE_BYTES; ; size = Math.min(2 * size, MESSAGE_BYTES_MAX)) {
