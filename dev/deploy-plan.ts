@@ -1,9 +1,11 @@
-/** Names, regions and configuration of a deployment. Pure: gets wrangler.toml's content, calls nothing. */
+/** Names, regions and configuration of a deployment. Pure: receives the content of wrangler.toml and makes no calls. */
 
 export const REGIONS = ['wnam', 'enam', 'weur', 'eeur', 'apac', 'oc'] as const;
 export type Region = (typeof REGIONS)[number];
 
-/** The nearest other region, so that the two copies of the bytes do not share a region. */
+/**
+ * The nearest other region of each region. The second bucket is there, so that the two copies of the bytes do not share a region.
+ */
 const NEAREST: Readonly<Record<Region, Region>> = {
   wnam: 'enam',
   enam: 'wnam',
@@ -28,7 +30,7 @@ export interface WorkerConfig {
 export interface DeployPlan {
   readonly worker: string;
   readonly hosts: readonly string[];
-  /** The databases. They and the first bucket are near HOME_REGION. Undefined lets Cloudflare choose the region. */
+  /** Databases to create. They and the first bucket are near HOME_REGION. Region undefined: Cloudflare chooses. */
   readonly databases: readonly {
     readonly binding: string;
     readonly name: string;
@@ -37,11 +39,11 @@ export interface DeployPlan {
   readonly buckets: readonly { readonly name: string; readonly region: Region | undefined }[];
   readonly queues: readonly string[];
   /**
-   * The jurisdiction of all stores, or ''. With a jurisdiction no region can be chosen, because Cloudflare accepts only one of the
-   * two.
+   * Cloudflare jurisdiction of all stores, such as `eu`; '' for none. With a jurisdiction no region can be chosen, because
+   * Cloudflare accepts only one of the two.
    */
   readonly jurisdiction: string;
-  /** Content of the configuration for wrangler, without the ids of databases. */
+  /** Configuration for wrangler, still without the ids of the databases. */
   readonly config: WorkerConfig;
 }
 
@@ -52,9 +54,9 @@ interface PlanInput {
   readonly variables: Readonly<Record<string, string>>;
   readonly homeRegion: Region | '';
   readonly secondRegion: Region | '';
-  /** Region of a third location, or '' for none. */
+  /** Region of a third location of bytes, or '' for none. */
   readonly thirdRegion: Region | '';
-  /** Number of existing buckets for bytes. A third one stays bound. */
+  /** Number of locations (buckets for bytes) that exist already. A third one stays bound even if the settings no longer name it. */
   readonly existingLocations: number;
   /** Limits of the rate limiters that settings determine, by binding. */
   readonly rateLimits: Readonly<Record<string, number>>;
@@ -80,9 +82,11 @@ export function planDeployment(config: WorkerConfig, input: PlanInput): DeployPl
   };
   const rendered = structuredClone(config);
   rendered.name = rename(config.name);
-  // The Worker answers only at its own hosts. wrangler warns if these two are not set.
+  // Turn off the addresses under workers.dev, because the Worker answers only at its own hosts. wrangler warns if these two are not
+  // set.
   Object.assign(rendered, { workers_dev: false, preview_urls: false });
-  // A season's objects talk to each other and to DIRECTORY, so they are in the same region unless a setting says otherwise.
+  // The Durable Objects of a season talk to each other and to DIRECTORY, so they are in the same region unless a setting says
+  // otherwise.
   rendered.vars = { ...config.vars, LEADERBOARD_LOCATION: input.homeRegion, ...variables };
   rendered.d1_databases = addShards(config.d1_databases, input.shards).map((database) => ({
     ...database,
@@ -115,7 +119,7 @@ export function planDeployment(config: WorkerConfig, input: PlanInput): DeployPl
   const second = (jurisdiction === '' && input.secondRegion) || (home && NEAREST[home]);
   const third = (jurisdiction === '' && input.thirdRegion) || undefined;
   const regions = [home, second, third].slice(0, rendered.r2_buckets.length);
-  // If Cloudflare chose the region of a bucket, that region is unknown.
+  // The variable is set only if all regions are known. If Cloudflare chose the region of a bucket, it is not.
   if (regions.every((region) => region !== undefined)) rendered.vars.LOCATION_REGIONS ||= regions.join(',');
   const { producers, consumers } = rendered.queues;
   return {

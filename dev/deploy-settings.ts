@@ -8,9 +8,9 @@ import { settingsSchema } from '../workers/shared/settings-schema.ts';
 import { deploySchema } from './environment.ts';
 
 export interface DeploySettings {
-  /** Variables that differ from wrangler.toml. */
+  /** Values of variables that differ from wrangler.toml. */
   readonly variables: Readonly<Record<string, string>>;
-  /** Secrets that were given. */
+  /** Values of the secrets that were given. */
   readonly secrets: Readonly<Record<string, string>>;
 }
 
@@ -22,7 +22,7 @@ const namesOf = (isWanted: (facts: { isSecret: boolean; isLocal: boolean }) => b
 const SECRETS = namesOf(({ isSecret }) => isSecret);
 const VARIABLES = namesOf(({ isSecret, isLocal }) => !isSecret && !isLocal);
 const LOCAL_ONLY = namesOf(({ isLocal }) => isLocal);
-/** Variables of the script itself. The files may also set them. */
+/** Names of variables that only the deploy script reads. The files may also set them. */
 const OF_SCRIPT = Object.keys(deploySchema.shape).filter((name) => !(name in settingsSchema.shape));
 
 export interface SettingFiles {
@@ -64,7 +64,7 @@ export function readDeploySettings(
   const given = { ...configured, ...variablesFile, ...variables, ...secretsFile, ...secrets };
   for (const name of [...LOCAL_ONLY, ...OF_SCRIPT]) delete given[name];
   const faults = parseSettings(given)
-    // A secret that is not given may already be set on the Worker. Otherwise the deployment creates it.
+    // Ignores problems of secrets that are not given: they may be set on the Worker already. Otherwise the deployment creates them.
     .problems.filter(({ name }) => name in given || !SECRETS.includes(name))
     .map(toSentence);
   for (const name of SECRETS) {

@@ -6,7 +6,7 @@ import { type ApiAccess, ApiError, callApi, findZone } from './deploy-api.ts';
 
 export interface DomainConflict {
   readonly hostname: string;
-  /** Predicate of a sentence that starts with the host name. */
+  /** Reason as the predicate of a sentence that starts with the host name. */
   readonly reason: string;
 }
 
@@ -42,7 +42,10 @@ interface Changeset {
 
 const DNS_RECORD = 'has a DNS record';
 
-/** Sends the same request as wrangler. Before the first deployment the Worker does not exist, so the DNS zones are queried instead. */
+/**
+ * Asks Cloudflare in the same way as wrangler. Before the first deployment the Worker does not exist, so the DNS zones are queried
+ * instead.
+ */
 async function findByChangeset(
   access: ApiAccess,
   accountId: string,

@@ -1,4 +1,4 @@
-/** Limits of the rate limiters that settings determine. The limiters of wrangler.toml cannot read settings. */
+/** Limits of the rate limiters that settings determine. wrangler.toml sets limits as constants, so it cannot read settings. */
 import { RATE_POLICIES } from '../workers/shared/request-rates.ts';
 import { parseSettings } from '../workers/shared/settings.ts';
 
