@@ -76,7 +76,7 @@ function toFiller(bytes: number): { readonly text: string; readonly file: string
 }
 const LINE = 'Shall we have lunch on Thursday, or is the week after that better? \r\n';
 
-/** Messages have no Date and no Message-ID, so that none counts as a duplicate of another. */
+/** Messages have no Date and no Message-ID, so that none is recognised as a duplicate of another. */
 function toInboundScript(recipients: readonly string[], bytes: number): string {
   const { text, file } = toFiller(bytes);
   const head = 'From: a@far.test\r\nSubject: bench\r\nMIME-Version: 1.0\r\n';

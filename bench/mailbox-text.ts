@@ -1,6 +1,9 @@
-/** Makes reproducible text with the word frequencies of natural language. Has no imports, because it also runs inside workerd. */
+/**
+ * Makes reproducible text with the word frequencies of natural language. This module has no imports, because it also runs inside
+ * workerd.
+ */
 
-/** A linear congruential generator. */
+/** Makes a generator of random numbers, reproducible by its seed (linear congruential). */
 export function createRandom(seed: number): () => number {
   let state = seed;
   return () => {
@@ -36,7 +39,9 @@ const CODAS = ['', 'n', 'r', 'l', 'm'];
 const SYLLABLES = ONSETS.length * VOWELS.length * CODAS.length;
 const WORDS = 20_000;
 
-/** @returns the word of this frequency rank, from 0. The most common words have two syllables, the others three. */
+/**
+ * @returns the word of this frequency rank; rank 0 is the most common. The most common words have two syllables, the others three.
+ */
 export function wordOfRank(rank: number): string {
   const syllable = (n: number) =>
     (ONSETS[n % ONSETS.length] ?? '') +
@@ -49,7 +54,7 @@ export function wordOfRank(rank: number): string {
     : syllable(first) + syllable(second % SYLLABLES) + syllable(Math.floor(rank / SYLLABLES));
 }
 
-/** Picks random words. The n-th word is about 1/n as frequent as the first (Zipf's law). */
+/** Makes a text of random words. The n-th word is about 1/n as frequent as the first (Zipf's law). */
 export function makeWords(random: () => number, count: number): string {
   const words: string[] = [];
   for (let n = 0; n < count; n++) words.push(wordOfRank(Math.floor(WORDS ** random()) - 1));

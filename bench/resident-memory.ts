@@ -1,4 +1,4 @@
-/** Measures the resident memory of a process. Call `collectGarbage` first to measure this one. */
+/** Measures the resident memory of a process. To measure this process, call `collectGarbage` first. */
 import { readFileSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';

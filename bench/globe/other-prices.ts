@@ -12,7 +12,7 @@ export const S3_TRANSFER: readonly (readonly [upToGb: number, perGb: number])[] 
   [153_600, 0.07],
   [Number.POSITIVE_INFINITY, 0.05],
 ];
-/** A node with 13 GB of memory and its replica, in dollars per month. */
+/** Dollars per month for a cache node with 13 GB of memory and its replica. */
 export const MANAGED_REDIS_PAIR = 2 * 0.219 * 730;
 export const RENTED_SERVER = 90;
 export const RENTED_SERVER_TB = 8;
