@@ -57,7 +57,7 @@ describe.skipIf(!hasChromium)('the design of all pages', () => {
     await row(page, 'Beta').waitFor();
     expect(await background(page)).toBe('rgb(255, 255, 255)');
     expect(await height()).toBeLessThan(comfortable);
-    // 20:00 in British English is 8:00 PM in American English.
+    // The language changes the format of times: 20:00 in British English is 8:00 PM in American English.
     const times = () => page.locator('.message-row time').first().getAttribute('title');
     const british = await times();
     await openMenu(page);

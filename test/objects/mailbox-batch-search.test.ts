@@ -8,7 +8,7 @@ const value = <T>(result: { ok: true; value: T } | { ok: false; error: unknown }
   if (!result.ok) throw new Error(JSON.stringify(result.error));
   return result.value;
 };
-/** More messages than one round changes. */
+/** Number of messages, more than one round changes. */
 const MESSAGES = 301;
 const SWALLOWS = 43;
 

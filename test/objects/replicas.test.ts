@@ -1,4 +1,4 @@
-/** Each kind of change is effective once it is acknowledged, even if no replica of DIRECTORY has it. */
+/** Tests that each kind of change is effective once it is acknowledged, even if no replica of DIRECTORY has it. */
 
 import { env as bindings, createExecutionContext } from 'cloudflare:test';
 import { createHash } from 'node:crypto';
@@ -79,7 +79,7 @@ it('a policy of the bucket that is copied to, and of the one that is copied from
   await change('DELETE', `/${source}?policy`, owner.token);
   expect(await copy(`/${source}/x`)).toBe(403);
   expect(await copy(`/${bucket}/fixed`)).toBe(200);
-  // The guest wrote this object, so the guest owns it and needs no policy.
+  // The guest wrote this copy, so the guest owns it and can read it without a policy.
   expect((await world.from('fra')('GET', `/${bucket}/copy`, guest.token)).text).toBe('first');
   await change('DELETE', `/${bucket}?policy`, owner.token);
   expect(await copy(`/${bucket}/fixed`)).toBe(403);
