@@ -22,9 +22,9 @@ interface Call {
   readonly method: string;
   readonly url: URL;
   readonly body: string;
-  /** Put before the name of a bucket: '' or `eu/`. */
+  /** Prefix of bucket names in the state: '' or, in the jurisdiction EU, `eu/`. */
   readonly bucketPrefix: string;
-  /** Parts of the path that the pattern captures. */
+  /** Parts of the path that the route's pattern captures. */
   readonly parts: readonly string[];
 }
 
@@ -34,7 +34,7 @@ const EMPTY: Handler = () => ({ result: {} });
 
 const parse = <T>(body: string): T => JSON.parse(body) as T;
 
-/** A paged list whose rows are all on the first page. */
+/** Answers a paged list whose rows are all on the first page. */
 const page = (url: URL, rows: readonly unknown[]): ApiAnswer => ({
   result: Number(url.searchParams.get('page') ?? 1) > 1 ? [] : rows,
 });

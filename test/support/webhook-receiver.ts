@@ -9,9 +9,9 @@ export interface Received {
   readonly body: string;
 }
 
-/** Answers each message with `status`. */
+/** Receives webhooks and answers each message with `status`. */
 export class WebhookReceiver {
-  /** Accepted messages. */
+  /** Messages that were accepted (`status` was 200). */
   readonly received: Received[] = [];
   readonly refused: Received[] = [];
   status = 200;
@@ -44,7 +44,7 @@ export class WebhookReceiver {
   }
 }
 
-/** The records of storage events, each once, in the order of their first arrival. */
+/** Returns the records of storage events, each once, in the order of their first arrival. */
 export function recordsOf({ received }: WebhookReceiver): S3EventRecord[] {
   const seen = new Map<string, S3EventRecord>();
   for (const { body } of received) {

@@ -10,7 +10,7 @@ export async function watchMemory(
 ): Promise<{ readonly before: number; readonly peak: number }> {
   const pid = findWorkerd(server.pid);
   const before = readStatus(pid, 'VmRSS');
-  // Resets the peak (proc_pid_clear_refs(5)).
+  // Reset the peak of the resident memory (see proc_pid_clear_refs(5)).
   writeFileSync(`/proc/${pid}/clear_refs`, '5');
   await work();
   return { before, peak: readStatus(pid, 'VmHWM') };

@@ -44,7 +44,7 @@ it.each([0, 1])('a lost database of objects (%i of two) is rebuilt from snapshot
     [...world.objects.keys()].map((path) => fetch(world.server.url + path, { headers: world.headers })),
   );
   const statuses = new Set(answers.map(({ status }) => status));
-  // No answer says that an object does not exist.
+  // While the shard is lost, no answer may say that an object does not exist (404).
   expect([...statuses].sort()).toEqual([200, 503]);
   const number = Number(/^OBJECTS_(\d) was lost/.exec(sick.unavailable.join())?.[1]);
   const since = performance.now();

@@ -61,7 +61,7 @@ it('jmap-jam writes, sends, receives, searches, flags and moves', async () => {
   const emailId = made.created?.draft?.id ?? '';
   expect(emailId).not.toBe('');
   const [identities] = await ann.jam.api.Identity.get({ accountId: ann.accountId });
-  // The library's request lists only the capability of the method, not that of the implicit Email/set.
+  // In its `using` member, the library's request lists only the capability of the method, not that of the implicit Email/set.
   const [submitted] = await ann.jam.api.EmailSubmission.set({
     accountId: ann.accountId,
     create: { s: { emailId, identityId: identities.list[0]?.id } },

@@ -11,7 +11,7 @@ const clockAt = (time: string) => ({
 let server: TestServer;
 let receiver: WebhookReceiver;
 
-/** Verifies at the time at which the message was signed: the server's clock is ahead. */
+/** Verifies a webhook with the local clock set to the time of its signature, because the server's clock is ahead. */
 function verify({ headers, body }: Received, secret: string): unknown {
   vi.useFakeTimers({ toFake: ['Date'], now: Number(headers['webhook-timestamp']) * 1_000 });
   return new Webhook(secret).verify(body, headers as Record<string, string>);
@@ -104,7 +104,7 @@ describe('the webhook of a board', () => {
     });
     expect(() => verify(month, secret)).toThrow('No matching signature');
     vi.useRealTimers();
-    // A day after the rotation, the earlier secret no longer signs.
+    // A day after the rotation, webhooks must no longer be signed with the earlier secret.
     await post(`/v1/boards/${board}/scores`);
     await killUntil('2041-04-02T02:00:00Z');
     await expect.poll(() => ofBoard(receiver.received, board).length, { timeout: 60_000 }).toBeGreaterThan(1);

@@ -10,7 +10,7 @@ interface Trial {
   readonly refusal?: readonly number[];
 }
 
-/** A new bucket of alice with one object, `home/alice/secret.txt`, and a policy. */
+/** Creates a new bucket of alice with a policy and one object, `home/alice/secret.txt`. */
 const trial = ({ name, policy, attempt, refusal = [403] }: Trial): Attack => ({
   name,
   attempt: async (world) => {
@@ -26,7 +26,7 @@ const trial = ({ name, policy, attempt, refusal = [403] }: Trial): Attack => ({
   refusal,
 });
 const toAll = (bucket: string) => [`arn:aws:s3:::${bucket}`, `arn:aws:s3:::${bucket}/*`];
-/** The variable of AWS's example of home directories. */
+/** Resource of AWS's example of home directories, with the variable `aws:username`. */
 const home = (bucket: string) => ['arn:aws:s3:::', bucket, '/home/$', '{aws:username}/*'].join('');
 const read = (world: World, user: S3User, bucket: string, query: Record<string, string> = {}) =>
   sendSigned(world, user, 'GET', `/${bucket}/home/alice/secret.txt`, { query });
@@ -118,7 +118,7 @@ export const POLICY_ATTACKS: readonly Attack[] = [
     ] as const
   ).map(([what, action, condition]) =>
     trial({
-      // Uploaders own their objects and may set ACLs, unless a policy denies it.
+      // Uploaders own their objects and may set ACLs, unless a policy denies it. This policy does.
       name: `a public ACL on an upload that a policy denies by ${what}`,
       policy: ({ mallory }, bucket) => {
         const [allowed, denied] = [
