@@ -1,6 +1,6 @@
 /**
- * Findings 8 and 21 of the security review: request rates: S3 per access key, bucket and anonymous client; public reads per client;
- * JSON routes per user; live viewers.
+ * Findings 8 and 21 of the security review: limits of request rates for S3 (per access key, bucket and anonymous client), public
+ * reads (per client), JSON routes (per user) and live viewers.
  */
 import { CreateBucketCommand, PutBucketPolicyCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

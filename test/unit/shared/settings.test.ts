@@ -19,7 +19,7 @@ const facts = Object.entries(settingsSchema.shape).map(([name, setting]) => ({
 }));
 const namesOf = (isSecret: boolean) => facts.filter((one) => one.facts?.isSecret === isSecret).map(({ name }) => name);
 
-/** For each setting, values that are not allowed. */
+/** Values that are not allowed, for each setting. */
 const BAD: Record<string, readonly string[]> = {
   LOCAL: ['true', '0'],
   PRODUCTS: ['files', 'storage;mail', 'storage,,mail'],
@@ -123,7 +123,7 @@ describe('settings', () => {
         expect(problem?.message).toMatch(/^must /);
         if (value.length > 5) expect(JSON.stringify(problems)).not.toContain(value);
         expect(JSON.stringify(problems)).not.toContain('secret@');
-        // The setting gets no replacement value. The other settings keep working.
+        // A misconfigured setting must get no replacement value: reading it throws. The other settings keep working.
         expect(() => settings[name as keyof typeof settings]).toThrow(MisconfiguredError);
         expect(settings[name === 'SCRUB_DAYS' ? 'LEADERBOARD_SHARDS' : 'SCRUB_DAYS']).toBe(
           name === 'SCRUB_DAYS' ? 32 : 30,
