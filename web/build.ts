@@ -27,7 +27,7 @@ const PAGES = [
 ];
 
 if (process.env.TESSERA_PREBUILT === '1') process.exit(0);
-// Without this, Vite takes NODE_ENV from a test or a shell and ships React's development build.
+// Set NODE_ENV: otherwise Vite takes it from a test or a shell and ships React's development build.
 process.env.NODE_ENV = 'production';
 
 const root = import.meta.dirname;
@@ -68,7 +68,7 @@ const { output } = built;
 // File names under /_/assets/ contain a hash of the content, so browsers may cache the files without limit.
 await writeFile(join(outDir, '../_headers'), '/_/assets/*\n  Cache-Control: public, max-age=31536000, immutable\n');
 
-/** Lets a browser install the mail page as an app (W3C Web Application Manifest). */
+/** Web app manifest (W3C), which lets a browser install the mail page as an app. */
 const icon = output.find((one) => /icon-[^/]*\.svg$/.test(one.fileName))?.fileName;
 if (!icon) throw new Error('The build has no icon.');
 const manifest = {

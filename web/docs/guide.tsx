@@ -29,7 +29,7 @@ export type Guide = (typeof GUIDES)[number];
 export const isGuide = (name: string): name is Guide => (GUIDES as readonly string[]).includes(name);
 export const toGuideHash = (guide: string, anchor = ''): string => `#guide/${guide}${anchor && `/${anchor}`}`;
 
-/** @returns undefined for files of the repository, which are not here. */
+/** Converts the target of a link to an address. @returns undefined for files of the repository, which the site does not have. */
 function toHref(target: string, guide: Guide): string | undefined {
   if (/^(?:https?|mailto):/.test(target)) return target;
   const [file = '', anchor = ''] = target.split('#');

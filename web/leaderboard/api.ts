@@ -45,7 +45,7 @@ export const loadBoard = (board: string | null) =>
 export const titleOf = ({ board, title }: Board): string | null =>
   board === 'default' && title === DEFAULT_TITLE ? null : title;
 
-/** Address of the live top list, without the host. */
+/** Path of the live top list in the API. */
 export const scoresPath = (): string => `${base}/scores`;
 
 const query = (members: Record<string, string | number | null | undefined>): string => {
@@ -85,7 +85,7 @@ const FORMATS = {
   day: new Intl.DateTimeFormat(localeOf(), { dateStyle: 'long', timeZone: 'UTC' }),
 };
 
-/** `2026-11` → "November 2026", `2026-W47` → "Week of 16 November 2026". */
+/** Formats the name of a season: `2026-11` → "November 2026", `2026-W47` → "Week of 16 November 2026". */
 export function describeSeason(season: string): string {
   const parsed = parsePeriod(season);
   if (parsed === null) return season;

@@ -7,7 +7,7 @@ import { endOfSeason, timeLeft } from './season-end.ts';
 
 const t = boardTexts.page;
 
-/** For example "Ends in 3 days 4 h". */
+/** Text with the time that is left, for example "Ends in 3 days 4 h". */
 export function Countdown({ season }: { season: string }) {
   const [now, setNow] = useState(Date.now);
   useEffect(() => {

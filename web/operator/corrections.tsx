@@ -80,7 +80,7 @@ function CorrectionForm({
   );
 }
 
-/** @param main title of the default board. */
+/** Finds and corrects players. @param main title of the default board. */
 export function Corrections({ main, boards }: { main: string; boards: readonly Board[] }) {
   const [found, setFound] = useState<Found | null>(null);
   const find = (event: FormEvent<HTMLFormElement>) => {

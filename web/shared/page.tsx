@@ -140,7 +140,8 @@ const titleOf = (name: PageName | 'notFound'): string => {
 };
 
 /**
- * @param name for the title of the document; null for the start page.
+ * Mounts the page into the document.
+ * @param name of the page, for the title of the document; null for the start page.
  * @param isWhole whether the page has commands; a page in a frame has none.
  */
 export function mount(page: ReactNode, name: PageName | 'notFound', isWhole = true): void {

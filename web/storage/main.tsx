@@ -34,7 +34,7 @@ function BucketPage({ place, tab: named, open }: { place: Place; tab: string | u
   const tab = TABS.find((one) => one === named) ?? 'objects';
   return (
     <div className={open ? 'places with-object' : 'places'}>
-      {/* The page's heading is outside of the browser, because on a phone an open object covers the browser. */}
+      {/* The page's heading is outside of the `Browser` component, because on a phone an open object covers that component. */}
       <h1 className="visually-hidden">{`${bucket}/${prefix}`}</h1>
       <div className="bucket">
         <BucketHead bucket={bucket} prefix={prefix} tab={tab} />

@@ -123,7 +123,7 @@ export function Settings({ accessKey, bucket }: Props) {
           </>
         )}
       </section>
-      {/* Object Lock is refused until the server has turned versioning on. */}
+      {/* Object Lock needs the present state of versioning: it is refused until the server has turned versioning on. */}
       <LockSettings accessKey={accessKey} bucket={bucket} versioning={versioning.value ?? ''} />
       <LifecycleEditor accessKey={accessKey} bucket={bucket} />
       <QuotaCard accessKey={accessKey} bucket={bucket} />

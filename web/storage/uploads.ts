@@ -139,7 +139,7 @@ const idsIn = (...states: readonly UploadState[]): string[] =>
     .list.filter(({ state }) => states.includes(state))
     .map(({ id }) => id);
 
-/** Pauses the uploads that wait first, so that none of them starts when a running one stops. */
+/** Pauses all uploads in one step, so that no waiting one starts when a running one stops. */
 export function pauseAll(): void {
   const isPaused = new Set(idsIn('waiting', 'running'));
   uploads.set(({ list }) => ({ list: list.map((one) => (isPaused.has(one.id) ? { ...one, state: 'paused' } : one)) }));
@@ -157,7 +157,7 @@ export function resumeAll(): void {
 }
 
 export async function cancelAll(): Promise<void> {
-  // Cancels the uploads that wait first, so that none of them starts when a running one stops.
+  // Waiting uploads are canceled first, so that none of them starts when a running one stops.
   for (const id of idsIn('waiting', 'paused', 'failed', 'file-needed', 'running')) await cancel(id);
 }
 

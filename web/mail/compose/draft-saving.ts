@@ -19,7 +19,10 @@ const RETRY_AFTER_MS = 15_000;
 const ATTEMPTS_MAX = 3;
 const TRIED_MAX = 5;
 
-/** Draft of each message of this tab, by the message's key. Another message may open before the first save has ended. */
+/**
+ * Id and revision of the draft of each message of this tab, by the message's key. Another message may open before the first save
+ * has ended.
+ */
 const draftRefs = new Map<string, { draftId: string; revision: number }>();
 
 /** Thrown if the draft has a version that was written elsewhere. This version is then not saved over it. */
@@ -78,7 +81,7 @@ async function putDraft(requested: Writing): Promise<Saved> {
   }
 }
 
-/** @returns null if the draft no longer exists. */
+/** Reads a draft. @returns null if it no longer exists. */
 export async function readDraft(draftId: string): Promise<DraftAnswer | null> {
   try {
     return await loadDraft(draftId);
@@ -136,7 +139,7 @@ function recordFailure(error: unknown): void {
   if (isAway) scheduleSave(RETRY_AFTER_MS);
 }
 
-/** @returns whether Drafts has the current text. */
+/** Saves the message now. @returns whether Drafts has the current text. */
 export function saveDraft(): Promise<boolean> {
   clearTimeout(timer);
   const requested = compose.get().writing;

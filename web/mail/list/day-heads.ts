@@ -31,6 +31,7 @@ export function periodOf(iso: string, now: Date): Period | null {
 const keyOf = (period: Period): string => (period.kind === 'month' ? String(period.month.getTime()) : period.kind);
 
 /**
+ * Finds the day headings of the loaded rows.
  * @param dates the date of each loaded row, newest first.
  * @param firstRow index of the first loaded row in the whole list.
  */

@@ -30,7 +30,7 @@ function valuesOf(operator: string, folders: readonly Folder[], messages: readon
   return [];
 }
 
-/** @param messages the loaded messages, whose labels are suggested. */
+/** Lists suggestions for the last word of a search. @param messages the loaded messages, whose labels are suggested. */
 export function suggestSearch(text: string, folders: readonly Folder[], messages: readonly Summary[]): Suggestion[] {
   const typed = lastWord(text);
   const sign = typed.length > 1 && typed.startsWith('-') ? '-' : '';
@@ -48,6 +48,6 @@ export function suggestSearch(text: string, folders: readonly Folder[], messages
     .map(([operator, meaning]) => ({ text: `${sign}${operator}`, meaning }));
 }
 
-/** @returns the search with its last word replaced by the suggestion. */
+/** Accepts a suggestion. @returns the search with its last word replaced by the suggestion. */
 export const applySuggestion = (text: string, suggestion: string): string =>
   text.slice(0, text.length - lastWord(text).length) + suggestion.replace('…', '');

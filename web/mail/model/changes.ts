@@ -44,7 +44,10 @@ function revert(undo: Undo): void {
   );
 }
 
-/** @param isSent whether the server has the change, as far as the page knows. */
+/**
+ * Adds to the text of a toast that the change is kept on this device, if it is not sent.
+ * @param isSent whether the server has the change.
+ */
 const withState = (text: string, isSent: boolean): string => (isSent ? text : `${text} ${mailTexts.offline.kept}`);
 
 export function offerUndo(text: string, run: () => Promise<unknown>, durationMs = 6000): void {
@@ -101,7 +104,10 @@ async function sendPatch(ids: string[], patch: BatchPatch): Promise<void> {
   }
 }
 
-/** @returns a function that puts messages back into their folders, and into the list if it is still open. */
+/**
+ * Prepares the undo of a move.
+ * @returns a function that puts messages back into their folders, and into the list if it is still open.
+ */
 function toReturn(messages: readonly Summary[]): () => Promise<void> {
   const before = new Map<string, string[]>();
   for (const message of messages) before.set(message.folder_id, [...(before.get(message.folder_id) ?? []), message.id]);

@@ -57,6 +57,7 @@ const RETURNED: ReadonlySet<string> = new Set([
 ]);
 
 /**
+ * Makes the calendar file of an answer.
  * @param calendar the file of the invitation.
  * @param email the address that was invited.
  * @returns null if the file has no event.

@@ -57,7 +57,7 @@ export const folderByRole = (role: FolderRole): Folder | undefined =>
 
 const ROLE_ORDER: FolderRole[] = ['inbox', 'flagged', 'drafts', 'sent', 'archive', 'all', 'junk', 'trash'];
 
-/** @returns the folders with a role in their fixed order, then the others by name. */
+/** Sorts folders. @returns the folders with a role in their fixed order, then the others by name. */
 export const sortFolders = (folders: readonly Folder[]): Folder[] => {
   const position = (folder: Folder) => (folder.role ? ROLE_ORDER.indexOf(folder.role) : ROLE_ORDER.length);
   return folders.toSorted((a, b) => position(a) - position(b) || a.name.localeCompare(b.name));

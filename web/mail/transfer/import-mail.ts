@@ -55,7 +55,7 @@ const IDLE: ImportState = {
   trouble: null,
 };
 
-/** Kept outside the settings page, so that the import continues when the user leaves that page. */
+/** State of the import. It is outside of the settings page, so that the import continues when the user leaves that page. */
 export const importing = createStore<ImportState>(IDLE);
 
 const PIECE_BYTES = 1_000_000;

@@ -42,7 +42,7 @@ export function translate(texts: Catalogue, translated: Catalogue): void {
 let loaded: Language | null = null;
 const waiting: [name: keyof Language, texts: Catalogue][] = [];
 
-/** Resolves when the texts are in the user's language; null if they are. No text may be read before. */
+/** Resolves when the texts are in the user's language; null if they already are. Do not read texts before. */
 export const ready: Promise<void> | null =
   files[toFile(language)]?.().then((translated) => {
     loaded = translated;
