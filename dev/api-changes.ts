@@ -45,7 +45,7 @@ type Direction = 'request' | 'answer';
 const UPPER_LIMITS = ['maximum', 'maxLength', 'maxItems'] as const;
 const LOWER_LIMITS = ['minimum', 'minLength', 'minItems'] as const;
 
-/** @returns one sentence per breaking change, in the order of the old document. */
+/** Finds the breaking changes between two documents. @returns one sentence per change, in the order of the old document. */
 export function findBreakingChanges(before: ApiDocument, after: ApiDocument): string[] {
   const changes: string[] = [];
   for (const [path, operations] of Object.entries(before.paths)) {

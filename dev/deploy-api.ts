@@ -48,7 +48,7 @@ const PERMISSIONS: readonly (readonly [RegExp, string])[] = [
   [/\/accounts|\/memberships/, 'Account > Account Settings > Read'],
 ];
 
-/** Permissions that every deployment needs. */
+/** Permissions of an API token that every deployment needs. */
 export const REQUIRED_PERMISSIONS: readonly string[] = [
   'Account > Account Settings > Read',
   'Account > Workers Scripts > Edit',
@@ -147,7 +147,11 @@ export interface Zone {
   readonly name: string;
 }
 
-/** @returns the zone with the longest name that contains the host. @throws ApiError if there is none. */
+/**
+ * Finds the DNS zone of a host.
+ * @returns the zone with the longest name that contains the host.
+ * @throws ApiError if there is none.
+ */
 export async function findZone(access: ApiAccess, accountId: string, hostname: string): Promise<Zone> {
   for (let name = hostname; name.includes('.'); name = name.slice(name.indexOf('.') + 1)) {
     const query = new URLSearchParams({ name, 'account.id': accountId });

@@ -49,6 +49,7 @@ async function waitForHost(host: string, url: string): Promise<void> {
 }
 
 /**
+ * Checks the health of a deployment.
  * @param hosts APP_HOST and S3_HOST.
  * @param toOrigin maps a host to an origin: in production `https://` and the host.
  * @throws DeployError that names the unhealthy parts.

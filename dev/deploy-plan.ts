@@ -58,14 +58,17 @@ interface PlanInput {
   readonly thirdRegion: Region | '';
   /** Number of locations (buckets for bytes) that exist already. A third one stays bound even if the settings no longer name it. */
   readonly existingLocations: number;
-  /** Limits of the rate limiters that settings determine, by binding. */
+  /** Limits of those rate limiters that settings determine, by the name of the limiter's binding. */
   readonly rateLimits: Readonly<Record<string, number>>;
 }
 
 const PREFIX = 'tessera';
 const FIRST_SHARD = 'OBJECTS_0';
 
-/** Rate limits are counted per namespace id in the whole account, so each environment has ids of its own. */
+/**
+ * Makes the namespace id of a rate limiter in an environment. Cloudflare counts rates per namespace id in the whole account, so
+ * each environment has ids of its own.
+ */
 function toNamespaceId(id: string, environment: string): string {
   if (environment === '') return id;
   let hash = 0;
@@ -73,7 +76,11 @@ function toNamespaceId(id: string, environment: string): string {
   return String(10_000 * (hash + 1) + Number(id));
 }
 
-/** @param config the content of wrangler.toml; it is not changed. @throws Error if a resource name lacks the common prefix. */
+/**
+ * Plans a deployment.
+ * @param config the content of wrangler.toml; it is not changed.
+ * @throws Error if a resource name lacks the common prefix.
+ */
 export function planDeployment(config: WorkerConfig, input: PlanInput): DeployPlan {
   const { environment, variables } = input;
   const rename = (name: string): string => {
@@ -171,13 +178,13 @@ export function countShards(existing: Iterable<string>, environment: string): nu
 export const countLocations = (existing: ReadonlySet<string>, environment: string): number =>
   existing.has(environment === '' ? `${PREFIX}-blobs-3` : `${PREFIX}-${environment}-blobs-3`) ? 3 : 2;
 
-/** @returns the configuration for wrangler, with the ids of this account's databases. */
+/** Renders the configuration for wrangler. @returns its text, with the ids of this account's databases. */
 export function renderConfig(plan: DeployPlan, databaseIds: ReadonlyMap<string, string>): string {
   const d1_databases = plan.config.d1_databases.map((database) => ({
     ...database,
     database_id: databaseIds.get(database.database_name),
   }));
-  // Empty variables have no effect, but wrangler prints each of them.
+  // Leave out empty variables: they have no effect, but wrangler prints each of them.
   const vars = Object.fromEntries(Object.entries(plan.config.vars).filter(([, value]) => value !== ''));
   return `${JSON.stringify({ ...plan.config, vars, d1_databases }, null, 2)}\n`;
 }

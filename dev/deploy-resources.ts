@@ -147,7 +147,7 @@ interface Step {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** @returns the create requests for the missing resources, in order. */
+/** Plans the missing resources. @returns the requests that create them, in order. */
 export function listMissing(plan: DeployPlan, resources: Resources): Step[] {
   const { jurisdiction } = plan;
   const inside = jurisdiction === '' ? {} : { jurisdiction };

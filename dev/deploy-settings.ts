@@ -30,7 +30,10 @@ export interface SettingFiles {
   readonly secrets: string;
 }
 
-/** @returns paths of the settings of an environment: `.deploy.vars` and `.deploy.secrets`, or `.deploy.staging.vars` and so on. */
+/**
+ * Finds the files of an environment's settings.
+ * @returns the paths: `.deploy.vars` and `.deploy.secrets`, or `.deploy.staging.vars` and so on.
+ */
 export function settingFilesOf(directory: string, environment: string): SettingFiles {
   const stem = join(directory, environment === '' ? '.deploy' : `.deploy.${environment}`);
   return { variables: `${stem}.vars`, secrets: `${stem}.secrets` };
@@ -42,7 +45,8 @@ export const readEnvFile = (path: string): Record<string, string> => {
 };
 
 /**
- * @param files are read if they exist.
+ * Reads and checks the settings.
+ * @param files paths of files that are read if they exist.
  * @param configured `[vars]` of wrangler.toml.
  * @returns the settings, or one sentence per problem. The sentences never contain a value.
  */

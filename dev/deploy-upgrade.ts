@@ -16,7 +16,10 @@ function git(...args: string[]): string | undefined {
   }
 }
 
-/** @returns arguments that tag a deployment with its commit, so that an upgrade can list the changes since. */
+/**
+ * Makes arguments for wrangler.
+ * @returns arguments that tag a deployment with its commit, so that an upgrade can list the changes since.
+ */
 export function tagArguments(): string[] {
   const commit = git('rev-parse', '--short=12', 'HEAD');
   return commit ? ['--tag', commit] : [];

@@ -1,4 +1,4 @@
-/** Runs the installed wrangler. Its failures are reported as sentences. */
+/** Runs the installed wrangler. Its failures become errors whose message is a sentence. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';

@@ -141,8 +141,8 @@ const RULE_REF = 'tessera_raw_target';
 const PHASE = 'http_request_late_transform';
 
 /**
- * Lets keys with `.`, `..` and control characters reach the Worker as they were sent. Runs only if RAW_TARGET_HEADER is set,
- * because URL normalization is a setting of the whole zone.
+ * Lets object keys with `.`, `..` and control characters reach the Worker as they were sent. Runs only if RAW_TARGET_HEADER is set,
+ * because it changes the URL normalization of the whole zone.
  */
 export async function keepRawTargets(account: Account, host: string, header: string): Promise<void> {
   const zone = await findZone(account.access, account.accountId, host);

@@ -13,7 +13,11 @@ export interface DomainConflict {
 /** Cloudflare's error code for "This Worker does not exist on your account." */
 export const UNKNOWN_SCRIPT_CODE = 10007;
 
-/** @returns the records and domains that a deployment of these hosts would take over; empty if there are none. @throws ApiError */
+/**
+ * Finds what a deployment would replace.
+ * @returns the records and domains that a deployment of these hosts would take over; empty if there are none.
+ * @throws ApiError
+ */
 export async function findDomainConflicts(
   access: ApiAccess,
   accountId: string,

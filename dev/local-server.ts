@@ -15,7 +15,7 @@ export interface LocalServerOptions {
   readonly port: number;
   /** Directory for the files of R2, D1 and Durable Objects. */
   readonly stateDirectory: string;
-  /** Variables and secrets. They override those of wrangler.toml. */
+  /** Variables and secrets of the Worker. They override those of wrangler.toml. */
   readonly vars: Readonly<Record<string, string>>;
   /** Number of `OBJECTS_n` databases to bind. Default: as in wrangler.toml. */
   readonly objectShards?: number;
@@ -237,7 +237,7 @@ function startCron(miniflare: Miniflare, periodMs: number): () => void {
       await runCron(miniflare, '* * * * *', now);
       if (isDaily) await runCron(miniflare, '17 3 * * *', now);
     } catch (error) {
-      // Stopping the server may interrupt a run, which is not an error.
+      // Ignore errors after the server was stopped: stopping it may interrupt a run of cron.
       if (!isStopped) console.error('cron:', error);
     }
   }, periodMs);

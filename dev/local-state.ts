@@ -7,7 +7,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from 'node:path';
 import { ROOT } from './build.ts';
 
-/** Hash of each migration by its path, such as `mailbox/0000_initial.sql`. */
+/** Hash of each migration, by the path of the migration, such as `mailbox/0000_initial.sql`. */
 export type Migrations = Readonly<Record<string, string>>;
 
 export const toMigrationHash = (text: string): string => createHash('sha256').update(text).digest('hex');

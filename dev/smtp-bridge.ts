@@ -51,7 +51,7 @@ export async function startSmtpBridge(options: SmtpBridgeOptions): Promise<Runni
     rejectOversized: true,
     logger: false,
     onMailFrom(address, _session, done) {
-      // SMTPUTF8 is not offered, so clients must not send non-ASCII addresses (RFC 6531 §3.4).
+      // Do not offer SMTPUTF8, so clients must not send non-ASCII addresses (RFC 6531 §3.4).
       if (/[^ -~]/.test(toEnvelopeAddress(address.address)))
         done(toError(553, '5.6.7 non-ASCII address: SMTPUTF8 is not supported'));
       else done();
