@@ -22,7 +22,7 @@ const CONNECTIONS = 512;
 const PROBE_MS = 250;
 const TICK_MS = 4;
 
-/** An HTTP/1.1 client that does little work per request, because it shares the processor with the server. */
+/** An HTTP/1.1 client that needs little processor time per request, because it shares the processor with the server. */
 class Client {
   readonly #url: URL;
   readonly #head: string;

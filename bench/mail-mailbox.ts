@@ -43,7 +43,7 @@ async function fill(server: LocalServer, name: string, count: number): Promise<B
   return { token, userId: user.user_id, ids, count };
 }
 
-/** @returns options of the filler Worker, with TypeScript types stripped because workerd runs JavaScript. */
+/** Makes the Miniflare options of the filler Worker. TypeScript types are stripped, because workerd runs JavaScript. */
 function createFiller(): Record<string, unknown> {
   const module = (name: string) => ({
     type: 'ESModule',
@@ -59,7 +59,7 @@ function createFiller(): Record<string, unknown> {
   };
 }
 
-/** @returns a Lua script for wrk that cycles through up to 1,000 different requests. */
+/** Makes a Lua script for wrk that cycles through up to 1,000 different requests. */
 function manyRequests(
   { token, ids }: Box,
   toRequest: (id: string, n: number) => { method?: string; path: string; body?: string },

@@ -69,7 +69,7 @@ async function register(url: string, name: string): Promise<{ email: string; tok
   return { email, token };
 }
 
-/** @returns content of about `bytes`: text, or for large messages text and a file in Base64. */
+/** Makes content of about `bytes`: text or, for large messages, text and a file in Base64. */
 function toFiller(bytes: number): { readonly text: string; readonly file: string } {
   if (bytes < 64 * 1024) return { text: LINE.repeat(Math.max(1, Math.floor(bytes / LINE.length))), file: '' };
   return { text: LINE, file: randomBytes(Math.floor((bytes / 78) * 57)).toString('base64') };
@@ -125,7 +125,8 @@ function createDeliveryMeter(url: string, direction: 'in' | 'out') {
   const waits: number[] = [];
   const settle = async () => {
     const startedAt = Date.now();
-    // The totals lag by a second. Mail counts as delivered if the queues stay empty and the totals do not change for 1.2 s.
+    // The operator's totals lag by a second. Mail counts as delivered if the queues stay empty and the totals do not change for 1.2
+    // s.
     let before = -1;
     for (let quietAt = 0; ; ) {
       const { accepted, isQuiet } = await read();

@@ -47,7 +47,7 @@ export function wordOfRank(rank: number): string {
     (ONSETS[n % ONSETS.length] ?? '') +
     (VOWELS[Math.floor(n / ONSETS.length) % VOWELS.length] ?? '') +
     (CODAS[Math.floor(n / ONSETS.length / VOWELS.length) % CODAS.length] ?? '');
-  // 187 has no common factor with the number of syllables, so adjacent ranks spread over the alphabet.
+  // The factor 187 has no common factor with the number of syllables, so words of adjacent ranks spread over the alphabet.
   const [first, second] = [(rank * 187) % SYLLABLES, Math.floor(rank / SYLLABLES) * 61 + rank * 7];
   return rank < SYLLABLES
     ? syllable(first) + syllable(second % SYLLABLES)

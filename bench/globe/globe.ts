@@ -1,4 +1,4 @@
-/** Starts the Worker on the simulated globe and measures operations. */
+/** Starts the Worker on the simulated globe (regions with delays between them) and measures operations. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -5,7 +5,7 @@
  * lists and were not checked again. Change them here.
  */
 export const S3 = { perGbMonth: 0.023, perMillionWrites: 5, perMillionReads: 0.4 } as const;
-/** Tiers of data transfer out: upper limit in GB, dollars per GB. */
+/** Price tiers of data transfer out: upper limit in GB, dollars per GB. */
 export const S3_TRANSFER: readonly (readonly [upToGb: number, perGb: number])[] = [
   [10_240, 0.09],
   [51_200, 0.085],

@@ -49,7 +49,7 @@ export class Replicas {
 
   add(write: Write): void {
     for (const { due } of this.#copies.values()) {
-      // A replica applies writes in order, so no write is visible before the one that precedes it.
+      // Make no write visible before the one that precedes it, because a replica applies writes in order.
       const visibleAt = Math.max(Date.now() + this.#random() * LAG_MS_MAX, due.at(-1)?.visibleAt ?? 0);
       due.push({ write, visibleAt });
     }

@@ -52,7 +52,7 @@ export const HINT_REGIONS: Readonly<Record<string, Region>> = {
   me: 'bom',
 };
 
-/** Continent of the client, as `request.cf` names it. */
+/** Continent of a client in each region, in the form of `request.cf.continent`. */
 export const CONTINENTS: Readonly<Record<Region, ContinentCode>> = {
   syd: 'OC',
   nrt: 'AS',
