@@ -31,7 +31,7 @@ export const launchChromium = (): Promise<Browser> => chromium.launch({ executab
 /** Starts the full Chromium, which shows notifications. The headless shell does not. */
 export const launchWholeChromium = (): Promise<Browser> => chromium.launch({ executablePath: WHOLE, args: FLAGS });
 
-/** Timeout of every wait. It does not measure speed: a longer wait means a fault on any machine. */
+/** Timeout of every wait. It is not a limit of speed: a longer wait means a fault on any machine. */
 export const TIMEOUT_MS = 60_000;
 
 /** `CPU_SLOWDOWN=4` makes every page four times slower. It finds tests that pass only on fast machines. */

@@ -1,4 +1,4 @@
-/** What all pages share: the rail, the account menu, the command palette, tooltips and monograms. */
+/** Tests what all pages share: the rail, the account menu, the command palette, tooltips and monograms. */
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type MailUser, registerUser } from '../support/mail.ts';

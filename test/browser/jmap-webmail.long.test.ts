@@ -1,6 +1,7 @@
 /**
- * The webmail of root-fr (MIT) in Chromium, from a checkout that `JMAP_WEBMAIL` names. It is built and served on an origin of its own, and
- * reaches the mailbox by JMAP alone: log in, read, search, flag, mark as unread, move, tag, write with an attachment, send, see mail arrive.
+ * Tests the webmail of root-fr (MIT) in Chromium, from a checkout that `JMAP_WEBMAIL` names. It is built and served on an origin of
+ * its own, and reaches the mailbox by JMAP alone: log in, read, search, flag, mark as unread, move, tag, write with an attachment,
+ * send, see mail arrive.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';

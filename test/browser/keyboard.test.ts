@@ -76,7 +76,7 @@ describe.skipIf(!hasChromium)('with the keyboard alone', () => {
     await eventually(async () => (await focused(page))?.name).toMatch(/One/);
     await page.keyboard.press('ArrowUp');
     await eventually(async () => (await focused(page))?.name).toMatch(/Four/);
-    // Dialogs and the compose window restore the focus when they close, and so does a toast whose button disappears.
+    // Dialogs and the compose window must restore the focus when they close, and so must a toast whose button disappears.
     for (const key of ['v', 'l', 'c']) {
       await page.keyboard.press(key);
       await eventually(async () => (await focused(page))?.name ?? '').not.toMatch(/Four/);

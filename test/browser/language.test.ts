@@ -1,4 +1,4 @@
-/** A second language is one file: with it, no page shows English. */
+/** Tests that a second language needs only one file: with it, no page shows English. */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';

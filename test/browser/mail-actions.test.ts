@@ -1,4 +1,4 @@
-/** Actions on a message and its sender: leave a list, block, filter, snooze, mute, answer an invitation. */
+/** Tests actions on a message and its sender: leave a list, block, filter, snooze, mute, answer an invitation. */
 import type { Locator, Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { awaitMessage, listFolder, type MailUser, registerUser } from '../support/mail.ts';

@@ -1,4 +1,4 @@
-/** Replies and forwarded messages: the sent message in its conversation, and the HTML and pictures of the original. */
+/** Tests replies and forwarded messages: the sent message in its conversation, and the HTML and pictures of the original. */
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { awaitMessage, awaitSunk, type MailUser, registerUser } from '../support/mail.ts';

@@ -143,7 +143,7 @@ describe.skipIf(!hasChromium)('hostile HTML', () => {
     }
     expect(await page.evaluate(() => 'pwned' in globalThis)).toBe(false);
     expect(leaks).toEqual([]);
-    // The policy blocks requests to `cid:` URLs before they are sent.
+    // Requests to `cid:` URLs are allowed in the record, because the policy blocks them before they are sent.
     const own = [`${stage.server.url}/_/`, `${stage.server.url}/v1/`, 'data:', 'blob:', 'cid:'];
     expect(asked.filter((url) => !own.some((start) => url.startsWith(start)))).toEqual([]);
     expect(new URL(page.url()).pathname).toBe('/_/mail');

@@ -61,7 +61,7 @@ export async function importLetters(server: TestServer, user: MailUser, letters:
   expect(await response.json()).toMatchObject({ imported: letters.length });
 }
 
-/** Waits until a folder has this many messages. They are processed in parallel, so the last one may not arrive last. */
+/** Waits until a folder has this many messages. Waiting for the last message is not enough: messages are processed in parallel. */
 export const awaitCount = (server: TestServer, user: MailUser, role: string, count: number): Promise<true> =>
   until(
     `${count} messages in ${role}`,

@@ -55,7 +55,7 @@ describe.skipIf(!hasChromium)('the operator page', () => {
     await page.getByText('Every store answers').waitFor();
     await expectAccessible(page);
 
-    // A message without a recipient is rejected and goes to the error queue.
+    // Make a failure: a message without a recipient is rejected and goes to the error queue.
     const refused = await server.call('POST', '/v1/messages', { to: [], subject: 'To nobody', body: '.' }, user.token);
     expect(refused.status).toBe(400);
     await tab(page, 'Outbound').click();

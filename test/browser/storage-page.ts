@@ -41,7 +41,7 @@ export function openStore(server: TestServer, credentials: StorageKey): Store {
   };
 }
 
-/** Opens a page of the console, signed in as another open tab would sign it in. */
+/** Opens a page of the console in a signed-in tab: the key is in session storage, as if another tab had sent it. */
 export async function openConsole(
   browser: Browser,
   server: TestServer,

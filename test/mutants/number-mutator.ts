@@ -1,4 +1,4 @@
-/** Adds mutants that Stryker lacks: an integer constant plus one and minus one. */
+/** Adds mutants that Stryker lacks: integer constants that are one higher or one lower. */
 import { pathToFileURL } from 'node:url';
 
 /** The parts of Babel's syntax tree nodes and paths that this file uses. */

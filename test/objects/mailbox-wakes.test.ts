@@ -12,7 +12,7 @@ import { openMailbox } from '../../workers/mail/bindings/mailbox.ts';
 const NOW = Date.UTC(2026, 0, 1);
 const LEDGER_DELAY_MS = 3_600_000;
 
-/** Runs `work` in the storage of a new mailbox. */
+/** Runs `work` in the storage of a new mailbox object. */
 async function inMailbox(work: (database: Database, userId: string) => Promise<void> | void): Promise<void> {
   const userId = crypto.randomUUID();
   const mailbox = openMailbox(env, userId);

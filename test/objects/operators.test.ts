@@ -21,7 +21,7 @@ async function call(
   const request = new Request(`http://localhost${path}`, {
     method,
     headers: {
-      // Each call comes from another client, so that limits per client do not apply.
+      // Use another client address for each call, so that limits per client do not apply.
       'cf-connecting-ip': `10.0.${Math.floor(++clients / 250)}.${clients % 250}`,
       ...(token === null ? {} : { authorization: `Bearer ${token}` }),
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),

@@ -109,7 +109,7 @@ const ROUTES: readonly (readonly [RegExp, Handler])[] = [
   [/^(?:GET|PUT|POST|PATCH) \/A\/workers\/scripts\/[^/]+\//, EMPTY],
 ];
 
-/** @returns the answer of the first route that matches. */
+/** Answers a request by the first route that matches. */
 export function answerApi(
   state: CloudflareState,
   method: string,
@@ -349,7 +349,7 @@ interface UploadMetadata {
   readonly annotations?: Record<string, string>;
 }
 
-/** Stores bindings, secrets and tag of an upload. Secrets that it does not name are kept. */
+/** Stores the bindings, secrets and tag of an uploaded Worker. Secrets that the upload does not name are kept. */
 function upload({ state, body, parts: [name = ''] }: Call): ApiAnswer {
   const metadata = /name="metadata"[^\r]*\r\n(?:[^\r]+\r\n)*\r\n(.*?)\r\n--/s.exec(body)?.[1] ?? '{}';
   const { bindings = [], annotations } = parse<UploadMetadata>(metadata);

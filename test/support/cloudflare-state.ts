@@ -12,7 +12,7 @@ export interface DnsRecord {
 }
 
 export interface Script {
-  /** Bindings of the last upload, without secrets. */
+  /** Bindings of the Worker's last upload, without secrets. */
   bindings: { readonly name: string; readonly type: string; readonly [field: string]: unknown }[];
   readonly secrets: Map<string, string>;
   uploads: number;

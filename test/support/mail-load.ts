@@ -86,7 +86,7 @@ async function tryAgain(isOver: () => boolean, attempt: () => Promise<boolean>):
  */
 export async function balance(server: TestServer, users: readonly MailUser[], book: MailBook) {
   const promises = [...book.accepted.values(), ...book.local.values()].reduce((sum, set) => sum + set.size, 0);
-  // The totals lag by a second. Poll until they include at least the promised messages.
+  // The operator's totals lag by a second. Poll until they include at least the acknowledged messages.
   const ledger = await until(
     'nothing is pending',
     async () => {

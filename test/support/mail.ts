@@ -43,7 +43,7 @@ export async function until<T>(what: string, ask: () => Promise<T | undefined>, 
 // biome-ignore lint/suspicious/noExplicitAny: responses of the API; each test asserts the members it needs
 type Json = any;
 
-/** @returns the summaries of all messages in a folder. */
+/** Lists a folder. @returns the summaries of all its messages. */
 export async function listFolder(server: TestServer, user: MailUser, role: string): Promise<Json[]> {
   const { body: folders } = await server.call('GET', '/v1/folders', undefined, user.token);
   const folder = folders.find((each: Json) => each.role === role);

@@ -76,7 +76,7 @@ export function startPostfix(options: PostfixOptions): Postfix {
   );
   const master = readFileSync('/usr/share/postfix/master.cf.dist', 'utf8')
     .replace(/^smtp(\s+inet)/m, `127.0.0.1:${options.port}$1`)
-    // Disables chroot, because this configuration has no chroot files.
+    // Turn off chroot for all services, because this configuration has no chroot files.
     .replace(/^(\S+\s+(?:inet|unix|fifo|pass)\s+\S+\s+\S+\s+)y(\s)/gm, '$1n$2');
   writeFileSync(join(etc, 'master.cf'), master);
   execFileSync('postfix', ['-c', etc, 'start'], { stdio: 'pipe', timeout: 60_000 });

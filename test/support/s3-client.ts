@@ -33,7 +33,7 @@ export async function mustRun(command: string, args: readonly string[], env?: Re
   return stdout;
 }
 
-/** @returns `aws`, `rclone`, `s3cmd` and Python with boto3, configured for one access key. */
+/** Configures clients for one access key. @returns `aws`, `rclone`, `s3cmd` and Python with boto3. */
 export function createClients(url: string, { accessKeyId, secretAccessKey }: Credentials) {
   const home = mkdtempSync(join(tmpdir(), 'tessera-client-'));
   const { host } = new URL(url);

@@ -1,4 +1,4 @@
-/** A server whose acknowledged uploads are compared after kills. */
+/** The server of the kill tests, which compare its acknowledged uploads with its state after each kill. */
 import { createHash, hash, randomBytes } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';

@@ -117,7 +117,7 @@ const WORKS = {
 export type WorkName = keyof typeof WORKS;
 export const WORK_NAMES = Object.keys(WORKS) as WorkName[];
 
-/** Kills the server `kills` times during one kind of work, and each time runs the work again to its end. */
+/** Kills the server `kills` times during one kind of work. After each kill, runs the work again to its end. */
 export async function killMaintenance(name: WorkName, kills: number): Promise<KillOutcome> {
   const work: Work = WORKS[name];
   await using server = await startServer({ objectShards: 2 });

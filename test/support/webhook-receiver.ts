@@ -56,7 +56,7 @@ export function recordsOf({ received }: WebhookReceiver): S3EventRecord[] {
   return [...seen.values()];
 }
 
-/** Expects that the events of each key first arrive in ascending order. */
+/** Expects the events of each key to arrive in ascending order, at their first arrival. */
 export function expectOrdered(records: readonly S3EventRecord[]): void {
   const byKey = new Map<string, string[]>();
   for (const { s3 } of records) byKey.set(s3.object.key, [...(byKey.get(s3.object.key) ?? []), s3.object.sequencer]);

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { TestServer } from './server.ts';
 
-/** @returns the bytes of resident memory before `work`, and their peak while it ran. */
+/** Measures memory around an operation. @returns bytes of resident memory before `work`, and their peak while it ran. */
 export async function watchMemory(
   server: TestServer,
   work: () => Promise<void>,

@@ -1,6 +1,6 @@
 /**
- * Collectors never delete data because another store is empty. Each scenario copies a whole Tessera with mail, objects and
- * scores, and replaces one of its stores. Weeks pass with cron running, and no byte may be lost. After the right store is
+ * Tests that collectors never delete data because another store is empty. Each scenario copies a whole Tessera with mail, objects
+ * and scores, and replaces one of its stores. Weeks pass with cron running, and no byte may be lost. After the right store is
  * restored, everything must read as before, and only then may the collectors continue.
  */
 import { cpSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
@@ -115,7 +115,7 @@ class World {
     return keys.sort();
   }
 
-  /** @returns the reason of each collector's alarm. */
+  /** Reads the alarms of the collectors. @returns the reason of each collector's alarm. */
   async readAlarms(): Promise<Record<string, string | undefined>> {
     const { body } = await this.call('GET', '/v1/collectors');
     const rows = body.data as { collector: string; alarm: { reason: string } | null }[];
@@ -209,7 +209,7 @@ function copy(name: string): World {
   return world;
 }
 
-/** Runs the scenario's days. @returns the keys before and after. */
+/** Lets the days of the scenario pass with cron running. @returns the keys before and after. */
 async function passWeeks(world: World, prefixes: readonly string[], before: readonly string[]) {
   for (const days of ROUND_DAYS) await world.pass(days);
   await world.start(ROUND_DAYS.at(-1));

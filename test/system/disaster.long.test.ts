@@ -1,4 +1,4 @@
-/** Each store is lost in turn. The commands of docs/operations.md restore the data that its table promises. */
+/** Loses each store in turn. The commands of docs/operations.md must restore the data that its table promises. */
 import { afterAll, expect, it } from 'vitest';
 import { CLEAN_FSCK } from '../support/clean-fsck.ts';
 import { World } from '../support/disaster/world.ts';
@@ -10,7 +10,7 @@ afterAll(() => world?.server[Symbol.asyncDispose]());
 const seconds = (since: number): string => `${((performance.now() - since) / 1000).toFixed(1)} s`;
 const health = async () => (await world.server.call('GET', '/v1/health', undefined, null)).body;
 
-/** Repeats a route until its answer says that it is finished. */
+/** Calls a route repeatedly until its answer says that the work is finished. */
 async function untilFinished(path: string, body: object = {}) {
   let answer = await world.operate(path, body);
   while (!answer.finished) answer = await world.operate(path, { ...body, restart: false });

@@ -1,6 +1,6 @@
 /**
- * A third-party client library uses the mailbox as an app would: read, search, flag, move, write with an attachment, send, see mail
- * arrive.
+ * Tests that a third-party client library can use the mailbox as an app would: read, search, flag, move, write with an attachment,
+ * send, see mail arrive.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Json } from '../support/jmap.ts';
@@ -8,8 +8,8 @@ import { confirmSession, type MailUser, registerUser, until } from '../support/m
 import { startServer, type TestServer } from '../support/server.ts';
 
 /**
- * The library's types are TypeScript files with enums, which this project's compiler settings reject. TypeScript does not resolve
- * an import whose name is in a variable.
+ * Name of the library in a variable, so that TypeScript does not resolve its types: they are TypeScript files with enums, which
+ * this project's compiler settings reject.
  */
 const LIBRARY: string = 'jmap-jam';
 

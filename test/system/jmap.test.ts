@@ -1,6 +1,6 @@
 /**
- * JMAP as a mail client uses it. The conformance suite named in `docs/jmap.md` tests each method alone. These tests cover sequences
- * of methods and routes that the suite does not test.
+ * Tests JMAP as a mail client uses it. The conformance suite named in `docs/jmap.md` tests each method alone. These tests cover
+ * sequences of methods and routes that the suite does not test.
  */
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

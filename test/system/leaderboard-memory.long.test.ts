@@ -1,6 +1,6 @@
 /**
- * Two shards of 781,250 players each, with 49 hours of events, in one isolate: memory, and the first rank after a restart. Their
- * rows are written into the database files, in the state after a checkpoint. Posting them would take hours.
+ * Measures two shards of 781,250 players each, with 49 hours of events, in one isolate: memory, and the first rank after a restart.
+ * Their rows are written into the database files, in the state after a checkpoint. Posting them would take hours.
  */
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

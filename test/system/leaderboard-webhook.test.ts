@@ -1,4 +1,6 @@
-/** Webhooks of ended seasons: signed, at least once with one id, through kills of the server and an outage of the receiver. */
+/**
+ * Tests webhooks of ended seasons: signed, at least once with one id, through kills of the server and an outage of the receiver.
+ */
 import { randomUUID } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -39,7 +41,7 @@ const killUntil = async (time: string) => {
 
 beforeAll(async () => {
   receiver = await WebhookReceiver.start();
-  // Cron runs every second.
+  // With short days of lifecycle rules, cron runs every second.
   server = await startServer({ vars: { LIFECYCLE_DAY_SECONDS: '10', ...clockAt('2041-03-31T12:00:00Z') } });
 });
 afterAll(async () => {

@@ -1,6 +1,7 @@
 /**
- * Growth of workerd for each large flow, as the kernel counts it. A Worker has 128 MB. The local R2, D1 and SQLite run in the same
- * process and count too, so the flows move more bytes than the limits allow. Only a flow that streams stays below the limits.
+ * Measures how much memory workerd needs in addition for each large flow, as the kernel counts it. A Worker has 128 MB. The local
+ * R2, D1 and SQLite run in the same process and count too, so the flows move more bytes than the limits allow. Only a flow that
+ * streams stays below the limits.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** Checks the metrics and the alert rules with Debian's promtool, which is unpacked and not installed. */
+/** Checks the metrics and the alert rules with promtool of Debian, which is unpacked but not installed. */
 import { execFileSync } from 'node:child_process';
 import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

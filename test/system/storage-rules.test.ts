@@ -1,4 +1,4 @@
-/** Details of the S3 protocol that were once wrong in this server, or that similar servers often get wrong. */
+/** Tests details of the S3 protocol that were once wrong in this server, or that similar servers often get wrong. */
 import { createHash, randomBytes } from 'node:crypto';
 import {
   CompleteMultipartUploadCommand,

@@ -11,7 +11,7 @@ const PURE = ['result', 'timeuuid', 'http-range', 'constant-time', 'uri-encoding
 const COLLECTORS = ['limits', 'store', 'orphan-rounds'].map((name) => `workers/collectors/${name}.ts`);
 const WEB_CONTRACTS = ['web/shared/', 'workers/shared/web-config.ts'];
 
-/** Packages that `domain/` may import: they compute, and neither read a clock nor reach a store. */
+/** Packages that `domain/` folders may import: these compute only, and neither read a clock nor reach a store. */
 const PURE_PACKAGES = ['node:buffer', 'node:crypto', 'node:zlib'];
 
 /**

@@ -163,7 +163,7 @@ describe('a board with more different scores than buckets', () => {
       expect(inRange).toBe(scores.filter((score) => score >= from && score <= to).length);
     }
     letCountsAge();
-    // Adds a new score in the middle and compares its answer with the answer to its retry.
+    // Adds a new score in the middle of the list, and compares its answer with the answer to its retry.
     const [first] = await writeScores(env, [win('p100', 90_000, 'jump')]);
     const expected = 1 + scores.filter((score, i) => i !== 100 && score > (scores[100] ?? 0) + 90_000).length;
     expect(first).toMatchObject({ ok: true, value: { rank: expected, isDuplicate: false } });
@@ -183,7 +183,7 @@ describe('a board with more different scores than buckets', () => {
   });
 });
 
-/** On a slow machine, an object may hibernate by itself before it is evicted. */
+/** Evicts an object. Ignores that it is not running: on a slow machine, it may have hibernated by itself. */
 async function hibernate(stub: Parameters<typeof evictDurableObject>[0]): Promise<void> {
   await evictDurableObject(stub).catch((error: unknown) => {
     if (!String(error).includes('not currently running')) throw error;
@@ -482,7 +482,7 @@ it('writes one row for a post of a known player, and one for a thousand posts to
     expect(countRows(1_000)).toBe(1);
     let alone = 0;
     for (let i = 0; i < 20_000; i++) alone += countRows(1);
-    // Every 4,096 commits cause a checkpoint, which writes pages and the row of the board.
+    // The average stays near 1, although every 4,096 commits cause a checkpoint, which writes pages and the row of the board.
     expect(alone / 20_000).toBeLessThan(1.01);
   });
 });

@@ -52,7 +52,7 @@ async function makeBoard(rules: Record<string, unknown>): Promise<string> {
 async function post(board: string, userId: string, points: number, eventId: string | null = null) {
   for (let attempt = 0; ; attempt++) {
     const [result] = await writeScores(env, [{ userId, points, userName: null, eventId, season: undefined }], board);
-    // The first call to an object that crashed may fail. An event id makes the retry safe.
+    // Repeat a failed call: the first call to an object that crashed may fail, and an event id makes the retry safe.
     const isLost = result?.ok === false && result.error.kind === 'unavailable' && eventId !== null;
     if (!isLost || attempt === 5) return result;
   }
@@ -121,7 +121,7 @@ async function expectBoard(board: string, season: string, oracle: Oracle): Promi
   const [best, last] = [list[0], list.at(-1)] as [Entry, Entry];
   expect(among.body.data.map(toEntry)).toEqual([best, { ...last, rank: last.score === best.score ? 1 : 2 }]);
   const countIn = (from: number, to: number) => list.filter(({ score }) => from <= score && score <= to).length;
-  // The season's counts are at most a second old if every shard answers in time. The reads below use these counts.
+  // Update the season's counts, which the reads below use. They are at most a second old if every shard answers in time.
   await expect
     .poll(async () => {
       vi.setSystemTime(Date.now() + 2_000);

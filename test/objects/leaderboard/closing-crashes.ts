@@ -32,7 +32,7 @@ const ROUND_MS = 60_000;
 /** Limit of rounds of cron until the closing is done: one is cut, one finds a lost file, one finishes. More must not be needed. */
 const ROUNDS_MAX = 5;
 
-/** The list that `fill` creates, best player first. */
+/** The list of players that `fill` creates, best player first. */
 const MODEL: readonly (readonly [userId: string, score: number, rank: number])[] = [
   ['p5', 6, 1],
   ['p11', 6, 1],
@@ -109,7 +109,10 @@ class Month {
     }
   }
 
-  /** Once the archive exists, erases the first player of one of its files, because the manifest names that player. */
+  /**
+   * Erases the first player of one of the archive's files, once the archive exists. The manifest names that player, so it must
+   * change too.
+   */
   async #eraseNamedPlayer(archive: string): Promise<void> {
     const { standings } = await this.#readFile<ArchiveManifest>(env.BLOBS, manifestKey(archive));
     this.#erased = standings.at(-1)?.first.userId ?? '';
@@ -202,7 +205,7 @@ class Month {
     for (let round = 1; (await this.#readStep()) !== 'done'; round++) {
       if (round > ROUNDS_MAX) throw new Error(`${this.#where}: its objects are never erased`);
       await this.runSchedule();
-      // The platform repeats an alarm that a power cut ended.
+      // Run the alarm again: the platform repeats an alarm that a power cut ended.
       await runDurableObjectAlarm(seasonStub(env, this.season) as DurableObjectStub).catch(ignorePowerCut);
       await this.expectReadable();
     }

@@ -7,7 +7,7 @@ import { env } from 'cloudflare:test';
 export const POWER_CUT = 'the power is cut';
 
 export interface Cut {
-  /** Number of the step to cut, from 1; 0 for no cut. */
+  /** Number of the step at which the power is cut, from 1; 0 for no cut. */
   readonly at: number;
   /** With `after`, the step takes effect but its result is lost. */
   readonly side: 'before' | 'after';

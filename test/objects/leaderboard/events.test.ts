@@ -32,7 +32,7 @@ async function restartAll(season: string): Promise<void> {
   }
 }
 
-/** Runs the checkpoint and the removal of old events. */
+/** Runs the alarms of the season's shards, which make checkpoints and remove old events. */
 async function runAlarms(season: string): Promise<void> {
   for (const address of addresses(season)) {
     await shardStub(env, address).report(address, '');

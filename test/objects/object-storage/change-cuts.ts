@@ -276,7 +276,7 @@ export async function runChangeBesideClients(name: string, at: number): Promise<
 }
 
 /**
- * Runs an upload that needs the shares of both shards, while other uploads need the rest of the quota.
+ * Runs an upload that needs the quota shares of both shards, while other uploads need the rest of the quota.
  * @returns false if it ends before call `at`.
  */
 export async function runRecallBesideUploads(at: number): Promise<boolean> {

@@ -28,7 +28,7 @@ import {
 export const FAULTS: readonly Fault[] = ['before', 'after', 'hang before', 'hang after', 'late', 'half'];
 export const LIMITS = { databaseTimeoutMs: 60, locationTimeoutMs: 60 };
 
-/** Lists each version of a bucket with its bytes. */
+/** Describes each version of a bucket with its bytes. */
 async function listContents(engine: Engine, bucket: Bucket): Promise<string[]> {
   const { entries } = value(await engine.listVersions({ bucket, prefix: '', delimiter: '', from: '', limit: 1000 }));
   const seen: string[] = [];

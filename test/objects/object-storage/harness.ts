@@ -31,7 +31,7 @@ export const METADATA: ObjectMetadata = { headers: { 'content-type': 'text/plain
 export interface TestEngine {
   readonly engine: Engine;
   readonly context: EngineContext;
-  /** Resolves when all work passed to `waitUntil` is done. */
+  /** Resolves when all work that was passed to `waitUntil` is done. */
   settle(): Promise<void>;
 }
 
@@ -41,7 +41,7 @@ export interface TestEngineOptions {
   readonly now?: () => number;
   /** Bindings that replace those of the test environment. */
   readonly bindings?: Readonly<Record<string, unknown>>;
-  /** The cache of the data centre. Default: none. */
+  /** The edge cache that the engine uses. Default: none. */
   readonly cache?: Cache;
 }
 
@@ -68,7 +68,7 @@ export function makeEngine(options: TestEngineOptions = {}): TestEngine {
   };
 }
 
-/** Returns the value of a result that must be ok. */
+/** Returns the value of a result. Fails if the result is an error. */
 export function value<T, E>(result: Result<T, E>): T {
   if (!result.ok) throw new Error(`expected a value, got ${JSON.stringify(result.error)}`);
   return result.value;

@@ -81,7 +81,7 @@ interface SignedParts extends RequestParts {
   ) => { target?: string; headers?: Record<string, string>; method?: string };
 }
 
-/** Signs a request in its header, changes it, and sends it. `headers` are signed. */
+/** Signs a request in its header, changes it, and sends it. The signature covers `headers`. */
 export function sendSigned(
   world: World,
   credentials: Credentials,
@@ -97,7 +97,7 @@ export function sendSigned(
   });
 }
 
-/** Presigns a link for an hour, changes it, and sends it with headers that are not signed. */
+/** Presigns a link for an hour, changes it, and sends it. The signature does not cover the headers. */
 export function sendLink(
   world: World,
   credentials: Credentials,

@@ -43,7 +43,7 @@ const FOREIGN_FROM = [
   '',
 ];
 
-/** Speaks SMTP and keeps the last reply. Stops at the first refusal. */
+/** Sends commands over SMTP and returns the last reply. Stops at the first refusal. */
 async function dialog(world: World, lines: readonly string[]): Promise<Reply> {
   const socket = connect(world.server.smtpPort, '127.0.0.1');
   let text = '';

@@ -33,7 +33,7 @@ const read = (world: World, user: S3User, bucket: string, query: Record<string, 
 const deny = (principal: unknown, action: string, resource: unknown, condition?: object): string =>
   allow(principal, action, resource, condition).replace('"Allow"', '"Deny"');
 
-/** Conditions of an Allow that a request by mallory does not meet. */
+/** Conditions in an Allow statement. A request by mallory must not meet them. */
 const CONDITIONS: Readonly<Record<string, object>> = {
   'a secure transport': { Bool: { 'aws:SecureTransport': 'true' } },
   'a referer': { StringEquals: { 'aws:Referer': 'https://app.test/' } },

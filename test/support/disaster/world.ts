@@ -19,7 +19,7 @@ const SLOTS = 256;
 const SLOTS_PER_MOVE = 32;
 const QUOTA = '/v1/storage/quotas/buckets/kept';
 const SIZES = [0, 10, 4_096, 16_384, 16_385, 100_000, 1_500_000];
-/** Cron runs each minute and writes the journal. */
+/** Wait in milliseconds after which the journal is written: cron runs each minute and writes it. */
 const JOURNAL_MS = 75_000;
 
 // biome-ignore lint/suspicious/noExplicitAny: answers of the API; each test asserts the members it needs

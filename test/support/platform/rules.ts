@@ -113,8 +113,8 @@ export function makeRules(rules: Rules, current: () => RuledInvocation | undefin
 }
 
 /**
- * Freezes the clock while code runs. It advances when the runtime delivers the next event, which is after any answer that the code
- * awaits.
+ * Freezes the clock while code runs, as production does. The clock advances when the runtime delivers the next event, such as an
+ * answer that the code awaits.
  */
 export function freezeClock(current: () => RuledInvocation | undefined): void {
   const realNow = Date.now.bind(Date);

@@ -145,7 +145,7 @@ export function wrapEnvironment<T extends object>(env: T, intercept: Interceptor
   return wrapped;
 }
 
-/** Makes the global `fetch` and the Cache API pass the interceptor. */
+/** Wraps the global `fetch` and the Cache API, so that their calls pass the interceptor. */
 export function wrapGlobals(intercept: Interceptor): void {
   const realFetch = globalThis.fetch.bind(globalThis);
   globalThis.fetch = ((...args: Parameters<typeof fetch>) =>

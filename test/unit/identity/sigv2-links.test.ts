@@ -52,7 +52,7 @@ function toRequest(target: string, options: Options = {}): S3AuthenticationReque
 
 const sign = (text: string) => encodeURIComponent(createHmac('sha1', SECRET).update(text).digest('base64'));
 
-/** Builds a link from a string to sign that the test writes out. */
+/** Builds a link. The test writes out the string to sign. */
 function toLink(target: string, stringToSign: string, expires: number | string = EXPIRES): string {
   const joiner = target.includes('?') ? '&' : '?';
   return `${target}${joiner}AWSAccessKeyId=${KEY_ID}&Signature=${sign(stringToSign)}&Expires=${expires}`;

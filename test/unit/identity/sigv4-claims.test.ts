@@ -83,7 +83,7 @@ describe('an Authorization header', () => {
         .map(([key, value]) => `${key}=${value}`)
         .join(',');
     expect(messageOf(join({ ...all, [name]: '' }))).toBe(message);
-    // A part without "=" is not a field, even if it starts with the name of a field.
+    // A part of the Authorization header without "=" is not a field, even if it starts with the name of a field.
     const others = Object.entries(all).filter(([key]) => key !== name);
     expect(messageOf(`${name}x,${join(Object.fromEntries(others))}`)).toBe(message);
   });

@@ -16,7 +16,7 @@ class World {
   rounds = 0;
   #boots = 0;
   readonly #bucketsMax: number;
-  /** Messages in flight: reports to the season, answers to a shard. */
+  /** Messages in flight: reports on their way to the season, answers on their way to a shard. */
   readonly inFlight: ({ report: CountReport } | { to: ShardCounts; number: number; answer: CountAnswer })[] = [];
 
   constructor(shards: number, bucketsMax: number) {

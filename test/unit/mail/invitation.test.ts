@@ -93,7 +93,7 @@ describe('an invitation', () => {
   });
 
   it.each([
-    // 1 November 2026 is a Sunday, 1 October a Thursday, 31 October a Saturday.
+    // Dates of the cases: 1 November 2026 is a Sunday, 1 October a Thursday, 31 October a Saturday.
     ['BYDAY=1SU;BYMONTH=11', '20261031T235900', '20261101T000000'],
     ['BYDAY=2SU;BYMONTH=11', '20261107T235900', '20261108T000000'],
     ['BYDAY=1SA;BYMONTH=11', '20261106T235900', '20261107T000000'],
