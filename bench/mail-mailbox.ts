@@ -182,7 +182,7 @@ async function measureStart(options: LocalServerOptions, name: string, box: Box)
   );
 }
 
-/** @returns a cursor at the middle of the mailbox, made from a position in microseconds since 1970. */
+/** Makes a cursor at the middle of the mailbox from a position in microseconds since 1970. */
 function cursorAt(box: Box): string {
   return Buffer.from(JSON.stringify([(Date.UTC(2016, 0, 1) + (box.count / 2) * 120_000) * 1_000])).toString(
     'base64url',

@@ -39,9 +39,7 @@ const CODAS = ['', 'n', 'r', 'l', 'm'];
 const SYLLABLES = ONSETS.length * VOWELS.length * CODAS.length;
 const WORDS = 20_000;
 
-/**
- * @returns the word of this frequency rank; rank 0 is the most common. The most common words have two syllables, the others three.
- */
+/** Makes the word of a frequency rank; rank 0 is the most common. The most common words have two syllables, the others three. */
 export function wordOfRank(rank: number): string {
   const syllable = (n: number) =>
     (ONSETS[n % ONSETS.length] ?? '') +

@@ -33,7 +33,7 @@ const HEADER = `/**
  */
 `;
 
-/** @returns the text of a TypeScript module without imports. */
+/** Generates the types. @returns the text of a TypeScript module without imports. */
 export async function toTypes(documentPath = DOCUMENT_PATH): Promise<string> {
   // The OpenAPI type generator is imported only when needed, because loading it takes seconds.
   const { generateApi } = await import('swagger-typescript-api');

@@ -186,7 +186,7 @@ function toSection(rows: readonly Row[]): string {
   ].join('\n');
 }
 
-/** @returns the page with its generated section, which comes from the results. */
+/** Makes the page docs/costs.md. @returns its text, with the section that is generated from the results. */
 export function toCostsPage(): string {
   const page = readFileSync(join(ROOT, 'docs/costs.md'), 'utf8');
   const rows = JSON.parse(readFileSync(join(ROOT, RESULTS_PATH), 'utf8')) as Row[];

@@ -73,6 +73,7 @@ interface Envelope<T> {
 }
 
 /**
+ * Calls Cloudflare's API.
  * @param path starts with `/` and may have a query.
  * @param body is sent as JSON.
  * @param more further headers.

@@ -28,14 +28,15 @@ const OPTIONS = {
 } as const;
 
 /**
- * Finds options that npm did not pass on. Without `--` before it, npm keeps an option for itself and sets this variable: `npm run
- * deploy --dry-run` would deploy.
+ * Finds options that npm did not pass on. Without `--` before it, npm keeps an option for itself and sets a variable
+ * (`npm_config_…`): `npm run deploy --dry-run` would deploy.
  * @returns the first such option.
  */
 const findLostOption = (variables: NodeJS.ProcessEnv): string | undefined =>
   Object.keys(OPTIONS).find((name) => variables[`npm_config_${name.replaceAll('-', '_')}`] !== undefined);
 
 /**
+ * Parses the command line.
  * @param variables environment of the process, in which npm sets options that it did not pass on.
  * @returns the options, or a sentence about the error.
  */

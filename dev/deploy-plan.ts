@@ -164,7 +164,7 @@ function addShards(databases: WorkerConfig['d1_databases'], shards: number): Wor
   return [...databases, ...added.filter(({ binding }) => !bound.has(binding))];
 }
 
-/** @returns the number of OBJECTS_n databases of this deployment, taken from the highest n. */
+/** Returns the number of OBJECTS_n databases of this deployment, taken from the highest n. */
 export function countShards(existing: Iterable<string>, environment: string): number {
   const prefix = environment === '' ? `${PREFIX}-objects-` : `${PREFIX}-${environment}-objects-`;
   const numbers = [...existing].flatMap((name) => {
@@ -174,7 +174,7 @@ export function countShards(existing: Iterable<string>, environment: string): nu
   return Math.max(1, ...numbers);
 }
 
-/** @returns the number of locations of this deployment. */
+/** Returns the number of locations of bytes that this deployment has. */
 export const countLocations = (existing: ReadonlySet<string>, environment: string): number =>
   existing.has(environment === '' ? `${PREFIX}-blobs-3` : `${PREFIX}-${environment}-blobs-3`) ? 3 : 2;
 

@@ -26,7 +26,7 @@ export interface Queue {
 }
 
 const PER_PAGE = 100;
-/** Limit of pages, in case that an endpoint ignores `page` and never returns an empty one. */
+/** Limit of pages, in case an endpoint ignores `page` and never returns an empty one. */
 const PAGES_MAX = 100;
 
 /** Calls a list endpoint until a page is empty. Not every endpoint honours `per_page`, so a short page may not be the last. */

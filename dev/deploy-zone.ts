@@ -165,7 +165,7 @@ interface Ruleset {
 }
 
 async function addTransformRule(access: ApiAccess, zone: Zone, host: string, header: string): Promise<Outcome> {
-  // Each host has a rule of its own, so that staging and production can share a zone.
+  // Make a transform rule for each host, so that staging and production can share a zone.
   const rule = {
     ref: `${RULE_REF}_${host.replaceAll(/[^a-z0-9]/gi, '_')}`,
     description: 'Tessera: the path as it was sent',

@@ -41,7 +41,7 @@ export function cutFolds(corpus: readonly CorpusMessage[], folds: number): Map<C
   return foldOf;
 }
 
-/** @returns a function of some folds. It returns the model that was trained without them. Each model is trained once. */
+/** Makes a function that returns the model that was trained without some folds. Each model is trained once. */
 export function createModels(corpus: readonly CorpusMessage[], foldOf: ReadonlyMap<CorpusMessage, number>) {
   const known = new Map<string, SpamModel>();
   return (...without: number[]): SpamModel => {
@@ -110,7 +110,7 @@ function looksLikeNewsletter({ text }: CorpusMessage): boolean {
   return !isReply && !/^re:/i.test(text.subject) && (text.html !== null || links.size >= 5);
 }
 
-/** @returns the share of spam that is caught if at most `hamLostMax` wanted messages may be lost. */
+/** Returns the share of spam that is caught if at most `hamLostMax` wanted messages may be lost. */
 export function caughtAt(judged: readonly { isSpam: boolean; score: number }[], hamLostMax: number): number {
   const ham = judged.filter((one) => !one.isSpam).map((one) => one.score);
   const threshold = ham.sort((left, right) => right - left)[hamLostMax] ?? Number.NEGATIVE_INFINITY;
@@ -118,7 +118,7 @@ export function caughtAt(judged: readonly { isSpam: boolean; score: number }[], 
   return spam.filter((one) => one.score > threshold).length / spam.length;
 }
 
-/** @returns the 95% confidence interval of a share (Wilson). */
+/** Returns the 95% confidence interval of a share (Wilson). */
 export function toInterval(part: number, whole: number): readonly [number, number] {
   if (whole === 0) return [0, 1];
   const z = 1.959964;

@@ -84,7 +84,7 @@ export class Meter {
     return this.#busy > 0 ? 0 : Date.now() - this.#lastAt;
   }
 
-  /** @returns the counts since the last call of this function, by trace. */
+  /** Returns the counts since the last call of this function, by trace. */
   take(): Record<string, Counts> {
     const taken = Object.fromEntries([...this.#traces].map(([name, trace]) => [name, sum(trace)]));
     this.#traces = new Map();
@@ -101,7 +101,7 @@ function sum({ counts, legs, cursors }: Trace): Counts {
   return total;
 }
 
-/** @returns the greatest number of legs in a chain in which no two legs overlap in time. */
+/** Returns the greatest number of legs in a chain in which no two legs overlap in time. */
 function longestChain(legs: readonly Leg[]): number {
   const byEnd = [...legs].sort((a, b) => a.end - b.end);
   let count = 0;

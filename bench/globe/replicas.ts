@@ -56,7 +56,7 @@ export class Replicas {
   }
 
   /**
-   * @returns the D1 client of the region's replica, once the replica has applied every write that is due. Null if the region has no
+   * Returns the D1 client of the region's replica, once the replica has applied every write that is due. Null if the region has no
    * replica.
    */
   async at(region: Region, env: object, now = Date.now()): Promise<Fetcher | null> {

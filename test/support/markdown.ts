@@ -32,7 +32,7 @@ interface Document {
   readonly prose: readonly { readonly text: string; readonly line: number }[];
 }
 
-/** @throws when a code block has no end. */
+/** Reads a Markdown document. @throws when a code block has no end. */
 export function readDocument(path: string): Document {
   return parseDocument(readFileSync(join(ROOT, path), 'utf8'), path);
 }

@@ -28,7 +28,7 @@ export const COMMANDS: readonly S3Command[] = Object.entries(sdk)
     return { name: name.slice(0, -'Command'.length), create: (input: CommandInput) => new Class(input) };
   });
 
-/** @returns input with every member that commands put into the path or the query. Commands ignore unknown members. */
+/** Makes input with every member that commands put into the path or the query. Commands ignore unknown members. */
 export const toInput = (bucket: string, key: string): CommandInput => ({
   AnnotationName: 'n',
   Bucket: bucket,

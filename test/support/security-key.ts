@@ -19,7 +19,7 @@ export class SecurityKey {
   readonly #process: ChildProcessWithoutNullStreams = spawn(PYTHON, [DEVICE]);
   readonly #lines = createInterface(this.#process.stdout)[Symbol.asyncIterator]();
 
-  /** @param origin of the page that uses the device. */
+  /** Makes a device with new keys. @param origin of the page that uses it. */
   constructor(origin: string) {
     this.#origin = origin;
   }

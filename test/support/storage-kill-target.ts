@@ -224,7 +224,7 @@ export class Target {
   }
 }
 
-/** @returns the database files that contain versions of objects. */
+/** Lists the database files that contain versions of objects. */
 export function listShards(directory: string): string[] {
   const databases = join(directory, 'd1/miniflare-D1DatabaseObject');
   const files = readdirSync(databases).filter((file) => file.endsWith('.sqlite'));

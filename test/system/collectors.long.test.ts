@@ -98,7 +98,7 @@ class World {
     await this.stop();
   }
 
-  /** @returns the keys of the objects in both locations. */
+  /** Lists the keys of the objects in both locations. */
   async listKeys(prefixes: readonly string[]): Promise<string[]> {
     const keys: string[] = [];
     for (const binding of ['BLOBS', 'BLOBS_2']) {

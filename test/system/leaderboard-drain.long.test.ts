@@ -6,7 +6,7 @@ import { announceSeed, createRandom } from '../unit/leaderboard/random.ts';
 const PLAYERS = 10_000;
 const PLAYERS_OF_NAMED = 2_000;
 const KILLS = 3;
-/** Test on this Sunday, because a month, a week and a day end at its end. */
+/** The test is on this Sunday, because a month, a week and a day end with it. */
 const SEASONS = { month: '2031-08', week: '2031-W35', day: '2031-08-31', none: 'all' } as const;
 
 const clockAt = (time: string) => ({

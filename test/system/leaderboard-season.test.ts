@@ -4,7 +4,7 @@ import { startServer, type TestServer } from '../support/server.ts';
 let server: TestServer;
 let token: string;
 
-/** @returns the variable with the clock offset that makes the server's clock start at this time. */
+/** Makes the variable with the clock offset that lets the server's clock start at this time. */
 const clockAt = (time: string) => ({
   CLOCK_OFFSET_SECONDS: String(Math.round((Date.parse(time) - Date.now()) / 1000)),
 });

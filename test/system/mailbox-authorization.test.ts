@@ -188,7 +188,7 @@ async function attempt(
 }
 
 const nameOf = (route: Route) => `${route.method.toUpperCase()} ${route.path}`;
-/** @returns the victim's resources that may not change: state of the change log, folders, rules, sessions. */
+/** Reads the victim's resources that may not change: state of the change log, folders, rules, sessions. */
 async function snapshot(): Promise<unknown[]> {
   const paths = [
     '/v1/events',
@@ -205,7 +205,7 @@ async function snapshot(): Promise<unknown[]> {
   return Promise.all(paths.map(async (path) => (await server.call('GET', path, undefined, victim.token)).body));
 }
 
-/** @returns the victim's mail, and the operator's view of it. Leaves out `as_of`, the time of the read. */
+/** Reads the victim's mail, and the operator's view of it. Leaves out `as_of`, the time of the read. */
 async function operatorSnapshot(): Promise<unknown[]> {
   const user = `/v1/iam/users/${victim.ids.user_id}`;
   const paths = [

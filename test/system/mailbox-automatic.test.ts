@@ -30,7 +30,7 @@ const call = async (user: MailUser, method: string, path: string, body?: unknown
   return answer.body;
 };
 
-/** @returns a raw message as a person writes it. */
+/** Makes a raw message as a person writes it. */
 function toRaw(subject: string, to: string, headers: readonly string[] = []): string {
   return [
     'From: Far Away <a@far.test>',
@@ -56,7 +56,7 @@ const headerOf = ({ raw }: SunkMessage, name: string): string | undefined =>
   new RegExp(`^${name}:[ \\t]*(.*(?:\\r\\n[ \\t].*)*)`, 'im').exec(
     raw.toString('latin1').split('\r\n\r\n')[0] ?? '',
   )?.[1];
-/** @returns the decoded body of a quoted-printable message with one part. */
+/** Decodes the body of a quoted-printable message with one part. */
 const textOf = ({ raw }: SunkMessage): string => {
   const body = raw.toString('latin1').split('\r\n\r\n').slice(1).join('\r\n\r\n').replaceAll('=\r\n', '');
   const bytes = body.replace(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));

@@ -53,7 +53,7 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-/** @returns the state of the objects and of the bucket that a wrongly detected operation could have changed. */
+/** Describes the state of the objects and of the bucket that a wrongly detected operation could have changed. */
 async function describeBucket() {
   const [object, versions, tags, acl, bucketTags, bucketAcl, buckets] = await Promise.all([
     s3.send(new GetObjectCommand({ Bucket, Key })),
@@ -79,7 +79,7 @@ async function describeBucket() {
   };
 }
 
-/** @returns the status of a successful response, or the error code. */
+/** Sends a command. @returns the status of a successful response, or the error code. */
 async function answerTo(name: string, input: Readonly<Record<string, unknown>>): Promise<number | string> {
   const command = COMMANDS.find((candidate) => candidate.name === name);
   if (!command) throw new Error(`The SDK has no command ${name}.`);

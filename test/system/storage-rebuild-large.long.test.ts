@@ -43,7 +43,7 @@ async function together(from: number, until: number, work: (i: number) => Promis
   await Promise.all(Array.from({ length: CLIENTS }, one));
 }
 
-/** @returns every version and delete marker in a listing of the bucket. */
+/** Lists every version and delete marker of the bucket. */
 async function listAll(client: Client): Promise<Set<string>> {
   const found = new Set<string>();
   const pattern =

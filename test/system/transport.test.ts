@@ -39,7 +39,7 @@ const send = (user: MailUser, message: object, key?: string) =>
     // biome-ignore lint/suspicious/noExplicitAny: the response of the API; each test asserts the members it needs
   }).then(async (response) => ({ status: response.status, body: (await response.json()) as any }));
 
-/** @returns a plain raw message as a person writes it. */
+/** Makes a plain raw message as a person writes it. */
 const toRaw = (subject: string, body: string): string =>
   [
     'From: Far Away <a@far.test>',

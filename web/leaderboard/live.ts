@@ -49,7 +49,7 @@ export function watchTop(): () => void {
     if (isStopped || document.hidden) return;
     live.set({ status: 'away' });
     loadTop({}).then(
-      // If a live list has arrived since this read began, the live list is newer.
+      // Use the answer only if no live list has arrived since this read began, because a live list is newer.
       (top) => live.get().status === 'away' && live.set({ top }),
       () => undefined,
     );

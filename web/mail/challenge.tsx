@@ -12,7 +12,7 @@ export function readChallenges(error: unknown): readonly string[] | null {
   return isChallenge ? (error.problem.challenges ?? []) : null;
 }
 
-/** @param onToken receives the Turnstile token, and null when the token expires. */
+/** Shows the Turnstile widget. @param onToken receives its token, and null when the token expires. */
 export function Turnstile({ action, onToken }: { action: string; onToken: (token: string | null) => void }) {
   useEffect(() => {
     const listen = ({ origin, data }: MessageEvent<{ turnstile?: string | null } | null>) => {

@@ -66,7 +66,7 @@ function Choice<T extends string>({ name, title, values, labels, value, onChange
   );
 }
 
-/** @param children links and buttons that the page adds to the menu. */
+/** Shows the account menu. @param children links and buttons that the page adds to it. */
 export function AccountMenu({ account, children }: { account?: Account | null | undefined; children?: ReactNode }) {
   const { theme, density, language } = useStore(look, (state) => state);
   const { menu } = texts.app;

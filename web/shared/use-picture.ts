@@ -12,7 +12,7 @@ const PICTURE_TYPES: Readonly<Record<string, string>> = {
   webp: 'image/webp',
 };
 
-/** @returns the content type of a picture by the extension of its file name; null for other files. */
+/** Returns the content type of a picture by its file name's extension; null for other files. */
 export const findPictureType = (name: string): string | null =>
   PICTURE_TYPES[/\.([a-z]+)$/i.exec(name)?.[1]?.toLowerCase() ?? ''] ?? null;
 

@@ -132,7 +132,7 @@ export function Choice<Value extends string>({ label, value, texts, onChange }: 
   );
 }
 
-/** @param values labels of the check boxes, by value and in their order. */
+/** Shows check boxes. @param values their labels, by value and in their order. */
 export function Checks<Value extends string>({
   label,
   chosen,

@@ -44,7 +44,7 @@ const DOCUMENT: ApiDocument = JSON.parse(
 const ROUTES = toRoutes(DOCUMENT);
 const GUARDED = ROUTES.filter(({ operation }) => operation.security?.length !== 0);
 
-/** @returns the routes of the running server that are missing in the published document. */
+/** Lists the routes of the running server that are missing in the published document. */
 export async function findMissingRoutes(world: World): Promise<string[]> {
   const document: ApiDocument = parsed(await sendJson(world, 'GET', '/v1/openapi.json', null));
   const names = new Set(ROUTES.map(({ name }) => name));

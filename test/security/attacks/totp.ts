@@ -8,7 +8,7 @@ function decodeBase32(text: string): Buffer {
   return Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));
 }
 
-/** @param offset number of 30-second steps from now. */
+/** Computes the code of a 30-second step. @param offset number of steps from now. */
 export function codeAt(secret: string, offset = 0): string {
   const counter = Buffer.alloc(8);
   counter.writeBigUInt64BE(BigInt(Math.floor(Date.now() / 30_000) + offset));

@@ -155,7 +155,7 @@ const RAW = [
   '',
 ].join('\r\n');
 
-/** @returns the ids of the victim's resources, by the names of path parameters. */
+/** Fills the victim's mailbox. @returns the ids of its resources, by the names of path parameters. */
 async function furnishMailbox(world: World): Promise<Record<string, string>> {
   const { server, victim } = world;
   const post = async (path: string, body: unknown) => {

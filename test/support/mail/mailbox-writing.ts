@@ -50,7 +50,7 @@ const toContent = (model: Model, { text, uploads }: Writing): DraftContent => ({
   references: text.parents.map(toId),
 });
 
-/** @returns whether the mailbox must accept a draft with this content, as a new draft or in place of `replaced`. */
+/** Returns whether the mailbox must accept a draft with this content, as a new draft or in place of `replaced`. */
 function maySave(model: Model, content: DraftContent, replaced: ModelMessage | null): boolean {
   const isForeign = model.uploads.some(
     ({ id, holder }) => content.attachmentIds.includes(id) && holder !== null && holder !== replaced?.id,

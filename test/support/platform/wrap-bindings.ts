@@ -135,7 +135,10 @@ function wrapBinding(binding: string, value: unknown, intercept: Interceptor): u
 
 const wrappedEnvironments = new WeakMap<object, object>();
 
-/** @returns the same wrapped object for the same environment, because the code keeps parsed settings by environment. */
+/**
+ * Wraps an environment.
+ * @returns the same wrapped object for the same environment, because the code keeps parsed settings by environment.
+ */
 export function wrapEnvironment<T extends object>(env: T, intercept: Interceptor): T {
   const known = wrappedEnvironments.get(env);
   if (known) return known as T;

@@ -9,7 +9,7 @@ interface Node {
 
 const isNode = (value: unknown): value is Node => typeof value === 'object' && value !== null && 'type' in value;
 
-/** @param catalogues the English texts, by the names by which modules import them. */
+/** Finds the early reads of a file. @param catalogues the English texts, by the names by which modules import them. */
 export function findEarlyReads(fileName: string, source: string, catalogues: Record<string, unknown>): string[] {
   const { program } = parseSync(fileName, source);
   const bound = new Map<string, unknown>(Object.entries(catalogues));

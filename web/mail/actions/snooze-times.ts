@@ -16,7 +16,7 @@ const at = (now: Date, days: number, hour: number): Date =>
 /** Number of days from now to the next such weekday, from 1 to 7: today does not count. */
 const daysUntil = (now: Date, weekday: number): number => ((weekday - now.getDay() + 6) % 7) + 1;
 
-/** @returns the offered times in ascending order, without times that are less than an hour away or equal to another one. */
+/** Lists the offered times in ascending order, without times that are less than an hour away or equal to another one. */
 export function listSnoozeTimes(now: Date): SnoozeTime[] {
   const all: SnoozeTime[] = [
     { name: 'today', at: at(now, 0, EVENING) },

@@ -11,7 +11,7 @@ export interface ComposeState {
    * user must choose.
    */
   saved: 'no' | 'here' | 'drafts' | 'failed' | 'changed';
-  /** Why saving to Drafts failed. */
+  /** Reason why saving to Drafts failed, as text for the user. */
   trouble: string | null;
   /** The version of this draft that another tab or device has saved. */
   theirs: DraftAnswer | null;

@@ -115,7 +115,7 @@ async function sendAll(): Promise<void> {
   for (const { id, state } of outbox.get().letters) if (state === 'waiting' && !left.has(id)) update(id, null);
 }
 
-/** @returns false if the server could not be reached. */
+/** Sends one message of the outbox. @returns false if the server could not be reached. */
 async function sendOne(userId: string, letter: Letter): Promise<boolean> {
   try {
     const { id, delivery } = await sendMessage(letter.body, letter.idempotencyKey);

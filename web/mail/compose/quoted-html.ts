@@ -24,7 +24,7 @@ export interface Picture {
 /** Limit of the quoted HTML in characters. Longer HTML is quoted as plain text, because a draft has at most 1.9 MB. */
 const QUOTE_LENGTH_MAX = 1_000_000;
 
-/** @returns the HTML of a message and its pictures; null if the message has no HTML or more than the limit. */
+/** Quotes a message. @returns its HTML and its pictures; null if the message has no HTML or more than the limit. */
 export function quoteHtml(message: Message): { html: string; pictures: Picture[] } | null {
   if (!message.html) return null;
   const pictures = new Map<string, Picture>();

@@ -111,7 +111,7 @@ function usePictures(editor: RefObject<HTMLElement | null>, writing: Writing): v
   });
 }
 
-/** @param body ref that is set to the editor's element, which takes the typed text. */
+/** Shows the editor. @param body ref that is set to the element that takes the typed text. */
 export function RichEditor({ writing, body }: { writing: Writing; body: RefObject<HTMLElement | null> }) {
   const editor = useRef<HTMLDivElement>(null);
   const shown = useRef<string | null>(null);

@@ -16,7 +16,7 @@ const ownText = (body: string): string =>
     .filter((line) => !line.startsWith('>'))
     .join('\n');
 
-/** @returns a question for the user; null if nothing looks like a mistake. */
+/** Looks for likely mistakes. @returns a question for the user; null if nothing looks like a mistake. */
 export function findSendQuestion(writing: Writing): string | null {
   const ownFiles = writing.attachments.filter((upload) => !upload.isInline);
   const isFileMissing = ownFiles.length === 0 && MENTIONS_FILE.test(ownText(writing.body));

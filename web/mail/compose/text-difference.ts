@@ -8,7 +8,7 @@ export interface Line {
 /** Above this product of line counts, only the lines before the first and after the last difference count as shared. */
 const TABLE_CELLS_MAX = 1_000_000;
 
-/** @returns the lines of both texts. `isOnlyHere` marks lines that the other text does not have in this order. */
+/** Compares two texts. @returns the lines of both. `isOnlyHere` marks lines that the other text does not have in this order. */
 export function compareLines(mine: string, theirs: string): { mine: Line[]; theirs: Line[] } {
   const a = mine.split('\n');
   const b = theirs.split('\n');

@@ -7,7 +7,7 @@ export const MESSAGE_BYTES_MAX = 42_000_000;
 const FROM = [0x46, 0x72, 0x6f, 0x6d, 0x20];
 const isFromAt = (bytes: Uint8Array, at: number): boolean => FROM.every((code, offset) => bytes[at + offset] === code);
 
-/** @returns where the last message of these bytes begins; 0 if no other message is before it. */
+/** Finds where the last message of these bytes begins. @returns 0 if no other message is before it. */
 export function lastCut(bytes: Uint8Array): number {
   const splitter = new MboxSplitter(MESSAGE_BYTES_MAX);
   for (const _ of splitter.push(bytes));
