@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 
 describe('a change of all messages that a search finds', () => {
-  it('reaches each of them once, in rounds whose progress grows, and no message that arrives meanwhile', async () => {
+  it('reaches each of them once, in rounds with growing progress, and leaves out messages that arrive meanwhile', async () => {
     const changed: string[] = [];
     const steps: number[] = [];
     for (let place: BatchPlace | null | undefined; place !== null; ) {

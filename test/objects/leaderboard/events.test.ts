@@ -130,7 +130,7 @@ it('moves events from the log to pages at a checkpoint, and uses the rows of the
   }
 });
 
-it('accepts as many events at once as stalled calls may bring', async () => {
+it('accepts 12,000 events together, as many as stalled calls may bring', async () => {
   vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2043-07-10T12:00:00Z') });
   const calls = Array.from({ length: 12 }, (_, call) =>
     Array.from({ length: 1_000 }, (_, i) => win(`${i}`, 1, `${call} ${i}`, call === 7 ? `Name ${i}` : null)),
