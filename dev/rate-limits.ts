@@ -1,8 +1,12 @@
-/** Limits of the rate limiters that settings determine. The limiters of wrangler.toml cannot read settings. */
+/** Limits of the rate limiters that settings determine. wrangler.toml sets limits as constants, so it cannot read settings. */
 import { RATE_POLICIES } from '../workers/shared/request-rates.ts';
 import { parseSettings } from '../workers/shared/settings.ts';
 
-/** @param vars variables of the Worker. @returns the limit of each limiter that a setting determines. */
+/**
+ * Reads the limits from the settings.
+ * @param vars variables of the Worker.
+ * @returns the limit of each limiter that a setting determines.
+ */
 export function readRateLimits(vars: Readonly<Record<string, unknown>>): Record<string, number> {
   const { settings } = parseSettings(vars);
   return Object.fromEntries(

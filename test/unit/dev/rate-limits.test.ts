@@ -1,4 +1,4 @@
-/** The quotas of wrangler.toml's limiters are those of the settings. */
+/** Tests that the limits of wrangler.toml's rate limiters equal those of the settings. */
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { experimental_readRawConfig, unstable_readConfig } from 'wrangler';
@@ -34,7 +34,7 @@ it('a deployment writes the quotas of its settings into the limiters, and no oth
   const { ratelimits } = planDeployment(config, input).config;
   const limitOf = (name: string) => ratelimits.find((limiter) => limiter.name === name)?.simple.limit;
   expect([limitOf('RATE_LIMIT_BUCKET'), limitOf('RATE_LIMIT_USER')]).toEqual([7, 8]);
-  // The limiter of score posts counts tens of posts.
+  // The limiter of score posts counts one call for ten posts, so its limit is a tenth of the setting.
   expect(limitOf('RATE_LIMIT_SCORES')).toBe(10);
   expect([limitOf('RATE_LIMIT_AUTH'), limitOf('RATE_LIMIT_CLIENT')]).toEqual([30, 5000]);
 });

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { admitRequest, wasRefused } from '../../../workers/shared/request-rates.ts';
 
-/** Behaves like the platform's rate limiter: a number of calls per key. */
+/** Makes a rate limiter that behaves like the platform's: it admits a number of calls per key. */
 function createLimiter(limit: number) {
   const calls = new Map<string, number>();
   return {
