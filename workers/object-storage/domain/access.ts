@@ -24,7 +24,7 @@ export interface PublicAccessBlock {
 
 export type ObjectOwnership = 'BucketOwnerEnforced' | 'BucketOwnerPreferred' | 'ObjectWriter';
 
-/** Actions on a bucket that its policy cannot deny to its owner. Without `s3:`. */
+/** Actions on a bucket that its policy cannot deny to its owner. Names are without the prefix `s3:`. */
 const OWNER_ACTIONS: readonly string[] = [
   'DeleteBucketPolicy',
   'GetBucketPolicy',
@@ -33,11 +33,11 @@ const OWNER_ACTIONS: readonly string[] = [
   'PutBucketPublicAccessBlock',
 ];
 
-/** Everything that the decision depends on. */
+/** All facts on which the decision about access depends. */
 export interface AccessQuestion {
-  /** Without `s3:`. */
+  /** Name of the requested action, without the prefix `s3:`. */
   readonly action: string;
-  /** Null for an anonymous caller. */
+  /** User who makes the request; null for an anonymous caller. */
   readonly userId: string | null;
   /** Verdict of the caller's own policies; `unlimited` when they have no Allow and so do not limit the caller. */
   readonly identity: PolicyVerdict | 'unlimited';

@@ -70,7 +70,7 @@ export function toCannedGrants(canned: CannedAcl, owner: Owner, bucketOwner: Own
   }
 }
 
-/** @param userId null for an anonymous caller. */
+/** @param userId user who makes the request; null for an anonymous caller. */
 export function doesAclAllow(
   acl: Acl,
   userId: string | null,

@@ -18,15 +18,15 @@ export interface ChunkSignatures {
   verifyTrailer(signature: string, trailers: readonly (readonly [name: string, value: string])[]): boolean;
 }
 
-/** Signed chunks other than the last are at least this long (sigv4-streaming). */
+/** Minimum length of a signed chunk that is not the last one (sigv4-streaming). */
 export const SIGNED_CHUNK_BYTES_MIN = 8192;
 const HEADER_BYTES_MAX = 1024;
 const TRAILER_BYTES_MAX = 16 * 1024;
 
 export interface AwsChunkedDecoder {
-  /** @returns the pieces of data inside `bytes`, as views of it. */
+  /** @returns the decoded data in `bytes`, as views of that buffer. */
   push(bytes: Uint8Array): Result<Uint8Array[], S3Failure>;
-  /** Call when the body has ended. @returns the trailers, names in lower case. */
+  /** Must be called when the body has ended. @returns the trailers, with names in lower case. */
   finish(): Result<ReadonlyMap<string, string>, S3Failure>;
 }
 

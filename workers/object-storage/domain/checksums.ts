@@ -16,7 +16,7 @@ const UNSUPPORTED_ALGORITHMS = ['XXHASH64', 'XXHASH3', 'XXHASH128'];
 export type ChecksumAlgorithm = (typeof CHECKSUM_ALGORITHMS)[number];
 export type ChecksumType = 'COMPOSITE' | 'FULL_OBJECT';
 
-/** A checksum stored with a version. `value` is Base64, followed by `-<parts>` when it is composite. */
+/** A checksum stored with a version. `value` is Base64; a composite checksum has `-<parts>` after it. */
 export interface Checksum {
   readonly algorithm: ChecksumAlgorithm;
   readonly type: ChecksumType;
@@ -34,13 +34,13 @@ const BYTES: Readonly<Record<ChecksumAlgorithm, number>> = {
 };
 
 export const toChecksumHeader = (algorithm: ChecksumAlgorithm): string => `x-amz-checksum-${algorithm.toLowerCase()}`;
-/** The name of the algorithm's element in XML answers: `ChecksumCRC32`. */
+/** Name of a checksum algorithm's element in XML answers, such as `ChecksumCRC32`. */
 export const toChecksumElement = (algorithm: ChecksumAlgorithm): string => `Checksum${algorithm}`;
 
 export const parseChecksumAlgorithm = (text: string): ChecksumAlgorithm | null =>
   CHECKSUM_ALGORITHMS.find((name) => name === text.toUpperCase()) ?? null;
 
-/** S3's message for an unknown algorithm. */
+/** Message that S3 returns for an unknown checksum algorithm. */
 export const UNSUPPORTED_MESSAGE = `Checksum algorithm provided is unsupported. Please try again with any of the valid types: [${CHECKSUM_ALGORITHMS.join(', ')}]`;
 
 export function isChecksumValue(algorithm: ChecksumAlgorithm, value: string): boolean {
@@ -50,7 +50,7 @@ export function isChecksumValue(algorithm: ChecksumAlgorithm, value: string): bo
 
 export interface Hasher {
   update(bytes: Uint8Array): void;
-  /** The checksum in Base64. */
+  /** @returns the checksum in Base64. */
   digest(): string;
 }
 
@@ -88,7 +88,7 @@ export interface ChecksumClaim {
   readonly expected: string | null;
 }
 
-/** @returns null when the request names no checksum. */
+/** @returns the declared checksum; null when the request declares none. */
 export function parseChecksumClaim(headers: {
   get(name: string): string | null;
 }): Result<ChecksumClaim | null, S3Failure> {
@@ -132,7 +132,7 @@ export function parseChecksumClaim(headers: {
   return ok({ algorithm, expected });
 }
 
-/** The default type of a multipart upload (CreateMultipartUpload, x-amz-checksum-type). */
+/** The checksum type of a multipart upload that does not request one (CreateMultipartUpload, x-amz-checksum-type). */
 export function toDefaultType(algorithm: ChecksumAlgorithm): ChecksumType {
   return algorithm === 'CRC64NVME' ? 'FULL_OBJECT' : 'COMPOSITE';
 }

@@ -2,7 +2,7 @@
 
 /** The facts that conditions are compared with. Times are milliseconds since 1970 UTC. */
 export interface Validators {
-  /** Without quotes. */
+  /** ETag without its quotes. */
   readonly etag: string;
   readonly lastModifiedMs: number;
 }
@@ -14,7 +14,7 @@ export interface ReadConditions {
   readonly ifUnmodifiedSince: string | null;
 }
 
-/** @param prefix `x-amz-copy-source-` for the conditions on the source of a copy. */
+/** @param prefix `x-amz-copy-source-` to read the conditions on the source of a copy; default: those on the target. */
 export function readConditionsFrom(headers: { get(name: string): string | null }, prefix = ''): ReadConditions {
   return {
     ifMatch: headers.get(`${prefix}if-match`),
@@ -47,7 +47,7 @@ export function doesEtagListMatch(header: string, etag: string): boolean {
     .some((item) => item === '*' || item === etag);
 }
 
-/** The tag without quotes, weak mark and surrounding blanks. */
+/** An ETag without its quotes, weak mark (`W/`) and surrounding blanks. */
 export const toBareEtag = (text: string): string =>
   text
     .trim()
@@ -55,8 +55,8 @@ export const toBareEtag = (text: string): string =>
     .replace(/^"(.*)"$/s, '$1');
 
 /**
- * @returns whether the target changed after the HTTP date; null if there is no such condition or the date is invalid
- * (RFC 9110 §13.1.3: ignored).
+ * @returns whether the target changed after the date in the header; null if the header is absent or its date is invalid, which RFC
+ * 9110 §13.1.3 ignores.
  */
 function isAfter(target: Validators, httpDate: string | null): boolean | null {
   if (httpDate === null) return null;

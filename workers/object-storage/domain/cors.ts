@@ -49,7 +49,7 @@ export function checkCorsRules(rules: readonly CorsRule[]): Result<null, S3Failu
   return ok(null);
 }
 
-/** @param pattern with at most one `*`, which matches any characters. */
+/** @param pattern text of a CORS rule; it may have one `*`, which matches any characters. */
 function matches(pattern: string, text: string): boolean {
   const star = pattern.indexOf('*');
   if (star < 0) return pattern === text;
@@ -57,7 +57,10 @@ function matches(pattern: string, text: string): boolean {
   return text.length >= head.length + tail.length && text.startsWith(head) && text.endsWith(tail);
 }
 
-/** @param requestHeaders of a preflight, in lower case. @returns the first rule that allows the request. */
+/**
+ * @param requestHeaders names of the headers that a preflight announces, in lower case. @returns the first rule that allows the
+ * request.
+ */
 export function findCorsRule(
   rules: readonly CorsRule[],
   origin: string,

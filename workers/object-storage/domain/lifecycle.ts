@@ -6,11 +6,11 @@
  * keeps that many versions with data.
  */
 
-/** Every part that is present must hold. */
+/** Filter of a lifecycle rule. Every part that is present must match. */
 export interface LifecycleFilter {
   readonly prefix?: string;
   readonly tags?: Readonly<Record<string, string>>;
-  /** Exclusive bounds of the size in bytes. */
+  /** Exclusive bounds of the object's size in bytes. */
   readonly sizeAbove?: number;
   readonly sizeBelow?: number;
 }
@@ -43,11 +43,11 @@ export interface LifecycleSubject {
   readonly tags: Readonly<Record<string, string>> | null;
   readonly isMarker: boolean;
   readonly modifiedAt: number;
-  /** Time at which a newer version replaced this one; null for the newest. */
+  /** Time in milliseconds at which a newer version replaced this one; null for the newest version. */
   readonly noncurrentSince: number | null;
-  /** Noncurrent versions that are newer, without deletion markers. */
+  /** Number of noncurrent versions of the name that are newer than this one, without deletion markers. */
   readonly newerNoncurrent: number;
-  /** Whether the name has no other version. */
+  /** Whether this version is the only one of its name. */
   readonly isAlone: boolean;
 }
 
@@ -56,7 +56,7 @@ export type LifecycleDecision =
   | {
       readonly kind: 'noncurrent';
       readonly hasTags: boolean;
-      /** Time by which the newer version must have been written. */
+      /** Latest time at which the next newer version may have been written for this deletion to be due. */
       readonly since: number;
       readonly newerVersions: number;
     };
@@ -67,14 +67,14 @@ export const NEWER_VERSIONS_MAX = 100;
 
 /**
  * A number of days after a time, rounded up to the next midnight UTC, as S3 does.
- * @param dayMs shorter than a day for tests. A shortened day has no midnight.
+ * @param dayMs length of a day. Tests shorten it; the time is then not rounded up.
  */
 export function dueAfter(sinceMs: number, days: number, dayMs: number): number {
   const due = sinceMs + days * dayMs;
   return dayMs === DAY_MS ? Math.ceil(due / DAY_MS) * DAY_MS : due;
 }
 
-/** The latest time since which `days` have passed by now: the inverse of `dueAfter`. */
+/** Latest start of a period of `days` days that has ended by `now`: the inverse of `dueAfter`. */
 const passedSince = (now: number, days: number, dayMs: number): number =>
   (dayMs === DAY_MS ? Math.floor(now / DAY_MS) * DAY_MS : now) - days * dayMs;
 
@@ -83,7 +83,7 @@ const hasOwnFacts = ({ tags, sizeAbove, sizeBelow }: LifecycleFilter): boolean =
 
 type Matchable = Pick<LifecycleSubject, 'name' | 'size' | 'tags' | 'isMarker'>;
 
-/** Deletion markers have no tags and no size, so a filter by either does not select them. */
+/** Whether a lifecycle filter selects a version. Deletion markers have no tags and no size, so a filter by either selects none. */
 export function doesFilterMatch(filter: LifecycleFilter, { name, size, tags, isMarker }: Matchable): boolean {
   if (!name.startsWith(filter.prefix ?? '')) return false;
   if (isMarker) return !hasOwnFacts(filter);
@@ -92,7 +92,7 @@ export function doesFilterMatch(filter: LifecycleFilter, { name, size, tags, isM
   return Object.entries(filter.tags ?? {}).every(([key, value]) => tags !== null && tags[key] === value);
 }
 
-/** @returns the effect of the rules on a version now; null for none. */
+/** @returns the effect that the lifecycle rules have on a version now; null for none. */
 export function decideVersion(
   rules: readonly LifecycleRule[],
   subject: LifecycleSubject,
@@ -128,7 +128,10 @@ function isExpired(
   return isMarker && expiration.expiredMarker;
 }
 
-/** Finds the first rule that expires a current object, and the time. Days count as whole days even if tests shorten them. */
+/**
+ * Finds the lifecycle rule that expires a current object first, and the time at which it does. Days count as whole days even if
+ * tests shorten them.
+ */
 export function findExpiry(
   rules: readonly LifecycleRule[],
   object: Matchable & { readonly modifiedAt: number },
@@ -142,7 +145,7 @@ export function findExpiry(
   return first;
 }
 
-/** Finds the first rule that aborts an upload, and the time. */
+/** Finds the lifecycle rule that aborts an upload first, and the time at which it does. */
 export function findAbort(
   rules: readonly LifecycleRule[],
   name: string,

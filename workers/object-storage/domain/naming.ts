@@ -2,7 +2,7 @@
 import { err, ok, type Result } from '../../shared/result.ts';
 import { type S3Failure, s3Failure } from './failure.ts';
 
-/** Amazon S3 User Guide, "Object key naming": at most 1,024 bytes of UTF-8. */
+/** Maximum length of an object's key in bytes of UTF-8 (Amazon S3 User Guide, "Object key naming"). */
 export const KEY_BYTES_MAX = 1024;
 
 const encoder = new TextEncoder();

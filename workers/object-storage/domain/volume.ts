@@ -15,10 +15,13 @@ export const VOLUME_FOOTER_BYTES = 64;
 const MAGIC = 'TSVOLUME';
 const FORM = 1;
 
-/** An entry of the index. `version` has all facts of the database about the version; null for an extent without a version. */
+/**
+ * An entry of a volume's index. `version` has all facts of the database about the version; null for an extent that belongs to no
+ * version.
+ */
 export interface VolumeEntry {
   readonly objectId: string;
-  /** Offset of these bytes in the object, if it is not 0 (a part that was copied from a packed object). */
+  /** Offset of these bytes in the object if it is not 0, as in a part that was copied from the middle of a packed object. */
   readonly at?: number;
   readonly start: number;
   readonly length: number;
@@ -29,7 +32,7 @@ export interface VolumeEntry {
 /** Collects the bytes of a volume in one buffer, so that no byte is in memory twice. */
 export class VolumeBuilder {
   readonly entries: VolumeEntry[] = [];
-  /** Length of the data in bytes. Setting a smaller value drops the bytes that were appended last. */
+  /** Length in bytes of the data so far. Setting a smaller value drops the bytes that were appended last. */
   length = 0;
   readonly #dataMax: number;
   #bytes = Buffer.alloc(0);
@@ -42,7 +45,7 @@ export class VolumeBuilder {
     this.#dataMax = dataMax;
   }
 
-  /** @returns where the bytes begin in the volume. */
+  /** @returns the offset of the appended bytes in the volume. */
   append(bytes: Uint8Array): number {
     const start = this.length;
     this.#reserve(bytes.length);
@@ -51,7 +54,7 @@ export class VolumeBuilder {
     return start;
   }
 
-  /** The whole volume. Nothing can be appended afterwards. */
+  /** @returns the whole volume. Nothing can be appended afterwards. */
   build(): Buffer {
     const index = gzipSync(JSON.stringify(this.entries));
     const end = this.length + index.length;
