@@ -30,7 +30,7 @@ import { BucketWaiter, OUTCOME_UNKNOWN } from './commit.ts';
 import { hintEvents, toNewEvent } from './events.ts';
 
 const NOTHING: DeleteOutcome = { isMarker: false, versionId: null, isNull: false, existed: false };
-/** Items per batch: DeleteObjects of S3 has at most 1,000. */
+/** Maximum number of items per batch, as in S3's DeleteObjects. */
 const BATCH_MAX = 1000;
 const UNKNOWN_MAX = 3;
 
@@ -148,7 +148,10 @@ async function deleteTogether(
 const isFinal = (reason: GuardReason): boolean =>
   reason === 'precondition_failed' || reason === 'no_such_key' || reason === 'object_locked';
 
-/** Deletes the items that were not refused. More of them may be refused by now, so this calls `deleteTogether` again. */
+/**
+ * Deletes the items of a refused batch that were not refused themselves. Further items may have become refusable since, so this
+ * calls `deleteTogether` again.
+ */
 async function deleteOthers(
   context: EngineContext,
   bucket: Bucket,
