@@ -8,18 +8,18 @@ import type { storageJob } from './directory-schema.ts';
 
 type JobRow = RowOf<typeof storageJob> & { readonly bucket: string | null; readonly target: string | null };
 
-/** A request for a job, with its caller. */
+/** A job as its caller requests it. */
 export interface JobRequest {
   readonly order: JobOrder;
   readonly isDryRun: boolean;
-  /** Scopes of the token that requested the job; null for no limit. */
+  /** Scopes of the token that requested the job; null if scopes do not limit it. */
   readonly scopes: readonly string[] | null;
 }
 
 export interface Job extends JobRequest {
   readonly jobId: string;
   readonly bucketId: string;
-  /** Names of the buckets; null for a deleted one. */
+  /** Names of the source and target buckets; null for a deleted bucket. */
   readonly bucket: string | null;
   readonly target: string | null;
   readonly userId: string | null;
@@ -73,7 +73,7 @@ function prepareAudit(directory: D1Database, row: AuditRow): D1PreparedStatement
   return directory.prepare(sql).bind(...params);
 }
 
-/** Also removes the rows of jobs that ended long ago. @returns false if the caller has too many open jobs. */
+/** Adds a job. Also removes the rows of jobs that ended long ago. @returns false if the caller has too many open jobs. */
 export async function insertJob(
   context: EngineContext,
   { jobId, bucketId, userId, ...request }: JobRequest & Pick<Job, 'jobId' | 'bucketId' | 'userId'>,
@@ -97,7 +97,7 @@ export async function insertJob(
   return inserted?.meta.changes === 1;
 }
 
-/** A user sees the user's own jobs, and all jobs over the user's buckets. */
+/** SQL condition of the jobs that a user sees: the user's own jobs, and all jobs over the user's buckets. */
 const IS_VISIBLE =
   '(:userId IS NULL OR j.user_id = :userId OR j.bucket_id IN (SELECT bucket_id FROM bucket WHERE owner_id = :userId))';
 
@@ -105,7 +105,7 @@ const find = statement<{ jobId: string; userId: string | null }, JobRow>(
   `${JOBS} WHERE j.job_id = :jobId AND ${IS_VISIBLE}`,
 );
 
-/** @param userId null for an operator. */
+/** @param userId user who asks; null for an operator, who sees all jobs. */
 export async function findJob(context: EngineContext, jobId: string, userId: string | null): Promise<Job | null> {
   const row = await readFirst(context.directory, find, { jobId, userId });
   return row && toJob(row);
@@ -133,13 +133,13 @@ const listRunnable = statement<{ nowMs: number; limit: number }, { job_id: strin
   `SELECT job_id FROM storage_job WHERE ended_at IS NULL AND lease_until <= :nowMs ORDER BY job_id LIMIT :limit`,
 );
 
-/** Open jobs that no worker holds. */
+/** Lists open jobs that no worker holds. */
 export async function selectRunnable(context: EngineContext, limit: number): Promise<string[]> {
   const rows = await readAll(context.directory, listRunnable, { nowMs: Math.trunc(context.now()), limit });
   return rows.map((row) => row.job_id);
 }
 
-/** Time after which another worker replaces one that died. */
+/** Duration of a worker's lease on a job. Afterwards another worker may take the job, because the first one probably died. */
 export const JOB_LEASE_MS = 30_000;
 
 type Held = { jobId: string; holder: string };
@@ -150,7 +150,7 @@ const take = statement<Held & { nowMs: number; until: number }>(
    WHERE job_id = :jobId AND ended_at IS NULL AND lease_until <= :nowMs`,
 );
 
-/** @returns the job, or null if another worker holds it or it has ended. */
+/** Takes the lease of a job. @returns the job, or null if another worker holds it or it has ended. */
 export async function takeJob(context: EngineContext, jobId: string, holder: string): Promise<Job | null> {
   const nowMs = Math.trunc(context.now());
   const taken = await prepare(context.directory, take, { jobId, holder, nowMs, until: nowMs + JOB_LEASE_MS }).run();
@@ -172,7 +172,7 @@ const save = statement<Held & { cursor: string; report: string; until: number }>
   `UPDATE storage_job SET cursor = :cursor, report = :report, lease_until = :until WHERE ${IS_HELD}`,
 );
 
-/** @returns false if the job was cancelled or another worker holds it. */
+/** Stores a job's progress. @returns false if the job was cancelled or another worker holds it. */
 export async function saveJob(context: EngineContext, job: Job, holder: string): Promise<boolean> {
   const values = { cursor: JSON.stringify(job.cursor), report: JSON.stringify(job.report) };
   const until = Math.trunc(context.now()) + JOB_LEASE_MS;
@@ -189,7 +189,7 @@ const cancel = statement<End>(
   `UPDATE storage_job SET state = 'cancelled', ended_at = :nowMs, lease_until = 0 WHERE job_id = :jobId AND ended_at IS NULL`,
 );
 
-/** @returns false if the job was cancelled or another worker holds it. */
+/** Stores a job's end. @returns false if the job was cancelled or another worker holds it. */
 export async function endJob(
   { directory, now }: EngineContext,
   job: Job,
@@ -204,7 +204,7 @@ export async function endJob(
   return ended?.meta.changes === 1;
 }
 
-/** @returns false if the job had already ended. */
+/** Cancels a job. @returns false if the job had already ended. */
 export async function cancelJob({ directory, now }: EngineContext, jobId: string, audit: AuditRow): Promise<boolean> {
   const cancelled = prepare(directory, cancel, { jobId, nowMs: Math.trunc(now()) });
   const [done] = await directory.batch([cancelled, prepareAudit(directory, audit)]);
