@@ -113,7 +113,7 @@ const NO_JOB = problem(404, 'no_such_job', 'Job not found.');
 const UNAVAILABLE = problem(503, 'unavailable');
 const DENIED = problem(403, 'access_denied', 'You may not list this bucket.');
 
-/** Finds a bucket that the caller may list. */
+/** Finds a bucket by name if the caller may list it. */
 async function findBucket(
   context: EngineContext,
   { user }: JobCaller,
