@@ -3,7 +3,7 @@
  * location, and the rebuild from it. Keys: `snapshots/directory/<time>/<table>/<n>.json.gz`, and `manifest.json.gz`
  * last.
  *
- * A snapshot holds secrets encrypted with `MASTER_KEY`; tokens and passwords as hashes.
+ * A snapshot holds secrets encrypted with `MASTER_KEY`, and tokens and passwords as hashes.
  *
  * Gap: a rebuild loses changes since the snapshot, except buckets, which the shards know. A credential revoked since
  * then works again, and a new bucket has no policy. Prefer D1 Time Travel, which is exact to the minute.

@@ -10,7 +10,7 @@ import { element, type XmlNode } from '../protocol/xml.ts';
 import type { ListingParameters } from './list-parameters.ts';
 import { quoteEtag } from './object-headers.ts';
 
-/** @param from lower bound of names; null if no name can follow. */
+/** Reads a page of a listing. @param from lower bound of the names; null if no name can follow, so that the page is empty. */
 export async function readPage(
   { engine, bucket }: BucketContext,
   { prefix, delimiter, limit }: ListingParameters,
