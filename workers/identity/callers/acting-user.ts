@@ -5,7 +5,7 @@ import { toUser } from './authenticate.ts';
 
 /**
  * Reads a user with its present policies, for work that outlives the request in which the user started it.
- * @param scopes of the token that started it. @returns null if the user is suspended or gone.
+ * @param scopes scopes of the token that started the work; null if it was no token. @returns null if the user is suspended or gone.
  */
 export async function findActingUser(
   directory: D1Database,

@@ -6,9 +6,9 @@ import { equalInConstantTime } from '../../shared/constant-time.ts';
 import { type CredentialScope, EMPTY_SHA256, hmacSha256Hex, sha256Hex, toScopeText } from './sigv4.ts';
 
 export interface ChunkVerifier {
-  /** @param dataSha256Hex of the chunk's data, without its header line. */
+  /** Verifies the signature of a chunk. @param dataSha256Hex SHA-256 of the chunk's data, without its header line. */
   verifyChunk(signature: string, dataSha256Hex: string): boolean;
-  /** @param trailers in the order sent, names in lower case. */
+  /** Verifies the signature of the trailers. @param trailers trailers in the order sent, with names in lower case. */
   verifyTrailer(signature: string, trailers: readonly (readonly [name: string, value: string])[]): boolean;
 }
 

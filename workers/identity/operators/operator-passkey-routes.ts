@@ -141,7 +141,8 @@ export function addOperatorPasskeys(api: OpenAPIHono<JsonApiEnv>): void {
       if (!caller.ok) return sendProblem(c, caller.error);
       const { operatorId } = caller.value;
       const given = { ...c.req.valid('json'), origin: appOrigin(c.env, c.req.url) };
-      // Password and second factor were checked before the options were returned. Only a response to such options is accepted.
+      // Password and second factor were checked before the options were returned. Only a response to options of that kind is
+      // accepted.
       const added = await addPasskey(c.env, ownerOf(operatorId), given, createClock(c.env)());
       if (!added.ok) return sendProblem(c, added.error);
       await recordAudit(c, 'passkey.create', toOperatorTarget(operatorId), { passkey_id: added.value.passkeyId });

@@ -22,7 +22,7 @@ const toJson = (userId: string, suspendedAt: number | null) => ({
 
 /**
  * Brings the suspension that products store in line with DIRECTORY. Operators may suspend and resume a user concurrently, so each
- * request reads DIRECTORY again after it wrote to the mailbox, until both agree.
+ * request reads DIRECTORY again after it has written to the mailbox, until both agree.
  */
 async function levelSuspension(userId: string, env: Env): Promise<void> {
   const store = createIdentityStore(env.DIRECTORY);

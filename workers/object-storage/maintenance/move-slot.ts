@@ -2,10 +2,11 @@
  * Moves a slot of a bucket from one shard to another while the bucket is in use, so that a bucket can outgrow a
  * database.
  *
- * 1. DIRECTORY records the move. The bucket is registered in the target, with the slot as "coming in". 2. The source seals the
- * slot. Writers get `slot_sealed` and retry; readers continue. 3. Rows are copied in pages, each read in one transaction, then
- * counted and compared. 4. The target opens the slot and DIRECTORY's map is switched. New readers and writers go to the target. 5.
- * The source removes its rows. It rejects readers with an old map, and they reload the map from DIRECTORY.
+ *   1. DIRECTORY records the move. The bucket is registered in the target, with the slot as "coming in".
+ *   2. The source seals the slot. Writers get `slot_sealed` and retry; readers continue.
+ *   3. Rows are copied in pages, each read in one transaction, then counted and compared.
+ *   4. The target opens the slot and DIRECTORY's map is switched. New readers and writers go to the target.
+ *   5. The source removes its rows. It rejects readers with an old map, and they reload the map from DIRECTORY.
  *
  * Every step can be repeated, and an interrupted move continues from DIRECTORY's move record. A mover that continues it
  * claims the record, so the earlier mover, if it is still alive, cannot switch the map any more. Rows are copied only

@@ -1,7 +1,7 @@
 /**
  * The encryption configuration of a bucket: SSE-S3 with AES-256 only (PutBucketEncryption, GetBucketEncryption).
  *
- * By design: a bucket has a configuration from its creation. Deleting it removes the document, but not the encryption.
+ * By design: a bucket has an encryption configuration from its creation. Deleting it removes the document, but not the encryption.
  */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { invalidArgument, type S3Failure, s3Failure } from '../../domain/failure.ts';
