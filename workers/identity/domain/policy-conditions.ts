@@ -119,8 +119,8 @@ export function parseConditionBlock(value: unknown): Result<ConditionBlock, stri
 
 /**
  * Every condition must hold. A condition holds if one of its values matches.
- * @param effect effect of the statement. If a condition cannot be decided, an Allow does not apply and a Deny does. A condition cannot
- *   be decided if this service does not read its key, or if a value is not of the operator's type.
+ * @param effect effect of the statement. If a condition cannot be decided, an Allow does not apply and a Deny does. A condition
+ *   cannot be decided if this service does not read its key, or if a value is not of the operator's type.
  */
 export function areConditionsMet(
   conditions: ConditionBlock,
