@@ -20,7 +20,7 @@ import { addHistoryRoute } from './history.ts';
 
 const DAY_MS = 86_400_000;
 
-/** Gauges of a product. */
+/** Reads the gauges of a product. */
 export type ReadGauges = (env: Env) => Promise<Metric[]>;
 
 const gauge = (name: string, help: string, samples: Metric['samples']): Metric => ({
@@ -30,7 +30,7 @@ const gauge = (name: string, help: string, samples: Metric['samples']): Metric =
   samples,
 });
 
-/** A store that does not answer has no size. */
+/** Sizes of all databases. A database that does not answer is left out. */
 async function readDatabaseSizes(env: Env): Promise<Metric> {
   const sizes = await Promise.all(
     [...listStores(env).databases].map(async ([database, binding]) => {
@@ -84,7 +84,7 @@ function toCounterMetrics(counters: readonly Counter[]): Metric[] {
   ];
 }
 
-/** Without counters, the gauges are still right. */
+/** Reads today's counters; null if that fails. The answer then has the gauges only. */
 async function readCountersSafely(env: Env, now: number): Promise<readonly Counter[] | null> {
   try {
     return await readCounters(env, now - (now % DAY_MS), now);
@@ -94,7 +94,7 @@ async function readCountersSafely(env: Env, now: number): Promise<readonly Count
   }
 }
 
-/** @param readGauges of the products that are served. */
+/** @param readGauges reads the gauges of the products that are served. */
 export function createMetricsApi(readGauges: ReadGauges): OpenAPIHono<JsonApiEnv> {
   const api = createRoutes();
   const guard = authorizeFirst(requireOperator);
@@ -139,7 +139,7 @@ export function createMetricsApi(readGauges: ReadGauges): OpenAPIHono<JsonApiEnv
     answer,
   );
   addHistoryRoute(api, guard);
-  // Only on APP_HOST. If products share one origin, `/metrics` is a bucket there.
+  // `/metrics` is reachable only on APP_HOST. If all products share one origin, `/metrics` is a bucket there.
   api.get('/metrics', guard, answer);
   return api;
 }
