@@ -91,9 +91,9 @@ export async function writeTo(bucket: R2Bucket, key: string, value: unknown, eta
 }
 
 /**
- * Removes files of interrupted archive attempts. A finished attempt with more players than the published archive stays:
- * it comes from other objects of the same season and may be the only copy.
- * @param archive the one that DIRECTORY names.
+ * Removes files of interrupted archive attempts. A finished attempt with more players than the published archive stays, because it
+ * comes from other objects of the same season and may be the only copy of its players.
+ * @param archive the published archive, which DIRECTORY names.
  */
 export async function removeOtherAttempts(env: Env, season: string, archive: string): Promise<void> {
   for (const bucket of locationsOf(env)) {
