@@ -1,7 +1,7 @@
 import { settingsOf } from './settings.ts';
 
 /**
- * The service's clock. `CLOCK_OFFSET_SECONDS` moves it for tests. Only a local server (`LOCAL`, set by `npm start`) reads
+ * Creates the service's clock. `CLOCK_OFFSET_SECONDS` moves it for tests. Only a local server (`LOCAL`, set by `npm start`) reads
  * it; production ignores it.
  */
 export type Clock = () => number;

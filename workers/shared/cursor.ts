@@ -1,10 +1,10 @@
 /** Cursors of pages, opaque to clients: base64url of a JSON list. Pure. */
 
-/** @param values the key of the last entry of the page. */
+/** @param values key of the last entry of the page. */
 export const encodeCursor = (values: readonly (string | number)[]): string =>
   Buffer.from(JSON.stringify(values)).toString('base64url');
 
-/** @returns the values, or null if the text is not a cursor. */
+/** @returns the key of the last entry, or null if the text is not a cursor. */
 export function decodeCursor(cursor: string): (string | number)[] | null {
   try {
     const values: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
