@@ -15,7 +15,7 @@ export interface RootPrincipal {
   readonly kind: 'root';
 }
 
-/** A token that belongs to no user: a game server, an SMTP gateway, an operator's dashboard. */
+/** The caller with a token that belongs to no user, such as that of a game server, an SMTP gateway or an operator's dashboard. */
 export interface ServicePrincipal {
   readonly kind: 'service';
   readonly tokenId: string;
@@ -39,7 +39,7 @@ export interface UserPrincipal {
   readonly expiresAt: number | null;
   /** Time of the credential's last use, precise to an hour; null before the first use. */
   readonly lastUsedAt: number | null;
-  /** The time until which a session may do sensitive actions without the password; null for other credentials. */
+  /** Time until which the session may do sensitive actions without the password; null for other credentials. */
   readonly confirmedUntil: number | null;
   /** Scopes of a token; null for an access key or a session, which have all rights of the user. */
   readonly scopes: readonly Scope[] | null;

@@ -20,7 +20,7 @@ const witnesses: RevocationWitness[] = [];
 /** Registers a witness. `workers/index.ts` registers that of object storage, because identity does not know the products. */
 export const registerRevocationWitness = (witness: RevocationWitness): void => void witnesses.push(witness);
 
-/** A credential that reflects every revocation acknowledged before `provenAt`. */
+/** A credential as found by a look-up. It includes every revocation that was acknowledged before `provenAt`. */
 interface Proven<T> {
   readonly found: T | null;
   readonly provenAt: number;

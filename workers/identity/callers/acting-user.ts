@@ -1,4 +1,4 @@
-/** Users who act without a request of their own. */
+/** Finds users for whom work runs without a request of their own. */
 import type { Scope, UserPrincipal } from '../principal.ts';
 import { findActiveUser } from '../store/store.ts';
 import { toUser } from './authenticate.ts';

@@ -1,4 +1,4 @@
-/** Records the last use of access keys and tokens: at most once per hour and credential, and never before the answer. */
+/** Records the last use of access keys and tokens, at most once per hour and credential. The answer never waits for it. */
 import { logError } from '../../shared/log.ts';
 import type { Principal } from '../principal.ts';
 import { createAccessKeyStore, USE_INTERVAL_MS } from '../store/access-key-store.ts';

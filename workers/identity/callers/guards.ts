@@ -92,7 +92,7 @@ export function toActor(caller: Principal): AuditActor {
   return { kind: 'token', id: caller.kind === 'service' ? caller.tokenId : caller.credentialId };
 }
 
-/** @returns the caller by bearer token, or 401 without a valid credential. Ignores cookies. */
+/** Requires a caller with a bearer token. Ignores cookies. @returns the caller, or 401 without a valid credential. */
 async function requirePrincipal(c: Context<JsonApiEnv>): Promise<Result<Principal, Problem>> {
   const caller = await findBearer(c);
   if (!caller.ok) return err(toProblem(caller.error));
@@ -126,7 +126,7 @@ export async function requireOperator(c: Context<JsonApiEnv>): Promise<Result<Pr
   return isAllowed ? caller : err(ROLE_NOT_ALLOWED);
 }
 
-/** Requires a token with this scope. Root has no scopes, so root is refused unless `rootToo`. */
+/** Requires a token with this scope. Root has no scopes, so root is refused unless `rootToo` is set. */
 export async function requireScope(
   c: Context<JsonApiEnv>,
   scope: Scope,

@@ -1,6 +1,6 @@
 /**
- * AWS-style policy documents: parsed strictly, evaluated purely. One engine for identity policies and bucket policies
- * (IAM User Guide, "IAM JSON policy elements reference" and "Policy evaluation logic").
+ * Parses and evaluates AWS-style policy documents: identity policies and bucket policies. Pure (IAM User Guide, "IAM JSON policy
+ * elements reference" and "Policy evaluation logic").
  *
  * By design: an account is one user here, so `arn:aws:iam::<user_id>:root`, `arn:aws:iam::<user_id>:user/<any>`,
  * `arn:aws:iam:::user/<user_id>` and the bare `<user_id>` all name that user.
@@ -94,10 +94,7 @@ export function toPrincipalUserId(principal: string): string | null {
   return /^user\/(?:.*\/)?([^/]+)$/.exec(arn[2] ?? '')?.[1] ?? null;
 }
 
-/**
- * Whether the policy allows something to everyone, without a condition that narrows the callers
- * (GetBucketPolicyStatus).
- */
+/** Whether the policy allows something to everyone, without a condition that restricts the callers (GetBucketPolicyStatus). */
 export function isPublicPolicy(policy: Policy): boolean {
   return policy.statements.some(
     (statement) =>

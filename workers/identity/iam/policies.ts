@@ -1,4 +1,4 @@
-/** Identity policies: AWS-style documents that say what a user may do. */
+/** Routes of identity policies: AWS-style documents that say what a user may do. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { toAuditRow } from '../../shared/audit.ts';
 import {

@@ -28,7 +28,10 @@ const WRONG_PASSKEY = problem(401, 'wrong_passkey', 'The passkey was not accepte
 const TOO_MANY = problem(409, 'too_many', `An account may have at most ${PASSKEYS_PER_USER_MAX} passkeys.`);
 const PASSKEY_EXISTS = problem(409, 'passkey_exists', 'This passkey is registered already.');
 
-/** Answers of devices as validated JSON. The library's types differ only in that optional members may not be `undefined`. */
+/**
+ * Answers of devices as validated JSON. The library's types differ only in one point: their optional members may not be
+ * `undefined`.
+ */
 export interface PasskeyRegistration {
   readonly id: string;
   readonly response: {

@@ -21,7 +21,7 @@ export const operatorLoginSchema = z
   .string()
   .regex(/^[A-Za-z0-9+=,.@_-]{1,128}$/, '1 to 128 letters, digits or characters of + = , . @ _ -');
 export const roleSchema = z.enum(OPERATOR_ROLES);
-/** Members of a request that log an operator in, or confirm an action of one: the password and one second factor. */
+/** Members of a request that logs an operator in or confirms an operator's action: the password and one second factor. */
 export const OPERATOR_CONFIRMATION = {
   password: z.string().max(256),
   totp: z

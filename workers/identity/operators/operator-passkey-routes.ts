@@ -1,4 +1,4 @@
-/** Passkeys of operators: logins with them, and the operator's own list of them. */
+/** Routes of operators' passkeys: logins with them, and an operator's own list of them. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { appOrigin } from '../../shared/app-origin.ts';
 import { recordAudit } from '../../shared/audit.ts';

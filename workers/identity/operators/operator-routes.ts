@@ -1,4 +1,4 @@
-/** `/v1/operators`: operators as people, and their logins. */
+/** `/v1/operators`: routes of operators as people, and of their logins. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { toAuditRow } from '../../shared/audit.ts';

@@ -68,7 +68,7 @@ export function addSuspension(api: OpenAPIHono<JsonApiEnv>): void {
       if (!user) return sendProblem(c, NO_SUCH_USER);
       const at = user.suspendedAt ?? createClock(c.env)();
       const audit = toAuditRow(c, 'account.suspend', { type: 'user', id }, { reason });
-      // The mailbox is suspended first: if it cannot be reached, DIRECTORY does not change. `levelSuspension` calls it again
+      // The mailbox is suspended first: if it cannot be reached, DIRECTORY does not change. `levelSuspension` suspends it again
       // afterwards, to close connections that were opened in between.
       await setSuspended(id, at, c.env);
       await store.setSuspended(id, at, audit);

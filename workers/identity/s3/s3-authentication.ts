@@ -1,7 +1,7 @@
 /**
- * Authenticates S3 requests: SigV4 in the header and in the query (presigned), with the payload modes of each; SigV2 in
- * the query; a bearer token; or anonymous access. The caller passes the look-up of access keys, so that it can run in
- * parallel with other queries. Browser forms are in `s3-form-authentication.ts`.
+ * Authenticates S3 requests: SigV4 in the header and in the query (presigned), with the payload modes of each; SigV2 in the query;
+ * a bearer token; or anonymous access. The caller of this code passes the look-up of access keys as a function, so that it can run
+ * in parallel with other queries. Browser forms are in `s3-form-authentication.ts`.
  *
  * By design: any region name is accepted, since one service serves all regions. SigV2 in the header and SigV4A are
  * rejected.
@@ -58,7 +58,7 @@ export interface S3Credentials {
   /** Whether links and forms may be signed with Signature Version 2. */
   readonly allowsSigV2: boolean;
   findAccessKey(accessKeyId: string): Promise<AccessKeySecret | null>;
-  /** @returns the owner of a bearer token, or null if the token is unknown, expired or belongs to no user. */
+  /** Finds the user of a bearer token. @returns null if the token is unknown, expired or belongs to no user. */
   findBearer(token: string): Promise<UserPrincipal | null>;
 }
 

@@ -47,8 +47,8 @@ export function createS3Credentials(env: Env, now: number, source: Source): Date
     },
 
     /**
-     * Accepts a user's token with an `objects:` scope. Root and service tokens are not S3 identities; mail sessions are
-     * valid for mail only.
+     * Finds the user of a token with an `objects:` scope. Root and service tokens are not S3 identities; mail sessions are valid
+     * for mail only.
      */
     async findBearer(token): Promise<UserPrincipal | null> {
       if (!token.startsWith('tok_')) return null;

@@ -1,4 +1,4 @@
-/** Creates credentials, and the hashes that are stored. */
+/** Creates credentials, and computes the hashes under which they are stored. */
 import { createHash, randomBytes } from 'node:crypto';
 
 /** Creates a token for an operator to hand out. DIRECTORY stores its hash. */

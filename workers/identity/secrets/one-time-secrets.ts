@@ -6,9 +6,9 @@ export type SecretPurpose =
   | 'operator_reset'
   /** Secret of a password reset link that was mailed to the recovery address. */
   | 'mailed_reset'
-  /** A code that confirms a recovery address. */
+  /** Code that confirms a recovery address. */
   | 'recovery_address'
-  /** A code that admits a login while strangers guess at the password. */
+  /** Code that admits a login while strangers guess at the password. */
   | 'login_code'
   | 'passkey_registration'
   | 'passkey_login';

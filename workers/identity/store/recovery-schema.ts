@@ -13,7 +13,7 @@ export const oneTimeSecret = sqliteTable(
     purpose: text('purpose').notNull(),
     /** User to whom the secret belongs. Null for a login by passkey, where only the device's answer names the user. */
     userId: text('user_id').references(() => user.userId, { onDelete: 'cascade' }),
-    /** The value that the secret confirms, such as an address. */
+    /** Text that the secret confirms, such as a recovery address. */
     detail: text('detail'),
     expiresAt: integer('expires_at').notNull(),
   },

@@ -3,7 +3,7 @@
  * `workers/index.ts` registers one obligation for each.
  */
 
-/** Which credentials of a user end: one (`only`), all others (`except`), or all. */
+/** Selects the credentials of a user that end: one (`only`), all others (`except`), or all. */
 export interface EndedCredentials {
   readonly only?: string;
   readonly except?: string;
