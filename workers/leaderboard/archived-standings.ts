@@ -1,4 +1,4 @@
-/** Standings of a past season, read from its archive. Shapes and values are those of the live season. */
+/** Standings of a past season, read from its archive. Answers have the same form as those of a live season. */
 import { countFirst } from './domain/binary-search.ts';
 import {
   LIST_END,

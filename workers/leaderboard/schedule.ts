@@ -2,7 +2,7 @@
  * Cron work of the leaderboard. Each minute: erases deleted boards, does the due work of seasons, and sends notices of their ends.
  * Each hour: records the number of players of the current seasons.
  *
- * By design: a minute without due work costs four queries to DIRECTORY, whatever the number of boards.
+ * By design: a minute without due work costs four queries to DIRECTORY, regardless of the number of boards.
  */
 import { createClock } from '../shared/clock.ts';
 import { logError } from '../shared/log.ts';

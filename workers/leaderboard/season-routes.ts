@@ -193,7 +193,10 @@ const toSeasonJson = (row: SeasonRow, now: number) => ({
   closed_at: row.closedAt === null ? null : new Date(row.closedAt).toISOString(),
 });
 
-/** Reads further parts only as fast as the client reads the stream. If a part cannot be read, the stream breaks off. */
+/**
+ * Writes the CSV export as a stream. Reads further parts only as fast as the client reads the stream. If a part cannot be read, the
+ * stream breaks off.
+ */
 function streamCsv(
   rules: ScoreRules,
   first: readonly RankedEntry[],

@@ -22,7 +22,7 @@ export interface PlayerEvent {
   readonly score: number;
   /** The player's rank in the first answer to the event. */
   readonly rank: number;
-  /** The player's name at the event; null if it is the `user_id`. */
+  /** The player's name at the time of the event; null if it is the `user_id`. */
   readonly userName: string | null;
 }
 

@@ -76,7 +76,7 @@ export class OrderedIndex {
     return this.#countChunks(this.#at) + this.#position;
   }
 
-  /** @returns up to `limit` slots in list order from the 0-based position `start`. */
+  /** @returns up to `limit` slots in list order, beginning with the entry at the 0-based position `start`. */
   range(start: number, limit: number): number[] {
     const slots: number[] = [];
     let skip = Math.max(0, start);
@@ -196,7 +196,8 @@ export class OrderedIndex {
 
   #unlink(slot: number): void {
     const chunk = this.#locateChunk(this.keys.scoreOf(slot), this.keys.reachedOf(slot), slot);
-    // Reading 2 KB in sequence is faster than the scattered reads of a binary search.
+    // Searches the chunk's slots from the start, because reading 2 KB in sequence is faster than the scattered reads of a binary
+    // search.
     this.#position = chunk.slots.indexOf(slot);
     if (this.#position < 0 || this.#position >= chunk.count) throw new Error(`the index lost slot ${slot}`);
     chunk.scores.copyWithin(this.#position, this.#position + 1, chunk.count);

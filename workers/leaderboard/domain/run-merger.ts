@@ -1,4 +1,4 @@
-/** Merges the lists of many shards in list order, with bounded read-ahead. */
+/** Merges the lists of many shards in list order. The number of entries that are read ahead is limited. */
 import { countFirst } from './binary-search.ts';
 import { LIST_START } from './board.ts';
 import { compareStandings, type StandingKey } from './standing.ts';

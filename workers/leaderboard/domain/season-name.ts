@@ -92,7 +92,7 @@ function labelAt(period: Period, at: number): string {
   if (period === 'none') return ALL;
   if (period !== 'week') return new Date(at).toISOString().slice(0, period === 'month' ? 7 : 10);
   const monday = mondayOf(at);
-  // A week belongs to the year of its Thursday.
+  // By ISO 8601, a week belongs to the year of its Thursday.
   const year = new Date(monday + 3 * DAY_MS).getUTCFullYear();
   const week = 1 + (monday - firstWeekOf(year)) / WEEK_MS;
   return `${String(year).padStart(4, '0')}-W${String(week).padStart(2, '0')}`;

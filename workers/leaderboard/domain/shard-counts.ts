@@ -1,7 +1,7 @@
 /**
- * A shard's side of the count exchange. It reports the number of players in each changed bucket to the season object, as
- * absolute counts, and keeps the sums of the other shards. Lost, repeated or late reports are harmless: a change counts
- * as reported only after the answer to a report with it.
+ * A shard's side of the count exchange. It reports the number of players in each changed bucket to the season object, as absolute
+ * counts, and keeps the sums of the other shards. Lost, repeated or late reports are harmless, because a change counts as reported
+ * only after a report that contains it was answered.
  */
 import type { OrderedIndex } from './ordered-index.ts';
 import { OtherCounts } from './other-counts.ts';
@@ -56,7 +56,7 @@ export class ShardCounts {
   #version = 0;
   /** The changed scores, each with the number of the first report that can contain the change. */
   readonly #changed = new Map<number, number>();
-  /** Number of the first full report, or of the next report while a full one is due. 0 after it is acknowledged. */
+  /** Number of the first full report that the season has not acknowledged; 0 if no full report is due or on its way. */
   #fullFrom = 1;
   #topFrom = 1;
 

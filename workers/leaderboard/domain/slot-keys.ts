@@ -54,7 +54,7 @@ export class SlotKeys {
     }
   }
 
-  /** The latest time of all listed slots; 0 if no slot is listed. */
+  /** The latest time (`reached`) of all listed slots; 0 if no slot is listed. */
   newest(): number {
     let newest = 0;
     for (const slot of this.listed()) newest = Math.max(newest, this.reachedOf(slot));

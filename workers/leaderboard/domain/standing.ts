@@ -26,7 +26,7 @@ export function compareStandings(a: StandingKey, b: StandingKey): number {
   return a.userId < b.userId ? -1 : a.userId > b.userId ? 1 : 0;
 }
 
-/** Merges lists in list order and keeps the best `limit` entries. */
+/** Merges ordered lists of players in list order. Keeps the best `limit` entries. */
 export function mergeStandings<T extends StandingKey>(lists: readonly (readonly T[])[], limit: number): T[] {
   return lists.flat().sort(compareStandings).slice(0, limit);
 }

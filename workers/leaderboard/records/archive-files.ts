@@ -108,7 +108,7 @@ export async function removeOtherAttempts(env: Env, season: string, archive: str
   }
 }
 
-/** Removes every archive of a season. */
+/** Removes all archives of a season, including unfinished ones. */
 export async function removeSeasonFiles(env: Env, season: string): Promise<void> {
   for (const bucket of locationsOf(env)) await removeAll(bucket, `leaderboard/${season}/`);
 }
