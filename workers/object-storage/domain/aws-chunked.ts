@@ -12,7 +12,7 @@ import { createHash, type Hash } from 'node:crypto';
 import { err, ok, type Result } from '../../shared/result.ts';
 import { type S3Failure, s3Failure } from './failure.ts';
 
-/** Verifies signatures inside the body. Identity creates it with the key of the request. */
+/** Verifies the signatures inside a body. Identity creates it with the signing key of the request. */
 export interface ChunkSignatures {
   verifyChunk(signature: string, dataSha256Hex: string): boolean;
   verifyTrailer(signature: string, trailers: readonly (readonly [name: string, value: string])[]): boolean;

@@ -9,7 +9,7 @@ import { type S3Failure, s3Failure } from './failure.ts';
 
 export const CHECKSUM_ALGORITHMS = ['CRC32', 'CRC32C', 'CRC64NVME', 'SHA1', 'SHA256', 'SHA512', 'MD5'] as const;
 /**
- * Algorithms that Amazon also accepts. They are refused here, because a checksum must never be accepted without being
+ * Checksum algorithms that Amazon accepts and this service refuses, because a checksum must never be accepted without being
  * verified.
  */
 const UNSUPPORTED_ALGORITHMS = ['XXHASH64', 'XXHASH3', 'XXHASH128'];
@@ -82,7 +82,7 @@ function toBase64(value: bigint, byteCount: number): string {
   return Buffer.from(value.toString(16).padStart(byteCount * 2, '0'), 'hex').toString('base64');
 }
 
-/** The checksum that a request declares. `expected` is null when the value comes in the trailer. */
+/** A checksum that a request declares. `expected` is null when the trailer has the value. */
 export interface ChecksumClaim {
   readonly algorithm: ChecksumAlgorithm;
   readonly expected: string | null;
@@ -142,7 +142,7 @@ export function isTypeAllowed(algorithm: ChecksumAlgorithm, type: ChecksumType):
   return type === 'COMPOSITE' || algorithm === 'CRC32' || algorithm === 'CRC32C';
 }
 
-/** Combines the checksums of the parts, in order, into that of the whole object. */
+/** Combines the checksums of the parts, in order, into the checksum of the whole object. */
 export function combineChecksums(
   algorithm: ChecksumAlgorithm,
   type: ChecksumType,

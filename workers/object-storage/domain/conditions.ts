@@ -1,6 +1,6 @@
 /** Conditional requests, with the precedence of RFC 9110 §13.2.2. Pure. */
 
-/** The facts that conditions are compared with. Times are milliseconds since 1970 UTC. */
+/** The facts about an object with which conditions are compared. Times are milliseconds since 1970 UTC. */
 export interface Validators {
   /** ETag without its quotes. */
   readonly etag: string;
@@ -37,8 +37,8 @@ export function decideRead(conditions: ReadConditions, target: Validators): Read
 }
 
 /**
- * Entity tags are always strong here, so a weak form of the same tag counts as equal (S3 clients and proxies weaken
- * them).
+ * Whether a list of entity tags has this tag. Stored tags are always strong, and a weak form of the same tag counts as equal,
+ * because S3 clients and proxies weaken tags.
  */
 export function doesEtagListMatch(header: string, etag: string): boolean {
   return header

@@ -78,7 +78,7 @@ export function findCorsRule(
   return rule ?? null;
 }
 
-/** CORS headers of an actual request (not a preflight). */
+/** CORS headers of the answer to an actual request (not a preflight). */
 export function toCorsHeaders(rule: CorsRule, origin: string): Record<string, string> {
   const anyOrigin = rule.allowedOrigins.includes('*');
   return {

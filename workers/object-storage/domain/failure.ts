@@ -22,7 +22,7 @@ export function s3Failure(
   return { code, message: message ?? S3_ERRORS[code][1], ...more };
 }
 
-/** `InvalidArgument` with the elements that AWS adds to it. */
+/** The error `InvalidArgument`, with the elements that AWS adds to it. */
 export const invalidArgument = (name: string, value: string, message = 'Invalid Argument'): S3Failure =>
   s3Failure('InvalidArgument', message, { details: { ArgumentName: name, ArgumentValue: value } });
 

@@ -59,7 +59,7 @@ export interface JobReport {
   readonly counts: Partial<Record<JobCount, number>>;
   /** The first changes that a dry run would make. */
   readonly changes: { readonly key: string; readonly action: JobAction; readonly version_id?: string }[];
-  /** The first objects that the job could not change, with the reasons. */
+  /** The first objects that the job could not change, each with the reason. */
   readonly obstacles: { readonly key: string; readonly reason: JobObstacle; readonly version_id?: string }[];
 }
 

@@ -1,6 +1,6 @@
 /**
- * Lifecycle rules: which versions and uploads are due (Amazon S3 User Guide, "Managing the lifecycle of objects"). Pure. The
- * engine checks again in its batch what a decision depends on (`engine/store/due-sql.ts`).
+ * Lifecycle rules: which versions and uploads are due (Amazon S3 User Guide, "Managing the lifecycle of objects"). Pure. The engine
+ * checks the facts of a decision again in the batch that deletes (`engine/store/due-sql.ts`).
  *
  * Stricter than AWS in one point: deletion markers do not count as newer noncurrent versions, so `NewerNoncurrentVersions`
  * keeps that many versions with data.
@@ -19,7 +19,7 @@ export interface LifecycleRule {
   readonly id: string;
   readonly isEnabled: boolean;
   readonly filter: LifecycleFilter;
-  /** How the filter was written: as `Prefix` of the rule, in `And`, or directly in `Filter`. */
+  /** Form in which the filter was written: as `Prefix` of the rule, in `And`, or directly in `Filter`. */
   readonly form: 'prefix' | 'and' | 'one';
   readonly expiration?:
     | { readonly days: number }
@@ -32,11 +32,14 @@ export interface LifecycleRule {
 
 export interface LifecycleConfiguration {
   readonly rules: readonly LifecycleRule[];
-  /** `x-amz-transition-default-minimum-object-size`. It affects transitions only, so it is stored and returned but not used. */
+  /**
+   * Value of `x-amz-transition-default-minimum-object-size`. It affects transitions only, so it is stored and returned but not
+   * used.
+   */
   readonly minimumSize: string;
 }
 
-/** A version and its position among the versions of its name. */
+/** A version with its position among the versions of its name. */
 export interface LifecycleSubject {
   readonly name: string;
   readonly size: number;
@@ -62,7 +65,7 @@ export type LifecycleDecision =
     };
 
 export const DAY_MS = 86_400_000;
-/** S3's limit of `NewerNoncurrentVersions`. */
+/** Maximum of `NewerNoncurrentVersions`, as in S3. */
 export const NEWER_VERSIONS_MAX = 100;
 
 /**
@@ -116,7 +119,10 @@ export function decideVersion(
   return null;
 }
 
-/** S3 also removes an expired deletion marker once it is as old as the rule requires. */
+/**
+ * Whether an expiration is due for a version. As in S3, a deletion marker that is alone also expires once it is as old as the rule
+ * requires.
+ */
 function isExpired(
   expiration: NonNullable<LifecycleRule['expiration']>,
   { isMarker, modifiedAt }: LifecycleSubject,

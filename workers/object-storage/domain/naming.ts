@@ -19,8 +19,8 @@ export function checkKey(key: string): Result<null, S3Failure> {
 }
 
 /**
- * Amazon S3 User Guide, "General purpose bucket naming rules". `v1` and `_` cannot be buckets, because names have at
- * least 3 characters. Requests for `/cdn-cgi/` never reach a Worker.
+ * Whether a name is valid for a bucket (Amazon S3 User Guide, "General purpose bucket naming rules"). `v1` and `_` cannot be
+ * buckets, because names have at least 3 characters. Requests for `/cdn-cgi/` never reach a Worker.
  */
 export function isBucketName(name: string): boolean {
   if (!/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(name)) return false;

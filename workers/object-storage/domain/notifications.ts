@@ -15,7 +15,7 @@ export const EVENT_KINDS = [
 ] as const;
 export type EventKind = (typeof EVENT_KINDS)[number];
 
-/** Destination of events: the queue of this deployment, or a URL. */
+/** Destination of event notifications: the queue of this deployment, or a URL. */
 export type EventTarget = { readonly kind: 'queue' } | { readonly kind: 'webhook'; readonly url: string };
 
 export interface NotificationRule {
@@ -29,7 +29,7 @@ export interface NotificationRule {
   readonly suffix: string | null;
 }
 
-/** A destination of one event, with the rule that selected it. */
+/** A destination of one event, with the id of the rule that selected it. */
 export interface EventRoute {
   readonly id: string;
   readonly target: EventTarget;
@@ -62,7 +62,7 @@ export function doOverlap(a: NotificationRule, b: NotificationRule): boolean {
   return isNested(a.prefix ?? '', b.prefix ?? '') && isNested(reversed(a.suffix), reversed(b.suffix));
 }
 
-/** @param configuration the configuration documents of a bucket. */
+/** The notification rules of a bucket. @param configuration the configuration documents of the bucket. */
 export const notificationOf = (
   configuration: Readonly<Partial<Record<string, string>>>,
 ): readonly NotificationRule[] =>
@@ -89,7 +89,7 @@ export interface StoredEvent {
   readonly bucket: string;
   readonly name: string;
   readonly occurredAt: number;
-  /** Orders the events of one name: a later event has a greater sequencer. */
+  /** Text that orders the events of one name: a later event has a greater sequencer. */
   readonly sequencer: string;
   readonly facts: EventFacts;
 }

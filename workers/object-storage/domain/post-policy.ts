@@ -69,7 +69,7 @@ function toInteger(value: unknown): number | null {
   return typeof number === 'number' && Number.isSafeInteger(number) && number >= 0 ? number : null;
 }
 
-/** Fields that a policy does not have to mention (POST policy, "Conditions"). */
+/** Form fields that a policy does not have to mention (POST policy, "Conditions"). */
 const UNCHECKED = [
   'awsaccesskeyid',
   'signature',
@@ -124,7 +124,10 @@ export function checkPostPolicy(
   return ok(range);
 }
 
-/** A Content-Type may be a list; then each item must begin with the value (POST policy, "Condition matching"). */
+/**
+ * Whether a field begins with the value of a condition. A Content-Type may be a list; then each item must begin with it (POST
+ * policy, "Condition matching").
+ */
 function startsWithEvery(field: string, value: string, prefix: string): boolean {
   if (field !== 'content-type') return value.startsWith(prefix);
   return value.split(',').every((item) => item.startsWith(prefix));

@@ -54,7 +54,7 @@ export class VersionMint {
     const floor = above === null ? 0n : (parseTimeuuid(above) ?? 0n);
     let ticks = toTicks(nowMs);
     if (ticks <= this.#last) ticks = this.#last + 1n;
-    // Only the clock advances `last`, so a name whose newest version is in the future does not affect other names.
+    // `last` advances only by the clock, so a name whose newest version is in the future does not affect other names.
     this.#last = ticks;
     if (ticks <= floor) ticks = floor + 1n;
     return formatTimeuuid(ticks, this.#random(8));

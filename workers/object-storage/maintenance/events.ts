@@ -15,7 +15,7 @@ import type { EngineContext } from '../engine/model/context.ts';
 import { type DueEvent, hasDueEvents, selectDueEvents, settleEvents } from '../engine/store/event-store.ts';
 
 const EVENTS_PER_RUN = 100;
-/** Time after which a run starts no further event, so that it ends before its lease. */
+/** Time in milliseconds after which a run begins no further event, so that it ends before its lease does. */
 const RUN_MS_MAX = 30_000;
 
 /** Sends due events of a shard. @returns whether more events are due. */

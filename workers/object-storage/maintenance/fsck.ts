@@ -23,7 +23,7 @@ import { locationSteps } from './fsck-locations.ts';
 import { addExample, addReport, emptyFsckReport, type FsckReport } from './fsck-report.ts';
 import { type WalkStep, walkTables } from './table-walk.ts';
 
-/** The report and the counts of the walk over one database. */
+/** The report of the walk over one database, with the counts that later steps of the walk need. */
 export interface ShardReport extends FsckReport {
   /** Number of all extents of the shard, and of those that a version or part refers to (`extents_named`). */
   extents: number;
@@ -138,7 +138,7 @@ async function findDangling(context: EngineContext, shard: number, report: Shard
   }
 }
 
-/** Checks one database. @returns whether the check is complete; if not, call it again. */
+/** Checks one database for some time. @returns whether the check is complete; if not, the next call continues it. */
 export async function checkShard(
   context: EngineContext,
   shard: number,

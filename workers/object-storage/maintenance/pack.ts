@@ -46,7 +46,7 @@ export async function isPackingDue(context: EngineContext, shard: number): Promi
   return bytes >= packBytesMin || count >= VOLUME_ENTRIES_MAX || ageMs >= packAgeMaxMs;
 }
 
-/** Packs one volume. @returns false when no object was waiting. */
+/** Packs waiting objects into one volume. @returns false when no object was waiting. */
 export async function packVolume(context: EngineContext, shard: number, report: PackReport): Promise<boolean> {
   const { volumeBytesMax } = context.limits;
   const builder = new VolumeBuilder(volumeBytesMax);

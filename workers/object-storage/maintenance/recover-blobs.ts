@@ -182,7 +182,7 @@ async function recoverObject(
   report.versions_recovered += await insertRecovered(context, shard, [version]);
 }
 
-/** A version in the index of a volume (`VERSION_JSON`). */
+/** Facts of a version in the index of a volume (`VERSION_JSON`). */
 type IndexedVersion = Readonly<Record<string, unknown>>;
 const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
 const jsonOf = (value: unknown): string | null =>

@@ -31,7 +31,7 @@ export interface SnapshotManifest {
   readonly rows: Readonly<Record<string, number>>;
 }
 
-/** Progress of an unfinished snapshot. */
+/** Stored progress of an unfinished snapshot. */
 interface SnapshotState {
   readonly startedAt: number;
   readonly epoch: number;
@@ -140,7 +140,7 @@ async function finishSnapshot(context: EngineContext, shard: number, state: Snap
   return manifest;
 }
 
-/** Writes a whole new snapshot in one run. */
+/** Writes a whole new snapshot of a shard in one run. */
 export async function snapshotShard(context: EngineContext, shard: number): Promise<SnapshotManifest> {
   await writeTask(context, shard, 'snapshot', null);
   for (;;) {

@@ -66,7 +66,7 @@ async function runCollection(
   const report = emptyCollectReport();
   const packed = emptyPackReport();
   for (let shard = 0; shard < context.shards.length; shard++) {
-    // The report of an untrusted shard stays empty. GET /v1/collectors gives the reason.
+    // A shard that is not trusted is skipped, and its report stays empty. GET /v1/collectors gives the reason.
     if (!(await isShardReady(context, shard))) continue;
     while (isInTime() && (await collectUploads(context, shard, report)));
     while (isInTime() && (await collectBlobs(context, shard, report)));

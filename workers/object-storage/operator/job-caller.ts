@@ -1,4 +1,4 @@
-/** The caller of the routes of jobs: an operator, or a user with an access key (signed as for S3) or a token for objects. */
+/** The callers of the routes of jobs: an operator, or a user with an access key (signed as for S3) or with a token for objects. */
 import { createHash } from 'node:crypto';
 import type { Context } from 'hono';
 import {

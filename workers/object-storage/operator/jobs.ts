@@ -1,4 +1,4 @@
-/** `/v1/storage/jobs`: work over a whole bucket or a prefix, for users with their own rights and for operators. */
+/** `/v1/storage/jobs`: jobs that work over a whole bucket or a prefix, for users with their own rights and for operators. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { v7 as mintTimeOrderedId } from 'uuid';

@@ -1,4 +1,4 @@
-/** Snapshots of the metadata, and the rebuild of a lost shard from them. */
+/** Routes that write snapshots of the metadata and rebuild a lost shard from them. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { recordAudit, SERVICE } from '../../shared/audit.ts';
 import { type JsonApiEnv, problemResponses, sendProblem } from '../../shared/json-api.ts';

@@ -1,4 +1,4 @@
-/** Headers that every S3 answer has: date, request ids, browser protection and CORS. */
+/** Adds the headers that every S3 answer has: date, request ids, browser protection and CORS. */
 import { settingsOf } from '../../shared/settings.ts';
 import { findCorsRule, toCorsHeaders } from '../domain/cors.ts';
 import type { Bucket } from '../engine/model/contract.ts';

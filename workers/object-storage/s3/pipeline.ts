@@ -68,7 +68,7 @@ async function runRequest(httpRequest: Request, wire: Wire, trace: Trace): Promi
   const sent = parseS3Request(httpRequest, hosts);
   if (!sent.ok) return sent;
   trace.resource = sent.value.resource;
-  // Preflights of the web app need no bucket, because the app also lists and creates buckets.
+  // A preflight of the web app is answered without a bucket, because the app also lists and creates buckets.
   if (sent.value.method === 'OPTIONS' && appCorsOf(httpRequest, wire.env) !== null) return ok(emptyAnswer(200));
   const control = answerS3Control(sent.value, wire.requestId);
   if (control !== null) return ok(control);
@@ -162,7 +162,7 @@ async function runOnCopies(
   const context = onBucket(
     {
       ...service.value,
-      // A form carries its credential in its body.
+      // The body of a form has its credential, so the operation authenticates it.
       async authenticateForm(fields) {
         const signer = await authenticateForm(fields, credentials, wire);
         proof.identityGeneration = credentials.generation;

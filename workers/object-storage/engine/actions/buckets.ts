@@ -209,7 +209,7 @@ async function changeBucket(
   return err({ kind: 'unavailable', reason: 'the bucket is being changed' });
 }
 
-/** A change in progress gets this long to finish before `levelGeneration` forces it to start again. */
+/** Time for a change in progress to finish before `levelGeneration` forces it to start again. */
 const LEVEL_DELAY_MS = 1_000;
 
 /**

@@ -35,7 +35,7 @@ import { hintEvents, toNewEvent } from './events.ts';
 import { type Refusal, recallShares } from './quotas.ts';
 
 const ATTEMPTS_MAX = 24;
-/** Error of a batch whose answer was lost and whose repeat was refused. */
+/** Error for a batch whose answer was lost and whose repeat was refused. */
 export const OUTCOME_UNKNOWN = { kind: 'unavailable', reason: 'the outcome is not known' } as const;
 const UNKNOWN_MAX = 3;
 
@@ -43,7 +43,7 @@ const UNKNOWN_MAX = 3;
 export type CommitError<E = never> =
   | CommonError
   | ConditionError
-  /** The caller is no longer authorised for the write. */
+  /** Error: the caller is no longer authorised for the write. */
   | { readonly kind: 'refused'; readonly error: E }
   | { readonly kind: 'source_gone' }
   | { readonly kind: 'lost'; readonly reason: GuardReason };

@@ -58,7 +58,8 @@ export async function deleteObjects(
     const key = item.condition ? `alone ${index}` : `${round.number}/${shard}/${chunk}`;
     groups.set(key, [...(groups.get(key) ?? []), index]);
   }
-  // Sequential: a name that is listed twice without a version is deleted twice, in the order of the list.
+  // The batches run one after the other, because a name that is listed twice without a version must be deleted twice, in the order
+  // of the list.
   for (const indexes of groups.values()) {
     const refused = bucket.proof?.state === 'refused' ? refuseUnproven(bucket) : null;
     if (refused) return items.map(() => refused);

@@ -165,7 +165,7 @@ function hasAll(own: QuotaRow, rows: Shares, limits: Limits): boolean {
   return isAll(own.bytes_share, limits.bytes, 'bytes_used') && isAll(own.objects_share, limits.objects, 'objects_used');
 }
 
-/** @returns false if another worker has taken a later lease. */
+/** Distributes new shares of a quota under a lease. @returns false if another worker has taken a later lease. */
 async function distribute(
   context: EngineContext,
   subject: QuotaSubject,

@@ -95,7 +95,7 @@ export async function completeUpload(
     if (!judged.ok) return judged;
     const outcome = await commitUpload(context, request, upload.value.facts, judged.value, requestSha256);
     if (outcome.ok) return outcome;
-    // Another request completed or aborted the upload, or replaced a part. Reload it and decide again.
+    // Another request completed or aborted the upload, or replaced a part. The upload is reloaded and the completion decided again.
     if (outcome.error.kind === 'refused') return outcome.error.error;
     if (outcome.error.kind !== 'lost') {
       return err(outcome.error.kind === 'source_gone' ? NO_SUCH_UPLOAD : outcome.error);

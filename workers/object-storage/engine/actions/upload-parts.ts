@@ -1,4 +1,4 @@
-/** Parts of an upload: written, or copied by reference to stored bytes. */
+/** Stores parts of an upload: written from a body, or copied by reference to stored bytes. */
 import { createHash } from 'node:crypto';
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { slotOf } from '../../domain/slots.ts';

@@ -1,4 +1,4 @@
-/** Puts, copies, tags and ACLs of objects. */
+/** Puts and copies objects, and changes tags, ACLs and locks of versions. */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import type { ChecksumAlgorithm } from '../../domain/checksums.ts';
 import { slotOf } from '../../domain/slots.ts';

@@ -73,7 +73,7 @@ function tryFillingReader(body: ReadableStream<Uint8Array>): FillingReader | nul
   try {
     return body.getReader({ mode: 'byob' }) as FillingReader;
   } catch {
-    // The stream is not a byte stream, so it has only the default reader.
+    // The body is not a byte stream, so it has only the default reader.
     return null;
   }
 }

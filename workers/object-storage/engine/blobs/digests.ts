@@ -1,4 +1,4 @@
-/** Digests computed while bytes stream to R2. */
+/** Computes digests while bytes stream to R2. */
 import { createHash, type Hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { type ChecksumAlgorithm, createHasher, type Hasher } from '../../domain/checksums.ts';

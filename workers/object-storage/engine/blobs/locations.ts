@@ -1,4 +1,4 @@
-/** The R2 buckets (locations): stores a blob in a quorum of them at least, and removes it from all. */
+/** Access to the R2 buckets (locations): stores a blob in a quorum of them at least, and removes it from all. */
 import { at } from '../../../shared/at.ts';
 import { logError } from '../../../shared/log.ts';
 import { countLocations, settleQuorum } from '../../../shared/quorum.ts';
@@ -136,7 +136,7 @@ export async function removeBlobs(context: EngineContext, blobIds: readonly stri
   const outcomes = await Promise.all(
     context.locations.map((bucket, location) =>
       askLocation(context, location, async () => {
-        // R2 removes at most 1,000 keys per call.
+        // Keys are removed in groups, because R2 removes at most 1,000 keys per call.
         for (let at = 0; at < blobIds.length; at += 1000) {
           await bucket.delete(blobIds.slice(at, at + 1000).map(toBlobKey));
         }

@@ -1,4 +1,4 @@
-/** Writes a volume to the locations, and reads blobs and extents checked. */
+/** Writes volumes to the locations, and reads blobs and extents with verification of their checksums. */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import type { VolumeBuilder } from '../../domain/volume.ts';
 import type { EngineContext } from '../model/context.ts';

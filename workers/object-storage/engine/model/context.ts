@@ -11,7 +11,7 @@ export interface EngineLimits {
   readonly inlineBytesMax: number;
   /** Maximum size in bytes of one blob. A larger body is stored in several. */
   readonly blobBytesMax: number;
-  /** An upload of unknown length is cut into blobs of this size, because R2 requires a length. */
+  /** Size of the blobs into which an upload of unknown length is cut, because R2 requires the length of a blob in advance. */
   readonly unknownLengthBlobBytes: number;
   /** Maximum size in bytes of a body of known length that is buffered before it is written. */
   readonly gatherBytesMax: number;
@@ -145,7 +145,7 @@ export interface EngineContext {
   readonly shards: readonly D1Database[];
   /** R2 buckets in order: `BLOBS`, `BLOBS_2`, …. Bit n of a blob's `locations` stands for the n-th. */
   readonly locations: readonly R2Bucket[];
-  /** Numbers of the locations in the order in which reads try them. */
+  /** Numbers of the locations, in the order in which reads try them. */
   readonly nearest: readonly number[];
   /** Number of locations that must have a copy before an upload is acknowledged. */
   readonly quorum: number;

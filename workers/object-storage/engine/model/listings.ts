@@ -47,7 +47,7 @@ export interface ListUploadsPage extends ListPage<UploadFacts> {
   readonly nextUpload: string | null;
 }
 
-/** A name, its newest version, and its state at an earlier time. */
+/** A name with its newest version and its state at an earlier time. */
 export interface NameAt {
   readonly name: string;
   readonly versionId: string;

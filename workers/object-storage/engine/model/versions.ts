@@ -1,4 +1,4 @@
-/** Types of buckets, versions, and what changes them. `contract.ts` has the calls and re-exports them. */
+/** Types of buckets, of versions, and of their changes. `contract.ts` has the calls and re-exports these types. */
 import type { Result } from '../../../shared/result.ts';
 import type { ChecksumAlgorithm } from '../../domain/checksums.ts';
 
@@ -53,11 +53,11 @@ export interface ObjectMetadata {
 
 export type Checksums = Readonly<Partial<Record<ChecksumAlgorithm, string>>>;
 
-/** S3 Object Lock of one version. */
+/** Retention and legal hold of one version (S3 Object Lock). */
 export interface ObjectLock {
   readonly mode: 'GOVERNANCE' | 'COMPLIANCE' | null;
   readonly retainUntilMs: number | null;
-  /** Whether a legal hold is on; null if it was never set. */
+  /** Whether the version has a legal hold; null if it was never set. */
   readonly isHeld: boolean | null;
 }
 
@@ -77,12 +77,12 @@ export interface VersionFacts {
   /** ETag without its quotes; empty for a deletion marker. */
   readonly etag: string;
   readonly modifiedAt: number;
-  /** SHA-256 of the whole content; null for a multipart object. */
+  /** SHA-256 of the object's whole content; null for a multipart object. */
   readonly sha256: string | null;
   readonly checksums: Checksums;
-  /** Type of the checksums; null for an object without checksums. */
+  /** Type of the object's checksums; null for an object without checksums. */
   readonly checksumType: 'FULL_OBJECT' | 'COMPOSITE' | null;
-  /** Number of parts; null for an object that was not uploaded in parts. */
+  /** Number of the object's parts; null for an object that was not uploaded in parts. */
   readonly partCount: number | null;
   readonly metadata: ObjectMetadata;
   readonly tags: Readonly<Record<string, string>> | null;
@@ -109,7 +109,7 @@ export interface ReadHandle {
   readonly extents: readonly Extent[];
 }
 
-/** A piece of an object's data, with the facts needed to fetch and check it. */
+/** A range of a blob that is a range of an object, with the facts needed to fetch and check it. */
 export interface Extent {
   readonly start: number;
   readonly length: number;
@@ -157,7 +157,9 @@ export interface BodyDigests {
   readonly checksums: Checksums;
 }
 
-/** The caller's decision after the whole body has been read and before anything is committed. */
+/**
+ * ETag and checksums of a new version. The caller decides them after the whole body has been read and before anything is committed.
+ */
 export interface Verdict {
   /** ETag of the new version. Default: the MD5 of the body, as in S3. */
   readonly etag?: string;
@@ -187,7 +189,7 @@ export interface PutRequest<E> extends VersionAttributes {
   readonly renew?: () => Promise<Result<VersionAttributes & { readonly bucket: Bucket }, E>>;
   /** Kind of the event that notifications of this write have. Default: `ObjectCreated:Put`. */
   readonly event?: 'ObjectCreated:Post' | 'ObjectCreated:Copy';
-  /** Further checksums to compute while the body streams. */
+  /** Algorithms of further checksums to compute while the body streams. */
   readonly checksums?: readonly ChecksumAlgorithm[];
   /**
    * Compares the declared digests (Content-MD5, checksum headers, trailers) with the received body. After an error
@@ -207,7 +209,10 @@ export type CommonError =
 
 export type ConditionError = { readonly kind: 'precondition_failed' } | { readonly kind: 'no_such_key' };
 
-/** `body_failed` carries the error of the body's stream: a bad chunk signature, or a closed connection. */
+/**
+ * Errors of reading an upload's body. `body_failed` has the error of the body's stream: a bad chunk signature, or a closed
+ * connection.
+ */
 export type BodyError =
   | { readonly kind: 'body_failed'; readonly cause: unknown }
   | { readonly kind: 'body_incomplete'; readonly received: number; readonly expected: number };

@@ -156,7 +156,7 @@ const raiseInShard = statement<{ bucketId: string; generation: number }, { gener
 );
 
 /**
- * Raises the generation of a bucket in a shard to at least that of the record, and registers the bucket there if necessary.
+ * Raises the generation of a bucket in a shard to at least that of `record`, and registers the bucket there if necessary.
  * @returns the shard's generation; null if unknown.
  */
 export async function raiseShardGeneration(

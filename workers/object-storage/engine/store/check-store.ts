@@ -180,7 +180,7 @@ export async function countDangling(
 
 /** Inline data of a version with its checksum. `object_id` is hex, `data` is Base64. */
 export interface InlineCopy {
-  /** Row id of the version. */
+  /** Row id of the version that has the inline data. */
   readonly id: number;
   readonly object_id: string;
   readonly crc32: number;

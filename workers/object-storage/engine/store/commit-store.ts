@@ -17,7 +17,7 @@ import { addToQuotas, isObjectSql, partBytesSql, REFUSE_OVER_QUOTA } from './quo
 import { NEXT_ID } from './version-ids.ts';
 import { isCurrent, toLegalHold } from './version-sql.ts';
 
-/** Source of the new version's data. */
+/** Where the data of the new version comes from. */
 export type CommitData =
   | { readonly kind: 'none' }
   | { readonly kind: 'inline'; readonly data: string; readonly crc32: number }

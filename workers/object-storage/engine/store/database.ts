@@ -84,7 +84,7 @@ export async function runRepeatable<R = Row>(
 
 export const toUnavailable = (failure: DatabaseFailure) => ({ kind: 'unavailable', reason: failure.reason }) as const;
 
-/** The size of a database, which D1 reports with every answer. */
+/** Reads the size of a database, which D1 reports with every answer. */
 export async function measureDatabaseBytes(database: D1Database): Promise<number> {
   const answer = await database.prepare('SELECT 1').run();
   return answer.meta.size_after ?? 0;

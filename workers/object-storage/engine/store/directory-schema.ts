@@ -55,7 +55,7 @@ export const storageQuota = sqliteTable(
   'storage_quota',
   {
     kind: text('kind').notNull().$type<'bucket' | 'user'>(),
-    /** Id of the bucket or the user. */
+    /** Id of the bucket or of the user that the quota limits. */
     subject: text('subject').notNull(),
     /** Limits in bytes and objects; null for unlimited. */
     bytes: integer('bytes'),
@@ -88,7 +88,7 @@ export const storageJob = sqliteTable(
     report: text('report').notNull(),
     /** Problem code of a failed job; null for other jobs. */
     error: text('error'),
-    /** The worker that runs the job. No other worker takes the job before `lease_until`. */
+    /** Id of the worker that runs the job. No other worker takes the job before `lease_until`. */
     holder: text('holder'),
     leaseUntil: integer('lease_until').notNull(),
   },

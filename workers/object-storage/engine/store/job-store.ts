@@ -50,7 +50,7 @@ const JOBS = `SELECT j.*, b.name AS bucket, t.name AS target FROM storage_job j 
   LEFT JOIN bucket t ON t.bucket_id = json_extract(j.job, '$.order.targetId')`;
 
 const RETENTION_MS = 30 * 86_400_000;
-/** Maximum number of open jobs of one user, or of all operators together. */
+/** Maximum number of open jobs per user, and of all operators together. */
 const OPEN_MAX = 20;
 
 const insert = statement<{
@@ -67,7 +67,7 @@ const insert = statement<{
 );
 const forgetEnded = statement<{ before: number }>('DELETE FROM storage_job WHERE ended_at < :before');
 
-/** Prepares the audit row of a change, for the statement after the change. */
+/** Prepares the audit row of a change, as the statement that follows the change in its batch. */
 function prepareAudit(directory: D1Database, row: AuditRow): D1PreparedStatement {
   const { sql, params } = insertIfChanged(drizzle(directory), row).toSQL();
   return directory.prepare(sql).bind(...params);
@@ -116,7 +116,7 @@ const listNewest = statement<{ userId: string | null; bucketId: string | null; b
    ORDER BY j.job_id DESC LIMIT :limit`,
 );
 
-/** @param before id of the last job of the previous page; '' at the start. */
+/** Lists jobs, newest first. @param before id of the last job of the previous page; '' at the start. */
 export async function listJobs(
   context: EngineContext,
   query: {
@@ -213,7 +213,7 @@ export async function cancelJob({ directory, now }: EngineContext, jobId: string
 
 const forget = statement<{ userId: string }>('DELETE FROM storage_job WHERE user_id = :userId');
 
-/** Ends the jobs of a user who is being deleted. */
+/** Ends the open jobs of a user who is being deleted. */
 export async function forgetJobs(context: EngineContext, userId: string): Promise<void> {
   await prepare(context.directory, forget, { userId }).run();
 }

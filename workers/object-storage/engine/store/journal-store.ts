@@ -191,7 +191,7 @@ export async function readChanged(
   const parts = `part p WHERE p.upload_id IN (SELECT u.upload_id FROM ${uploads} AND u.state = 'open')`;
   const objects = `SELECT v.object_id FROM ${versions} UNION ALL SELECT p.object_id FROM ${parts}`;
   const bound = [JSON.stringify([...keyed.values()]), JSON.stringify(uploadIds)];
-  // D1 rejects parameters that the statement does not use.
+  // The second parameter is bound only where it occurs, because D1 rejects parameters that the statement does not use.
   const of = (sql: string) => database.prepare(sql).bind(...(sql.includes('?2') ? bound : bound.slice(0, 1)));
   const [version, extent, blob, upload, part] = await database.batch<Row>([
     of(`SELECT ${columnsOf('version', 'v', true)} FROM ${versions}`),

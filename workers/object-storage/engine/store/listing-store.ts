@@ -29,7 +29,7 @@ export interface ListQuery {
   readonly delimiter: string;
   readonly from: string;
   readonly limit: number;
-  /** 256 characters, `o` for each slot to list; null for all slots. Names of other slots are skipped one by one. */
+  /** Slots to list: 256 characters, `o` for each of them; null for all slots. Names of other slots are skipped one by one. */
   readonly only: string | null;
 }
 

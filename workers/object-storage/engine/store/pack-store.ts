@@ -1,4 +1,4 @@
-/** Small objects that are waiting to be packed, and volumes to compact. */
+/** Reads small objects that are waiting to be packed and volumes to compact, and records the new volumes. */
 import { databaseOf, type EngineContext } from '../model/context.ts';
 import { insertBlobsSql } from './commit-store.ts';
 import { fromHex, type Row, toHex } from './database.ts';
@@ -8,7 +8,7 @@ import { NEXT_PACKED, WAITING } from './version-ids.ts';
 const ENTRIES_PER_STATEMENT = 8_000;
 
 export interface InlineRow {
-  /** Row id of the version. */
+  /** Row id of the version to pack. */
   readonly id: number;
   readonly objectId: string;
   readonly size: number;
@@ -165,7 +165,7 @@ export async function selectVolumeExtents(
   }));
 }
 
-/** Points objects and extents at the new volume, each only if it is unchanged, and marks the old volumes for reclamation. */
+/** Makes objects and extents refer to the new volume, each only if it is unchanged, and marks the old volumes for reclamation. */
 export function compactStatements(
   database: D1Database,
   volume: VolumeRecord,

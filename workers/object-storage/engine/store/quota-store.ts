@@ -17,7 +17,7 @@ import { isCurrent } from './version-sql.ts';
 
 export interface QuotaSubject {
   readonly kind: 'bucket' | 'user';
-  /** Id of the bucket or the user. */
+  /** Id of the bucket or of the user that the quota limits. */
   readonly subject: string;
 }
 

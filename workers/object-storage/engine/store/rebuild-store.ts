@@ -119,7 +119,7 @@ export async function alignBuckets(
     const slots = initialSlotStates(bucket.placement.shards, shard);
     const { bucketId, name, versioning, versioningSeq, ownerId } = bucket;
     const objectLock = bucket.configuration.objectLock ?? null;
-    // If a bucket has no slots here, the shard only needs to record that its former ones have moved away.
+    // If a bucket has no slots in this shard, the shard only needs to record that former ones have moved away.
     const sql = slots.includes('o')
       ? `INSERT INTO bucket(bucket_id, name, versioning, versioning_seq, slots, owner_id, object_lock, seal)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, '${REBUILD_SEAL}') ON CONFLICT(bucket_id) DO UPDATE

@@ -129,7 +129,7 @@ export interface RecoveredVersion {
   readonly tags: string | null;
   readonly acl: string | null;
   readonly lock: ObjectLock;
-  /** Upload time of the blob whose metadata describes the version. */
+  /** Upload time of the blob whose metadata describes the version, in milliseconds. */
   readonly describedAt: number;
   readonly extents: readonly {
     readonly start: number;

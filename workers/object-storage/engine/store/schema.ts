@@ -32,7 +32,10 @@ export const bucket = sqliteTable('bucket', {
    * later one is current. Null: unknown, after a rebuild; the configuration must come from DIRECTORY's primary.
    */
   generation: integer('generation'),
-  /** Object lock: null if it is not enabled, else the default retention, `{}` or `{"mode": "GOVERNANCE", "days": 30}`. */
+  /**
+   * Object Lock configuration of the bucket: null if Object Lock is not enabled, else the default retention, `{}` or `{"mode":
+   * "GOVERNANCE", "days": 30}`.
+   */
   objectLock: text('object_lock'),
 });
 
@@ -86,7 +89,7 @@ export const version = sqliteTable(
     blobStart: integer('blob_start'),
     /** CRC-32 of the whole object if it is inline or packed; null if the segments of its blobs are checked instead. */
     crc32: integer('crc32'),
-    /** Bytes of a small object until it is packed. Base64, because text passes the binding faster than a BLOB. */
+    /** Inline data: the bytes of a small object until it is packed. Base64, because text passes the binding faster than a BLOB. */
     data: text('data'),
   },
   (table) => [
@@ -129,7 +132,7 @@ export const blobRecord = sqliteTable(
     /** Bit mask of the locations that hold the blob: 1 is BLOBS, 2 is BLOBS_2, … */
     locations: integer('locations').notNull(),
     createdAt: integer('created_at').notNull(),
-    /** 1 if another shard may have a record of the same blob, because a slot was moved. */
+    /** 1 if another shard may have a record of the same blob, as after a slot move. */
     isShared: integer('is_shared').notNull().default(0),
     /** 1 if no location has an intact copy of the blob. */
     isLost: integer('is_lost').notNull().default(0),
@@ -233,7 +236,7 @@ export const quota = sqliteTable(
   'quota',
   {
     kind: text('kind').notNull().$type<'bucket' | 'user'>(),
-    /** Id of the bucket or the user. */
+    /** Id of the bucket or of the user that the quota limits. */
     subject: text('subject').notNull(),
     bytesUsed: integer('bytes_used').notNull(),
     objectsUsed: integer('objects_used').notNull(),

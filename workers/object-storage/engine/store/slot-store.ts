@@ -142,8 +142,8 @@ export async function copyNames(
         `INSERT INTO guard(reason) SELECT 'slot_moved' FROM bucket WHERE bucket_id = ?1 AND substr(slots, ?2 + 1, 1) <> 'i'`,
       )
       .bind(bucketId, slot),
-    // The bucket may have been switched to versioning since the move read it. Listings of a bucket without versions rely on one row
-    // per name.
+    // The bucket may have been switched to versioning since the move read it. This guard refuses such a copy, because listings of a
+    // bucket without versions rely on one row per name.
     target
       .prepare('UPDATE bucket SET versioning = ?2, versioning_seq = ?3 WHERE bucket_id = ?1 AND versioning_seq < ?3')
       .bind(bucketId, rows(6)[0]?.versioning, rows(6)[0]?.versioning_seq),

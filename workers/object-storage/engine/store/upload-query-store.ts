@@ -1,4 +1,4 @@
-/** Reads multipart uploads and their parts. */
+/** Queries of multipart uploads and their parts. */
 import { ok, type Result } from '../../../shared/result.ts';
 import { prepare, statement } from '../../../shared/statement.ts';
 import { fromVersionOrder } from '../../domain/version-order.ts';

@@ -14,7 +14,7 @@ export interface Usage {
   readonly bytes: number;
   /** Number of names whose current version is not a deletion marker. */
   readonly objects: number;
-  /** Number of versions without deletion markers. */
+  /** Number of versions, without deletion markers. */
   readonly versions: number;
   readonly uploads: number;
 }

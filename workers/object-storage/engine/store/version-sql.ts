@@ -1,4 +1,4 @@
-/** Columns of `version` that queries select, and the conversion of rows to facts. */
+/** SQL of the columns of `version` that queries select, and the conversion of rows to facts. */
 import { epochMsOfOrder, fromVersionOrder } from '../../domain/version-order.ts';
 import type { Checksums, Extent, ListedVersion, ObjectLock, ObjectMetadata, VersionFacts } from '../model/contract.ts';
 import { NO_LOCK } from '../model/versions.ts';
@@ -87,7 +87,7 @@ export const toLock = (row: Row): ObjectLock => ({
   isHeld: row.legal_hold === 0 ? null : row.legal_hold === 1,
 });
 
-/** The value of the column `legal_hold`. */
+/** Converts a legal hold to the value of the column `legal_hold`. */
 export const toLegalHold = (isHeld: boolean | null): number => (isHeld === null ? 0 : isHeld ? 1 : 2);
 
 export const toLockRow = ({ mode, retainUntilMs, isHeld }: ObjectLock) => ({
@@ -125,7 +125,7 @@ export const extentsJson = (limit: number): string => `CASE
 
 export type ExtentRow = [number, number, string, number, number | null, number | null, string, number, number];
 
-/** A missing blob record, which should never occur, is treated as a lost blob. */
+/** Converts a row to an extent. A missing blob record, which should never occur, is treated as a lost blob. */
 export const toExtent = (row: ExtentRow): Extent => ({
   start: row[0],
   length: row[1],

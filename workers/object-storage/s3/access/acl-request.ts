@@ -1,4 +1,4 @@
-/** ACLs of requests: PutBucketAcl, PutObjectAcl and uploads. */
+/** Reads ACLs from requests: PutBucketAcl, PutObjectAcl and uploads. */
 import { err, type Result } from '../../../shared/result.ts';
 import { type Acl, isPublicAcl, type Owner } from '../../domain/acl.ts';
 import { type S3Failure, s3Failure } from '../../domain/failure.ts';

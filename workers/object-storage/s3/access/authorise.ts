@@ -150,8 +150,8 @@ function toConditionContext(request: S3Request, caller: Caller, now: number, res
 }
 
 /**
- * Milliseconds since a link was signed (Amazon S3 API Reference, "Amazon S3 Signature Version 4 Authentication Specific
- * Policy Keys"). Links with Signature Version 2 do not contain that time, so their age is 0, as at AWS.
+ * Value of `s3:signatureage`: milliseconds since a link was signed (Amazon S3 API Reference, "Amazon S3 Signature Version 4
+ * Authentication Specific Policy Keys"). Links with Signature Version 2 do not contain that time, so their age is 0, as at AWS.
  */
 function readSignatureAge({ query }: S3Request, caller: Caller, now: number): string | undefined {
   if (caller.via !== 'query') return undefined;

@@ -1,5 +1,5 @@
 /**
- * The body of a POST form upload (`multipart/form-data`, RFC 7578): the fields before the file, then the file as a stream.
+ * Reads the body of a POST form upload (`multipart/form-data`, RFC 7578): the fields before the file, then the file as a stream.
  * Fields after the file are ignored, as S3 does.
  */
 import { err, ok, type Result } from '../../../shared/result.ts';

@@ -1,4 +1,4 @@
-/** ACLs in their stored form (JSON), in requests (canned, grant headers, XML) and in answers. */
+/** Reads and writes ACLs in their stored form (JSON), in requests (canned, grant headers, XML) and in answers. */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import {
   ACL_PERMISSIONS,

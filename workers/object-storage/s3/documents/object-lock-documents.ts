@@ -1,4 +1,4 @@
-/** XML of Object Lock: the configuration of a bucket, and retention and legal hold of a version. */
+/** XML documents of Object Lock: the configuration of a bucket, and retention and legal hold of a version. */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { invalidArgument, type S3Failure, s3Failure } from '../../domain/failure.ts';
 import {

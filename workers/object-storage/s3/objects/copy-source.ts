@@ -1,5 +1,5 @@
 /**
- * The source of CopyObject and UploadPartCopy: named by a header, authorised, and checked against its own conditions.
+ * Finds the source of CopyObject and UploadPartCopy, which a header names, authorises its read, and checks the conditions on it.
  */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { decodeUri } from '../../../shared/uri-encoding.ts';

@@ -1,4 +1,4 @@
-/** One page of ListObjects or ListObjectsV2, and its XML. */
+/** Reads one page of ListObjects or ListObjectsV2, and writes its XML. */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { CHECKSUM_ALGORITHMS } from '../../domain/checksums.ts';
 import type { S3Failure } from '../../domain/failure.ts';

@@ -1,4 +1,4 @@
-/** Parameters of the listings, and names in their answers. */
+/** Reads the parameters of listings, and encodes names in their answers. */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { encodeUri } from '../../../shared/uri-encoding.ts';
 import { invalidArgument, type S3Failure } from '../../domain/failure.ts';

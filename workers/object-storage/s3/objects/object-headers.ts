@@ -1,4 +1,4 @@
-/** Object metadata: read from the headers of an upload, and written to the headers of an answer. */
+/** Reads object metadata from the headers of an upload, and writes it to the headers of an answer. */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import type { Owner } from '../../domain/acl.ts';
 import { CHECKSUM_ALGORITHMS, type ChecksumType, toChecksumHeader } from '../../domain/checksums.ts';
@@ -8,7 +8,7 @@ import type { Bucket, Checksums, ObjectMetadata, UploadFacts, VersionFacts } fro
 import { lifecycleOf } from '../access/bucket-configuration.ts';
 import { refuseUnsupportedUpload } from '../protocol/unsupported-headers.ts';
 
-/** Headers that are stored with an object and returned with it. */
+/** Standard headers that are stored with an object and returned with it. */
 const SYSTEM_HEADERS = ['cache-control', 'content-disposition', 'content-encoding', 'content-language', 'expires'];
 /**
  * Maximum size in bytes of all names and values of user metadata together (Amazon S3 User Guide, "User-defined object metadata").

@@ -146,7 +146,7 @@ async function preparePart(
   return ok({ version, status: 206, headers, range: { start, end }, length: end - start + 1 });
 }
 
-/** A part has its own checksum. If an object was not uploaded in parts, part 1 has the checksum of the object. */
+/** Adds the checksums of a part to the headers. If an object was not uploaded in parts, part 1 has the checksum of the object. */
 async function addPartChecksums(
   { engine }: VersionContext,
   version: StoredVersion,

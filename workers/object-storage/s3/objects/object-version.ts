@@ -1,4 +1,4 @@
-/** The version that a request names: found, missing, or a deletion marker. */
+/** Reads the version that a request names: found, missing, or a deletion marker. */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { parseTimeuuid } from '../../../shared/timeuuid.ts';
 import { invalidArgument, type S3Failure, s3Failure } from '../../domain/failure.ts';

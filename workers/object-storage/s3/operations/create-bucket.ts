@@ -39,7 +39,7 @@ export const createBucket: Operation = {
       name,
       ownerId: owner.id,
       region,
-      // Object Lock requires versioning and enables it (CreateBucket).
+      // A bucket with Object Lock gets versioning, because Object Lock requires it (CreateBucket).
       versioning: isLocked ? 'enabled' : 'never',
       configuration: {
         ...configuration.value,

@@ -41,7 +41,7 @@ const nameOf = (query: ReadonlyMap<string, string>): Name | undefined =>
 const permission: (request: { readonly query: ReadonlyMap<string, string> }) => Permission = ({ query }) =>
   onBucket(ACTIONS[nameOf(query) ?? 'logging'])();
 
-/** Accepts documents that match the defaults, because set-up tools write them, and refuses all others. */
+/** Accepts a document that matches the defaults, because set-up tools write such documents, and refuses all others. */
 export const putUnsetConfiguration: Operation = {
   needs: 'bucket',
   permission,

@@ -1,4 +1,4 @@
-/** The number of entries that a listing returns. */
+/** Reads the maximum number of entries that a listing returns. */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { invalidArgument, type S3Failure } from '../../domain/failure.ts';
 import type { S3Request } from './request.ts';

@@ -23,7 +23,7 @@ export interface S3Request {
   readonly key: string;
   /** Path in error documents: `/bucket/key`. */
   readonly resource: string;
-  /** Accept-Encoding of the client. The edge replaces this header in the request to the Worker. */
+  /** The client's Accept-Encoding. The edge replaces this header in the request to the Worker. */
   readonly acceptedEncodings: string;
   readonly isSecure: boolean;
   /** TLS version of the connection, such as `1.3`; null over plain HTTP, and if the server does not know it. */
@@ -31,7 +31,7 @@ export interface S3Request {
   readonly body: ReadableStream<Uint8Array> | null;
 }
 
-/** Settings that decide how a request is read. */
+/** Settings that decide how a request is parsed. */
 export interface RequestOptions {
   /** Host of storage. A host `bucket.S3_HOST` names a bucket. Empty if only path style is supported. */
   readonly s3Host: string;
@@ -113,8 +113,8 @@ const NEVER_HOISTED =
   /^x-amz-(algorithm|credential|date|expires|signedheaders|signature|security-token|content-sha256|sdk-.*|trailer|decoded-content-length|server-side-encryption-.*)$/;
 
 /**
- * Presigners that do not know the body add the checksum of an empty one to their links. It does not apply to the body that is sent
- * later.
+ * Links may have the checksum of an empty body, because presigners that do not know the body add it. Such a checksum does not apply
+ * to the body that is sent later.
  */
 function isChecksumOfNothing(name: string, value: string): boolean {
   const algorithm = CHECKSUM_ALGORITHMS.find((candidate) => toChecksumHeader(candidate) === name);

@@ -2,7 +2,7 @@
 
 export const S3_NAMESPACE = 'http://s3.amazonaws.com/doc/2006-03-01/';
 
-/** Content of an element; null and undefined omit the element. */
+/** Content of an element. Null and undefined omit the element. */
 export type XmlContent = string | number | boolean | null | undefined | XmlNode | readonly XmlNode[];
 
 export interface XmlNode {
