@@ -196,7 +196,7 @@ const PROBLEM = toProblemBody(
   ID,
 );
 
-/** Adds examples to the bodies of every operation. */
+/** Adds examples to the request and response bodies of every operation. */
 export function addExamples(document: ExampleDocument): void {
   const { schemas = {} } = (document.components ?? {}) as { schemas?: Record<string, JsonSchema> };
   for (const operations of Object.values((document.paths ?? {}) as Record<string, Record<string, Operation>>)) {

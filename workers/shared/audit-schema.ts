@@ -17,7 +17,7 @@ export const auditEntry = sqliteTable(
     action: text('action').notNull(),
     targetType: text('target_type').notNull(),
     targetId: text('target_id').notNull(),
-    /** The network of the client: a /24 of IPv4 or a /48 of IPv6. Null if unknown or erased. */
+    /** Network of the client: a /24 of IPv4 or a /48 of IPv6. Null if unknown or erased. */
     network: text('network'),
     /** The first 16 hex digits of the SHA-256 of the client's User-Agent header. */
     userAgentDigest: text('user_agent_digest'),

@@ -19,7 +19,7 @@ export interface Counter {
   ms: number;
 }
 
-/** A counter of one hour. */
+/** A counter with the counts of one hour. */
 export interface HourlyCounter extends Counter {
   /** Start of the hour, in seconds since 1970. */
   readonly hour: number;

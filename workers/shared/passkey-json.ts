@@ -82,7 +82,7 @@ export type Passkey = z.infer<typeof passkeySchema>;
 
 export const passkeyParams = z.object({ passkey_id: z.string().max(1400) });
 
-/** A stored passkey, with times in milliseconds since 1970 UTC. */
+/** A stored passkey. Times are milliseconds since 1970 UTC. */
 interface StoredPasskey {
   readonly passkeyId: string;
   readonly name: string;

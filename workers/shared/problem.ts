@@ -8,7 +8,7 @@ export interface ProblemDetail {
   readonly message: string;
 }
 
-/** A challenge that a login or registration can solve. */
+/** A kind of challenge that a login or registration can solve. */
 export type Challenge = 'turnstile' | 'recovery_code_mail';
 
 export interface Problem {
@@ -68,7 +68,7 @@ export class ProblemError extends Error {
 /** The problem for a setting that the request needs and that has a bad value. `GET /v1/health` lists all such settings. */
 export const misconfigured = (error: MisconfiguredError): Problem => problem(503, 'misconfigured', error.message);
 
-/** The JSON body of a problem, in responses and in items of batch responses. */
+/** Makes the JSON body of a problem, for responses and for items of batch responses. */
 export function toProblemBody(value: Problem, requestId: string): Record<string, unknown> {
   return {
     type: `/_/docs#problem-${value.code}`,

@@ -14,7 +14,7 @@ export interface SettingFacts {
   readonly isLocal: boolean;
 }
 
-/** The facts of every setting, by its schema. */
+/** The facts of every setting, by the schema of the setting. */
 export const settingFacts = z.registry<SettingFacts>();
 
 interface About {

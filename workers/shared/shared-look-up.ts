@@ -1,7 +1,6 @@
 /**
- * Shares one look-up among concurrent requests with the same credential, such as posts of a game server. This is not a
- * cache: a request uses only results of look-ups that began after the request arrived, so a revoked credential stops
- * working at once.
+ * Shares one look-up among concurrent requests with the same credential, such as posts of a game server. This is not a cache: a
+ * request uses only results of look-ups that began after the request arrived, so sharing does not delay the effect of a revocation.
  *
  * At most two look-ups of a credential run at a time. Other requests wait, and the next look-up serves all of them.
  * Requests share plain values and never a promise: code that awaits a promise of another request may continue in that

@@ -36,8 +36,8 @@ export function parseTimeuuid(text: string): TimeuuidTicks | null {
 }
 
 /**
- * The 32 hexadecimal digits of a TIMEUUID with the time first, so that text order is time order.
- * D1 hands numbers over as doubles, which cannot hold 60 bits; this text can be compared inside SQL.
+ * Converts a TIMEUUID to its 32 hexadecimal digits with the time first, so that text order is time order. D1 returns numbers as
+ * doubles, which cannot hold 60 bits; this text can be compared inside SQL.
  */
 export function toSortableHex(timeuuid: string): string {
   const plain = timeuuid.toLowerCase();

@@ -40,7 +40,7 @@ function appPolicy(url: URL, env: Env): string {
     'connect-src': `'self' ${url.protocol === 'https:' ? 'wss' : 'ws'}://${url.host}${storage}`,
     'frame-src': isMail ? toFrames(url, env) : toEmbeds(url),
     'manifest-src': isMail ? `${url.origin}${MANIFEST}` : "'none'",
-    // The service worker lets the mail page open offline.
+    // Only the mail page needs the service worker, which lets it open offline.
     'worker-src': isMail ? `${url.origin}${SERVICE_WORKER}` : "'none'",
     'base-uri': "'none'",
     'form-action': "'none'",
