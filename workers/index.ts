@@ -134,7 +134,7 @@ function screen(product: Destination, request: Request, env: Env): Response | nu
     if (product === 'storage') return refusePlainHttp(request);
     return refuse(problem(403, 'https_required', 'Send the request over HTTPS.'));
   }
-  // A stored file must never become the service worker of our own pages.
+  // Refused, because a stored file must never become the service worker of our own pages.
   if (product !== 'web' && request.headers.get('service-worker') === 'script')
     return refuse(problem(403, 'no_service_worker', 'Only the app’s own files may be service workers.'));
   return null;

@@ -81,7 +81,7 @@ export async function collectOrphans(store: CollectorStore, source: OrphanSource
   return report;
 }
 
-/** Deletes orphans that are due, or raises the alarm if there are too many. */
+/** Ends a round: deletes the orphans that are due, or raises the alarm if there are too many. */
 async function endRound(
   store: CollectorStore,
   source: OrphanSource,

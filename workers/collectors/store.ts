@@ -71,7 +71,7 @@ export function createCollectorStore(directory: D1Database, name: CollectorName)
       return done.meta.changes === 1;
     },
 
-    /** Raises an alarm. A repeated alarm keeps the time of the first. */
+    /** Raises the alarm of the collector. A repeated alarm keeps the time of the first one. */
     async raiseAlarm(reason: string, counts: { scanned: number; found: number }, now: number): Promise<void> {
       logError('collector_stopped', reason, { collector: name, ...counts });
       await ensureRow();

@@ -147,8 +147,8 @@ export function createMetricsApi(readGauges: ReadGauges): OpenAPIHono<JsonApiEnv
 const GAUGE_MINUTES = 10;
 
 /**
- * Every ten minutes: records the size of the databases. Daily: estimates the cost of the day before. An estimate over
- * COST_ALARM_DOLLARS is an error, for the alert on errors.
+ * Records the size of the databases every ten minutes. Daily, estimates the cost of the day before. An estimate over
+ * COST_ALARM_DOLLARS is logged as an error, so that the alert on errors reports it.
  */
 export async function runMetricsSchedule(controller: ScheduledController, env: Env): Promise<void> {
   if (controller.cron === '* * * * *') {
