@@ -12,6 +12,7 @@ export const UNKNOWN_CLIENT = 'unknown';
 const IPV6_CUSTOMER_GROUPS = 4;
 
 /**
+ * Identifies the client of a request by its address.
  * @returns the client's IPv4 address, the /64 of an IPv6 address, or `UNKNOWN_CLIENT`.
  *
  * `CF-Connecting-IP` is trusted: Cloudflare's edge overwrites the header, and a deployed Worker is reached through the

@@ -155,8 +155,8 @@ const DOCUMENTED: ReadonlySet<string> = new Set([...READ, ...NOT_READ]);
 const familyOf = (key: string): string => /^([^/]+\/)./s.exec(key)?.[1] ?? (key.endsWith('/') ? '' : key);
 
 /**
+ * Whether this service reads a condition key. If it does, the key's absence from the context means its absence from the request.
  * @param key condition key in lower case.
- * @returns whether this service reads the key, so that its absence from the context means its absence from the request.
  */
 export const isReadKey = (key: string): boolean => READ.has(familyOf(key));
 

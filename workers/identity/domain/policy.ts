@@ -1,6 +1,6 @@
 /**
- * Parses and evaluates AWS-style policy documents: identity policies and bucket policies. Pure (IAM User Guide, "IAM JSON policy
- * elements reference" and "Policy evaluation logic").
+ * Parses and evaluates AWS-style policy documents: identity policies and bucket policies (IAM User Guide, "IAM JSON policy elements
+ * reference" and "Policy evaluation logic"). Pure.
  *
  * By design: an account is one user here, so `arn:aws:iam::<user_id>:root`, `arn:aws:iam::<user_id>:user/<any>`,
  * `arn:aws:iam:::user/<user_id>` and the bare `<user_id>` all name that user.
@@ -134,7 +134,10 @@ const STATEMENT_MEMBERS = [
   'Condition',
 ];
 
-/** @param document the parsed JSON. @returns the policy, or a message about the first fault in the document. */
+/**
+ * Parses a policy document.
+ * @param document the parsed JSON. @returns the policy, or a message about the first fault in the document.
+ */
 export function parsePolicy(document: unknown, kind: PolicyKind): Result<Policy, string> {
   if (!isRecord(document)) return err("Policies must be valid JSON and the first byte must be '{'");
   for (const name of Object.keys(document)) {

@@ -48,7 +48,7 @@ const SIGNED_PARAMETERS: ReadonlySet<string> = new Set<string>([
 export const isSigV2Query = (query: ReadonlyMap<string, string>): boolean =>
   query.has('AWSAccessKeyId') || query.has('Signature');
 
-/** @param query decoded query parameters, for which `isSigV2Query` holds. */
+/** Reads the SigV2 signature of a link from its query. @param query decoded query parameters, for which `isSigV2Query` holds. */
 export function parseSigV2Query(query: ReadonlyMap<string, string>): Result<SigV2Claim, S3AuthFailure> {
   const [accessKeyId, signature, expires] = [query.get('AWSAccessKeyId'), query.get('Signature'), query.get('Expires')];
   if (!accessKeyId || !signature || !expires) {

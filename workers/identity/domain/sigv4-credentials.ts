@@ -72,7 +72,10 @@ export interface PresignedClaim extends SigV4Claim {
   readonly expiresSeconds: number;
 }
 
-/** @param query decoded query parameters, one of which is `X-Amz-Algorithm`. */
+/**
+ * Reads the SigV4 signature of a presigned link from its query.
+ * @param query decoded query parameters, one of which is `X-Amz-Algorithm`.
+ */
 export function parsePresignedQuery(query: ReadonlyMap<string, string>): Result<PresignedClaim, S3AuthFailure> {
   const wrong = (message: string) => err(authFailure('AuthorizationQueryParametersError', message));
   if (query.get('X-Amz-Algorithm') !== SIGV4_ALGORITHM) {

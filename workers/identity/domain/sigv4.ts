@@ -45,7 +45,7 @@ export function deriveSigningKey(secretAccessKey: string, scope: CredentialScope
   return hmacSha256(hmacSha256(regionKey, scope.service), 'aws4_request');
 }
 
-/** @param amzDate time of the request as `YYYYMMDDTHHMMSSZ`. */
+/** Makes the string to sign of a request. @param amzDate time of the request as `YYYYMMDDTHHMMSSZ`. */
 export function toStringToSign(amzDate: string, scope: CredentialScope, canonicalRequest: string): string {
   return [SIGV4_ALGORITHM, amzDate, toScopeText(scope), sha256Hex(canonicalRequest)].join('\n');
 }

@@ -18,7 +18,10 @@ export interface DatedS3Credentials extends S3Credentials {
   readonly generation: number | null;
 }
 
-/** @param source copy of DIRECTORY to read. If it is not the primary, the caller must prove the answers by their generation. */
+/**
+ * Creates the look-ups of credentials that S3 authentication uses.
+ * @param source copy of DIRECTORY to read. If it is not the primary, the caller must prove the answers by their generation.
+ */
 export function createS3Credentials(env: Env, now: number, source: Source): DatedS3Credentials {
   let generation: number | null = null;
   const lookUp = async <T extends DatedCredential>(

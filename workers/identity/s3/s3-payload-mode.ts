@@ -11,7 +11,10 @@ export type PayloadMode =
 
 export const UNSIGNED: PayloadMode = { kind: 'unsigned' };
 
-/** @param chunks verifier of signed chunks; null if the request's signature cannot cover chunks. */
+/**
+ * Parses the value of `x-amz-content-sha256`.
+ * @param chunks verifier of signed chunks; null if the request's signature cannot cover chunks.
+ */
 export function readPayloadMode(content: string, chunks: ChunkVerifier | null): Result<PayloadMode, S3AuthFailure> {
   switch (content) {
     case 'UNSIGNED-PAYLOAD':

@@ -39,7 +39,10 @@ function readKey(base64: string, setting: keyof MasterKeys = 'MASTER_KEY'): Mast
   return key;
 }
 
-/** @param context name of the record that holds the secret, such as `access-key:AKIA…`. */
+/**
+ * Seals a secret with the present MASTER_KEY.
+ * @param context name of the record that holds the secret, such as `access-key:AKIA…`.
+ */
 export function sealSecret(secret: string, context: string, keys: MasterKeys): string {
   const key = readKey(keys.MASTER_KEY);
   const nonce = randomBytes(NONCE_BYTES);

@@ -24,7 +24,7 @@ const HEADER_BYTES_MAX = 1024;
 const TRAILER_BYTES_MAX = 16 * 1024;
 
 export interface AwsChunkedDecoder {
-  /** @returns the decoded data in `bytes`, as views of that buffer. */
+  /** Decodes the next bytes of the body. @returns the decoded data in `bytes`, as views of that buffer. */
   push(bytes: Uint8Array): Result<Uint8Array[], S3Failure>;
   /** Must be called when the body has ended. @returns the trailers, with names in lower case. */
   finish(): Result<ReadonlyMap<string, string>, S3Failure>;

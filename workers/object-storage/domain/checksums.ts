@@ -50,7 +50,7 @@ export function isChecksumValue(algorithm: ChecksumAlgorithm, value: string): bo
 
 export interface Hasher {
   update(bytes: Uint8Array): void;
-  /** @returns the checksum in Base64. */
+  /** Ends the computation. @returns the checksum in Base64. */
   digest(): string;
 }
 
@@ -88,7 +88,7 @@ export interface ChecksumClaim {
   readonly expected: string | null;
 }
 
-/** @returns the declared checksum; null when the request declares none. */
+/** Reads the checksum that the headers of a request declare. @returns null when they declare none. */
 export function parseChecksumClaim(headers: {
   get(name: string): string | null;
 }): Result<ChecksumClaim | null, S3Failure> {

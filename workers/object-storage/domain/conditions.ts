@@ -14,7 +14,10 @@ export interface ReadConditions {
   readonly ifUnmodifiedSince: string | null;
 }
 
-/** @param prefix `x-amz-copy-source-` to read the conditions on the source of a copy; default: those on the target. */
+/**
+ * Reads the conditions of a read from the headers.
+ * @param prefix `x-amz-copy-source-` for the conditions on the source of a copy.
+ */
 export function readConditionsFrom(headers: { get(name: string): string | null }, prefix = ''): ReadConditions {
   return {
     ifMatch: headers.get(`${prefix}if-match`),
@@ -55,8 +58,8 @@ export const toBareEtag = (text: string): string =>
     .replace(/^"(.*)"$/s, '$1');
 
 /**
- * @returns whether the target changed after the date in the header; null if the header is absent or its date is invalid, which RFC
- * 9110 §13.1.3 ignores.
+ * Whether the target changed after the date in a header; null if the header is absent or its date is invalid, which RFC 9110
+ * §13.1.3 ignores.
  */
 function isAfter(target: Validators, httpDate: string | null): boolean | null {
   if (httpDate === null) return null;

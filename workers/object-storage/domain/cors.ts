@@ -49,7 +49,7 @@ export function checkCorsRules(rules: readonly CorsRule[]): Result<null, S3Failu
   return ok(null);
 }
 
-/** @param pattern text of a CORS rule; it may have one `*`, which matches any characters. */
+/** Whether a text matches a pattern of a CORS rule. @param pattern may have one `*`, which matches any characters. */
 function matches(pattern: string, text: string): boolean {
   const star = pattern.indexOf('*');
   if (star < 0) return pattern === text;
@@ -58,6 +58,7 @@ function matches(pattern: string, text: string): boolean {
 }
 
 /**
+ * Finds the CORS rule for a request or a preflight.
  * @param requestHeaders names of the headers that a preflight announces, in lower case. @returns the first rule that allows the
  * request.
  */

@@ -29,7 +29,7 @@ const at = (table: Int32Array, index: number): number => table[index] as number;
 
 let castagnoli: Int32Array | null = null;
 
-/** @param seed the CRC of the preceding bytes, 0 at the start. */
+/** Computes CRC-32C. @param seed CRC of the preceding bytes; 0 at the start. */
 export function crc32c(bytes: Uint8Array, seed = 0): number {
   castagnoli ??= makeTables32(CRC32C_POLYNOMIAL);
   const t = castagnoli;
@@ -84,7 +84,7 @@ function makeTables64(polynomial: bigint): Tables64 {
 
 let nvme: Tables64 | null = null;
 
-/** @param seed the CRC of the preceding bytes, 0n at the start. */
+/** Computes CRC-64/NVME. @param seed CRC of the preceding bytes; 0n at the start. */
 export function crc64nvme(bytes: Uint8Array, seed = 0n): bigint {
   nvme ??= makeTables64(CRC64NVME_POLYNOMIAL);
   const { low: l, high: h } = nvme;

@@ -95,7 +95,7 @@ export function doesFilterMatch(filter: LifecycleFilter, { name, size, tags, isM
   return Object.entries(filter.tags ?? {}).every(([key, value]) => tags !== null && tags[key] === value);
 }
 
-/** @returns the effect that the lifecycle rules have on a version now; null for none. */
+/** Decides about one version now. @returns the effect that the lifecycle rules have on it; null for none. */
 export function decideVersion(
   rules: readonly LifecycleRule[],
   subject: LifecycleSubject,

@@ -36,6 +36,7 @@ export interface EventRoute {
 }
 
 /**
+ * Finds the kinds of events that a pattern of a rule selects.
  * @param pattern name of an event, such as `s3:ObjectCreated:Put`, or a pattern like `s3:ObjectCreated:*`.
  * @returns the kinds of events that it selects.
  */
@@ -104,7 +105,7 @@ const toEventKey = (name: string): string =>
     .replaceAll('%2F', '/')
     .replace(/[!'()]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
 
-/** @param ruleId id of the rule that selected the event. @returns the JSON message of the event. */
+/** Makes the JSON message of an event. @param ruleId id of the rule that selected the event. */
 export function toEventMessage({ kind, bucket, name, occurredAt, sequencer, facts }: StoredEvent, ruleId: string) {
   const { size, etag, versionId } = facts;
   return {

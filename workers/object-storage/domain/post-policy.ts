@@ -13,7 +13,7 @@ export type PostCondition =
 
 const invalid = (message: string) => err(s3Failure('InvalidPolicyDocument', `Invalid Policy: ${message}`));
 
-/** @param encoded the JSON of the policy in Base64, as in the form. */
+/** Parses the policy of a POST form. @param encoded JSON of the policy in Base64, as in the form. */
 export function parsePostPolicy(encoded: string): Result<PostPolicy, S3Failure> {
   let document: unknown;
   try {

@@ -49,7 +49,7 @@ export class VersionMint {
     this.#random = random;
   }
 
-  /** @param above id of a version that the new id must exceed. */
+  /** Creates the id of a new version, a TIMEUUID. @param above id of a version that the new id must exceed. */
   mint(nowMs: number, above: string | null = null): string {
     const floor = above === null ? 0n : (parseTimeuuid(above) ?? 0n);
     let ticks = toTicks(nowMs);

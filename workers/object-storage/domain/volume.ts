@@ -38,6 +38,7 @@ export class VolumeBuilder {
   #bytes = Buffer.alloc(0);
 
   /**
+   * Creates an empty volume.
    * @param dataMax the expected length of the data. The buffer grows if the data is longer, or if the index is longer than a
    * quarter of it.
    */
@@ -45,7 +46,7 @@ export class VolumeBuilder {
     this.#dataMax = dataMax;
   }
 
-  /** @returns the offset of the appended bytes in the volume. */
+  /** Appends bytes to the data of the volume. @returns their offset in the volume. */
   append(bytes: Uint8Array): number {
     const start = this.length;
     this.#reserve(bytes.length);
@@ -54,7 +55,7 @@ export class VolumeBuilder {
     return start;
   }
 
-  /** @returns the whole volume. Nothing can be appended afterwards. */
+  /** Ends the volume with its index and footer. @returns the whole volume. Nothing can be appended afterwards. */
   build(): Buffer {
     const index = gzipSync(JSON.stringify(this.entries));
     const end = this.length + index.length;

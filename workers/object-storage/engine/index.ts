@@ -66,6 +66,7 @@ export interface EngineOptions {
 }
 
 /**
+ * Creates the context of the engine for one request or one event.
  * @param ctx keeps background work alive after the answer.
  * @throws MisconfiguredError if a setting of storage has a bad value.
  */

@@ -5,7 +5,7 @@ import type { Bucket } from '../engine/model/contract.ts';
 import { corsOf } from './access/bucket-configuration.ts';
 import { isAppOrigin, toAppCorsHeaders } from './protocol/app-cors.ts';
 
-/** @param bucket bucket of the request; null while it is unknown or if there is none. */
+/** Adds the common headers to an answer. @param bucket bucket of the request; null while it is unknown or if there is none. */
 export function addCommonHeaders(
   headers: Headers,
   request: Request,

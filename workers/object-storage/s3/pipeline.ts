@@ -80,7 +80,7 @@ async function runRequest(httpRequest: Request, wire: Wire, trace: Trace): Promi
   return outcome.ok ? outcome : err(withDetails(outcome.error, sent.value));
 }
 
-/** @param sent the request as the client signed it. */
+/** Runs a request whose bucket and key are known. @param sent the request as the client signed it. */
 async function runResolved(
   sent: S3Request,
   isBodyUsed: () => boolean,

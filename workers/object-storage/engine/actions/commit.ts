@@ -69,13 +69,13 @@ export class BucketWaiter {
   readonly #refusal: Refusal = { leases: '' };
   #waits = 0;
 
-  /** @param bytes maximum size in bytes that the write adds. */
+  /** Creates the waiter of one write. @param bytes maximum size in bytes that the write adds. */
   constructor(context: EngineContext, bytes = 0) {
     this.#context = context;
     this.#bytes = bytes;
   }
 
-  /** @returns null when the refusal does not concern the bucket. */
+  /** Handles one refusal. @returns how to continue; null when the refusal does not concern the bucket. */
   async settle(bucket: Bucket, shard: number, reason: GuardReason): Promise<Step | null> {
     if (!OF_BUCKET.has(reason)) holdProof(bucket);
     const refused = refuseUnproven(bucket);

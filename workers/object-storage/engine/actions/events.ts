@@ -4,7 +4,10 @@ import type { EngineContext } from '../model/context.ts';
 import type { Bucket, VersionFacts } from '../model/contract.ts';
 import type { NewEvent } from '../store/event-store.ts';
 
-/** @returns the event to store with the change; null if no notification rule of the bucket selects it. */
+/**
+ * Makes the event of a change.
+ * @returns the event to store with the change; null if no notification rule of the bucket selects it.
+ */
 export function toNewEvent(
   { origin }: EngineContext,
   bucket: Bucket,

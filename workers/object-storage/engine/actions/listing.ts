@@ -24,7 +24,10 @@ import { toListedVersion } from '../store/version-sql.ts';
 import { findNullOrder } from '../store/version-store.ts';
 import { refreshBucket } from './buckets.ts';
 
-/** @param only slots whose rows the page may contain: 256 characters, `o` for each included slot; null for all slots. */
+/**
+ * Requests a page of a listing from one shard.
+ * @param only slots whose rows the page may contain: 256 characters, `o` for each included slot; null for all slots.
+ */
 type Ask = (shard: number, only: string | null) => Promise<Result<ShardPage, CommonError>>;
 
 /**

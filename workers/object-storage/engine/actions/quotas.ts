@@ -47,7 +47,7 @@ const shardsOf = (context: EngineContext): number[] => context.shards.map((_, sh
 const FREE: Limits = { bytes: null, objects: null };
 const isLimited = ({ bytes, objects }: Limits): boolean => bytes !== null || objects !== null;
 
-/** @param limits the new limits; null removes the quota. */
+/** Sets the limits of a quota and distributes new shares. @param limits the new limits; null removes the quota. */
 export async function setQuota(
   context: EngineContext,
   subject: QuotaSubject,
@@ -69,7 +69,7 @@ export async function forgetQuota(context: EngineContext, subject: QuotaSubject)
   if (removed.ok) await forgetLimits(context, subject);
 }
 
-/** @returns limits and use; null if the subject has no quota. */
+/** Reads limits and use of a quota; null if the bucket or user has none. */
 export async function getQuota(
   context: EngineContext,
   subject: QuotaSubject,

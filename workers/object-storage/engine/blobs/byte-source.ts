@@ -6,7 +6,7 @@ const CHUNK_BYTES = 256 * 1024;
 const END_BYTES = 64;
 
 export interface ByteSource {
-  /** @returns the next piece of the body; null at the end. @throws the stream's error. */
+  /** Reads the next piece of the body. @returns null at the end. @throws the stream's error. */
   read(): Promise<Uint8Array | null>;
   cancel(reason: unknown): Promise<void>;
 }

@@ -34,7 +34,7 @@ export class BodyHasher {
     this.#size += bytes.length;
   }
 
-  /** @param blob the blob's digests in hex, if the body became a single blob. */
+  /** Returns the digests of the whole body. @param blob the blob's digests in hex, if the body became a single blob. */
   digest(blob?: BlobDigests): BodyDigests & { readonly crc32Value: number } {
     const md5 = this.#hashes?.md5.digest('hex') ?? blob?.md5 ?? '';
     const sha256 = this.#hashes?.sha256.digest() ?? Buffer.from(blob?.sha256 ?? '', 'hex');

@@ -23,7 +23,10 @@ const MATCH_TIMEOUT_MS = 250;
  */
 const STORES_MAX = 2;
 
-/** @returns the cache entries that contain a range of the extent's blob, in order; empty if the range needs too many. */
+/**
+ * Finds the cache entries of a range of an extent's blob.
+ * @returns the cache entries that contain a range of the extent's blob, in order; empty if the range needs too many.
+ */
 export function entriesOf(extent: Extent, { start, length }: Pick<BlobRange, 'start' | 'length'>): BlobRange[] {
   const { blobId, blobSize } = extent;
   if (extent.crc32 !== null) return [{ blobId, start: extent.blobStart, length: extent.length }];
@@ -52,6 +55,7 @@ function countStores(): number {
 }
 
 /**
+ * Creates the access to cached bytes of blobs.
  * @param maxAgeSeconds time to live of the entries. It bounds how long the bytes of an erased object stay in caches, where nothing
  * refers to them.
  */

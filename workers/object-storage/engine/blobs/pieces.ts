@@ -18,7 +18,7 @@ export interface Piece {
   readonly take: number;
 }
 
-/** @param range inclusive positions in the object. */
+/** Plans the pieces that a read of a range needs. @param range inclusive positions in the object. */
 export function planPieces(extents: readonly Extent[], range: { start: number; end: number }): Piece[] {
   const pieces: Piece[] = [];
   for (const extent of extents) {

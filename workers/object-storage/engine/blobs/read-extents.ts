@@ -199,7 +199,10 @@ class PieceReader {
     return true;
   }
 
-  /** @returns exactly this many bytes of the blob, or null when the location does not return them. */
+  /**
+   * Reads the next bytes from the present source.
+   * @returns exactly `length` bytes, or null when the location does not return them.
+   */
   async #fill(length: number): Promise<Uint8Array | null> {
     const chunks: Uint8Array[] = [];
     let have = 0;

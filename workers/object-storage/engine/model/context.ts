@@ -109,7 +109,7 @@ export interface BlobRange {
 }
 
 export interface EdgeBytes {
-  /** @returns the wanted bytes from the cached entry; null if the cache does not have them, fails, or takes too long. */
+  /** Reads bytes from a cached entry. @returns null if the cache does not have them, fails, or takes too long. */
   match(entry: BlobRange, wanted: BlobRange): Promise<ReadableStream<Uint8Array> | null>;
   /** Opens a writer of an entry into the cache. @returns null if the isolate is already storing the maximum number of entries. */
   store(entry: BlobRange): EntryWriter | null;

@@ -127,7 +127,7 @@ export interface Engine {
   deleteObject(bucket: Bucket, item: DeleteItem): Promise<Result<DeleteOutcome, DeleteError>>;
   /** Deletes the items. The outcomes are in the order of the items. */
   deleteObjects(bucket: Bucket, items: readonly DeleteItem[]): Promise<readonly Result<DeleteOutcome, DeleteError>[]>;
-  /** @param bucket bucket whose notification rules apply; without it, no event is sent. */
+  /** Sets the tags of a version. @param bucket bucket whose notification rules apply; without it, no event is sent. */
   setTags(
     version: StoredVersion,
     tags: Readonly<Record<string, string>> | null,

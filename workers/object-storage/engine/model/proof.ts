@@ -38,7 +38,10 @@ export function holdProof({ proof }: Bucket): void {
 
 const UNPROVEN = { ok: false, error: { kind: 'unavailable', reason: 'a copy of DIRECTORY is out of date' } } as const;
 
-/** @returns null if the bucket was read from the primary or its copy is proven. */
+/**
+ * Refuses a bucket whose copy needs a proof and is not proven.
+ * @returns null if the bucket was read from the primary or its copy is proven.
+ */
 export function refuseUnproven({ proof }: Bucket): typeof UNPROVEN | null {
   if (proof === undefined || proof.state === 'held') return null;
   proof.state = 'refused';

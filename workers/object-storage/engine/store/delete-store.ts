@@ -64,7 +64,10 @@ const RECEIPT_AT = 7;
 
 const MILLISECOND_DIGITS = 12;
 
-/** @param nowMs becomes the prefix of the id, so that old receipts are a range of the key. @returns the id as 32 hex digits. */
+/**
+ * Creates the id of a batch of deletes.
+ * @param nowMs becomes the prefix of the id, so that old receipts are a range of the key. @returns the id as 32 hex digits.
+ */
 export const makeReceiptId = (nowMs: number): string =>
   Math.trunc(nowMs).toString(16).padStart(MILLISECOND_DIGITS, '0') +
   toHex(crypto.randomUUID()).slice(MILLISECOND_DIGITS);
@@ -155,7 +158,10 @@ const NOT_DUE = `json_each(?2) a WHERE ${isNotDue(BUCKET_N)}`;
 /** Guard reasons that concern single deletions of a batch, with the SQL that finds those deletions. */
 const REFUSED = { object_locked: LOCKED, precondition_failed: NOT_DUE } as const;
 
-/** @returns the indexes of the deletions that are refused for this reason: protected by Object Lock, or no longer due. */
+/**
+ * Finds the deletions of a batch that are refused for this reason: protected by Object Lock, or no longer due.
+ * @returns their indexes.
+ */
 export async function findRefused(
   context: EngineContext,
   database: D1Database,

@@ -22,7 +22,7 @@ const listParents = statement<{ table: string }, { parent: string }>(
   'SELECT "table" AS parent FROM pragma_foreign_key_list(:table)',
 );
 
-/** @returns the names of all tables. Each table comes after those to which its foreign keys refer. */
+/** Lists the names of all tables of DIRECTORY. Each table comes after those to which its foreign keys refer. */
 export async function listDirectoryTables({ directory }: EngineContext): Promise<string[]> {
   const ordered = new Set<string>();
   const add = async (table: string): Promise<void> => {
@@ -37,6 +37,7 @@ export async function listDirectoryTables({ directory }: EngineContext): Promise
 const ROWS_PAGE = 1000;
 
 /**
+ * Reads a page of a table of DIRECTORY.
  * @param after `rowid` of the last row of the previous page. @returns the rows, and the value of `after` for the next page; null at
  * the end.
  */

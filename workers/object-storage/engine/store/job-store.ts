@@ -105,7 +105,7 @@ const find = statement<{ jobId: string; userId: string | null }, JobRow>(
   `${JOBS} WHERE j.job_id = :jobId AND ${IS_VISIBLE}`,
 );
 
-/** @param userId user who asks; null for an operator, who sees all jobs. */
+/** Finds a job that a user or operator may see. @param userId user who asks; null for an operator, who sees all jobs. */
 export async function findJob(context: EngineContext, jobId: string, userId: string | null): Promise<Job | null> {
   const row = await readFirst(context.directory, find, { jobId, userId });
   return row && toJob(row);

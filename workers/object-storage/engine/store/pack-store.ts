@@ -49,7 +49,7 @@ export const VERSION_JSON = `json_object('bucket_id', b.bucket_id, 'bucket', b.n
   'checksum_type', v.checksum_type, 'part_count', v.part_count, 'metadata', json(v.metadata), 'tags', json(v.tags), 'acl', v.acl,
   'lock_mode', v.lock_mode, 'retain_until', v.retain_until, 'legal_hold', v.legal_hold)`;
 
-/** @param after row id of the last version of the previous page. */
+/** Reads a page of objects that are waiting to be packed. @param after row id of the last version of the previous page. */
 export async function selectInline(
   context: EngineContext,
   shard: number,

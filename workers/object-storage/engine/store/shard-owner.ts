@@ -123,7 +123,7 @@ export async function findShardDoubt(context: EngineContext, shard: number): Pro
   return null;
 }
 
-/** @returns the number of a shard that has bytes in a location but no bound database, or null. */
+/** Finds a shard that has bytes in a location but no bound database. @returns its number, or null. */
 export async function findUnboundShard(context: EngineContext): Promise<number | null> {
   for (const { answer } of await askEach(context, (bucket) => bucket.list({ prefix: OWNERS_PREFIX }))) {
     const { objects } = answer;

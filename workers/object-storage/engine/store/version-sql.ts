@@ -48,7 +48,10 @@ const parseChecksums = createParser<Checksums>({});
 const parseMetadata = createParser<ObjectMetadata>(NO_METADATA);
 const parseTags = createParser<Readonly<Record<string, string>> | null>(null);
 
-/** @param isLatest whether the version is the newest of its name. The row of a deletion marker does not show it. */
+/**
+ * Converts a row to a `ListedVersion`.
+ * @param isLatest whether the version is the newest of its name. The row of a deletion marker does not show it.
+ */
 export function toListedVersion(row: Row, isLatest: boolean): ListedVersion {
   const order = String(row.ord);
   return {
@@ -68,7 +71,7 @@ export function toListedVersion(row: Row, isLatest: boolean): ListedVersion {
   };
 }
 
-/** @param isLatest whether the version is the newest of its name. */
+/** Converts a row to all facts of a version. @param isLatest whether the version is the newest of its name. */
 export function toVersionFacts(row: Row, isLatest: boolean): VersionFacts {
   const sha256 = String(row.sha256 ?? '').toLowerCase();
   return {

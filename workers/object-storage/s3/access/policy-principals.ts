@@ -12,7 +12,11 @@ type Json = Readonly<Record<string, unknown>>;
 /** Number of users that are looked up in parallel. A policy of 20 KB can name about 500. */
 const LOOKUPS_PER_ROUND = 20;
 
-/** @param document a policy that `parsePolicy` accepted. @returns the first principal that does not exist, or null if all exist. */
+/**
+ * Checks the principals of a policy.
+ * @param document a policy that `parsePolicy` accepted.
+ * @returns the first principal that does not exist, or null if all exist.
+ */
 export async function findPrincipalFault(document: Json, users: Users): Promise<string | null> {
   const userIds = new Map<string, string>();
   for (const statement of [document.Statement].flat() as Json[]) {

@@ -18,7 +18,10 @@ export interface ListingParameters {
   show(name: string): string;
 }
 
-/** @param limitName name of the parameter with the limit: `max-keys`, `max-uploads` or `max-parts`. */
+/**
+ * Reads the parameters of a listing.
+ * @param limitName name of the parameter with the limit: `max-keys`, `max-uploads` or `max-parts`.
+ */
 export function parseListing(request: S3Request, limitName: string): Result<ListingParameters, S3Failure> {
   const encoding = request.query.get('encoding-type');
   if (encoding !== undefined && encoding !== '' && encoding.toLowerCase() !== 'url') {

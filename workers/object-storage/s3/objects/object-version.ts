@@ -15,6 +15,7 @@ export function parseVersionId(text: string | undefined): Result<string | undefi
 }
 
 /**
+ * Returns the version that a request names, or the error of a missing one.
  * @param versionId id in the request.
  * @param mayList whether the caller may list. Other callers must not learn that a name is free (GetObject, "Permissions").
  */

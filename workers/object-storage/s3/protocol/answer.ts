@@ -26,7 +26,7 @@ export function failureAnswer(failure: S3Failure, resource: string, requestId: s
   return answer(toErrorDocument(failure, resource, requestId), status, headers);
 }
 
-/** @param envelope name of an element around `Error`, as answers of S3 Control have one. */
+/** Writes AWS's error document. @param envelope name of an element around `Error`, as answers of S3 Control have one. */
 export function toErrorDocument(failure: S3Failure, resource: string, requestId: string, envelope?: string): string {
   const details = Object.entries(failure.details ?? {}).map(([name, value]) => element(name, value));
   const inner = [

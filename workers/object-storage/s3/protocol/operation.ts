@@ -89,7 +89,7 @@ export const onBucket = (
   return () => need;
 };
 
-/** @param versioned name of the action that applies if the request names a version. */
+/** The permission for an action on an object. @param versioned name of the action that applies if the request names a version. */
 export const onObject =
   (action: string, versioned: string, permission: Exclude<AclPermission, 'FULL_CONTROL'> | null) =>
   (request: S3Request): Permission => ({

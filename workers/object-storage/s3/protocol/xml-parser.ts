@@ -27,7 +27,7 @@ const parser = new XMLParser({
   cdataPropName: '#cdata',
 });
 
-/** @param rootName name that the root element must have. */
+/** Parses an XML document. @param rootName name that the root element must have. */
 export function parseXml(text: string, rootName: string): Result<XmlElement, S3Failure> {
   const malformed = err(s3Failure('MalformedXML'));
   if (text.trim() === '') return err(s3Failure('MissingRequestBodyError'));
