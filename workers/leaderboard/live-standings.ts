@@ -45,7 +45,7 @@ export class LiveStandings implements StandingsReader {
   readonly #view: ViewAddress;
   readonly #now: () => number;
 
-  /** @param region region of the reader, whose view answers. */
+  /** Opens the standings of a live season. @param region region of the reader, whose view answers. */
   constructor(env: Env, season: Season, region: string, now: () => number) {
     this.#env = env;
     this.#season = season;

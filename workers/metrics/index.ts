@@ -94,7 +94,7 @@ async function readCountersSafely(env: Env, now: number): Promise<readonly Count
   }
 }
 
-/** @param readGauges reads the gauges of the products that are served. */
+/** Creates the routes of the metrics. @param readGauges reads the gauges of the products that are served. */
 export function createMetricsApi(readGauges: ReadGauges): OpenAPIHono<JsonApiEnv> {
   const api = createRoutes();
   const guard = authorizeFirst(requireOperator);

@@ -1,4 +1,4 @@
-/** @returns the name that takes the fewest edits to become the text, and the number of edits. */
+/** Finds the name that takes the fewest edits to become the text. @returns the name, and the number of edits. */
 export function closestName(text: string, names: readonly string[]): { name: string; edits: number } {
   let best = { name: '', edits: Number.POSITIVE_INFINITY };
   for (const name of names) {

@@ -37,6 +37,7 @@ export function noteOutcome(bucket: R2Bucket, isGood: boolean): void {
 }
 
 /**
+ * Waits until a quorum of the writes has succeeded, then for a limited time for the others.
  * @param writes writes in the order of the locations; they never reject. Null if a location gets no write.
  * @param patience time to wait for further locations once the quorum has succeeded. The time spent waiting is subtracted.
  * @returns the bits of the locations that succeeded. If they are fewer than the quorum, every write has ended.

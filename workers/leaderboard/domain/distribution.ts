@@ -22,6 +22,7 @@ export interface Distribution {
 }
 
 /**
+ * Divides the scores from the lowest to the highest into ranges.
  * @returns at most `rangesMax` ranges. Their width is 1, 2 or 5 times a power of ten, and each begins at a multiple of the width.
  */
 export function decideRanges(least: number, best: number, rangesMax: number): ScoreRange[] {

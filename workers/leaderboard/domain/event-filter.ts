@@ -14,7 +14,7 @@ export class EventFilter {
   readonly #marks: Uint16Array;
   #size = 0;
 
-  /** @param events number of events for which the filter has room. */
+  /** Creates an empty filter. @param events number of events for which it has room. */
   constructor(events: number) {
     const places = Math.ceil(events / LOAD_MAX) + 1;
     this.#keys = new Uint16Array(places);

@@ -30,6 +30,7 @@ export class MergedCounts {
   #changes: { readonly version: number; readonly bucket: Bucket }[] = [];
 
   /**
+   * Creates the counts of a season, all 0.
    * @param boot identifies one lifetime of the season object.
    * @param startsAt time in milliseconds at which all counts were 0.
    */
@@ -188,7 +189,10 @@ export class MergedCounts {
     return rows.filter(([, total]) => total > 0).sort(([a], [b]) => b - a);
   }
 
-  /** @returns the largest number of bits per bucket with which at most three quarters of the buckets are used. */
+  /**
+   * Decides how many bits define a bucket when there are too many buckets.
+   * @returns the largest number of bits per bucket with which at most three quarters of the buckets are used.
+   */
   #decideBits(): number {
     let rows = this.#used();
     let bits = this.#bits;

@@ -31,7 +31,10 @@ export class OrderedIndex {
   #at = 0;
   #position = 0;
 
-  /** @param chunkMax maximum entries of a chunk. Tests set a small one to exercise every split and merge. */
+  /**
+   * Creates an empty index.
+   * @param chunkMax maximum number of entries per chunk. Tests set a small one to exercise every split and merge.
+   */
   constructor(chunkMax = CHUNK_ENTRIES_MAX) {
     this.#chunkMax = chunkMax;
   }
@@ -76,7 +79,10 @@ export class OrderedIndex {
     return this.#countChunks(this.#at) + this.#position;
   }
 
-  /** @returns up to `limit` slots in list order, beginning with the entry at the 0-based position `start`. */
+  /**
+   * Reads a part of the list.
+   * @returns up to `limit` slots in list order, beginning with the entry at the 0-based position `start`.
+   */
   range(start: number, limit: number): number[] {
     const slots: number[] = [];
     let skip = Math.max(0, start);

@@ -11,7 +11,7 @@ export function toFirstPage({ entries: all, players, asOf }: TopList, limit: num
   return { entries, players, asOf, next: players > entries.length ? (entries.at(-1) ?? null) : null };
 }
 
-/** @param name name of the season. */
+/** Converts a page of standings to the JSON of the API. @param name name of the season. */
 export function toListJson(name: string, { entries, players, asOf, next }: StandingsPage) {
   const { label: season, rules } = readSeason(name);
   return {
