@@ -172,8 +172,8 @@ class ArchiveDraft {
     const rows = change(old === undefined ? [] : await this.#read(old.name));
     const first = toStandingKey(rows[0] === undefined ? entry : fromArchivedEntry(rows[0]));
     const place = old?.place ?? 0;
-    // Rows can be added before the first row only in the very first file. So no player of an earlier file has the score of the new
-    // first row.
+    // The first row of a file other than the very first one never gets an earlier row. So if the first score changed, no player of
+    // an earlier file has the new one.
     const rank = first.score === old?.first.score ? old.rank : place + 1;
     const changed = this.#replaceFile(old?.name, rows).map((name) => ({ name, first, place, rank }));
     const below = standings.slice(at + 1).map((file) => ({

@@ -20,7 +20,7 @@ export async function setSlotState(
   to: SlotState,
 ): Promise<boolean> {
   const database = databaseOf(context, shard);
-  // Only data in an open or sealed slot counts towards quotas, so quotas change if either state is another one.
+  // Only data in an open or sealed slot counts towards quotas, so a change from or to another state changes the counts.
   const isCountChanged = [...from, to].some((state) => state === 'i' || state === '-');
   const count = (change: 'before' | 'after') =>
     isCountChanged ? [database.prepare(slotChangeSql(change)).bind(bucketId, slot)] : [];

@@ -78,7 +78,8 @@ async function checkChecksumType({ request, bucket, engine }: BucketContext): Pr
   const type = request.headers.get('x-amz-checksum-type')?.toUpperCase();
   if (type === undefined) return ok(null);
   const upload = await engine.getUpload(bucket, request.key, readUploadId(request));
-  // If the upload has ended, it is not found here. The check passes then, because a repeated completion must still be answered.
+  // `getUpload` does not find an upload that has ended. The check passes then, because a repeated completion must still be
+  // answered.
   if (!upload.ok || upload.value.checksumType === null || upload.value.checksumType === type) return ok(null);
   return err(
     s3Failure(
