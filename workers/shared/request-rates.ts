@@ -10,11 +10,11 @@ import type { Settings } from './settings-schema.ts';
 
 interface RatePolicyRule {
   readonly limiter: keyof Env;
-  /** The setting with the quota. */
+  /** Name of the setting with the quota. */
   readonly quota: keyof Settings;
-  /** `period` of the limiter in wrangler.toml. After it, a refused client can try again. */
+  /** The `period` of the limiter in wrangler.toml, after which a refused client can try again. */
   readonly periodSeconds: number;
-  /** Requests that one call to the limiter stands for: the limiter counts for all isolates, but each call costs time. */
+  /** Number of requests for which one call to the limiter stands. The limiter counts for all isolates, but each call takes time. */
   readonly requestsPerCall: number;
 }
 
@@ -29,9 +29,9 @@ export const RATE_POLICIES = {
 
 export type RatePolicy = keyof typeof RATE_POLICIES;
 
-/** The use of a key in this isolate. */
+/** The requests of a key in this isolate. */
 interface Use {
-  /** Requests since the last refusal. */
+  /** Number of requests since the last refusal. */
   requests: number;
   /** Time of the last refusal, in milliseconds; 0 if there was none. */
   refusedAt: number;
@@ -39,7 +39,7 @@ interface Use {
 
 const uses = new Map<string, Use>();
 const KEYS_MAX = 4_000;
-/** A refused key is refused again for this time without a call, if a call stands for several requests. */
+/** Time for which a refused key is refused again without a call of the limiter, if a call stands for several requests. */
 const PAUSE_MS = 1_000;
 
 function readUse(policy: RatePolicy, key: string): Use {
@@ -52,7 +52,7 @@ function readUse(policy: RatePolicy, key: string): Use {
   return use;
 }
 
-/** Counts a request. @returns false if the key used up its quota. A limiter that fails admits the request. */
+/** Counts a request of a key. @returns false if the key has used up its quota. If the limiter fails, the request is admitted. */
 export async function admitRequest(env: Env, policy: RatePolicy, key: string): Promise<boolean> {
   const { limiter, requestsPerCall } = RATE_POLICIES[policy];
   const use = readUse(policy, key);
@@ -64,12 +64,12 @@ export async function admitRequest(env: Env, policy: RatePolicy, key: string): P
     logError('rate_limit_failed', error, { policy });
     return true;
   }
-  // The first request after the pause asks the limiter again.
+  // The count is reset, so that the first request after the pause asks the limiter again.
   Object.assign(use, { requests: 0, refusedAt: Date.now() });
   return false;
 }
 
-/** Whether this isolate refused the key within the period of the policy. */
+/** Whether this isolate refused the key within the last period of the policy. */
 export const wasRefused = (policy: RatePolicy, key: string): boolean =>
   Date.now() < readUse(policy, key).refusedAt + RATE_POLICIES[policy].periodSeconds * 1000;
 

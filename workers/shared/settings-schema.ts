@@ -12,7 +12,7 @@ export const PRODUCT_NAMES = ['storage', 'leaderboard', 'mail'] as const;
 export type ProductName = (typeof PRODUCT_NAMES)[number];
 
 const YEAR_SECONDS = 366 * 86_400;
-/** Counted at each Cloudflare location. */
+/** Unit and range of the request rates. Requests are counted at each Cloudflare location. */
 const REQUESTS_PER_PERIOD = { unit: 'requests', min: 1, max: 1_000_000_000 };
 
 const isMasterKey = (value: string): boolean =>
