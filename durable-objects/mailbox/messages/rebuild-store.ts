@@ -1,4 +1,7 @@
-/** Rebuilds a message's derived data (texts, attachments, search terms, summary) from a new parse. Its thread stays. */
+/**
+ * Rebuilds a message's derived data (texts, attachments, search terms, summary) from a new parse. The thread of the message stays
+ * the same.
+ */
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
 import type { ParsedMessage } from '../contract/delivered-message.ts';
 import { recordChange } from '../database/change-store.ts';
@@ -10,7 +13,10 @@ export interface RebuildSource {
   readonly position: number;
   readonly messageId: string;
   readonly rawKey: string;
-  /** True for a sent message. Its files have objects of their own, because they become files of a draft if sending is canceled. */
+  /**
+   * True for a sent message. Its files must have R2 objects of their own, because they become files of a draft if sending is
+   * canceled.
+   */
   readonly isSent: boolean;
 }
 
@@ -30,7 +36,7 @@ export function listRebuildSources(sql: SqlStorage, after: number, limit: number
   }));
 }
 
-/** Keeps folder, flags, labels and Bcc, which are not in the raw bytes. Idempotent. */
+/** Replaces the derived data of a message. Keeps folder, flags, labels and Bcc, which are not in the raw bytes. Idempotent. */
 export function rebuildMessage(
   sql: SqlStorage,
   messageId: string,
