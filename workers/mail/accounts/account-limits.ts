@@ -5,7 +5,7 @@ export const ACCOUNT_TYPES = ['personal', 'business'] as const;
 export type AccountType = (typeof ACCOUNT_TYPES)[number];
 
 export interface AccountLimits {
-  /** Limit of all attachments of one message together, in decoded bytes. */
+  /** Maximum size of all attachments of one message together, after decoding. */
   readonly attachmentBytes: number;
   readonly quotaBytes: number;
 }
