@@ -182,8 +182,7 @@ export class SeasonClosing {
     this.#merger = undefined;
     const again = beginClosing(closing.season, closing.shards, this.#now());
     this.#store.writeClosing({ ...again, sealedAt: closing.sealedAt });
-    // Stops this run. The next call, or the cron run of the next minute, tries again. An immediate retry would turn a permanent
-    // fault into a busy loop.
+    // The next call, or the cron run of the next minute, tries again. Retrying at once would make a busy loop of a permanent fault.
     return false;
   }
 

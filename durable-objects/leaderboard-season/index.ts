@@ -127,8 +127,7 @@ export class LeaderboardSeason extends DurableObject<Env> {
     const above = known.map((each) => each.above);
     if (known.every(({ unsure }) => unsure === 0)) return above;
     const asked = await countAboveIn(this.env, addressesOf(address), scores, QUESTION_MS).catch(() => above);
-    // Limits the counts to the number of all players. Players written between the two queries would otherwise make a range
-    // negative.
+    // Players written between the two queries would otherwise make a range negative.
     return asked.map((count) => Math.min(count, merged.players));
   }
 

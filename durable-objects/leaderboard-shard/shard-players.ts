@@ -123,8 +123,7 @@ export class ShardPlayers {
     const [here] = this.#entries(at, 1);
     const isTie = here?.score === key.score && here.reached === key.reached;
     const order = here === undefined || !isTie ? 1 : compareStandings(here, key);
-    // Another shard's player and one entry of this shard may have the same score and time. Their order is then that of the user
-    // ids.
+    // The key's player and one entry of this shard may have the same score and time. The user ids then decide their order.
     const countBefore = order < 0 ? at + 1 : at;
     const firstAfter = order <= 0 ? at + 1 : at;
     const start = Math.max(0, countBefore - before);

@@ -1,7 +1,7 @@
 /**
- * The listeners of a mailbox: WebSockets and long polls. WebSockets may hibernate, so each keeps the last change sent in its
- * attachment. Polls are in memory; a client whose poll is lost polls again. Pushes are hints: a client that missed one replays from
- * `since`.
+ * The listeners of a mailbox: WebSockets and long polls. WebSockets may hibernate, so the number of the last change sent is stored
+ * with each socket. Polls are only in memory; a client whose poll is lost polls again. Pushes are hints: a client that missed one
+ * replays from `since`.
  */
 import type { ChangePage } from '../database/change-store.ts';
 

@@ -51,7 +51,7 @@ import type { NoMailbox, NotFound } from './transactions.ts';
 export type ReadError = NoMailbox | NotFound;
 
 export class MessageCalls extends MailboxObject {
-  /** Stores a message. No other call adds a message to the mailbox; see `index.ts`. */
+  /** Stores a message. `index.ts` says what the caller must do before. */
   async storeMessage(input: StoreMessageInput): Promise<Result<StoredMessage, StoreMessageError>> {
     return this.transactions.write((sql, mailbox, now) => storeMessage(sql, mailbox, input, now));
   }

@@ -116,7 +116,7 @@ const writeSuspension = statement<{ at: number | null }>(
   `INSERT INTO holder (id, user_name, name, suspended_at) VALUES (1, '', '', :at)
    ON CONFLICT (id) DO UPDATE SET suspended_at = :at`,
 );
-/** @param at time of the suspension; null lifts it. */
+/** Suspends the user, or lifts the suspension. @param at time of the suspension; null lifts it. */
 export const setSuspended = (sql: SqlStorage, at: number | null): void => void execute(sql, writeSuspension, { at });
 
 const confirm = statement<{ id: string; until: number }>(
@@ -159,16 +159,15 @@ export const endCredentials = (sql: SqlStorage, which: EndedCredentials): string
 
 const forgetHolder = statement<Record<never, never>>(`UPDATE holder SET user_name = '', name = '', email = NULL`);
 
-/** Removes the user's names. Call it once the mailbox is erased and no credential is left. A suspension is kept. */
+/**
+ * Removes the user's names from the mailbox. Call it once the mailbox is erased and no credential is left. A suspension is kept.
+ */
 export const forgetNames = (sql: SqlStorage): void => void execute(sql, forgetHolder, {});
 
 const selectAll = statement<Record<never, never>, CredentialRow>('SELECT * FROM credential');
 const selectHolder = statement<Record<never, never>, HolderRow>('SELECT * FROM holder');
 
-/**
- * Removes the credentials from a mailbox that is being erased, so that they survive.
- * @returns a function that inserts them again.
- */
+/** Saves the credentials before the mailbox is erased. @returns a function that inserts them again. */
 export function takeCredentials(sql: SqlStorage): (emptied: SqlStorage) => void {
   const credentials = [...execute(sql, selectAll, {})];
   const holders = [...execute(sql, selectHolder, {})];

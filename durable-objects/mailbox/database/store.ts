@@ -23,13 +23,13 @@ export async function openDatabase(storage: DurableObjectStorage): Promise<Datab
   return { sql: storage.sql, transaction: (work) => storage.transactionSync(work) };
 }
 
-/** @returns the first row of a query, or null. */
+/** @returns the first row of a query; null if there is none. */
 export function first<T extends Row>(sql: SqlStorage, query: string, ...values: SqlStorageValue[]): T | null {
   for (const row of sql.exec<T>(query, ...values)) return row;
   return null;
 }
 
-/** @returns the first row of a statement, or null. */
+/** @returns the first row of a statement; null if there is none. */
 export function executeFirst<Values extends Parameters, Result extends Row>(
   sql: SqlStorage,
   query: Statement<Values, Result>,
@@ -64,7 +64,7 @@ export interface VacationSettings {
   readonly body: string;
   /** HTML of the reply, as a JMAP client set it. The reply itself is sent as plain text. */
   readonly htmlBody?: string | null;
-  /** First time at which messages are answered, milliseconds since 1970; null for no limit. `endsAt` is the last one. */
+  /** First and last time at which messages are answered, milliseconds since 1970; null for no limit. */
   readonly startsAt: number | null;
   readonly endsAt: number | null;
   /** The user's own addresses when the reply was set. Only messages with one of them in To or Cc are answered. */

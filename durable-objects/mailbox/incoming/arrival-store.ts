@@ -57,8 +57,7 @@ export function storeMessage(
 ): Result<StoredMessage, StoreMessageError> {
   const known = findDelivery(sql, input);
   if (known) {
-    // The message is known, but the caller stored objects under other R2 keys, or the message has been erased. Nothing needs these
-    // objects.
+    // If the caller used other R2 keys, or the message has been erased, nothing needs the objects that the caller stored.
     const message = findMessage(sql, known.messageId);
     const held = new Set(message ? listStoredKeys(sql, message.position) : []);
     addGarbage(

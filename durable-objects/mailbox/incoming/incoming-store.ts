@@ -189,7 +189,7 @@ export function deferIncoming(
   );
 }
 
-/** @returns null if the message is not in quarantine. */
+/** Reads a message in quarantine. @returns null if the message is not in quarantine. */
 export function readQuarantined(sql: SqlStorage, mailbox: MailboxRow, incomingId: string): ClaimedIncoming | null {
   const row = first<IncomingRow>(
     sql,
@@ -199,10 +199,7 @@ export function readQuarantined(sql: SqlStorage, mailbox: MailboxRow, incomingId
   return row && toClaimed(row, mailbox, row.attempts);
 }
 
-/**
- * @returns the totals since the mailbox was created. The outcomes by folder are sums of the counts of delivered messages in each
- * folder's row.
- */
+/** @returns the totals since the mailbox was created. Counts of messages by folder are read from the rows of the folders. */
 export function readLedger(sql: SqlStorage): IncomingLedger {
   const pending = first<{
     count: number;

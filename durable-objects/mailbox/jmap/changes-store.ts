@@ -133,8 +133,7 @@ function toMailboxEvents(change: Change): Event[] {
 }
 
 const listSubmissions = statement<{ messageId: string }, { submission_id: string }>(
-  // Finds all revisions of a draft: its email ids are the message's id, or that id with `-` and a revision. `.` is the character
-  // after `-`.
+  // Covers all email ids of a draft: the message's id, alone or with `-` and a revision. `.` is the character after `-`.
   `SELECT submission_id FROM email_submission WHERE email_id >= :messageId AND email_id < :messageId || '.'`,
 );
 

@@ -160,8 +160,7 @@ function compile(sql: SqlStorage, filter: EmailFilter): Condition {
     case 'before':
       return { sql: 'm.received_at < ?', values: [filter.time] };
     case 'after':
-      // A position is never before the time of arrival in the same row. So a lower limit of positions ends the walk through the
-      // index without losing a match.
+      // No position is before the time of arrival. So a lower limit of positions ends the read without losing a match.
       return { sql: 'm.position >= ? AND m.received_at >= ?', values: [filter.time * 1_000, filter.time] };
     case 'min_size':
       return { sql: 'm.size_bytes >= ?', values: [filter.bytes] };

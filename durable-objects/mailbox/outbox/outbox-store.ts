@@ -156,8 +156,7 @@ export function saveOutbox(sql: SqlStorage, message: OutboxMessage, now: number)
     saveDelivery(sql, position, recipients);
     saveSubmissionDelivery(sql, outboxId, recipients);
   }
-  // Only bytes that this row owns become garbage here. Others belong to the copy in Sent. If that copy was erased, they are in
-  // `garbage` already and were only kept while this row waited.
+  // Bytes that the copy in Sent owns are not garbage, or were added to `garbage` when the copy was erased.
   if (isOver && message.ownsRaw) addGarbage(sql, [message.rawKey], now);
   // Automatic mail may be enqueued again after a crash. Its row is therefore kept for an hour, to recognise the repetition.
   if (isOver && !hasFailed && publishedVersion === 0 && message.kind === 'message')

@@ -159,16 +159,14 @@ function toTextTest(node: SearchNode): TextTest {
 /** @returns the SQL condition that is true for messages with the text. */
 export function toTextCondition(expression: string, isOneTerm: boolean, scope: TextScope): Condition {
   if (scope.kind === 'window') {
-    // LIMIT makes SQLite keep the order of the subquery. FTS5 ends quickly at the window's end only if it reads the newest message
-    // first.
+    // LIMIT keeps the order of the subquery. FTS5 ends quickly at the window's end only if it reads the newest message first.
     return {
       sql: `m.position IN (SELECT rowid FROM message_search WHERE rowid < ?1 AND rowid >= ?2 AND message_search MATCH ?
         ORDER BY rowid DESC LIMIT -1)`,
       values: [scope.periods === null ? expression : `${scope.periods} AND (${expression})`],
     };
   }
-  // If the message is not a hit, FTS5 searches on to the next hit, however far away it is. Requiring the period term of the message
-  // stops it.
+  // Without a hit, FTS5 searches on to the next hit, however far away. Requiring the message's period term stops it.
   const asked = isOneTerm ? '?' : `${PERIOD_TERM_SQL} || ' AND (' || ? || ')'`;
   return {
     sql: `EXISTS (SELECT 1 FROM message_search WHERE message_search.rowid = m.position AND message_search MATCH ${asked})`,

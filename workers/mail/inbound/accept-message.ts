@@ -158,8 +158,7 @@ async function takeMessage(
   }
   const verdicts = arrival.verdicts ?? judged;
   const replies: RecipientReply[] = [];
-  // Accepts for the first recipient last: its bytes are the source of the copies, and once its row is written, the mailbox owns
-  // them.
+  // The first recipient comes last, because its bytes are the source of the copies and may be processed once its row is written.
   for (let at = targets.length - 1; at >= 0; at--) {
     const target = targets[at];
     const key = keys[at];
@@ -273,8 +272,7 @@ async function takeFor(
     if (outcome.value.duplicate) await removeRaw();
     return refuse(target.email, 250, '2.0.0 accepted');
   } catch (error) {
-    // The row may have been written although the answer was lost, so the raw bytes stay. If the row exists, the sender's retry is
-    // recognised as a duplicate.
+    // The row may have been written although its answer was lost, so the raw bytes stay. A retry is then recognised as a duplicate.
     logError('incoming_insert_failed', error);
     return refuse(target.email, 451, OUR_FAULT);
   }

@@ -77,8 +77,7 @@ async function enqueue(
   const path = parseMailPath(message.to);
   if (!path) return false;
   const outboxId = message.outboxId ?? randomUUID();
-  // Each attempt writes under a new key, because the bytes of a key that a row names must not change. The collector deletes keys
-  // that no row names.
+  // Each attempt has its own key, because bytes that a row names must not change. The collector deletes keys without a row.
   const rawKey = `${userPrefix(userId)}out/${randomUUID()}`;
   const hasher = createBodyHasher();
   await storeRaw(env, rawKey, source, sizeBytes, (chunk) => hasher.push(chunk));

@@ -166,8 +166,7 @@ async function sendGroup(round: Round, job: CheckedJob, key: string, recipients:
     return;
   }
   await routes.use(key, async (transport) => {
-    // If waiting for the route took too long, another worker sends after the lease expires. Two workers must never send at the same
-    // time.
+    // If the wait for the route took too long, the next worker sends. Two workers must never send at the same time.
     if (Date.now() > round.endsAt) return;
     const signed = await signer.sign(job);
     const startedAt = Date.now();

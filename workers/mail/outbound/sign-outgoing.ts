@@ -40,8 +40,7 @@ export function createSigner(env: Env): Signer {
       const end = start.indexOf('\r\n\r\n');
       const header = start.subarray(0, end === -1 ? start.length : end + 2);
       const now = createClock(env)();
-      // Mail is signed for the domain of From, because DMARC checks that domain. A forward has a foreign From, for which there are
-      // no keys here, so it is signed for the domain of its envelope sender.
+      // Signs for the domain of From, which DMARC checks. A forward with a foreign From is signed for its envelope sender's domain.
       const [from] = listAuthorDomains(readHeaders(header).headers);
       const envelope = job.envelopeFrom.slice(job.envelopeFrom.lastIndexOf('@') + 1);
       const own = from && job.bodyHash !== UNSIGNED ? await readKeysOnce(from) : [];

@@ -97,8 +97,7 @@ export function addPasskeys(api: OpenAPIHono<JsonApiEnv>): void {
       const { userId } = caller.value;
       const { name, response } = c.req.valid('json');
       const origin = appOrigin(c.env, c.req.url);
-      // No confirmation is needed here. Only a confirmed session gets the options with the challenge that this response must
-      // answer.
+      // Needs no confirmation: only a confirmed session gets the options whose challenge this response must answer.
       const added = await addPasskey(c.env, ownerOf(userId), { name, response, origin }, createClock(c.env)());
       if (!added.ok) return sendProblem(c, added.error);
       const { passkeyId } = added.value;

@@ -40,8 +40,7 @@ export class BodyDigests {
   }
 
   finish(): DigestBody {
-    // The message has no empty line. A line of white space may end the header too; clients show the text after it as body, so it is
-    // hashed.
+    // Without an empty line, a line of white space may end the header. Clients show the text after it as body, so it is hashed.
     if (this.#head !== null) this.#read(this.#head);
     const digests = new Map([...this.#hashes].map(([key, hash]) => [key, hash.finish()]));
     return (form, algorithm, lengthMax) => digests.get(toKey(form, algorithm, lengthMax)) ?? null;

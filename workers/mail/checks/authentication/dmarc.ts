@@ -39,8 +39,7 @@ export async function checkDmarc(
   const none = { domain, policy: null, disposition: 'none' } as const;
   if (authors.length === 0) return { dkim, dmarc: { ...none, result: 'permerror', reason: 'From has no domain' } };
   if (authors.length > 1) {
-    // Without a single author domain, no policy applies. The message is quarantined, because a client may show a domain that was
-    // not authenticated.
+    // Without a single author domain, no policy applies. Quarantine protects from an unauthenticated domain that a client may show.
     const reason = `From can be read as ${authors.slice(0, 5).join(', ')}`;
     return { dkim, dmarc: { ...none, domain: '', disposition: 'quarantine', result: 'permerror', reason } };
   }
@@ -107,8 +106,7 @@ async function isAligned(
   if (!isDomain(name) || !sharesParent(name, from)) return ok(false);
   const author = await discovery.findOrganizationalDomain(from);
   if (!author.ok) return author;
-  // The Organizational Domain of a name is the name itself or a parent of it. So only a name at or below the author's
-  // Organizational Domain can be aligned, and needs a walk.
+  // An Organizational Domain is the name itself or a parent. So only names at or below the author's can be aligned and need a walk.
   if (name !== author.value && !name.endsWith(`.${author.value}`)) return ok(false);
   const organization = await discovery.findOrganizationalDomain(name);
   return organization.ok ? ok(organization.value === author.value) : organization;

@@ -66,8 +66,7 @@ async function converse(socket: ScannerSocket, raw: AsyncIterable<Uint8Array> | 
     }
     await writer.write(lengthOf(0));
   };
-  // clamd may answer and close before it has read everything ("size limit exceeded"). Sending then fails, and the answer explains
-  // why.
+  // clamd may answer and close early ("size limit exceeded"). Sending then fails, and the answer explains why.
   const sent = send();
   sent.catch(() => undefined);
   const text = await answer;

@@ -82,8 +82,7 @@ async function greet(
     return err({ kind: 'tls_not_offered' });
   }
   if (server.auth) {
-    // Sends no password without TLS if STARTTLS is missing: an attacker on the path could have removed it from the reply, to read
-    // the password.
+    // A password is never sent without TLS. An attacker on the path could have removed STARTTLS from the reply to read it.
     if (!isEncrypted) return err({ kind: 'auth_in_clear' });
     const authenticated = await authenticate(wire, server.auth, extensions.value);
     if (!authenticated.ok) return authenticated;

@@ -125,9 +125,9 @@ async function abandon(
     return { outcomes, isReusable: false };
   }
   if (envelopeReplies.data.code === 354 && connection.extensions.pipelining) {
-    // The server accepted DATA although the message must not be sent. If it accepted no recipient, an empty message ends DATA (RFC
-    // 2920 §3.1). If it refused the sender but accepted recipients, only closing the connection prevents delivery.
+    // The server accepted DATA, but no message may be sent. If it accepted no recipient, an empty one ends DATA (RFC 2920 §3.1).
     if (accepted > 0) {
+      // The server refused the sender but accepted recipients. Only closing the connection prevents delivery.
       await wire.close();
       return { outcomes, isReusable: false };
     }
@@ -179,8 +179,8 @@ const every = (envelope: SmtpEnvelope, outcome: AttemptOutcome) => ({ outcomes: 
 function toOutcome(reply: SmtpReply, stage: SmtpStage): AttemptOutcome {
   const text = formatReply(reply);
   if (isPositive(reply) && stage === 'final_dot') return { kind: 'sent', code: reply.code, reply: text };
-  // 552 to RCPT means "too many recipients" and is treated as 452 (RFC 5321 §4.5.3.1.10). 530 requests TLS or a password (RFC 3207
-  // §4, RFC 4954 §6), so the configuration of the relay is wrong, not the message.
+  // 552 to RCPT means "too many recipients" and is treated as 452 (RFC 5321 §4.5.3.1.10).
+  // 530 requests TLS or a password (RFC 3207 §4, RFC 4954 §6): the configuration of the relay is wrong, not the message.
   const isTemporary = reply.code < 500 || reply.code === 530 || (reply.code === 552 && stage === 'rcpt');
   return { kind: isTemporary ? 'deferred' : 'refused', code: reply.code, reply: text };
 }

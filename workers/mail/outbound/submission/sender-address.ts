@@ -39,8 +39,7 @@ export async function decideFrom(
   const main = path && (await findMainDomain(env, path.domain));
   const emails = path && main ? listReceivers(path, main) : [];
   const found = await findRecipients(env.DIRECTORY, emails);
-  // The user must own the address that receives mail to the sender address. So a wildcard of the user does not cover an address of
-  // another user.
+  // The user must own the address that receives mail to the sender. So a wildcard does not cover addresses of other users.
   const [own] = emails.flatMap((email) => found.find((row) => row.email === email) ?? []);
   if (path && own?.userId === sender.userId)
     return ok({ name: from.name ?? sender.name, email: path.email, accountType: own.accountType });
