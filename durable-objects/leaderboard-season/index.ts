@@ -71,7 +71,7 @@ export class LeaderboardSeason extends DurableObject<Env> {
     return counts.answer(report, isUsed);
   }
 
-  /** Registers a view for changes of the top list. @param minAsOf the list is as of this time or later, if possible. */
+  /** Registers a view for changes of the top list. @param minAsOf time of the returned list: this or later, if possible. */
   async watch(address: SeasonAddress, view: string, minAsOf: number): Promise<TopList> {
     const { counts, feed } = this.#open(address);
     feed.register(view);

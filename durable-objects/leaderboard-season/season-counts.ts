@@ -1,6 +1,6 @@
 /**
- * The counts and the top list of a season, merged from its shards. Pulls the counts of shards that did not push for a
- * second. A shard that does not answer is skipped for a while: its last counts stay, and their time is older.
+ * The counts and the top list of a season, merged from its shards. If a shard has not pushed its counts for a second, they are
+ * pulled. A shard that does not answer is skipped for a while: its last counts stay, and their time is older.
  */
 import {
   addressesOf,

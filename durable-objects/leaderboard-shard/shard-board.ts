@@ -113,7 +113,7 @@ export class ShardBoard {
     return { players, sum: String((BigInt(high) << 26n) + BigInt(low)) };
   }
 
-  /** @returns the scores after the updates, those whose rank needs a query to the other shards. */
+  /** @returns the scores to which the updates lead, but only those whose rank needs a query to the other shards. */
   listUnsure(updates: readonly ScoreUpdate[]): number[] {
     if (!this.#mayBeUnsure) return [];
     const players = this.#find(updates);

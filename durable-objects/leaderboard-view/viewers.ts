@@ -40,7 +40,7 @@ export class Viewers {
   constructor(ctx: DurableObjectState) {
     this.#ctx = ctx;
     ctx.setWebSocketAutoResponse(new WebSocketRequestResponsePair('ping', 'pong'));
-    // After hibernation, the last lists are unknown: each viewer gets the next one.
+    // After hibernation, it is unknown which list each viewer got last. So each viewer gets the next list.
     for (const socket of ctx.getWebSockets()) this.#groupOf(socket.deserializeAttachment()).sockets.add(socket);
   }
 
@@ -48,7 +48,11 @@ export class Viewers {
     return [...this.#groups.values()].reduce((sum, { sockets, streams }) => sum + sockets.size + streams.size, 0);
   }
 
-  /** @param list the list to send first. @returns 429 if the client has too many connections, 503 if the object has. */
+  /**
+   * Opens a viewer's connection.
+   * @param list the list to send first.
+   * @returns 429 if the client has too many connections, 503 if the view has too many viewers.
+   */
   open(request: Request, { limit, client: owner, perClient }: Viewer, list: LiveList): Response {
     if (this.#countOf(owner) >= perClient) return new Response(null, { status: 429 });
     if (this.count >= VIEWERS_MAX) return new Response(null, { status: 503 });

@@ -82,7 +82,7 @@ export class Mailbox extends OwnReads {
     return listeners.accept(since === null ? null : Number(since), credential, readState(database.sql));
   }
 
-  /** @param since null returns the current state at once. */
+  /** @param since number of the last change that the client has; null returns the current state at once. */
   async pollEvents(since: number | null, timeoutMs: number): Promise<Result<EventMessage, NoMailbox>> {
     const open = this.transactions.read((sql) => ok(readState(sql)));
     if (!open.ok) return open;

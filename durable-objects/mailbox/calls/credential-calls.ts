@@ -22,7 +22,7 @@ import { endSubscriptions } from '../jmap/push-store.ts';
 import { JmapCalls } from './jmap-calls.ts';
 
 export class CredentialCalls extends JmapCalls {
-  /** @returns null for an unknown, ended or expired credential, and while the user is suspended. */
+  /** @returns the credential; null if it is unknown, ended or expired, and while the user is suspended. */
   async identify(secretSha256: string): Promise<KeptCredential | null> {
     const { opened, now } = this.transactions;
     return opened ? identify(opened.sql, secretSha256, now()) : null;

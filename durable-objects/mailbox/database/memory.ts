@@ -10,7 +10,7 @@ export interface Memory {
   readonly delays: Map<string, { readonly until: number; readonly tries: number }>;
   /** Trace id of the request that accepted the last message, for the logs of processing that message. */
   incomingTrace: string | undefined;
-  /** Time since which the operator's totals of incoming mail are out of date; null if no missing change is known. */
+  /** Time since which the operator's totals of incoming mail are out of date; null if they are up to date as far as is known. */
   ledgerBehindSince: number | null;
 }
 

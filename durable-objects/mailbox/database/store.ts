@@ -81,7 +81,7 @@ export interface MailboxRow {
 
 const NO_SETTINGS: MailboxSettings = { signature: '', vacation: null, identities: [] };
 
-/** @returns null before the mailbox was created and after it was erased. */
+/** @returns the row of the mailbox; null before the mailbox was created and after it was erased. */
 export function readMailbox(sql: SqlStorage): MailboxRow | null {
   const row = first<{
     user_id: string;

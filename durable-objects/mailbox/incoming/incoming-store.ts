@@ -37,7 +37,7 @@ export interface ClaimedIncoming extends Omit<IncomingMessage, 'rawSha256'> {
 export const INCOMING_OUTCOMES = ['inbox', 'junk', 'folder', 'quarantine', 'refused'] as const;
 export type IncomingOutcome = (typeof INCOMING_OUTCOMES)[number];
 
-/** An outcome other than a stored message. */
+/** Outcome of an accepted message that was not stored in a folder. */
 export interface IncomingEnd {
   readonly outcome: 'quarantine' | 'refused';
   readonly detail: string | null;
@@ -154,7 +154,7 @@ export function removeIncoming(sql: SqlStorage, incomingId: string): void {
   for (const _ of execute(sql, remove, { incomingId }));
 }
 
-/** Records an outcome other than a stored message. Idempotent. */
+/** Records the outcome of an accepted message that was not stored in a folder. Idempotent. */
 export function finishIncoming(sql: SqlStorage, incomingId: string, end: IncomingEnd, now: number): void {
   if (end.outcome === 'quarantine') {
     sql.exec(

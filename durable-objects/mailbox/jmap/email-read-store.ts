@@ -1,4 +1,4 @@
-/** Reads emails and threads for JMAP. Only properties that need no bytes of the message (RFC 8621 §4.1.1); threads as in §3. */
+/** Reads emails (RFC 8621 §4.1.1) and threads (§3) for JMAP: only the properties that need no bytes of the message. */
 import { parseEmailId } from '../../../workers/mail/domain/email-id.ts';
 import { execute, statement } from '../../../workers/shared/statement.ts';
 import type { MailAddress } from '../contract/delivered-message.ts';

@@ -7,6 +7,6 @@ export const snapshot = sqliteTable('snapshot', {
   r2Key: text('r2_key').notNull(),
   /** SHA-256 of the page's bytes. A page that has not changed is not written again. */
   sha256: text('sha256').notNull(),
-  /** Number of the last change that the snapshot includes. Only the row `folders` keeps it up to date. */
+  /** Number of the last change that the snapshot includes. It is kept up to date only in the row `folders`. */
   state: integer('state').notNull(),
 });

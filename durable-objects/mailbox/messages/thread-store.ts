@@ -18,8 +18,8 @@ const REFERENCES_MAX = 100;
 /** Maximum time between a message and a message of the thread that it joins by its subject. */
 const SUBJECT_AGE_MAX_MS = 5 * 86_400_000;
 /**
- * Maximum of messages near in time that are searched for the subject; then, of a thread's messages that are searched for a
- * participant.
+ * `SUBJECT_MESSAGES_MAX`: messages near in time that are searched for the subject. `PARTICIPANTS_MESSAGES_MAX`: messages of a
+ * thread that are searched for a participant.
  */
 const SUBJECT_MESSAGES_MAX = 500;
 const PARTICIPANTS_MESSAGES_MAX = 100;

@@ -142,8 +142,8 @@ function toDestination(domain: string, recipients: readonly OutboxRecipient[]): 
 }
 
 /**
- * Records which versions the operator's tables have. Then deletes each of these rows that is of a user's message and has no waiting
- * recipient, no failure and no due report.
+ * Records which versions of outbox rows the operator's tables have. Then deletes the rows of users' messages among them that have
+ * no waiting recipient, no failure and no due report.
  */
 export function markPublished(sql: SqlStorage, seen: readonly { outboxId: string; version: number }[]): void {
   for (const { outboxId, version } of seen) {

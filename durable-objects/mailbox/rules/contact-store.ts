@@ -13,7 +13,7 @@ export interface Contact {
   readonly name: string;
   readonly email: string;
   readonly note: string;
-  /** True if the user saved it, false if it was gathered from sent mail. */
+  /** True if the user saved the contact; false if it was gathered from sent mail. */
   readonly isSaved: boolean;
   readonly sentCount: number;
   readonly lastSentAt: number | null;

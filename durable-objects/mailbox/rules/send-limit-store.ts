@@ -61,7 +61,7 @@ export function readSendWait(sql: SqlStorage, limits: SendLimits, recipients: nu
 /** A domain and an hour, for which the domain's recipients are counted. */
 export interface DomainHour {
   readonly domain: string;
-  /** Hours since 1970. */
+  /** The hour, as hours since 1970. */
   readonly hour: number;
 }
 

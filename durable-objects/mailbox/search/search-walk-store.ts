@@ -106,11 +106,11 @@ const ANY: Driver = {
 };
 
 interface ReachingDriver extends Driver {
-  /** Position that a step reaches by reading this driver's rows; 0 if these are all of its rows. */
+  /** Position that a step reaches if it reads this condition's index; 0 if it reads all of its rows. */
   readonly floor: number;
 }
 
-/** @returns the driver whose next rows reach furthest back in time; null if the query has none. */
+/** @returns the indexed condition (driver) whose next rows reach furthest back in time; null if the query has none. */
 function pickDriver(sql: SqlStorage, search: CompiledSearch, before: number): ReachingDriver | null {
   const hasText = search.texts.length > 0 || search.absent !== null;
   const rows = hasText ? DRIVER_ROWS_WITH_TEXT : DRIVER_ROWS;
@@ -122,7 +122,7 @@ function pickDriver(sql: SqlStorage, search: CompiledSearch, before: number): Re
   return best;
 }
 
-/** @returns the position of the n-th row of a driver before a position; 0 if it has fewer rows. */
+/** @returns the position of the n-th row, before a position, in the index of a condition (driver); 0 if it has fewer rows. */
 function findNth(sql: SqlStorage, { narrow, position, where }: Driver, before: number, n: number): number {
   const query = `SELECT ${position} AS position FROM ${narrow} WHERE ${where.sql} AND ${position} < ?
     ORDER BY ${position} DESC LIMIT 1 OFFSET ?`;
@@ -145,7 +145,7 @@ function findSparseText(sql: SqlStorage, search: CompiledSearch, from: number, b
   return sparsest;
 }
 
-/** Step that reads the rows of a driver down to its floor and tests the other conditions on each. */
+/** Step that reads the rows of an indexed condition (driver) down to its floor, and tests the other conditions on each. */
 function stepByDriver(
   sql: SqlStorage,
   search: CompiledSearch,
@@ -169,8 +169,8 @@ function stepByDriver(
 }
 
 /**
- * Step that reads the next messages with a text and tests the other conditions on each. If there is a driver, its narrow index is
- * tested first, because message rows are wide and few fit on a page.
+ * Step that reads the next messages with a text and tests the other conditions on each. An indexed condition (driver) is tested
+ * first, in its narrow index, because message rows are wide and few fit on a page.
  */
 function stepByText(
   sql: SqlStorage,

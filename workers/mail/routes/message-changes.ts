@@ -105,8 +105,7 @@ export function addMessageChanges(api: OpenAPIHono<JsonApiEnv>): void {
       if (!found.ok) return sendProblem(c, found.error);
       const left = await leaveList(c.env, own.value.user, found.value);
       if (!left.ok) return sendProblem(c, left.error);
-      // The list has accepted the request, so a failure to set the label is not reported. The page then offers to unsubscribe
-      // again.
+      // The list accepted the request, so a failure to set the label is not reported. The page then offers to unsubscribe again.
       await own.value.ask((mailbox) => mailbox.patchMessages([id], { addLabels: [UNSUBSCRIBED_LABEL] }));
       return c.json({ method: left.value }, 200);
     },
