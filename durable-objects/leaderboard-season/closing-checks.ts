@@ -1,6 +1,6 @@
 /**
- * Checks before an archive replaces the objects of a season, and before the objects are erased. Empty objects do not prove an empty
- * season: the data may be lost, or another Worker may share DIRECTORY.
+ * Checks that run before an archive replaces the objects of a season, and again before the objects are erased. Empty objects do not
+ * prove an empty season: the data may be lost, or another Worker may share DIRECTORY.
  */
 import { allowedLoss } from '../../workers/collectors/limits.ts';
 import { createCollectorStore } from '../../workers/collectors/store.ts';
@@ -31,8 +31,8 @@ export async function isComplete(env: Env, season: string, players: number, now:
 }
 
 /**
- * Whether DIRECTORY names this archive and every location has its manifest. Restores the row in an older copy of
- * DIRECTORY that lacks the archive. Raises the alarm if another archive is named, or if a manifest is missing.
+ * Whether DIRECTORY names this archive and every location has its manifest. If an older copy of DIRECTORY lacks the archive,
+ * restores its row. Raises the alarm if another archive is named, or if a manifest is missing.
  */
 export async function isArchived(
   env: Env,

@@ -149,7 +149,7 @@ export class SeasonClosing {
     this.#store.recordFile(file);
   }
 
-  /** Reads one standings file back from one location. At the end, count and sum must equal those of the shards. */
+  /** Reads one standings file back from one location. After the last file, count and sum must equal those of the shards. */
   async #verify(closing: Closing): Promise<boolean> {
     const { sealed, standings, lookups, verify } = closing.progress;
     const bucket = locationsOf(this.#env)[verify.location];
@@ -217,7 +217,7 @@ export class SeasonClosing {
       await store.setDue(closing.season, eraseAt);
       return false;
     }
-    // Cron skips a season that is marked as erased. If erasing fails, the alarm repeats it.
+    // Cron skips a season that is marked as erased. So the alarm is set before, to try again if erasing fails.
     await this.#store.planAlarm(ERASE_AGAIN_MS);
     await store.markErased(closing.season, this.#now());
     await Promise.all(addressesOf(closing).map((address) => shardStub(this.#env, address).destroy()));
@@ -226,7 +226,7 @@ export class SeasonClosing {
     return false;
   }
 
-  /** Marks the season as archived and its objects as erased again, after DIRECTORY was restored to an earlier time. */
+  /** Marks the season as archived and its objects as erased once more, because DIRECTORY was restored to an earlier time. */
   async #markAgain(closing: Closing): Promise<false> {
     if (await isArchived(this.#env, closing, this.#now()))
       await createSeasonStore(this.#env.DIRECTORY).markErased(closing.season, this.#now());

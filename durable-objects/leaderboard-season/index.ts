@@ -161,7 +161,7 @@ export class LeaderboardSeason extends DurableObject<Env> {
   }
 
   override async alarm(): Promise<void> {
-    // Cron continues the closing once the deployment serves the leaderboard again.
+    // While the deployment does not serve the leaderboard, the alarm does nothing. Later, cron continues the closing.
     if (!settingsOf(this.env).PRODUCTS.includes('leaderboard')) return;
     await runInvocation(this.env, undefined, () => this.#advance());
   }

@@ -166,7 +166,7 @@ export class LeaderboardShard extends DurableObject<Env> {
     return this.#change(board, () => board.erase(userId, this.#now()));
   }
 
-  /** Whether the player has a score here, hidden or not. */
+  /** Whether the player has a score in this shard, hidden or not. */
   async knows(address: ShardAddress, userId: string): Promise<boolean> {
     return this.#open(address).board.knows(userId);
   }
@@ -177,7 +177,7 @@ export class LeaderboardShard extends DurableObject<Env> {
     return this.#change(board, () => board.seal(this.#now()));
   }
 
-  /** Listed players in order of `user_id`, starting after `after`. For the archive's look-ups. */
+  /** Reads listed players in order of `user_id`, starting after `after`, for the archive's look-ups. */
   async readByUserId(address: ShardAddress, after: string, limit: number): Promise<TopEntry[]> {
     return this.#open(address).board.players.readByUserId(after, limit);
   }

@@ -58,7 +58,7 @@ export const log = sqliteTable('log', {
   place: integer('place').primaryKey(),
   /** Number of the commit; it increases with each. Rows with a number up to `board.checkpoint` are out of date. */
   number: integer('number').notNull(),
-  /** Slot, score and time of each changed player, eight bytes each. The score is −1 if the player is not listed. */
+  /** Slot, score and time of each player whom the commit changed, eight bytes each. The score is −1 if the player is not listed. */
   moves: blob('moves').notNull(),
   slots: blob('slots').notNull(),
   records: blob('records').notNull(),

@@ -137,7 +137,7 @@ export class ShardBoard {
     return this.address.shards > 1 && (this.counts.othersAsOf === 0 || !this.counts.others.isExact);
   }
 
-  /** Writes scores in order, each completely or not at all. @param now milliseconds. */
+  /** Writes scores in order, each completely or not at all. @param now milliseconds since 1970. */
   score(updates: readonly ScoreUpdate[], now: number, known: KnownCounts): ScoreResult[] {
     const commit: Commit = { players: this.#find(updates), named: new Set(), moves: new Map(), events: [] };
     const results = updates.map((update) => this.#scoreOne(commit, update, now, known));

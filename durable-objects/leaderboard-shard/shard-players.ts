@@ -44,7 +44,7 @@ export class ShardPlayers {
     return this.#nextSlot++;
   }
 
-  /** @returns a time later than all times given before, in microseconds. @param now milliseconds. */
+  /** @returns a time later than all times returned before, in microseconds since 1970. @param now milliseconds since 1970. */
   takeReached(now: number): number {
     this.#newest = Math.max(now * 1000, this.#newest + 1);
     return this.#newest;

@@ -110,7 +110,7 @@ export class LeaderboardView extends DurableObject<Env> {
     const isPulled = Math.abs(now - this.#pulledAt) < PULL_INTERVAL_MS;
     const isNew = isPulled || !isStale(list?.asOf ?? 0, now);
     if (list !== null && this.#isFed && list.asOf >= minAsOf && isNew) return list;
-    // A pull in progress may have begun before the time that the caller requires, so begin another one.
+    // Begins another pull: one in progress may have begun before the time that the caller requires.
     if (minAsOf > 0) return this.#pullList(address, minAsOf);
     this.#pull ??= this.#pullList(address, 0).finally(() => {
       this.#pull = undefined;

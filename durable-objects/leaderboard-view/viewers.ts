@@ -98,7 +98,7 @@ export class Viewers {
       for (const socket of group.sockets) this.#send(group, socket, list.message);
       const bytes = group.streams.size === 0 ? null : encode(list);
       for (const stream of group.streams) {
-        // A slow viewer gets the newest list when it is ready, not every list that it missed.
+        // A slow viewer gets only the newest list once it is ready, not every list that it missed.
         if (stream.isBusy) stream.isBehind = true;
         else if (bytes !== null) this.#write(group, stream, bytes);
       }

@@ -23,7 +23,7 @@ export interface MailboxJobs {
   publishOutbox(userId: string, snapshots: readonly OutboxSnapshot[]): Promise<void>;
   /** Deletes R2 objects in every location. */
   deleteBlobs(keys: readonly string[]): Promise<void>;
-  /** Writes an object into a quorum of the locations, in place of an earlier one. */
+  /** Writes an R2 object into a quorum of the locations. Replaces an earlier object. */
   saveSnapshot(r2Key: string, body: string): Promise<void>;
   /** Pushes changes to the devices of clients. */
   sendPushes(userId: string): Promise<void>;

@@ -38,7 +38,7 @@ export class DraftCalls extends MessageCalls {
     return this.transactions.write((sql, mailbox, now) => keepDraft(sql, mailbox, message, now));
   }
 
-  /** @returns the id of the draft in which this same request was kept; null if there is none. */
+  /** @returns the id of the draft in which an earlier, identical request was kept; null if there is none. */
   async findKeptDraft(idempotency: Idempotency): Promise<Result<string | null, NoMailbox>> {
     return this.transactions.read((sql) => {
       const kept = findKeptDraft(sql, idempotency);

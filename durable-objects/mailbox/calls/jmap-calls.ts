@@ -140,7 +140,10 @@ export class JmapCalls extends OutboxCalls {
     });
   }
 
-  /** Updates and destroys messages in one transaction. @returns null if the state is not `ifInState`. */
+  /**
+   * Updates and destroys messages in one transaction.
+   * @returns null, and changes nothing, if the mailbox's state is not `ifInState`.
+   */
   async setEmails(request: {
     readonly ifInState: string | null;
     readonly updates: Readonly<Record<string, EmailPatch>>;

@@ -42,7 +42,8 @@ export class Listeners {
 
   /**
    * Accepts a socket and sends it the changes after `since` at once.
-   * @param since null starts from the current state. @param credential the socket is closed when it is revoked or expires.
+   * @param since null starts from the current state.
+   * @param credential the socket is closed when this credential is revoked or expires.
    */
   accept(since: number | null, credential: { id: string; expiresAt: number | null }, state: number): Response {
     const [client, server] = Object.values(new WebSocketPair()) as [WebSocket, WebSocket];

@@ -80,8 +80,8 @@ export class Transactions {
   }
 
   /**
-   * Runs work in one transaction, then sets the alarm and notifies listeners. Only a throw rolls back: work must return errors
-   * before its first write.
+   * Runs work in one transaction, then sets the alarm and notifies listeners. Only a throw rolls the transaction back. So work
+   * that returns an error must return it before its first write.
    */
   async write<T, E>(
     work: (sql: SqlStorage, mailbox: MailboxRow, now: number) => Result<T, E>,

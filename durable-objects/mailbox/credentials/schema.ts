@@ -4,7 +4,7 @@
  */
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
-/** A session, or an app token of the user. Only the SHA-256 of its secret is stored. */
+/** Sessions and app tokens of the user. Only the SHA-256 of a secret is stored. */
 export const credential = sqliteTable('credential', {
   secretSha256: text('secret_sha256').primaryKey(),
   credentialId: text('credential_id').notNull(),

@@ -61,7 +61,10 @@ export interface KeptDraft {
   readonly isSameRequest: boolean;
 }
 
-/** Keeps a message as a draft. A request with a known key updates the draft of that key, unless the user edited it. @returns its id. */
+/**
+ * Keeps a message as a draft. A request with a known key updates the draft of that key, unless the user edited it.
+ * @returns the draft's id.
+ */
 export function keepDraft(
   sql: SqlStorage,
   mailbox: MailboxRow,

@@ -27,6 +27,6 @@ export const incoming = sqliteTable('incoming', {
   attempts: integer('attempts').notNull().default(0),
   /** Time of the next attempt to process the message; null in quarantine. */
   nextAttemptAt: integer('next_attempt_at'),
-  /** Why the last attempt failed. */
+  /** Why the last attempt to process the message failed; null if none did. */
   detail: text('detail'),
 });

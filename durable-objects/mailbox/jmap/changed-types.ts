@@ -1,4 +1,4 @@
-/** The JMAP types that a change affects. Pure. */
+/** Finds the JMAP types that a change affects. Pure. */
 import type { Change } from '../database/change-store.ts';
 
 export const JMAP_TYPES = [

@@ -1,4 +1,4 @@
-/** `Email/set` (RFC 8621 §4.6): changes of keywords and folders, and erasing. Runs in the caller's transaction. */
+/** Writes of `Email/set` (RFC 8621 §4.6): changes keywords and folders, and erases messages. Runs in the caller's transaction. */
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
 import type { StoreMessageError, StoreMessageInput } from '../contract/delivered-message.ts';
 import type { MailboxRow } from '../database/store.ts';

@@ -169,7 +169,7 @@ export function endSubscriptions(sql: SqlStorage, which: { readonly only?: strin
   }
 }
 
-/** @returns the pushes that are due now. */
+/** @returns the pushes that are due now, one per subscription. */
 export function listDuePushes(sql: SqlStorage, accountId: string, now: number): DuePush[] {
   const state = readState(sql);
   return [...execute(sql, listAll, {})].flatMap((row): DuePush[] => {

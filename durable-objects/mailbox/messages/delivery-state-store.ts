@@ -34,7 +34,7 @@ export function readDelivery(sql: SqlStorage, position: number): DeliveryState[]
 
 const parse = (states: string | null | undefined): DeliveryState[] => JSON.parse(states ?? '[]') as DeliveryState[];
 
-/** @returns the delivery states in the message's own row. */
+/** @returns the delivery states that are stored in the message row. */
 export const readSaved = (sql: SqlStorage, position: number): DeliveryState[] =>
   parse(
     first<{ states: string | null }>(sql, 'SELECT delivery AS states FROM message WHERE position = ?', position)

@@ -68,7 +68,7 @@ const findByKey = statement<{ key: string }, FolderRow>(
 const findByNumber = statement<{ folder: number }, FolderRow>(`SELECT ${COLUMNS} FROM folder WHERE folder = :folder`);
 const findByName = statement<{ nameKey: string }, FolderRow>(`SELECT ${COLUMNS} FROM folder WHERE name_key = :nameKey`);
 
-/** @param key a folder's id or role. */
+/** @param key id or role of the folder. @returns the folder; null if there is none. */
 export const findFolder = (sql: SqlStorage, key: string): FolderRow | null => executeFirst(sql, findByKey, { key });
 
 export function findFolderByNumber(sql: SqlStorage, folder: number): FolderRow {

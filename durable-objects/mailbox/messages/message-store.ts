@@ -81,7 +81,7 @@ export function toPosition(messageId: string): number {
   return ticks === null || ticks < UNIX_EPOCH_TICKS ? -1 : Number((ticks - UNIX_EPOCH_TICKS) / 10n);
 }
 
-/** Finds a message by its public id, which contains the time that is its row id. */
+/** Finds a message by its public id. The id contains the message's time of arrival, which is its row id. */
 export function findMessage(sql: SqlStorage, messageId: string): MessageState | null {
   const position = toPosition(messageId);
   const found = first<MessageState>(sql, `SELECT ${STATE_COLUMNS} FROM message WHERE position = ?`, position);

@@ -20,7 +20,7 @@ export interface RebuildSource {
   readonly isSent: boolean;
 }
 
-/** Lists messages that have a raw form, oldest first, after a position. */
+/** Lists messages after a position that have a raw form, oldest first. */
 export function listRebuildSources(sql: SqlStorage, after: number, limit: number): RebuildSource[] {
   const rows = sql.exec<{ position: number; message_id: string; raw_key: string; origin: string }>(
     `SELECT position, message_id, raw_key, origin FROM message WHERE position > ? AND raw_key IS NOT NULL

@@ -108,7 +108,7 @@ export const messageFolder = sqliteTable(
  */
 export const messageContent = sqliteTable('message_content', {
   position: integer('position').primaryKey(),
-  /** JSON list of `StoredAttachment`. */
+  /** Attachments, as a JSON list of `StoredAttachment`. */
   attachments: text('attachments').notNull(),
   /** R2 keys of the text and the HTML if these are too long for a row; otherwise null. */
   textKey: text('text_key'),

@@ -25,7 +25,7 @@ export const outbox = sqliteTable('outbox', {
   /** JSON of the verdicts; null until the spam and virus checks have passed the message. */
   verdicts: text('verdicts'),
   warnedAt: integer('warned_at'),
-  /** JSON list of `OutboxRecipient`. */
+  /** Recipients with their delivery states, as a JSON list of `OutboxRecipient`. */
   recipients: text('recipients').notNull(),
   /** The earliest time at which a recipient is due or its lease ends; null if none waits. */
   nextAttemptAt: integer('next_attempt_at'),

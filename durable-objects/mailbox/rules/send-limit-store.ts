@@ -41,7 +41,7 @@ function writeSending(sql: SqlStorage, { minutes, hours, shares }: Sending, now:
 
 const toMinute = (at: number): number => Math.floor(at / MINUTE_MS);
 
-/** @returns milliseconds until a message to this many recipients may be sent; 0 for now. */
+/** @returns milliseconds until a message to this many recipients may be sent; 0 if it may be sent now. */
 export function readSendWait(sql: SqlStorage, limits: SendLimits, recipients: number, now: number): number {
   const { minutes, hours } = readSending(sql);
   const createdAt = first<{ at: number }>(sql, 'SELECT created_at AS at FROM mailbox WHERE id = 1')?.at ?? now;

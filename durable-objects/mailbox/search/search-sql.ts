@@ -156,7 +156,7 @@ function toTextTest(node: SearchNode): TextTest {
   return { expression, isOneTerm: false, probes };
 }
 
-/** @returns the SQL condition that is true for messages with the text. */
+/** @returns the SQL condition that a message has a text. @param expression the text as an FTS5 expression. */
 export function toTextCondition(expression: string, isOneTerm: boolean, scope: TextScope): Condition {
   if (scope.kind === 'window') {
     // LIMIT keeps the order of the subquery. FTS5 ends quickly at the window's end only if it reads the newest message first.

@@ -1,4 +1,4 @@
-/** Limits of an account by account type. */
+/** Limits of accounts, by account type. */
 import { settingsOf } from '../../shared/settings.ts';
 
 export const ACCOUNT_TYPES = ['personal', 'business'] as const;
@@ -10,7 +10,7 @@ export interface AccountLimits {
   readonly quotaBytes: number;
 }
 
-/** @throws MisconfiguredError if one of the settings has a bad value. */
+/** Reads the limits of an account type from the settings. @throws MisconfiguredError if a setting has a bad value. */
 export function readLimits(env: Env, accountType: string): AccountLimits {
   const settings = settingsOf(env);
   if (accountType === 'business') {

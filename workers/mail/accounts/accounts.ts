@@ -152,7 +152,7 @@ export async function checkLogin(
   return ok({ ...account, isPasswordStill: async () => (await store.findPassword(account.userId)) === hash });
 }
 
-/** The second factor of a login by password: a code of the authenticator, a recovery code or a passkey. */
+/** Checks the second factor of a login by password: a code of the authenticator, a recovery code or a passkey. */
 async function checkFactor(
   env: Env,
   userId: string,

@@ -86,7 +86,7 @@ export const keepToken = (env: Env, userId: string, tokenId: string, expiresAt: 
 export const listSessions = (env: Env, userId: string): Promise<SessionRow[]> =>
   reachMailbox(env, userId, (mailbox) => mailbox.listSessions());
 
-/** @returns false if the user has no such session. */
+/** Ends a session. @returns false if the user has no such session. */
 export const endSession = async (env: Env, userId: string, sessionId: string): Promise<boolean> =>
   (await reachMailbox(env, userId, (mailbox) => mailbox.endCredentials({ only: sessionId, kind: 'session' }))) > 0;
 

@@ -55,14 +55,14 @@ export async function claimNamespace(env: Env): Promise<void> {
   await openOwner(env).writeOwner({ id: owner.id, runs: 1 });
 }
 
-/** Makes this namespace the owner of the bytes, on an operator's request. */
+/** Makes this namespace the owner of all mail bytes, at an operator's request. */
 export async function takeOverNamespace(env: Env): Promise<void> {
   const owner = { id: crypto.randomUUID(), runs: 0 };
   await openOwner(env).writeOwner(owner);
   await Promise.all(listLocations(env).map((bucket) => write(bucket, owner)));
 }
 
-/** @returns the reason why the bytes may not be collected, or null. Increments the run counter. */
+/** @returns the reason why the mail bytes may not be collected; null if they may. Increments the run counter. */
 export async function findNamespaceDoubt(env: Env): Promise<string | null> {
   const owner = await openOwner(env).readOwner();
   const locations = await Promise.all(

@@ -32,7 +32,7 @@ export interface TransportSettings {
 
 const LOCAL_HOSTNAME = 'localhost';
 
-/** @throws MisconfiguredError if one of the settings has a bad value. */
+/** Reads the settings of mail transport. @throws MisconfiguredError if a setting has a bad value. */
 export function readTransportSettings(env: Env): TransportSettings {
   const settings = settingsOf(env);
   const timeoutMsMax = (settings.SMTP_TIMEOUT_SECONDS ?? Number.POSITIVE_INFINITY) * 1000;

@@ -66,7 +66,7 @@ export interface DkimVerdict {
 
 export interface DmarcVerdict {
   readonly result: 'none' | 'pass' | 'fail' | 'temperror' | 'permerror';
-  /** The domain in From. */
+  /** The domain in From, which DMARC checks. */
   readonly domain: string;
   /** The policy published for this domain; null if there is none. */
   readonly policy: 'none' | 'quarantine' | 'reject' | null;

@@ -1,4 +1,4 @@
-/** Characters of one line of Base64 (RFC 2045 §6.8). */
+/** Maximum of characters per line of Base64 (RFC 2045 §6.8). */
 const LINE_CHARACTERS = 76;
 
 /** @returns the size of some bytes in Base64, with CRLF between lines of 76 characters but not after the last line. */

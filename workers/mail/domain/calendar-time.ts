@@ -17,7 +17,7 @@ const DAY_MS = 86_400_000;
 /** Units of a duration, in the order in which it names them: weeks, days, hours, minutes, seconds. */
 const DURATION_UNITS_MS = [7 * DAY_MS, DAY_MS, 3_600_000, 60_000, 1_000];
 
-/** @param zones the VTIMEZONE components of the calendar. */
+/** Reads the time of a property. @param zones the VTIMEZONE components of the calendar. */
 export function readTime(property: CalendarProperty | null, zones: readonly CalendarComponent[]): CalendarTime | null {
   const match = /^(\d{4})(\d\d)(\d\d)(?:T(\d\d)(\d\d)(\d\d)(Z?))?$/.exec(property?.value.trim() ?? '');
   if (!property || !match) return null;

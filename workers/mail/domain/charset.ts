@@ -58,7 +58,7 @@ const ALIASES: Readonly<Record<string, string>> = {
  */
 const ISO_2022 = /^(?:iso-?2022-?(?:jp(?:-?\w+)?|kr|cn(?:-?ext)?)|cp5022[0-2]|junet|jis)$/;
 
-/** @param label the charset parameter as it was written; empty if there is none. */
+/** Decodes text. @param label the charset parameter as it was written; empty if there is none. */
 export function decodeText(bytes: Uint8Array, label: string): string {
   const name = label
     .trim()

@@ -19,7 +19,7 @@ const MOZILLA_READ = 0x0001;
 const MOZILLA_FLAGGED = 0x0004;
 const MOZILLA_EXPUNGED = 0x0008;
 
-/** @param head the first bytes of a message, as UTF-8. */
+/** Reads the marks of a message. @param head the first bytes of the message, as UTF-8. */
 export function readForeignMarks(head: string): MailMarks {
   const header = head.slice(0, /\r?\n\r?\n/.exec(head)?.index ?? head.length);
   const gmail = fieldOf(header, 'X-Gmail-Labels');

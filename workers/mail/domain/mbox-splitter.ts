@@ -253,7 +253,7 @@ const isBlank = (line: Uint8Array): boolean =>
 
 const startsWithFrom = (line: Uint8Array, from = 0): boolean => FROM.every((byte, at) => line[from + at] === byte);
 
-/** Removes one `>` from `>From `. */
+/** Removes mbox quoting: one `>` from a line such as `>From `. */
 function unquote(line: Uint8Array): Uint8Array {
   let at = 0;
   while (line[at] === GREATER) at += 1;

@@ -53,7 +53,7 @@ function formatSeparatorDate(time: number): string {
   return `${weekday} ${month} ${day.replace(/^0/, ' ')} ${clock} ${year}`;
 }
 
-/** Reads a message that may begin with our block of headers. */
+/** Reads a message that may begin with the block of headers of our own exports. */
 export function readMarked(bytes: Buffer, receivedAt: number | null): MboxMessage {
   const head = bytes.subarray(0, 20_000).toString('utf8');
   const block = new RegExp(

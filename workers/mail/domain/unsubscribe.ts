@@ -1,4 +1,4 @@
-/** Reads how a message says that its reader can unsubscribe (RFC 2369, RFC 8058). Pure. */
+/** Finds how the reader of a message can unsubscribe from its mailing list (RFC 2369, RFC 8058). Pure. */
 import { parseMailPath } from './mail-path.ts';
 import type { HeaderField } from './written-fields.ts';
 

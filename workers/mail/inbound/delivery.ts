@@ -30,7 +30,7 @@ export type RawDelivery = Omit<StoreMessageInput, 'rawKey' | 'rawSha256' | 'size
   readonly bcc?: ParsedMessage['bcc'];
 };
 
-/** The R2 key of the raw bytes of a delivery. */
+/** @returns the R2 key of the raw bytes of a delivery. */
 export function toRawKey(userId: string, deliveryKey: string): string {
   return `${toDeliveryPrefix(userId, deliveryKey)}raw`;
 }

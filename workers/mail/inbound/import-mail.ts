@@ -42,7 +42,7 @@ export interface ImportReport {
   duplicate_bytes: number;
   failed_bytes: number;
   remaining_bytes: number;
-  /** Bytes before the first separator that are not a message. */
+  /** Number of bytes before the first separator that are not part of a message. */
   skipped_bytes: number;
   /** The first failures. `index` counts messages from 0; `offset` and `size_bytes` are the message's range in the file. */
   failures: { index: number; code: string; offset: number; size_bytes: number }[];

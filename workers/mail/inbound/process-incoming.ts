@@ -203,7 +203,7 @@ export async function putIntoMailbox(
     applyRules: junk === 'no',
     // A message that an operator releases goes to the Inbox, regardless of its sender.
     ...(isReleased ? {} : { judgement }),
-    // The quota was checked at acceptance. Accepted mail is never refused.
+    // The quota was checked at acceptance. Mail that was accepted is never refused later.
     enforceQuota: false,
   } as const;
   const mailbox = openMailbox(env, message.userId);

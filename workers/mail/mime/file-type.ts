@@ -47,7 +47,7 @@ const MAGIC: readonly {
   { kind: 'tnef', at: 0, bytes: '\x78\x9f\x3e\x22', name: 'Outlook winmail.dat' },
 ];
 
-/** @param head the first `HEAD_BYTES` of the file, or all of it. */
+/** Recognises a file. @param head the first `HEAD_BYTES` of the file, or the whole file if it is shorter. */
 export function recogniseFile(head: Uint8Array): { kind: FileKind; name: string } {
   const text = Buffer.from(head.buffer, head.byteOffset, Math.min(head.length, HEAD_BYTES)).toString('latin1');
   const known = MAGIC.find(({ at, bytes }) => text.startsWith(bytes, at));

@@ -25,7 +25,7 @@ export class MemoryBudget {
   readonly #inside = new Set<Place>();
   readonly #waiting = new Set<Place>();
 
-  /** Runs the work when there is room for a message of this size. A message larger than the whole budget runs alone. */
+  /** Runs work once there is room for a message of this size. A message larger than the whole budget runs alone. */
   async use<T>(sizeBytes: number, work: () => Promise<T>): Promise<T> {
     const place = { bytes: Math.min(BUDGET_BYTES, Math.max(COST_BYTES_MIN, sizeBytes)), seenAt: Date.now() };
     this.#waiting.add(place);
@@ -55,5 +55,5 @@ export class MemoryBudget {
   }
 }
 
-/** The budget of this isolate. */
+/** The memory budget of this isolate. */
 export const memoryBudget = new MemoryBudget();

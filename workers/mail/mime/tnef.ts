@@ -83,7 +83,7 @@ interface OpenFile {
 export const isTnef = (bytes: Uint8Array): boolean =>
   bytes.length >= 6 && toView(bytes).getUint32(0, true) === SIGNATURE;
 
-/** @returns null if the bytes are not TNEF. */
+/** Reads a winmail.dat. @returns null if the bytes are not TNEF. */
 export function readTnef(bytes: Uint8Array): TnefContent | null {
   if (!isTnef(bytes)) return null;
   const files: OpenFile[] = [];

@@ -13,7 +13,7 @@ export interface UuencodedFile {
   /** Range of the file in the text, from its `begin` line to its `end` line. */
   readonly start: number;
   readonly end: number;
-  /** False if the `end` line is missing. */
+  /** True if the file has an `end` line; false if it is truncated. */
   readonly isEnded: boolean;
 }
 

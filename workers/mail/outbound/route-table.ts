@@ -64,7 +64,7 @@ export function createRouteTable(env: Env, settings: TransportSettings): RouteTa
   };
 }
 
-/** @throws MisconfiguredError if one of the settings has a bad value. */
+/** Makes the default transport from the settings. @throws MisconfiguredError if a setting has a bad value. */
 function toDefaultTransport(settings: Settings): string {
   const { MAIL_TRANSPORT, MAIL_TRANSPORT_USER, MAIL_TRANSPORT_PASSWORD } = settings;
   return withCredentials(MAIL_TRANSPORT, MAIL_TRANSPORT_USER, MAIL_TRANSPORT_PASSWORD);

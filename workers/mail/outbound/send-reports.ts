@@ -23,7 +23,7 @@ export async function sendReports(env: Env, userId: string): Promise<void> {
   const due = await mailbox.listDueReports(REPORTS_PER_ROUND);
   if (!due.ok) return;
   for (const report of due.value) {
-    // Mail from the null sender, such as a report, gets no report.
+    // A message from the null sender, such as a report, gets no report itself.
     if (report.envelopeFrom !== '') await sendReport(env, report);
     await mailbox.finishReport(report);
   }

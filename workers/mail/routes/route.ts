@@ -19,7 +19,7 @@ import { reachMailbox } from '../accounts/credentials.ts';
 import { isUnreachable, type MailboxRpc, openMailbox } from '../bindings/mailbox.ts';
 import { MAILBOX_UNAVAILABLE, type MailError, toMailProblem } from '../schemas/errors.ts';
 
-/** Requires a token with the scope `inbound`, or root. */
+/** Requires a token with the scope `inbound`, or the root token. */
 export const requireGateway = (c: Context<JsonApiEnv>): Promise<Result<Principal, Problem>> =>
   requireScope(c, 'inbound', { rootToo: true });
 

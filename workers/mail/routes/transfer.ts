@@ -1,4 +1,4 @@
-/** `POST /v1/import`, `GET /v1/export`: imports and exports mail as files. */
+/** `POST /v1/import` and `GET /v1/export`: imports and exports mail as files. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { ExportedMessage } from '../../../durable-objects/mailbox/messages/export-store.ts';
 import { recordAudit } from '../../shared/audit.ts';

@@ -69,7 +69,9 @@ export const mailQueue = sqliteTable(
   ],
 );
 
-/** The error queue: mail that failed basic validation, was stopped by a check, or could not be delivered. */
+/**
+ * The error queue: mail that failed basic validation, was stopped by a check, or could not be delivered. The operator can retry it.
+ */
 export const mailError = sqliteTable(
   'mail_error',
   {

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 
 export type Canonicalization = 'simple' | 'relaxed';
 
-/** @param source a header field as in the message. @returns its canonical form without a final line end. */
+/** @param source a header field as it is in the message. @returns its canonical form, without a line end. */
 export function toCanonicalField(source: string, form: Canonicalization): string {
   if (form === 'simple') return source;
   const colon = source.indexOf(':');
@@ -26,7 +26,7 @@ const OUT_BYTES = 64 * 1024;
 
 export interface BodyDigest {
   readonly digest: Buffer;
-  /** Size of the whole canonical body, in bytes. */
+  /** Size of the whole canonical body in bytes, even if only its beginning was hashed. */
   readonly length: number;
 }
 

@@ -24,7 +24,7 @@ export interface DmarcPolicySource extends FoundRecord {
 
 /** DNS look-ups for one message. Each name is queried only once. An error says which look-up failed temporarily. */
 export interface DmarcDiscovery {
-  /** @returns the record that applies to an Author Domain; null if none does. */
+  /** @returns the DMARC record that applies to an Author Domain; null if none does. */
   findPolicy(domain: string): Promise<Result<DmarcPolicySource | null, string>>;
   findOrganizationalDomain(domain: string): Promise<Result<string, string>>;
   /** @returns the policy for an Author Domain. An inherited record may have a different policy for domains that do not exist. */

@@ -35,7 +35,7 @@ const REPORT_URI = /^[a-z][a-z0-9+.-]*:[^\s;,]+$/i;
 /** True for a TXT record that identifies itself as a DMARC policy. */
 export const isDmarcRecord = (text: string): boolean => VERSION.test(text.replace(VERSION_ANY_NAME_CASE, 'v'));
 
-/** @param text a record for which `isDmarcRecord` is true. */
+/** Parses a DMARC record. @param text a record for which `isDmarcRecord` is true. */
 export function parseDmarcRecord(text: string): DmarcRecord {
   const tags = readTags(text);
   const psd = tags.get('psd')?.toLowerCase();
@@ -48,7 +48,7 @@ export function parseDmarcRecord(text: string): DmarcRecord {
   };
 }
 
-/** Skips pieces that are not `name=value`. Keeps the first of repeated tags. */
+/** Reads the tags of a record. Skips pieces that are not `name=value`. Of repeated tags, the first one counts. */
 function readTags(text: string): Map<string, string> {
   const tags = new Map<string, string>();
   for (const piece of text.split(';')) {

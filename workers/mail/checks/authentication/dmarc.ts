@@ -27,7 +27,7 @@ export interface DmarcOutcome {
 export const toOrganizationalDomain = (domain: string): string =>
   getDomain(domain, { allowPrivateDomains: true }) ?? domain;
 
-/** @returns the DMARC verdict, and the DKIM verdicts with `aligned` set. */
+/** Checks DMARC. @returns the DMARC verdict, and the DKIM verdicts with `aligned` set. */
 export async function checkDmarc(
   headers: readonly HeaderField[],
   spf: SpfVerdict,

@@ -99,7 +99,7 @@ function der(tag: number, content: Buffer): Buffer {
   return Buffer.concat([Buffer.from([tag, ...length]), content]);
 }
 
-/** @param data the canonical header fields that were signed. */
+/** Verifies a signature. @param data the canonical header fields that were signed. */
 export async function verifySignature(
   key: PublicKey,
   algorithm: string,

@@ -77,7 +77,9 @@ function readAnswer(answer: unknown): Result<SpamVerdict, Deferred> {
   return ok({ score, verdict, reasons: found.slice(0, REASONS_MAX), engine: 'rspamd' });
 }
 
-/** `soft reject` asks to retry later (greylisting, rate limits). That is the verdict `deferred`. */
+/**
+ * Converts rspamd's action to a verdict. `soft reject` asks to retry later (greylisting, rate limits); the check is then deferred.
+ */
 function toVerdict(action: string): SpamVerdict['verdict'] | null {
   switch (action) {
     case 'reject':

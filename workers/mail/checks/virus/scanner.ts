@@ -97,7 +97,7 @@ class Scan {
     else this.judge(part.cut.inspection, inner);
   }
 
-  /** Scans the decoded content of a part. */
+  /** Scans the content of a part, after decoding it. */
   content(content: Uint8Array, part: MimePart, inner: readonly string[], depth: number): void {
     this.file(content, inner, depth, part.type.startsWith('message/'));
     if (!part.type.startsWith('text/')) return;

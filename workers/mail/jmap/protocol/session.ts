@@ -1,4 +1,4 @@
-/** The session resource (RFC 8620 §2): capabilities, limits and URLs for a client. */
+/** The session resource (RFC 8620 §2): it tells a client the capabilities, limits and URLs. */
 import { createHash } from 'node:crypto';
 import type { UserPrincipal } from '../../../identity/index.ts';
 import { settingsOf } from '../../../shared/settings.ts';

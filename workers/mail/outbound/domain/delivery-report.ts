@@ -13,7 +13,7 @@ export interface ReportedRecipient {
   readonly email: string;
   /** Enhanced status code of the failure or delay, such as 5.1.1. */
   readonly status: string;
-  /** The other server's reply, or our own text if there was none. */
+  /** Reply of the other server, or our own text if there was none. */
   readonly reply: string;
   /** True if another server wrote `reply`; false for our own text. */
   readonly isRemote: boolean;

@@ -41,7 +41,7 @@ export function decideSendLimit(limits: SendLimits, history: SendHistory): numbe
   return history.ageMs < WEEK_MS ? Math.min(perHour, perHourFirstWeek) : perHour;
 }
 
-/** @returns milliseconds until a message to this many recipients may be sent; 0 for now. */
+/** @returns milliseconds until a message to this many recipients may be sent; 0 if it may be sent now. */
 export function decideSendWait(limits: SendLimits, history: SendHistory, recipients: number, now: number): number {
   const limit = decideSendLimit(limits, history);
   if (recipients > limit) return waitForHigherLimit(limits, history, recipients);

@@ -26,7 +26,7 @@ export interface SmtpServer {
 export interface SmtpClientOptions {
   readonly dial: (server: SmtpServer) => SmtpSocket;
   readonly timeouts: SmtpTimeouts;
-  /** Our host name in EHLO. */
+  /** Our host name, which EHLO sends. */
   readonly ehloName: string;
 }
 

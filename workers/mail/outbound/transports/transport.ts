@@ -1,4 +1,4 @@
-/** Common interface of the transports. */
+/** Interface of all transports: SMTP and Cloudflare Email Service. */
 import type { AttemptOutcome } from '../domain/recipient-state.ts';
 
 export interface OutgoingMessage {
