@@ -37,7 +37,7 @@ import { createRoleFolders } from './messages/folder-store.ts';
 
 export type { ReadError } from './calls/message-calls.ts';
 
-/** Interval at which the alarm checks whether PRODUCTS includes mail again, while it does not. */
+/** While PRODUCTS does not include mail, the alarm checks it again at this interval. */
 const ABSENT_MS = 3_600_000;
 
 export interface MailboxProfile extends MailboxRow {

@@ -118,7 +118,7 @@ export async function runMailSchedule(
   _ctx: ExecutionContext,
 ): Promise<void> {
   const now = createClock(env)();
-  // Any other cron trigger is the daily one.
+  // There are two cron triggers: one per minute, and this daily one.
   if (controller.cron !== '* * * * *') return createForwardInvitationStore(env.DIRECTORY).pruneInvitations(now);
   await logQueue(env);
   await collectOrphans(env, now);

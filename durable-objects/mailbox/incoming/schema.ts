@@ -19,7 +19,7 @@ export const incoming = sqliteTable('incoming', {
   deliveredTo: text('delivered_to').notNull(),
   clientIp: text('client_ip'),
   helo: text('helo'),
-  /** `smtp` or `local`. */
+  /** Origin of the message: `smtp` (from outside) or `local` (from a user of this service). */
   origin: text('origin').notNull(),
   /** JSON of earlier verdicts: authentication at acceptance, or all verdicts for local mail. */
   verdicts: text('verdicts'),

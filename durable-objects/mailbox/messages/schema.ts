@@ -39,7 +39,7 @@ export const message = sqliteTable(
     /** JSON list of the message's folders other than `folder`; null for none. */
     alsoIn: text('also_in'),
     thread: integer('thread').notNull(),
-    /** `received`, `sent`, `imported` or `draft`. */
+    /** Origin of the message: `received`, `sent`, `imported` or `draft`. */
     origin: text('origin').notNull(),
     isRead: integer('is_read').notNull(),
     isFlagged: integer('is_flagged').notNull(),
@@ -185,7 +185,7 @@ export const sender = sqliteTable('sender', {
    */
   sender: text('sender').primaryKey(),
   senderId: text('sender_id').notNull(),
-  /** `trusted` or `blocked`. */
+  /** Status of the sender: `trusted` or `blocked`. */
   status: text('status').notNull(),
   /** `user`: the user entered the sender. `mail`: the user moved a message out of Junk or into it. */
   origin: text('origin').notNull(),

@@ -35,7 +35,7 @@ export interface Submission {
   readonly limits: SendLimits;
   /** Domain and hour whose sending limit the message counts against. */
   readonly domainHour: DomainHour;
-  /** Id of the draft as which the message was written; null if there is none. The draft is removed. */
+  /** Id of the draft in which the message was written; null if there is none. The draft is removed. */
   readonly draftId: string | null;
   /** Revision of the draft whose content is sent; null if the request has its own content. */
   readonly draftRevision: number | null;

@@ -29,7 +29,7 @@ export interface EmailSort {
 
 export interface EmailQuery {
   readonly filter: EmailFilter | null;
-  /** Sort order; if empty, the newest message is first. */
+  /** Sort order. If it is empty, the newest message is first. */
   readonly sort: readonly EmailSort[];
   readonly collapseThreads: boolean;
 }

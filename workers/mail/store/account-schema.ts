@@ -6,7 +6,7 @@ export const mailAccount = sqliteTable('mail_account', {
   userId: text('user_id').primaryKey(),
   /** Address that the account was registered with. It is used to log in. */
   email: text('email').notNull().unique(),
-  /** `personal` or `business`. */
+  /** Account type: `personal` or `business`. */
   accountType: text('account_type').notNull(),
   createdAt: integer('created_at').notNull(),
 });

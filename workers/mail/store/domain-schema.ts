@@ -28,10 +28,10 @@ export const mailDkimKey = sqliteTable(
   {
     domain: text('domain').notNull(),
     selector: text('selector').notNull(),
-    /** `rsa-sha256` or `ed25519-sha256`. */
+    /** Algorithm of the DKIM key: `rsa-sha256` or `ed25519-sha256`. */
     algorithm: text('algorithm').notNull(),
     publicKey: text('public_key').notNull(),
-    /** Private key, sealed with MASTER_KEY. */
+    /** The private DKIM key, sealed with MASTER_KEY. */
     privateKeySealed: text('private_key_sealed').notNull(),
     createdAt: integer('created_at').notNull(),
   },
@@ -77,7 +77,7 @@ export const mailError = sqliteTable(
   {
     errorId: text('error_id').primaryKey(),
     userId: text('user_id').notNull(),
-    /** `validation`, `virus`, `spam` or `delivery`. */
+    /** Why the message is in the error queue: `validation`, `virus`, `spam` or `delivery`. */
     kind: text('kind').notNull(),
     code: text('code').notNull(),
     detail: text('detail').notNull(),
@@ -127,7 +127,7 @@ export const mailQuarantine = sqliteTable(
     envelopeTo: text('envelope_to').notNull(),
     subject: text('subject').notNull(),
     sizeBytes: integer('size_bytes').notNull(),
-    /** JSON of the virus verdict. */
+    /** Reasons for the quarantine: the virus verdict as JSON. */
     reasons: text('reasons').notNull(),
     createdAt: integer('created_at').notNull(),
   },

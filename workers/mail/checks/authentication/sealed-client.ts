@@ -32,7 +32,7 @@ export async function readSealedClient(
 ): Promise<SealedClient | null> {
   const { headers, bodyStart } = readHeaders(raw);
   const sets = headers.filter((field) => field.name === 'arc-authentication-results').map(({ value }) => unfold(value));
-  // Without such a set, no DNS look-up is needed.
+  // A message without an ARC set of Cloudflare needs no DNS look-up.
   if (!sets.some((value) => value.includes(AUTHSERV_ID))) return null;
   const body = raw.subarray(bodyStart);
   const message = { headers, digestBody: (...form: [Form, Algorithm, number | null]) => hashBody(body, ...form) };

@@ -92,7 +92,7 @@ async function readUntilNul(readable: ReadableStream<Uint8Array>): Promise<strin
 }
 
 function readAnswer(text: string): Result<ClamdVerdict, Deferred> {
-  // An answer without the final NUL may be truncated.
+  // clamd ends its answer with NUL. Without it, the answer may be truncated.
   if (!text.endsWith('\0'))
     return deferred(text === '' ? 'the connection was closed without an answer' : 'the answer is truncated');
   const line = text.slice(0, -1).trim();

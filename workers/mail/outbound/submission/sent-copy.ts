@@ -50,7 +50,7 @@ export const toContent = (request: SubmitRequest, recipients: ReturnType<typeof 
   headers: toHeaderFields(request),
 });
 
-/** Sender and files of a message. */
+/** Sender and files of a message, in addition to its content. */
 export interface Parts {
   readonly from: { readonly name: string; readonly email: string };
   readonly files: readonly FoundFile[];
