@@ -1,10 +1,10 @@
 /**
  * State machine of one recipient of an outgoing message. Pure: time and jitter are arguments.
- *
- *   held ──(hold ends)──▶ queued ──▶ sent | delivered | failed
- *     └──▶ canceled             └──▶ deferred ──(4xx, unknown, no connection)──▶ … until it expires, then failed
- *
- * `sent`: another server accepted it with 250. `delivered`: it is stored in a mailbox of this service.
+ * - `held`: becomes `queued` when the hold ends, or `canceled`.
+ * - `queued`, `deferred`: wait for an attempt. It leads to `sent`, `delivered` or `failed`; or to `deferred` after a reply 4xx, an
+ * unknown outcome or without a connection. After the expiry, `deferred` becomes `failed`.
+ * - `sent`: another server accepted the message with 250.
+ * - `delivered`: the message is stored in a mailbox of this service.
  */
 
 export const RECIPIENT_STATES = ['held', 'queued', 'deferred', 'sent', 'delivered', 'failed', 'canceled'] as const;

@@ -1,9 +1,9 @@
 /**
- * Syntax of a transport:
- *   `email-service`                                        Cloudflare Email Service, by the EMAIL binding
- *   `smtp://relay.example:587?tls=required`                SMTP; tls is off, opportunistic (default) or required
- *   `smtps://user:password@relay.example:465`              SMTP inside TLS
- * User and password are percent-encoded, and sent inside TLS only. Pure.
+ * Syntax of a transport. Pure.
+ * - `email-service`: Cloudflare Email Service, by the binding EMAIL.
+ * - `smtp://relay.example:587?tls=required`: SMTP. `tls` is `off`, `opportunistic` (default) or `required`.
+ * - `smtps://user:password@relay.example:465`: SMTP inside TLS.
+ * User and password are percent-encoded, and are sent only inside TLS.
  */
 
 export type TransportAddress =
