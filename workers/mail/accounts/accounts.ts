@@ -49,8 +49,8 @@ interface RegistrationSource {
 /**
  * Registers an account.
  * @param source origin of the request: the client whose attempts are limited (from `readClient`), the URL and the continent.
- * @returns 400, 403 or 409 for a bad address or invitation; 429 or 503 if the client or the server is limited. No password is
- * hashed in these cases.
+ * @returns 400, 403 or 409 for a bad address or invitation; 429 or 503, before the password is hashed, if the client makes too many
+ * attempts or the server is busy.
  */
 export async function registerAccount(
   env: Env,

@@ -78,7 +78,7 @@ async function listRecipients(env: Env, account: AccountRow): Promise<readonly s
 }
 
 function toText(what: string, headers: Headers, now: number): string {
-  // Removes all but printable ASCII from the User-Agent, because the client chooses this header.
+  // Replaces all but printable ASCII in the User-Agent by "?", because the client chooses this header.
   const program = (headers.get('user-agent') ?? 'unknown').replace(/[^ -~]/g, '?').slice(0, USER_AGENT_LENGTH_MAX);
   return [
     what,
