@@ -17,7 +17,7 @@ export interface BaseSubject {
 export function toBaseSubject(subject: string): BaseSubject {
   let text = subject.replace(/\s+/g, ' ').trim();
   let isReply = false;
-  // Each round removes at least one character or is the last one. A subject has at most a few kilobytes.
+  // The loop ends: each round removes at least one character or is the last one. A subject has at most a few kilobytes.
   for (;;) {
     const before = text;
     if (TRAILER.test(text)) {

@@ -58,7 +58,7 @@ function readNamedOffset(timeZone: string, clock: number): number | null {
       const part = Object.fromEntries(format.formatToParts(time).map(({ type, value }) => [type, value]));
       return Date.parse(`${part.year}-${part.month}-${part.day}T${part.hour}:${part.minute}:${part.second}Z`) - time;
     };
-    // The inner call guesses the offset; the outer one corrects it. A change of the clock between both times makes it wrong.
+    // The inner call guesses the offset; the outer one corrects it. Only a clock change between both times makes it wrong.
     return offsetAt(clock - offsetAt(clock));
   } catch {
     return null;

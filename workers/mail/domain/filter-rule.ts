@@ -166,7 +166,7 @@ const LIST_HEADERS = /^(?:list-(?:id|help|post|subscribe|unsubscribe|archive|own
 
 /**
  * Whether a message gets a vacation reply (RFC 3834 §2). The null sender, lists, bulk mail, programs, forwarders and the user never
- * do. The message must name one of the user's own addresses.
+ * get one. The message must name one of the user's own addresses.
  * @param own the user's addresses in lower case.
  */
 export function mayAnswerAutomatically(envelopeFrom: string, own: ReadonlySet<string>, facts: MessageFacts): boolean {

@@ -46,9 +46,7 @@ const DESIGNATED: readonly (readonly [sequence: string, table: Table])[] = [
   ['$)A', GB_2312],
   [')I', KATAKANA],
 ];
-/**
- * Charsets that a sequence designates for single characters: one character after `ESC N` is from the upper half (ISO-2022-JP-2).
- */
+/** Charsets that a sequence designates for the upper half. One character after `ESC N` is from there (ISO-2022-JP-2). */
 const SINGLE: Readonly<Record<string, string>> = { '.A': 'iso-8859-1', '.F': 'iso-8859-7' };
 
 export function decodeIso2022(bytes: Uint8Array): string {

@@ -70,7 +70,7 @@ export class MboxSplitter {
   #offset = 0;
   #context: 'start' | 'blank' | 'text' = 'start';
   #open: OpenMessage = openMessage(0, null);
-  /** Offset of a message. Messages that begin before it are split without `Content-Length`, because one of them proved wrong. */
+  /** Messages that begin before this offset are split without `Content-Length`, because one of their lengths proved wrong. */
   #lengthsFrom = 0;
   #lengthsFound = 0;
 

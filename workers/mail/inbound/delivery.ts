@@ -43,7 +43,7 @@ type Store = (input: StoreMessageInput) => Promise<Result<StoredMessage, StoreMe
 /**
  * Delivers a message.
  * @param store runs the mailbox transaction. The default only stores the message.
- * @returns also the mailbox's errors.
+ * @returns the stored message, or the mailbox's error.
  * @throws when a store cannot be reached; retry with the same delivery key.
  */
 export async function deliverRaw(

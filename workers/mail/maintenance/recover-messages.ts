@@ -13,8 +13,8 @@ import { parseMessage } from '../mime/parse.ts';
 export const RECOVERED_LABEL = 'recovered';
 
 /**
- * Keys of raw messages under a user's prefix: accepted, sent, imported. Keys under `out/` are excluded: they are further copies of
- * messages that are being sent. So is `in/<id>.part-0`, a file of a rebuilt message.
+ * Keys of raw messages under a user's prefix: accepted, sent, imported. Keys under `out/` do not match: they are further copies of
+ * messages that are being sent. Nor does `in/<id>.part-0`, which is a file of a rebuilt message.
  */
 const RAW_KEY = /^(in\/[0-9a-f-]{36}|sent\/[^/]+\/raw|[0-9a-f]{40}\/raw)$/;
 

@@ -1,6 +1,6 @@
 /**
- * Newsletters of authenticated senders with a score that is only slightly too high stay in the Inbox and get a label.
- * Unauthenticated mail gains nothing.
+ * A newsletter of an authenticated sender stays in the Inbox, with a label, if its spam score is only slightly too high. There is
+ * no such exception for unauthenticated mail.
  */
 import { headerValue } from '../../mime/mime-tree.ts';
 import type { Authentication, SpamVerdict } from '../verdicts.ts';
