@@ -49,6 +49,6 @@ function joinContinued(list: readonly ({ text: string; isEncoded: boolean } | un
       : text;
   });
   const joined = bytes.join('');
-  // Some senders put encoded words into continued parameters, although RFC 2231 replaces them.
+  // Some senders put encoded words into continued parameters, so these are decoded too.
   return charset?.[1] ? decodeText(Buffer.from(joined, 'latin1'), charset[1]) : decodeWords(joined);
 }

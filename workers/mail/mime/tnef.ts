@@ -189,7 +189,7 @@ function textOf(property: Property | undefined, charset: string): string {
   return toText(property.value, property.type === UNICODE ? 'utf-16le' : charset);
 }
 
-/** Charsets of the Windows code pages whose name is not `cp` with the number. */
+/** Charset names of Windows code pages, for those whose name is not `cp` and the number. */
 const CHARSETS: Readonly<Record<number, string>> = {
   20127: 'us-ascii',
   20866: 'koi8-r',

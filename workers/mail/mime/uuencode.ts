@@ -78,8 +78,8 @@ function decodeLines(buffer: Buffer, from: number): { content: Uint8Array; end: 
 }
 
 /**
- * @returns the number of bytes that the line at `at` encodes; 0 if the line does not belong to a file. Blanks at its end may be
- * missing.
+ * @returns the number of bytes that the line at `at` encodes; 0 if the line does not belong to a file. Blanks at the end of the
+ * line may be missing.
  */
 function lineLength(buffer: Buffer, at: number): number {
   const first = buffer[at] ?? 0;

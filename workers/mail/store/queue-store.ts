@@ -87,7 +87,7 @@ export interface QueueGroup {
   readonly messages: number;
   readonly sizeBytes: number;
   readonly oldestAt: number;
-  /** Time since which the oldest due recipient is due; null if none is due. */
+  /** Time at which the oldest due recipient became due; null if none is due. */
   readonly oldestDueAt: number | null;
   /** Number of due recipients without a failed attempt. */
   readonly due: number;

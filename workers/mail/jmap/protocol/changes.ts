@@ -6,7 +6,7 @@ import { toChangesLimit } from './arguments.ts';
 import { CHANGES_LIMIT_MAX } from './limits.ts';
 import { type Answer, type Arguments, type Call, type MethodError, toMethodError } from './method.ts';
 
-/** @returns the changes of a type after a state, about at most `maxChanges` objects. */
+/** @returns the changes of a type after a state, for at most `maxChanges` objects. */
 export async function readTypeChanges(
   call: Call,
   type: JmapType,

@@ -1,8 +1,8 @@
 /**
  * State machine of one recipient of an outgoing message. Pure: time and jitter are arguments.
  * - `held`: becomes `queued` when the hold ends, or `canceled`.
- * - `queued`, `deferred`: wait for an attempt. It leads to `sent`, `delivered` or `failed`; or to `deferred` after a reply 4xx, an
- * unknown outcome or without a connection. After the expiry, `deferred` becomes `failed`.
+ * - `queued`, `deferred`: wait for an attempt. It leads to `sent`, `delivered` or `failed`, or to `deferred` after a reply 4xx, an
+ * unknown outcome or without a connection. After the expiry, it leads to `failed` instead of `deferred`.
  * - `sent`: another server accepted the message with 250.
  * - `delivered`: the message is stored in a mailbox of this service.
  */
