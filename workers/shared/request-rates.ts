@@ -6,6 +6,7 @@
  * not take its quota from the call.
  */
 import { logError } from './log.ts';
+import { settingsOf } from './settings.ts';
 import type { Settings } from './settings-schema.ts';
 
 interface RatePolicyRule {
@@ -14,20 +15,30 @@ interface RatePolicyRule {
   readonly quota: keyof Settings;
   /** The `period` of the limiter in wrangler.toml, after which a refused client can try again. */
   readonly periodSeconds: number;
-  /** Number of requests for which one call to the limiter stands. The limiter counts for all isolates, but each call takes time. */
-  readonly requestsPerCall: number;
+  /** Whether one call to the limiter stands for ten requests: it counts for all isolates, but each call costs time. */
+  readonly isInTens: boolean;
 }
 
-const PER_10_SECONDS = { periodSeconds: 10, requestsPerCall: 1 };
+const PER_10_SECONDS = { periodSeconds: 10, isInTens: false };
+const TENS_PER_10_SECONDS = { periodSeconds: 10, isInTens: true };
 export const RATE_POLICIES = {
-  access_key: { limiter: 'RATE_LIMIT_ACCESS_KEY', quota: 'REQUESTS_PER_ACCESS_KEY', ...PER_10_SECONDS },
-  bucket: { limiter: 'RATE_LIMIT_BUCKET', quota: 'REQUESTS_PER_BUCKET', ...PER_10_SECONDS },
+  access_key: { limiter: 'RATE_LIMIT_ACCESS_KEY', quota: 'REQUESTS_PER_ACCESS_KEY', ...TENS_PER_10_SECONDS },
+  bucket: { limiter: 'RATE_LIMIT_BUCKET', quota: 'REQUESTS_PER_BUCKET', ...TENS_PER_10_SECONDS },
   client: { limiter: 'RATE_LIMIT_CLIENT', quota: 'REQUESTS_PER_CLIENT', ...PER_10_SECONDS },
   user: { limiter: 'RATE_LIMIT_USER', quota: 'REQUESTS_PER_USER', ...PER_10_SECONDS },
-  token: { limiter: 'RATE_LIMIT_SCORES', quota: 'SCORE_POSTS_PER_TOKEN', periodSeconds: 60, requestsPerCall: 10 },
+  token: { limiter: 'RATE_LIMIT_SCORES', quota: 'SCORE_POSTS_PER_TOKEN', periodSeconds: 60, isInTens: true },
 } as const satisfies Record<string, RatePolicyRule>;
 
 export type RatePolicy = keyof typeof RATE_POLICIES;
+
+/** Smaller quotas are counted exactly. */
+const TENS_FROM = 1_000;
+
+/** @returns how many requests one call to the limiter stands for. */
+export function requestsPerCallOf(policy: RatePolicy, settings: Settings): number {
+  const { quota, isInTens } = RATE_POLICIES[policy];
+  return isInTens && settings[quota] >= TENS_FROM ? 10 : 1;
+}
 
 /** The requests of a key in this isolate. */
 interface Use {
@@ -54,7 +65,8 @@ function readUse(policy: RatePolicy, key: string): Use {
 
 /** Counts a request of a key. @returns false if the key has used up its quota. If the limiter fails, the request is admitted. */
 export async function admitRequest(env: Env, policy: RatePolicy, key: string): Promise<boolean> {
-  const { limiter, requestsPerCall } = RATE_POLICIES[policy];
+  const { limiter } = RATE_POLICIES[policy];
+  const requestsPerCall = requestsPerCallOf(policy, settingsOf(env));
   const use = readUse(policy, key);
   if (requestsPerCall > 1 && Date.now() < use.refusedAt + PAUSE_MS) return false;
   if (use.requests++ % requestsPerCall !== 0) return true;

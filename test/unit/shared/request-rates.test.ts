@@ -39,6 +39,14 @@ it('calls the limiter again in the next second, as long as it refuses', async ()
   expect(limiter.calls.get('patient')).toBe(7);
 });
 
+it('calls the limiter for each post if the quota is small', async () => {
+  const limiter = createLimiter(3);
+  const env = { RATE_LIMIT_SCORES: limiter, SCORE_POSTS_PER_TOKEN: '3' } as unknown as Env;
+  let admitted = 0;
+  while (await admitRequest(env, 'token', 'small')) admitted++;
+  expect([admitted, limiter.calls.get('small')]).toEqual([3, 4]);
+});
+
 it('calls the limiter for each request of a user, and remembers a refusal for the period', async () => {
   const limiter = createLimiter(1);
   const admit = () => admitRequest({ RATE_LIMIT_USER: limiter } as unknown as Env, 'user', 'ada');

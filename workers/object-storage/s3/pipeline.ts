@@ -225,8 +225,8 @@ async function authorizeAgain(
 }
 
 /**
- * Runs an operation on a version with caller and bucket from replicas of DIRECTORY. The look-up of the version proves that both are
- * current.
+ * Runs an operation on a version with caller and bucket from copies of DIRECTORY, in this isolate or in a replica. The look-up of
+ * the version proves that both are current.
  * @returns null without that proof; the primary then decides. An unknown key or bucket may be new, so it is never proven.
  */
 async function runProven(
@@ -236,8 +236,8 @@ async function runProven(
   wire: Wire,
   trace: Trace,
 ): Promise<Result<Response, S3Failure> | null> {
-  const credentials = credentialsIn('replica', wire);
-  const loading = wire.engine.getBucket(call.request.bucket, 'replica').then((bucket) => {
+  const credentials = credentialsIn('recent', wire);
+  const loading = wire.engine.getBucket(call.request.bucket, 'recent').then((bucket) => {
     if (bucket.ok) pending.begin(bucket.value);
     return bucket;
   });
