@@ -145,7 +145,7 @@ describe.skipIf(!hasChromium)('a passkey', () => {
     const dialog = page.getByRole('dialog', { name: 'Confirm with your password' });
     await expectAccessible(page);
     await dialog.getByRole('button', { name: 'Use a passkey' }).click();
-    await page.getByText('The account could not be opened without this passkey.').waitFor();
+    await page.getByText('This passkey is the only way to log in.').waitFor();
     expect(troubles).toEqual([]);
     await page.context().close();
   });

@@ -93,7 +93,7 @@ async function changeArchive<T>(env: Env, archive: string, work: (draft: Archive
     forgetManifest(archive);
     return result;
   }
-  throw new Error(`${key} kept changing`);
+  throw new Error(`${key} was changed too often at the same time`);
 }
 
 async function removeFiles(locations: readonly R2Bucket[], archive: string, names: readonly string[]): Promise<void> {
@@ -198,7 +198,7 @@ class ArchiveDraft {
     const changed = this.#files.get(name);
     if (changed !== undefined) return changed;
     const text = await readText(this.#env, `${this.#archive}/${name}`);
-    if (text === null) throw new Error(`${this.#archive}/${name} is whole in no location`);
+    if (text === null) throw new Error(`no location has an intact copy of ${this.#archive}/${name}`);
     return JSON.parse(text);
   }
 

@@ -91,7 +91,7 @@ export const en: Texts = {
     challenge_required: 'Too many wrong passwords for this address. One more step is needed.',
     challenge_failed: 'The challenge was not solved. Try again.',
     challenge_unavailable: 'The challenge cannot be checked right now. Try again {wait}.',
-    last_way_in: 'The account could not be opened without this passkey.',
+    last_way_in: 'This passkey is the only way to log in.',
     no_passkey: 'Add a passkey first.',
     passkey_exists: 'This passkey is registered already.',
     keys_assigned: 'Only the operator creates access keys here. Ask them for one.',

@@ -32,8 +32,8 @@ import {
   SESSION_ROUTE,
 } from './confirmed.ts';
 
-const LAST_WAY_IN = problem(409, 'last_way_in', 'The account could not be opened without this passkey.');
-const NO_PASSKEY = problem(409, 'no_passkey', 'The account has no passkey, or no password.');
+const LAST_WAY_IN = problem(409, 'last_way_in', 'This passkey is the only way to log in.');
+const NO_PASSKEY = problem(409, 'no_passkey', 'This needs both a passkey and a password.');
 const ownerOf = (userId: string) => ({ kind: 'user', id: userId }) as const;
 
 export function addPasskeys(api: OpenAPIHono<JsonApiEnv>): void {

@@ -48,7 +48,7 @@ const lockColumns = {
 };
 
 /**
- * One version of one name, or a deletion marker, with its data. The newest version of a name is the first in the order
+ * One version of one name, or a delete marker, with its data. The newest version of a name is the first in the order
  * of the key, so no column marks it. Data has one place: `data` until the object is packed, `blob_id` and `blob_start`
  * if it is a range of one blob, else rows of `extent` with its `object_id`.
  *

@@ -1,4 +1,4 @@
-/** Reads the version that a request names: found, missing, or a deletion marker. */
+/** Reads the version that a request names: found, missing, or a delete marker. */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { parseTimeuuid } from '../../../shared/timeuuid.ts';
 import { invalidArgument, type S3Failure, s3Failure } from '../../domain/failure.ts';
@@ -36,7 +36,7 @@ export function requireObject(
 }
 
 /**
- * A current deletion marker is a 404. A marker that is addressed by its id may only be deleted (User Guide, "Working with delete
+ * A current delete marker is a 404. A marker that is addressed by its id may only be deleted (User Guide, "Working with delete
  * markers").
  */
 function toMarkerFailure(marker: VersionFacts, bucket: Bucket, versionId: string | undefined): S3Failure {
