@@ -4,7 +4,7 @@ import { parseTimeuuid } from '../../../shared/timeuuid.ts';
 import { invalidArgument, type S3Failure, s3Failure } from '../../domain/failure.ts';
 import type { Bucket, ReadError, StoredVersion, VersionFacts } from '../../engine/model/contract.ts';
 import { toS3Error } from '../protocol/engine-failures.ts';
-import { shownVersionId, toVersionHeaders } from './object-headers.ts';
+import { toVersionHeaders } from './object-headers.ts';
 
 /** Checks the version id of a request. @returns undefined when the request has none. */
 export function parseVersionId(text: string | undefined): Result<string | undefined, S3Failure> {
@@ -47,7 +47,3 @@ function toMarkerFailure(marker: VersionFacts, bucket: Bucket, versionId: string
     details: { Method: 'GET', ResourceType: 'DeleteMarker' },
   });
 }
-
-/** The content of the element `VersionId`, which is left out in a bucket that was never versioned. */
-export const versionIdFor = (bucket: Bucket, version: Pick<VersionFacts, 'versionId' | 'isNull'>): string | null =>
-  bucket.versioning === 'never' ? null : shownVersionId(version);
