@@ -29,7 +29,7 @@ const directoryApi = createDirectoryApi();
 const productApis = { leaderboard: leaderboardApi, mail: mailApi, storage: createStorageApi() };
 const apis = new Map<string, OpenAPIHono<JsonApiEnv>>();
 
-/** The JSON API of the products that are served. Routes of the others are unknown. */
+/** The JSON API of the products that are served. It does not know the routes of other products. */
 export function apiOf(env: Env): OpenAPIHono<JsonApiEnv> {
   const served = readServed(env);
   const names = served.join();
@@ -38,7 +38,7 @@ export function apiOf(env: Env): OpenAPIHono<JsonApiEnv> {
   return api;
 }
 
-/** If PRODUCTS is bad, only health answers, and it reports that. */
+/** The products that are served. If PRODUCTS is bad, none is, so that only health answers, which reports the setting. */
 function readServed(env: Env): readonly ProductName[] {
   try {
     return settingsOf(env).PRODUCTS;

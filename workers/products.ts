@@ -49,10 +49,10 @@ export const PRODUCTS: Readonly<Record<ProductName, Product>> = {
 };
 
 interface QueueRule {
-  /** End of the queue's name. An environment such as staging puts its name in the middle. */
+  /** Suffix of the queue's name. An environment such as staging puts its own name before the suffix. */
   readonly suffix: string;
   readonly consume: Consumer;
-  /** The product that consumes a message; null if every deployment does. */
+  /** The product to which a message belongs; null if every deployment consumes the message. */
   readonly productOf: (message: Message) => ProductName | null;
 }
 
@@ -72,7 +72,7 @@ const ALWAYS: Readonly<Record<string, Schedule>> = {
   metrics: runMetricsSchedule,
 };
 
-/** Runs the cron work of the products that are served. A failure of one does not stop the others. */
+/** Runs the cron work of every deployment and of the products that are served. If one fails, the others still run. */
 export async function runSchedules(controller: ScheduledController, env: Env, ctx: ExecutionContext): Promise<void> {
   const served = PRODUCT_NAMES.filter((name) => isServed(env, name));
   const schedules = { ...ALWAYS, ...Object.fromEntries(served.map((name) => [name, PRODUCTS[name].schedule])) };
@@ -80,7 +80,10 @@ export async function runSchedules(controller: ScheduledController, env: Env, ct
     await run(controller, env, ctx).catch((error: unknown) => logError('schedule_failed', error, { product }));
 }
 
-/** Messages of an absent product are acknowledged: each is a hint, and cron or an alarm finds its work again. */
+/**
+ * Passes a batch of queue messages to its product. Messages of a product that is not served are acknowledged: each is only a hint,
+ * and cron or an alarm finds the work again.
+ */
 export async function consumeQueue(batch: MessageBatch, env: Env, ctx: ExecutionContext): Promise<void> {
   const rule = QUEUES.find(({ suffix }) => batch.queue.endsWith(suffix));
   if (rule === undefined) throw new Error(`the queue ${batch.queue} belongs to no product`);
@@ -93,7 +96,7 @@ export async function consumeQueue(batch: MessageBatch, env: Env, ctx: Execution
   if (messages.length > 0) await rule.consume({ ...toPlain(batch), messages }, env, ctx);
 }
 
-/** The members of a batch are accessors, which a spread does not copy. */
+/** Copies a batch to a plain object. Its members are accessors, which a spread does not copy. */
 const toPlain = (batch: MessageBatch): MessageBatch => ({
   queue: batch.queue,
   messages: batch.messages,

@@ -6,14 +6,14 @@ import type { Operation } from './shared/prices.ts';
 import { settingsOf } from './shared/settings.ts';
 import { PRODUCT_NAMES, type ProductName } from './shared/settings-schema.ts';
 
-/** Pages of the web app, without `/_/`. Pages that no product lists are always served. */
+/** Paths of each product's pages in the web app, without `/_/`. Pages that no product lists are always served. */
 const PAGES: Readonly<Record<ProductName, readonly string[]>> = {
   storage: ['storage'],
   leaderboard: ['leaderboard', 'embed/leaderboard'],
   mail: ['mail', 'mail-frame', 'turnstile'],
 };
 
-/** The operation that a request counts as. */
+/** The operation as which a request is counted. */
 export function operationOf(destination: 'api' | 'storage' | 'other', method: string, path: string): Operation {
   const isRead = method === 'GET' || method === 'HEAD';
   if (destination === 'storage')
@@ -24,10 +24,10 @@ export function operationOf(destination: 'api' | 'storage' | 'other', method: st
   return isRead && /^\/v1\/(?:messages|threads|folders|search|labels|events|drafts)/.test(path) ? 'mail_read' : 'other';
 }
 
-/** @throws MisconfiguredError if PRODUCTS is bad. */
+/** Whether the deployment serves a product. @throws MisconfiguredError if PRODUCTS is bad. */
 export const isServed = (env: Env, product: ProductName): boolean => settingsOf(env).PRODUCTS.includes(product);
 
-/** True for a page of the web app whose product is not served. @throws MisconfiguredError if PRODUCTS is bad. */
+/** Whether a path is a page of the web app whose product is not served. @throws MisconfiguredError if PRODUCTS is bad. */
 export function isAbsentPage(env: Env, pathname: string): boolean {
   const page = pathname.replace(/^\/_\//, '').replace(/\.html$/, '');
   return PRODUCT_NAMES.some((name) => PAGES[name].includes(page) && !isServed(env, name));

@@ -35,8 +35,9 @@ import { addSending } from './routes/sending.ts';
 import { addTransfer } from './routes/transfer.ts';
 
 /**
- * Room for one attachment of 5 MB in Base64, or for long texts. Larger files are uploaded first, as streams. An isolate has 128 MB
- * for all its requests, and a body is in memory several times: as bytes, as text, parsed, and as the composed message.
+ * Maximum size of JSON bodies with a message. It has room for one attachment of 5 MB in Base64, or for long texts. Larger files are
+ * uploaded first, as streams. An isolate has 128 MB for all its requests, and a body is in memory several times: as bytes, as text,
+ * parsed, and as the composed message.
  */
 const MESSAGE_JSON_BYTES_MAX = 8 * 1024 * 1024;
 

@@ -1,8 +1,8 @@
 /**
  * Entry point of mail: the email handler, the queue consumer and the schedule. `api.ts` has the JSON API.
  *
- * Each user's mailbox is one Durable Object (`durable-objects/mailbox`). A route only calls the caller's own mailbox, so ids of
- * other users are not found.
+ * Each user's mailbox is one Durable Object (`durable-objects/mailbox`). A route calls only the caller's own mailbox, so ids of
+ * other users' messages are not found.
  */
 import { createClock } from '../shared/clock.ts';
 import { runInvocation } from '../shared/invocation.ts';
@@ -22,8 +22,8 @@ export { receiveEmail } from './inbound/receive-email.ts';
 export { readMailGauges } from './outbound/queue-metrics.ts';
 
 /**
- * Handles hints. A failure loses nothing: mailboxes know their work and find it through their alarm. One session of a relay may carry
- * messages of several users: they share the trace of the first hint.
+ * Handles a batch of hints. A failure loses no work, because each mailbox knows its work and its alarm finds it. One session of a
+ * relay may carry messages of several users; they share the trace of the first hint.
  */
 export async function consumeMail(batch: MessageBatch, env: Env): Promise<void> {
   const hints = [...readHints(batch)];
@@ -37,7 +37,7 @@ export async function runMailSchedule(
   _ctx: ExecutionContext,
 ): Promise<void> {
   const now = createClock(env)();
-  // The daily cron trigger.
+  // There are two cron triggers: one per minute, and this daily one.
   if (controller.cron !== '* * * * *') return createForwardInvitationStore(env.DIRECTORY).pruneInvitations(now);
   await logQueue(env);
   await collectOrphans(env, now);

@@ -46,7 +46,7 @@ export async function serveStorage(request: Request, env: Env, ctx: ExecutionCon
   }
 }
 
-/** The answer to a write over plain HTTP if only HTTPS is allowed. */
+/** Answers a request over plain HTTP when only HTTPS is allowed. */
 export function refusePlainHttp({ method }: Request): Response {
   const requestId = crypto.randomUUID();
   const failure = s3Failure('AccessDenied', 'Send the request over HTTPS.', { headers: { 'x-request-id': requestId } });

@@ -12,13 +12,19 @@ import type { Extent } from '../model/contract.ts';
 import { InProgress } from './in-progress.ts';
 
 const CHUNK_BYTES = 8 * 1024 ** 2;
-/** Longer ranges are read from R2: they would fill the cache, and its lower latency matters less for them. */
+/**
+ * Maximum number of cached chunks per range. Longer ranges are read from R2: they would fill the cache, and its lower latency
+ * matters less for them.
+ */
 const CACHED_CHUNKS_MAX = 8;
 const MATCH_TIMEOUT_MS = 250;
-/** Each entry may hold its bytes in memory while the cache is slower than R2. */
+/** Cache writes in progress in this isolate. Each may hold the bytes of its entry in memory while the cache is slower than R2. */
 const stores = new InProgress(2);
 
-/** @returns the entries that contain these bytes of the extent's blob, in order; empty if there are too many. */
+/**
+ * Finds the cache entries of a range of an extent's blob.
+ * @returns the cache entries that contain a range of the extent's blob, in order; empty if the range needs too many.
+ */
 export function entriesOf(extent: Extent, { start, length }: Pick<BlobRange, 'start' | 'length'>): BlobRange[] {
   const { blobId, blobSize } = extent;
   if (extent.crc32 !== null) return [{ blobId, start: extent.blobStart, length: extent.length }];
@@ -33,7 +39,11 @@ export function entriesOf(extent: Extent, { start, length }: Pick<BlobRange, 'st
 
 const toUrl = ({ blobId, start, length }: BlobRange): string => `https://bytes.invalid/${blobId}/${start}-${length}`;
 
-/** @param maxAgeSeconds bounds how long the bytes of an erased object stay in caches, where nothing refers to them. */
+/**
+ * Creates the access to cached bytes of blobs.
+ * @param maxAgeSeconds time to live of the entries. It bounds how long the bytes of an erased object stay in caches, where nothing
+ * refers to them.
+ */
 export function createEdgeBytes(
   cache: Cache,
   maxAgeSeconds: number,
@@ -75,7 +85,8 @@ export function createEdgeBytes(
         .finally(endStore);
       waitUntil(storing);
       return {
-        // Not awaited: the reader of the object must not wait for the cache. The size of an entry limits the buffered bytes.
+        // The write into the cache is not awaited, because the reader of the object must not wait for it. At most one entry's bytes
+        // are buffered.
         write: (bytes) => void writer.write(bytes).catch(() => {}),
         end(isWhole) {
           isAborted = !isWhole;
