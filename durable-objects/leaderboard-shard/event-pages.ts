@@ -25,7 +25,6 @@ export class EventPages {
     this.#nextId = last + 1;
   }
 
-  /** Pages in memory. */
   get openPages(): number {
     return this.#open.length;
   }

@@ -18,10 +18,7 @@ const SESSION_MS = 20_000;
 /** The first call to a restarted object fails, and a season may request a full report. */
 const ATTEMPTS = 4;
 
-/** The result of `openLine` of a season object. */
-export interface Line extends Disposable {
-  exchange(report: CountReport): Promise<CountAnswer>;
-}
+export type Line = Disposable & ((report: CountReport) => Promise<CountAnswer>);
 
 const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
@@ -59,7 +56,6 @@ export class SeasonLink {
     await this.push();
   }
 
-  /** Exchanges counts. Returns after a short time even if that fails. */
   async push(): Promise<void> {
     let isLate = true;
     const done = this.#exchange().finally(() => {
@@ -69,7 +65,6 @@ export class SeasonLink {
     if (isLate) this.#failedAt = this.#now();
   }
 
-  /** Schedules a push of changes. */
   planPush(): void {
     if (this.#isStopped || this.#isPushPlanned || !this.#board.counts.hasChanges) return;
     this.#isPushPlanned = true;
@@ -123,7 +118,7 @@ export class SeasonLink {
       this.#line = this.#open();
     }
     const line = await this.#line;
-    const answer = await line.exchange(report);
+    const answer = await line(report);
     this.#idle = setTimeout(() => this.#hangUp(), IDLE_MS);
     return answer;
   }

@@ -50,7 +50,6 @@ export class ShardStore {
     this.#sql.exec('UPDATE board SET sealed_at = ? WHERE id = 1 AND sealed_at IS NULL', at);
   }
 
-  /** The known players of some ids. */
   findPlayers(userIds: readonly string[]): PlayerRow[] {
     const query = `SELECT slot, user_id, user_name FROM json_each(?) asked CROSS JOIN player ON user_id = asked.value`;
     return inParts(userIds).flatMap((part) => this.#readPlayers(query, JSON.stringify(part)));
@@ -62,7 +61,6 @@ export class ShardStore {
     return this.#readPlayers(query, JSON.stringify(slots));
   }
 
-  /** Players in order of `user_id`, starting after `after`. */
   readByUserId(after: string, limit: number): PlayerRow[] {
     const query = 'SELECT slot, user_id, user_name FROM player WHERE user_id > ? ORDER BY user_id LIMIT ?';
     return this.#readPlayers(query, after, limit);

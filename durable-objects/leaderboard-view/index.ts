@@ -50,7 +50,6 @@ export class LeaderboardView extends DurableObject<Env> {
     return { ...rest, entries: entries.slice(0, limit) };
   }
 
-  /** The players in each of at most `rangesMax` ranges of scores. */
   async distribution(address: ViewAddress, rangesMax: number): Promise<Distribution> {
     const known = this.#distributions.get(rangesMax);
     const at = this.#now();

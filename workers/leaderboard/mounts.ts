@@ -13,7 +13,6 @@ export const DEFAULT_MOUNT = {
   season: seasonSchemaOf('month'),
   update: updateSchemaOf(POINTS_MAX, 'month').openapi('ScoreUpdate'),
   updateName: 'ScoreUpdate',
-  /** Operation ids are unique. */
   idOf: (operationId: string) => operationId,
 };
 export type Mount = typeof DEFAULT_MOUNT;

@@ -4,7 +4,6 @@ export const LOGO_BYTES_MAX = 65_536;
 /** A small file can unpack to a huge picture. */
 export const LOGO_PIXELS_MAX = 1_024;
 
-/** All that is read of a header. */
 const HEADER_BYTES = 30;
 
 export type LogoType = 'image/png' | 'image/webp';

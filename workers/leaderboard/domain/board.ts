@@ -3,17 +3,15 @@ import type { Result } from '../../shared/result.ts';
 import type { Distribution } from './distribution.ts';
 import type { RankedEntry, StandingKey, TopEntry } from './standing.ts';
 
-/** Names a shard of a season. Every call to an object contains it. */
-export interface ShardAddress {
+export interface SeasonAddress {
   /** season-name.ts */
   readonly season: string;
-  readonly shard: number;
   readonly shards: number;
 }
 
-export interface SeasonAddress {
-  readonly season: string;
-  readonly shards: number;
+/** Names a shard of a season. Every call to a shard contains it. */
+export interface ShardAddress extends SeasonAddress {
+  readonly shard: number;
 }
 
 /** Names a view of a season: `REGION:NUMBER`. */
@@ -23,7 +21,6 @@ export interface ViewAddress extends SeasonAddress {
 
 /** A request for a live connection. */
 export interface Viewer {
-  /** Entries of the list. */
   readonly limit: number;
   /** The client whose connections are counted. */
   readonly client: string;
@@ -44,11 +41,8 @@ export interface ScoreUpdate {
 }
 
 export type ScoreError =
-  /** The season is sealed and accepts no new scores. */
   | { readonly kind: 'season_sealed' }
-  /** The player used the event id with other points before. */
   | { readonly kind: 'event_conflict'; readonly points: number }
-  /** The total would exceed 2^53 − 1. */
   | { readonly kind: 'score_overflow' };
 
 export interface ScoreOutcome {
@@ -81,7 +75,6 @@ export interface Standings {
   /** In the order of the request; null for a player who is not listed. */
   readonly entries: readonly (RankedEntry | null)[];
   readonly players: number;
-  /** Milliseconds since 1970. The ranks are exact as of this time. */
   readonly asOf: number;
 }
 
@@ -162,9 +155,7 @@ export const PUSH_INTERVAL_MS = 100;
 export const SKIP_MS = 1_000;
 /** Time that a read waits for newer counts before it uses older ones. */
 export const REFRESH_MS = 300;
-/** Sorts before every player. */
 export const LIST_START: StandingKey = { score: Number.MAX_SAFE_INTEGER, reached: 0, userId: '' };
-/** Sorts after every player. */
 export const LIST_END: StandingKey = { score: -1, reached: 0, userId: '' };
 /** Sorts before all players with a score, and after those with a higher one. */
 export const startOf = (score: number): StandingKey => ({ score, reached: 0, userId: '' });

@@ -1,7 +1,6 @@
 /** Distributions of scores: players per range. All ranges have the same round width, and cover the lowest score to the best. */
 import { mirror, type ScoreRules } from './score-rules.ts';
 
-/** Most ranges of one distribution. */
 export const RANGES_MAX = 50;
 
 export interface ScoreRange {

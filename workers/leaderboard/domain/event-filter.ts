@@ -14,14 +14,12 @@ export class EventFilter {
   readonly #marks: Uint16Array;
   #size = 0;
 
-  /** @param events that the filter can hold. */
   constructor(events: number) {
     const places = Math.ceil(events / LOAD_MAX) + 1;
     this.#keys = new Uint16Array(places);
     this.#marks = new Uint16Array(places);
   }
 
-  /** Whether no further event can be added. */
   get isFull(): boolean {
     return this.#size + 1 > this.#keys.length * LOAD_MAX;
   }

@@ -9,7 +9,6 @@ const HASH_BYTES = 16;
 const RECORD_BYTES = 32;
 /** With names of 64 characters of four bytes each, a page has 1.2 MB. The platform stores 2 MB per row. */
 export const EVENTS_PER_PAGE = 4_096;
-/** The slot of an erased event. */
 const NOBODY = 0;
 
 export interface PlayerEvent {
@@ -85,7 +84,6 @@ export class EventPage {
     return this.#slots[place] as number;
   }
 
-  /** The event's hash, as a view. */
   #hashAt(place: number): Uint8Array {
     return this.#records.subarray(place * RECORD_BYTES, place * RECORD_BYTES + HASH_BYTES);
   }

@@ -1,22 +1,19 @@
 /** Entries of the standings, their order across shards, and the ranks of a run of them. */
 
-/** A player in a shard's answer. `reached` is in microseconds since 1970 and unique within a shard. */
-export interface TopEntry {
-  readonly userId: string;
-  readonly userName: string;
-  readonly score: number;
-  readonly reached: number;
-}
-
-export interface RankedEntry extends TopEntry {
-  readonly rank: number;
-}
-
 /** A player's position in the list order, independent of the shard. */
 export interface StandingKey {
   readonly userId: string;
   readonly score: number;
+  /** In microseconds since 1970; unique within a shard. */
   readonly reached: number;
+}
+
+export interface TopEntry extends StandingKey {
+  readonly userName: string;
+}
+
+export interface RankedEntry extends TopEntry {
+  readonly rank: number;
 }
 
 /** List order: higher score, then earlier `reached`, then `user_id` by code units. */
