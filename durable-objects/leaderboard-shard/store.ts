@@ -51,8 +51,13 @@ export class ShardStore {
   }
 
   findPlayers(userIds: readonly string[]): PlayerRow[] {
-    const query = `SELECT slot, user_id, user_name FROM json_each(?) asked CROSS JOIN player ON user_id = asked.value`;
-    return inParts(userIds).flatMap((part) => this.#readPlayers(query, JSON.stringify(part)));
+    // One row for all players, because each row of a cursor costs more than its look-up.
+    const query = `SELECT json_group_array(json_array(slot, user_id, user_name))
+      FROM json_each(?) asked CROSS JOIN player ON user_id = asked.value`;
+    return inParts(userIds).flatMap((part) => {
+      const [[rows]] = [...this.#sql.exec(query, JSON.stringify(part)).raw()] as [[string]];
+      return (JSON.parse(rows) as PlayerColumns[]).map(toPlayerRow);
+    });
   }
 
   /** Players in the order of the slots. Omits slots that were removed. */
@@ -67,11 +72,7 @@ export class ShardStore {
   }
 
   #readPlayers(query: string, ...values: SqlStorageValue[]): PlayerRow[] {
-    return Array.from(this.#sql.exec(query, ...values).raw(), ([slot, userId, userName]) => ({
-      slot: slot as number,
-      userId: userId as string,
-      userName: userName as string | null,
-    }));
+    return Array.from(this.#sql.exec(query, ...values).raw(), (row) => toPlayerRow(row as unknown as PlayerColumns));
   }
 
   writePlayers(rows: readonly PlayerRow[]): void {
@@ -195,6 +196,9 @@ export class ShardStore {
     throw new Error('an aggregate gives a row');
   }
 }
+
+type PlayerColumns = [slot: number, userId: string, userName: string | null];
+const toPlayerRow = ([slot, userId, userName]: PlayerColumns): PlayerRow => ({ slot, userId, userName });
 
 const toMove = (slot: number, score: number, reached: number): Move => ({ slot, score, reached });
 
