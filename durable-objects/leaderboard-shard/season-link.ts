@@ -11,13 +11,17 @@ import type { CountAnswer, CountReport } from '../../workers/leaderboard/domain/
 import { logError } from '../../workers/shared/log.ts';
 import type { ShardBoard } from './shard-board.ts';
 
-/** The season makes at most 500 exchanges per second, whatever the number of shards. */
+/**
+ * Minimum interval of pushes per shard of the season. The season then makes at most 500 exchanges per second, whatever the number
+ * of shards.
+ */
 const PUSH_MS_PER_SHARD = 2;
 const IDLE_MS = 1_000;
 const SESSION_MS = 20_000;
-/** The first call to a restarted object fails, and a season may request a full report. */
+/** Attempts per exchange. The first call to a restarted object fails, and a season may request a full report. */
 const ATTEMPTS = 4;
 
+/** RPC session of a shard with its season, as `openLine` of the season object returns it. */
 export type Line = Disposable & ((report: CountReport) => Promise<CountAnswer>);
 
 const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
@@ -48,7 +52,7 @@ export class SeasonLink {
     this.#waitUntil = waitUntil;
   }
 
-  /** Exchanges counts if those of the others are over a second old. Returns after a short time even if that fails. */
+  /** Exchanges counts if those of the other shards are over a second old. Returns after a short time even if the exchange fails. */
   async refresh(): Promise<void> {
     const now = this.#now();
     const isSkipped = !isStale(this.#failedAt, now);

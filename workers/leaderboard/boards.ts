@@ -7,8 +7,8 @@ import { type BoardRow, createBoardStore } from './records/board-store.ts';
 export type Board = BoardPeriods & Readonly<Omit<BoardRow, 'id' | 'createdAt' | 'deletedAt'>>;
 
 /**
- * The board `default` with its initial title. Only `GET /v1/boards/default` reads the title and the logo that an operator has set,
- * because posts and reads of scores do not need them.
+ * The board `default` with its initial title. Posts and reads of scores use it as it is. Only `GET /v1/boards/default` reads the
+ * title and the logo that an operator has set.
  */
 export const DEFAULT_BOARD: Board = {
   ...DEFAULT_RULES,
@@ -26,7 +26,7 @@ export const toBoard = (row: BoardRow): Board =>
     ? { ...DEFAULT_BOARD, title: row.title, logo: row.logo }
     : { ...row, ref: toBoardRef(row.board, row, row.id) };
 
-/** The row of `default`, which stores its title. The other columns repeat its fixed rules. */
+/** The row of the board `default`, which stores its title. The other columns repeat its fixed rules. */
 export const toDefaultRow = (title: string, createdAt: number): BoardRow => {
   const { board, sort, operator, period, isPublic, pointsMax } = DEFAULT_BOARD;
   return { board, id: '', title, sort, operator, period, isPublic, pointsMax, logo: null, createdAt, deletedAt: null };
@@ -37,7 +37,7 @@ interface Known {
   readonly board: Board;
 }
 
-/** How long an isolate caches a board. A changed or deleted board is used in its old form until then. */
+/** Time for which an isolate caches a board. Until then it uses a changed or deleted board in its old form. */
 export const BOARD_KNOWN_MS = 10_000;
 const KNOWN_MAX = 256;
 const known = new Map<string, Known>();

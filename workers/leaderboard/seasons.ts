@@ -15,13 +15,17 @@ export type SeasonError =
   | { readonly kind: 'unknown_board'; readonly board: string };
 
 /**
- * Season facts that are immutable or only advance, cached per isolate: the shards of a current season, the archive of a
- * historical one.
+ * Rows of seasons that this isolate has read. Their facts are immutable or only advance: the shards of a current season, the
+ * archive of a historical one.
  */
 const known = new Map<string, { readonly row: SeasonRow | null; readonly at: number }>();
 const KNOWN_MAX = 256;
 
-/** @param label the period's name, by default the current one. @param board by default `default`. */
+/**
+ * Finds a season.
+ * @param label label of its period; default: the current one.
+ * @param board name of its board; default: `default`.
+ */
 export async function findSeason(
   env: Env,
   label: string | undefined,
@@ -32,7 +36,7 @@ export async function findSeason(
   return found === null ? err({ kind: 'unknown_board', board: board ?? '' }) : findSeasonOf(env, found, label, now);
 }
 
-/** @param maxAgeMs how old the cached row of a past season may be. */
+/** Finds a season of a board. @param maxAgeMs maximum age of the cached row of a past season. */
 export async function findSeasonOf(
   env: Env,
   board: Board,
