@@ -209,7 +209,7 @@ describe.skipIf(!hasChromium)('the mailbox and its settings', () => {
     const attached = page.getByRole('list', { name: 'Attachments' });
     await attached.getByText('dot.png').waitFor();
     await attached.getByText('large.bin').waitFor();
-    await eventually(() => page.locator('.uploads progress').count()).toBe(0);
+    await eventually(() => page.locator('.file-rows progress').count()).toBe(0);
     await page.getByLabel('To', { exact: true }).fill(user.email);
     await page.getByLabel('Subject').fill('A dot');
     await page.getByRole('button', { name: 'Send', exact: true }).click();

@@ -138,7 +138,7 @@ describe.skipIf(!hasChromium)('the mail page', () => {
       .getByRole('button', { name: 'Attach' })
       .setInputFiles([{ name: 'list.txt', mimeType: 'text/plain', buffer: Buffer.from('one') }]);
     await page.getByRole('list', { name: 'Attachments' }).getByText('list.txt').waitFor();
-    await eventually(() => page.locator('.uploads progress').count()).toBe(0);
+    await eventually(() => page.locator('.file-rows progress').count()).toBe(0);
     await page.getByRole('button', { name: 'Send', exact: true }).click();
     await page.getByRole('button', { name: 'Undo' }).click();
     await eventually(() => page.getByRole('textbox', { name: 'Message' }).inputValue()).toBe('You never listen.');

@@ -164,17 +164,20 @@ export async function muteConversation(threadId: string, messages: Summary[], is
     });
 }
 
-/** Trusts or blocks a sender, and offers an undo that forgets the decision. */
+/** Trusts or blocks a sender, and offers an undo that forgets the decision. @throws ApiError if the server refuses. */
 export async function decideSender(sender: string, status: Sender['status']): Promise<void> {
   const change = { kind: 'sender', sender, status, isForgotten: false } as const;
-  try {
-    const isSent = await sendOrKeep(change);
-    const text = status === 'blocked' ? mailTexts.senders.blockedNow : mailTexts.senders.trustedNow;
-    offerUndo(withState(fill(text, { email: sender }), isSent), () => sendOrKeep({ ...change, isForgotten: true }));
-  } catch (error) {
-    signOutIfUnauthorized(error);
-    showError(error);
-  }
+  const isSent = await sendOrKeep(change);
+  const text = status === 'blocked' ? mailTexts.senders.blockedNow : mailTexts.senders.trustedNow;
+  offerUndo(withState(fill(text, { email: sender }), isSent), () => sendOrKeep({ ...change, isForgotten: true }));
+}
+
+/** Forgets the decision about a sender, and offers an undo. @throws ApiError if the server refuses. */
+export async function forgetSender({ id, sender, status }: Sender): Promise<void> {
+  const change = { kind: 'sender', sender, status } as const;
+  const isSent = await sendOrKeep({ ...change, isForgotten: true, ...(id && { id }) });
+  const text = fill(mailTexts.senders.removed, { sender });
+  offerUndo(withState(text, isSent), () => sendOrKeep({ ...change, isForgotten: false }));
 }
 
 /** Leaves the mailing list of a message. @throws ApiError if the server or the list refuses. */

@@ -7,11 +7,14 @@ import { Menu, type MenuCommand } from '../../shared/menu.tsx';
 import { useStore } from '../../shared/store.ts';
 import { fill } from '../../shared/texts/index.ts';
 import { mailTexts } from '../../shared/texts/mail.ts';
+import { showError } from '../../shared/toasts.tsx';
 import { describeAddress } from '../model/addresses.ts';
 import type { Message } from '../model/api.ts';
 import { waiting } from '../model/change-queue.ts';
 import { decideSender, leaveListOf } from '../model/changes.ts';
 import { UNSUBSCRIBED_LABEL } from '../model/labels.ts';
+import type { Sender } from '../model/senders.ts';
+import { signOutIfUnauthorized } from '../model/session.ts';
 import { Original } from './original.tsx';
 
 const { reader: t, senders } = mailTexts;
@@ -76,12 +79,17 @@ export function SenderMenu({ message, isOwn }: { message: Message; isOwn: boolea
       isBlocked && changes.some((change) => change.kind === 'leave' && change.messageId === message.id),
   );
   const email = message.from?.email ?? '';
+  const decide = (status: Sender['status']) =>
+    void decideSender(email, status).catch((error: unknown) => {
+      signOutIfUnauthorized(error);
+      showError(error);
+    });
   const aboutSender: MenuCommand[] =
     isOwn || !email
       ? []
       : [
-          { icon: 'block', title: fill(senders.block, { email }), run: () => void decideSender(email, 'blocked') },
-          { icon: 'trust', title: fill(senders.trust, { email }), run: () => void decideSender(email, 'trusted') },
+          { icon: 'block', title: fill(senders.block, { email }), run: () => decide('blocked') },
+          { icon: 'trust', title: fill(senders.trust, { email }), run: () => decide('trusted') },
           {
             icon: 'filter',
             title: senders.filter,

@@ -1,6 +1,7 @@
 /** Import and export of a mailbox as files. Each shows its progress, can be stopped, and ends with a summary. */
 import { useState } from 'react';
 import { confirmSession } from '../../shared/api.ts';
+import { FileField, FileRow, FileRows } from '../../shared/files.tsx';
 import { formatBytes, formatCount } from '../../shared/format.ts';
 import { useStore } from '../../shared/store.ts';
 import { fill, plural } from '../../shared/texts/index.ts';
@@ -67,11 +68,23 @@ const describeResult = (counts: Counts): string =>
         messages: plural(mailSettingsTexts.counts.messages, counts.messages),
       });
 
+/** Nothing for one file: its progress is that of the import. */
+function progressOf({ files, at, offset }: ImportState, index: number): { progress?: number } {
+  if (files.length < 2) return {};
+  const size = files[index]?.size ?? 0;
+  return { progress: index < at ? 1 : index > at || size === 0 ? 0 : offset / size };
+}
+
 function ImportProgress({ now }: { now: ImportState }) {
   const isRunning = now.state === 'running';
   return (
     <div className="stack">
       <progress max={now.totalBytes} value={now.doneBytes} aria-label={t.import} />
+      <FileRows label={t.files}>
+        {now.files.map((file, index) => (
+          <FileRow key={`${index} ${file.name}`} name={file.name} size={file.size} {...progressOf(now, index)} />
+        ))}
+      </FileRows>
       <p className="small muted">
         {fill(t.importProgress, {
           messages: plural(mailSettingsTexts.counts.messages, now.counts.messages),
@@ -130,17 +143,7 @@ function Import() {
               ))}
             </select>
           </label>
-          <label className="field">
-            <span>{t.file}</span>
-            <input
-              type="file"
-              multiple
-              onChange={(event) => {
-                startImport([...(event.target.files ?? [])], target);
-                event.target.value = '';
-              }}
-            />
-          </label>
+          <FileField label={t.file} isMultiple onFiles={(files) => startImport(files, target)} />
         </>
       )}
       <div role="status">

@@ -71,8 +71,6 @@ export const enMailCompose = {
     otherTaken: 'The other text took its place.',
     bothKept: 'Both are in Drafts. You go on with yours.',
     attachments: 'Attachments',
-    uploading: 'Uploading {fileName}',
-    removeFile: 'Remove {fileName}',
     quotedMessage: 'Quoted message',
     showQuotedMessage: 'Show the quoted message',
     removeQuote: 'Remove quote',

@@ -270,6 +270,7 @@ export const enMailSettings = {
     importText: 'Duplicates are skipped, so an import that was interrupted can simply be repeated.',
     into: 'Into',
     file: 'File',
+    files: 'Files being imported',
     export: 'Export',
     exportText: 'All messages in one mbox file, which other mail programs can read.',
     exportProgress: '{messages} of {expected}, {bytes}',

@@ -161,7 +161,7 @@ export const enOperator = {
     more: 'Show more',
     logo: 'Logo',
     logoRule: 'PNG or WebP, at most 64 KB and 1024 by 1024 pixels. It is shown on the board and where it is embedded.',
-    removeLogo: 'Remove the logo',
+    currentLogo: 'the current logo',
   },
   audit: {
     title: 'Audit log',
