@@ -128,7 +128,7 @@ describe.skipIf(!hasChromium)('a reader of mail', () => {
     await expectAccessible(page);
     await takePictures(page, 'senders');
     await blocked.getByRole('button', { name: 'Remove carol@outside.test' }).click();
-    await blocked.getByText('No sender is blocked.').waitFor();
+    await blocked.getByText('No blocked senders.').waitFor();
     await page.getByLabel('Address, domain or mailing list').fill('not a sender');
     await page.getByRole('button', { name: 'Add' }).click();
     await page.getByText('“not a sender” is not an address').waitFor();
@@ -145,9 +145,9 @@ describe.skipIf(!hasChromium)('a reader of mail', () => {
     await openRow(page, 'Report');
     await messageText(page, 'All well.').waitFor();
     await (await menuItem(page, 'More about Carol', 'Filter messages like this')).click();
-    await page.getByRole('region', { name: 'What it would catch' }).getByText('Report').waitFor();
+    await page.getByRole('region', { name: 'Matching messages' }).getByText('Report').waitFor();
     await expectAccessible(page);
-    await page.getByRole('button', { name: 'Save and apply to mail already here' }).click();
+    await page.getByRole('button', { name: 'Save and apply to existing mail' }).click();
     await page.getByText('Saved, and applied to 1 message.').waitFor();
     await awaitMessage(stage.server, user, 'archive', 'Report');
     expect(troubles).toEqual([]);
@@ -176,7 +176,7 @@ describe.skipIf(!hasChromium)('a reader of mail', () => {
     await page.getByText(/^Snoozed until .*\d\.$/).waitFor();
     await expectAccessible(page);
     await takePictures(page, 'snoozed');
-    await page.getByRole('button', { name: 'Back to the Inbox' }).click();
+    await page.getByRole('button', { name: 'Move to the Inbox' }).click();
     await awaitMessage(stage.server, user, 'inbox', 'Tax');
     await folder(page, 'Inbox').click();
     await row(page, 'Tax').waitFor();
@@ -215,7 +215,7 @@ describe.skipIf(!hasChromium)('a reader of mail', () => {
     await page.getByText('Muted: new messages').waitFor();
     await expectAccessible(page);
     await takePictures(page, 'muted');
-    await page.getByRole('button', { name: 'End muting' }).click();
+    await page.getByRole('button', { name: 'Unmute' }).click();
     await page.getByText('New messages of this conversation come to the Inbox again.').waitFor();
     await page.getByText('Muted: new messages').waitFor({ state: 'detached' });
     await messageText(page, 'Two.').waitFor();

@@ -165,7 +165,7 @@ describe.skipIf(!hasChromium)('a conversation', () => {
     const other = await signIn(stage.server, stage.browser, user);
     await other.page.goto(`${stage.server.url}/_/mail#/drafts`);
     await openRow(other.page, 'Re: Spring');
-    await other.page.getByRole('button', { name: 'Go on writing' }).click();
+    await other.page.getByRole('button', { name: 'Continue writing' }).click();
     await eventually(() => text(other.page).inputValue()).toBe('Thank you.\nGoodbye.');
     await other.page.getByRole('button', { name: 'Show the quoted message' }).click();
     const picture = other.page.frameLocator('.compose-quote iframe').locator('img[data-cid]');

@@ -131,13 +131,13 @@ describe.skipIf(!hasChromium)('mail without a network', () => {
     const menu = page.getByRole('button', { name: 'More about Carol' });
     await menu.click();
     await page.getByRole('menuitem', { name: 'Trust carol@outside.test' }).click();
-    await page.getByText(`Its mail does not go to Junk if the sender is proven. ${kept}`).waitFor();
+    await page.getByText(`Mail from this sender does not go to Junk if the sender is verified. ${kept}`).waitFor();
     await page.keyboard.press('z');
     await eventually(() => page.getByText('carol@outside.test is trusted').count()).toBe(0);
     await page.getByText(/2 changes are saved on this device/).waitFor();
     await menu.click();
     await page.getByRole('menuitem', { name: 'Block carol@outside.test' }).click();
-    await page.getByText(`carol@outside.test is blocked. New mail from there goes to Junk. ${kept}`).waitFor();
+    await page.getByText(`carol@outside.test is blocked. New mail from this sender goes to Junk. ${kept}`).waitFor();
     await page.getByRole('button', { name: 'Unsubscribe' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Unsubscribe' }).click();
     await page.getByText('You will be unsubscribed from Carol when you are online.').waitFor();

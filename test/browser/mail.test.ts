@@ -335,8 +335,8 @@ describe.skipIf(!hasChromium)('the mail page', () => {
     await page.getByRole('link', { name: 'Filters' }).click();
     await page.getByRole('button', { name: 'New filter' }).click();
     await page.getByLabel('Name').fill('News away');
-    await page.getByLabel('Text to look for').fill('carol@outside.test');
-    await page.getByRole('region', { name: 'What it would catch' }).getByText('Weekly news').waitFor();
+    await page.getByLabel('Text to find').fill('carol@outside.test');
+    await page.getByRole('region', { name: 'Matching messages' }).getByText('Weekly news').waitFor();
     await expectAccessible(page);
     await page.getByRole('button', { name: 'Save and apply' }).click();
     await page.getByText('Saved, and applied to 1 message.').waitFor();
@@ -353,13 +353,13 @@ describe.skipIf(!hasChromium)('the mail page', () => {
 
     await page.getByRole('link', { name: 'Security' }).click();
     const factor = page.getByRole('region', { name: 'Two-factor authentication' });
-    await factor.getByRole('button', { name: 'Set it up' }).click();
+    await factor.getByRole('button', { name: 'Set up' }).click();
     await confirmWithPassword(page);
     const secret = (await factor.locator('pre').innerText()).replaceAll(/\s/g, '');
     // The server accepts this code, and the next one at the sign-in below, even if a new period begins meanwhile.
     await factor.getByLabel('Code').fill(totp(secret, Date.now()));
-    await factor.getByRole('button', { name: 'Turn it on' }).click();
-    await factor.getByText('Keep these recovery codes').waitFor();
+    await factor.getByRole('button', { name: 'Turn on' }).click();
+    await factor.getByText('Save these recovery codes').waitFor();
     await expectAccessible(page);
     await signOut(page);
     await enter(page, 'settler');

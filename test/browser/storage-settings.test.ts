@@ -150,7 +150,7 @@ describe.skipIf(!hasChromium)('the settings of a bucket', () => {
     const card = page.getByRole('region', { name: 'Quota' });
     await card.getByText('2.0 KB of 1.0 MB').waitFor();
     await card.getByText('1 of 10').waitFor();
-    await card.getByRole('link', { name: 'Set as operator' }).waitFor();
+    await card.getByRole('link', { name: 'Change as operator' }).waitFor();
     // Callers that may not list, and those that do not own the bucket, see no figures.
     const anonymous = await fetch(`${stage.server.url}/${bucket}?quota`, { method: 'HEAD' });
     expect(anonymous.status).toBe(403);

@@ -61,7 +61,7 @@ export const app = {
     title: 'Command palette',
     field: 'Type a command',
     list: 'Commands',
-    none: 'No such command.',
+    none: 'No matching command.',
     open: 'Open {name}',
     theme: 'Theme: {name}',
   },

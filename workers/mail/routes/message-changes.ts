@@ -88,12 +88,12 @@ export function addMessageChanges(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'post',
       path: '/v1/messages/{message_id}/unsubscribe',
       operationId: 'unsubscribe',
-      summary: 'Leave the mailing list of a message',
+      summary: 'Unsubscribe from the mailing list of a message',
       description:
         'By one click (RFC 8058) if a valid DKIM signature covers both header fields, else by a message to the address that the list names, which is then in Sent. The message then has the label $unsubscribed.',
       request: { params: messageParamSchema },
       responses: {
-        200: jsonContent(unsubscribeAnswerSchema, 'The list was told'),
+        200: jsonContent(unsubscribeAnswerSchema, 'The request to unsubscribe was sent'),
         ...problemResponses(400, 401, 403, 404, 409, 413, 429, 502, 503),
       },
     }),

@@ -72,7 +72,7 @@ const unsubscribeSchema = z
   ])
   .openapi('Unsubscribe', {
     description:
-      'How to leave the list of the message. POST …/unsubscribe does it by one_click and mail. A web page is opened by the user.',
+      'How to unsubscribe from the list of the message. POST …/unsubscribe does it by one_click and mail. A web page is opened by the user.',
   });
 
 export const unsubscribeAnswerSchema = z.object({ method: z.enum(['one_click', 'mail']) }).openapi('UnsubscribeAnswer');
