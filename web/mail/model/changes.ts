@@ -9,6 +9,7 @@ import { dismissToast, showError, showToast } from '../../shared/toasts.tsx';
 import type { BatchPatch, Folder, Patch, Summary } from './api.ts';
 import { isOffline, type QueuedChange, queueChange, sendOrKeep } from './change-queue.ts';
 import { refreshLabels } from './labels.ts';
+import { forgetLists } from './left-lists.ts';
 import { refreshAll, refreshFolders } from './list-reading.ts';
 import { folderByRole, isVirtualFolder, mailbox, setMessages, updateMessages } from './mailbox.ts';
 import { restoreRemoved } from './rows.ts';
@@ -183,6 +184,7 @@ export async function forgetSender({ id, sender, status }: Sender): Promise<void
 /** Leaves the mailing list of a message. @throws ApiError if the server or the list refuses. */
 export async function leaveListOf(messageId: string, name: string): Promise<void> {
   const isSent = await sendOrKeep({ kind: 'leave', messageId });
+  forgetLists();
   showToast(fill(isSent ? mailTexts.reader.leave.done : mailTexts.reader.leave.later, { name }));
   refreshAll();
 }

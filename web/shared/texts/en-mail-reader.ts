@@ -37,6 +37,8 @@ export const enMailReader = {
       later: 'You will be unsubscribed from {name} when you are online.',
       waiting: 'Unsubscribing…',
       left: 'Unsubscribed',
+      arriving: 'Unsubscribed, but still arriving.',
+      block: 'Block the sender',
     },
     details: 'Details',
     quoted: 'Quoted text',

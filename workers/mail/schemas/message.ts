@@ -85,6 +85,7 @@ export const messageSchema = z
     reply_to: z.array(addressSchema),
     importance: z.enum(IMPORTANCES),
     unsubscribe: unsubscribeSchema.nullable(),
+    list_id: z.string().nullable().openapi({ description: 'The identifier in List-Id (RFC 2919), in lower case.' }),
     body: z.string(),
     html: z.string().nullable(),
     headers: z.object({
