@@ -53,7 +53,8 @@ describe.skipIf(!hasChromium)('a field for files', () => {
     await eventually(() => rows.count()).toBe(2);
     await rows.nth(1).getByText('1.eml').waitFor();
     await rows.nth(1).getByText(`${raw[1]?.length} bytes`).waitFor();
-    const progress = () => rows.getByRole('progressbar').evaluateAll((bars) => bars.map((bar) => (bar as HTMLProgressElement).value));
+    const progress = () =>
+      rows.getByRole('progressbar').evaluateAll((bars) => bars.map((bar) => (bar as HTMLProgressElement).value));
     await eventually(progress).toEqual([1, 0]);
     await expectAccessible(page);
     await takePictures(page, 'import-rows');

@@ -50,7 +50,10 @@ export function listMailStates(page: Page, url: string): States {
       await page.getByRole('region', { name: word(reader.checks) }).waitFor();
     },
     'menu of the sender': async () => {
-      await button(page, reader.more.replace('{name}', 'Carol')).or(page.getByRole('button', { name: /Carol$/ })).last().click();
+      await button(page, reader.more.replace('{name}', 'Carol'))
+        .or(page.getByRole('button', { name: /Carol$/ }))
+        .last()
+        .click();
       await page.getByRole('menuitem').first().waitFor();
     },
     original: async () => {
@@ -103,7 +106,10 @@ export function listMailStates(page: Page, url: string): States {
       await page.locator('.compose').getByRole('alert').first().waitFor();
     },
     'new filter': async () => {
-      await page.locator('.compose').getByRole('button', { name: word(writing.discard) }).click();
+      await page
+        .locator('.compose')
+        .getByRole('button', { name: word(writing.discard) })
+        .click();
       await at('settings/filters');
       await button(page, enMailSettings.filters.newFilter).click();
       for (const add of [enMailSettings.filters.addCondition, enMailSettings.filters.addAction])

@@ -3,7 +3,17 @@ import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { awaitMessage, awaitSunk, listFolder, registerUser } from '../support/mail.ts';
 import { eventually, expectAccessible, hasChromium, openTab, TIMEOUT_MS, takePictures } from './chromium.ts';
-import { importLetters, invitation, letter, messageText, openRow, row, signIn, signOut, subjects } from './mail-page.ts';
+import {
+  importLetters,
+  invitation,
+  letter,
+  messageText,
+  openRow,
+  row,
+  signIn,
+  signOut,
+  subjects,
+} from './mail-page.ts';
 import { useStage } from './stage.ts';
 
 describe.skipIf(!hasChromium)('mail without a network', () => {
@@ -202,7 +212,9 @@ describe.skipIf(!hasChromium)('mail without a network', () => {
 
     await page.goto(`${stage.server.url}/_/mail#/settings/senders`);
     const list = (name: string) => page.getByRole('region', { name });
-    await list('Blocked').getByRole('button', { name: `Remove ${blocked.sender}` }).click();
+    await list('Blocked')
+      .getByRole('button', { name: `Remove ${blocked.sender}` })
+      .click();
     await page.getByText(`${blocked.sender} was removed from the list. ${kept}`).waitFor();
     await list('Blocked').getByText('No blocked senders.').waitFor();
     await page.getByLabel('Address, domain or mailing list').fill('@friends.test');

@@ -77,7 +77,8 @@ export function FileField({ label, hint, accept, isMultiple = false, onFiles, ch
   return (
     <div className="field">
       <span id={`${id}-label`}>{label}</span>
-      <div
+      <fieldset
+        aria-labelledby={`${id}-label`}
         className={isOver ? 'file-drop over' : 'file-drop'}
         onDragOver={(event) => {
           event.preventDefault();
@@ -97,7 +98,7 @@ export function FileField({ label, hint, accept, isMultiple = false, onFiles, ch
           onFiles={onFiles}
         />
         <span className="muted small drop-words">{isMultiple ? t.dropMany : t.drop}</span>
-      </div>
+      </fieldset>
       {hint && <small id={`${id}-hint`}>{hint}</small>}
       {children}
     </div>

@@ -151,7 +151,9 @@ async function send({ value: change, ...entry }: Entry<QueuedChange>): Promise<u
     case 'leave':
       return leaveList(change.messageId);
     case 'answer':
-      return sendInvitationReply(change.reply, (reply) => putEntry('changes', { ...entry, value: { ...change, reply } }));
+      return sendInvitationReply(change.reply, (reply) =>
+        putEntry('changes', { ...entry, value: { ...change, reply } }),
+      );
     case 'sender': {
       // Deleting a decision needs its id, which a page that was offline may not have.
       const id = (change.isForgotten && change.id) || (await saveSender(change.sender, change.status)).id;

@@ -1,6 +1,5 @@
 /** Senders that the user trusts or blocks. */
 import { ApiError, callJson, type Page } from '../../shared/api.ts';
-import type { QueuedChange } from './change-queue.ts';
 import { loadKept } from './kept-answers.ts';
 
 export interface Sender {
@@ -26,18 +25,6 @@ async function loadPages(): Promise<Sender[]> {
   return all;
 }
 export const loadSenders = () => loadKept('senders', loadPages);
-
-/** Applies decisions that the server does not have yet to those that were read from it. */
-export function applyDecisions(senders: readonly Sender[], changes: readonly QueuedChange[]): Sender[] {
-  let result = [...senders];
-  for (const change of changes) {
-    if (change.kind !== 'sender') continue;
-    const { sender, status, isForgotten } = change;
-    result = result.filter((one) => one.sender.toLowerCase() !== sender.toLowerCase());
-    if (!isForgotten) result.push({ id: '', sender, kind: 'address', status, origin: 'user' });
-  }
-  return result;
-}
 
 export const saveSender = (sender: string, status: Sender['status']) =>
   callJson<Sender>(PATH, { body: { sender, status } });

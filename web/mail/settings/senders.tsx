@@ -5,12 +5,24 @@ import { useStore } from '../../shared/store.ts';
 import { fill } from '../../shared/texts/index.ts';
 import { mailTexts } from '../../shared/texts/mail.ts';
 import { useLoaded } from '../../shared/use-loaded.ts';
-import { waiting } from '../model/change-queue.ts';
+import { type QueuedChange, waiting } from '../model/change-queue.ts';
 import { decideSender, forgetSender } from '../model/changes.ts';
-import { applyDecisions, loadSenders, type Sender } from '../model/senders.ts';
+import { loadSenders, type Sender } from '../model/senders.ts';
 import { signOutIfUnauthorized } from '../model/session.ts';
 
 const { senders: t } = mailTexts;
+
+/** Applies decisions that the server does not have yet to those that were read from it. */
+function applyDecisions(senders: readonly Sender[], changes: readonly QueuedChange[]): Sender[] {
+  let result = [...senders];
+  for (const change of changes) {
+    if (change.kind !== 'sender') continue;
+    const { sender, status, isForgotten } = change;
+    result = result.filter((one) => one.sender.toLowerCase() !== sender.toLowerCase());
+    if (!isForgotten) result.push({ id: '', sender, kind: 'address', status, origin: 'user' });
+  }
+  return result;
+}
 
 function List({
   title,

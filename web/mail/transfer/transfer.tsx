@@ -29,6 +29,8 @@ import {
 
 const t = mailSettingsTexts.transfer;
 
+const FILES_SHOWN_MAX = 6;
+
 const REASONS: Record<string, string> = {
   too_large: t.reasons.tooLarge,
   over_quota: t.reasons.overQuota,
@@ -68,11 +70,24 @@ const describeResult = (counts: Counts): string =>
         messages: plural(mailSettingsTexts.counts.messages, counts.messages),
       });
 
-/** Nothing for one file: its progress is that of the import. */
-function progressOf({ files, at, offset }: ImportState, index: number): { progress?: number } {
-  if (files.length < 2) return {};
-  const size = files[index]?.size ?? 0;
-  return { progress: index < at ? 1 : index > at || size === 0 ? 0 : offset / size };
+/** The current file and the next ones. One file alone has the progress of the import. */
+function Files({ now: { files, at, offset } }: { now: ImportState }) {
+  const start = Math.max(0, Math.min(at, files.length - FILES_SHOWN_MAX));
+  return (
+    <FileRows label={t.files}>
+      {files.slice(start, start + FILES_SHOWN_MAX).map((file, index) => {
+        const done = start + index < at ? 1 : start + index === at ? offset / Math.max(1, file.size) : 0;
+        return (
+          <FileRow
+            key={`${file.name} ${file.size} ${file.lastModified}`}
+            name={file.name}
+            size={file.size}
+            {...(files.length > 1 ? { progress: done } : {})}
+          />
+        );
+      })}
+    </FileRows>
+  );
 }
 
 function ImportProgress({ now }: { now: ImportState }) {
@@ -80,11 +95,7 @@ function ImportProgress({ now }: { now: ImportState }) {
   return (
     <div className="stack">
       <progress max={now.totalBytes} value={now.doneBytes} aria-label={t.import} />
-      <FileRows label={t.files}>
-        {now.files.map((file, index) => (
-          <FileRow key={`${index} ${file.name}`} name={file.name} size={file.size} {...progressOf(now, index)} />
-        ))}
-      </FileRows>
+      <Files now={now} />
       <p className="small muted">
         {fill(t.importProgress, {
           messages: plural(mailSettingsTexts.counts.messages, now.counts.messages),

@@ -49,8 +49,7 @@ export const enBoard = {
     find: 'Find',
     finalStandings: '· final standings',
     season: 'Season',
-    empty:
-      'No scores yet. Post the first score with a token of the scope scores:write, which an operator creates:',
+    empty: 'No scores yet. Post the first score with a token of the scope scores:write, which an operator creates:',
     more: 'Show more',
     asOf: 'as of {asOf}',
     noPlayer: 'No player “{userId}” has a score in this season.',

@@ -63,7 +63,8 @@ export const enMailReader = {
       received: 'Received',
     },
     attachments: 'Attachments',
-    imagesBlocked: 'Images from the sender’s server are blocked, so that the sender cannot see that you opened this message.',
+    imagesBlocked:
+      'Images from the sender’s server are blocked, so that the sender cannot see that you opened this message.',
     showImages: 'Show images',
     fit: 'Fit to the screen',
     fullSize: 'Show at full size',

@@ -61,7 +61,8 @@ export const enMailSettings = {
     factorByPasskey: 'Off, but signing in with the password also requires a passkey.',
     factorOff: 'Off: only your password protects this mailbox.',
     recoveryAddress: 'Recovery address',
-    recoveryText: 'If you forget your password, a link to set a new one is sent to this address. Use an address at another service.',
+    recoveryText:
+      'If you forget your password, a link to set a new one is sent to this address. Use an address at another service.',
     recoveryCodes: 'Recovery codes',
     codesLeft: '{count} of 10 codes are unused. Each replaces the authenticator once.',
     newCodes: 'Create new codes',

@@ -22,8 +22,7 @@ export const enOperator = {
     well: 'All stores are working',
     count: '{count} to look at',
     store: '{name} is not responding',
-    storeDo:
-      'Check the status page of Cloudflare. If only this store is affected, check its binding in wrangler.toml.',
+    storeDo: 'Check the status page of Cloudflare. If only this store is affected, check its binding in wrangler.toml.',
     setting: 'The setting {name} is not valid',
     settingDo: 'It {message}. Set it, then deploy again.',
     warning: 'Check {name}',
@@ -63,7 +62,8 @@ export const enOperator = {
     estimate: 'estimated cost so far',
     operations: 'operations',
     projected: 'projected for the whole month',
-    about: 'Operations at list prices, without stored bytes, the duration of Durable Objects and what the plan includes.',
+    about:
+      'Operations at list prices, without stored bytes, the duration of Durable Objects and what the plan includes.',
   },
   accounts: {
     title: 'Accounts',

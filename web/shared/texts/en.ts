@@ -124,8 +124,7 @@ export const en: Texts = {
     no_envelope: 'The message has no sender or recipient.',
     no_recipient: 'Add a recipient.',
     no_messages: 'The file has no message. Choose an mbox file or a single message.',
-    domain_send_limit_reached:
-      'Your domain has reached its sending limit. The message is in Drafts. Try again {wait}.',
+    domain_send_limit_reached: 'Your domain has reached its sending limit. The message is in Drafts. Try again {wait}.',
     too_many_recipients: 'Too many recipients. {detail}',
     wrong_code: 'Wrong code, or it has expired.',
     no_draft: 'This draft was sent or deleted.',
