@@ -79,7 +79,7 @@ describe.skipIf(!hasChromium)('a field for files', () => {
     await page.reload();
     await page.getByRole('button', { name: `Edit ${rules.title}` }).click();
     const dialog = page.getByRole('dialog');
-    const field = dialog.getByLabel('Logo Choose a file');
+    const field = dialog.getByRole('button', { name: 'Logo Choose a file' });
     await field.focus();
     const chooser = page.waitForEvent('filechooser');
     await page.keyboard.press('Enter');

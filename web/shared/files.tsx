@@ -78,7 +78,6 @@ export function FileField({ label, hint, accept, isMultiple = false, onFiles, ch
     <div className="field">
       <span id={`${id}-label`}>{label}</span>
       <fieldset
-        aria-labelledby={`${id}-label`}
         className={isOver ? 'file-drop over' : 'file-drop'}
         onDragOver={(event) => {
           event.preventDefault();
