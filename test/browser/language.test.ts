@@ -1,4 +1,4 @@
-/** A second language is one file: with it, no page shows English. */
+/** Tests that a second language needs only one file: with it, no page shows English. */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Dialog, Page } from 'playwright-core';
@@ -37,7 +37,7 @@ describe.skipIf(!hasChromium)('a second language', () => {
     return tab;
   }
   const word = (english: string) => toGreek(english);
-  /** For a page that shows its content: the caller waits for a part of it. */
+  /** Expects no English on a page. The caller first waits for a part of the page's content. */
   const expectGreek = (page: Page, neutral: readonly string[] = []) =>
     eventually(() => findEnglish(page, neutral)).toEqual([]);
 

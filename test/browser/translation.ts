@@ -1,4 +1,7 @@
-/** A second language for the web app, made from English: the Greek letters of the Latin ones, built as a user would add it. */
+/**
+ * Makes a second language for the web app from the English texts, in which Greek letters replace the Latin ones. It is built as a
+ * user would add it.
+ */
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -23,7 +26,7 @@ export function buildTranslated(): string {
 
 const TYPES: Record<string, string> = { '.js': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg+xml' };
 
-/** Serves the pages of that build in place of the server's, with the headers of the server. */
+/** Serves the pages of that build instead of the server's, with the headers of the server. */
 export async function serveTranslated(context: BrowserContext, pages: string): Promise<void> {
   await context.route(/\/_\//, async (route) => {
     const path = new URL(route.request().url()).pathname.replace('/_/', '');
@@ -40,11 +43,11 @@ export async function serveTranslated(context: BrowserContext, pages: string): P
   });
 }
 
-/** The same in every language: addresses, hosts, ids, units, names of products, of settings and of tools. */
+/** Texts that are the same in every language: addresses, hosts, ids, units, names of products, of settings and of tools. */
 const NEUTRAL =
   /\S+@\S*|https?:\/\/\S+|\b[0-9a-f]{8}-[0-9a-f-]+|\b[A-Z]+(?:_[A-Z0-9]+)+\b|\b[a-z]+(?:[._:][a-z0-9]+)+\b|\b\d+(?:\.\d+)? [KMG]B\b|\b(?:Tessera|curl|TypeScript|UTC|USD)\b/g;
 
-/** English that is shown or read out on the page: words in Latin letters. */
+/** Finds English texts that the page shows or reads out: words in Latin letters. The second language has Greek letters. */
 export async function findEnglish(page: Page, neutral: readonly string[] = []): Promise<string[]> {
   const shown = await page.evaluate(() => {
     const CODE = 'code, kbd, pre, samp, script, style, [lang]:not(html), [data-language-neutral]';

@@ -1,4 +1,4 @@
-/** `GET /v1/health` names each unhealthy part. */
+/** Tests that `GET /v1/health` names each unhealthy part. */
 import { createExecutionContext, env as testEnv } from 'cloudflare:test';
 import { afterEach, expect, it, vi } from 'vitest';
 import { Mailbox } from '../../durable-objects/mailbox/index.ts';
@@ -13,7 +13,7 @@ interface Report {
   readonly warnings: readonly { readonly name: string; readonly message: string }[];
 }
 
-/** @param changes to the bindings, variables and secrets; undefined removes one. */
+/** Reads the health of a deployment. @param changes to the bindings, variables and secrets; undefined removes one. */
 async function readHealth(changes: Record<string, unknown> = {}): Promise<Report & { httpStatus: number }> {
   const request = new Request('http://localhost/v1/health') as Request<unknown, IncomingRequestCfProperties>;
   const answer = await worker.fetch(request, { ...env, ...changes } as Env, createExecutionContext());

@@ -1,14 +1,14 @@
 /** A coloured monogram. The same address always has the same colour. */
 import type { CSSProperties } from 'react';
 
-/** A number is a word of its own, also directly after a letter. An accent belongs to its letter. */
+/** Words of a name. A number is a word of its own, also directly after a letter. An accent belongs to its letter. */
 const WORDS = /[\p{L}\p{M}]+|\p{N}+/gu;
 const LETTERS = /\P{M}\p{M}*/gu;
 const DIGITS_SHOWN = 2;
 
 /**
- * The first letters of the first and of the last word: `Ada Lovelace` → `AL`. Of one word, its first two letters: `Carol` → `CA`.
- * Of a number at the end, its last two digits, so that numbered players differ: `Player 31` → `P31`.
+ * Makes initials from the first letters of the first and of the last word: `Ada Lovelace` → `AL`. A single word gives its first two
+ * letters: `Carol` → `CA`. A number at the end gives its last two digits, so that numbered players differ: `Player 31` → `P31`.
  */
 export function toMonogram(name: string): string {
   const words = (name.split('@')[0]?.match(WORDS) ?? []).map((word) => word.match(LETTERS) ?? []);

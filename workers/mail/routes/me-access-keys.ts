@@ -1,4 +1,4 @@
-/** Under `/v1/me/access-keys`: the user's own keys for storage. Creation and rotation require a confirmed session. */
+/** `/v1/me/access-keys`: the user's own access keys for object storage. Creation and rotation require a confirmed session. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import {
   type AccessKeyRow,

@@ -1,4 +1,4 @@
-/** Under `/v1/me`: app tokens, and additional addresses. */
+/** Routes under `/v1/me` for app tokens and additional addresses. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { createUserToken, deleteUserToken, listUserTokens } from '../../identity/index.ts';
 import { recordAudit, toAuditRow } from '../../shared/audit.ts';

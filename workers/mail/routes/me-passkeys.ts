@@ -1,4 +1,4 @@
-/** Under `/v1/me`: passkeys, and whether the password is still accepted beside them. */
+/** Routes under `/v1/me` for passkeys, and for whether the password is still accepted besides them. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { addPasskey, beginPasskey, createPasskeyStore } from '../../identity/index.ts';
 import { appOrigin } from '../../shared/app-origin.ts';
@@ -97,7 +97,7 @@ export function addPasskeys(api: OpenAPIHono<JsonApiEnv>): void {
       const { userId } = caller.value;
       const { name, response } = c.req.valid('json');
       const origin = appOrigin(c.env, c.req.url);
-      // Only a confirmed session gets the options with the challenge that this response must answer.
+      // Needs no confirmation: only a confirmed session gets the options whose challenge this response must answer.
       const added = await addPasskey(c.env, ownerOf(userId), { name, response, origin }, createClock(c.env)());
       if (!added.ok) return sendProblem(c, added.error);
       const { passkeyId } = added.value;

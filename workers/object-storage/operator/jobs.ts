@@ -1,4 +1,4 @@
-/** `/v1/storage/jobs`: work over a whole bucket or a prefix, for users with their own rights and for operators. */
+/** `/v1/storage/jobs`: jobs that work over a whole bucket or a prefix, for users with their own rights and for operators. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { v7 as mintTimeOrderedId } from 'uuid';
@@ -113,7 +113,7 @@ const NO_JOB = problem(404, 'no_such_job', 'Job not found.');
 const UNAVAILABLE = problem(503, 'unavailable');
 const DENIED = problem(403, 'access_denied', 'You may not list this bucket.');
 
-/** Finds a bucket that the caller may list. */
+/** Finds a bucket by name if the caller may list it. */
 async function findBucket(
   context: EngineContext,
   { user }: JobCaller,

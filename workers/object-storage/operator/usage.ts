@@ -54,7 +54,7 @@ async function measureNamed(context: EngineContext, name: string): Promise<Resul
   return bucket.ok ? measure(context, bucket.value) : bucket;
 }
 
-/** A user that is unknown or owns no bucket has a use of zero. */
+/** Adds up the use of all buckets of a user. An unknown user, or one without buckets, has a use of zero. */
 async function measureUser(context: EngineContext, ownerId: string): Promise<Result<Usage, CommonError>> {
   let usage = NO_USAGE;
   let after: string | undefined;

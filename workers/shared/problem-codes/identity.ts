@@ -1,4 +1,4 @@
-/** Codes of identity, logins and accounts. */
+/** Problem codes of identity, logins and accounts. */
 import type { ProblemCodeTable } from './entry.ts';
 
 export const IDENTITY_CODES = {
