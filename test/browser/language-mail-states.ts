@@ -139,8 +139,8 @@ export function listMailStates(page: Page, url: string): States {
       await page.getByText('27', { exact: true }).first().waitFor();
       await page.context().setOffline(true);
       await page.getByText(word(enMail.main.youAreOffline)).waitFor();
-      await page.keyboard.press('j');
-      await page.keyboard.press('e');
+      await page.locator('.message-row').first().hover();
+      await button(page, list.archive).first().click();
       await page.getByText(word(enMail.offline.kept)).waitFor();
     },
   };

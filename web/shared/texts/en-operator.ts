@@ -182,6 +182,12 @@ export const enOperator = {
     check: 'Check DNS again',
     allSeen: 'DNS has all {count} records.',
     someSeen: 'DNS has {seen} of {count} records. Publish the others, then check again.',
+    purposes: {
+      MX: 'MX: where mail is delivered',
+      SPF: 'SPF: authorised senders',
+      DMARC: 'DMARC: policy for mail that fails authentication',
+      JMAP: 'JMAP: where mail clients connect',
+    },
     notAsked: 'not checked',
     seen: 'seen',
     notSeen: 'not seen',
