@@ -1,6 +1,6 @@
 /**
- * The only entry of the Worker. `fetch` passes each request to one part. Mail, queue messages and cron have their own handlers.
- * `products.ts` knows what belongs to which product.
+ * The only entry point of the Worker. `fetch` passes each request to one part: the JSON APIs, the web app or object storage. Mail,
+ * queue messages and cron have their own handlers. `products.ts` assigns routes and other work to the products.
  *
  * `/v1/…` are the JSON APIs, `/_/…` is the web app, everything else is object storage. In production `APP_HOST` serves only the
  * first two and every other hostname only storage, over HTTPS only. On one origin (loopback) both answer.
@@ -23,7 +23,7 @@ export { LeaderboardSeason } from '../durable-objects/leaderboard-season/index.t
 export { LeaderboardShard } from '../durable-objects/leaderboard-shard/index.ts';
 export { LeaderboardView } from '../durable-objects/leaderboard-view/index.ts';
 export { Mailbox } from '../durable-objects/mailbox/index.ts';
-/** The mailbox objects call it through `ctx.exports`. */
+/** RPC entry point that the mailbox objects call through `ctx.exports`. */
 export { MailboxJobs } from './mail/mailbox-jobs.ts';
 
 registerUserObligation(bucketObligation);
@@ -32,11 +32,11 @@ registerRevocationWitness(witnessRevocation);
 
 type Destination = 'api' | 'web' | 'storage' | 'welcome';
 
-/** Settings that every request needs. */
+/** Settings that every request needs. While one of them is bad, only health answers. */
 const NEEDED = ['APP_HOST', 'S3_HOST', 'PRODUCTS'];
 
 /**
- * Decides which part answers a request, by its raw target and its hostname.
+ * Decides which part of the Worker answers a request, by its raw target and its hostname.
  * @throws MisconfiguredError if APP_HOST, S3_HOST or PRODUCTS is bad. Only health answers then.
  */
 function decideDestination(request: Request, env: Env): Destination {
@@ -60,7 +60,7 @@ function decideDestination(request: Request, env: Env): Destination {
   return isStorage ? 'storage' : 'api';
 }
 
-/** Splits the URL as it was sent: `new URL()` would collapse `..` and `.` in keys. */
+/** Splits a URL as it was sent, not with `new URL()`, which would collapse `..` and `.` in keys. */
 function splitUrl(url: string): { host: string; path: string } {
   const match = /^https?:\/\/([^/?#]*)([^?#]*)/.exec(url);
   return { host: match?.[1] ?? '', path: match?.[2] || '/' };
@@ -81,7 +81,7 @@ export default {
   },
 
   async email(message, env, ctx): Promise<void> {
-    // An exception is a temporary failure for the sender, so no mail is lost while PRODUCTS is being corrected.
+    // The sender treats an exception as a temporary failure and tries again, so no mail is lost while PRODUCTS is being corrected.
     if (!isServed(env, 'mail')) throw new Error('PRODUCTS does not include mail');
     await runInvocation(env, undefined, () => receiveEmail(message, env, ctx));
   },
@@ -117,13 +117,15 @@ async function route(request: Request, env: Env, ctx: ExecutionContext, startedA
 
 const SLOW_MS = 2_000;
 
-/** A log line costs twice as much as a request, so only a sample of the successful requests is logged. */
+/**
+ * Whether a request is logged. A log line costs twice as much as a request, so of the successful requests only a sample is logged.
+ */
 function isLogged(status: number, ms: number, env: Env): boolean {
   if (status >= 500 || ms >= SLOW_MS || settingProblemsOf(env).length > 0) return true;
   return Math.random() * 100 < settingsOf(env).LOG_SAMPLE_PERCENT;
 }
 
-/** @returns the answer to a request that no product may handle, else null. */
+/** Refuses or redirects requests that no product may handle. @returns the answer, or null if a product may handle the request. */
 function screen(product: Destination, request: Request, env: Env): Response | null {
   const transport = decideTransport(request, env);
   if (transport === 'redirect') return redirectToHttps(request.url);
@@ -132,7 +134,7 @@ function screen(product: Destination, request: Request, env: Env): Response | nu
     if (product === 'storage') return refusePlainHttp(request);
     return refuse(problem(403, 'https_required', 'Send the request over HTTPS.'));
   }
-  // A stored file must never become the service worker of our own pages.
+  // Refused, because a stored file must never become the service worker of our own pages.
   if (product !== 'web' && request.headers.get('service-worker') === 'script')
     return refuse(problem(403, 'no_service_worker', 'Only the app’s own files may be service workers.'));
   return null;

@@ -49,7 +49,7 @@ type Consumer = (batch: MessageBatch, env: Env, ctx: ExecutionContext) => Promis
 
 interface Product {
   readonly api: OpenAPIHono<JsonApiEnv>;
-  /** Pages of the web app, without `/_/`. Pages that no product lists are always served. */
+  /** Paths of the product's pages in the web app, without `/_/`. Pages that no product lists are always served. */
   readonly pages: readonly string[];
   readonly schedule: Schedule;
   readonly findSilent: FindSilent;
@@ -81,10 +81,10 @@ const PRODUCTS: Readonly<Record<ProductName, Product>> = {
 };
 
 interface QueueRule {
-  /** End of the queue's name. An environment such as staging puts its name in the middle. */
+  /** Suffix of the queue's name. An environment such as staging puts its own name before the suffix. */
   readonly suffix: string;
   readonly consume: Consumer;
-  /** The product that consumes a message; null if every deployment does. */
+  /** The product to which a message belongs; null if every deployment consumes the message. */
   readonly productOf: (message: Message) => ProductName | null;
 }
 
@@ -104,7 +104,7 @@ const ALWAYS: Readonly<Record<string, Schedule>> = {
   metrics: runMetricsSchedule,
 };
 
-/** The operation that a request counts as. */
+/** The operation as which a request is counted. */
 export function operationOf(destination: 'api' | 'storage' | 'other', method: string, path: string): Operation {
   const isRead = method === 'GET' || method === 'HEAD';
   if (destination === 'storage')
@@ -115,16 +115,16 @@ export function operationOf(destination: 'api' | 'storage' | 'other', method: st
   return isRead && /^\/v1\/(?:messages|threads|folders|search|labels|events|drafts)/.test(path) ? 'mail_read' : 'other';
 }
 
-/** @throws MisconfiguredError if PRODUCTS is bad. */
+/** Whether the deployment serves a product. @throws MisconfiguredError if PRODUCTS is bad. */
 export const isServed = (env: Env, product: ProductName): boolean => settingsOf(env).PRODUCTS.includes(product);
 
-/** True for a page of the web app whose product is not served. @throws MisconfiguredError if PRODUCTS is bad. */
+/** Whether a path is a page of the web app whose product is not served. @throws MisconfiguredError if PRODUCTS is bad. */
 export function isAbsentPage(env: Env, pathname: string): boolean {
   const page = pathname.replace(/^\/_\//, '').replace(/\.html$/, '');
   return PRODUCT_NAMES.some((name) => PRODUCTS[name].pages.includes(page) && !isServed(env, name));
 }
 
-/** Runs the cron work of the products that are served. A failure of one does not stop the others. */
+/** Runs the cron work of every deployment and of the products that are served. If one fails, the others still run. */
 export async function runSchedules(controller: ScheduledController, env: Env, ctx: ExecutionContext): Promise<void> {
   const served = PRODUCT_NAMES.filter((name) => isServed(env, name));
   const schedules = { ...ALWAYS, ...Object.fromEntries(served.map((name) => [name, PRODUCTS[name].schedule])) };
@@ -132,7 +132,10 @@ export async function runSchedules(controller: ScheduledController, env: Env, ct
     await run(controller, env, ctx).catch((error: unknown) => logError('schedule_failed', error, { product }));
 }
 
-/** Messages of an absent product are acknowledged: each is a hint, and cron or an alarm finds its work again. */
+/**
+ * Passes a batch of queue messages to its product. Messages of a product that is not served are acknowledged: each is only a hint,
+ * and cron or an alarm finds the work again.
+ */
 export async function consumeQueue(batch: MessageBatch, env: Env, ctx: ExecutionContext): Promise<void> {
   const rule = QUEUES.find(({ suffix }) => batch.queue.endsWith(suffix));
   if (rule === undefined) throw new Error(`the queue ${batch.queue} belongs to no product`);
@@ -145,7 +148,7 @@ export async function consumeQueue(batch: MessageBatch, env: Env, ctx: Execution
   if (messages.length > 0) await rule.consume({ ...toPlain(batch), messages }, env, ctx);
 }
 
-/** The members of a batch are accessors, which a spread does not copy. */
+/** Copies a batch to a plain object. Its members are accessors, which a spread does not copy. */
 const toPlain = (batch: MessageBatch): MessageBatch => ({
   queue: batch.queue,
   messages: batch.messages,
@@ -159,7 +162,7 @@ const operatorApi = createOperatorApi();
 const auditApi = createAuditApi();
 const apis = new Map<string, OpenAPIHono<JsonApiEnv>>();
 
-/** The JSON API of the products that are served. Routes of the others are unknown. */
+/** The JSON API of the products that are served. It does not know the routes of other products. */
 export function apiOf(env: Env): OpenAPIHono<JsonApiEnv> {
   const served = readServed(env);
   const names = served.join();
@@ -168,7 +171,7 @@ export function apiOf(env: Env): OpenAPIHono<JsonApiEnv> {
   return api;
 }
 
-/** If PRODUCTS is bad, only health answers, and it reports that. */
+/** The products that are served. If PRODUCTS is bad, none is, so that only health answers, which reports the setting. */
 function readServed(env: Env): readonly ProductName[] {
   try {
     return settingsOf(env).PRODUCTS;

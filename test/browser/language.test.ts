@@ -1,4 +1,4 @@
-/** A second language is one file: with it, no page shows English. */
+/** Tests that a second language needs only one file: with it, no page shows English. */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
@@ -17,11 +17,11 @@ import { openStore } from './storage-page.ts';
 import { buildTranslated, serveTranslated } from './translation.ts';
 
 const BUILD_MS = 300_000;
-/** The same in every language: addresses, hosts, ids, units, names of products, of settings and of tools. */
+/** Texts that are the same in every language: addresses, hosts, ids, units, names of products, of settings and of tools. */
 const NEUTRAL =
   /\S+@\S*|https?:\/\/\S+|\b[0-9a-f]{8}-[0-9a-f-]+|\b[A-Z]+(?:_[A-Z0-9]+)+\b|\b[a-z]+(?:[._:][a-z0-9]+)+\b|\b\d+(?:\.\d+)? [KMG]B\b|\b(?:Tessera|curl|TypeScript|UTC|USD)\b/g;
 
-/** English that is shown or read out on the page: words in Latin letters. */
+/** Finds English texts that the page shows or reads out: words in Latin letters. The second language has Greek letters. */
 async function findEnglish(page: Page, neutral: readonly string[] = []): Promise<string[]> {
   const shown = await page.evaluate(() => {
     const CODE = 'code, kbd, pre, samp, script, style, [lang]:not(html), [data-language-neutral]';
@@ -61,7 +61,7 @@ describe.skipIf(!hasChromium)('a second language', () => {
     return tab;
   }
   const word = (english: string) => toGreek(english);
-  /** For a page that shows its content: the caller waits for a part of it. */
+  /** Expects no English on a page. The caller first waits for a part of the page's content. */
   const expectGreek = (page: Page, neutral: readonly string[] = []) =>
     eventually(() => findEnglish(page, neutral)).toEqual([]);
 

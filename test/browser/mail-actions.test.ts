@@ -1,4 +1,4 @@
-/** Actions on a message and its sender: leave a list, block, filter, snooze, mute, answer an invitation. */
+/** Tests actions on a message and its sender: leave a list, block, filter, snooze, mute, answer an invitation. */
 import type { Locator, Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { awaitMessage, listFolder, type MailUser, registerUser } from '../support/mail.ts';
@@ -87,7 +87,7 @@ describe.skipIf(!hasChromium)('a reader of mail', () => {
       expect(await offer.count()).toBe(0);
     };
     await showsMark();
-    // On a phone it stands below the sender and the date, not before the name.
+    // On a phone, the mark is below the sender and the date, not before the name.
     await page.setViewportSize({ width: 390, height: 760 });
     const isBelow = () =>
       page.locator('.message.open').evaluate((message) => {
@@ -98,7 +98,7 @@ describe.skipIf(!hasChromium)('a reader of mail', () => {
     await eventually(isBelow).toBe(true);
     await page.setViewportSize({ width: 1280, height: 800 });
     await takePictures(page, 'unsubscribed');
-    // The server has stored it as a label that the page does not list.
+    // The server stores the mark as a label that the page does not list, so it is shown again after a reload.
     await page.reload();
     await openRow(page, 'Digest');
     await showsMark();
@@ -180,7 +180,7 @@ describe.skipIf(!hasChromium)('a reader of mail', () => {
     await awaitMessage(stage.server, user, 'inbox', 'Tax');
     await folder(page, 'Inbox').click();
     await row(page, 'Tax').waitFor();
-    // The undo of a snooze puts the row back.
+    // The undo of a snooze must put the row back.
     await row(page, 'Tax').hover();
     await row(page, 'Tax').getByRole('button', { name: 'Snooze' }).click();
     const inAMonth = new Date(Date.now() + 30 * 86_400_000).toISOString().slice(0, 16);
@@ -254,7 +254,7 @@ describe.skipIf(!hasChromium)('a reader of mail', () => {
         `ATTENDEE;PARTSTAT=ACCEPTED:mailto:${user.email}`,
       ]),
     );
-    // Another device reads the answer from the conversation.
+    // The answer is stored in the conversation: after a reload, the page reads it from there as another device would.
     await page.reload();
     await openRow(page, 'Team lunch');
     await page

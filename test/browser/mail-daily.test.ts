@@ -1,4 +1,4 @@
-/** What people do every day in mail: the list, a conversation with an answer at its end, keys, and the phone. */
+/** Tests the daily use of mail: the list, a conversation with a reply at its end, keys, and the phone. */
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { awaitMessage, listFolder, type MailUser, registerUser } from '../support/mail.ts';
@@ -9,7 +9,7 @@ import { useStage } from './stage.ts';
 /** A red square of one pixel. */
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==';
 
-/** A conversation of Dennis and the user, oldest message first. */
+/** Delivers a conversation of Dennis and the user, oldest message first. */
 const conversation = (user: MailUser, count: number): string[] =>
   Array.from({ length: count }, (_, at) =>
     [
@@ -115,7 +115,7 @@ describe.skipIf(!hasChromium)('mail every day', () => {
     await page.keyboard.press('g');
     await page.keyboard.press('i');
     await row(page, 'Pointers').waitFor();
-    // An unknown pair does nothing, and its second key is not a key of its own.
+    // `g x` is no shortcut, so it does nothing, and `x` must not act as a shortcut of its own.
     await page.keyboard.press('g');
     await page.keyboard.press('x');
     await page.keyboard.press('*');
@@ -215,7 +215,7 @@ describe.skipIf(!hasChromium)('mail every day', () => {
       page.locator('.reader-scroll').evaluate((pane, where) => {
         const form = pane.querySelector('.compose');
         if (where === 'end') pane.scrollTop = pane.scrollHeight;
-        // The form begins in the upper half of the pane, and is higher than the rest.
+        // Scroll until the form begins near the middle of the pane. It is higher than the rest of the pane.
         else pane.scrollTop += (form?.getBoundingClientRect().top ?? 0) - pane.clientHeight * 0.6;
       }, edge);
     await eventually(visible).toBe(true);
@@ -227,7 +227,7 @@ describe.skipIf(!hasChromium)('mail every day', () => {
     await eventually(visible).toBe(true);
     await list.getByRole('button', { name: 'Remove two.png' }).click();
     await eventually(widths).toEqual([1]);
-    // On a phone the form fills the page.
+    // On a phone, the form fills the page, and its Send button must still be visible.
     await page.setViewportSize({ width: 390, height: 560 });
     await eventually(visible).toBe(true);
     await page.setViewportSize({ width: 1280, height: 800 });
@@ -373,7 +373,7 @@ describe.skipIf(!hasChromium)('mail every day', () => {
     await page.keyboard.press('Escape');
     await page.locator('.compose').waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Back' }).tap();
-    // Mail that arrives while the page does not hear of it.
+    // Cut the page off from events, and then let mail arrive that only a refresh can find.
     await page.routeWebSocket(/.*/, (socket) => socket.close());
     await page.route('**/v1/events*', (route) => route.abort());
     await page.reload();

@@ -1,4 +1,4 @@
-/** Without a network: the page opens, mail read before can be read, and changes and messages are sent later. */
+/** Tests the mail page without a network: the page opens, mail read before can be read, and changes and messages are sent later. */
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { awaitMessage, awaitSunk, listFolder, registerUser } from '../support/mail.ts';
@@ -9,7 +9,7 @@ import { useStage } from './stage.ts';
 describe.skipIf(!hasChromium)('mail without a network', () => {
   const stage = useStage({ vars: { MAIL_HOLD_SECONDS: '1', REGISTRATION: 'open' } });
 
-  /** The service worker has stored the page. */
+  /** Waits until the service worker has stored the page. */
   const isStored = (page: Page) =>
     eventually(() =>
       page.evaluate(async () => {
@@ -40,7 +40,7 @@ describe.skipIf(!hasChromium)('mail without a network', () => {
     expect(await page.locator('.toast.bad').count()).toBe(0);
     expect((await listFolder(stage.server, user, 'archive')).length).toBe(0);
 
-    // The tab is closed and opened again, still without a network.
+    // Close the tab and open the page again, still without a network.
     await page.close();
     const again = await context.newPage();
     again.setDefaultTimeout(TIMEOUT_MS);
@@ -156,7 +156,7 @@ describe.skipIf(!hasChromium)('mail without a network', () => {
     await page.getByText(/6 changes are saved on this device/).waitFor();
     expect(await page.locator('.toast.bad').count()).toBe(0);
 
-    // The tab is closed and opened again, still without a network.
+    // Close the tab and open the page again, still without a network.
     await page.close();
     const again = await context.newPage();
     again.setDefaultTimeout(TIMEOUT_MS);

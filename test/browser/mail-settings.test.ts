@@ -20,7 +20,7 @@ import {
   subjects,
 } from './mail-page.ts';
 
-/** Text of a message in any encoding. */
+/** Decodes the text of a raw message. */
 const textOf = async (raw: Buffer): Promise<string> => (await PostalMime.parse(raw)).text?.trim() ?? '';
 
 describe.skipIf(!hasChromium)('the mailbox and its settings', () => {
@@ -121,7 +121,7 @@ describe.skipIf(!hasChromium)('the mailbox and its settings', () => {
     await page.getByLabel('Name of the new folder').fill('Lake');
     await page.keyboard.press('Enter');
     await folder(page, 'Lake').waitFor();
-    // The folder may arrive by push before the answer closes the form.
+    // Wait until the form has closed: the new folder may arrive by push before the answer closes the form.
     await page.getByLabel('Name of the new folder').waitFor({ state: 'detached' });
     await page.keyboard.press('v');
     await page.getByRole('dialog', { name: 'Move to' }).getByLabel('Folder').fill('lak');
@@ -129,7 +129,7 @@ describe.skipIf(!hasChromium)('the mailbox and its settings', () => {
     await eventually(() => subjects(page)).toEqual(['Two']);
     await folder(page, 'Lake').click();
     await eventually(() => subjects(page)).toEqual(['One']);
-    // `signIn` accepts all dialogs with their default; this one gets another answer.
+    // `signIn` accepts all dialogs with their default answer. This dialog gets another one.
     page.removeAllListeners('dialog');
     page.once('dialog', (dialog) => void dialog.accept('River'));
     await page.getByRole('button', { name: 'Rename' }).click();
@@ -235,7 +235,7 @@ describe.skipIf(!hasChromium)('the mailbox and its settings', () => {
       (_, n) => `From x@y.test Sat Jan 10 10:00:00 2026\n${letter(user, `Old ${n}`, `${n}\n${filler}`)}\n`,
     );
     const mbox = Buffer.from([...letters, letters[0]].join(''));
-    // The first piece passes. The second one waits until the import is stopped.
+    // Let the first piece of the import pass, and hold the second one until the import is stopped.
     let pieces = 0;
     await page.route('**/v1/import?*', async (route) => {
       pieces += 1;

@@ -1,4 +1,4 @@
-/** A new user: first steps, the first message with its recipients, and the security page. */
+/** Tests what a new user sees: first steps, the first message with its recipients, and the security page. */
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { awaitMessage, registerUser } from '../support/mail.ts';
@@ -71,7 +71,7 @@ describe.skipIf(!hasChromium)('a new user of mail', () => {
     expect(await field.inputValue()).toBe('');
     await expectAccessible(page);
     expect(await chips.getByText('(Invalid address)').count()).toBe(1);
-    // Backspace turns the last recipient into text again.
+    // Backspace must turn the last recipient into text again.
     await page.keyboard.press('Backspace');
     expect(await field.inputValue()).toBe('"Bond, James" <bond@outside.test>');
     await page.keyboard.press('Enter');

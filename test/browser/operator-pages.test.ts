@@ -1,4 +1,4 @@
-/** The operator page: overview, accounts, quotas, boards, corrections and the audit log. */
+/** Tests the operator page: overview, accounts, quotas, boards, corrections and the audit log. */
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import type { MailUser } from '../support/mail.ts';
@@ -65,7 +65,7 @@ describe.skipIf(!hasChromium)('the pages of an operator', () => {
       (token) => sessionStorage.setItem('tessera.operator.token', token),
       stage.server.rootToken,
     );
-    // The answers of a deployment in trouble. A test server has no such trouble.
+    // Replace answers with those of a deployment in trouble, which a test server cannot be in.
     await page.route('**/v1/health', (route) =>
       route.fulfill({
         status: 503,

@@ -17,7 +17,7 @@ describe.skipIf(!hasChromium)('the operator page', () => {
   beforeAll(async () => {
     outsidePort = await freePort();
     [server, browser] = await Promise.all([
-      // No server listens there yet, so the outside is unreachable.
+      // Outgoing mail goes to a port on which no server listens yet, so it must wait.
       startServer({
         vars: { REGISTRATION: 'open', MAIL_HOLD_SECONDS: '0', MAIL_TRANSPORT: `smtp://127.0.0.1:${outsidePort}` },
       }),
@@ -55,7 +55,7 @@ describe.skipIf(!hasChromium)('the operator page', () => {
     await page.getByText('Every store answers').waitFor();
     await expectAccessible(page);
 
-    // A message without a recipient is rejected and goes to the error queue.
+    // Make a failure: a message without a recipient is rejected and goes to the error queue.
     const refused = await server.call('POST', '/v1/messages', { to: [], subject: 'To nobody', body: '.' }, user.token);
     expect(refused.status).toBe(400);
     await tab(page, 'Outbound').click();
@@ -90,7 +90,7 @@ describe.skipIf(!hasChromium)('the operator page', () => {
     await page.getByText('The secret is shown this once.').waitFor();
 
     await tab(page, 'Tokens').click();
-    // Until then, the fields of the page before are still there.
+    // Wait for the new form: until then, the fields of the previous page are still there.
     await page.getByRole('button', { name: 'Make token' }).waitFor();
     await page.getByLabel('Name').fill('game server');
     await page.getByLabel(/scores:write/).check();
@@ -124,7 +124,7 @@ describe.skipIf(!hasChromium)('the operator page', () => {
     const { page, troubles } = await signIn();
     await tab(page, 'Outbound').click();
     const waiting = page.getByRole('list', { name: 'Waiting messages' });
-    // The operator sees a message that was not sent within five seconds.
+    // The operator must see a message that has not been sent for five seconds.
     await eventually(async () => {
       await page.getByRole('button', { name: 'Ask again' }).click();
       return waiting.getByText('outside.test').count();
@@ -137,9 +137,9 @@ describe.skipIf(!hasChromium)('the operator page', () => {
     });
     await waiting.getByRole('button', { name: 'Try now' }).click();
     await page.getByText('It is tried again now.').waitFor();
-    // The sender sees the new status without any action.
+    // The sender must see the new status without any action.
     await delivery.getByText(/^Sent$|^Delivered$/).waitFor();
-    // The sender gets the status at once. The operator's view of all mailboxes is about a second behind.
+    // The sender's mailbox has the status at once. The operator's view of all mailboxes is about a second behind.
     await eventually(async () => {
       await page.getByRole('button', { name: 'Ask again' }).click();
       return waiting.count();

@@ -1,4 +1,7 @@
-/** A second language for the web app, made from English: the Greek letters of the Latin ones, built as a user would add it. */
+/**
+ * Makes a second language for the web app from the English texts, in which Greek letters replace the Latin ones. It is built as a
+ * user would add it.
+ */
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -23,7 +26,7 @@ export function buildTranslated(): string {
 
 const TYPES: Record<string, string> = { '.js': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg+xml' };
 
-/** Serves the pages of that build in place of the server's, with the headers of the server. */
+/** Serves the pages of that build instead of the server's, with the headers of the server. */
 export async function serveTranslated(context: BrowserContext, pages: string): Promise<void> {
   await context.route(/\/_\//, async (route) => {
     const path = new URL(route.request().url()).pathname.replace('/_/', '');

@@ -54,7 +54,7 @@ const Settings = lazy(() => import('./settings/settings.tsx').then((module) => (
 
 const COMPOSE_AFTER_MS = 1500;
 
-/** The changes that wait on this device, for example "2 changes and 1 message"; empty if there are none. */
+/** Describes the changes that wait on this device, for example "2 changes and 1 message". Empty if there are none. */
 function describeWaiting(changes: number, letters: number): string {
   return formatList([
     changes > 0 ? plural(mailTexts.counts.changes, changes) : '',
@@ -77,7 +77,7 @@ function OfflineBanner() {
   );
 }
 
-/** Shows the number of unread messages in the title, so that a background tab shows it too. */
+/** Shows the number of unread messages in the document's title, so that it is visible on a background tab. */
 function useTitle(): void {
   const unread = useStore(mailbox, (state) => state.folders.find((one) => one.role === 'inbox')?.unread ?? 0);
   useEffect(() => {
@@ -109,7 +109,7 @@ function useRoutedSource(): { title: string; isUnknown: boolean } {
     view.set({ threadId: null, messageId: null });
     void openSource(source);
   }, [name, q, folderId]);
-  // Folders are loaded, and none has this name: a mistyped or old link.
+  // True for a mistyped or old link: folders are loaded, and none has this name.
   const isUnknown = name !== 'search' && name !== 'settings' && folders.length > 0 && !folder;
   return { title: name === 'search' ? titleOfSearch(q) : (folder?.name ?? t.mail), isUnknown };
 }
@@ -206,18 +206,18 @@ function Mail() {
   const { isHelpOpen, isMoveOpen, isLabelOpen, isSnoozeOpen, isFoldersOpen } = useStore(view, (state) => state);
   useTitle();
   const isWriting = useStore(compose, (state) => state.writing !== null);
-  // Listen before the first paint, so that a key pressed on a visible page always works.
+  // Register the keyboard listener before the first paint, so that a key pressed on a visible page always works.
   useLayoutEffect(listenToKeys, []);
   useEffect(() => {
     void refreshFolders();
     void refreshLabels();
     void resumeWriting();
-    // Load the compose window in advance, after everything else, so that it opens at once.
+    // Load the code of the compose window in advance, after everything else, so that the window opens at once.
     const userId = session.get().profile?.user_id ?? '';
     const preload = setTimeout(() => {
       void loadCompose();
       registerOfflinePage();
-      // The next start tries again.
+      // A failed renewal of the push subscription is ignored: the next start of the page tries again.
       import('./model/push.ts').then(({ renewPush }) => renewPush(userId)).catch(() => undefined);
     }, COMPOSE_AFTER_MS);
     const files = onNeededFiles(async (message, { pictures, isForwarded }) => {
@@ -310,7 +310,7 @@ function App() {
     // The message being written stays in this browser, under the id of the user who wrote it.
     compose.set(CLOSED_COMPOSE);
   }, [status]);
-  // A link for a new password works in a signed-in browser too.
+  // A link for a new password works in a signed-in browser too, so it is checked before the session.
   const resetToken = route.parts[0] === 'reset' ? (route.parts[1] ?? '') : null;
   if (resetToken !== null) {
     return (

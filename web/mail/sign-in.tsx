@@ -15,7 +15,7 @@ import { register, type SignIn, signIn } from './model/session.ts';
 
 const t = mailTexts.signIn;
 
-/** Minimum of the API (`workers/mail/schemas/account.ts`). */
+/** Minimum length of a password, as in the API (`workers/mail/schemas/account.ts`). */
 const PASSWORD_LENGTH_MIN = 8;
 
 const isSecondFactorAsked = (error: unknown) =>
@@ -55,7 +55,7 @@ function Field(props: {
   );
 }
 
-/** A new password is typed once, so it can be shown. */
+/** A new password is typed only once, so the form can show it. */
 function PasswordField({ isNew }: { isNew: boolean }) {
   const [isShown, setShown] = useState(false);
   return (
@@ -193,7 +193,7 @@ export function SignInPage() {
     } catch (cause) {
       explain(cause, credentials);
       focusField(currentTarget, cause);
-      // A token works once.
+      // A Turnstile token works only once, so request a new one.
       setToken(null);
       setAttempt(attempt + 1);
     } finally {

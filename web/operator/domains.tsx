@@ -33,7 +33,7 @@ function Seen({ seen }: { seen: boolean | null }) {
   return seen ? <span className="badge good">{t.seen}</span> : <span className="badge warn">{t.notSeen}</span>;
 }
 
-/** How many of the records DNS has. Each load of the domain checks them. */
+/** Shows how many of the domain's required records are in DNS. Each load of the domain checks them. */
 function DnsState({ records, onCheck }: { records: Detail['dns_records']; onCheck: () => void }) {
   const asked = records.filter(({ seen }) => seen !== null);
   const seen = asked.filter((record) => record.seen).length;

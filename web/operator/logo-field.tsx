@@ -1,4 +1,4 @@
-/** The logo of a board, in the dialog of the board. It is stored when it is chosen. */
+/** Field for a board's logo, in the dialog of the board. The logo is stored when it is chosen. */
 import { type ChangeEvent, useState } from 'react';
 import { BoardLogo } from '../shared/board-logo.tsx';
 import { operatorTexts } from '../shared/texts/operator.ts';
@@ -8,7 +8,7 @@ import type { Board } from './types.ts';
 
 const t = operatorTexts.boards;
 
-/** With the operator's credential: the board need not be public. */
+/** Reads the logo with the operator's credential, because the board need not be public. */
 export const readLogo = (path: string, signal: AbortSignal): Promise<Response> => request(path, { signal });
 
 export function LogoField({ board, onChanged }: { board: Board; onChanged: () => void }) {

@@ -1,7 +1,10 @@
 /** A coloured monogram. The same address always has the same colour. */
 import type { CSSProperties } from 'react';
 
-/** The first letter of the first and of the last word: `Ada Lovelace` → `AL`. Characters that are not letters do not count. */
+/**
+ * Makes initials from the first letters of the first and of the last word: `Ada Lovelace` → `AL`. Characters that are not letters
+ * do not count.
+ */
 export function toMonogram(name: string): string {
   const words = name.split('@')[0]?.match(/[\p{L}\p{N}]+/gu) ?? [];
   const letters = [words[0], words.length > 1 ? words.at(-1) : undefined].map((word) => [...(word ?? '')][0] ?? '');

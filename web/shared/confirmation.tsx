@@ -14,7 +14,7 @@ const t = texts.app.confirmation;
 const toCodeMember = (code: string) => (/^\d{6}$/.test(code) ? { totp: code } : { recovery_code: code });
 
 export function ConfirmationDialog() {
-  /** The requests that wait for the answer. */
+  /** Callbacks of the requests that wait until the user has confirmed the session or refused. */
   const [waiting, setWaiting] = useState<readonly ((isConfirmed: boolean) => void)[]>([]);
   useEffect(
     () => askWhenConfirmationRequired(() => new Promise((resolve) => setWaiting((before) => [...before, resolve]))),

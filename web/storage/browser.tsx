@@ -52,10 +52,10 @@ function Choose({
   );
 }
 
-/** Waits for a pause in typing, so that not every letter sends a request. */
+/** Wait for a pause in typing, so that not every letter sends a request. */
 const PAUSE_MS = 250;
 
-/** The text with which shown names must begin. It is cleared when another place is opened. */
+/** Prefix that the user searches for in the current folder. It is cleared when another folder is opened. */
 function useSearch(place: string): [string, (text: string) => void] {
   const [search, setSearch] = useState({ place, text: '' });
   return [search.place === place ? search.text : '', (text) => setSearch({ place, text })];

@@ -14,16 +14,19 @@ import { Snippet } from './snippet.tsx';
 import { createBucketCommand } from './snippets.ts';
 
 const t = storageTexts.buckets;
-/** With fewer buckets, a search field is in the way. */
+/** Number of buckets from which the list has a search field. */
 const SEARCH_FROM = 7;
 
 interface Emptying {
   bucket: string;
-  /** Deletes the bucket once it is empty. */
+  /** Whether the bucket is deleted once it is empty. */
   isDeletedAfter: boolean;
 }
 
-/** Turns the typed text into a bucket name: capitals and spaces are the usual mistakes. Keeps the length, and so the caret. */
+/**
+ * Turns the typed text into a bucket name: capitals and spaces are the usual mistakes. Keeps the length of the text, so that the
+ * caret stays in place.
+ */
 function tidyName(event: FormEvent<HTMLInputElement>): void {
   const field = event.currentTarget;
   const tidy = field.value.toLowerCase().replaceAll(/[\s_]/g, '-');

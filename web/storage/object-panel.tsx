@@ -42,7 +42,7 @@ function Links({
   const copy = async () => {
     const url = await linkTo(accessKey, bucket, name, { expiresSeconds: expires, ...version });
     setLink(url);
-    // A link ends with the key that signed it.
+    // A presigned link ends when the key that signed it does.
     const end = Date.now() + expires * 1000;
     setUntil(new Date(Math.min(end, Date.parse(accessKey.expiresAt ?? '') || end)).toISOString());
     await navigator.clipboard.writeText(url).then(
@@ -115,7 +115,7 @@ function Tags({ accessKey, bucket, name }: { accessKey: Key; bucket: string; nam
       <form className="row" onSubmit={add}>
         <input name="name" aria-label={t.nameTag} placeholder={t.name} required maxLength={128} />
         <input name="value" aria-label={t.valueTag} placeholder={t.value} maxLength={256} />
-        {/* A request replaces all tags, so the present ones must be loaded first. */}
+        {/* S3 replaces all tags in one request, so the present ones must be loaded first. */}
         <button type="submit" disabled={value === null}>
           {t.add}
         </button>

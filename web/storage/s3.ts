@@ -8,7 +8,7 @@ const t = storageTexts.objects;
 
 export interface Key extends Credentials {
   endpoint: string;
-  /** Address of the mailbox whose session created the key. */
+  /** Mail address of the mailbox whose session created the key. */
   ownerName?: string;
   expiresAt?: string;
 }
@@ -29,7 +29,7 @@ export interface Call {
   key?: string;
   query?: Record<string, string>;
   headers?: Record<string, string>;
-  /** A string or bytes. Its hash is signed, so the server rejects a body that was changed in transit. */
+  /** Request body. Its hash is signed, so the server rejects a body that was changed in transit. */
   body?: string | Uint8Array<ArrayBuffer>;
   signal?: AbortSignal;
 }
@@ -96,7 +96,7 @@ export interface Entry {
   size: number;
   modifiedAt: string;
   etag: string;
-  /** Version id of the delete marker, if the object is deleted. */
+  /** Version id of the delete marker, if the newest version of the object is one. */
   markerId?: string;
 }
 export interface Listing {
@@ -127,7 +127,7 @@ export interface Version {
   size: number;
   modifiedAt: string;
 }
-/** Newest first. */
+/** Lists the versions of an object, newest first. */
 export async function listVersions(key: Key, bucket: string, name: string): Promise<Version[]> {
   const answer = await xml(key, { bucket, query: { versions: '', prefix: name, 'max-keys': '1000' } });
   return answer.children
@@ -252,7 +252,7 @@ export async function completeMultipart(
     query: { uploadId },
     body: `<CompleteMultipartUpload>${list.join('')}</CompleteMultipartUpload>`,
   });
-  // S3 sends status 200 before the work is done. If it then fails, the body has the error.
+  // S3 sends status 200 before CompleteMultipartUpload is done. If it then fails, the body has the error.
   if (answer.name === 'Error') throw new S3Error(200, textOf(answer, 'Code'), textOf(answer, 'Message'));
 }
 

@@ -8,15 +8,15 @@ export interface Board extends BoardPeriods, ScoreRules {
   readonly board: string;
   readonly title: string;
   readonly isPublic: boolean;
-  /** The hash of its logo. */
+  /** Hash of the board's logo; null without a logo. */
   readonly logo: string | null;
-  /** Most points of one update. */
+  /** Maximum points of one update. */
   readonly pointsMax: number;
 }
 
 /**
- * The board `default` with its initial title. Only `GET /v1/boards/default` reads the title and the logo that an operator has set,
- * because posts and reads of scores do not need them.
+ * The board `default` with its initial title. Posts and reads of scores use it as it is. Only `GET /v1/boards/default` reads the
+ * title and the logo that an operator has set.
  */
 export const DEFAULT_BOARD: Board = {
   ...DEFAULT_RULES,
@@ -34,7 +34,7 @@ export const toBoard = (row: BoardRow): Board =>
     ? { ...DEFAULT_BOARD, title: row.title, logo: row.logo }
     : { ...row, ref: toBoardRef(row.board, row, row.id) };
 
-/** The row of `default`, which stores its title. The other columns repeat its fixed rules. */
+/** The row of the board `default`, which stores its title. The other columns repeat its fixed rules. */
 export const toDefaultRow = (title: string, createdAt: number): BoardRow => {
   const { board, sort, operator, period, isPublic, pointsMax } = DEFAULT_BOARD;
   return { board, id: '', title, sort, operator, period, isPublic, pointsMax, logo: null, createdAt, deletedAt: null };
@@ -45,12 +45,12 @@ interface Known {
   readonly board: Board;
 }
 
-/** How long an isolate caches a board. A changed or deleted board is used in its old form until then. */
+/** Time for which an isolate caches a board. Until then it uses a changed or deleted board in its old form. */
 export const BOARD_KNOWN_MS = 10_000;
 const KNOWN_MAX = 256;
 const known = new Map<string, Known>();
 
-/** @returns null for an unknown board. */
+/** Finds a board by name. @returns null for an unknown board. */
 export async function findBoard(env: Env, name = DEFAULT_BOARD.board): Promise<Board | null> {
   if (name === DEFAULT_BOARD.board) return DEFAULT_BOARD;
   const now = Date.now();

@@ -1,4 +1,4 @@
-/** Every error of the leaderboard, and its problem in the API. */
+/** Every error of the leaderboard, with its problem in the API. */
 import { type Problem, problem } from '../shared/problem.ts';
 import type { ScoreError } from './domain/board.ts';
 import { UNAVAILABLE } from './objects.ts';

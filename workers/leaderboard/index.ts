@@ -24,7 +24,7 @@ export const leaderboardApi = createLeaderboardApi();
 
 function createLeaderboardApi(): OpenAPIHono<JsonApiEnv> {
   const api = createRoutes();
-  // `/scores/*` includes `/scores`. A second match would count each read twice.
+  // `/scores/*` also matches `/scores`. A second pattern that matches would count each read twice.
   const publicPaths = ['/scores/*', '/seasons', '/seasons/:season/distribution'];
   for (const path of [
     '/v1/boards',

@@ -1,4 +1,4 @@
-/** The logo of a board: operators set it, its readers see it. */
+/** Routes of the logo of a board: operators set it, and readers of the board see it. */
 
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { recordAudit } from '../shared/audit.ts';

@@ -1,4 +1,4 @@
-/** `POST …/scores` and its batch. Only they add to scores. For game servers with the scope `scores:write`. */
+/** `POST …/scores` and its batch, for game servers with the scope `scores:write`. No other route adds to scores. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Context, Next } from 'hono';
 import { requireScope, toActor } from '../identity/index.ts';
@@ -85,7 +85,7 @@ export function addScores(api: OpenAPIHono<JsonApiEnv>, mount: Mount): void {
   });
 }
 
-/** The ids of a refused update. The update may be invalid, so its members are checked. */
+/** The ids of a refused update, for its result. The update may be invalid, so its members are checked. */
 function idsOf(update: unknown): { user_id?: string; event_id?: string } {
   const entries = typeof update === 'object' && update !== null ? Object.entries(update) : [];
   return Object.fromEntries(
@@ -93,7 +93,7 @@ function idsOf(update: unknown): { user_id?: string; event_id?: string } {
   );
 }
 
-/** Checks caller and rate before the body is read. */
+/** Checks the caller and the request rate before the body is read. */
 async function admit(c: Context<JsonApiEnv>, next: Next) {
   const caller = await requireScope(c, 'scores:write');
   if (!caller.ok) return sendProblem(c, caller.error);

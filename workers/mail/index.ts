@@ -1,8 +1,8 @@
 /**
  * Entry point of mail: the JSON API (each part adds its own routes), the email handler, the queue consumer and the schedule.
  *
- * Each user's mailbox is one Durable Object (`durable-objects/mailbox`). A route only calls the caller's own mailbox, so ids of
- * other users are not found.
+ * Each user's mailbox is one Durable Object (`durable-objects/mailbox`). A route calls only the caller's own mailbox, so ids of
+ * other users' messages are not found.
  */
 import { createClock } from '../shared/clock.ts';
 import { runInvocation } from '../shared/invocation.ts';
@@ -48,8 +48,9 @@ import { addTransfer } from './routes/transfer.ts';
 import { createForwardInvitationStore } from './store/forward-invitation-store.ts';
 
 /**
- * Room for one attachment of 5 MB in Base64, or for long texts. Larger files are uploaded first, as streams. An isolate has 128 MB
- * for all its requests, and a body is in memory several times: as bytes, as text, parsed, and as the composed message.
+ * Maximum size of JSON bodies with a message. It has room for one attachment of 5 MB in Base64, or for long texts. Larger files are
+ * uploaded first, as streams. An isolate has 128 MB for all its requests, and a body is in memory several times: as bytes, as text,
+ * parsed, and as the composed message.
  */
 const MESSAGE_JSON_BYTES_MAX = 8 * 1024 * 1024;
 
@@ -102,8 +103,8 @@ export { WELL_KNOWN_PATH as JMAP_WELL_KNOWN_PATH } from './jmap/index.ts';
 export { readMailGauges } from './outbound/queue-metrics.ts';
 
 /**
- * Handles hints. A failure loses nothing: mailboxes know their work and find it through their alarm. One session of a relay may carry
- * messages of several users: they share the trace of the first hint.
+ * Handles a batch of hints. A failure loses no work, because each mailbox knows its work and its alarm finds it. One session of a
+ * relay may carry messages of several users; they share the trace of the first hint.
  */
 export async function consumeMail(batch: MessageBatch, env: Env): Promise<void> {
   const hints = [...readHints(batch)];
@@ -117,7 +118,7 @@ export async function runMailSchedule(
   _ctx: ExecutionContext,
 ): Promise<void> {
   const now = createClock(env)();
-  // The daily cron trigger.
+  // There are two cron triggers: one per minute, and this daily one.
   if (controller.cron !== '* * * * *') return createForwardInvitationStore(env.DIRECTORY).pruneInvitations(now);
   await logQueue(env);
   await collectOrphans(env, now);

@@ -1,6 +1,6 @@
 /**
- * Work that mailbox objects hand to the Worker (`durable-objects/mailbox/alarm/jobs.ts`). Each call is an invocation of its own with
- * its own CPU time and subrequests, so SMTP, scanners and training do not load the object.
+ * Work that mailbox objects hand to the Worker (`durable-objects/mailbox/alarm/jobs.ts`). Each call is an invocation of its own,
+ * with its own CPU time and subrequests. So SMTP, scanners and training do not load the object.
  */
 import { WorkerEntrypoint } from 'cloudflare:workers';
 import type { MailboxJobs as Jobs } from '../../durable-objects/mailbox/alarm/jobs.ts';
@@ -19,7 +19,10 @@ import { sendReports } from './outbound/send-reports.ts';
 import { sendPushes } from './push/send-push.ts';
 import { publishLedger, publishOutbox } from './store/queue-store.ts';
 
-/** Contains all the text that the classifier reads. Attachments are not used for training. */
+/**
+ * Bytes of a message that are read for training. They contain all the text that the classifier reads, because it ignores
+ * attachments.
+ */
 const LESSON_BYTES_MAX = 1024 * 1024;
 
 export class MailboxJobs extends WorkerEntrypoint<Env> implements Jobs {
@@ -27,7 +30,7 @@ export class MailboxJobs extends WorkerEntrypoint<Env> implements Jobs {
     return callInTrace(this, this.env, traceId, method, args);
   }
 
-  /** @param traceId of the request that accepted the mail. Default: that of the alarm. */
+  /** @param traceId trace of the request that accepted the mail. Default: the trace of the alarm. */
   async processIncoming(userId: string, traceId = currentInvocation()?.traceId): Promise<void> {
     await runInvocation(this.env, traceId, () => processIncoming(this.env, userId));
   }

@@ -27,10 +27,10 @@ export {
   runStorageSchedule,
 } from './maintenance/schedule.ts';
 
-/** `/v1/storage/…`, for operators. */
+/** The operators' API of object storage, `/v1/storage/…`. */
 export const storageApi = createStorageApi();
 
-/** The rebuild of DIRECTORY, for operators of every deployment. */
+/** The rebuild of DIRECTORY, part of the operators' API of every deployment. */
 export const directoryApi = createDirectoryApi();
 
 export async function serveStorage(request: Request, env: Env, ctx: ExecutionContext): Promise<Response> {
@@ -62,7 +62,7 @@ export async function serveStorage(request: Request, env: Env, ctx: ExecutionCon
   }
 }
 
-/** The answer to a write over plain HTTP if only HTTPS is allowed. */
+/** Answers a request over plain HTTP when only HTTPS is allowed. */
 export function refusePlainHttp({ method }: Request): Response {
   const requestId = crypto.randomUUID();
   const failure = s3Failure('AccessDenied', 'Send the request over HTTPS.', { headers: { 'x-request-id': requestId } });

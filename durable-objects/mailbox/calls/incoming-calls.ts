@@ -10,7 +10,10 @@ import { RuleCalls } from './rule-calls.ts';
 import type { NoMailbox } from './transactions.ts';
 
 export class IncomingCalls extends RuleCalls {
-  /** Once this returns, the message is durable. Its raw bytes must be in a quorum of the locations before the call. */
+  /**
+   * Records an accepted message. Its raw bytes must be in a quorum of the locations before the call. Once the call returns, the
+   * message is durable.
+   */
   async acceptIncoming(
     message: incoming.IncomingMessage,
   ): Promise<Result<{ duplicate: boolean }, { readonly kind: 'over_quota' } | NoMailbox>> {
@@ -18,7 +21,7 @@ export class IncomingCalls extends RuleCalls {
     return this.transactions.write((sql, mailbox, now) => incoming.acceptIncoming(sql, mailbox, message, now));
   }
 
-  /** @returns due messages, and the user's own spam model for checking them (null if there is none). */
+  /** @returns the due messages, and the user's own spam model to check them with (null if there is none). */
   async claimIncoming(
     limit: number,
     leaseMs: number,
@@ -30,7 +33,7 @@ export class IncomingCalls extends RuleCalls {
     });
   }
 
-  /** Stores the message and removes its row of accepted mail in one transaction. */
+  /** Stores an accepted message in a folder and removes its row of accepted mail, in one transaction. */
   async deliverIncoming(
     incomingId: string,
     input: StoreMessageInput,

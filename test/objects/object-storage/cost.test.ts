@@ -1,4 +1,4 @@
-/** The cost of an action in Cloudflare's billing units: rows read and written in D1, operations in R2, and round trips. */
+/** Tests the cost of an action in Cloudflare's billing units: rows read and written in D1, operations in R2, and round trips. */
 import { env } from 'cloudflare:test';
 import { beforeEach, expect, test } from 'vitest';
 import { setQuota } from '../../../workers/object-storage/engine/actions/quotas.ts';
@@ -117,7 +117,7 @@ test('writes few rows over the life of an object: its commit, the journal, and p
   const { engine, context } = makeEngine({ bindings: countingBindings(bill) });
   const bucket = await makeBucket(engine, 'enabled');
   await put(engine, bucket, 'first', 'x');
-  // The fixed cost of a round does not depend on the number of objects, so the difference of two rounds is the cost of the objects.
+  // The fixed cost of a round does not depend on the number of objects, so the cost of the objects is the difference of two rounds.
   const costOf = async (write: (at: number) => Promise<unknown>) => {
     const rounds: number[] = [];
     for (const count of [1, 3, 13]) {

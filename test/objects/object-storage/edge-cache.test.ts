@@ -1,4 +1,4 @@
-/** Reads through the cache of the data centre: hits, ranges, and every way in which the cache can fail. */
+/** Tests reads through the cache of the data centre: hits, ranges, and every way in which the cache can fail. */
 import { env } from 'cloudflare:test';
 import { beforeEach, expect, it } from 'vitest';
 import { expectContent, failure, makeBucket, makeEngine, patternOf, put, readAll, value, wipe } from './harness.ts';
@@ -8,7 +8,7 @@ beforeEach(wipe);
 
 const MIB = 1024 ** 2;
 
-/** Counts the reads of blobs. */
+/** Wraps the locations to count the reads of blobs. */
 function countedBuckets() {
   const counts = { gets: 0 };
   const counted = (bucket: R2Bucket) =>
@@ -61,7 +61,7 @@ it('does not store a chunk that was read in part, and continues from R2 after th
     await settle();
     expect(counts.gets).toBe(expected);
   }
-  // All of the first chunk and a little of the second.
+  // This range has all of the first chunk and a little of the second, so only the first chunk can be cached.
   await readAll(engine, version, { start: 0, end: 8 * MIB });
   await settle();
   expect(counts.gets).toBe(3);
@@ -104,7 +104,7 @@ it('an object that was erased or replaced is unreachable at once, although its b
 
 type CacheFault = 'flips' | 'is short' | 'throws' | 'hangs' | 'hangs in the body' | 'breaks in the body' | 'refuses';
 
-/** The real cache, with a fault in its answers. */
+/** Wraps the real cache and adds a fault to its answers. */
 function faultyCache(fault: CacheFault, removed: string[]): Cache {
   const never = () => new Promise<never>(() => {});
   const spoil = async (response: Response): Promise<Response> => {
@@ -157,7 +157,7 @@ it.each([
   ['hangs in the body', 1],
   ['breaks in the body', 1],
   ['refuses', 0],
-  // In the last case, the cache's store never ends.
+  // In the case `hangs`, storing into the cache never ends either.
   ['hangs', 0],
 ] as const)('a read returns the right bytes from R2 if the cache %s', async (fault, removals) => {
   const sound = makeEngine({ cache: caches.default });
@@ -179,7 +179,7 @@ it.each([
   if (fault === 'hangs') return;
   await settle();
   if (removals === 0) return;
-  // The bad entry was removed, so the next read stores a good one.
+  // The bad entry must have been removed, so the next read stores a good one.
   const cache = caches.default;
   expect(await cache.match(removed[0] as string)).toBeUndefined();
 });

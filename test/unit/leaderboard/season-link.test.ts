@@ -3,7 +3,7 @@ import { SeasonLink } from '../../../durable-objects/leaderboard-shard/season-li
 import type { ShardBoard } from '../../../durable-objects/leaderboard-shard/shard-board.ts';
 import type { CountAnswer, CountReport } from '../../../workers/leaderboard/domain/shard-counts.ts';
 
-/** A board that counts its reports, and a season that answers, fails or hangs. */
+/** Makes a board that counts its reports, and a season that answers, fails or hangs. */
 function createLink(shards = 4) {
   const state = {
     mode: 'answers' as 'answers' | 'fails' | 'hangs',

@@ -88,7 +88,7 @@ describe('a row of the list', () => {
       isAnsweredLast: true,
       other: { email: 'carol@o.test' },
     });
-    // A folder such as All contains the reply itself.
+    // A folder such as All contains the reply itself, so it must be counted once.
     expect(describe2([mine, carol], [mine]).count).toBe(2);
     const again = message('3', 'carol@o.test', 'Carol Shaw', 3);
     expect(describe2([again, carol], [mine])).toMatchObject({

@@ -10,12 +10,12 @@ import type { Upload } from './writing.ts';
 
 const t = mailComposeTexts.window;
 
-/** Larger pictures have no preview. */
+/** Size limit in bytes of a picture with a preview. */
 const PICTURE_BYTES_MAX = 25_000_000;
 
 function Preview({ upload }: { upload: Upload }) {
   const type = upload.size > PICTURE_BYTES_MAX ? null : findPictureType(upload.fileName);
-  // Before the upload has ended, only this tab can have the picture.
+  // Until the upload has ended, only the tab that uploads has the picture. The preview is loaded again when it ends.
   const { url, forget } = usePicture(type === null ? null : findLoader(upload), type ?? '', [
     upload.key,
     upload.attachmentId === null,

@@ -71,7 +71,7 @@ function Place({ href, icon, name, isCurrent, count, effect, onDrop }: PlaceProp
 }
 
 function FolderLink({ folder, isCurrent }: { folder: Folder; isCurrent: boolean }) {
-  // All repeats the messages of other folders, so it has no count.
+  // The folder All has no count, because it repeats the messages of other folders.
   const count = folder.role === 'drafts' ? folder.total : folder.role === 'all' ? 0 : folder.unread;
   return (
     <Place

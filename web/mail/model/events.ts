@@ -13,7 +13,7 @@ export type ConnectionStatus = 'connecting' | 'live' | 'away';
 export const connection = createStore<{ status: ConnectionStatus; state: string }>({ status: 'connecting', state: '' });
 
 type ChangeListener = (messageIds: ReadonlySet<string>, threadIds: ReadonlySet<string>) => void;
-/** Run with the ids of changed messages and their conversations, for example by the reader. */
+/** Listeners that run with the ids of changed messages and of their conversations, for example the reader. */
 const listeners = new Set<ChangeListener>();
 export function onMessagesChanged(listener: ChangeListener): () => void {
   listeners.add(listener);
@@ -23,7 +23,7 @@ export function onMessagesChanged(listener: ChangeListener): () => void {
 const SETTLE_MS = 120;
 const RETRY_MS_MIN = 500;
 const RETRY_MS_MAX = 20_000;
-/** If more loaded messages below the list's first page change at once, they are not read one by one. */
+/** Up to this many changed messages below the list's first page are read one by one. If more change at once, they are not. */
 const SINGLE_READS_MAX = 12;
 
 let pending = new Set<string>();
@@ -33,7 +33,7 @@ let settle: ReturnType<typeof setTimeout> | undefined;
 function receive(events: Events): void {
   const isFirst = connection.get().state === '';
   connection.set({ status: 'live', state: events.state });
-  // A change between the first read of the list and the first state is in neither, so read the list again.
+  // Read the list again at the first state: otherwise a change between the first read of the list and that state would be missed.
   if (isFirst || events.resync) refreshAll();
   if (events.resync) return;
   for (const change of events.changes ?? []) {

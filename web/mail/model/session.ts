@@ -37,7 +37,7 @@ export interface SignIn {
   recovery_code?: string;
   turnstile?: string;
   mailed_code?: string;
-  /** The response of a passkey. */
+  /** Response of a passkey, in JSON. */
   passkey?: unknown;
 }
 

@@ -55,7 +55,7 @@ export function applyWaiting(
       const labels = [...new Set([...(patch.labels ?? message.labels), ...added])].filter(
         (label) => !removed.includes(label),
       );
-      // The server moves snoozed messages to the archive.
+      // Snoozed messages leave a folder, because the server moves them to the archive.
       const folder = patch.snoozed_until ? { folder_id: '' } : {};
       return { ...message, ...folder, ...patch, labels };
     });

@@ -1,4 +1,4 @@
-/** The event that a message invites to, with buttons that answer it. */
+/** Shows the event of an invitation, with buttons that answer it. */
 import { useState } from 'react';
 import { call, callJson } from '../../shared/api.ts';
 import { formatEvent } from '../../shared/format.ts';
@@ -20,11 +20,11 @@ const { invitation: t } = mailTexts;
 const isCalendar = ({ content_type: type, file_name: name }: Message['attachments'][number]): boolean =>
   /^(?:text\/calendar|application\/ics)\b/i.test(type) || /\.ics$/i.test(name);
 
-/** Whether a message may have an invitation that the user has not written. */
+/** Whether a message may contain an invitation from another person. */
 export const mayInvite = (message: Message): boolean =>
   !message.is_draft && message.delivery === undefined && message.attachments.some(isCalendar);
 
-/** The user's last answer among the messages of the conversation. */
+/** Finds the user's last answer to the invitation among the messages of the conversation. */
 export function findLastAnswer(message: Message, thread: readonly Message[]): Answer | null {
   const id = toMessageId(message.headers.message_id);
   const answers = thread
@@ -39,7 +39,7 @@ const toDate = (time: Invitation['start']): Date =>
 
 function describeTime({ start, end, is_all_day: isAllDay }: Invitation): string {
   const last = end && toDate(end);
-  // The end of whole days is the day after the last.
+  // In iCalendar, the end of whole days is the day after the last, so subtract one.
   if (isAllDay && last) last.setDate(last.getDate() - 1);
   const zone = start.at === null && !isAllDay && start.time_zone ? ` (${start.time_zone})` : '';
   return formatEvent(toDate(start), last, isAllDay) + zone;
@@ -78,7 +78,7 @@ async function answerInvitation(message: Message, invitation: Invitation, email:
 }
 
 export function InvitationCard({ message, thread }: { message: Message; thread: readonly Message[] }) {
-  // A calendar file without an event is only a file.
+  // Without an event, the calendar file is shown only as an attachment.
   const { value } = useLoaded(() => loadInvitation(message.id), [message.id]);
   const own = useStore(session, (state) => state.profile?.addresses ?? []);
   const [given, setGiven] = useState<Answer | null>(null);

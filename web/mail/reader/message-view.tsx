@@ -32,7 +32,7 @@ const states = (): Record<Delivery['state'], [string, string]> => ({
   canceled: [t.sendCancelled, 'badge'],
 });
 
-/** A message that is sent later than this counts as scheduled. A shorter hold lets the user undo the send. */
+/** Delay in milliseconds above which an outgoing message counts as scheduled. A shorter hold lets the user undo the send. */
 const HOLD_MS_MAX = 120_000;
 
 function toState({ state, next_attempt_at: next }: Delivery): [text: string, style: string] {
@@ -40,7 +40,7 @@ function toState({ state, next_attempt_at: next }: Delivery): [text: string, sty
   return isScheduled ? [t.states.scheduled, 'badge'] : (states()[state] ?? [state, 'badge']);
 }
 
-/** Label of `next_attempt_at`. */
+/** Label of the time `next_attempt_at`, by state of the delivery. */
 const next = (): Partial<Record<Delivery['state'], string>> => ({
   held: t.sends,
   queued: t.sends,
@@ -149,7 +149,10 @@ function Details({ message }: { message: Message }) {
   );
 }
 
-/** A Date header this far from the time of arrival is pointed out: the sender chooses it freely. */
+/**
+ * A difference between the Date header and the time of arrival above this is pointed out, because the sender chooses the header
+ * freely.
+ */
 const DATE_TOLERANCE_MS = 24 * 3_600_000;
 
 /** The date of arrival in a folded message, as in the list. An open message shows its Date header. */
@@ -179,7 +182,7 @@ function When({ message, isOpen }: { message: Message; isOpen: boolean }) {
 
 interface Props {
   message: Message;
-  /** All messages of the conversation. */
+  /** All messages of the open conversation. */
   thread: readonly Message[];
   isOpen: boolean;
   isDraft: boolean;

@@ -7,18 +7,18 @@
 import { app } from './en-app.ts';
 
 export interface Texts {
-  /** All texts except errors. */
+  /** All texts except those of errors. */
   readonly app: typeof app;
-  /** By `code` of a problem (`docs/errors.md`). */
+  /** Texts of errors by the `code` of a problem (`docs/errors.md`). */
   readonly problems: Readonly<Record<string, string>>;
-  /** By the last member of a path in `errors`, for codes that name a field. */
+  /** Names of fields for error codes that name one. Their key is the last member of a path in the problem's `errors`. */
   readonly fields: Readonly<Record<string, string>>;
-  /** Texts by S3 error code. */
+  /** Texts of errors by S3 error code. */
   readonly storage: Readonly<Record<string, string>>;
   readonly unreachable: string;
-  /** For statuses without a known code. `{status}` is replaced. */
+  /** Text for HTTP statuses without a known code. `{status}` is replaced. */
   readonly unknown: string;
-  /** `{wait}` if the server names no time. */
+  /** Replaces `{wait}` if the server names no time. */
   readonly soon: string;
   readonly fileTooLarge: string;
 }
@@ -50,7 +50,7 @@ export const en: Texts = {
     scopes: 'Choose at least one permission.',
   },
   problems: {
-    // Every route
+    // Error codes of every route
     bad_request: 'The request could not be read. Reload the page and try again.',
     invalid_request: '{detail}',
     invalid_cursor: 'The list changed. Reload it.',
@@ -74,7 +74,7 @@ export const en: Texts = {
     unavailable: 'The service is busy. Try again {wait}.',
     misconfigured: 'The service is not set up correctly. Tell its operator.',
     revocation_pending: 'The change is stored and takes effect within two minutes.',
-    // Identity, login and account
+    // Error codes of identity, login and account
     invalid_policy: 'The policy is not valid. {detail}',
     second_factor_required: 'Enter the code from your authenticator.',
     wrong_login: 'Wrong address or password.',
@@ -91,7 +91,7 @@ export const en: Texts = {
     challenge_required: 'Too many wrong passwords for this address. One more step is needed.',
     challenge_failed: 'The challenge was not solved. Try again.',
     challenge_unavailable: 'The challenge cannot be checked right now. Try again {wait}.',
-    last_way_in: 'The account could not be opened without this passkey.',
+    last_way_in: 'This passkey is the only way to log in.',
     no_passkey: 'Add a passkey first.',
     passkey_exists: 'This passkey is registered already.',
     keys_assigned: 'Only the operator creates access keys here. Ask them for one.',
@@ -152,7 +152,7 @@ export const en: Texts = {
     range_not_satisfiable: 'The file changed. Download it again.',
     send_limit_reached: 'You have reached the sending limit. The message is in Drafts. Try again {wait}.',
     mailbox_unavailable: 'Your mailbox cannot be reached. Try again {wait}.',
-    // Operating storage
+    // Error codes of operating storage
     no_such_bucket: 'This bucket does not exist.',
     access_denied: 'You may not list this bucket.',
     job_ended: 'The job has already ended.',
@@ -168,7 +168,7 @@ export const en: Texts = {
     snapshot_refused: 'No snapshot was written: the database does not match the stored data.',
     taken_over: 'Another request took over this move.',
     under_way: 'This is already running.',
-    // Leaderboard
+    // Error codes of the leaderboard
     unknown_board: 'This board does not exist.',
     board_rules_fixed: 'Sort, operator and period of a board cannot change.',
     board_being_deleted: 'The old board of this name is being deleted. Try again in some minutes.',

@@ -1,22 +1,22 @@
-/** Counts of all other shards: their players per bucket of scores, summed for binary search. */
+/** A shard's copy of the counts of all other shards: their players per bucket of scores, summed for binary search. */
 import { BITS_MAX, bucketOf, firstAbove, type ScoreBuckets } from './score-buckets.ts';
 
 export interface CountAbove {
-  /** Players who certainly have a higher score. */
+  /** Number of players who certainly have a higher score. */
   readonly above: number;
-  /** Players in the same bucket as the score, about whom the shards must be asked. If 0, `above` is exact. */
+  /** Number of players in the same bucket as the score, about whom the other shards must be asked. If 0, `above` is exact. */
   readonly unsure: number;
 }
 
 export class OtherCounts {
   bits = BITS_MAX;
   readonly #counts = new Map<number, number>();
-  /** The lowest score of each bucket, ascending; null after a bucket was added or removed. */
+  /** The lowest score of each bucket, ascending. Null after a bucket was added or removed, until the next read. */
   #lows: Float64Array | null = new Float64Array(0);
-  /** Players in each bucket and above; one longer than the buckets. Null after a change. */
+  /** The number of players in each bucket and all higher ones, followed by a 0. Null after a change, until the next read. */
   #sums: Float64Array | null = new Float64Array(1);
 
-  /** Whether every score has its own bucket. */
+  /** Whether every score has a bucket of its own. */
   get isExact(): boolean {
     return this.bits === BITS_MAX;
   }
@@ -25,7 +25,7 @@ export class OtherCounts {
     return this.#sum().sums[0] as number;
   }
 
-  /** Sets the absolute counts of some buckets, or replaces all. A count of 0 removes a bucket. */
+  /** Sets the absolute counts of some buckets, or replaces those of all. A count of 0 removes a bucket. */
   apply({ isFull, bits, buckets }: { isFull: boolean; bits: number; buckets: ScoreBuckets | null }): void {
     if (isFull) {
       this.#counts.clear();
@@ -49,7 +49,7 @@ export class OtherCounts {
     return { above, unsure: score < high ? (this.#counts.get(low) ?? 0) : 0 };
   }
 
-  /** Sums lazily, when a rank is read: several answers may arrive between two reads. */
+  /** Computes the sums when a rank is read and not on each change, because several answers may arrive between two reads. */
   #sum(): { lows: Float64Array; sums: Float64Array } {
     this.#lows ??= Float64Array.from(this.#counts.keys()).sort();
     const lows = this.#lows;

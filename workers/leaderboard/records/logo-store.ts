@@ -1,4 +1,4 @@
-/** The logos of boards, in DIRECTORY. */
+/** Queries of the logos of boards, in DIRECTORY. */
 import { and, eq } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { board, boardLogo } from './schema.ts';

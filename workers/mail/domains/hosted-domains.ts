@@ -2,12 +2,12 @@
 import { settingsOf } from '../../shared/settings.ts';
 import { createDomainStore } from '../store/domain-store.ts';
 
-/** Configured domains, in lower case. */
+/** Domains of the configuration (MAIL_DOMAINS), in lower case. */
 export const listConfiguredDomains = (env: Env): readonly string[] => settingsOf(env).MAIL_DOMAINS;
 
 /**
- * Finds the main domain of a hosted domain: the domain that it is an alias of, or itself. Addresses of the main domain receive the
- * mail.
+ * Finds the main domain of a hosted domain: the domain that it is an alias of, or the domain itself. The addresses of the main
+ * domain receive its mail.
  * @returns null if the domain is not hosted: neither configured nor added by the operator.
  */
 export async function findMainDomain(env: Env, domain: string): Promise<string | null> {
@@ -20,6 +20,6 @@ export async function findMainDomain(env: Env, domain: string): Promise<string |
 export const isHostedDomain = async (env: Env, domain: string): Promise<boolean> =>
   (await findMainDomain(env, domain)) !== null;
 
-/** Whether a domain may have new addresses. An alias has none of its own: it shares those of its main domain. */
+/** Whether addresses may be created in a domain. An alias has no addresses of its own; it shares those of its main domain. */
 export const mayHaveAddresses = async (env: Env, domain: string): Promise<boolean> =>
   (await findMainDomain(env, domain)) === domain.toLowerCase();

@@ -1,4 +1,4 @@
-/** `/v1/drafts` and `POST /v1/attachments`: composing a message. */
+/** `/v1/drafts` and `POST /v1/attachments`: drafts, and uploads for messages that are being written. */
 import { randomUUID } from 'node:crypto';
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Draft, DraftContent } from '../../../durable-objects/mailbox/drafts/draft-store.ts';

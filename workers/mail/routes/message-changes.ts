@@ -1,4 +1,4 @@
-/** Changes messages: one, or up to 1,000 in one transaction. */
+/** Routes that change messages: one, or up to 1,000 in one transaction. */
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
 import type { BatchPatch } from '../../../durable-objects/mailbox/messages/batch-store.ts';
 import type { BatchPlace, BatchRound } from '../../../durable-objects/mailbox/search/batch-search-store.ts';
@@ -105,7 +105,7 @@ export function addMessageChanges(api: OpenAPIHono<JsonApiEnv>): void {
       if (!found.ok) return sendProblem(c, found.error);
       const left = await leaveList(c.env, own.value.user, found.value);
       if (!left.ok) return sendProblem(c, left.error);
-      // The list has accepted the request, so a failure to set the label is not reported. The page then offers to unsubscribe again.
+      // The list accepted the request, so a failure to set the label is not reported. The page then offers to unsubscribe again.
       await own.value.ask((mailbox) => mailbox.patchMessages([id], { addLabels: [UNSUBSCRIBED_LABEL] }));
       return c.json({ method: left.value }, 200);
     },
@@ -191,10 +191,10 @@ function readPlace(cursor: string | undefined): BatchPlace | null | undefined {
   return typeof top === 'number' && typeof before === 'number' && rest.length === 0 ? { top, before } : undefined;
 }
 
-/** Limit of rounds per request. A round of a rare search may find nothing. */
+/** Maximum of rounds per request. It is needed because a round of a rare search may find nothing. */
 const ROUNDS_MAX = 8;
 
-/** Changes up to about 1,000 of the messages that a search finds, in several transactions. */
+/** Changes the messages that a search finds, up to about 1,000 of them, in several transactions. */
 async function changeAll(
   ask: AskMailbox,
   query: string,

@@ -47,7 +47,7 @@ export const toSummaryJson = (message: MessageSummary, userId: string, snippet?:
   ...(snippet === undefined ? {} : { snippet }),
 });
 
-/** Bodies over 1 MB are fetched from R2. */
+/** Converts a message to JSON. Bodies over 1 MB are read from R2. */
 export async function toMessageJson(
   env: Env,
   message: MessageDetail,

@@ -1,4 +1,4 @@
-/** `/v1/messages/{message_id}` and `/v1/threads/{thread_id}`: reading messages. */
+/** `/v1/messages/{message_id}` and `/v1/threads/{thread_id}`: reads messages. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import {
   encodeCursor,

@@ -1,6 +1,6 @@
 /**
- * `/v1/push-subscriptions`: Web Push to browsers (RFC 8030) when new mail arrives. A push contains no message data; the browser
- * reads the new mail with its own session. A subscription ends with the session or token that made it.
+ * `/v1/push-subscriptions`: Web Push to browsers (RFC 8030) when new mail arrives. A push contains no data of messages; the browser
+ * then reads the new mail with its own session. A subscription ends with the session or token that created it.
  */
 import { createHash } from 'node:crypto';
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';

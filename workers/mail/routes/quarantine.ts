@@ -1,4 +1,4 @@
-/** `/v1/quarantine`: mail with a virus or a program. Operators only. */
+/** `/v1/quarantine`: mail with a virus or a program, for operators only. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { requireOperator } from '../../identity/index.ts';
 import { recordAudit } from '../../shared/audit.ts';

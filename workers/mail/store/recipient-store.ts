@@ -1,4 +1,4 @@
-/** Finds the users of addresses in DIRECTORY. */
+/** Finds the users to whom addresses in DIRECTORY belong. */
 import { eq, inArray } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { mailAccount, mailAddress } from './account-schema.ts';
@@ -10,7 +10,7 @@ export interface FoundRecipient {
   readonly accountType: string;
 }
 
-/** @returns the given lower-cased addresses that belong to a user, with the user. */
+/** @returns those of the given addresses (in lower case) that belong to a user, with the user. */
 export async function findRecipients(database: D1Database, emails: readonly string[]): Promise<FoundRecipient[]> {
   return drizzle(database)
     .select({ email: mailAddress.email, userId: mailAccount.userId, accountType: mailAccount.accountType })
@@ -19,7 +19,7 @@ export async function findRecipients(database: D1Database, emails: readonly stri
     .where(inArray(mailAddress.email, [...emails]));
 }
 
-/** @returns the user who receives a domain's mail for unknown addresses. */
+/** @returns the user who receives a domain's mail for unknown addresses; null if none does. */
 export async function findCatchAll(
   database: D1Database,
   domain: string,

@@ -1,4 +1,4 @@
-/** Routes of mail by destination: a row in DIRECTORY, or the default. */
+/** Finds the routes of mail by destination: a row in DIRECTORY, or the default. */
 import { inArray } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { mailDomain } from './domain-schema.ts';
@@ -7,14 +7,14 @@ export interface RouteRow {
   readonly domain: string;
   readonly isHosted: boolean;
   readonly isHeld: boolean;
-  /** Sealed if it holds a password. */
+  /** Transport of the route; sealed if it has a password. Null for the default. */
   readonly transport: string | null;
 }
 
-/** D1 allows 100 parameters per statement. */
+/** Maximum of domains per query. D1 binds at most 100 parameters per statement. */
 const DOMAINS_PER_QUERY = 90;
 
-/** @returns the rows of the given domains. Domains without a row are omitted. */
+/** @returns the rows of those of the given domains that have one. */
 export async function listRoutes(database: D1Database, domains: readonly string[]): Promise<RouteRow[]> {
   const rows: RouteRow[] = [];
   for (let from = 0; from < domains.length; from += DOMAINS_PER_QUERY) {

@@ -1,4 +1,4 @@
-/** Declaration of JMAP's routes: a token as Bearer, or as the password of Basic. */
+/** Declares JMAP's routes. A client sends a token as Bearer, or as the password of Basic. */
 import { authorizeFirst, requireMailClient } from '../../../identity/index.ts';
 
 export const JMAP_ROUTE = {

@@ -1,6 +1,6 @@
 /**
- * Senders that a user may use: the user's own addresses, with or without a `+tag`, also at aliases of their domains, and addresses
- * that match the user's wildcards.
+ * Decides which sender addresses a user may use: the user's own addresses, with or without a `+tag`, the same at aliases of their
+ * domains, and addresses that match the user's wildcards.
  */
 import { type Problem, problem } from '../../../shared/problem.ts';
 import { err, ok, type Result } from '../../../shared/result.ts';
@@ -17,12 +17,12 @@ export interface Sender {
 
 export interface SenderAddress {
   readonly name: string;
-  /** Lower-cased, and valid in an SMTP command. */
+  /** The address in lower case. It is valid in an SMTP command. */
   readonly email: string;
   readonly accountType: string;
 }
 
-/** @param from the requested sender; if missing, the address the account was registered with. */
+/** @param from the requested sender. Default: the address that the account was registered with. */
 export async function decideFrom(
   env: Env,
   sender: Sender,
@@ -34,12 +34,12 @@ export async function decideFrom(
       ? ok({ name: sender.name, email: account.email, accountType: account.accountType })
       : err(NO_MAILBOX);
   }
-  // The user chooses the tag, so the address must match the same grammar as any other.
+  // The user chooses the tag, so the whole address must match the grammar.
   const path = parseMailPath(from.email.toLowerCase());
   const main = path && (await findMainDomain(env, path.domain));
   const emails = path && main ? listReceivers(path, main) : [];
   const found = await findRecipients(env.DIRECTORY, emails);
-  // The first match receives mail to the address. A wildcard of the user therefore does not cover an address of another user.
+  // The user must own the address that receives mail to the sender. So a wildcard does not cover addresses of other users.
   const [own] = emails.flatMap((email) => found.find((row) => row.email === email) ?? []);
   if (path && own?.userId === sender.userId)
     return ok({ name: from.name ?? sender.name, email: path.email, accountType: own.accountType });

@@ -30,10 +30,13 @@ import {
 } from '../store/read-store.ts';
 import { levelGeneration, refreshBucket } from './buckets.ts';
 
-/** Answers up to this size are gathered and sent in one piece. */
+/** Bodies of answers up to this size are collected in memory and sent in one piece. */
 const GATHER_BYTES_MAX = 256 * 1024;
 const EXTENTS_PAGE = 500;
-/** Twice the parts of an upload. Only objects that are composed of ranges of other objects can have more extents. */
+/**
+ * Maximum number of extents that a read loads: twice the maximum number of parts of an upload. Only objects that are composed of
+ * ranges of other objects can have more extents.
+ */
 const PLACES_MAX = 20_000;
 
 type Finding = Promise<Result<FoundVersion, Unavailable>>;
@@ -53,7 +56,7 @@ export function beginRead(
     finding.catch(() => {});
     return { from, bucketId, finding };
   };
-  // The look-up begins after the request arrived, so its result is valid even if the bucket is known later.
+  // The version is looked up after the request arrived, so the result is valid even if the bucket is read after it.
   let begun = known && isPossible ? find(shard, known.bucketId) : null;
   const beginIn = (bucket: Bucket): Finding => {
     const from = bucket.placement.shards[slot] ?? 0;
@@ -70,7 +73,8 @@ export function beginRead(
       const found = await beginIn(bucket);
       if (!found.ok) return found;
       const { slotState, version } = found.value;
-      // DIRECTORY's map may already point a sealed slot to another shard, while a copy of the bucket has the old map.
+      // A sealed slot proves nothing: DIRECTORY's map may already assign it to another shard, while this copy of the bucket has the
+      // old map.
       const isHere = slotState === 'o';
       if (!isHere || !isCurrent(found.value, bucket, identityGeneration)) {
         return err({ kind: 'unproven', knowsIdentity: !isHere || found.value.identityGeneration !== null });
@@ -172,8 +176,8 @@ function toReadError(version: StoredVersion, failure: ReadFailure) {
 }
 
 /**
- * Checked bytes of the range. A delete removes the extents at once, and the blobs only after the grace period. All
- * extents are therefore loaded at the start, in parallel with the first bytes; the records of their blobs are loaded as
+ * Yields the checked bytes of a range of an object. A delete removes the extents at once, but the blobs only after the grace
+ * period. All extents are therefore loaded at the start, in parallel with the first bytes; the records of their blobs are loaded as
  * the read proceeds.
  */
 async function* readRange(
@@ -192,7 +196,7 @@ async function* readRange(
   try {
     const [first, answer] = await Promise.all([head.next(), asked]);
     let places = answer.ok ? answer.value : [];
-    // No extents: the version was removed after it was found.
+    // The shard has no extents of the object, so its version was removed after it was found.
     if (places.length === 0 && !isAll) throw new ReadFailure('', false);
     if (!first.done) yield first.value;
     yield* head;
@@ -219,7 +223,7 @@ const endOf = (extents: readonly Extent[]): number => {
   return last ? last.start + last.length : 0;
 };
 
-/** Data before a lost blob is still returned; the read fails at the lost blob. */
+/** If a blob is lost, the data before it is still returned, and the read fails at the lost blob. */
 async function* readExtents(
   context: EngineContext,
   extents: readonly Extent[],
@@ -235,7 +239,7 @@ async function* readExtents(
   if (lost) throw new ReadFailure(lost.blobId, true);
 }
 
-/** Waits for the first checked bytes, so that a loss becomes an error status and not an aborted answer. */
+/** Waits for the first checked bytes, so that lost data causes an error status and not an aborted answer. */
 async function toBody(
   chunks: AsyncGenerator<Uint8Array>,
   length: number,
@@ -282,7 +286,7 @@ export async function findPart(
   if (!rows.ok) return rows;
   const row = rows.value[0];
   if (row?.part !== partNumber || !row) {
-    // Part numbers may have gaps. An empty part has no extent; only the last part can be empty.
+    // Numbers of parts may have gaps. An empty part has no extent; only the last part of an object can be empty.
     return ok(partNumber === partCount && !row ? { start: size, end: size - 1, partNumber, partCount } : null);
   }
   const start = Number(row.start);

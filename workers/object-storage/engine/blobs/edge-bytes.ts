@@ -11,16 +11,22 @@ import { type BlobRange, type EdgeBytes, inTime } from '../model/context.ts';
 import type { Extent } from '../model/contract.ts';
 
 const CHUNK_BYTES = 8 * 1024 ** 2;
-/** Longer ranges are read from R2: they would fill the cache, and its lower latency matters less for them. */
+/**
+ * Maximum number of cached chunks per range. Longer ranges are read from R2: they would fill the cache, and its lower latency
+ * matters less for them.
+ */
 const CACHED_CHUNKS_MAX = 8;
 const MATCH_TIMEOUT_MS = 250;
 /**
- * Maximum number of entries that an isolate stores at the same time. Each may hold its bytes in memory while the cache is slower
- * than R2.
+ * Maximum number of entries that an isolate writes to the cache at the same time. Each may hold its bytes in memory while the cache
+ * is slower than R2.
  */
 const STORES_MAX = 2;
 
-/** @returns the entries that contain these bytes of the extent's blob, in order; empty if there are too many. */
+/**
+ * Finds the cache entries of a range of an extent's blob.
+ * @returns the cache entries that contain a range of the extent's blob, in order; empty if the range needs too many.
+ */
 export function entriesOf(extent: Extent, { start, length }: Pick<BlobRange, 'start' | 'length'>): BlobRange[] {
   const { blobId, blobSize } = extent;
   if (extent.crc32 !== null) return [{ blobId, start: extent.blobStart, length: extent.length }];
@@ -35,7 +41,10 @@ export function entriesOf(extent: Extent, { start, length }: Pick<BlobRange, 'st
 
 const toUrl = ({ blobId, start, length }: BlobRange): string => `https://bytes.invalid/${blobId}/${start}-${length}`;
 
-/** Start times of the stores in progress. A store that hangs, or whose request was cancelled, never ends. */
+/**
+ * Start times of the cache writes in progress. Old ones are dropped, because a write that hangs or whose request was cancelled
+ * never ends.
+ */
 const stores = new Map<symbol, number>();
 const STORE_TIMEOUT_MS = 30_000;
 
@@ -45,7 +54,11 @@ function countStores(): number {
   return stores.size;
 }
 
-/** @param maxAgeSeconds bounds how long the bytes of an erased object stay in caches, where nothing refers to them. */
+/**
+ * Creates the access to cached bytes of blobs.
+ * @param maxAgeSeconds time to live of the entries. It bounds how long the bytes of an erased object stay in caches, where nothing
+ * refers to them.
+ */
 export function createEdgeBytes(
   cache: Cache,
   maxAgeSeconds: number,
@@ -88,7 +101,8 @@ export function createEdgeBytes(
         .finally(() => stores.delete(store));
       waitUntil(storing);
       return {
-        // Not awaited: the reader of the object must not wait for the cache. The size of an entry limits the buffered bytes.
+        // The write into the cache is not awaited, because the reader of the object must not wait for it. At most one entry's bytes
+        // are buffered.
         write: (bytes) => void writer.write(bytes).catch(() => {}),
         end(isWhole) {
           isAborted = !isWhole;

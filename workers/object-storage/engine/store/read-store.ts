@@ -11,7 +11,7 @@ import { type ExtentRow, extentsJson, toExtent, toVersionFacts, VERSION_COLUMNS 
 export const FIRST_EXTENTS = 32;
 
 export interface FoundVersion extends ShardGenerations {
-  /** The shard's state of the slot; null if the shard does not know the bucket. */
+  /** The shard's state of the name's slot; null if the shard does not know the bucket. */
   readonly slotState: string | null;
   readonly version: StoredVersion | null;
 }
@@ -71,10 +71,10 @@ function toHandle(row: Row, shard: number, bucketId: string): ReadHandle {
   return { shard, bucketId, inline, extents };
 }
 
-/** The place of a piece of an object. `openPlaces` adds the facts of its blob. */
+/** Where a piece of an object is stored. `openPlaces` adds the facts of its blob. */
 export type ExtentPlace = Pick<Extent, 'start' | 'length' | 'blobId' | 'blobStart' | 'crc32'>;
 
-/** The rows of `extent` that hold these bytes of the object (inclusive), at most `limit`. */
+/** Lists the rows of `extent` that hold a range of bytes (inclusive) of an object, at most `limit` of them. */
 export async function listPlaces(
   context: EngineContext,
   shard: number,
@@ -106,7 +106,7 @@ export async function listPlaces(
   );
 }
 
-/** The places with the facts of their blobs, in the same order. */
+/** Adds the facts of their blobs to places. Keeps the order. */
 export async function openPlaces(
   context: EngineContext,
   shard: number,
@@ -127,7 +127,7 @@ export async function openPlaces(
   return rows.ok ? ok(rows.value.map((row) => toExtent(JSON.parse(String(row.extent)) as ExtentRow))) : rows;
 }
 
-/** The parts of a multipart object, computed from its extents. */
+/** Lists the ranges of a multipart object's parts, computed from its extents. */
 export async function listPartRanges(
   context: EngineContext,
   shard: number,
