@@ -261,7 +261,7 @@ describe.skipIf(!hasChromium)('mail every day', () => {
     await page.getByRole('button', { name: 'Details' }).click();
     await page.locator('.details dd').getByText('carol@outside.test').first().waitFor();
     const checks = page.getByRole('region', { name: 'Checks' });
-    await checks.getByText('Sender not verified: their domain does not say how to check its mail.').waitFor();
+    await checks.getByText('Sender not verified: the domain publishes no rules for checking its mail.').waitFor();
     await expectAccessible(page);
     expect(troubles).toEqual([]);
     await page.context().close();

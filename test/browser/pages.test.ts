@@ -10,10 +10,10 @@ const RENDERED: Record<string, string> = {
   '/_/': 'text=Version 0',
   '/_/mail': 'text=name or name@example.test',
   '/_/storage': 'text=Secret access key',
-  '/_/leaderboard': 'text=Nobody has scored yet.',
+  '/_/leaderboard': 'text=No scores yet.',
   '/_/operator': 'text=ROOT_TOKEN',
   '/_/docs': '.operation >> nth=0',
-  '/_/embed/leaderboard': 'text=Nobody has scored yet.',
+  '/_/embed/leaderboard': 'text=No scores yet.',
 };
 const PAGES = Object.keys(RENDERED);
 
@@ -122,7 +122,7 @@ describe.skipIf(!hasChromium)('the pages of the web app', () => {
     const { page } = await openTab(stage.browser);
     const base = `http://127.0.0.1:${(otherSite.address() as AddressInfo).port}`;
     await page.goto(`${base}/?framed=/_/embed/leaderboard`);
-    await page.frameLocator('iframe').getByText('Nobody has scored yet.').waitFor();
+    await page.frameLocator('iframe').getByText('No scores yet.').waitFor();
     for (const path of PAGES.filter((one) => !one.startsWith('/_/embed/'))) {
       await page.goto(`${base}/?framed=${path}`);
       const frame = page.frames().find((one) => one !== page.mainFrame());

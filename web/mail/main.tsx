@@ -33,6 +33,7 @@ import { forgetUndo } from './model/changes.ts';
 import { connection, onMessagesChanged, watchMailbox } from './model/events.ts';
 import { forgetAnswers } from './model/kept-answers.ts';
 import { forgetLabels, refreshLabels } from './model/labels.ts';
+import { forgetLists } from './model/left-lists.ts';
 import { openSource, refreshAll, refreshFolders } from './model/list-reading.ts';
 import { forgetMailbox, mailbox, type Source } from './model/mailbox.ts';
 import { registerOfflinePage } from './model/offline-page.ts';
@@ -288,6 +289,7 @@ function App() {
     if (status !== 'out') return;
     forgetMailbox();
     forgetLabels();
+    forgetLists();
     forgetUndo();
     void forgetAnswers();
     view.set(CLOSED);

@@ -20,6 +20,16 @@ export async function resumeSession(): Promise<void> {
   }
 }
 
+/** Reads again how full the mailbox is. Without a connection, the last known figures stay. */
+export async function refreshQuota(): Promise<void> {
+  try {
+    const { user_id, quota } = await loadProfile();
+    session.set(({ profile }) => (profile?.user_id === user_id ? { profile: { ...profile, quota } } : {}));
+  } catch (error) {
+    signOutIfUnauthorized(error);
+  }
+}
+
 export interface SignIn {
   email: string;
   password: string;

@@ -83,7 +83,10 @@ function Reasons({ title, reasons }: { title: string; reasons: string[] }) {
       <h3>{title}</h3>
       <ul>
         {reasons.map((reason) => (
-          <li key={reason}>{reason}</li>
+          // The reasons are sentences of the server, in English.
+          <li key={reason} lang="en">
+            {reason}
+          </li>
         ))}
       </ul>
     </section>

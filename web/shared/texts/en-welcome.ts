@@ -10,7 +10,7 @@ export const enWelcome = {
     signIn: 'Sign in',
     lead: 'Three products on one server. Each has a page for people and an API for programs.',
     mail: 'Mail',
-    mailText: 'Read, write and search. New messages appear by themselves.',
+    mailText: 'Read, write and search. New messages appear automatically.',
     mailNote: 'Addresses at {mailDomains}',
     storage: 'Storage',
     storageText: 'Files in buckets, with every version kept if you want. Sign in with your mailbox or an access key.',

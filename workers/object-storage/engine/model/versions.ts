@@ -107,6 +107,14 @@ export interface ReadHandle {
   readonly bucketId: string;
   readonly inline: { readonly data: string; readonly crc32: number } | null;
   readonly extents: readonly Extent[];
+  readonly ahead?: ReadAhead;
+}
+
+/** Bytes that were read from the cache before the row arrived. They count only if the row has the same extent. */
+export interface ReadAhead {
+  readonly extent: Extent;
+  /** Null if the cache does not have them intact. */
+  readonly bytes: Promise<Uint8Array<ArrayBuffer> | null>;
 }
 
 /** A range of a blob that is a range of an object, with the facts needed to fetch and check it. */

@@ -56,7 +56,10 @@ export function toListedVersion(row: Row, isLatest: boolean): ListedVersion {
   const order = String(row.ord);
   return {
     name: String(row.name),
-    versionId: fromVersionOrder(order),
+    // Not computed for a listing that does not show it.
+    get versionId() {
+      return fromVersionOrder(order);
+    },
     isNull: row.is_null === 1,
     isMarker: row.is_marker === 1,
     isLatest,
