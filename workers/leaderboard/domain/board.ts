@@ -54,8 +54,8 @@ export interface ScoreOutcome {
 
 export type ScoreResult = Result<ScoreOutcome, ScoreError>;
 
-export interface ScoreAnswer {
-  readonly results: readonly ScoreResult[];
+export interface ScoreAnswer<R = ScoreResult> {
+  readonly results: readonly R[];
   /** Time as of which the ranks are exact, in milliseconds since 1970. */
   readonly asOf: number;
   /** Time at which the scores were written, in milliseconds since 1970. A list as of a later time includes them. */
