@@ -87,7 +87,7 @@ describe.skipIf(!hasChromium)('the design of all pages', () => {
     expect(await palette.count()).toBe(0);
     await page.keyboard.press('Control+k');
     await palette.getByRole('combobox').fill('no such thing');
-    await palette.getByText('No such command.').waitFor();
+    await palette.getByText('No matching command.').waitFor();
     await page.keyboard.press('Escape');
     await palette.waitFor({ state: 'detached' });
     expect(troubles).toEqual([]);

@@ -137,7 +137,7 @@ describe.skipIf(!hasChromium)('with the keyboard alone', () => {
     await keepsFocus(page);
     await tabTo(page, /^Delete$/);
     await page.keyboard.press('Enter');
-    await page.getByText('There is no object of this name now.').waitFor();
+    await page.getByText('No object has this name now.').waitFor();
     await keepsFocus(page);
     expect(troubles).toEqual([]);
     await page.context().close();
@@ -168,14 +168,14 @@ describe.skipIf(!hasChromium)('with the keyboard alone', () => {
     await tabTo(page, /^Token/);
     await page.keyboard.type(stage.server.rootToken);
     await page.keyboard.press('Enter');
-    await page.getByText('Every store answers').waitFor();
+    await page.getByText('All stores are working').waitFor();
     await tabTo(page, /^Tokens$/);
     await page.keyboard.press('Enter');
     await tabTo(page, /^Name/);
     await page.keyboard.type('by hand');
     await tabTo(page, /scores:write/);
     await page.keyboard.press('Space');
-    await tabTo(page, /^Make token$/);
+    await tabTo(page, /^Create token$/);
     await page.keyboard.press('Enter');
     await page.getByRole('button', { name: 'Revoke by hand' }).waitFor();
     await tabTo(page, /^Revoke\s+by hand$/);

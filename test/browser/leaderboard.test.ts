@@ -161,7 +161,7 @@ describe.skipIf(!hasChromium)('the leaderboard page', () => {
     }).toBe('historical');
     const { page, troubles } = await openTab(stage.browser);
     await page.goto(`${stage.server.url}/_/leaderboard`);
-    await page.getByText('Nobody has scored yet.').waitFor();
+    await page.getByText('No scores yet.').waitFor();
     await page.getByLabel('Season').selectOption(season);
     await page.getByText('final standings').waitFor();
     await eventually(async () => (await readTopList(page)).length).toBeGreaterThan(10);
@@ -176,7 +176,7 @@ describe.skipIf(!hasChromium)('the leaderboard page', () => {
     await page.reload();
     await card.getByRole('heading', { name: 'Player 20' }).waitFor();
     await page.getByLabel('Season').selectOption('');
-    await page.getByText('Nobody has scored yet.').waitFor();
+    await page.getByText('No scores yet.').waitFor();
     expect(troubles).toEqual([]);
     await page.context().close();
   });

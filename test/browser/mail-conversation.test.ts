@@ -127,7 +127,7 @@ describe.skipIf(!hasChromium)('a conversation', () => {
     await eventually(() => quote.locator('img[data-cid]').evaluate((image: HTMLImageElement) => image.src)).toMatch(
       /^blob:/,
     );
-    await eventually(() => page.locator('.uploads progress').count()).toBe(0);
+    await eventually(() => page.locator('.file-rows progress').count()).toBe(0);
     await page.keyboard.press('Control+Enter');
     const sunk = await awaitSunk(stage.server, 'the forwarded message', (one) => one.raw.includes('Fwd: Spring'));
     const raw = sunk.raw.toString();
@@ -154,7 +154,7 @@ describe.skipIf(!hasChromium)('a conversation', () => {
     await page.keyboard.press('r');
     await text(page).fill('Thank you.\nGoodbye.');
     await page.getByText('Saved in Drafts', { exact: true }).waitFor();
-    await eventually(() => page.locator('.uploads progress').count()).toBe(0);
+    await eventually(() => page.locator('.file-rows progress').count()).toBe(0);
     const draft = async () => await awaitMessage(stage.server, user, 'drafts', 'Re: Spring');
     await eventually(async () => (await draft()).attachments.map((one: { inline: boolean }) => one.inline)).toEqual([
       true,
@@ -166,7 +166,7 @@ describe.skipIf(!hasChromium)('a conversation', () => {
     const other = await signIn(stage.server, stage.browser, user);
     await other.page.goto(`${stage.server.url}/_/mail#/drafts`);
     await openRow(other.page, 'Re: Spring');
-    await other.page.getByRole('button', { name: 'Go on writing' }).click();
+    await other.page.getByRole('button', { name: 'Continue writing' }).click();
     await eventually(() => text(other.page).inputValue()).toBe('Thank you.\nGoodbye.');
     await other.page.getByRole('button', { name: 'Show the quoted message' }).click();
     const picture = other.page.frameLocator('.compose-quote iframe').locator('img[data-cid]');

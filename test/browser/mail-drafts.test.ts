@@ -28,7 +28,7 @@ describe.skipIf(!hasChromium)('a draft that is edited in two places', () => {
   async function openDraft(page: Page, subject: string): Promise<void> {
     await folder(page, 'Drafts').click();
     await openRow(page, subject);
-    await page.getByRole('button', { name: 'Go on writing' }).click();
+    await page.getByRole('button', { name: 'Continue writing' }).click();
     await text(page).waitFor();
   }
 
@@ -147,11 +147,11 @@ describe.skipIf(!hasChromium)('a draft that is edited in two places', () => {
       await text(page).pressSequentially('!');
       await alarm(page).waitFor();
       expect(await text(page).inputValue()).toBe('Mine\nAs it was!');
-      await page.getByRole('button', { name: 'See both and choose' }).click();
-      const dialog = page.getByRole('dialog', { name: 'Two texts of one message' });
-      await dialog.getByRole('region', { name: 'Yours, in this tab' }).getByText('Mine').waitFor();
+      await page.getByRole('button', { name: 'Compare and choose' }).click();
+      const dialog = page.getByRole('dialog', { name: 'Two versions of this message' });
+      await dialog.getByRole('region', { name: 'Your version, in this tab' }).getByText('Mine').waitFor();
       await dialog
-        .getByRole('region', { name: /^The other, saved/ })
+        .getByRole('region', { name: /^The other version, saved/ })
         .getByText('Theirs')
         .waitFor();
       return dialog;
@@ -183,7 +183,7 @@ describe.skipIf(!hasChromium)('a draft that is edited in two places', () => {
     await finish('Second');
 
     const third = await makeConflict('Third');
-    await third.getByRole('button', { name: 'Take the other' }).click();
+    await third.getByRole('button', { name: 'Use the other' }).click();
     await eventually(() => text(page).inputValue()).toBe('As it was\nTheirs');
     await page.getByRole('button', { name: 'Undo' }).last().click();
     await eventually(() => text(page).inputValue()).toBe('Mine\nAs it was!');
@@ -217,7 +217,7 @@ describe.skipIf(!hasChromium)('a draft that is edited in two places', () => {
     await again.getByText('Choose which version to keep.').waitFor();
     // Closing the window without a choice must keep both texts.
     await again.getByRole('button', { name: 'Close and keep in Drafts' }).click();
-    await again.getByText('Both texts are in Drafts.').waitFor();
+    await again.getByText('Both versions are in Drafts.').waitFor();
     expect(await bodies(user)).toEqual(['Dear all, from my other machine', 'Dear all, the train st']);
     await context.close();
   });

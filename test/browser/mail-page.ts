@@ -51,12 +51,54 @@ export function letter(to: MailUser, subject: string, body: string, more = ''): 
   return `From: Carol <carol@outside.test>\nTo: ${to.email}\nSubject: ${subject}\nDate: ${date}\nMessage-ID: <m${counter}.${Date.now()}@outside.test>\n${more || 'Content-Type: text/plain; charset=utf-8\n'}\n${body}\n`;
 }
 
-/** Imports old mail in one request. The server runs no checks on it, so this takes almost no time. */
-export async function importLetters(server: TestServer, user: MailUser, letters: readonly string[]): Promise<void> {
+/** Invites to a lunch that Carol organises. */
+export const invitation = (to: MailUser): string =>
+  letter(
+    to,
+    'Invitation: Team lunch',
+    [
+      '--cut',
+      'Content-Type: text/plain',
+      '',
+      'You are invited.',
+      '--cut',
+      'Content-Type: text/calendar; method=REQUEST; charset=utf-8; name="invite.ics"',
+      'Content-Disposition: attachment; filename="invite.ics"',
+      '',
+      'BEGIN:VCALENDAR',
+      'METHOD:REQUEST',
+      'BEGIN:VEVENT',
+      'UID:lunch-1@outside.test',
+      'SEQUENCE:2',
+      'DTSTAMP:20261101T080000Z',
+      'DTSTART:20301105T113000Z',
+      'DTEND:20301105T123000Z',
+      'SUMMARY:Team lunch',
+      'LOCATION:Café by the river',
+      'ORGANIZER;CN=Carol:mailto:carol@outside.test',
+      `ATTENDEE;PARTSTAT=NEEDS-ACTION:mailto:${to.email}`,
+      'ATTENDEE;PARTSTAT=ACCEPTED:mailto:dan@outside.test',
+      'END:VEVENT',
+      'END:VCALENDAR',
+      '--cut--',
+    ].join('\n'),
+    'MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=cut\n',
+  );
+
+/**
+ * Imports old mail in one request. The server runs no checks on it, so this takes almost no time.
+ * @param day the time of arrival, as mbox files write it.
+ */
+export async function importLetters(
+  server: TestServer,
+  user: MailUser,
+  letters: readonly string[],
+  day = 'Sat Jan 10 10:00:00 2026',
+): Promise<void> {
   const response = await fetch(`${server.url}/v1/import`, {
     method: 'POST',
     headers: { authorization: `Bearer ${user.token}`, 'content-type': 'application/mbox' },
-    body: letters.map((raw) => `From x@y.test Sat Jan 10 10:00:00 2026\n${raw}\n`).join(''),
+    body: letters.map((raw) => `From x@y.test ${day}\n${raw}\n`).join(''),
   });
   expect(await response.json()).toMatchObject({ imported: letters.length });
 }

@@ -130,9 +130,9 @@ describe.skipIf(!hasChromium)('a passkey', () => {
     await passkeys.getByText(/My laptop since/).waitFor();
     expect(await passkeys.getByText('not used yet').count()).toBe(0);
 
-    await passkeys.getByRole('button', { name: 'Ask for a passkey after the password' }).click();
+    await passkeys.getByRole('button', { name: 'Require a passkey after the password' }).click();
     await confirmWithPassword(page);
-    await passkeys.getByRole('button', { name: 'Let the password sign in alone' }).waitFor();
+    await passkeys.getByRole('button', { name: 'Allow the password alone' }).waitFor();
     await page.context().clearCookies();
     await page.goto(`${local.url}/_/mail`);
     await page.reload();
@@ -145,7 +145,7 @@ describe.skipIf(!hasChromium)('a passkey', () => {
     const dialog = page.getByRole('dialog', { name: 'Confirm with your password' });
     await expectAccessible(page);
     await dialog.getByRole('button', { name: 'Use a passkey' }).click();
-    await page.getByText('This passkey is the only way to log in.').waitFor();
+    await page.getByText('This passkey is the only way to sign in, so it cannot be removed.').waitFor();
     expect(troubles).toEqual([]);
     await page.context().close();
   });

@@ -88,11 +88,11 @@ describe.skipIf(!hasChromium)('the mailbox and its settings', () => {
     const { page } = await signIn(server, browser, away);
     await page.getByRole('link', { name: 'Settings' }).click();
     await page.getByRole('link', { name: 'Away' }).click();
-    await page.getByLabel('Answer while I am away').check();
+    await page.getByLabel('Reply automatically while I am away').check();
     await page.getByLabel('Subject').fill('At the lake');
-    await page.getByRole('textbox', { name: 'Answer' }).fill('Back on Monday.');
+    await page.getByRole('textbox', { name: 'Reply' }).fill('Back on Monday.');
     await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByText('You are away: writers get your answer.').waitFor();
+    await page.getByText('The automatic reply is on.').waitFor();
     await deliver(server, away, letter(away, 'Are you there?', 'Hello?'));
     const answer = await awaitSunk(server, 'the answer', (one) => one.raw.includes('Auto-Submitted: auto-replied'));
     expect(answer.envelope.to).toEqual(['carol@outside.test']);
@@ -183,7 +183,7 @@ describe.skipIf(!hasChromium)('the mailbox and its settings', () => {
     await page.getByRole('link', { name: 'Filters' }).click();
     const forwarding = page.getByRole('region', { name: 'Forwarding' });
     await forwarding.getByLabel('Address').fill('archive@outside.test');
-    await forwarding.getByRole('button', { name: 'Ask for a code' }).click();
+    await forwarding.getByRole('button', { name: 'Send a code' }).click();
     const asked = await awaitSunk(server, 'the code', (one) => one.envelope.to.includes('archive@outside.test'));
     const code = /\b\d{8}\b/.exec(await textOf(asked.raw))?.[0] ?? '';
     await forwarding.getByLabel('Code that archive@outside.test got').fill(code);
@@ -209,7 +209,7 @@ describe.skipIf(!hasChromium)('the mailbox and its settings', () => {
     const attached = page.getByRole('list', { name: 'Attachments' });
     await attached.getByText('dot.png').waitFor();
     await attached.getByText('large.bin').waitFor();
-    await eventually(() => page.locator('.uploads progress').count()).toBe(0);
+    await eventually(() => page.locator('.file-rows progress').count()).toBe(0);
     await page.getByLabel('To', { exact: true }).fill(user.email);
     await page.getByLabel('Subject').fill('A dot');
     await page.getByRole('button', { name: 'Send', exact: true }).click();
@@ -244,11 +244,11 @@ describe.skipIf(!hasChromium)('the mailbox and its settings', () => {
     await card.getByLabel('File').setInputFiles([{ name: 'old.mbox', mimeType: 'application/mbox', buffer: mbox }]);
     await eventually(() => pieces).toBe(2);
     await card.getByRole('button', { name: 'Cancel' }).click();
-    await card.getByText('Stopped. What was imported stays.').waitFor();
+    await card.getByText('Stopped. Messages that were imported are kept.').waitFor();
     await expectAccessible(page);
-    await card.getByRole('button', { name: 'Go on' }).click();
+    await card.getByRole('button', { name: 'Resume' }).click();
     await card.getByText(`${count} of ${count + 1} messages imported.`).waitFor();
-    await card.getByText('Already there').locator('..').getByText('1', { exact: true }).waitFor();
+    await card.getByText('Already in the mailbox').locator('..').getByText('1', { exact: true }).waitFor();
     expect(pieces).toBeGreaterThan(3);
     await awaitCount(server, user, 'inbox', count);
 

@@ -74,7 +74,7 @@ describe.skipIf(!hasChromium)('formatted text', () => {
     await page.keyboard.press('Escape');
     await folder(page, 'Drafts').click();
     await openRow(page, 'Styled');
-    await page.getByRole('button', { name: 'Go on writing' }).click();
+    await page.getByRole('button', { name: 'Continue writing' }).click();
     await eventually(() => text(page).locator('b').first().innerText()).toBe('Strong');
     expect(await text(page).locator('li').first().innerText()).toContain('first');
     await page.getByRole('button', { name: 'Send', exact: true }).click();
@@ -139,7 +139,7 @@ describe.skipIf(!hasChromium)('formatted text', () => {
     await page.reload();
     await folder(page, 'Drafts').click();
     await openRow(page, 'Plan');
-    await page.getByRole('button', { name: 'Go on writing' }).click();
+    await page.getByRole('button', { name: 'Continue writing' }).click();
     await text(page).locator('font[face="mark-yellow"]', { hasText: 'marked' }).waitFor();
     await text(page).locator('font[color="#cb291d"]', { hasText: 'Urgent' }).waitFor();
     await eventually(shape).toEqual([[3, 3, 3]]);
@@ -216,7 +216,7 @@ describe.skipIf(!hasChromium)('formatted text', () => {
     await page.reload();
     await folder(page, 'Drafts').click();
     await openRow(page, 'Squares');
-    await page.getByRole('button', { name: 'Go on writing' }).click();
+    await page.getByRole('button', { name: 'Continue writing' }).click();
     await eventually(widths).toEqual([1, 1]);
     await takePictures(page, 'rich-pictures');
     // A picture that was removed from the text must not be sent.

@@ -139,7 +139,7 @@ describe.skipIf(!hasChromium)('the mail page', () => {
       .getByRole('button', { name: 'Attach' })
       .setInputFiles([{ name: 'list.txt', mimeType: 'text/plain', buffer: Buffer.from('one') }]);
     await page.getByRole('list', { name: 'Attachments' }).getByText('list.txt').waitFor();
-    await eventually(() => page.locator('.uploads progress').count()).toBe(0);
+    await eventually(() => page.locator('.file-rows progress').count()).toBe(0);
     await page.getByRole('button', { name: 'Send', exact: true }).click();
     await page.getByRole('button', { name: 'Undo' }).click();
     await eventually(() => page.getByRole('textbox', { name: 'Message' }).inputValue()).toBe('You never listen.');
@@ -336,8 +336,8 @@ describe.skipIf(!hasChromium)('the mail page', () => {
     await page.getByRole('link', { name: 'Filters' }).click();
     await page.getByRole('button', { name: 'New filter' }).click();
     await page.getByLabel('Name').fill('News away');
-    await page.getByLabel('Text to look for').fill('carol@outside.test');
-    await page.getByRole('region', { name: 'What it would catch' }).getByText('Weekly news').waitFor();
+    await page.getByLabel('Text to find').fill('carol@outside.test');
+    await page.getByRole('region', { name: 'Matching messages' }).getByText('Weekly news').waitFor();
     await expectAccessible(page);
     await page.getByRole('button', { name: 'Save and apply' }).click();
     await page.getByText('Saved, and applied to 1 message.').waitFor();
@@ -354,14 +354,14 @@ describe.skipIf(!hasChromium)('the mail page', () => {
 
     await page.getByRole('link', { name: 'Security' }).click();
     const factor = page.getByRole('region', { name: 'Two-factor authentication' });
-    await factor.getByRole('button', { name: 'Set it up' }).click();
+    await factor.getByRole('button', { name: 'Set up' }).click();
     await confirmWithPassword(page);
     const secret = (await factor.locator('pre').innerText()).replaceAll(/\s/g, '');
     // Use the code of the present period. At the sign-in below, the next code is accepted too, even if a new period begins
     // meanwhile.
     await factor.getByLabel('Code').fill(totp(secret, Date.now()));
-    await factor.getByRole('button', { name: 'Turn it on' }).click();
-    await factor.getByText('Keep these recovery codes').waitFor();
+    await factor.getByRole('button', { name: 'Turn on' }).click();
+    await factor.getByText('Save these recovery codes').waitFor();
     await expectAccessible(page);
     await signOut(page);
     await enter(page, 'settler');

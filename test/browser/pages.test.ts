@@ -10,10 +10,10 @@ const RENDERED: Record<string, string> = {
   '/_/': 'text=Version 0',
   '/_/mail': 'text=name or name@example.test',
   '/_/storage': 'text=Secret access key',
-  '/_/leaderboard': 'text=Nobody has scored yet.',
+  '/_/leaderboard': 'text=No scores yet.',
   '/_/operator': 'text=ROOT_TOKEN',
   '/_/docs': '.operation >> nth=0',
-  '/_/embed/leaderboard': 'text=Nobody has scored yet.',
+  '/_/embed/leaderboard': 'text=No scores yet.',
 };
 const PAGES = Object.keys(RENDERED);
 
@@ -81,6 +81,21 @@ describe.skipIf(!hasChromium)('the pages of the web app', () => {
     },
   );
 
+  it('draws the rail with the logo before any script, at the place where it stays', async () => {
+    const { page } = await openTab(stage.browser);
+    const placeOf = (picture: string) => page.locator(`.rail .brand ${picture}`).boundingBox();
+    for (const path of PAGES.filter((one) => !one.startsWith('/_/embed/'))) {
+      await page.route('**/*.js', (route) => route.abort());
+      await page.goto(stage.server.url + path);
+      const before = await placeOf('svg');
+      await page.unroute('**/*.js');
+      await openRendered(page, stage.server.url, path);
+      expect([path, before]).toEqual([path, await placeOf('img')]);
+      expect(before?.width).toBeGreaterThan(20);
+    }
+    await page.context().close();
+  });
+
   it('allows scripts only from its own assets, and none inline', async () => {
     for (const path of PAGES) {
       const response = await fetch(stage.server.url + path);
@@ -122,7 +137,7 @@ describe.skipIf(!hasChromium)('the pages of the web app', () => {
     const { page } = await openTab(stage.browser);
     const base = `http://127.0.0.1:${(otherSite.address() as AddressInfo).port}`;
     await page.goto(`${base}/?framed=/_/embed/leaderboard`);
-    await page.frameLocator('iframe').getByText('Nobody has scored yet.').waitFor();
+    await page.frameLocator('iframe').getByText('No scores yet.').waitFor();
     for (const path of PAGES.filter((one) => !one.startsWith('/_/embed/'))) {
       await page.goto(`${base}/?framed=${path}`);
       const frame = page.frames().find((one) => one !== page.mainFrame());

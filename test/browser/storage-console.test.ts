@@ -335,7 +335,7 @@ describe.skipIf(!hasChromium)('the storage console', () => {
     );
     await page.getByRole('button', { name: 'Resume all' }).click();
     await page.getByRole('heading', { name: '1 of 4 failed' }).waitFor();
-    await page.getByText('What was not uploaded').click();
+    await page.getByText('Failed uploads').click();
     await page.getByRole('group').getByText('two.txt').waitFor();
     isRefused = false;
     await page.getByRole('button', { name: 'Retry all' }).click();

@@ -23,8 +23,8 @@ describe.skipIf(!hasChromium)('the jobs of a bucket', () => {
     const bucket = await store.createBucket(true);
     for (const name of ['logs/1.txt', 'logs/2.txt', 'kept.txt']) await store.put(bucket, name, name);
     const { page, troubles } = await open(bucket);
-    await page.getByText('No jobs of the last 30 days.').waitFor();
-    await form(page).getByLabel('What to do').selectOption('Delete');
+    await page.getByText('No jobs in the last 30 days.').waitFor();
+    await form(page).getByLabel('Action').selectOption('Delete');
     await form(page).getByLabel('Names that begin with').fill('logs/');
     await form(page).getByRole('button', { name: 'Preview' }).click();
     await jobs(page).filter({ hasText: 'preview' }).getByText('Would be: 2 deleted').waitFor();
@@ -49,7 +49,7 @@ describe.skipIf(!hasChromium)('the jobs of a bucket', () => {
     await store.delete(bucket, 'site/index.html');
     await store.put(bucket, 'site/malware.js', 'bad');
     const { page, troubles } = await open(bucket);
-    await form(page).getByLabel('What to do').selectOption('Restore to a time');
+    await form(page).getByLabel('Action').selectOption('Restore to a time');
     await form(page).getByLabel('Names that begin with').fill('site/');
     // Write the time in the time zone of the tab.
     const local = at.toLocaleString('sv-SE', { timeZone: 'Europe/Berlin' }).replace(' ', 'T');
@@ -68,7 +68,7 @@ describe.skipIf(!hasChromium)('the jobs of a bucket', () => {
     for (const text of ['one', 'two', 'three']) await store.put(bucket, 'a.txt', text);
     await store.delete(bucket, 'a.txt');
     const { page } = await open(bucket);
-    await form(page).getByLabel('What to do').selectOption('Empty');
+    await form(page).getByLabel('Action').selectOption('Empty');
     await form(page).getByRole('button', { name: 'Start' }).click();
     await eventually(() => jobs(page).first().getAttribute('data-state')).toBe('done');
     await jobs(page)

@@ -150,7 +150,7 @@ describe.skipIf(!hasChromium)('the settings of a bucket', () => {
     const card = page.getByRole('region', { name: 'Quota' });
     await card.getByText('2.0 KB of 1.0 MB').waitFor();
     await card.getByText('1 of 10').waitFor();
-    await card.getByRole('link', { name: 'Set as operator' }).waitFor();
+    await card.getByRole('link', { name: 'Change as operator' }).waitFor();
     // Callers without the right to list, or who do not own the bucket, must not see the figures in headers.
     const anonymous = await fetch(`${stage.server.url}/${bucket}?quota`, { method: 'HEAD' });
     expect(anonymous.status).toBe(403);

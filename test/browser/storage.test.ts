@@ -88,7 +88,7 @@ describe.skipIf(!hasChromium)('the storage page', () => {
 
     await page.getByRole('button', { name: 'Delete', exact: true }).click();
     await page.getByText('A delete marker').waitFor();
-    await page.getByText('There is no object of this name now.').waitFor();
+    await page.getByText('No object has this name now.').waitFor();
     await timeline.getByRole('button', { name: 'Undo the deletion' }).click();
     await page.getByText('the second text').waitFor();
     await timeline.getByRole('listitem').last().getByRole('button', { name: 'View' }).click();
@@ -178,7 +178,7 @@ describe.skipIf(!hasChromium)('the storage page', () => {
     await eventually(() => new Set(stored).size).toBe(4);
     await page.reload();
     await page.unroute(/partNumber=[567]&/);
-    await page.getByText('Unfinished: choose the same file again to go on').waitFor();
+    await page.getByText('Unfinished: choose the same file again to continue').waitFor();
     const before = new Set(stored);
     stored = [];
     await page.getByLabel('Upload files').setInputFiles(path);

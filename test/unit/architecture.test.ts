@@ -84,6 +84,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'workers/mail/checks/verdicts.ts',
     'workers/mail/domain/mbox-splitter.ts',
     'workers/mail/domain/inline-picture.ts',
+    'workers/mail/domain/list-query.ts',
   ],
 };
 const IS_STORE = /(?:^|\/)(?:store\/[^/]+|(?:[^/]+-)?(?:store|schema))\.ts$/;

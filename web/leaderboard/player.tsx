@@ -82,7 +82,11 @@ export function Player({ loaded, error, onPick, onClear }: Props) {
   const own = useStore(me, (state) => state.userId);
   return (
     <div role="status">
-      {error && <p className="error-box">{error}</p>}
+      {error && (
+        <p className="error-box" role="alert">
+          {error}
+        </p>
+      )}
       {loaded && (
         <section className="card stack player-card" aria-label={t.player}>
           <div className="row">

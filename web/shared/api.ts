@@ -1,6 +1,6 @@
 /** Calls the JSON APIs. A problem (RFC 9457) becomes an `ApiError`, a network error one with status 0. */
 import { formatRelative } from './format.ts';
-import { fill, texts } from './texts/index.ts';
+import { fill, language, texts } from './texts/index.ts';
 
 export interface ProblemBody {
   title?: string;
@@ -37,7 +37,8 @@ export function describeProblem(status: number, problem: ProblemBody, retryAfter
   if (status === 0) return texts.unreachable;
   const code = problem.code ?? '';
   const values = {
-    detail: problem.errors?.[0]?.message ?? problem.detail ?? '',
+    // The server writes English.
+    detail: language === 'en' ? (problem.errors?.[0]?.message ?? problem.detail ?? problem.title ?? '') : '',
     wait:
       retryAfterSeconds === null
         ? texts.soon
@@ -46,9 +47,7 @@ export function describeProblem(status: number, problem: ProblemBody, retryAfter
   const fields = INVALID_CODES.includes(code) ? (problem.errors ?? []) : [];
   const sentences = fields.flatMap(({ path }) => texts.fields[toField(path)] ?? []);
   if (sentences.length > 0) return [...new Set(sentences)].map((text) => fill(text, values)).join(' ');
-  const text = texts.problems[code];
-  if (text !== undefined) return fill(text, values);
-  return problem.detail ?? problem.title ?? fill(texts.unknown, { status: String(status) });
+  return fill(texts.problems[code] ?? '{detail}', values) || fill(texts.unknown, { status: String(status) });
 }
 
 /** Finds the field that an error path names: `to.0.email` → `to`, the outermost member, which the user knows. */

@@ -66,6 +66,7 @@ import {
   Trash2,
   Trophy,
   Undo2,
+  Upload,
   X,
 } from 'lucide-preact';
 import type { ComponentType } from 'react';
@@ -139,6 +140,7 @@ const ICONS = {
   undo: Undo2,
   unread: Mail,
   up: ChevronUp,
+  upload: Upload,
   write: SquarePen,
 } as const;
 

@@ -7,7 +7,7 @@ import {
   type PolicyDecision,
   parsePolicy,
 } from '../../workers/identity/domain/policy.ts';
-import { fill } from '../shared/texts/index.ts';
+import { fill, language } from '../shared/texts/index.ts';
 import { storageTexts } from '../shared/texts/storage.ts';
 
 const t = storageTexts.settings;
@@ -26,7 +26,7 @@ export function checkPolicy(text: string, bucket: string): PolicyCheck {
   try {
     document = JSON.parse(text);
   } catch (error) {
-    return toProblem(fill(t.notJson, { detail: (error as Error).message }));
+    return toProblem(fill(t.notJson, { detail: language === 'en' ? (error as Error).message : '' }));
   }
   const parsed = parsePolicy(document, 'bucket');
   if (!parsed.ok) return toProblem(parsed.error);

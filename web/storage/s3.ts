@@ -1,5 +1,5 @@
 /** S3 client for this service: Amazon S3's REST API, with requests signed in the browser. */
-import { fill, texts } from '../shared/texts/index.ts';
+import { fill, language, texts } from '../shared/texts/index.ts';
 import { storageTexts } from '../shared/texts/storage.ts';
 import { type Credentials, encodeKey, encodeQuery, presign, sha256Hex, signHeaders, type Target } from './sigv4.ts';
 import { childrenOf, escapeXml, parseXml, textOf } from './xml.ts';
@@ -17,7 +17,10 @@ export class S3Error extends Error {
   readonly status: number;
   readonly code: string;
   constructor(status: number, code: string, message: string) {
-    super(texts.storage[code] || message || code || fill(texts.unknown, { status: String(status) }));
+    // The server writes English.
+    super(
+      texts.storage[code] || (language === 'en' && message) || code || fill(texts.unknown, { status: String(status) }),
+    );
     this.status = status;
     this.code = code;
   }

@@ -110,7 +110,7 @@ export function addBoards(api: OpenAPIHono<JsonApiEnv>): void {
     ...ROUTE,
     method: 'delete',
     operationId: 'deleteBoard',
-    summary: 'Delete a board with all its seasons, for good. Cron erases them after a minute',
+    summary: 'Delete a board with all its seasons permanently. Cron erases them after a minute',
     request: { params: boardParamsSchema },
     responses: { 204: { description: 'Deleted' }, ...problemResponses(400, 401, 403, 404, 409) },
   });

@@ -92,7 +92,7 @@ export function addOperatorRoutes(api: OpenAPIHono<JsonApiEnv>, mount: Mount): v
     path,
     method: 'delete' as const,
     operationId: mount.idOf('erasePlayer'),
-    summary: 'Erase a player for good, in one season or in all. Other players keep their ranks in past seasons',
+    summary: 'Delete a player permanently, in one season or in all. Other players keep their ranks in past seasons',
     request: {
       params,
       query: queryOf('Erases the player in this season only; default: in every season of the board.'),

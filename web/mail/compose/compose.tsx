@@ -9,6 +9,7 @@ import {
   useState,
 } from 'react';
 import { createPortal, flushSync } from 'react-dom';
+import { FileButton } from '../../shared/files.tsx';
 import { IconButton } from '../../shared/icon-button.tsx';
 import { Icon } from '../../shared/icons.tsx';
 import { Menu, type MenuCommand } from '../../shared/menu.tsx';
@@ -281,19 +282,7 @@ export function Compose() {
           isExpanded={isScheduling}
           onClick={() => setScheduling(!isScheduling)}
         />
-        <label className="button quiet icon attach" data-tip={t.attach}>
-          <Icon name="clip" />
-          <span className="visually-hidden">{t.attach}</span>
-          <input
-            type="file"
-            multiple
-            className="visually-hidden"
-            onChange={(event) => {
-              attach(event.target.files ?? []);
-              event.target.value = '';
-            }}
-          />
-        </label>
+        <FileButton icon="clip" label={t.attach} className="quiet icon" onFiles={attach} />
         {writing.html === null && (
           <IconButton
             icon="format"

@@ -11,6 +11,7 @@ import { mailTexts } from '../../shared/texts/mail.ts';
 import { showError, showToast } from '../../shared/toasts.tsx';
 import { type BatchPatch, eraseMessages, leaveList, muteThread, patchMessages } from './api.ts';
 import { deleteEntry, type Entry, listEntries, mintId, putEntry } from './device-store.ts';
+import { type InvitationReply, sendInvitationReply } from './invitation-reply.ts';
 import { deleteSender, type Sender, saveSender } from './senders.ts';
 
 const t = mailTexts.changes;
@@ -20,8 +21,10 @@ export type QueuedChange =
   | { kind: 'erase'; ids: string[] }
   /** Mutes or unmutes a conversation. `patch` is the change that the server then makes to the messages `ids`. */
   | { kind: 'mute'; threadId: string; isMuted: boolean; ids: string[]; patch: BatchPatch }
-  | { kind: 'sender'; sender: string; status: Sender['status']; isForgotten: boolean }
-  | { kind: 'leave'; messageId: string };
+  /** `isForgotten`: the decision is deleted, by its id if the page knows it. */
+  | { kind: 'sender'; sender: string; status: Sender['status']; isForgotten: boolean; id?: string }
+  | { kind: 'leave'; messageId: string }
+  | { kind: 'answer'; reply: InvitationReply };
 
 /** Changes that are not on the server yet. `isBlocked`: the last attempt did not reach the server. */
 export const waiting = createStore<{ changes: readonly QueuedChange[]; isBlocked: boolean }>({
@@ -138,7 +141,7 @@ async function drain(): Promise<void> {
   if (wasBlocked && sent > 0) onReplayed();
 }
 
-async function send(change: QueuedChange): Promise<unknown> {
+async function send({ value: change, ...entry }: Entry<QueuedChange>): Promise<unknown> {
   switch (change.kind) {
     case 'patch':
       return patchMessages(change.ids, change.patch);
@@ -148,10 +151,14 @@ async function send(change: QueuedChange): Promise<unknown> {
       return muteThread(change.threadId, change.isMuted);
     case 'leave':
       return leaveList(change.messageId);
+    case 'answer':
+      return sendInvitationReply(change.reply, (reply) =>
+        putEntry('changes', { ...entry, value: { ...change, reply } }),
+      );
     case 'sender': {
-      // Deleting a decision about a sender needs its id. A page that was offline does not have it, so save the decision first to
+      // Deleting a decision about a sender needs its id. A page that was offline may not have it. Then save the decision first to
       // get the id.
-      const { id } = await saveSender(change.sender, change.status);
+      const id = (change.isForgotten && change.id) || (await saveSender(change.sender, change.status)).id;
       return change.isForgotten ? deleteSender(id) : undefined;
     }
   }
@@ -162,10 +169,11 @@ const hasToWait = (error: unknown): boolean =>
   isUnreachable(error) && (error as ApiError).code !== 'unsubscribe_failed';
 
 /** Sends one change. @returns false if the change has to wait. */
-async function sendOne({ id, userId, value }: Entry<QueuedChange>): Promise<boolean> {
+async function sendOne(entry: Entry<QueuedChange>): Promise<boolean> {
+  const { id, userId } = entry;
   const outcome = outcomes.get(id);
   try {
-    await send(value);
+    await send(entry);
     outcome?.resolve();
   } catch (error) {
     // If the session has ended, keep the change: it is sent again after the next sign-in.

@@ -9,6 +9,7 @@ import { dismissToast, showError, showToast } from '../../shared/toasts.tsx';
 import type { BatchPatch, Folder, Patch, Summary } from './api.ts';
 import { isOffline, type QueuedChange, queueChange, sendOrKeep } from './change-queue.ts';
 import { refreshLabels } from './labels.ts';
+import { forgetLists } from './left-lists.ts';
 import { refreshAll, refreshFolders } from './list-reading.ts';
 import { folderByRole, isVirtualFolder, mailbox, setMessages, updateMessages } from './mailbox.ts';
 import { restoreRemoved } from './rows.ts';
@@ -170,22 +171,26 @@ export async function muteConversation(threadId: string, messages: Summary[], is
     });
 }
 
-/** Trusts or blocks a sender, and offers an undo that forgets the decision. */
+/** Trusts or blocks a sender, and offers an undo that forgets the decision. @throws ApiError if the server refuses. */
 export async function decideSender(sender: string, status: Sender['status']): Promise<void> {
   const change = { kind: 'sender', sender, status, isForgotten: false } as const;
-  try {
-    const isSent = await sendOrKeep(change);
-    const text = status === 'blocked' ? mailTexts.senders.blockedNow : mailTexts.senders.trustedNow;
-    offerUndo(withState(fill(text, { email: sender }), isSent), () => sendOrKeep({ ...change, isForgotten: true }));
-  } catch (error) {
-    signOutIfUnauthorized(error);
-    showError(error);
-  }
+  const isSent = await sendOrKeep(change);
+  const text = status === 'blocked' ? mailTexts.senders.blockedNow : mailTexts.senders.trustedNow;
+  offerUndo(withState(fill(text, { email: sender }), isSent), () => sendOrKeep({ ...change, isForgotten: true }));
+}
+
+/** Forgets the decision about a sender, and offers an undo. @throws ApiError if the server refuses. */
+export async function forgetSender({ id, sender, status }: Sender): Promise<void> {
+  const change = { kind: 'sender', sender, status } as const;
+  const isSent = await sendOrKeep({ ...change, isForgotten: true, ...(id && { id }) });
+  const text = fill(mailTexts.senders.removed, { sender });
+  offerUndo(withState(text, isSent), () => sendOrKeep({ ...change, isForgotten: false }));
 }
 
 /** Leaves the mailing list of a message. @throws ApiError if the server or the list refuses. */
 export async function leaveListOf(messageId: string, name: string): Promise<void> {
   const isSent = await sendOrKeep({ kind: 'leave', messageId });
+  forgetLists();
   showToast(fill(isSent ? mailTexts.reader.leave.done : mailTexts.reader.leave.later, { name }));
   refreshAll();
 }

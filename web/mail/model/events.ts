@@ -7,7 +7,7 @@ import { createStore } from '../../shared/store.ts';
 import { type Events, loadMessage } from './api.ts';
 import { refreshAll, refreshFolders, refreshList } from './list-reading.ts';
 import { mailbox, replaceSummary } from './mailbox.ts';
-import { signOutIfUnauthorized } from './session.ts';
+import { refreshQuota, signOutIfUnauthorized } from './session.ts';
 
 export type ConnectionStatus = 'connecting' | 'live' | 'away';
 export const connection = createStore<{ status: ConnectionStatus; state: string }>({ status: 'connecting', state: '' });
@@ -26,8 +26,12 @@ const RETRY_MS_MAX = 20_000;
 /** Up to this many changed messages below the list's first page are read one by one. If more change at once, they are not. */
 const SINGLE_READS_MAX = 12;
 
+/** Events after which the mailbox has another size or quota. */
+const SIZE_CHANGES: readonly string[] = ['message_created', 'message_deleted', 'folder_deleted', 'mailbox_updated'];
+
 let pending = new Set<string>();
 let pendingThreads = new Set<string>();
+let isSizeChanged = false;
 let settle: ReturnType<typeof setTimeout> | undefined;
 
 function receive(events: Events): void {
@@ -35,10 +39,14 @@ function receive(events: Events): void {
   connection.set({ status: 'live', state: events.state });
   // Read the list again at the first state: otherwise a change between the first read of the list and that state would be missed.
   if (isFirst || events.resync) refreshAll();
-  if (events.resync) return;
+  if (events.resync) {
+    void refreshQuota();
+    return;
+  }
   for (const change of events.changes ?? []) {
     if (change.message_id) pending.add(change.message_id);
     if (change.thread_id) pendingThreads.add(change.thread_id);
+    isSizeChanged ||= SIZE_CHANGES.includes(change.type);
   }
   if ((events.changes?.length ?? 0) === 0) return;
   clearTimeout(settle);
@@ -50,6 +58,8 @@ async function applyChanges(): Promise<void> {
   const changedThreads = pendingThreads;
   pending = new Set();
   pendingThreads = new Set();
+  if (isSizeChanged) void refreshQuota();
+  isSizeChanged = false;
   void refreshFolders();
   const known = new Set(mailbox.get().messages.map((message) => message.id));
   const deep = [...changed].filter((id) => known.has(id));

@@ -43,7 +43,7 @@ export function applyWaiting(
   if (changes.length === 0) return messages;
   let result = messages;
   for (const change of changes) {
-    if (change.kind === 'sender' || change.kind === 'leave') continue;
+    if (!('ids' in change)) continue;
     const ids = new Set(change.ids);
     if (change.kind === 'erase') {
       result = result.filter((message) => !ids.has(message.id));

@@ -30,7 +30,7 @@ import { OPERATOR_CONFIRMATION, OPERATOR_TAGS, operatorSessionSchema, toOperator
 import { OPERATOR, openSession, requireConfirmedPerson, requirePerson } from './operator-session-routes.ts';
 
 const OPEN = { ...OPERATOR_TAGS, security: [] };
-const NO_SUCH_PASSKEY = problem(404, 'not_found', 'No passkey of yours has this id.');
+const NO_SUCH_PASSKEY = problem(404, 'not_found', 'Passkey not found.');
 const WRONG_PASSKEY = problem(401, 'wrong_passkey', 'The passkey was not accepted.');
 const ownerOf = (operatorId: string) => ({ kind: 'operator', id: operatorId }) as const;
 

@@ -89,7 +89,7 @@ function addCreate(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'post',
       path: '/v1/operators',
       operationId: 'createOperator',
-      summary: 'Make an operator. The secret of the second factor is returned only here',
+      summary: 'Create an operator. The secret of the second factor is returned only here',
       request: jsonBody(
         z.strictObject({
           login: operatorLoginSchema,

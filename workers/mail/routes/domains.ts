@@ -198,7 +198,7 @@ function addDomain(api: OpenAPIHono<JsonApiEnv>): void {
       operationId: 'deleteDomain',
       summary: 'Delete a domain or route, and its DKIM keys',
       request: { params: domainParam },
-      responses: { 204: { description: 'Gone' }, ...problemResponses(401, 403, 404, 409) },
+      responses: { 204: { description: 'Deleted' }, ...problemResponses(401, 403, 404, 409) },
     }),
     async (c) => {
       const caller = await requireOperator(c);

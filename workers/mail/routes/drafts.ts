@@ -152,7 +152,7 @@ export function addDrafts(api: OpenAPIHono<JsonApiEnv>): void {
       operationId: 'deleteDraft',
       summary: 'Delete a draft, with its files',
       request: { params: draftParamSchema },
-      responses: { 204: { description: 'Gone' }, ...problemResponses(401, 403, 404, 503) },
+      responses: { 204: { description: 'Deleted' }, ...problemResponses(401, 403, 404, 503) },
     }),
     async (c) => {
       const own = await openOwnMailbox(c);

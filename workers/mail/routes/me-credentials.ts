@@ -206,7 +206,7 @@ export function addAddresses(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'delete',
       path: '/v1/me/addresses/{email}',
       operationId: 'deleteAddress',
-      summary: 'Give up an address; it is never issued again',
+      summary: 'Remove an address; it is never issued again',
       request: { params: z.object({ email: z.string().max(320) }), ...confirmationBody },
       responses: { 204: { description: 'Given up' }, ...problemResponses(400, 401, 403, 404, 409, 429, 503) },
     }),

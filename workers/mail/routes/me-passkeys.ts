@@ -32,7 +32,7 @@ import {
   SESSION_ROUTE,
 } from './confirmed.ts';
 
-const LAST_WAY_IN = problem(409, 'last_way_in', 'This passkey is the only way to log in.');
+const LAST_WAY_IN = problem(409, 'last_way_in', 'This passkey is the only way to log in, so it cannot be removed.');
 const NO_PASSKEY = problem(409, 'no_passkey', 'This needs both a passkey and a password.');
 const ownerOf = (userId: string) => ({ kind: 'user', id: userId }) as const;
 
@@ -136,7 +136,7 @@ function addPasskeyChanges(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'delete',
       path: '/v1/me/passkeys/{passkey_id}',
       operationId: 'deletePasskey',
-      summary: 'Remove a passkey, unless the account could not be opened without it',
+      summary: 'Remove a passkey, unless it is the only way to log in',
       request: { params: passkeyParams, ...confirmationBody },
       responses: { 204: { description: 'Removed' }, ...problemResponses(400, 401, 403, 404, 409, 429, 503) },
     }),
@@ -188,7 +188,7 @@ function addPasswordRule(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'delete',
       path: '/v1/me/password',
       operationId: 'deletePassword',
-      summary: 'Remove the password, so that passkeys are the only way in',
+      summary: 'Remove the password, so that passkeys are the only way to log in',
       request: confirmationBody,
       responses: { 204: { description: 'Removed' }, ...problemResponses(400, 401, 403, 409, 429, 503) },
     }),

@@ -8,6 +8,7 @@ import type {
   TextRow,
 } from '../../../durable-objects/mailbox/messages/message-read-store.ts';
 import { getBlob } from '../bindings/blobs.ts';
+import { readListId } from '../domain/list-query.ts';
 import { readImportance } from '../domain/written-fields.ts';
 import { showRemoteImages } from '../mime/clean-html.ts';
 import { findUnsubscribe } from '../outbound/leave-list.ts';
@@ -66,6 +67,7 @@ export async function toMessageJson(
     reply_to: [...message.replyTo],
     importance: readImportance(message.headers),
     unsubscribe: findUnsubscribe(env, message),
+    list_id: readListId(message.headers),
     body,
     html: html !== null && withRemoteImages ? showRemoteImages(html) : html,
     headers: {

@@ -134,7 +134,7 @@ function addQuarantineItem(api: OpenAPIHono<JsonApiEnv>): void {
       operationId: 'deleteQuarantinedMessage',
       summary: 'Delete a quarantined message permanently',
       request: idParam,
-      responses: { 204: { description: 'Gone' }, ...problemResponses(401, 403, 404) },
+      responses: { 204: { description: 'Deleted' }, ...problemResponses(401, 403, 404) },
     }),
     async (c) => {
       const caller = await requireOperator(c);

@@ -125,8 +125,8 @@ export const IDENTITY_CODES = {
   },
   last_way_in: {
     statuses: [409],
-    meaning: 'This passkey is the only way to log in.',
-    action: 'Add another passkey, or let the password log in alone, first.',
+    meaning: 'This passkey is the only way to log in, so it cannot be removed.',
+    action: 'Add another passkey, or allow logging in with the password alone, first.',
   },
   no_passkey: {
     statuses: [409],
