@@ -120,13 +120,20 @@ async function route(request: Request, env: Env, ctx: ExecutionContext, startedA
 }
 
 const SLOW_MS = 2_000;
+/** Under overload every request is slow, and a log line for each would slow them further. */
+const SLOW_LOGGED_PER_SECOND = 10;
+const slowLogged = { second: 0, requests: 0 };
 
 /**
  * Whether a request is logged. A log line costs twice as much as a request, so of the successful requests only a sample is logged.
  */
 function isLogged(status: number, ms: number, env: Env): boolean {
-  if (status >= 500 || ms >= SLOW_MS || settingProblemsOf(env).length > 0) return true;
-  return Math.random() * 100 < settingsOf(env).LOG_SAMPLE_PERCENT;
+  if (status >= 500 || settingProblemsOf(env).length > 0) return true;
+  if (Math.random() * 100 < settingsOf(env).LOG_SAMPLE_PERCENT) return true;
+  if (ms < SLOW_MS) return false;
+  const second = Math.floor(Date.now() / 1_000);
+  if (second !== slowLogged.second) Object.assign(slowLogged, { second, requests: 0 });
+  return slowLogged.requests++ < SLOW_LOGGED_PER_SECOND;
 }
 
 /** Refuses or redirects requests that no product may handle. @returns the answer, or null if a product may handle the request. */
