@@ -100,7 +100,7 @@ export function listOperatorStates(page: Page, url: string, name: string): State
       await page.keyboard.press('Escape');
       await page.getByLabel(word(enOperator.boards.player)).fill('0');
       await page.keyboard.press('Enter');
-      await page.locator('.toast.bad').waitFor();
+      await page.locator('.toast.bad').first().waitFor();
     },
     account: async () => {
       await at('users');
@@ -134,7 +134,7 @@ export function listOperatorStates(page: Page, url: string, name: string): State
         await page.getByLabel(word(enOperator.accounts.policyName)).fill('0');
         await button(page, enOperator.accounts.makeUser).click();
       }
-      await page.locator('.toast.bad').waitFor();
+      await page.locator('.toast.bad').first().waitFor();
     },
     'new token': async () => {
       await at('tokens');
@@ -246,7 +246,7 @@ export function listStorageStates(page: Page, url: string, bucket: string, empty
       await card(settings.cors)
         .getByRole('button', { name: new RegExp(`^${word(enStorage.save)}`) })
         .click();
-      await page.locator('.toast.bad').waitFor();
+      await page.locator('.toast.bad').first().waitFor();
     },
     'wrong policy': async () => {
       await page.getByLabel(word(settings.policyText)).fill('[');
