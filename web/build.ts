@@ -33,13 +33,24 @@ process.env.NODE_ENV = 'production';
 const root = import.meta.dirname;
 const outDir = join(root, '../dist/assets/_');
 
-/** Vite plugin that inserts the part of `<head>` that all pages share. */
-const sharedHead: Plugin = {
-  name: 'shared-head',
+const readShared = async (name: string): Promise<string> =>
+  (await readFile(join(root, 'shared', name), 'utf8')).trim().replaceAll(/\n\s*/g, '');
+
+/**
+ * Inserts the parts that pages share: the head, and the rail with the logo as the first picture, which needs no script. The script
+ * replaces it.
+ */
+const sharedParts: Plugin = {
+  name: 'shared-parts',
   transformIndexHtml: {
     order: 'pre',
     handler: async (html) =>
-      html.replace('<!-- shared/head.html -->', (await readFile(join(root, 'shared/head.html'), 'utf8')).trim()),
+      html
+        .replace('<!-- shared/head.html -->', await readShared('head.html'))
+        .replace(
+          '<!-- rail -->',
+          `<header class="rail"><span class="brand">${await readShared('icon.svg')}</span></header>`,
+        ),
   },
 };
 
@@ -49,7 +60,7 @@ const built = await build({
   configFile: false,
   logLevel: 'warn',
   publicDir: false,
-  plugins: [sharedHead],
+  plugins: [sharedParts],
   resolve: { alias: PREACT_ALIAS },
   build: {
     outDir,

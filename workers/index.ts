@@ -1,16 +1,17 @@
 /**
  * The only entry point of the Worker. `fetch` passes each request to one part: the JSON APIs, the web app or object storage. Mail,
- * queue messages and cron have their own handlers. `products.ts` assigns routes and other work to the products.
+ * queue messages and cron have their own handlers. `served.ts`, `api.ts` and `products.ts` assign routes and other work to the products.
  *
  * `/v1/…` are the JSON APIs, `/_/…` is the web app, everything else is object storage. In production `APP_HOST` serves only the
  * first two and every other hostname only storage, over HTTPS only. On one origin (loopback) both answer.
  */
 import { registerRevocationWitness, registerUserObligation } from './identity/index.ts';
-import { JMAP_WELL_KNOWN_PATH, mailboxObligation, receiveEmail } from './mail/index.ts';
+import { mailboxObligation } from './mail/accounts/user-obligation.ts';
+import { WELL_KNOWN_PATH as JMAP_WELL_KNOWN_PATH } from './mail/jmap/routes/jmap-route.ts';
 import { refusePlainHttp, serveStorage } from './object-storage/index.ts';
 import { witnessRevocation } from './object-storage/revocation-witness.ts';
 import { bucketObligation } from './object-storage/user-deletion.ts';
-import { apiOf, consumeQueue, isAbsentPage, isServed, operationOf, runSchedules } from './products.ts';
+import { isAbsentPage, isServed, operationOf } from './served.ts';
 import { countOperation, toOutcome } from './shared/counters.ts';
 import { addStrictTransport, decideTransport, redirectToHttps } from './shared/https-only.ts';
 import { readTraceParent, runInvocation } from './shared/invocation.ts';
@@ -83,15 +84,18 @@ export default {
   async email(message, env, ctx): Promise<void> {
     // The sender treats an exception as a temporary failure and tries again, so no mail is lost while PRODUCTS is being corrected.
     if (!isServed(env, 'mail')) throw new Error('PRODUCTS does not include mail');
-    await runInvocation(env, undefined, () => receiveEmail(message, env, ctx));
+    await runInvocation(env, undefined, async () => {
+      const { receiveEmail } = await import('./mail/index.ts');
+      return receiveEmail(message, env, ctx);
+    });
   },
 
   async queue(batch, env, ctx): Promise<void> {
-    await runInvocation(env, undefined, () => consumeQueue(batch, env, ctx));
+    await runInvocation(env, undefined, async () => (await import('./products.ts')).consumeQueue(batch, env, ctx));
   },
 
   async scheduled(controller, env, ctx): Promise<void> {
-    await runInvocation(env, undefined, () => runSchedules(controller, env, ctx));
+    await runInvocation(env, undefined, async () => (await import('./products.ts')).runSchedules(controller, env, ctx));
   },
 } satisfies ExportedHandler<Env>;
 
@@ -140,10 +144,10 @@ function screen(product: Destination, request: Request, env: Env): Response | nu
   return null;
 }
 
-function answer(product: Destination, request: Request, env: Env, ctx: ExecutionContext): Response | Promise<Response> {
+async function answer(product: Destination, request: Request, env: Env, ctx: ExecutionContext): Promise<Response> {
   switch (product) {
     case 'api':
-      return apiOf(env).fetch(request, env, ctx);
+      return (await import('./api.ts')).apiOf(env).fetch(request, env, ctx);
     case 'web':
       return serveWebApp(request, env, (pathname) => isAbsentPage(env, pathname));
     case 'welcome':

@@ -2049,7 +2049,7 @@ export interface StorageQuota {
    */
   bytes: number | null;
   /**
-   * Names whose current version is not a deletion marker
+   * Names whose current version is not a delete marker
    * @min 0
    * @max 9007199254740991
    */
@@ -6740,7 +6740,7 @@ export namespace V1 {
   }
 
   /**
-   * @description The job runs in the background with the rights that you have at each step. It leaves alone what was written after it began, what Object Lock keeps, and what you may not change; `counts` and `obstacles` say so. `restore` needs a bucket that keeps versions: names that did not exist at the time get deletion markers, and no bytes are copied.
+   * @description The job runs in the background with the rights that you have at each step. It leaves alone what was written after it began, what Object Lock keeps, and what you may not change; `counts` and `obstacles` say so. `restore` needs a bucket that keeps versions: names that did not exist at the time get delete markers, and no bytes are copied.
    * @tags storage
    * @name CreateStorageJob
    * @summary Start a job over a bucket or a prefix
@@ -6751,7 +6751,7 @@ export namespace V1 {
     export type RequestParams = {};
     export type RequestQuery = {};
     export type RequestBody = {
-      /** `empty`: remove all versions, deletion markers and open uploads. `delete`: delete objects, as S3 does by name. `restore`: make objects what they were at a time. `copy`: copy current objects to another prefix or bucket. `count`: count objects, versions and bytes. */
+      /** `empty`: remove all versions, delete markers and open uploads. `delete`: delete objects, as S3 does by name. `restore`: make objects what they were at a time. `copy`: copy current objects to another prefix or bucket. `count`: count objects, versions and bytes. */
       kind: "empty" | "delete" | "restore" | "copy" | "count";
       /**
        * @minLength 3
@@ -7161,7 +7161,7 @@ export namespace V1 {
   }
 
   /**
-   * @description Counts every version, so it takes about a second for 100,000 of them. Changes during the count may or may not be in it. `bytes` includes old versions and the parts of open uploads; `versions` leaves out deletion markers.
+   * @description Counts every version, so it takes about a second for 100,000 of them. Changes during the count may or may not be in it. `bytes` includes old versions and the parts of open uploads; `versions` leaves out delete markers.
    * @tags storage
    * @name GetStorageUsage
    * @summary Count what a bucket, or all buckets of a user, have stored

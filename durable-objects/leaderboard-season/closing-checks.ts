@@ -51,7 +51,6 @@ export async function isArchived(
   const named = (await store.find(season))?.archive ?? null;
   const collector = createCollectorStore(env.DIRECTORY, 'leaderboard');
   if (isWhole && named === archive) {
-    // Clears the alarm if it is about this season.
     if ((await collector.read()).alarm?.includes(season)) await collector.clearAlarm();
     return true;
   }

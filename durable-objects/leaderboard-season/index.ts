@@ -3,7 +3,7 @@
  *
  * By design: its load depends on the number of shards and views, never on the rate of scores or the number of viewers.
  */
-import { DurableObject, RpcTarget } from 'cloudflare:workers';
+import { DurableObject } from 'cloudflare:workers';
 import {
   addressesOf,
   type SeasonAddress,
@@ -26,20 +26,6 @@ import { ViewFeed } from './view-feed.ts';
 const ADVANCE_MS = 15_000;
 const QUESTION_MS = 2_000;
 
-/** RPC session over which a shard pushes its count changes and receives those of the other shards. */
-class ShardLine extends RpcTarget {
-  readonly #exchange: (report: CountReport) => Promise<CountAnswer>;
-
-  constructor(exchange: (report: CountReport) => Promise<CountAnswer>) {
-    super();
-    this.#exchange = exchange;
-  }
-
-  exchange(report: CountReport): Promise<CountAnswer> {
-    return this.#exchange(report);
-  }
-}
-
 export class LeaderboardSeason extends DurableObject<Env> {
   readonly #now: () => number;
   readonly #store: SeasonObjectStore;
@@ -58,17 +44,18 @@ export class LeaderboardSeason extends DurableObject<Env> {
   /** Does nothing itself. The first call of an object creates it and decides its location. */
   async prepare(): Promise<void> {}
 
-  /** Opens a session for a shard with changes. The platform counts all exchanges of a session as one request. */
-  async openLine(address: SeasonAddress): Promise<ShardLine> {
-    return new ShardLine((report) => this.#exchange(address, report));
-  }
-
-  async #exchange(address: SeasonAddress, report: CountReport): Promise<CountAnswer> {
-    const { counts, feed } = this.#open(address);
-    const isUsed = counts.apply(report);
-    if (isUsed && report.top !== null) feed.plan();
-    await counts.pullStale(report.shard);
-    return counts.answer(report, isUsed);
+  /**
+   * Opens a session in which a shard pushes its changed counts and receives those of the other shards. The platform counts all
+   * exchanges of a session as one request.
+   */
+  async openLine(address: SeasonAddress): Promise<(report: CountReport) => Promise<CountAnswer>> {
+    return async (report) => {
+      const { counts, feed } = this.#open(address);
+      const isUsed = counts.apply(report);
+      if (isUsed && report.top !== null) feed.plan();
+      await counts.pullStale(report.shard);
+      return counts.merged.answer(report, isUsed);
+    };
   }
 
   /** Registers a view for changes of the top list. @param minAsOf time of the returned list: this or later, if possible. */
@@ -166,7 +153,6 @@ export class LeaderboardSeason extends DurableObject<Env> {
     await runInvocation(this.env, undefined, () => this.#advance());
   }
 
-  /** Advances the closing. Only one run is in progress; concurrent callers wait for it. */
   #advance(): Promise<boolean> {
     this.#advancing ??= this.#advanceForSeconds().finally(() => {
       this.#advancing = undefined;

@@ -15,7 +15,7 @@ import {
 } from '../../workers/leaderboard/domain/board.ts';
 import { MergedCounts } from '../../workers/leaderboard/domain/merged-counts.ts';
 import { parseSeason } from '../../workers/leaderboard/domain/season-name.ts';
-import type { CountAnswer, CountReport } from '../../workers/leaderboard/domain/shard-counts.ts';
+import type { CountReport } from '../../workers/leaderboard/domain/shard-counts.ts';
 import { mergeStandings, type RankedEntry, rankRun, type TopEntry } from '../../workers/leaderboard/domain/standing.ts';
 import { shardStub, within } from '../../workers/leaderboard/objects.ts';
 import { createSeasonStore } from '../../workers/leaderboard/records/season-store.ts';
@@ -57,7 +57,6 @@ export class SeasonCounts {
       this.apply({ ...snapshot, boot: 'snapshot', number: 1, generation: '', isFull: true, since: 0 }, false);
   }
 
-  /** Applies a shard's report of its counts. @returns whether the report could be used. */
   apply(report: CountReport, isSaved = true): boolean {
     const outcome = this.merged.apply(report);
     const shard = this.#shards[report.shard] as Shard;
@@ -72,18 +71,10 @@ export class SeasonCounts {
     return true;
   }
 
-  answer(report: CountReport, isUsed: boolean): CountAnswer {
-    return this.merged.answer(report, isUsed);
-  }
-
-  get asOf(): number {
-    return Math.min(this.#now(), this.merged.asOf);
-  }
-
   top(): TopList {
     const lists = this.#shards.map(({ top }) => top);
     this.#top ??= rankRun(mergeStandings(lists, TOP_ENTRIES), 0, 1);
-    return { entries: this.#top, players: this.merged.players, asOf: this.asOf };
+    return { entries: this.#top, players: this.merged.players, asOf: Math.min(this.#now(), this.merged.asOf) };
   }
 
   status(): ShardStatus[] {

@@ -3,9 +3,7 @@ import type { ScoreBuckets } from '../../workers/leaderboard/domain/score-bucket
 import type { StandingKey, TopEntry } from '../../workers/leaderboard/domain/standing.ts';
 import type { LookupFile, StandingsFile } from '../../workers/leaderboard/records/archive-files.ts';
 
-/** Progress of a season's closing, one member per step. */
 export interface ClosingProgress {
-  /** Totals of the shards after they were sealed. */
   readonly sealed: { readonly players: number; readonly sum: string };
   readonly standings: {
     readonly file: number;

@@ -47,7 +47,6 @@ export class ViewFeed {
     this.#store.addView(name);
   }
 
-  /** Schedules sending the top list to the views after a change. */
   plan(): void {
     if (this.#isPlanned || this.#views.size === 0) return;
     this.#isPlanned = true;
@@ -58,7 +57,6 @@ export class ViewFeed {
     }, PUSH_INTERVAL_MS);
   }
 
-  /** Tells all views that the season is over. They close the connections of their viewers. */
   async end(): Promise<void> {
     const names = [...this.#views.keys()];
     await Promise.allSettled(names.map((name) => within(name, NEWS_MS, viewStub(this.#env, this.#season, name).end())));

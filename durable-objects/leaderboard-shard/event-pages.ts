@@ -28,7 +28,6 @@ export class EventPages {
     this.#nextId = last + 1;
   }
 
-  /** Number of pages in memory. */
   get openPages(): number {
     return this.#open.length;
   }

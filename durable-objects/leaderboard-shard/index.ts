@@ -9,7 +9,6 @@ import {
   addressesOf,
   type CorrectedPlayer,
   type Correction,
-  EVENT_RETENTION_MS,
   type ScoreAnswer,
   type ScoreResult,
   type ScoreUpdate,
@@ -196,11 +195,7 @@ export class LeaderboardShard extends DurableObject<Env> {
     const shard = this.#opened;
     if (shard === undefined) return;
     runInvocation(this.env, undefined, () => {
-      const now = this.#now();
-      this.#change(shard.board, () => {
-        shard.board.checkpoint(now);
-        shard.board.pruneEvents(Math.floor((now - EVENT_RETENTION_MS) / 1000));
-      });
+      this.#change(shard.board, () => shard.board.tidy(this.#now()));
       shard.link.planPush();
     });
   }

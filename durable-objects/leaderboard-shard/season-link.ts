@@ -22,9 +22,7 @@ const SESSION_MS = 20_000;
 const ATTEMPTS = 4;
 
 /** RPC session of a shard with its season, as `openLine` of the season object returns it. */
-export interface Line extends Disposable {
-  exchange(report: CountReport): Promise<CountAnswer>;
-}
+export type Line = Disposable & ((report: CountReport) => Promise<CountAnswer>);
 
 const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
@@ -62,7 +60,6 @@ export class SeasonLink {
     await this.push();
   }
 
-  /** Exchanges counts now. Returns after a short time even if the exchange fails. */
   async push(): Promise<void> {
     let isLate = true;
     const done = this.#exchange().finally(() => {
@@ -72,7 +69,6 @@ export class SeasonLink {
     if (isLate) this.#failedAt = this.#now();
   }
 
-  /** Schedules a push if the counts have changes. */
   planPush(): void {
     if (this.#isStopped || this.#isPushPlanned || !this.#board.counts.hasChanges) return;
     this.#isPushPlanned = true;
@@ -126,7 +122,7 @@ export class SeasonLink {
       this.#line = this.#open();
     }
     const line = await this.#line;
-    const answer = await line.exchange(report);
+    const answer = await line(report);
     this.#idle = setTimeout(() => this.#hangUp(), IDLE_MS);
     return answer;
   }

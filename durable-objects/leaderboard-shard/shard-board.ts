@@ -5,12 +5,13 @@
  * A commit writes one row of the log: the new scores and the events. A checkpoint writes the changed pages of scores and
  * events, and the log begins again.
  */
-import type {
-  CorrectedPlayer,
-  Correction,
-  ScoreResult,
-  ScoreUpdate,
-  ShardAddress,
+import {
+  type CorrectedPlayer,
+  type Correction,
+  EVENT_RETENTION_MS,
+  type ScoreResult,
+  type ScoreUpdate,
+  type ShardAddress,
 } from '../../workers/leaderboard/domain/board.ts';
 import {
   EVENTS_PER_PAGE,
@@ -221,9 +222,10 @@ export class ShardBoard {
     this.#checkpoint = this.#logged;
   }
 
-  /** Removes events that are too old for a retry. @param before seconds since 1970. */
-  pruneEvents(before: number): void {
-    this.#events.prune(before);
+  /** Stores the changed pages, then removes events that are too old for a retry. */
+  tidy(now: number): void {
+    this.checkpoint(now);
+    this.#events.prune(Math.floor((now - EVENT_RETENTION_MS) / 1000));
   }
 
   #rank(score: number, known: KnownCounts): number {
@@ -283,7 +285,6 @@ export class ShardBoard {
     return true;
   }
 
-  /** Creates the board's row in SQL before the first change. */
   #begin(): void {
     if (!this.#isNew) return;
     this.#store.writeBoard(this.address);

@@ -53,10 +53,14 @@ export class ShardStore {
     this.#sql.exec('UPDATE board SET sealed_at = ? WHERE id = 1 AND sealed_at IS NULL', at);
   }
 
-  /** @returns the players among the user ids that the shard knows. */
   findPlayers(userIds: readonly string[]): PlayerRow[] {
-    const query = `SELECT slot, user_id, user_name FROM json_each(?) asked CROSS JOIN player ON user_id = asked.value`;
-    return inParts(userIds).flatMap((part) => this.#readPlayers(query, JSON.stringify(part)));
+    // One row for all players, because each row of a cursor costs more than its look-up.
+    const query = `SELECT json_group_array(json_array(slot, user_id, user_name))
+      FROM json_each(?) asked CROSS JOIN player ON user_id = asked.value`;
+    return inParts(userIds).flatMap((part) => {
+      const [[rows]] = [...this.#sql.exec(query, JSON.stringify(part)).raw()] as [[string]];
+      return (JSON.parse(rows) as PlayerColumns[]).map(toPlayerRow);
+    });
   }
 
   /** Reads players in the order of the given slots. Omits slots of removed players. */
@@ -65,18 +69,13 @@ export class ShardStore {
     return this.#readPlayers(query, JSON.stringify(slots));
   }
 
-  /** Reads players in order of `user_id`, starting after `after`. */
   readByUserId(after: string, limit: number): PlayerRow[] {
     const query = 'SELECT slot, user_id, user_name FROM player WHERE user_id > ? ORDER BY user_id LIMIT ?';
     return this.#readPlayers(query, after, limit);
   }
 
   #readPlayers(query: string, ...values: SqlStorageValue[]): PlayerRow[] {
-    return Array.from(this.#sql.exec(query, ...values).raw(), ([slot, userId, userName]) => ({
-      slot: slot as number,
-      userId: userId as string,
-      userName: userName as string | null,
-    }));
+    return Array.from(this.#sql.exec(query, ...values).raw(), (row) => toPlayerRow(row as unknown as PlayerColumns));
   }
 
   writePlayers(rows: readonly PlayerRow[]): void {
@@ -200,6 +199,9 @@ export class ShardStore {
     throw new Error('an aggregate gives a row');
   }
 }
+
+type PlayerColumns = [slot: number, userId: string, userName: string | null];
+const toPlayerRow = ([slot, userId, userName]: PlayerColumns): PlayerRow => ({ slot, userId, userName });
 
 const toMove = (slot: number, score: number, reached: number): Move => ({ slot, score, reached });
 

@@ -53,7 +53,6 @@ export class LeaderboardView extends DurableObject<Env> {
     return { ...rest, entries: entries.slice(0, limit) };
   }
 
-  /** @returns the number of players in each range of scores, for at most `rangesMax` ranges. */
   async distribution(address: ViewAddress, rangesMax: number): Promise<Distribution> {
     const known = this.#distributions.get(rangesMax);
     const at = this.#now();

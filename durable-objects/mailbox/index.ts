@@ -7,7 +7,7 @@
  * search index), `credentials/`, `messages/`, `drafts/` and `search/` and `rules/`, `incoming/`, `outbox/`, `jmap/`; then `alarm/`
  * and `calls/`.
  *
- * **Storing a message.** The only way is `storeMessage(input)`:
+ * **Storing a delivered message.** `storeMessage(input)`:
  * - First put the raw bytes (`input.rawKey`) and the decoded attachments in a quorum of the locations.
  * `workers/mail/inbound/delivery.ts` does this, parses the message and makes the call.
  * - One transaction then adds the message, its folder's counts, thread, search terms, quota, labels and change.

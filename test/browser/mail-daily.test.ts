@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { awaitMessage, listFolder, type MailUser, registerUser } from '../support/mail.ts';
 import { eventually, expectAccessible, hasChromium, type Tab, takePictures } from './chromium.ts';
-import { deliver, importLetters, letter, messageText, openRow, row, signIn, subjects } from './mail-page.ts';
+import { deliver, importLetters, letter, messageText, openRow, row, signIn, signOut, subjects } from './mail-page.ts';
 import { useStage } from './stage.ts';
 
 /** A red square of one pixel. */
@@ -73,6 +73,35 @@ describe.skipIf(!hasChromium)('mail every day', () => {
     await row(page, 'New one').getByRole('button', { name: 'Delete' }).click();
     await page.getByText('Your inbox is empty.').waitFor();
     await eventually(async () => (await listFolder(stage.server, user, 'archive')).length).toBe(1);
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
+  it('asks for the folders and the inbox of a returning user before the profile has arrived', async () => {
+    const { page, troubles } = await open(`returner-${crypto.randomUUID().slice(0, 8)}`, (to) => [
+      letter(to, 'Back', 'Hi.'),
+    ]);
+    await row(page, 'Back').waitFor();
+    const folders = page.waitForRequest(/\/v1\/folders$/);
+    const inbox = page.waitForRequest(/\/v1\/folders\/inbox\/messages/);
+    await page.route('**/v1/me', async (route) => {
+      await Promise.all([folders, inbox]);
+      await route.continue();
+    });
+    await page.reload();
+    await row(page, 'Back').waitFor();
+    await page.getByRole('link', { name: 'Tessera, start page' }).click();
+    await page.getByRole('link', { name: 'Open your mailbox' }).click();
+    await row(page, 'Back').waitFor();
+    // The next user of this browser starts without them.
+    await signOut(page);
+    await page.getByRole('heading', { name: 'Sign in to mail' }).waitFor();
+    await page.unroute('**/v1/me');
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+    await page.reload();
+    await page.getByRole('heading', { name: 'Sign in to mail' }).waitFor();
+    expect(asked.filter((path) => path.startsWith('/v1/'))).toEqual(['/v1/me']);
     expect(troubles).toEqual([]);
     await page.context().close();
   });
@@ -177,7 +206,9 @@ describe.skipIf(!hasChromium)('mail every day', () => {
     const visible = () =>
       send.evaluate((button) => {
         const { top, bottom } = button.getBoundingClientRect();
-        const pane = document.querySelector('.reader-scroll')?.getBoundingClientRect();
+        // On a phone, the form covers the pane once it is drawn again.
+        const pane =
+          button.closest('.compose.inline') && document.querySelector('.reader-scroll')?.getBoundingClientRect();
         return top >= 0 && bottom <= Math.min(innerHeight, pane?.bottom ?? innerHeight);
       });
     const scrollTo = (edge: 'top' | 'end') =>
@@ -263,6 +294,65 @@ describe.skipIf(!hasChromium)('mail every day', () => {
     const checks = page.getByRole('region', { name: 'Checks' });
     await checks.getByText('Sender not verified: the domain publishes no rules for checking its mail.').waitFor();
     await expectAccessible(page);
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
+  it('closes the message being written, the folders and the conversation with Back on a phone', async () => {
+    const phone = { viewport: { width: 390, height: 760 }, hasTouch: true, isMobile: true };
+    const { page, troubles } = await open(
+      `backer-${crypto.randomUUID().slice(0, 8)}`,
+      (to) => [letter(to, 'Pocket', 'Fits in a pocket.')],
+      phone,
+    );
+    /** Waits until the history has an entry for each thing that covers the list. */
+    const covered = (times: number) =>
+      eventually(() => page.evaluate(() => (history.state as { covers?: number } | null)?.covers ?? 0)).toBe(times);
+    const goBack = () => page.evaluate(() => history.back());
+    const tapRow = () =>
+      row(page, 'Pocket')
+        .getByRole('button', { name: /Pocket/ })
+        .tap();
+    const folders = page.getByRole('navigation', { name: 'Folders' });
+    await tapRow();
+    await messageText(page, 'Fits in a pocket.').waitFor();
+    await page.getByRole('button', { name: 'Reply', exact: true }).last().tap();
+    await text(page).fill('Mine too.');
+    await covered(2);
+    await goBack();
+    await text(page).waitFor({ state: 'detached' });
+    await covered(1);
+    await messageText(page, 'Fits in a pocket.').waitFor();
+    await goBack();
+    await row(page, 'Pocket').waitFor();
+    // The button of the page leaves nothing behind that Back would have to close.
+    await tapRow();
+    await covered(1);
+    await page.getByRole('button', { name: 'Back', exact: true }).tap();
+    await row(page, 'Pocket').waitFor();
+    await covered(0);
+    await page.getByRole('button', { name: 'Folders' }).tap();
+    await covered(1);
+    await goBack();
+    await folders.waitFor({ state: 'hidden' });
+    // The folder that is open already, and the page beside the folders, close them too.
+    await page.getByRole('button', { name: 'Folders' }).tap();
+    await folders.getByRole('link', { name: /^Inbox/ }).tap();
+    await folders.waitFor({ state: 'hidden' });
+    await covered(0);
+    await page.getByRole('button', { name: 'Folders' }).tap();
+    await page.getByRole('button', { name: 'Close' }).tap({ position: { x: 370, y: 300 } });
+    await folders.waitFor({ state: 'hidden' });
+    await covered(0);
+    await page.getByRole('button', { name: 'Folders' }).tap();
+    await covered(1);
+    await folders.getByRole('link', { name: 'Sent' }).tap();
+    await page.getByRole('region', { name: 'Sent' }).waitFor();
+    await goBack();
+    await row(page, 'Pocket').waitFor();
+    await covered(0);
+    await page.goBack();
+    expect(page.url()).toBe('about:blank');
     expect(troubles).toEqual([]);
     await page.context().close();
   });

@@ -81,6 +81,21 @@ describe.skipIf(!hasChromium)('the pages of the web app', () => {
     },
   );
 
+  it('draws the rail with the logo before any script, at the place where it stays', async () => {
+    const { page } = await openTab(stage.browser);
+    const placeOf = (picture: string) => page.locator(`.rail .brand ${picture}`).boundingBox();
+    for (const path of PAGES.filter((one) => !one.startsWith('/_/embed/'))) {
+      await page.route('**/*.js', (route) => route.abort());
+      await page.goto(stage.server.url + path);
+      const before = await placeOf('svg');
+      await page.unroute('**/*.js');
+      await openRendered(page, stage.server.url, path);
+      expect([path, before]).toEqual([path, await placeOf('img')]);
+      expect(before?.width).toBeGreaterThan(20);
+    }
+    await page.context().close();
+  });
+
   it('allows scripts only from its own assets, and none inline', async () => {
     for (const path of PAGES) {
       const response = await fetch(stage.server.url + path);

@@ -72,7 +72,10 @@ it('names a database that is empty although the locations have its backup', asyn
   await env.BLOBS.put('owners/directory', '{"id":"another","folder":""}');
   const { httpStatus, status, unavailable } = await readHealth();
   expect([httpStatus, status]).toEqual([503, 'unavailable']);
-  expect(unavailable).toEqual(['DIRECTORY was lost and is not rebuilt', 'OBJECTS_1 was lost and is not rebuilt']);
+  expect(unavailable).toEqual([
+    'DIRECTORY was lost and has not been rebuilt',
+    'OBJECTS_1 was lost and has not been rebuilt',
+  ]);
   await env.BLOBS_2.delete('snapshots/1/2026-11-01T00:00:00.000Z/manifest.json.gz');
   await env.BLOBS.delete('owners/directory');
   expect((await readHealth()).status).toBe('ok');

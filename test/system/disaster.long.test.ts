@@ -62,7 +62,7 @@ it('a lost DIRECTORY is rebuilt from its snapshot, with every credential and acc
   await world.operate('/v1/storage/snapshot');
   await world.lose(world.directoryFile());
   const sick = await health();
-  expect(sick.unavailable).toContain('DIRECTORY was lost and is not rebuilt');
+  expect(sick.unavailable).toContain('DIRECTORY was lost and has not been rebuilt');
   const since = performance.now();
   const report = await world.operate('/v1/storage/directory/rebuild');
   console.log(JSON.stringify({ lost: 'DIRECTORY', sick, took: seconds(since), report }));

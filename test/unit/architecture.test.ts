@@ -21,7 +21,9 @@ const PURE_PACKAGES = ['node:buffer', 'node:crypto', 'node:zlib'];
  */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'workers/index.ts': ['workers/', 'durable-objects/', 'package.json'],
-  'workers/products.ts': ['workers/', 'package.json'],
+  'workers/api.ts': ['workers/', 'package.json'],
+  'workers/products.ts': ['workers/'],
+  'workers/served.ts': ['workers/shared/'],
   'workers/environment.d.ts': ['durable-objects/'],
   'workers/shared/': ['package.json', 'migrations/directory/meta/', 'migrations/objects/meta/'],
   'workers/identity/': ['workers/shared/'],

@@ -114,7 +114,7 @@ function BoardPage({ board, boards }: { board: string | null; boards: readonly B
             <h1 dir="auto">{title ?? period}</h1>
             <p className="muted">
               {title && `${period} · `}
-              {top ? plural(boardTexts.counts.players, top.players) : ' '}
+              {top ? plural(boardTexts.counts.players, top.players) : '\u00a0'}
               {season !== null && ` ${t.finalStandings}`}
               {season === null && top && <Countdown season={top.season} />}
             </p>

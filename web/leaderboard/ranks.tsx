@@ -58,7 +58,7 @@ export function Ranks({ from, season, players, here, refresh, onGo, onPick }: Pr
   return (
     <section className="card stack" aria-label={t.ranks}>
       <form className="row wrap" onSubmit={submit}>
-        <h2 className="grow">{t.ranks}</h2>
+        <h2 className="grow ellipsis">{t.ranks}</h2>
         <label className="row rank-label">
           <span>{t.rank}</span>
           <input

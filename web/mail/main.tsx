@@ -12,6 +12,7 @@ import { useStore } from '../shared/store.ts';
 import { fill, plural, texts } from '../shared/texts/index.ts';
 import { mailTexts } from '../shared/texts/mail.ts';
 import { ResetPage } from './account-recovery.tsx';
+import { followBack } from './actions/back.ts';
 import { listMailCommands } from './actions/commands.ts';
 import { KeysDialog, LabelDialog, MoveDialog } from './actions/dialogs.tsx';
 import { listenToKeys } from './actions/keys.ts';
@@ -31,6 +32,7 @@ import { titleOfSearch } from './list/views.ts';
 import { sendChanges, startChanges, stopChanges, waiting } from './model/change-queue.ts';
 import { forgetUndo } from './model/changes.ts';
 import { connection, onMessagesChanged, watchMailbox } from './model/events.ts';
+import { startFirstReads } from './model/first-reads.ts';
 import { forgetAnswers } from './model/kept-answers.ts';
 import { forgetLabels, refreshLabels } from './model/labels.ts';
 import { forgetLists } from './model/left-lists.ts';
@@ -96,12 +98,16 @@ function useRoutedSource(): { title: string; isUnknown: boolean } {
   const q = route.query.get('q') ?? '';
   const folder = folders.find((one) => one.role === name || one.id === name);
   const folderId = folder?.id;
+  // Any change of the address closes the folders, those of the settings too.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the route is the reason
+  useEffect(() => view.set({ isFoldersOpen: false }), [route]);
   useEffect(() => {
     let source: Source | null = null;
+    if (name === 'settings') view.set({ threadId: null, messageId: null });
     if (name === 'search') source = { kind: 'search', q };
     else if (folderId) source = { kind: 'folder', folderId };
     if (!source || name === 'settings') return;
-    view.set({ threadId: null, messageId: null, isFoldersOpen: false });
+    view.set({ threadId: null, messageId: null });
     void openSource(source);
   }, [name, q, folderId]);
   // True for a mistyped or old link: folders are loaded, and none has this name.
@@ -138,6 +144,14 @@ function Panes() {
   return (
     <div className={`panes ${threadId ? 'reading' : 'listing'} ${isFoldersOpen ? 'folders-open' : ''}`}>
       <Folders />
+      {isFoldersOpen && (
+        <button
+          type="button"
+          className="folders-shade"
+          aria-label={texts.app.close}
+          onClick={() => view.set({ isFoldersOpen: false })}
+        />
+      )}
       {isSettings ? (
         <main id="main" className="settings">
           <Suspense fallback={<p className="muted loading">{t.loading}</p>}>
@@ -227,6 +241,7 @@ function Mail() {
       watchOwnReplies(),
       watchMailbox(onReturn),
       listenForDroppedFiles(),
+      followBack(),
       files,
       onMessagesChanged(handleDraftChanges),
     ];
@@ -247,7 +262,7 @@ function Mail() {
           {menu.settings}
         </MenuItem>
         <MenuItem icon="keys" onClick={() => view.set({ isHelpOpen: true })}>
-          <span className="grow">{menu.keys}</span> <kbd>?</kbd>
+          <span className="grow of-keys">{menu.keys}</span> <kbd>?</kbd>
         </MenuItem>
       </Rail>
       <div className="page-bar">
@@ -328,4 +343,5 @@ function App() {
   );
 }
 
+startFirstReads();
 mount(<App />, 'mail');

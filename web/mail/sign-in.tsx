@@ -21,6 +21,19 @@ const PASSWORD_LENGTH_MIN = 8;
 const isSecondFactorAsked = (error: unknown) =>
   error instanceof ApiError && /totp|second_factor|two_factor/.test(error.code);
 
+/** On a phone, the keyboard would cover half of the form. */
+function focusWithoutKeyboard(element: HTMLElement | null): void {
+  if (!matchMedia('(pointer: coarse)').matches) element?.focus();
+}
+
+/** Focuses what the user has to change: the field that the server names, or the password. */
+function focusField(form: HTMLFormElement, cause: unknown): void {
+  const name = cause instanceof ApiError ? cause.problem.errors?.[0]?.path : undefined;
+  const field = form.querySelector<HTMLInputElement>(`[name="${CSS.escape(name ?? '')}"], [name="password"]`);
+  field?.focus();
+  field?.select();
+}
+
 function Field(props: {
   label: string;
   name: string;
@@ -29,13 +42,14 @@ function Field(props: {
   hint?: string;
   required?: boolean;
   minLength?: number;
+  isFirst?: boolean;
   onInput?: (event: FormEvent<HTMLInputElement>) => void;
 }) {
-  const { label, hint, ...input } = props;
+  const { label, hint, isFirst = false, ...input } = props;
   return (
     <label className="field">
       <span>{label}</span>
-      <input required {...input} />
+      <input required {...input} ref={isFirst ? focusWithoutKeyboard : undefined} />
       {hint && <small>{hint}</small>}
     </label>
   );
@@ -159,7 +173,8 @@ export function SignInPage() {
   const isTurnstileShown = isRegistering && config !== null && config.turnstile_site_key !== null;
   const submit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
-    const form = new FormData(event.currentTarget);
+    const { currentTarget } = event;
+    const form = new FormData(currentTarget);
     const text = (name: string) => String(form.get(name) ?? '');
     setBusy(true);
     const credentials = { email: await complete(text('email')), password: text('password') };
@@ -177,6 +192,7 @@ export function SignInPage() {
       } else await signIn(credentials);
     } catch (cause) {
       explain(cause, credentials);
+      focusField(currentTarget, cause);
       // A Turnstile token works only once, so request a new one.
       setToken(null);
       setAttempt(attempt + 1);
@@ -195,8 +211,9 @@ export function SignInPage() {
   return (
     <form className="card sign-in stack" onSubmit={submit}>
       <h1>{isRegistering ? t.newMailbox : t.signInToMail}</h1>
-      {isRegistering && <Field label={t.yourName} name="name" autoComplete="name" />}
+      {isRegistering && <Field label={t.yourName} name="name" autoComplete="name" isFirst />}
       <Field
+        isFirst={!isRegistering}
         label={t.address}
         name="email"
         autoComplete="username"

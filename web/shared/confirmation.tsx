@@ -56,6 +56,7 @@ function ConfirmationForm({ onEnd }: { onEnd: (isConfirmed: boolean) => void }) 
   return (
     <Dialog title={t.title} onClose={() => onEnd(false)}>
       <form className="stack" onSubmit={submit}>
+        <p className="muted small">{t.why}</p>
         <label className="field">
           <span>{t.password}</span>
           <input name="password" type="password" required autoComplete="current-password" ref={focusOnAppearing} />

@@ -78,6 +78,10 @@ export function formatRelative(iso: string, now = Date.now()): string {
   return '';
 }
 
+/** Formats a length of time, for example "7 days". */
+export const formatUnit = (count: number, unit: 'hour' | 'day'): string =>
+  new Intl.NumberFormat(LOCALE, { style: 'unit', unit, unitDisplay: 'long' }).format(count);
+
 /** Formats a duration, for example "45 s", "3 min" or "2 h". */
 export function formatDuration(seconds: number): string {
   if (seconds < 90) return `${Math.round(seconds)} s`;

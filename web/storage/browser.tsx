@@ -184,7 +184,12 @@ export function Browser({
       {value && folders.length === 0 && objects.length === 0 && (
         <div className="drop-hint stack">
           <p className="muted">{search ? fill(t.noMatch, { text: search }) : t.none}</p>
-          {!search && <Snippet accessKey={accessKey} text={uploadCommand(accessKey, bucket, prefix)} label="aws" />}
+          {!search && (
+            <div className="stack from-terminal">
+              <p className="muted">{t.dropHere}</p>
+              <Snippet accessKey={accessKey} text={uploadCommand(accessKey, bucket, prefix)} label="aws" />
+            </div>
+          )}
         </div>
       )}
       {(folders.length > 0 || objects.length > 0) && (

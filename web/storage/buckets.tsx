@@ -96,13 +96,13 @@ export function Buckets({ accessKey }: { accessKey: Key }) {
             aria-label={t.nameLabel}
             placeholder={t.namePlaceholder}
           />
-          <button type="submit" className="primary">
-            {t.create}
-          </button>
           <label className="check">
             <input type="checkbox" name="versions" />
             {t.keepOld}
           </label>
+          <button type="submit" className="primary">
+            {t.create}
+          </button>
         </form>
         <span className="grow" />
         {value && value.length >= SEARCH_FROM && (
@@ -137,7 +137,10 @@ export function Buckets({ accessKey }: { accessKey: Key }) {
       {value?.length === 0 && (
         <div className="stack">
           <p className="muted">{t.none}</p>
-          <Snippet accessKey={accessKey} text={createBucketCommand(accessKey)} label="aws" />
+          <div className="stack from-terminal">
+            <p className="muted">{t.noneInTerminal}</p>
+            <Snippet accessKey={accessKey} text={createBucketCommand(accessKey)} label="aws" />
+          </div>
         </div>
       )}
       {value && value.length > 0 && shown.length === 0 && (

@@ -1,6 +1,6 @@
 /** One object: details, preview, links, metadata, tags and versions. */
 import { type FormEvent, useEffect, useState } from 'react';
-import { formatBytes, formatDateTime } from '../shared/format.ts';
+import { formatBytes, formatDateTime, formatUnit } from '../shared/format.ts';
 import { go, readRoute, toHash } from '../shared/hash-route.ts';
 import { useStore } from '../shared/store.ts';
 import { fill } from '../shared/texts/index.ts';
@@ -16,11 +16,11 @@ import { Versions } from './versions.tsx';
 
 const t = storageTexts.object;
 
-const EXPIRIES: [string, number][] = [
-  ['1 hour', 3600],
-  ['1 day', 86_400],
-  ['7 days', 604_800],
-];
+const EXPIRIES = [
+  [1, 'hour', 3600],
+  [1, 'day', 86_400],
+  [7, 'day', 604_800],
+] as const;
 
 function Links({
   accessKey,
@@ -65,9 +65,9 @@ function Links({
         <label className="row small">
           {t.goodFor}
           <select value={expires} onChange={(event) => setExpires(Number(event.target.value))}>
-            {EXPIRIES.map(([label, seconds]) => (
+            {EXPIRIES.map(([count, unit, seconds]) => (
               <option key={seconds} value={seconds}>
-                {label}
+                {formatUnit(count, unit)}
               </option>
             ))}
           </select>

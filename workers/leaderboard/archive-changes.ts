@@ -6,7 +6,7 @@
  * A corrected or hidden player moves the ranks of others. An erased player's row stays without id and name, so that the others keep
  * their ranks.
  */
-import { forgetManifest, locateFile, locateLookup } from './archived-standings.ts';
+import { forgetManifest, locateFile, locateLookup, openArchivedStandings } from './archived-standings.ts';
 import type { CorrectedPlayer, Correction } from './domain/board.ts';
 import { shardOf } from './domain/shard-map.ts';
 import { compareStandings, type TopEntry } from './domain/standing.ts';
@@ -19,7 +19,6 @@ import {
   manifestKey,
   readText,
   readWhole,
-  type StandingsFile,
   toArchivedEntry,
   toStandingKey,
   writeFile,
@@ -45,7 +44,6 @@ export async function eraseFromArchive(env: Env, archive: string, userId: string
   });
 }
 
-/** Corrects, hides or shows a player in an archive. @returns the player's new state; null for an unknown player. */
 export async function correctInArchive(
   env: Env,
   archive: string,
@@ -53,15 +51,17 @@ export async function correctInArchive(
   change: Correction,
   now: number,
 ): Promise<CorrectedPlayer | null> {
-  return changeArchive(env, archive, async (draft) => {
+  const corrected = await changeArchive(env, archive, async (draft) => {
     const before = await draft.find(userId);
     if (before === null) return null;
     const { score = before.score, hidden: isHidden = before.isHidden } = change;
-    const isSame = score === before.score && isHidden === before.isHidden;
-    const after = isSame ? before : { ...before, score, isHidden, reached: now * 1000 };
-    if (!isSame) await draft.replace(before, after);
-    return { userName: before.userName, score, rank: isHidden ? null : await draft.rankOf(after), isHidden };
+    if (score !== before.score || isHidden !== before.isHidden)
+      await draft.replace(before, { ...before, score, isHidden, reached: now * 1000 });
+    return { userName: before.userName, score, isHidden };
   });
+  if (corrected === null) return null;
+  const { entries } = await openArchivedStandings(env, archive).standings([userId], true);
+  return { ...corrected, rank: entries[0]?.rank ?? null };
 }
 
 /** Whether the archive has the player, hidden or not. */
@@ -83,6 +83,7 @@ async function changeArchive<T>(env: Env, archive: string, work: (draft: Archive
     await removeFiles(locations, archive, obsolete);
     const draft = new ArchiveDraft(env, archive, newest.value);
     const result = await work(draft);
+    forgetManifest(archive);
     if (!draft.isChanged) return result;
     const manifest = await draft.writeFiles();
     const [first, ...others] = locations;
@@ -93,7 +94,7 @@ async function changeArchive<T>(env: Env, archive: string, work: (draft: Archive
     forgetManifest(archive);
     return result;
   }
-  throw new Error(`${key} kept changing`);
+  throw new Error(`${key} was changed too often at the same time`);
 }
 
 async function removeFiles(locations: readonly R2Bucket[], archive: string, names: readonly string[]): Promise<void> {
@@ -124,13 +125,6 @@ class ArchiveDraft {
     const file = locateLookup(this.#manifest, userId);
     const row = file === null ? undefined : (await this.#read(file.name)).find(([id]) => id === userId);
     return row === undefined ? null : { ...fromArchivedEntry(row), isHidden: row[4] === true };
-  }
-
-  async rankOf(entry: TopEntry): Promise<number> {
-    const file = this.#manifest.standings[locateFile(this.#manifest, entry)] as StandingsFile;
-    if (file.first.score === entry.score) return file.rank;
-    const rows = await this.#read(file.name);
-    return file.place + rows.filter(([, , score]) => score > entry.score).length + 1;
   }
 
   /** Replaces a player in the standings and the look-ups. @param after the player's new state; null to erase the player. */
@@ -198,7 +192,7 @@ class ArchiveDraft {
     const changed = this.#files.get(name);
     if (changed !== undefined) return changed;
     const text = await readText(this.#env, `${this.#archive}/${name}`);
-    if (text === null) throw new Error(`${this.#archive}/${name} is whole in no location`);
+    if (text === null) throw new Error(`no location has an intact copy of ${this.#archive}/${name}`);
     return JSON.parse(text);
   }
 

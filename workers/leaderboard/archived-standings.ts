@@ -192,7 +192,7 @@ class ArchiveReader {
 
   async #open({ name }: StandingsFile | LookupFile): Promise<ArchiveRows> {
     const text = await readText(this.#env, `${this.#archive}/${name}`);
-    if (text === null) throw new MissingFileError(`${this.#archive}/${name} is whole in no location`);
+    if (text === null) throw new MissingFileError(`no location has an intact copy of ${this.#archive}/${name}`);
     return new ArchiveRows(text);
   }
 }

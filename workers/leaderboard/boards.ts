@@ -1,18 +1,10 @@
 /** The boards: `default`, the monthly board of the specification, and those that operators created. */
 import { POINTS_MAX } from './domain/board.ts';
-import { DEFAULT_RULES, DEFAULT_TITLE, type ScoreRules } from './domain/score-rules.ts';
+import { DEFAULT_RULES, DEFAULT_TITLE } from './domain/score-rules.ts';
 import { type BoardPeriods, toBoardRef } from './domain/season-name.ts';
 import { type BoardRow, createBoardStore } from './records/board-store.ts';
 
-export interface Board extends BoardPeriods, ScoreRules {
-  readonly board: string;
-  readonly title: string;
-  readonly isPublic: boolean;
-  /** Hash of the board's logo; null without a logo. */
-  readonly logo: string | null;
-  /** Maximum points of one update. */
-  readonly pointsMax: number;
-}
+export type Board = BoardPeriods & Readonly<Omit<BoardRow, 'id' | 'createdAt' | 'deletedAt'>>;
 
 /**
  * The board `default` with its initial title. Posts and reads of scores use it as it is. Only `GET /v1/boards/default` reads the
@@ -50,7 +42,6 @@ export const BOARD_KNOWN_MS = 10_000;
 const KNOWN_MAX = 256;
 const known = new Map<string, Known>();
 
-/** Finds a board by name. @returns null for an unknown board. */
 export async function findBoard(env: Env, name = DEFAULT_BOARD.board): Promise<Board | null> {
   if (name === DEFAULT_BOARD.board) return DEFAULT_BOARD;
   const now = Date.now();

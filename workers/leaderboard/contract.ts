@@ -21,7 +21,7 @@ const asOfSchema = z.string().openapi({ format: 'date-time' });
 const textOf = (max: number) =>
   z
     .string()
-    .refine((text) => text.length > 0 && [...text].length <= max, `1 to ${max} characters`)
+    .refine((text) => text.length > 0 && (text.length <= max || [...text].length <= max), `1 to ${max} characters`)
     .refine((text) => text.isWellFormed() && !/\p{Cc}/u.test(text), 'no control characters, no broken characters')
     .openapi({ type: 'string', minLength: 1, maxLength: max });
 

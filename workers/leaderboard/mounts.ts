@@ -16,7 +16,6 @@ export const DEFAULT_MOUNT = {
   season: seasonSchemaOf('month'),
   update: updateSchemaOf(POINTS_MAX, 'month').openapi('ScoreUpdate'),
   updateName: 'ScoreUpdate',
-  /** Makes the operation id of a route, which must be unique in the API. */
   idOf: (operationId: string) => operationId,
 };
 export type Mount = typeof DEFAULT_MOUNT;

@@ -17,7 +17,6 @@ import { createSeasonStore, type SeasonRow } from './records/season-store.ts';
 import { readShards } from './shard-status.ts';
 import { sendNotices } from './webhooks.ts';
 
-/** Minute of each hour in which the players of the current seasons are counted. */
 const HOURLY_MINUTE = 41;
 /** Maximum number of seasons per run. A run may make 10,000 calls, and a season has at most 257 objects (by default 33). */
 const SEASONS_PER_RUN = 100;

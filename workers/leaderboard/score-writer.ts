@@ -59,33 +59,32 @@ export async function writeScores(env: Env, updates: readonly SeasonUpdate[], na
   const now = clock();
   const board = await findBoard(env, name);
   if (board === null) return updates.map(() => err({ kind: 'unknown_board', board: name ?? '' }));
-  const results = await writeAt(env, board, updates, now);
+  const results = new Array<WriteResult>(updates.length);
+  const work: Work = { env, board, now, updates, results };
+  await writeAt(work, [...updates.keys()]);
   const late = [...updates.keys()].filter((place) => updates[place]?.season === undefined && isSealed(results[place]));
   if (late.length === 0) return results;
-  const next = readSeason(seasonAt(now, board)).endsAt;
-  const wanted = late.map((place) => updates[place] as SeasonUpdate);
-  const again = await writeAt(env, board, wanted, Math.max(clock(), next));
-  for (const [i, place] of late.entries()) results[place] = again[i] as WriteResult;
+  for (const place of late) delete results[place];
+  await writeAt({ ...work, now: Math.max(clock(), readSeason(seasonAt(now, board)).endsAt) }, late);
   return results;
 }
 
 const isSealed = (result: WriteResult | undefined): boolean =>
   result !== undefined && !result.ok && result.error.kind === 'season_sealed';
 
-async function writeAt(env: Env, board: Board, updates: readonly SeasonUpdate[], now: number): Promise<WriteResult[]> {
-  const work: Work = { env, board, now, updates, results: new Array<WriteResult>(updates.length) };
+async function writeAt(work: Work, all: readonly number[]): Promise<void> {
+  const { env, board, now, updates, results } = work;
   const { pointsMax } = board;
-  for (const [place, { points }] of updates.entries())
-    if (points > pointsMax) work.results[place] = err({ kind: 'too_many_points', pointsMax });
-  for (const [label, places] of Map.groupBy(updates.keys(), (place) => updates[place]?.season)) {
+  for (const place of all)
+    if ((updates[place]?.points ?? 0) > pointsMax) results[place] = err({ kind: 'too_many_points', pointsMax });
+  for (const [label, places] of Map.groupBy(all, (place) => updates[place]?.season)) {
     const season = await findSeasonOf(env, board, label, now);
     // A past season counts as sealed, even if it has no row because it had no players.
     const name = label === undefined ? null : seasonNamed(label, board);
     const isOver = name !== null && name < seasonAt(now, board);
     if (season.ok) await writeToSeason(work, season.value, places);
-    else for (const place of places) work.results[place] ??= isOver ? err({ kind: 'season_sealed' }) : season;
+    else for (const place of places) results[place] ??= isOver ? err({ kind: 'season_sealed' }) : season;
   }
-  return work.results;
 }
 
 async function writeToSeason(work: Work, season: Season, places: readonly number[]): Promise<void> {
@@ -133,10 +132,7 @@ async function callShards(
   { updates, results, board }: Work,
   { season, shards }: Season,
   places: readonly number[],
-  call: (
-    address: ShardAddress,
-    updates: readonly ScoreUpdate[],
-  ) => Promise<Omit<ScoreAnswer, 'results'> & { readonly results: readonly (ScoreResult | null)[] }>,
+  call: (address: ShardAddress, updates: readonly ScoreUpdate[]) => Promise<ScoreAnswer<ScoreResult | null>>,
 ): Promise<void> {
   const { label } = readSeason(season);
   const byShard = Map.groupBy(places, (place) => shardOf((updates[place] as ScoreUpdate).userId, shards));
@@ -144,17 +140,15 @@ async function callShards(
     [...byShard].map(async ([shard, group]) => {
       const wanted = group.map((place) => updates[place] as ScoreUpdate);
       try {
-        const answers = await call({ season, shard, shards }, wanted);
-        for (const [i, place] of group.entries()) {
-          const answer = answers.results[i];
-          if (!answer) continue;
-          const { userId } = wanted[i] as ScoreUpdate;
-          const { asOf, writtenAt } = answers;
-          if (!answer.ok) results[place] = answer;
-          else {
-            const score = mirror(board, answer.value.score);
-            results[place] = ok({ ...answer.value, score, userId, season: label, asOf, writtenAt });
+        const { results: answers, asOf, writtenAt } = await call({ season, shard, shards }, wanted);
+        for (const [i, { userId }] of wanted.entries()) {
+          const [place, answer] = [group[i] as number, answers[i]];
+          if (!answer?.ok) {
+            if (answer) results[place] = answer;
+            continue;
           }
+          const score = mirror(board, answer.value.score);
+          results[place] = ok({ ...answer.value, score, userId, season: label, asOf, writtenAt });
         }
       } catch (error) {
         logError('leaderboard_shard_unavailable', error, { season, shard });

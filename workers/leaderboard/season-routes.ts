@@ -212,7 +212,7 @@ function streamCsv(
     start: (controller) =>
       controller.enqueue(encoder.encode(['rank,user_id,user_name,score\r\n', ...toLines(first)].join(''))),
     async pull(controller) {
-      if (++sent > EXPORT_PARTS_MAX) throw new Error('the export is longer than a request may be');
+      if (++sent > EXPORT_PARTS_MAX) throw new Error('the export needs more calls than one request may make');
       const { value, done } = await parts.next();
       if (done) return controller.close();
       controller.enqueue(encoder.encode(toLines(value ?? []).join('')));

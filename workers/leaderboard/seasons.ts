@@ -6,13 +6,8 @@ import type { SeasonAddress } from './domain/board.ts';
 import { seasonAt, seasonNamed } from './domain/season-name.ts';
 import { createSeasonStore, type SeasonRow } from './records/season-store.ts';
 
-export type SeasonState = 'current' | 'closing' | 'historical';
-
-export interface Season extends SeasonAddress {
-  readonly state: SeasonState;
-  /** Prefix of the season's archive; null until the season is historical. */
-  readonly archive: string | null;
-  readonly erasedAt: number | null;
+export interface Season extends SeasonAddress, Readonly<Pick<SeasonRow, 'archive' | 'erasedAt'>> {
+  readonly state: 'current' | 'closing' | 'historical';
 }
 
 export type SeasonError =
@@ -74,5 +69,4 @@ export function toSeason({ season, shards, archive, erasedAt, endsAt }: SeasonRo
   return { season, shards, state, archive, erasedAt };
 }
 
-/** Drops a season from the cache after its state changed. */
 export const forgetSeason = (name: string): boolean => known.delete(name);

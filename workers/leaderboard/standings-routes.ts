@@ -40,7 +40,6 @@ const ONLY_THE_TOP_IS_LIVE = problem(
   'Only the top list is live. Omit cursor, from_rank and user_ids.',
 );
 
-/** Time limit for opening a live stream. */
 const OPEN_MS = 3_000;
 /** Maximum difference between the clocks of two machines, rounded up. */
 const CLOCKS_APART_MS = 1_000;
@@ -158,7 +157,6 @@ const isLive = (c: Context<JsonApiEnv>): boolean =>
   c.req.header('upgrade')?.toLowerCase() === 'websocket' ||
   (c.req.header('accept') ?? '').includes('text/event-stream');
 
-/** The region for a client, chosen by its continent. */
 const readRegion = (c: Context<JsonApiEnv>): string =>
   regionOf((c.req.raw.cf as { continent?: string } | undefined)?.continent);
 

@@ -14,24 +14,8 @@ import { createClock } from '../shared/clock.ts';
 import { MisconfiguredError } from '../shared/settings.ts';
 import { s3Failure } from './domain/failure.ts';
 import { createEngine } from './engine/index.ts';
-import { createDirectoryApi, createStorageApi } from './operator-routes.ts';
 import { answerS3 } from './s3/pipeline.ts';
 import { failureAnswer, misconfiguredFailure } from './s3/protocol/answer.ts';
-
-export { findLostDatabases } from './maintenance/lost-stores.ts';
-export { findMissingCopies } from './maintenance/missing-copies.ts';
-export {
-  consumeStorageTasks,
-  isDirectoryTask,
-  runDirectorySchedule,
-  runStorageSchedule,
-} from './maintenance/schedule.ts';
-
-/** The operators' API of object storage, `/v1/storage/…`. */
-export const storageApi = createStorageApi();
-
-/** The rebuild of DIRECTORY, part of the operators' API of every deployment. */
-export const directoryApi = createDirectoryApi();
 
 export async function serveStorage(request: Request, env: Env, ctx: ExecutionContext): Promise<Response> {
   const requestId = crypto.randomUUID();

@@ -2,8 +2,8 @@
  * Common parts of all JSON APIs: one Hono app type, request ids, strict validation, errors as problems, and pages by
  * opaque cursor.
  *
- * A product's `index.ts` calls `const api = createRoutes()`, declares routes with `createRoute` and strict zod schemas, and
- * answers errors with `sendProblem(c, problem(…))`. `workers/products.ts` joins the APIs of all products in one
+ * A product's `api.ts` calls `const api = createRoutes()`, declares routes with `createRoute` and strict zod schemas, and
+ * answers errors with `sendProblem(c, problem(…))`. `workers/api.ts` joins the APIs of all products in one
  * `createJsonApi()`. The OpenAPI document is generated from the same schemas.
  */
 

@@ -116,7 +116,7 @@ async function putInTime(
 ): Promise<boolean> {
   try {
     if ((await inTime(bucket.put(key, value), timeoutMs, 'late')) !== 'late') return true;
-    failures.push(new Error(`a location did not take ${key} in time`));
+    failures.push(new Error(`a location did not store ${key} in time`));
   } catch (error) {
     failures.push(error);
   }

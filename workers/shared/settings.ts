@@ -45,8 +45,11 @@ export const settingsOf = (env: Env): Settings => parsed(env).settings;
 export const settingProblemsOf = (env: Env): readonly SettingProblem[] => parsed(env).problems;
 
 function parsed(env: Env): ParsedSettings {
-  const known = parsedSettings.get(env) ?? parseSettings(env);
-  parsedSettings.set(env, known);
+  let known = parsedSettings.get(env);
+  if (known === undefined) {
+    known = parseSettings(env);
+    parsedSettings.set(env, known);
+  }
   return known;
 }
 

@@ -10,7 +10,6 @@ const INDEXED_TEXT_LENGTH_MAX = 1_000_000;
 
 /** Columns of the index that can be searched alone. */
 export const SEARCH_COLUMNS = ['sender', 'recipients', 'copies', 'hidden', 'subject', 'body', 'files'] as const;
-export type SearchColumn = (typeof SEARCH_COLUMNS)[number];
 
 /**
  * Size of a period, as a power of two in microseconds. The last column of the index has one term for the period in which the

@@ -10,6 +10,7 @@ import { LeaderboardSeason } from '../../../durable-objects/leaderboard-season/i
 import { LeaderboardShard } from '../../../durable-objects/leaderboard-shard/index.ts';
 import { ShardBoard } from '../../../durable-objects/leaderboard-shard/shard-board.ts';
 import { ShardStore } from '../../../durable-objects/leaderboard-shard/store.ts';
+import { apiOf } from '../../../workers/api.ts';
 import { shardOf } from '../../../workers/leaderboard/domain/shard-map.ts';
 import type { StandingKey } from '../../../workers/leaderboard/domain/standing.ts';
 import { runLeaderboardSchedule } from '../../../workers/leaderboard/index.ts';
@@ -17,7 +18,6 @@ import { seasonStub, shardStub, viewStub } from '../../../workers/leaderboard/ob
 import { createSeasonStore } from '../../../workers/leaderboard/records/season-store.ts';
 import { writeScores } from '../../../workers/leaderboard/score-writer.ts';
 import { openStandings } from '../../../workers/leaderboard/standings-opening.ts';
-import { apiOf } from '../../../workers/products.ts';
 import { announceSeed, createRandom } from '../../unit/leaderboard/random.ts';
 
 const SHARDS = 3;

@@ -3,13 +3,13 @@ import { createExecutionContext, env, runInDurableObject, waitOnExecutionContext
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { LeaderboardSeason } from '../../../durable-objects/leaderboard-season/index.ts';
 import { LeaderboardShard } from '../../../durable-objects/leaderboard-shard/index.ts';
+import { apiOf } from '../../../workers/api.ts';
 import { shardOf } from '../../../workers/leaderboard/domain/shard-map.ts';
 import { runLeaderboardSchedule } from '../../../workers/leaderboard/index.ts';
 import { seasonStub, shardStub } from '../../../workers/leaderboard/objects.ts';
 import { createSeasonStore } from '../../../workers/leaderboard/records/season-store.ts';
 import { writeScores } from '../../../workers/leaderboard/score-writer.ts';
 import { findSeason } from '../../../workers/leaderboard/seasons.ts';
-import { apiOf } from '../../../workers/products.ts';
 import { announceSeed, createRandom } from '../../unit/leaderboard/random.ts';
 
 const SHARDS = 3;

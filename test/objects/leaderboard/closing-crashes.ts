@@ -8,6 +8,7 @@ import { expect, vi } from 'vitest';
 import { SeasonClosing } from '../../../durable-objects/leaderboard-season/closing.ts';
 import { LeaderboardSeason } from '../../../durable-objects/leaderboard-season/index.ts';
 import { SeasonObjectStore } from '../../../durable-objects/leaderboard-season/store.ts';
+import { apiOf } from '../../../workers/api.ts';
 import { EVENT_RETENTION_MS } from '../../../workers/leaderboard/domain/board.ts';
 import { parseSeason, seasonAt } from '../../../workers/leaderboard/domain/season-name.ts';
 import type { RankedEntry } from '../../../workers/leaderboard/domain/standing.ts';
@@ -24,7 +25,6 @@ import {
 import { createSeasonStore } from '../../../workers/leaderboard/records/season-store.ts';
 import { writeScores } from '../../../workers/leaderboard/score-writer.ts';
 import { openStandings } from '../../../workers/leaderboard/standings-opening.ts';
-import { apiOf } from '../../../workers/products.ts';
 import { type Cut, POWER_CUT, Power } from './closing-power.ts';
 
 const SHARDS = 2;

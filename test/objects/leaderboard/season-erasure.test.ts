@@ -1,13 +1,13 @@
 /** Tests that operators correct, hide, show or erase a player in one season, past or current, and that no other season changes. */
 import { createExecutionContext, env } from 'cloudflare:test';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { apiOf } from '../../../workers/api.ts';
 import type { RankedEntry } from '../../../workers/leaderboard/domain/standing.ts';
 import { runLeaderboardSchedule } from '../../../workers/leaderboard/index.ts';
 import { locationsOf } from '../../../workers/leaderboard/records/archive-files.ts';
 import { createSeasonStore } from '../../../workers/leaderboard/records/season-store.ts';
 import { writeScores } from '../../../workers/leaderboard/score-writer.ts';
 import { openStandings } from '../../../workers/leaderboard/standings-opening.ts';
-import { apiOf } from '../../../workers/products.ts';
 import { Power } from './closing-power.ts';
 
 const SHARDS = 2;

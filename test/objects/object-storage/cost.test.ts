@@ -101,6 +101,11 @@ test('keeps puts, overwrites and reads within their cost', async () => {
     const read = await measure(async () => readAll(engine, value(await engine.getVersion(bucket, name))));
     expect(read).toMatchObject({ d1Calls: 1, r2Calls, rowsWritten: 0 });
     expect(read.rowsRead).toBeLessThanOrEqual(12);
+    const { engine: other } = makeEngine({ bindings: countingBindings(bill) });
+    const cold = await measure(async () =>
+      readAll(engine, value(await other.beginRead(bucket.name, name).open(bucket))),
+    );
+    expect(cold).toEqual({ ...read, rowsRead: read.rowsRead + 1 });
   }
   const source = value(await engine.getVersion(bucket, 'y'));
   const copy = await measure(() =>

@@ -271,7 +271,7 @@ test('an empty database in place of a lost one accepts no writes, reports no nam
   await put(engine, bucket, 'x', patternOf(50_000));
   await maintainShard(context, 0);
   await loseDatabase(context, 0);
-  const lost = { kind: 'unavailable', reason: 'the database of shard 0 was lost and is not rebuilt yet' };
+  const lost = { kind: 'unavailable', reason: 'the database of shard 0 was lost and has not been rebuilt yet' };
   expect(failure(await engine.getVersion(bucket, 'x'))).toEqual(lost);
   expect(failure(await engine.listObjects({ bucket, prefix: '', delimiter: '', from: '', limit: 10 }))).toEqual(lost);
   expect(failure(await engine.deleteBucket(bucket))).toEqual(lost);

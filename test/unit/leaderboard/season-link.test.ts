@@ -30,17 +30,17 @@ function createLink(shards = 4) {
   } as unknown as ShardBoard;
   const open = async () => {
     state.sessions++;
-    return {
-      async exchange(report: CountReport): Promise<CountAnswer> {
-        sent.push(report.number);
-        if (state.mode === 'hangs') await new Promise(() => {});
-        if (state.mode === 'fails') throw new Error('the season is gone');
-        return { needsFull: state.needsFull-- > 0 } as CountAnswer;
-      },
+    const exchange = async (report: CountReport): Promise<CountAnswer> => {
+      sent.push(report.number);
+      if (state.mode === 'hangs') await new Promise(() => {});
+      if (state.mode === 'fails') throw new Error('the season is gone');
+      return { needsFull: state.needsFull-- > 0 } as CountAnswer;
+    };
+    return Object.assign(exchange, {
       [Symbol.dispose]() {
         state.closed++;
       },
-    };
+    });
   };
   const link = new SeasonLink(
     board,

@@ -177,7 +177,7 @@ describe('a lifecycle rule', () => {
     ).toBeNull();
   });
 
-  it('removes a deletion marker only if it is the only version, and not by tags or size', () => {
+  it('removes a delete marker only if it is the only version, and not by tags or size', () => {
     const rules = rulesOf(`${ALL}<Expiration><ExpiredObjectDeleteMarker>true</ExpiredObjectDeleteMarker></Expiration>`);
     expect(kindOf(rules)).toBeNull();
     expect(kindOf(rules, { isMarker: true })).toBe('alone');
@@ -238,13 +238,13 @@ describe('a lifecycle rule', () => {
     ['<Filter><Tag><Key>k</Key><Value>v</Value></Tag></Filter>'],
     ['<Filter><ObjectSizeLessThan>5</ObjectSizeLessThan></Filter>'],
     ['<Filter><ObjectSizeGreaterThan>0</ObjectSizeGreaterThan></Filter>'],
-  ])('with the filter %s selects no deletion marker', (filter) => {
+  ])('with the filter %s selects no delete marker', (filter) => {
     expect(kindOf(rulesOf(`${filter}${DAYS}`), { isMarker: true })).toBeNull();
     expect(kindOf(rulesOf(`<Filter><Prefix>a/</Prefix></Filter>${DAYS}`), { isMarker: true })).toBe('alone');
     expect(kindOf(rulesOf(`<Filter><Prefix>b/</Prefix></Filter>${DAYS}`), { isMarker: true })).toBeNull();
   });
 
-  it('keeps deletion markers if it says so', () => {
+  it('keeps delete markers if it says so', () => {
     const rules = rulesOf(
       `${ALL}<Expiration><ExpiredObjectDeleteMarker>false</ExpiredObjectDeleteMarker></Expiration>`,
     );

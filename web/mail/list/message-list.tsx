@@ -59,7 +59,7 @@ function Empty({ source }: { source: Source }) {
   if (role === 'inbox' && firstSteps.isShown && isNarrow()) return <FirstSteps onFinish={firstSteps.finish} />;
   return (
     <div className="muted empty">
-      <Icon name={role ?? (source.kind === 'search' ? 'all' : 'folder')} />
+      <Icon name={role ?? (source.kind === 'search' ? 'search' : 'folder')} />
       <p>{source.kind === 'search' ? list.nothingFound : list.nothingHere}</p>
       {role && EMPTY[role] && <p className="small">{EMPTY[role]}</p>}
       {source.kind === 'search' && <p className="small">{list.nothingFoundHint}</p>}

@@ -11,6 +11,7 @@ import type {
 } from '../../../workers/mail/schemas/message.ts';
 import { call, callJson, type Page } from '../../shared/api.ts';
 import { mailTexts } from '../../shared/texts/mail.ts';
+import { FOLDERS_PATH, nameInbox, readFirst, toListPath } from './first-reads.ts';
 import { loadKept } from './kept-answers.ts';
 
 export interface Address {
@@ -47,16 +48,17 @@ const THREAD_MESSAGES_MAX = 500;
 export const loadProfile = () => loadKept('profile', () => callJson<Profile>('/v1/me'), true);
 /** Loads the folders. Folders with a role get their name in the language of the page. */
 export async function loadFolders(): Promise<Folder[]> {
-  const folders = await loadKept('folders', () => callJson<Folder[]>('/v1/folders'));
+  const folders = await loadKept('folders', () => readFirst<Folder[]>(FOLDERS_PATH));
+  nameInbox(folders.find(({ role }) => role === 'inbox')?.id ?? '');
   return folders.map((folder) => (folder.role ? { ...folder, name: mailTexts.roles[folder.role] } : folder));
 }
 
 /** Loads one page of a folder. @param from the cursor of the previous page, or how many of the newest messages to skip. */
 export function loadMessages(folderId: string, from: { cursor: string | null } | { offset: number }, limit = 50) {
   const [name, value] = Object.entries(from)[0] ?? [];
-  const start = value ? `&${name}=${id(value)}` : '';
-  const load = () => callJson<Page<Summary>>(`/v1/folders/${id(folderId)}/messages?limit=${limit}${start}`);
-  return value ? load() : loadKept(`list ${folderId}`, load);
+  const path = toListPath(folderId, limit);
+  if (value) return callJson<Page<Summary>>(`${path}&${name}=${id(value)}`);
+  return loadKept(`list ${folderId}`, () => readFirst<Page<Summary>>(path));
 }
 
 export const searchMessages = (q: string, cursor: string | null, limit = 50) =>

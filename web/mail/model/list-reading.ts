@@ -8,6 +8,7 @@ import { announce, showError } from '../../shared/toasts.tsx';
 import { describeAddress } from './addresses.ts';
 import { loadFolders, loadMessages, type Summary, searchMessages } from './api.ts';
 import { changeCount, changesSettled, waiting } from './change-queue.ts';
+import { FIRST_PAGE_MESSAGES } from './first-reads.ts';
 import { noticeLabels } from './labels.ts';
 import { isVirtualFolder, type MailboxState, mailbox, type Source, setMessages } from './mailbox.ts';
 import { appendToRows, findRowShift, groupByThread, rowCount, toMessageOffset } from './rows.ts';
@@ -16,7 +17,6 @@ import { applyWaiting, forgetAddresses, toSummary } from './summaries.ts';
 
 const t = mailTexts.changes;
 
-const FIRST_PAGE_MESSAGES = 100;
 const PAGE_MESSAGES = 200;
 /** Distance in rows: if the visible rows come this close to an end of the loaded part, the next page is read. */
 const READ_AHEAD_ROWS = 40;

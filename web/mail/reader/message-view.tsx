@@ -4,13 +4,15 @@ import type { Authentication, SpamVerdict } from '../../../workers/mail/checks/v
 import { Avatar } from '../../shared/avatar.tsx';
 import { formatDateTime, formatFull, formatRelative, formatWhen } from '../../shared/format.ts';
 import { IconButton } from '../../shared/icon-button.tsx';
+import { useStore } from '../../shared/store.ts';
 import { fill } from '../../shared/texts/index.ts';
 import { mailTexts } from '../../shared/texts/mail.ts';
 import { showError } from '../../shared/toasts.tsx';
 import { continueDraft, startReply } from '../compose/compose-state.ts';
 import { cancelAndEdit } from '../compose/sending.ts';
 import { describeAddress, formatAddresses } from '../model/addresses.ts';
-import type { Delivery, Message } from '../model/api.ts';
+import type { Address, Delivery, Message } from '../model/api.ts';
+import { session } from '../model/session.ts';
 import { Attachments } from './attachments.tsx';
 import { InvitationCard, mayInvite } from './invitation.tsx';
 import { MessageFrame } from './message-frame.tsx';
@@ -194,7 +196,10 @@ export function MessageView({ message, thread, isOpen, isDraft, onToggle }: Prop
   const [areDetailsOpen, setDetailsOpen] = useState(false);
   const isForged = (message.authentication as Authentication | null)?.dmarc?.result === 'fail';
   const who = isDraft ? t.draft : describeAddress(message.from);
-  const recipients = [...message.to, ...message.cc].map(describeAddress).join(', ');
+  const own = useStore(session, (state) => state.profile?.addresses);
+  // With several addresses, it matters which one.
+  const toName = (address: Address) => (own?.join() === address.email ? mailTexts.list.me : describeAddress(address));
+  const recipients = [...message.to, ...message.cc].map(toName).join(', ');
   return (
     <article
       className={isOpen ? 'message open' : 'message'}

@@ -2,6 +2,7 @@
 import { useState } from 'react';
 import { describeError } from '../../shared/api.ts';
 import { Dialog } from '../../shared/dialog.tsx';
+import { focusOnAppearing } from '../../shared/focus.ts';
 import { go, toHash } from '../../shared/hash-route.ts';
 import { Menu, type MenuCommand } from '../../shared/menu.tsx';
 import { useStore } from '../../shared/store.ts';
@@ -54,11 +55,24 @@ function LeaveListDialog({ message, onClose }: { message: Message; onClose: () =
         )}
         <div className="row wrap">
           {way.method === 'web' ? (
-            <a className="button primary" href={way.url} target="_blank" rel="noreferrer noopener" onClick={onClose}>
+            <a
+              className="button primary"
+              href={way.url}
+              target="_blank"
+              rel="noreferrer noopener"
+              onClick={onClose}
+              ref={focusOnAppearing}
+            >
               {t.leave.open}
             </a>
           ) : (
-            <button type="button" className="primary" disabled={isSending} onClick={() => void leave()}>
+            <button
+              type="button"
+              className="primary"
+              disabled={isSending}
+              onClick={() => void leave()}
+              ref={focusOnAppearing}
+            >
               {t.leave.button}
             </button>
           )}

@@ -25,6 +25,7 @@ export const app = {
   },
   confirmation: {
     title: 'Confirm with your password',
+    why: 'For your safety, this needs your password. You will not be asked again for ten minutes.',
     password: 'Password',
     code: 'Code from your authenticator, or a recovery code',
     confirm: 'Confirm',

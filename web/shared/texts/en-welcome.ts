@@ -8,6 +8,7 @@ export const enWelcome = {
     threeServicesOnePlace: 'Tessera: mail, storage and leaderboards',
     createMailbox: 'Create a mailbox',
     signIn: 'Sign in',
+    openMailbox: 'Open your mailbox',
     lead: 'Three products on one server. Each has a page for people and an API for programs.',
     mail: 'Mail',
     mailText: 'Read, write and search. New messages appear automatically.',

@@ -33,9 +33,10 @@ export async function authenticateBearer(
   if (authorization === null) return ok(null);
   const secret = /^Bearer +([\x21-\x7e]+)$/i.exec(authorization)?.[1];
   if (secret === undefined) return err({ kind: 'invalid_credential' });
+  const boardHash = boardHashes.get(secret);
+  const hash = boardHash ?? hashToken(secret);
   // Hashes are compared, because they have equal lengths: the comparison does not reveal the length of ROOT_TOKEN.
-  const hash = hashToken(secret);
-  if (equalInConstantTime(hash, hashOfRoot(env))) return ok({ kind: 'root' });
+  if (boardHash === undefined && equalInConstantTime(hash, hashOfRoot(env))) return ok({ kind: 'root' });
   const keptUser = readKeptUser(secret);
   if (keptUser !== null) return authenticateKept(keptUser, hash, env, findKept);
   if (secret.startsWith('tok_')) {
@@ -46,6 +47,7 @@ export async function authenticateBearer(
     const found = known?.scopes.includes('admin') ? await findInPrimary(env.DIRECTORY, find) : known;
     if (!found) return err({ kind: 'invalid_credential' });
     const scopes = found.scopes as Scope[];
+    if (isForBoards(found)) keepBoardHash(secret, hash);
     if (found.userId === null) {
       const { credentialId: tokenId, lastUsedAt } = found;
       return ok({ kind: 'service', tokenId, lastUsedAt, scopes });
@@ -74,6 +76,15 @@ function hashOfRoot(env: Env): string {
  */
 const isForBoards = ({ userId, scopes }: { userId: string | null; scopes: string[] }): boolean =>
   userId === null && scopes.every((scope) => scope === 'scores:write' || BOARD_SCOPE.test(scope));
+
+/** The hashes of tokens that `isForBoards`: computing and comparing one takes 4% of the time of a post. */
+const boardHashes = new Map<string, string>();
+const BOARD_HASHES_MAX = 100;
+
+function keepBoardHash(secret: string, hash: string): void {
+  if (boardHashes.size >= BOARD_HASHES_MAX && !boardHashes.has(secret)) boardHashes.clear();
+  boardHashes.set(secret, hash);
+}
 
 /**
  * Authenticates a session or an app token, which the user's mailbox keeps.

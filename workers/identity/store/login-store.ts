@@ -6,7 +6,6 @@ import { raiseGeneration } from './revocation-store.ts';
 import { loginGuard, password, secondFactor, token, user } from './schema.ts';
 import { toUserConflict } from './store.ts';
 
-export type LoginStore = ReturnType<typeof createLoginStore>;
 export type SecondFactorRow = typeof secondFactor.$inferSelect;
 
 const opensMailbox = sql`EXISTS (SELECT 1 FROM json_each(${token.scopes}) WHERE value = 'mail')`;

@@ -46,8 +46,6 @@ export interface CredentialRow {
   readonly policies: readonly PolicyDocument[];
 }
 
-export type IdentityStore = ReturnType<typeof createIdentityStore>;
-
 /** Reasons why a user cannot be created. */
 export type UserConflict = 'user_name_taken' | 'email_taken';
 

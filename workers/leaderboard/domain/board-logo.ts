@@ -4,7 +4,6 @@ export const LOGO_BYTES_MAX = 65_536;
 /** Maximum width and height of a logo, because a small file can unpack to a huge picture. */
 export const LOGO_PIXELS_MAX = 1_024;
 
-/** Number of bytes of the header that are read. */
 const HEADER_BYTES = 30;
 
 export type LogoType = 'image/png' | 'image/webp';

@@ -3,17 +3,15 @@ import type { Result } from '../../shared/result.ts';
 import type { Distribution } from './distribution.ts';
 import type { RankedEntry, StandingKey, TopEntry } from './standing.ts';
 
-/** Address of a shard of a season. Every call to a shard object contains it. */
-export interface ShardAddress {
+export interface SeasonAddress {
   /** Name of the season (`season-name.ts`). */
   readonly season: string;
-  readonly shard: number;
   readonly shards: number;
 }
 
-export interface SeasonAddress {
-  readonly season: string;
-  readonly shards: number;
+/** Names a shard of a season. Every call to a shard contains it. */
+export interface ShardAddress extends SeasonAddress {
+  readonly shard: number;
 }
 
 /** Address of a view of a season. `view` is `REGION:NUMBER`. */
@@ -23,7 +21,6 @@ export interface ViewAddress extends SeasonAddress {
 
 /** A viewer that requests a live connection. */
 export interface Viewer {
-  /** Number of entries of the list that the viewer requests. */
   readonly limit: number;
   /** The client to which the connection is counted. */
   readonly client: string;
@@ -44,11 +41,8 @@ export interface ScoreUpdate {
 }
 
 export type ScoreError =
-  /** Error: the season is sealed and accepts no new scores. */
   | { readonly kind: 'season_sealed' }
-  /** Error: the player used the event id before, with other points. */
   | { readonly kind: 'event_conflict'; readonly points: number }
-  /** Error: the player's total would exceed 2^53 − 1. */
   | { readonly kind: 'score_overflow' };
 
 export interface ScoreOutcome {
@@ -60,8 +54,8 @@ export interface ScoreOutcome {
 
 export type ScoreResult = Result<ScoreOutcome, ScoreError>;
 
-export interface ScoreAnswer {
-  readonly results: readonly ScoreResult[];
+export interface ScoreAnswer<R = ScoreResult> {
+  readonly results: readonly R[];
   /** Time as of which the ranks are exact, in milliseconds since 1970. */
   readonly asOf: number;
   /** Time at which the scores were written, in milliseconds since 1970. A list as of a later time includes them. */
@@ -81,7 +75,6 @@ export interface Standings {
   /** Entries in the order of the requested user ids; null for a player who is not listed. */
   readonly entries: readonly (RankedEntry | null)[];
   readonly players: number;
-  /** Time as of which the ranks are exact, in milliseconds since 1970. */
   readonly asOf: number;
 }
 
@@ -162,9 +155,7 @@ export const PUSH_INTERVAL_MS = 100;
 export const SKIP_MS = 1_000;
 /** Time that a read waits for newer counts before it uses the older ones. */
 export const REFRESH_MS = 300;
-/** A key that sorts before every player. */
 export const LIST_START: StandingKey = { score: Number.MAX_SAFE_INTEGER, reached: 0, userId: '' };
-/** A key that sorts after every player. */
 export const LIST_END: StandingKey = { score: -1, reached: 0, userId: '' };
 /** The key that sorts before all players with a score, and after all players with a higher one. */
 export const startOf = (score: number): StandingKey => ({ score, reached: 0, userId: '' });

@@ -4,7 +4,6 @@
  */
 import { mirror, type ScoreRules } from './score-rules.ts';
 
-/** Maximum number of ranges of a distribution. */
 export const RANGES_MAX = 50;
 
 export interface ScoreRange {

@@ -14,14 +14,12 @@ export class EventFilter {
   readonly #marks: Uint16Array;
   #size = 0;
 
-  /** Creates an empty filter. @param events number of events for which it has room. */
   constructor(events: number) {
     const places = Math.ceil(events / LOAD_MAX) + 1;
     this.#keys = new Uint16Array(places);
     this.#marks = new Uint16Array(places);
   }
 
-  /** Whether the filter has no room for a further event. */
   get isFull(): boolean {
     return this.#size + 1 > this.#keys.length * LOAD_MAX;
   }

@@ -11,7 +11,6 @@ const RECORD_BYTES = 32;
  * Number of events per page. With names of 64 characters of four bytes each, a page has 1.2 MB; the platform allows 2 MB per row.
  */
 export const EVENTS_PER_PAGE = 4_096;
-/** Slot that marks an erased event. */
 const NOBODY = 0;
 
 export interface PlayerEvent {
@@ -87,7 +86,6 @@ export class EventPage {
     return this.#slots[place] as number;
   }
 
-  /** The hash of an event id, as a view of the page's bytes. */
   #hashAt(place: number): Uint8Array {
     return this.#records.subarray(place * RECORD_BYTES, place * RECORD_BYTES + HASH_BYTES);
   }

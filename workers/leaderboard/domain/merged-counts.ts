@@ -2,9 +2,8 @@
  * The season object's side of the count exchange. It keeps the number of players of every shard per bucket, and the version that
  * last changed each bucket, so that a shard receives only changes that are new to it. There are at most `BUCKETS_MAX` buckets.
  */
-import type { CountAbove } from './other-counts.ts';
 import { BITS_MAX, BUCKETS_MAX, bucketOf, foldCounts, type ScoreBuckets, toScoreBuckets } from './score-buckets.ts';
-import type { CountAnswer, CountReport } from './shard-counts.ts';
+import type { CountAbove, CountAnswer, CountReport } from './shard-counts.ts';
 
 interface Bucket {
   readonly low: number;

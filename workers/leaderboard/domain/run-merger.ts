@@ -63,7 +63,6 @@ export class RunMerger<T extends StandingKey> {
     }
   }
 
-  /** Inserts a source at its place in `#sources`. */
   #add(source: Source<T>): void {
     const head = source.entries[source.at] as T;
     const place = countFirst(this.#sources.length, (i) => {

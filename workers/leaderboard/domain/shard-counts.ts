@@ -4,8 +4,15 @@
  * only after a report that contains it was answered.
  */
 import type { OrderedIndex } from './ordered-index.ts';
-import { OtherCounts } from './other-counts.ts';
-import { BUCKETS_MAX, bucketOf, foldCounts, type ScoreBuckets, toScoreBuckets } from './score-buckets.ts';
+import {
+  BITS_MAX,
+  BUCKETS_MAX,
+  bucketOf,
+  firstAbove,
+  foldCounts,
+  type ScoreBuckets,
+  toScoreBuckets,
+} from './score-buckets.ts';
 import type { TopEntry } from './standing.ts';
 
 export interface CountReport {
@@ -39,6 +46,69 @@ export interface CountAnswer {
   readonly asOf: number;
   /** Whether the shard must send a full report, because the season cannot use this one. */
   readonly needsFull: boolean;
+}
+
+export interface CountAbove {
+  /** Number of players who certainly have a higher score. */
+  readonly above: number;
+  /** Number of players in the same bucket as the score, about whom the other shards must be asked. If 0, `above` is exact. */
+  readonly unsure: number;
+}
+
+/** The players of all other shards per bucket of scores, summed for binary search. */
+export class OtherCounts {
+  bits = BITS_MAX;
+  readonly #counts = new Map<number, number>();
+  /** The lowest score of each bucket, ascending. Null after a bucket was added or removed, until the next read. */
+  #lows: Float64Array | null = new Float64Array(0);
+  /** The number of players in each bucket and all higher ones, followed by a 0. Null after a change, until the next read. */
+  #sums: Float64Array | null = new Float64Array(1);
+
+  /** Whether every score has a bucket of its own. */
+  get isExact(): boolean {
+    return this.bits === BITS_MAX;
+  }
+
+  get players(): number {
+    return this.#sum().sums[0] as number;
+  }
+
+  /** Sets the absolute counts of some buckets, or replaces those of all. A count of 0 removes a bucket. */
+  apply({ isFull, bits, buckets }: { isFull: boolean; bits: number; buckets: ScoreBuckets | null }): void {
+    if (isFull) {
+      this.#counts.clear();
+      this.bits = bits;
+      this.#lows = null;
+      this.#sums = null;
+    }
+    for (const [i, low] of (buckets?.lows ?? []).entries()) {
+      const count = buckets?.counts[i] as number;
+      if ((count === 0) === this.#counts.has(low)) this.#lows = null;
+      if (count === 0) this.#counts.delete(low);
+      else this.#counts.set(low, count);
+      this.#sums = null;
+    }
+  }
+
+  countAbove(score: number): CountAbove {
+    const { lows, sums } = this.#sum();
+    const above = sums[firstAbove(lows, score)] as number;
+    const [low, high] = bucketOf(score, this.bits);
+    return { above, unsure: score < high ? (this.#counts.get(low) ?? 0) : 0 };
+  }
+
+  /** Computes the sums when a rank is read and not on each change, because several answers may arrive between two reads. */
+  #sum(): { lows: Float64Array; sums: Float64Array } {
+    this.#lows ??= Float64Array.from(this.#counts.keys()).sort();
+    const lows = this.#lows;
+    if (this.#sums === null) {
+      this.#sums = new Float64Array(lows.length + 1);
+      for (let i = lows.length - 1; i >= 0; i--) {
+        this.#sums[i] = (this.#sums[i + 1] as number) + (this.#counts.get(lows[i] as number) as number);
+      }
+    }
+    return { lows, sums: this.#sums };
+  }
 }
 
 /** Number of changed scores above which a full report is cheaper. */

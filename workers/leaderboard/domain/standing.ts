@@ -1,22 +1,19 @@
 /** Entries of the standings, their order across shards, and the ranks of consecutive entries. */
 
-/** A player as a shard lists it. `reached` is in microseconds since 1970 and unique within a shard. */
-export interface TopEntry {
-  readonly userId: string;
-  readonly userName: string;
-  readonly score: number;
-  readonly reached: number;
-}
-
-export interface RankedEntry extends TopEntry {
-  readonly rank: number;
-}
-
 /** The position of a player in list order, independent of the shard. */
 export interface StandingKey {
   readonly userId: string;
   readonly score: number;
+  /** In microseconds since 1970; unique within a shard. */
   readonly reached: number;
+}
+
+export interface TopEntry extends StandingKey {
+  readonly userName: string;
+}
+
+export interface RankedEntry extends TopEntry {
+  readonly rank: number;
 }
 
 /** Compares two players by list order: higher score first, then earlier `reached`, then `user_id` by code units. */

@@ -54,19 +54,13 @@ export const standingsName = (file: number): string => `standings/${number(file)
 export const lookupName = (shard: number, file: number): string => `lookups/${shard}/${number(file)}.json`;
 export const manifestKey = (archive: string): string => `${archive}/manifest.json`;
 
-export const toArchivedEntry = ({ userId, userName, score, reached }: TopEntry): ArchivedEntry => [
-  userId,
-  userName,
-  score,
-  reached,
-];
+export function toArchivedEntry({ userId, userName, score, reached }: TopEntry): ArchivedEntry {
+  return [userId, userName, score, reached];
+}
 
-export const fromArchivedEntry = ([userId, userName, score, reached]: ArchivedEntry): TopEntry => ({
-  userId,
-  userName,
-  score,
-  reached,
-});
+export function fromArchivedEntry([userId, userName, score, reached]: ArchivedEntry): TopEntry {
+  return { userId, userName, score, reached };
+}
 
 export const toStandingKey = ({ userId, score, reached }: StandingKey): StandingKey => ({ userId, score, reached });
 
@@ -108,7 +102,6 @@ export async function removeOtherAttempts(env: Env, season: string, archive: str
   }
 }
 
-/** Removes all archives of a season, including unfinished ones. */
 export async function removeSeasonFiles(env: Env, season: string): Promise<void> {
   for (const bucket of locationsOf(env)) await removeAll(bucket, `leaderboard/${season}/`);
 }

@@ -4,6 +4,7 @@ import { drizzle } from 'drizzle-orm/d1';
 import { board, boardLogo, boardWebhook, seasonNotice } from './schema.ts';
 
 export type BoardRow = typeof board.$inferSelect;
+type LogoRow = typeof boardLogo.$inferSelect;
 
 const isCreated = ne(board.board, 'default');
 
@@ -51,6 +52,26 @@ export function createBoardStore(directory: D1Database) {
       await db.insert(board).values(row).onConflictDoNothing();
     },
 
+    async findLogo(name: string, hash: string): Promise<LogoRow | null> {
+      const isIt = and(eq(boardLogo.board, name), eq(boardLogo.hash, hash));
+      return (await db.select().from(boardLogo).where(isIt).get()) ?? null;
+    },
+
+    async putLogo(row: LogoRow): Promise<void> {
+      const { hash, type, image } = row;
+      await db.batch([
+        db.insert(boardLogo).values(row).onConflictDoUpdate({ target: boardLogo.board, set: { hash, type, image } }),
+        db.update(board).set({ logo: hash }).where(eq(board.board, row.board)),
+      ]);
+    },
+
+    async removeLogo(name: string): Promise<void> {
+      await db.batch([
+        db.delete(boardLogo).where(eq(boardLogo.board, name)),
+        db.update(board).set({ logo: null }).where(eq(board.board, name)),
+      ]);
+    },
+
     /** Marks a board as deleted. Also removes its logo and its webhook. */
     async markDeleted(name: string, now: number): Promise<void> {
       await db.batch([
@@ -61,7 +82,6 @@ export function createBoardStore(directory: D1Database) {
       ]);
     },
 
-    /** Lists boards that were deleted before a given time. */
     async listDeleted(before: number): Promise<BoardRow[]> {
       return db.select().from(board).where(lt(board.deletedAt, before)).orderBy(asc(board.board));
     },

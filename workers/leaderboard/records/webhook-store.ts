@@ -7,13 +7,9 @@ export type WebhookRow = typeof boardWebhook.$inferSelect;
 export type NoticeRow = typeof seasonNotice.$inferSelect;
 
 /** A due notice with the facts for its message, and its webhook. */
-export interface DueNotice extends NoticeRow {
-  readonly players: number | null;
-  readonly endsAt: number;
-  readonly closedAt: number | null;
-  readonly url: string;
-  readonly secretsSealed: string;
-}
+export type DueNotice = NoticeRow &
+  Pick<typeof season.$inferSelect, 'players' | 'endsAt' | 'closedAt'> &
+  Pick<WebhookRow, 'url' | 'secretsSealed'>;
 
 export function createWebhookStore(directory: D1Database) {
   const db = drizzle(directory);

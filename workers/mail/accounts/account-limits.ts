@@ -2,8 +2,6 @@
 import { settingsOf } from '../../shared/settings.ts';
 
 export const ACCOUNT_TYPES = ['personal', 'business'] as const;
-export type AccountType = (typeof ACCOUNT_TYPES)[number];
-
 export interface AccountLimits {
   /** Maximum size of all attachments of one message together, after decoding. */
   readonly attachmentBytes: number;

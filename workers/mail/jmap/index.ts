@@ -37,10 +37,8 @@ import { RunningRequests } from './protocol/running-requests.ts';
 import { toSession } from './protocol/session.ts';
 import { addBlobRoutes } from './routes/blob-routes.ts';
 import { addEventSource } from './routes/event-source.ts';
-import { JMAP_ROUTE } from './routes/jmap-route.ts';
+import { JMAP_ROUTE, WELL_KNOWN_PATH } from './routes/jmap-route.ts';
 
-/** Path at which clients look for JMAP (RFC 8620 §2.2). On the app's host, the Worker routes it to JMAP. */
-export const WELL_KNOWN_PATH = '/.well-known/jmap';
 const PREFLIGHT_AGE_SECONDS = 86_400;
 const running = new RunningRequests(CONCURRENT_REQUESTS);
 

@@ -182,7 +182,7 @@ export function addAddresses(api: OpenAPIHono<JsonApiEnv>): void {
       const caller = await requireConfirmed(c, given);
       if (!caller.ok) return sendProblem(c, caller.error);
       if (settingsOf(c.env).REGISTRATION !== 'open') {
-        return sendProblem(c, problem(403, 'registration_closed', 'The operator assigns addresses.'));
+        return sendProblem(c, problem(403, 'registration_closed', 'Only the operator can add addresses.'));
       }
       const address = parseOwnAddress(email);
       if (address === 'reserved')

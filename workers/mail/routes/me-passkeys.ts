@@ -33,7 +33,7 @@ import {
 } from './confirmed.ts';
 
 const LAST_WAY_IN = problem(409, 'last_way_in', 'This passkey is the only way to log in, so it cannot be removed.');
-const NO_PASSKEY = problem(409, 'no_passkey', 'The account has no passkey, or no password.');
+const NO_PASSKEY = problem(409, 'no_passkey', 'This needs both a passkey and a password.');
 const ownerOf = (userId: string) => ({ kind: 'user', id: userId }) as const;
 
 export function addPasskeys(api: OpenAPIHono<JsonApiEnv>): void {

@@ -25,8 +25,6 @@ const listSenders = statement<{ userId: string }, { email: string }>(
    ) ORDER BY is_alias, created_at, email`,
 );
 
-export type AccountStore = ReturnType<typeof createAccountStore>;
-
 export function createAccountStore(database: D1Database) {
   const db = drizzle(database);
   const columns = {

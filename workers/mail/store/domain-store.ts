@@ -34,8 +34,6 @@ const insertFirstKey = statement<Pick<DkimKeyRow, keyof DkimKeyRow> & { readonly
    WHERE NOT EXISTS (SELECT 1 FROM mail_dkim_key WHERE domain = :domain AND selector NOT IN (SELECT value FROM json_each(:selectors)))`,
 );
 
-export type DomainStore = ReturnType<typeof createDomainStore>;
-
 export function createDomainStore(database: D1Database) {
   const db = drizzle(database);
   const columns = {

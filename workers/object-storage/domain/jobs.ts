@@ -5,9 +5,9 @@
  */
 
 export type JobOrder =
-  /** A job that removes every version, every deletion marker and every open upload below the prefix. */
+  /** A job that removes every version, every delete marker and every open upload below the prefix. */
   | { readonly kind: 'empty'; readonly prefix: string }
-  /** A job that deletes objects by name, so that a versioned bucket gets deletion markers. */
+  /** A job that deletes objects by name, so that a versioned bucket gets delete markers. */
   | { readonly kind: 'delete'; readonly prefix: string }
   | { readonly kind: 'restore'; readonly prefix: string; readonly atMs: number }
   | { readonly kind: 'copy'; readonly prefix: string; readonly targetId: string; readonly targetPrefix: string }

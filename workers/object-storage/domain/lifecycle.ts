@@ -2,7 +2,7 @@
  * Lifecycle rules: which versions and uploads are due (Amazon S3 User Guide, "Managing the lifecycle of objects"). Pure. The engine
  * checks the facts of a decision again in the batch that deletes (`engine/store/due-sql.ts`).
  *
- * Stricter than AWS in one point: deletion markers do not count as newer noncurrent versions, so `NewerNoncurrentVersions`
+ * Stricter than AWS in one point: delete markers do not count as newer noncurrent versions, so `NewerNoncurrentVersions`
  * keeps that many versions with data.
  */
 
@@ -48,7 +48,7 @@ export interface LifecycleSubject {
   readonly modifiedAt: number;
   /** Time in milliseconds at which a newer version replaced this one; null for the newest version. */
   readonly noncurrentSince: number | null;
-  /** Number of noncurrent versions of the name that are newer than this one, without deletion markers. */
+  /** Number of noncurrent versions of the name that are newer than this one, without delete markers. */
   readonly newerNoncurrent: number;
   /** Whether this version is the only one of its name. */
   readonly isAlone: boolean;
@@ -86,7 +86,7 @@ const hasOwnFacts = ({ tags, sizeAbove, sizeBelow }: LifecycleFilter): boolean =
 
 type Matchable = Pick<LifecycleSubject, 'name' | 'size' | 'tags' | 'isMarker'>;
 
-/** Whether a lifecycle filter selects a version. Deletion markers have no tags and no size, so a filter by either selects none. */
+/** Whether a lifecycle filter selects a version. Delete markers have no tags and no size, so a filter by either selects none. */
 export function doesFilterMatch(filter: LifecycleFilter, { name, size, tags, isMarker }: Matchable): boolean {
   if (!name.startsWith(filter.prefix ?? '')) return false;
   if (isMarker) return !hasOwnFacts(filter);
@@ -120,7 +120,7 @@ export function decideVersion(
 }
 
 /**
- * Whether an expiration is due for a version. As in S3, a deletion marker that is alone also expires once it is as old as the rule
+ * Whether an expiration is due for a version. As in S3, a delete marker that is alone also expires once it is as old as the rule
  * requires.
  */
 function isExpired(

@@ -30,8 +30,11 @@ function invert(hex: string): string {
 export const toVersionOrder = (versionId: string): VersionOrder => invert(toSortableHex(versionId));
 export const fromVersionOrder = (order: VersionOrder): string => fromSortableHex(invert(order));
 
+/** The 60 bits of time of a TIMEUUID. */
+const TIME_BITS = 2n ** 60n - 1n;
 /** Creation time in milliseconds of the version with this order. */
-export const epochMsOfOrder = (order: VersionOrder): number => toEpochMs(BigInt(`0x${invert(order.slice(0, 15))}`));
+export const epochMsOfOrder = (order: VersionOrder): number =>
+  toEpochMs(~BigInt(`0x${order.slice(0, 15)}`) & TIME_BITS);
 
 /** Time of a TIMEUUID in milliseconds; 0 for any other text. */
 export function epochMsOf(versionId: string): number {

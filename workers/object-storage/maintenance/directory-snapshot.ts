@@ -98,7 +98,7 @@ export async function rebuildDirectory(context: EngineContext): Promise<Director
     for (const table of tables) {
       for (let page = 0; page < (manifest.pages[table] ?? 0); page++) {
         const rows = await readMetadata<Row[]>(context, pageKey(folder, table, page));
-        if (rows === null) throw new Error(`no location has ${pageKey(folder, table, page)} whole`);
+        if (rows === null) throw new Error(`no location has an intact copy of ${pageKey(folder, table, page)}`);
         const restored = table === 'storage_job' ? rows.map((row) => stopJob(row, context.now())) : rows;
         // The row `directory` of the table `collector` is not restored, because it records that a rebuild is in progress.
         const kept = table === 'collector' ? restored.filter(({ name }) => name !== 'directory') : restored;

@@ -127,7 +127,7 @@ export async function replayJournalPage(
   const database = databaseOf(context, shard);
   const epoch = epochOf(shard, key);
   const page = await readMetadata<JournalPage>(context, key);
-  if (page === null) throw new Error(`no location has ${key} whole`);
+  if (page === null) throw new Error(`no location has an intact copy of ${key}`);
   if (epoch > after) await replayRows(context, shard, page.changes, page.rows);
   const there = new Set(page.rows.version.map((row) => `${row.bucket_id} ${row.name} ${row.ord}`));
   const gone = page.changes.filter(

@@ -212,7 +212,7 @@ function toItem(
   if (decision === null) return null;
   const { hasTags, ...due } = decision;
   const tags = hasTags && row.tags !== null ? { tags: row.tags } : {};
-  // The current version is deleted by name, as a client does it: a versioned bucket gets a deletion marker. Object Lock allows
+  // The current version is deleted by name, as a client does it: a versioned bucket gets a delete marker. Object Lock allows
   // that.
   if (due.kind === 'current') return { name: row.name, isLifecycle: true, due: { versionId, ...due, ...tags } };
   if (row.is_locked === 1) return null;

@@ -23,7 +23,7 @@ export async function findLostDatabases(env: Env): Promise<string[]> {
     ...context.shards.map((_, shard) => ({ name: `OBJECTS_${shard}`, isLost: isShardLost(shard) })),
   ];
   const lost = databases.map(async ({ name, isLost }) =>
-    (await inTime(isLost, PROBE_MS, false).catch(() => false)) ? [`${name} was lost and is not rebuilt`] : [],
+    (await inTime(isLost, PROBE_MS, false).catch(() => false)) ? [`${name} was lost and has not been rebuilt`] : [],
   );
   return (await Promise.all(lost)).flat();
 }

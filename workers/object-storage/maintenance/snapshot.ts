@@ -183,6 +183,6 @@ export async function readSnapshotPage(
 ): Promise<Row[]> {
   const key = pageKey(folder, table, page);
   const rows = await readMetadata<Row[]>(context, key);
-  if (rows === null) throw new Error(`no location has ${key} whole`);
+  if (rows === null) throw new Error(`no location has an intact copy of ${key}`);
   return rows;
 }

@@ -20,7 +20,7 @@ const usageRoute = createRoute({
   summary: 'Count what a bucket, or all buckets of a user, have stored',
   description:
     'Counts every version, so it takes about a second for 100,000 of them. Changes during the count may or may not be in it. ' +
-    '`bytes` includes old versions and the parts of open uploads; `versions` leaves out deletion markers.',
+    '`bytes` includes old versions and the parts of open uploads; `versions` leaves out delete markers.',
   request: {
     query: z
       .strictObject({ bucket: z.string().max(63).optional(), user_id: z.string().max(100).optional() })

@@ -243,7 +243,7 @@ async function runProven(
   });
   const [caller, bucket] = await Promise.all([authenticate(call, credentials, wire), loading]);
   if (!caller.ok || !bucket.ok || isTakenDown(bucket.value)) return null;
-  const found = await pending.openProven(bucket.value, credentials.generation);
+  const found = await pending.openProven(bucket.value, credentials.generation, isWholeRead(call));
   if (!found.ok && found.error.kind === 'unproven') {
     if (!found.error.knowsIdentity) wire.waitUntil(republishRevocations(wire.env));
     return null;
@@ -261,6 +261,10 @@ async function runProven(
   const { cache } = wire;
   return ok(await storePublicAnswer(cache, call.sent, outcome.value, bucket.value, version.size, wire));
 }
+
+/** Whether the answer is probably the whole object. */
+const isWholeRead = ({ action, request: { headers } }: Call): boolean =>
+  action === 'GetObject' && ['range', 'if-none-match', 'if-modified-since'].every((name) => headers.get(name) === null);
 
 async function runOnBucket(
   operation: Exclude<Operation, { needs: 'service' }>,

@@ -130,7 +130,7 @@ export const IDENTITY_CODES = {
   },
   no_passkey: {
     statuses: [409],
-    meaning: 'The account has no passkey, or no password, so the choice is impossible.',
+    meaning: 'This setting needs both a passkey and a password.',
     action: 'Add a passkey first.',
   },
   passkey_exists: {

@@ -58,7 +58,7 @@ export async function setQuota(
   if (lease.value === null) return err({ kind: 'unavailable', reason: 'DIRECTORY did not store the quota' });
   const outcome = await distribute(context, subject, lease.value, null);
   if (!outcome.ok) return outcome;
-  return outcome.value ? ok(null) : err({ kind: 'unavailable', reason: 'another request changes the quota' });
+  return outcome.value ? ok(null) : err({ kind: 'unavailable', reason: 'another request is changing the quota' });
 }
 
 /** Removes the quota of a deleted bucket or user. */

@@ -5,6 +5,7 @@ import { err, ok, type Result } from '../../../shared/result.ts';
 import { slotOf } from '../../domain/slots.ts';
 import { isTimeuuid } from '../../domain/version-order.ts';
 import { planPieces } from '../blobs/pieces.ts';
+import { joinBytes, readAhead, rememberPlace, takeAhead } from '../blobs/read-ahead.ts';
 import { ReadFailure, type ReportFault, readPieces } from '../blobs/read-extents.ts';
 import { type EngineContext, pause } from '../model/context.ts';
 import type {
@@ -51,26 +52,35 @@ export function beginRead(
   const slot = slotOf(name);
   const isPossible = choice.versionId === undefined || choice.versionId === 'null' || isTimeuuid(choice.versionId);
   const shard = known?.placement.shards[slot] ?? 0;
-  const find = (from: number, bucketId: string) => {
-    const finding = findVersion(context, from, bucketId, slot, name, choice);
+  const find = (from: number, bucketId: string | null) => {
+    const key = bucketId === null ? { bucketName } : { bucketId };
+    const finding = findVersion(context, from, key, slot, name, choice);
     finding.catch(() => {});
     return { from, bucketId, finding };
   };
   // The version is looked up after the request arrived, so the result is valid even if the bucket is read after it.
-  let begun = known && isPossible ? find(shard, known.bucketId) : null;
-  const beginIn = (bucket: Bucket): Finding => {
+  const canBegin = isPossible && (known !== undefined || context.shards.length === 1);
+  let begun = canBegin ? find(shard, known?.bucketId ?? null) : null;
+  const beginIn = async (bucket: Bucket): Finding => {
     const from = bucket.placement.shards[slot] ?? 0;
-    if (begun?.from !== from || begun.bucketId !== bucket.bucketId) begun = find(from, bucket.bucketId);
+    if (begun?.from === from && begun.bucketId === bucket.bucketId) return begun.finding;
+    if (begun?.from === from && begun.bucketId === null) {
+      const found = await begun.finding;
+      if (!found.ok || found.value.bucketId === bucket.bucketId) return found;
+    }
+    begun = find(from, bucket.bucketId);
     return begun.finding;
   };
   return {
     begin(bucket) {
-      if (isPossible) void beginIn(bucket);
+      if (isPossible && begun?.bucketId !== null) beginIn(bucket).catch(() => {});
     },
     open: (bucket) => getVersion(context, bucket, name, choice, isPossible ? beginIn(bucket) : null),
-    async openProven(bucket, identityGeneration) {
+    async openProven(bucket, identityGeneration, isWholeRead = false) {
       if (!isPossible) return err({ kind: 'unproven', knowsIdentity: true });
+      const ahead = isWholeRead ? readAhead(context, bucket.bucketId, name) : null;
       const found = await beginIn(bucket);
+      ahead?.end();
       if (!found.ok) return found;
       const { slotState, version } = found.value;
       // A sealed slot proves nothing: DIRECTORY's map may already assign it to another shard, while this copy of the bucket has the
@@ -79,7 +89,7 @@ export function beginRead(
       if (!isHere || !isCurrent(found.value, bucket, identityGeneration)) {
         return err({ kind: 'unproven', knowsIdentity: !isHere || found.value.identityGeneration !== null });
       }
-      if (version) return ok(version);
+      if (version) return ok(ahead ? { ...version, handle: { ...version.handle, ahead } } : version);
       return err({ kind: choice.versionId === undefined ? 'no_such_key' : 'no_such_version' });
     },
   };
@@ -101,7 +111,7 @@ export async function getVersion(
   let finding = early;
   for (let attempt = 0; attempt < 6; attempt++) {
     const shard = holder.placement.shards[slot] ?? 0;
-    finding ??= findVersion(context, shard, bucket.bucketId, slot, name, choice);
+    finding ??= findVersion(context, shard, bucket, slot, name, choice);
     const found = await finding;
     if (!found.ok) return found;
     const { slotState, version } = found.value;
@@ -150,7 +160,7 @@ export async function readVersion(
 ): ReturnType<Engine['readVersion']> {
   const length = range.end - range.start + 1;
   if (version.size === 0 || length <= 0) return ok(new Uint8Array(0));
-  const { inline, shard } = version.handle;
+  const { inline, shard, bucketId, extents, ahead } = version.handle;
   if (inline) {
     const bytes = Buffer.from(inline.data, 'base64');
     if (bytes.length !== version.size || crc32(bytes) !== inline.crc32) {
@@ -158,6 +168,11 @@ export async function readVersion(
       return err({ kind: 'data_lost' });
     }
     return ok(new Uint8Array(bytes.buffer, bytes.byteOffset + range.start, length) as Uint8Array<ArrayBuffer>);
+  }
+  if (length === version.size && length === extents[0]?.length) {
+    const bytes = await takeAhead(ahead, extents);
+    if (bytes) return ok(bytes);
+    rememberPlace(context, bucketId, version.name, extents);
   }
   const chunks = readRange(context, version, range);
   try {
@@ -249,8 +264,7 @@ async function toBody(
   if (length <= GATHER_BYTES_MAX) {
     const gathered = [first.value];
     for await (const chunk of chunks) gathered.push(chunk);
-    const [only] = gathered;
-    return (gathered.length === 1 && only ? only : Buffer.concat(gathered, length)) as Uint8Array<ArrayBuffer>;
+    return joinBytes(gathered, length);
   }
   const { readable, writable } = new FixedLengthStream(length);
   void pump(chunks, first.value, writable.getWriter());

@@ -9,6 +9,7 @@
 import { logError } from '../../../shared/log.ts';
 import { type BlobRange, type EdgeBytes, inTime } from '../model/context.ts';
 import type { Extent } from '../model/contract.ts';
+import { InProgress } from './in-progress.ts';
 
 const CHUNK_BYTES = 8 * 1024 ** 2;
 /**
@@ -17,11 +18,8 @@ const CHUNK_BYTES = 8 * 1024 ** 2;
  */
 const CACHED_CHUNKS_MAX = 8;
 const MATCH_TIMEOUT_MS = 250;
-/**
- * Maximum number of entries that an isolate writes to the cache at the same time. Each may hold its bytes in memory while the cache
- * is slower than R2.
- */
-const STORES_MAX = 2;
+/** Cache writes in progress in this isolate. Each may hold the bytes of its entry in memory while the cache is slower than R2. */
+const stores = new InProgress(2);
 
 /**
  * Finds the cache entries of a range of an extent's blob.
@@ -40,19 +38,6 @@ export function entriesOf(extent: Extent, { start, length }: Pick<BlobRange, 'st
 }
 
 const toUrl = ({ blobId, start, length }: BlobRange): string => `https://bytes.invalid/${blobId}/${start}-${length}`;
-
-/**
- * Start times of the cache writes in progress. Old ones are dropped, because a write that hangs or whose request was cancelled
- * never ends.
- */
-const stores = new Map<symbol, number>();
-const STORE_TIMEOUT_MS = 30_000;
-
-function countStores(): number {
-  const oldest = Date.now() - STORE_TIMEOUT_MS;
-  for (const [store, since] of stores) if (since < oldest) stores.delete(store);
-  return stores.size;
-}
 
 /**
  * Creates the access to cached bytes of blobs.
@@ -87,9 +72,8 @@ export function createEdgeBytes(
     },
 
     store(entry) {
-      if (countStores() >= STORES_MAX) return null;
-      const store = Symbol();
-      stores.set(store, Date.now());
+      const endStore = stores.begin();
+      if (endStore === null) return null;
       const { readable, writable } = new FixedLengthStream(entry.length);
       const writer = writable.getWriter();
       const headers = { 'cache-control': `public, max-age=${maxAgeSeconds}` };
@@ -98,7 +82,7 @@ export function createEdgeBytes(
         .catch((error: unknown) => {
           if (!isAborted) report(error);
         })
-        .finally(() => stores.delete(store));
+        .finally(endStore);
       waitUntil(storing);
       return {
         // The write into the cache is not awaited, because the reader of the object must not wait for it. At most one entry's bytes

@@ -4,7 +4,7 @@ import type { Clock } from '../../../shared/clock.ts';
 import { inTime } from '../../../shared/in-time.ts';
 import { LATE_LOCATION_MS, LOCATION_TIMEOUT_MS, type Locations, silentLocationsMax } from '../../../shared/quorum.ts';
 import { VersionMint } from '../../domain/version-order.ts';
-import type { Placement } from './contract.ts';
+import type { Extent, Placement } from './contract.ts';
 
 export interface EngineLimits {
   /** Maximum size in bytes of an object that is stored in D1 until it is packed. */
@@ -92,6 +92,8 @@ export const SEGMENT_BYTES = 256 * 1024;
 export interface IsolateMemory {
   readonly mint: VersionMint;
   readonly placements: Map<string, { readonly bucketId: string; readonly placement: Placement }>;
+  /** Where the bytes of objects were when they were read, by bucket id and name. */
+  readonly places: Map<string, Extent>;
 }
 
 export const PLACEMENTS_MAX = 10_000;
@@ -99,6 +101,7 @@ export const PLACEMENTS_MAX = 10_000;
 export const createIsolateMemory = (): IsolateMemory => ({
   mint: new VersionMint((bytes) => crypto.getRandomValues(new Uint8Array(bytes))),
   placements: new Map(),
+  places: new Map(),
 });
 
 /** A range of bytes of a blob. */

@@ -180,8 +180,13 @@ export interface PendingRead {
    * Like `open`, for a bucket and a credential that were read from replicas. The answer proves that both were current after the
    * request arrived.
    * @param identityGeneration generation of the copy that had the credential; null without a credential.
+   * @param isWholeRead whether the whole object will probably be read. Its bytes may then be read while the row is on the way.
    */
-  openProven(bucket: Bucket, identityGeneration: number | null): Promise<Result<StoredVersion, ReadError | Unproven>>;
+  openProven(
+    bucket: Bucket,
+    identityGeneration: number | null,
+    isWholeRead?: boolean,
+  ): Promise<Result<StoredVersion, ReadError | Unproven>>;
   /**
    * Opens the version.
    * @param bucket the bucket as DIRECTORY has it now. It decides whether the version that was loaded early may be used.

@@ -71,10 +71,10 @@ export interface VersionFacts {
   readonly isNull: boolean;
   readonly isMarker: boolean;
   readonly isLatest: boolean;
-  /** Id of the object that the extents refer to; all zeros for a deletion marker. */
+  /** Id of the object that the extents refer to; all zeros for a delete marker. */
   readonly objectId: string;
   readonly size: number;
-  /** ETag without its quotes; empty for a deletion marker. */
+  /** ETag without its quotes; empty for a delete marker. */
   readonly etag: string;
   readonly modifiedAt: number;
   /** SHA-256 of the object's whole content; null for a multipart object. */
@@ -91,7 +91,7 @@ export interface VersionFacts {
   readonly lock: ObjectLock;
 }
 
-/** Facts of a version or a deletion marker that listings show. */
+/** Facts of a version or a delete marker that listings show. */
 export type ListedVersion = Omit<VersionFacts, 'objectId' | 'sha256' | 'tags' | 'acl'>;
 
 /** A version with everything that is needed to read it without another query. */
@@ -107,6 +107,14 @@ export interface ReadHandle {
   readonly bucketId: string;
   readonly inline: { readonly data: string; readonly crc32: number } | null;
   readonly extents: readonly Extent[];
+  readonly ahead?: ReadAhead;
+}
+
+/** Bytes that were read from the cache before the row arrived. They count only if the row has the same extent. */
+export interface ReadAhead {
+  readonly extent: Extent;
+  /** Null if the cache does not have them intact. */
+  readonly bytes: Promise<Uint8Array<ArrayBuffer> | null>;
 }
 
 /** A range of a blob that is a range of an object, with the facts needed to fetch and check it. */
@@ -128,7 +136,7 @@ export interface Extent {
 export type VersionChoice = { readonly versionId?: string | undefined };
 
 /**
- * Condition of a write. It is checked inside the commit against the current version of the name. A deletion marker counts as no
+ * Condition of a write. It is checked inside the commit against the current version of the name. A delete marker counts as no
  * version.
  */
 export interface Condition {
@@ -144,7 +152,7 @@ export interface Condition {
   /** Set by conditional deletes: expected time of last modification (in seconds) and size. */
   readonly modifiedAtSeconds?: number;
   readonly size?: number;
-  /** Id of the expected newest version of the name, which may be a deletion marker. Set by jobs. */
+  /** Id of the expected newest version of the name, which may be a delete marker. Set by jobs. */
   readonly newest?: string;
 }
 
@@ -248,7 +256,7 @@ export interface DeleteItem {
 export interface DueVersion {
   readonly versionId: string;
   /**
-   * Position of the version in its name. `current`: the newest version. `alone`: a deletion marker that is the only version.
+   * Position of the version in its name. `current`: the newest version. `alone`: a delete marker that is the only version.
    * `noncurrent`: a version that is not the newest.
    */
   readonly kind: 'current' | 'alone' | 'noncurrent';

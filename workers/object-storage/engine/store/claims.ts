@@ -32,7 +32,7 @@ export async function claimShard(context: EngineContext, shard: number): Promise
   const isKnown = await findBackup(context, shard);
   if (isKnown === null) return err({ kind: 'unavailable', reason: 'a location does not answer' });
   if (isKnown)
-    return err({ kind: 'unavailable', reason: `the database of shard ${shard} was lost and is not rebuilt yet` });
+    return err({ kind: 'unavailable', reason: `the database of shard ${shard} was lost and has not been rebuilt yet` });
   const isOwner = await claimLocations(context, shard).catch(() => null);
   if (isOwner === null) return err({ kind: 'unavailable', reason: 'a location does not answer' });
   if (!isOwner) return err({ kind: 'unavailable', reason: `the bytes of shard ${shard} belong to another database` });

@@ -82,7 +82,7 @@ export interface ExaminedRow {
   readonly tags: string | null;
   /** 1 if Object Lock protects the version at present. */
   readonly is_locked: number;
-  /** 1 for a deletion marker whose name has no older version. */
+  /** 1 for a delete marker whose name has no older version. */
   readonly is_last: number;
 }
 

@@ -106,7 +106,7 @@ const COMMON_PREFIX = `CASE WHEN ${at('hop.name')} > 0
   THEN CAST(${stem('hop.name')} || CAST(?5 AS BLOB) AS TEXT) END AS common_prefix`;
 
 /**
- * Maximum number of names that one query examines. Names whose newest version is a deletion marker are examined but not returned.
+ * Maximum number of names that one query examines. Names whose newest version is a delete marker are examined but not returned.
  */
 const HOPS_MAX = 10_000;
 
@@ -182,7 +182,7 @@ export function selectNamesAt(
 }
 
 /**
- * Lists versions and deletion markers.
+ * Lists versions and delete markers.
  * @param olderThan order of a version of the name `from`. Of that name, only older versions are listed.
  */
 export function selectVersions(

@@ -11,12 +11,15 @@ import { type ExtentRow, extentsJson, toExtent, toVersionFacts, VERSION_COLUMNS 
 export const FIRST_EXTENTS = 32;
 
 export interface FoundVersion extends ShardGenerations {
+  /** Id of the bucket; null if the shard does not know it. */
+  readonly bucketId: string | null;
   /** The shard's state of the name's slot; null if the shard does not know the bucket. */
   readonly slotState: string | null;
   readonly version: StoredVersion | null;
 }
 
 const UNKNOWN_BUCKET: FoundVersion = {
+  bucketId: null,
   slotState: null,
   version: null,
   generation: null,
@@ -24,11 +27,11 @@ const UNKNOWN_BUCKET: FoundVersion = {
   isSealed: false,
 };
 
-/** Loads a version with its inline data or first extents in one query. */
+/** Loads a version with its inline data or first extents in one query. The bucket is found by its name until its id is known. */
 export async function findVersion(
   context: EngineContext,
   shard: number,
-  bucketId: string,
+  bucket: { readonly bucketId: string } | { readonly bucketName: string },
   slot: number,
   name: string,
   choice: VersionChoice,
@@ -40,7 +43,11 @@ export async function findVersion(
       : choice.versionId === 'null'
         ? 'v.is_null = 1'
         : 'v.ord = unhex(?4)';
-  const parameters: unknown[] = [bucketId, slot, name];
+  const [isBucket, key] =
+    'bucketId' in bucket
+      ? ['b.bucket_id = ?1', bucket.bucketId]
+      : ['b.name = ?1 AND b.seal IS NULL', bucket.bucketName];
+  const parameters: unknown[] = [key, slot, name];
   if (choice.versionId !== undefined && choice.versionId !== 'null') parameters.push(toVersionOrder(choice.versionId));
   const isLatest = choice.versionId === undefined ? '1' : `v.ord = (${newest})`;
   const database = databaseOf(context, shard);
@@ -48,17 +55,18 @@ export async function findVersion(
     context,
     database
       .prepare(
-        `SELECT substr(b.slots, ?2 + 1, 1) AS slot_state, ${GENERATION_COLUMNS}, ${isLatest} AS is_latest, ${VERSION_COLUMNS},
+        `SELECT b.bucket_id, substr(b.slots, ?2 + 1, 1) AS slot_state, ${GENERATION_COLUMNS}, ${isLatest} AS is_latest, ${VERSION_COLUMNS},
            v.data, v.crc32, ${extentsJson(FIRST_EXTENTS)} AS extents
          FROM bucket b LEFT JOIN version v ON v.bucket = b.n AND v.name = CAST(?3 AS BLOB) AND ${which}
-         WHERE b.bucket_id = ?1 AND NOT ${IS_BEING_REBUILT}`,
+         WHERE ${isBucket} AND NOT ${IS_BEING_REBUILT}`,
       )
       .bind(...parameters),
   );
   if (!rows.ok) return rows;
   const row = rows.value[0];
   if (!row) return ok(UNKNOWN_BUCKET);
-  const state = { slotState: String(row.slot_state), ...toGenerations(row) };
+  const bucketId = String(row.bucket_id);
+  const state = { bucketId, slotState: String(row.slot_state), ...toGenerations(row) };
   if (row.ord === '' || row.ord === null) return ok({ ...state, version: null });
   const facts = toVersionFacts(row, row.is_latest === 1);
   const isTakenDown = Number(row.taken_down) === 1;

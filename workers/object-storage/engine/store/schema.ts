@@ -10,34 +10,39 @@ import { check, customType, index, integer, primaryKey, sqliteTable, text, uniqu
 const bytes = customType<{ data: Uint8Array; driverData: Uint8Array }>({ dataType: () => 'blob' });
 
 /** The shard's copy of a bucket. Commits check it, so that no write ignores a seal, a switch of versioning or a slot move. */
-export const bucket = sqliteTable('bucket', {
-  /** Number of the bucket in this shard. Other tables refer to the bucket by it. */
-  n: integer('n').primaryKey({ autoIncrement: true }),
-  bucketId: text('bucket_id').notNull().unique(),
-  name: text('name').notNull(),
-  /** User who owns the bucket. A rebuild of DIRECTORY reads it. */
-  ownerId: text('owner_id').notNull().default(''),
-  versioning: text('versioning').notNull().$type<'never' | 'enabled' | 'suspended'>(),
-  versioningSeq: integer('versioning_seq').notNull(),
-  /** Seal of the bucket, `epoch:time:token`. Set while the bucket is being deleted, and permanently afterwards. */
-  seal: text('seal'),
-  /** State of each of the 256 slots: `-` not in this shard, `o` open, `s` sealed to be moved away, `i` coming in. */
-  slots: text('slots').notNull(),
-  /**
-   * Order of the newest version that was removed within a minute of its creation. Later versions of the bucket must be above it.
-   */
-  newest: bytes('newest'),
-  /**
-   * Generation of the bucket, raised before a change of its configuration is acknowledged. A configuration of this generation or a
-   * later one is current. Null: unknown, after a rebuild; the configuration must come from DIRECTORY's primary.
-   */
-  generation: integer('generation'),
-  /**
-   * Object Lock configuration of the bucket: null if Object Lock is not enabled, else the default retention, `{}` or `{"mode":
-   * "GOVERNANCE", "days": 30}`.
-   */
-  objectLock: text('object_lock'),
-});
+export const bucket = sqliteTable(
+  'bucket',
+  {
+    /** Number of the bucket in this shard. Other tables refer to the bucket by it. */
+    n: integer('n').primaryKey({ autoIncrement: true }),
+    bucketId: text('bucket_id').notNull().unique(),
+    name: text('name').notNull(),
+    /** User who owns the bucket. A rebuild of DIRECTORY reads it. */
+    ownerId: text('owner_id').notNull().default(''),
+    versioning: text('versioning').notNull().$type<'never' | 'enabled' | 'suspended'>(),
+    versioningSeq: integer('versioning_seq').notNull(),
+    /** Seal of the bucket, `epoch:time:token`. Set while the bucket is being deleted, and permanently afterwards. */
+    seal: text('seal'),
+    /** State of each of the 256 slots: `-` not in this shard, `o` open, `s` sealed to be moved away, `i` coming in. */
+    slots: text('slots').notNull(),
+    /**
+     * Order of the newest version that was removed within a minute of its creation. Later versions of the bucket must be above it.
+     */
+    newest: bytes('newest'),
+    /**
+     * Generation of the bucket, raised before a change of its configuration is acknowledged. A configuration of this generation or a
+     * later one is current. Null: unknown, after a rebuild; the configuration must come from DIRECTORY's primary.
+     */
+    generation: integer('generation'),
+    /**
+     * Object Lock configuration of the bucket: null if Object Lock is not enabled, else the default retention, `{}` or `{"mode":
+     * "GOVERNANCE", "days": 30}`.
+     */
+    objectLock: text('object_lock'),
+  },
+  // A read may look up the bucket by its name, before DIRECTORY has answered with its id.
+  (table) => [index('bucket_name').on(table.name)],
+);
 
 /** Columns of the Object Lock of a version, or of the version that an upload will become. */
 const lockColumns = {
@@ -48,7 +53,7 @@ const lockColumns = {
 };
 
 /**
- * One version of one name, or a deletion marker, with its data. The newest version of a name is the first in the order
+ * One version of one name, or a delete marker, with its data. The newest version of a name is the first in the order
  * of the key, so no column marks it. Data has one place: `data` until the object is packed, `blob_id` and `blob_start`
  * if it is a range of one blob, else rows of `extent` with its `object_id`.
  *

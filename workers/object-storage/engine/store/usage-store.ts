@@ -12,9 +12,9 @@ import { isCurrent } from './version-sql.ts';
 export interface Usage {
   /** Size in bytes of all versions and of the parts of open uploads. */
   readonly bytes: number;
-  /** Number of names whose current version is not a deletion marker. */
+  /** Number of names whose current version is not a delete marker. */
   readonly objects: number;
-  /** Number of versions, without deletion markers. */
+  /** Number of versions, without delete markers. */
   readonly versions: number;
   readonly uploads: number;
 }

@@ -50,13 +50,16 @@ const parseTags = createParser<Readonly<Record<string, string>> | null>(null);
 
 /**
  * Converts a row to a `ListedVersion`.
- * @param isLatest whether the version is the newest of its name. The row of a deletion marker does not show it.
+ * @param isLatest whether the version is the newest of its name. The row of a delete marker does not show it.
  */
 export function toListedVersion(row: Row, isLatest: boolean): ListedVersion {
   const order = String(row.ord);
   return {
     name: String(row.name),
-    versionId: fromVersionOrder(order),
+    // Not computed for a listing that does not show it.
+    get versionId() {
+      return fromVersionOrder(order);
+    },
     isNull: row.is_null === 1,
     isMarker: row.is_marker === 1,
     isLatest,
@@ -99,7 +102,7 @@ export const toLockRow = ({ mode, retainUntilMs, isHeld }: ObjectLock) => ({
   legal_hold: toLegalHold(isHeld),
 });
 
-/** SQL that is true for the newest version of a name, unless that is a deletion marker. @param alias of a row of `version`. */
+/** SQL that is true for the newest version of a name, unless that is a delete marker. @param alias of a row of `version`. */
 export const isCurrent = (alias: string): string => `${isNewest(alias)} AND ${alias}.is_marker = 0`;
 export const isNewest = (alias: string): string =>
   `${alias}.ord = (SELECT x.ord FROM version x WHERE x.bucket = ${alias}.bucket AND x.name = ${alias}.name ORDER BY x.ord LIMIT 1)`;

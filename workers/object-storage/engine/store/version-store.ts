@@ -38,7 +38,7 @@ const findNewestOrder = statement<NameKey, { ord: string | null }>(
 );
 
 /**
- * Finds the version id that a new version of this name must exceed: the name's newest version (deletion markers included), the
+ * Finds the version id that a new version of this name must exceed: the name's newest version (delete markers included), the
  * newest version that was removed recently, or the database's clock.
  */
 export async function findNewest(

@@ -1,10 +1,10 @@
-/** Reads the version that a request names: found, missing, or a deletion marker. */
+/** Reads the version that a request names: found, missing, or a delete marker. */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { parseTimeuuid } from '../../../shared/timeuuid.ts';
 import { invalidArgument, type S3Failure, s3Failure } from '../../domain/failure.ts';
 import type { Bucket, ReadError, StoredVersion, VersionFacts } from '../../engine/model/contract.ts';
 import { toS3Error } from '../protocol/engine-failures.ts';
-import { shownVersionId, toVersionHeaders } from './object-headers.ts';
+import { toVersionHeaders } from './object-headers.ts';
 
 /** Checks the version id of a request. @returns undefined when the request has none. */
 export function parseVersionId(text: string | undefined): Result<string | undefined, S3Failure> {
@@ -36,7 +36,7 @@ export function requireObject(
 }
 
 /**
- * A current deletion marker is a 404. A marker that is addressed by its id may only be deleted (User Guide, "Working with delete
+ * A current delete marker is a 404. A marker that is addressed by its id may only be deleted (User Guide, "Working with delete
  * markers").
  */
 function toMarkerFailure(marker: VersionFacts, bucket: Bucket, versionId: string | undefined): S3Failure {
@@ -47,7 +47,3 @@ function toMarkerFailure(marker: VersionFacts, bucket: Bucket, versionId: string
     details: { Method: 'GET', ResourceType: 'DeleteMarker' },
   });
 }
-
-/** The content of the element `VersionId`, which is left out in a bucket that was never versioned. */
-export const versionIdFor = (bucket: Bucket, version: Pick<VersionFacts, 'versionId' | 'isNull'>): string | null =>
-  bucket.versioning === 'never' ? null : shownVersionId(version);

@@ -67,7 +67,7 @@ export function toDeleteCondition(
 
 /**
  * Deletes an object under a condition. If there is nothing to delete, a condition on size or time alone holds ("if the size matches
- * or if the object doesn't exist, the operation returns a 204", DeleteObject). A deletion marker has neither size nor time.
+ * or if the object doesn't exist, the operation returns a 204", DeleteObject). A delete marker has neither size nor time.
  * `If-Match` requires an object; without one the answer is 404.
  */
 export async function deleteUnderCondition(

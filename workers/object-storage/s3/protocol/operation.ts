@@ -36,7 +36,7 @@ export interface BucketContext extends ServiceContext {
 }
 
 export interface VersionContext extends BucketContext {
-  /** The version that the request names, or the reason why there is none. The version may be a deletion marker. */
+  /** The version that the request names, or the reason why there is none. The version may be a delete marker. */
   readonly found: Result<StoredVersion, ReadError>;
 }
 
