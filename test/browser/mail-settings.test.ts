@@ -186,7 +186,7 @@ describe.skipIf(!hasChromium)('the mailbox and its settings', () => {
     await forwarding.getByRole('button', { name: 'Send a code' }).click();
     const asked = await awaitSunk(server, 'the code', (one) => one.envelope.to.includes('archive@outside.test'));
     const code = /\b\d{8}\b/.exec(await textOf(asked.raw))?.[0] ?? '';
-    await forwarding.getByLabel('Code that archive@outside.test got').fill(code);
+    await forwarding.getByLabel('Code sent to archive@outside.test').fill(code);
     await forwarding.getByRole('button', { name: 'Confirm' }).click();
     await forwarding.getByText('confirmed').waitFor();
     expect(troubles).toEqual([]);
