@@ -12,7 +12,7 @@ export async function runBoard(): Promise<void> {
   const perShard = Math.floor(players / SHARDS);
   const indexes: OrderedIndex[] = [];
   const all = new Float64Array(perShard * SHARDS);
-  // Touches every page, so that the array is already in memory before the measurement.
+  // Fill the array, so that all of its memory pages are resident before the measurement.
   all.fill(1);
   let rebuildMs = 0;
   collectGarbage();

@@ -1,4 +1,4 @@
-/** Shared by the benchmarks of the leaderboard: a token, child processes, and the server's processor time. */
+/** Helpers of the leaderboard benchmarks: a token, child processes, and the server's processor time. */
 import { readFileSync } from 'node:fs';
 import { BENCH_ROOT_TOKEN } from './servers.ts';
 
@@ -16,12 +16,14 @@ export function percentile(values: readonly number[], percent: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))] ?? Number.NaN;
 }
 
-/** Process ids of this process's children. */
+/** Lists the process ids of this process's children. */
 export function listChildren(): string[] {
   return readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').split(' ').filter(Boolean);
 }
 
-/** Processor time of processes since their start, in milliseconds. Linux counts in hundredths of a second. */
+/**
+ * Returns the processor time that processes have used since their start, in milliseconds. Linux counts in hundredths of a second.
+ */
 export function readCpuMs(pids: readonly string[]): number {
   return pids.reduce((sum, pid) => {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];

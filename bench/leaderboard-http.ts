@@ -8,7 +8,7 @@ type Servers = Pick<Awaited<ReturnType<typeof startPair>>, 'ours' | 'floor'>;
 
 const SHARDS = '4';
 
-/** Lua script for wrk. Each update is for a random player; `withEvent` adds a unique event id. */
+/** Lua script for wrk that posts scores. Each update is for a random player; `withEvent` adds a unique event id. */
 const postScript = (token: string, players: number, { withEvent = true, batch = 0 } = {}) => `
 wrk.method = "POST"
 wrk.headers["content-type"] = "application/json"
@@ -80,7 +80,7 @@ const postBatch = async (url: string, token: string, updates: unknown[]) => {
 
 const BATCH = 100;
 
-/** Numbers of concurrent batches. */
+/** Numbers of concurrent connections that post batches. */
 const BATCH_CONNECTIONS = [8, 32];
 
 /**
@@ -106,7 +106,7 @@ async function measureBatchesOf(name: string, sides: Readonly<Record<string, Loa
     for (const [side, load] of Object.entries(sides)) {
       const { requestsPerSecond, failures: failed } = await applyLoad(load);
       failures += failed;
-      // The first round only warms up.
+      // The first round only warms up, so its rate is not recorded.
       if (round > 0) measured.set(side, [...(measured.get(side) ?? []), requestsPerSecond * BATCH]);
     }
   }
@@ -123,7 +123,8 @@ async function measureBatchesOf(name: string, sides: Readonly<Record<string, Loa
 }
 
 async function measureRankLatency(url: string, token: string): Promise<void> {
-  // Creates every player from the first one. The earlier random posts missed some players, whose rank would be 404.
+  // Creates every player by batches from the first player on. The earlier random posts missed some players, whose rank would be
+  // 404.
   let filled = 0;
   for (const players of [10_000, 100_000, 1_000_000]) {
     while (filled < players) {

@@ -9,7 +9,7 @@ import { collectGarbage, residentBytes } from './resident-memory.ts';
 const OPERATIONS = 300_000;
 const players = Number(process.argv[2]);
 
-/** Random wins of one month: many players have few wins, few players have many. */
+/** Test data like random wins of one month: many players have few wins, few players have many. */
 const firstScore = () => Math.floor(300 * Math.random() ** 3);
 const rate = (startedAt: number) => OPERATIONS / ((performance.now() - startedAt) / 1000);
 

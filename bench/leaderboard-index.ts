@@ -11,7 +11,7 @@ import { collectGarbage, residentBytes } from './resident-memory.ts';
 
 const OPERATIONS = 300_000;
 
-/** Random wins of one month: many players have few wins, few players have many. */
+/** Test data like random wins of one month: many players have few wins, few players have many. */
 const firstScore = () => Math.floor(300 * Math.random() ** 3);
 const rate = (startedAt: number, operations = OPERATIONS) => operations / ((performance.now() - startedAt) / 1000);
 const show = (name: string, updates: number, ranks: number, bytes: number) =>
@@ -76,7 +76,7 @@ function measureNpm(players: number): Measured {
   startedAt = performance.now();
   let sum = 0;
   for (const slot of slots) {
-    // The standard competition rank: the position of the first entry with this score.
+    // Returns the rank in standard competition ranking: the position of the first entry with this score.
     sum += set.lowerBound({ slot: -1, score: entries[slot]?.score ?? 0, reached: -1 }).index;
   }
   const ranks = rate(startedAt, operations);
@@ -85,7 +85,7 @@ function measureNpm(players: number): Measured {
   return { updates, ranks, bytes };
 }
 
-/** The format in which redis-benchmark writes a random member. */
+/** Writes a member in the format in which redis-benchmark writes a random one. */
 const toMember = (player: number) => `player-${String(player).padStart(12, '0')}`;
 
 /** Runs redis-benchmark in a separate process, with 50 connections and 16 commands per write. @returns requests per second. */
@@ -106,7 +106,7 @@ async function measureCommand(port: number, players: number, command: string[]):
     'player-__rand_int__',
   ];
   const { stdout } = await promisify(execFile)('redis-benchmark', args.map(String));
-  // The first number of the last line: requests per second.
+  // Reads the requests per second: the first number of the last line of the CSV output, after the name of the test.
   const perSecond = Number(
     /"([\d.]+)"/.exec(stdout.trim().split('\n').at(-1)?.split(',').slice(1).join(',') ?? '')?.[1],
   );

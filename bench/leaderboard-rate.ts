@@ -1,6 +1,6 @@
 /**
- * Single posts at a steady rate (`RATE`, 2,500/s) with 50 reads of the top list per second, on 4 shards. It is an open loop: a slow
- * answer does not delay later posts. Afterwards Redis behind a plain HTTP server does the same work.
+ * Single posts at a steady rate (`RATE`, 2,500/s) with 50 reads of the top list per second, on 4 shards. Open loop: a slow answer
+ * does not delay later posts. Afterwards Redis behind a plain HTTP server does the same work.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -18,11 +18,11 @@ const SECONDS = Number(process.env.BENCH_SECONDS ?? 20);
 const TOPS_PER_SECOND = 50;
 const PLAYERS = 20_000;
 const CONNECTIONS = 512;
-/** Interval between the posts of a leading player. The time until each is in the top list is measured. */
+/** Milliseconds between the posts of a leading player. The time until each of these posts is in the top list is measured. */
 const PROBE_MS = 250;
 const TICK_MS = 4;
 
-/** An HTTP/1.1 client that does little work per request, because it shares the processor with the server. */
+/** An HTTP/1.1 client that needs little processor time per request, because it shares the processor with the server. */
 class Client {
   readonly #url: URL;
   readonly #head: string;
@@ -50,7 +50,7 @@ class Client {
   }
 
   async #take(): Promise<Socket> {
-    // Skips connections that the server closed after some idle seconds.
+    // Skip connections that the server closed because they were idle for some seconds.
     for (let idle = this.#idle.pop(); idle; idle = this.#idle.pop()) if (!idle.destroyed) return idle;
     if (this.#open >= CONNECTIONS) return new Promise((resolve) => this.#waiting.push(resolve));
     this.#open++;
@@ -65,7 +65,7 @@ class Client {
   }
 }
 
-/** Reads one answer, with a length or in chunks. */
+/** Reads one HTTP answer, with a Content-Length or in chunks. */
 function readAnswer(socket: Socket): Promise<string> {
   return new Promise((resolve, reject) => {
     let text = '';

@@ -16,7 +16,7 @@ const VIEWERS = Number(process.env.VIEWERS ?? 5_000);
 const PUSHES = 30;
 const OPENED_AT_ONCE = 100;
 
-/** Plain sockets, because a client library would take most of the processor. */
+/** Opens viewers as plain sockets, because a client library would take most of the processor time. */
 async function openViewer(url: string, onData: (text: string) => void): Promise<Socket> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
@@ -85,7 +85,7 @@ export async function runViewers(): Promise<void> {
         seen++;
       };
       posts.push(await post('leader', 1_000));
-      // This post arrives while the viewers are served.
+      // Measure another post while the server still pushes the change to the viewers.
       await sleep(130);
       beside.push(await post(`player-${push}`, 0));
       await sleep(Math.max(0, 1_000 - (performance.now() - startedAt)));

@@ -9,7 +9,7 @@ export interface Load {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Buffer;
-  /** Lua script for wrk, instead of method, headers and body. For requests that differ from each other. */
+  /** Lua script for wrk, for requests that differ from each other. Replaces method, headers and body. */
   readonly script?: string;
   readonly connections: number;
   readonly seconds: number;
@@ -19,7 +19,7 @@ export interface Measure {
   readonly requestsPerSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** Responses other than 2xx and 3xx, and broken connections. If there are any, the round is invalid. */
+  /** Number of responses other than 2xx and 3xx, and of broken connections. If it is not 0, the round is invalid. */
   readonly failures: number;
 }
 
@@ -35,7 +35,7 @@ function toScript(load: Load): string {
   return lines.join('\n');
 }
 
-/** Prints one line of JSON when wrk finishes. Latencies are in microseconds. */
+/** Part of a Lua script that prints one line of JSON when wrk finishes. Latencies are in microseconds. */
 const REPORT = `
 done = function(summary, latency)
   local e = summary.errors
@@ -79,13 +79,16 @@ export interface Comparison {
   readonly floor: Load;
   readonly ours: Load;
   readonly rounds: number;
-  /** Runs after each round of `ours`, so that work left over does not run during the floor's round. */
+  /** Runs after each round of `ours`, so that its leftover work does not run during the floor's round. */
   readonly settle?: () => Promise<void>;
-  /** The promised ratio ours/floor, if any. */
+  /** Ratio of ours to the floor that Tessera promises, if any. */
   readonly target?: number;
 }
 
-/** Warms up both servers, alternates rounds of floor and ours, and prints the ratios of adjacent rounds. @returns the median ratio. */
+/**
+ * Compares two servers: warms up both, alternates rounds of floor and ours, and prints the ratios of adjacent rounds.
+ * @returns the median ratio.
+ */
 export async function compare(comparison: Comparison): Promise<number> {
   const { name, floor, ours, rounds, target, settle } = comparison;
   await applyLoad({ ...floor, seconds: 1 });

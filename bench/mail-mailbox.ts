@@ -21,7 +21,7 @@ const [COMMON, SECOND, SELDOM, RARE] = [wordOfRank(0), wordOfRank(1), wordOfRank
 interface Box {
   readonly token: string;
   readonly userId: string;
-  /** Ids of a sample of messages from the whole mailbox. */
+  /** Ids of messages that are a sample of the whole mailbox. */
   readonly ids: readonly string[];
   readonly count: number;
 }
@@ -43,7 +43,7 @@ async function fill(server: LocalServer, name: string, count: number): Promise<B
   return { token, userId: user.user_id, ids, count };
 }
 
-/** @returns options of the filler Worker, with TypeScript types stripped because workerd runs JavaScript. */
+/** Makes the Miniflare options of the filler Worker. TypeScript types are stripped, because workerd runs JavaScript. */
 function createFiller(): Record<string, unknown> {
   const module = (name: string) => ({
     type: 'ESModule',
@@ -59,7 +59,7 @@ function createFiller(): Record<string, unknown> {
   };
 }
 
-/** @returns a Lua script for wrk that cycles through up to 1,000 different requests. */
+/** Makes a Lua script for wrk that cycles through up to 1,000 different requests. */
 function manyRequests(
   { token, ids }: Box,
   toRequest: (id: string, n: number) => { method?: string; path: string; body?: string },
@@ -91,14 +91,15 @@ export async function runMailbox(): Promise<void> {
   try {
     const small = await fill(server, 'small', SMALL);
     const large = await fill(server, 'large', LARGE);
-    // Real mail arrives over years, so its index is merged in between. This pause leaves time for that.
+    // Real mail arrives over years, so its search index is merged meanwhile. Pause, so that this mailbox can merge its index too.
     await new Promise((resolve) => setTimeout(resolve, INDEX_MERGE_MS));
     const load = { url: server.url, connections: 2, seconds: 1 };
     const get =
       (path: (box: Box) => string) =>
       (box: Box): Load => ({ ...load, url: server.url + path(box), headers: { authorization: `Bearer ${box.token}` } });
     const search = (query: string) => get(() => `/v1/messages?q=${encodeURIComponent(query)}`);
-    // Each hit costs a snippet. The limits are the numbers of hits in the small mailbox.
+    // Compare searches with the same number of results, because each result costs a snippet. The limits are the numbers of results
+    // in the small mailbox.
     const searchTen = (query: string) => get(() => `/v1/messages?limit=10&q=${encodeURIComponent(query)}`);
     const searchOne = (query: string) => get(() => `/v1/messages?limit=1&q=${encodeURIComponent(query)}`);
     const cases: readonly [string, (box: Box) => Load][] = [
@@ -181,14 +182,17 @@ async function measureStart(options: LocalServerOptions, name: string, box: Box)
   );
 }
 
-/** @returns a cursor at the middle of the mailbox. A position is in microseconds since 1970. */
+/** Makes a cursor at the middle of the mailbox from a position in microseconds since 1970. */
 function cursorAt(box: Box): string {
   return Buffer.from(JSON.stringify([(Date.UTC(2016, 0, 1) + (box.count / 2) * 120_000) * 1_000])).toString(
     'base64url',
   );
 }
 
-/** Lua script for wrk: different messages of about 1 KB through `POST /v1/import`, which parses, writes to R2 and commits. */
+/**
+ * Lua script for wrk that imports different messages of about 1 KB through `POST /v1/import`, which parses, writes to R2 and
+ * commits.
+ */
 const deliveries = (box: Box): string => `
 local n = 0
 request = function()

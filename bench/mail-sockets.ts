@@ -15,11 +15,11 @@ import { readChildMemory } from './servers.ts';
 const SOCKETS = Number(process.env.BENCH_SOCKETS ?? 10_000);
 const MAILBOXES = 20;
 const DESCRIPTORS_PER_SOCKET = 2;
-/** Descriptors that a server uses for databases, R2 and other files. */
+/** Number of file descriptors that a server uses for databases, R2 and other files. */
 const OTHER_DESCRIPTORS = 500;
-/** workerd evicts an object after ten idle seconds. */
+/** Time after which the mailboxes are asleep: workerd evicts an object after ten idle seconds. */
 const SLEEP_MS = 15_000;
-/** Time to wait for events that reach the wrong listener. */
+/** Time to wait for events that might reach the wrong listener. */
 const STRAY_MS = 1_000;
 
 interface ListenedMailbox {

@@ -69,14 +69,14 @@ async function register(url: string, name: string): Promise<{ email: string; tok
   return { email, token };
 }
 
-/** @returns content of about `bytes`: text, or for large messages text and a file in Base64. */
+/** Makes content of about `bytes`: text or, for large messages, text and a file in Base64. */
 function toFiller(bytes: number): { readonly text: string; readonly file: string } {
   if (bytes < 64 * 1024) return { text: LINE.repeat(Math.max(1, Math.floor(bytes / LINE.length))), file: '' };
   return { text: LINE, file: randomBytes(Math.floor((bytes / 78) * 57)).toString('base64') };
 }
 const LINE = 'Shall we have lunch on Thursday, or is the week after that better? \r\n';
 
-/** Messages have no Date and no Message-ID, so that none counts as a duplicate of another. */
+/** Messages have no Date and no Message-ID, so that none is recognised as a duplicate of another. */
 function toInboundScript(recipients: readonly string[], bytes: number): string {
   const { text, file } = toFiller(bytes);
   const head = 'From: a@far.test\r\nSubject: bench\r\nMIME-Version: 1.0\r\n';
@@ -125,7 +125,8 @@ function createDeliveryMeter(url: string, direction: 'in' | 'out') {
   const waits: number[] = [];
   const settle = async () => {
     const startedAt = Date.now();
-    // The totals lag by a second. Mail counts as delivered if the queues stay empty and the totals do not change for 1.2 s.
+    // The operator's totals lag by a second. Mail counts as delivered if the queues stay empty and the totals do not change for 1.2
+    // s.
     let before = -1;
     for (let quietAt = 0; ; ) {
       const { accepted, isQuiet } = await read();

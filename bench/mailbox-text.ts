@@ -1,6 +1,9 @@
-/** Makes reproducible text with the word frequencies of natural language. Has no imports, because it also runs inside workerd. */
+/**
+ * Makes reproducible text with the word frequencies of natural language. This module has no imports, because it also runs inside
+ * workerd.
+ */
 
-/** A linear congruential generator. */
+/** Makes a generator of random numbers, reproducible by its seed (linear congruential). */
 export function createRandom(seed: number): () => number {
   let state = seed;
   return () => {
@@ -36,20 +39,20 @@ const CODAS = ['', 'n', 'r', 'l', 'm'];
 const SYLLABLES = ONSETS.length * VOWELS.length * CODAS.length;
 const WORDS = 20_000;
 
-/** @returns the word of this frequency rank, from 0. The most common words have two syllables, the others three. */
+/** Makes the word of a frequency rank; rank 0 is the most common. The most common words have two syllables, the others three. */
 export function wordOfRank(rank: number): string {
   const syllable = (n: number) =>
     (ONSETS[n % ONSETS.length] ?? '') +
     (VOWELS[Math.floor(n / ONSETS.length) % VOWELS.length] ?? '') +
     (CODAS[Math.floor(n / ONSETS.length / VOWELS.length) % CODAS.length] ?? '');
-  // 187 has no common factor with the number of syllables, so adjacent ranks spread over the alphabet.
+  // The factor 187 has no common factor with the number of syllables, so words of adjacent ranks spread over the alphabet.
   const [first, second] = [(rank * 187) % SYLLABLES, Math.floor(rank / SYLLABLES) * 61 + rank * 7];
   return rank < SYLLABLES
     ? syllable(first) + syllable(second % SYLLABLES)
     : syllable(first) + syllable(second % SYLLABLES) + syllable(Math.floor(rank / SYLLABLES));
 }
 
-/** Picks random words. The n-th word is about 1/n as frequent as the first (Zipf's law). */
+/** Makes a text of random words. The n-th word is about 1/n as frequent as the first (Zipf's law). */
 export function makeWords(random: () => number, count: number): string {
   const words: string[] = [];
   for (let n = 0; n < count; n++) words.push(wordOfRank(Math.floor(WORDS ** random()) - 1));

@@ -1,4 +1,4 @@
-/** Runs the method on its smallest case: the health route against a floor that only queries the same stores. */
+/** Runs the method of the benchmarks on its smallest case: the health route against a floor that only queries the same stores. */
 import { compare } from './load.ts';
 import { startPair } from './servers.ts';
 

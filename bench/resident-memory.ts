@@ -1,4 +1,4 @@
-/** Measures the resident memory of a process. Call `collectGarbage` first to measure this one. */
+/** Measures the resident memory of a process. To measure this process, call `collectGarbage` first. */
 import { readFileSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -6,7 +6,7 @@ import { runInNewContext } from 'node:vm';
 setFlagsFromString('--expose_gc');
 export const collectGarbage: () => void = runInNewContext('gc');
 
-/** @returns resident memory in bytes from Linux's /proc, or 0 on other systems. */
+/** Reads the resident memory of a process from Linux's /proc. @returns bytes, or 0 on other systems. */
 export function residentBytes(pid: number | 'self'): number {
   try {
     return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) * 1024;

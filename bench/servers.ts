@@ -9,7 +9,7 @@ import { type LocalServer, startLocalServer } from '../dev/local-server.ts';
 export const BENCH_ROOT_TOKEN = 'root-of-the-benchmark';
 
 const UNLIMITED = 1_000_000_000;
-/** Disables rate limits, because a benchmark sends all its requests with one key. */
+/** High limits that disable the rate limiters, because a benchmark sends all its requests with one key. */
 export const NO_LIMITS: Readonly<Record<string, number>> = {
   RATE_LIMIT_AUTH: UNLIMITED,
   RATE_LIMIT_ACCESS_KEY: UNLIMITED,
@@ -18,10 +18,10 @@ export const NO_LIMITS: Readonly<Record<string, number>> = {
   RATE_LIMIT_USER: UNLIMITED,
 };
 
-/** Settings as in a deployment. A local server would otherwise log each request. */
+/** Log settings as in a deployment. A local server would otherwise log each request. */
 export const AS_DEPLOYED = { LOG_SAMPLE_PERCENT: '1' };
 
-/** Prints errors only. A line per request would hide the table of the benchmark. */
+/** Prints only errors of the Worker's log. A line per request would hide the benchmark's table. */
 export function printErrors(message: string): void {
   if (message.includes('"level":"error"')) console.error(message);
 }
@@ -46,7 +46,7 @@ export async function startPair(
       ...AS_DEPLOYED,
       MAIL_DOMAINS: 'example.test',
       REGISTRATION: 'open',
-      // Miniflare's cache is a database next to its R2, so it is not faster. The simulated globe measures the cache.
+      // No edge cache: Miniflare's cache is a database next to its R2, so it is not faster. The simulated globe measures the cache.
       EDGE_CACHE_SECONDS: '0',
       ...vars,
     },
@@ -61,7 +61,7 @@ export async function startPair(
   return {
     ours,
     floor,
-    /** Restarts Tessera on the same state. @returns the new URL. */
+    /** Restarts Tessera on the same state. @returns its new URL. */
     async restartOurs() {
       await ours.stop();
       ours = await startOurs();
@@ -75,7 +75,7 @@ export async function startPair(
   };
 }
 
-/** Resident memory of this process's children in MiB, including workerd. */
+/** Returns the resident memory of this process's children in MiB, including workerd. */
 export function readChildMemory(): number {
   const rows = execFileSync('ps', ['-o', 'rss=', '--ppid', String(process.pid)], { encoding: 'utf8' });
   return rows.split('\n').reduce((sum, row) => sum + Number(row), 0) / 1024;

@@ -72,7 +72,7 @@ async function putMany(client: Client, count: number, body: Uint8Array, prefix: 
   await Promise.all(Array.from({ length: 8 }, worker));
 }
 
-/** Inserts small objects into the database, in the state after a PUT, and keeps cron from packing them before the measurement. */
+/** Inserts small objects into the database as a PUT leaves them, and prevents cron from packing them before the measurement. */
 async function fillInline(client: Client, body: Uint8Array, count: number): Promise<void> {
   const database = await client.server.miniflare.getD1Database('OBJECTS_0', 'tessera');
   const ids = Array.from({ length: count }, (_, i) => [randomUUID().replaceAll('-', ''), String(i).padStart(7, '0')]);
@@ -129,7 +129,7 @@ async function benchScrub(client: Client): Promise<void> {
   console.log(`scrubbing                        ${(bytes / MIB / seconds).toFixed(1)} MiB/s of copies`);
 }
 
-/** Inserts rows in the state after a PUT, because 200,000 uploads would take an hour. @returns the growth of the database in bytes. */
+/** Inserts rows as PUTs leave them, because 200,000 uploads would take an hour. @returns the growth of the database in bytes. */
 export async function fillWith(client: Client, count: number): Promise<number> {
   const miniflare = client.server.miniflare;
   const database = await miniflare.getD1Database('OBJECTS_0', 'tessera');

@@ -10,7 +10,7 @@ const MANY = 200_000;
 const FEW = 1_000;
 const VERSIONS_PER_NAME = 20;
 
-/** Queries that return pages of about the same length from both buckets. */
+/** Queries of listings that return pages of about the same length from both buckets. */
 const PAGES: readonly (readonly [label: string, query: string])[] = [
   ['flat, 1,000 keys', 'list-type=2&prefix=filled/'],
   ['997 folders', 'list-type=2&prefix=filled/&delimiter=/'],
@@ -48,7 +48,7 @@ export async function run(): Promise<void> {
   }
 }
 
-/** Inserts names with 20 versions each. In table order, the newest version comes first. */
+/** Inserts names with 20 versions each. The newest version comes first in table order. */
 async function fillVersions(client: Client, names: number): Promise<void> {
   const database = await client.server.miniflare.getD1Database('OBJECTS_0', 'tessera');
   const list = (length: number) => JSON.stringify(Array.from({ length }, (_, i) => i));

@@ -23,7 +23,7 @@ interface Key {
 }
 
 const BUCKET = 'bench';
-/** Number of object names that the requests of one load use in turn, so that uploads do not wait for each other. */
+/** Number of object names that the requests of one load use in turn. With several names, uploads do not wait for each other. */
 const NAMES = 64;
 
 interface Case {
@@ -68,7 +68,7 @@ async function benchCase(item: Case, ours: BenchServer, floor: BenchServer, key:
     url: server.url,
     script: toScript(server, method, on, method === 'PUT' ? bytes : 0, signed ? key : null),
   });
-  // Creates every object before the first round.
+  // Creates every object of a load before the first round.
   const content = 'x'.repeat(bytes);
   for (const path of paths) await put(ours, key, path, content);
   for (const path of floorPaths) await fetch(floor.url + path, { method: 'PUT', body: content });
@@ -109,7 +109,7 @@ function toScript(
   const sha256 = createHash('sha256').update(Buffer.alloc(bytes, 'x')).digest('hex');
   const entries = paths.map((path) => {
     const headers: Record<string, string> = key ? sign(method, path, host, sha256, key) : {};
-    // wrk adds Host itself. A second Host would break the signature.
+    // Leave out Host: wrk adds it itself, and a second Host would break the signature.
     const others = Object.entries(headers).filter(([name]) => name !== 'host');
     const lua = others.map(([name, value]) => `["${name}"]=${JSON.stringify(value)}`);
     return `{path=${JSON.stringify(path)},headers={${lua.join(',')}}}`;

@@ -2,9 +2,8 @@
  * Compares two versions of the API document and lists the changes that break a client: a request that was accepted is now refused,
  * or an answer lacks a member that it had. New operations, new optional members and new values in answers break nothing
  * (docs/api-stability.md).
- *
- * `node dev/api-changes.ts [TAG]` compares the stored document with that of a tag, the last one by default. Its exit status is
- * always 0, because a person decides.
+ * \n `node dev/api-changes.ts [TAG]` compares the stored document with that of a tag, the last one by default. Its exit status is
+ * always 0, because a person decides whether a breaking change is acceptable.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -46,7 +45,7 @@ type Direction = 'request' | 'answer';
 const UPPER_LIMITS = ['maximum', 'maxLength', 'maxItems'] as const;
 const LOWER_LIMITS = ['minimum', 'minLength', 'minItems'] as const;
 
-/** @returns one sentence per breaking change, in the order of the old document. */
+/** Finds the breaking changes between two documents. @returns one sentence per change, in the order of the old document. */
 export function findBreakingChanges(before: ApiDocument, after: ApiDocument): string[] {
   const changes: string[] = [];
   for (const [path, operations] of Object.entries(before.paths)) {
@@ -117,7 +116,7 @@ function createComparison(before: ApiDocument, after: ApiDocument): Comparison {
   return compare;
 }
 
-/** Follows references, and joins the parts of `allOf`. */
+/** Resolves a schema: follows its reference, and joins the parts of `allOf`. */
 function resolve(schema: Schema | undefined, document: ApiDocument): Schema {
   if (schema === undefined) return {};
   if (schema.$ref !== undefined) {

@@ -4,7 +4,7 @@ import { ROOT } from './build.ts';
 
 export const DOCUMENT_PATH = join(ROOT, 'clients/typescript/openapi.json');
 
-/** Removes the parts that depend on the queried server, and adds a final line end. */
+/** Makes the document to store: removes the parts that depend on the queried server, and adds a final line end. */
 export function toStoredDocument(served: Readonly<Record<string, unknown>>): string {
   const { servers: _, ...document } = served;
   return `${JSON.stringify(document, null, 1)}\n`;

@@ -33,9 +33,9 @@ const HEADER = `/**
  */
 `;
 
-/** @returns the text of a TypeScript module without imports. */
+/** Generates the types. @returns the text of a TypeScript module without imports. */
 export async function toTypes(documentPath = DOCUMENT_PATH): Promise<string> {
-  // Imported only when needed, because loading it takes seconds.
+  // The OpenAPI type generator is imported only when needed, because loading it takes seconds.
   const { generateApi } = await import('swagger-typescript-api');
   const { files } = await generateApi({
     spec: JSON.parse(readFileSync(documentPath, 'utf8')),
@@ -46,7 +46,7 @@ export async function toTypes(documentPath = DOCUMENT_PATH): Promise<string> {
     generateRouteTypes: true,
   });
   const text = files.map(({ fileContent }) => fileContent).join('\n');
-  // The generator turns linting and type checks off for its file. This removes those lines, so that types that do not compile are
+  // The generator turns off linting and type checks in its output. Remove those lines, so that types that do not compile are
   // reported.
   return HEADER + text.replace(/^(?:\s*\/[/*] *(?:eslint|tslint|@ts-nocheck)[^\n]*\n)*\s*\/\*[\s\S]*?\*\/\n/, '');
 }

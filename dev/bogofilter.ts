@@ -1,4 +1,7 @@
-/** Scores the same mail with `bogofilter`, with the same folds, without the header fields that reveal the label. */
+/**
+ * Scores mail with `bogofilter`, for comparison with the spam check: the same messages in the same folds, without the header fields
+ * that reveal the label.
+ */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

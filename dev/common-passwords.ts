@@ -11,12 +11,12 @@ import { join } from 'node:path';
 const PACKAGE = '@zxcvbn-ts/language-common@4.1.3';
 const LIST_SHA256 = 'f422773d94d630f27e08b26d7017e847bb1feb2a84809340e9c0b0c47b33e3f1';
 const COUNT = 10_000;
-/** Shorter passwords are refused for their length anyway. */
+/** Minimum length of listed passwords. Shorter ones are refused for their length anyway. */
 const LENGTH_MIN = 8;
 const LINE_LENGTH = 120;
 const TARGET = join(import.meta.dirname, '../workers/shared/common-passwords.generated.ts');
 
-/** @returns the list, the most common first, and the licence. */
+/** Downloads the package. @returns the passwords, the most common first, and the licence. */
 function download(): { passwords: string[]; licence: string } {
   const folder = mkdtempSync(join(tmpdir(), 'common-passwords-'));
   try {
@@ -34,7 +34,10 @@ function download(): { passwords: string[]; licence: string } {
   }
 }
 
-/** Sorts the list. Replaces the prefix that an entry shares with the previous one by the prefix length as a letter: A is 0. */
+/**
+ * Sorts the list and compresses it. The prefix that an entry shares with the previous one is replaced by its length as a letter: A
+ * is 0.
+ */
 function pack(passwords: readonly string[]): string {
   const lines: string[] = [];
   let line = '';

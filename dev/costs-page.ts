@@ -1,4 +1,4 @@
-/** The comparison in docs/costs.md, from the results of `npm run bench -- globe` and the prices. */
+/** Makes the comparison in docs/costs.md from the results of `npm run bench -- globe` and the prices. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { MANAGED_REDIS_PAIR, RENTED_SERVER, RENTED_SERVER_TB, S3, S3_TRANSFER } from '../bench/globe/other-prices.ts';
@@ -14,7 +14,7 @@ interface Row {
   readonly warm: boolean;
   readonly phase: 'request' | 'background';
   readonly ms_p50: number | null;
-  /** Absent in results from before November 2026, null without a floor. */
+  /** Median time of the floor in milliseconds. Absent in results from before November 2026; null for operations without a floor. */
   readonly floor_ms_p50?: number | null;
   readonly over_floor_ms?: number | null;
   readonly long_haul_serial: number;
@@ -22,7 +22,7 @@ interface Row {
   readonly usd_per_million: number;
 }
 
-/** A line of a bill: description, and US dollars per month. */
+/** A line of a monthly bill: description, and US dollars per month. */
 type Line = readonly [what: string, dollars: number];
 
 const LOCATIONS = 2;
@@ -45,7 +45,10 @@ function transferOf(gb: number): number {
   return dollars;
 }
 
-/** @param of returns the line for millions of an operation, including the background work that follows. */
+/**
+ * Makes the bills of the object storage examples.
+ * @param of returns the line of an operation, for a number of millions of calls, including the background work that follows.
+ */
 function toStorage(of: (operation: string, millions: number) => Line): Record<string, readonly Line[]> {
   const [tb, writes, reads] = [10, 5, 95];
   const gb = reads * 1e6 * MIB_IN_GB;
@@ -183,7 +186,7 @@ function toSection(rows: readonly Row[]): string {
   ].join('\n');
 }
 
-/** @returns the page, with the section generated from the results. */
+/** Makes the page docs/costs.md. @returns its text, with the section that is generated from the results. */
 export function toCostsPage(): string {
   const page = readFileSync(join(ROOT, 'docs/costs.md'), 'utf8');
   const rows = JSON.parse(readFileSync(join(ROOT, RESULTS_PATH), 'utf8')) as Row[];

@@ -19,7 +19,7 @@ const PLAYERS = 400;
 // biome-ignore lint/suspicious/noExplicitAny: answers of many routes; each caller knows the members it reads
 type Json = any;
 
-/** @param accepted statuses that count as success too, for data of an earlier run. */
+/** Calls the API. @param accepted statuses that count as success too, for data of an earlier run. */
 async function call(
   token: string | null,
   path: string,
@@ -46,7 +46,7 @@ async function fillLeaderboard(): Promise<string> {
       return {
         user_id: `player-${n}`,
         user_name: `${PEOPLE[n % PEOPLE.length]} ${n}`,
-        // Many players have medium scores, a few have high ones.
+        // The distribution is skewed: many players have medium scores, a few have high ones.
         points: Math.max(1, Math.round(2_000 / (1 + ((n * 37) % PLAYERS) / 20))),
         event_id: `demo-${season}-${n}`,
       };
@@ -56,7 +56,7 @@ async function fillLeaderboard(): Promise<string> {
   return `leaderboard: ${PLAYERS} players, ${url}/_/leaderboard`;
 }
 
-/** @returns the token of a session. */
+/** Registers a demo account, or signs in if it exists. @returns the token of a session. */
 async function openAccount(name: string): Promise<string> {
   const email = `${name.toLowerCase()}@${(await call(null, '/_/config.json')).mail_domains[0]}`;
   const registered = await call(null, '/v1/auth/register', { email, password: PASSWORD, name }, [409]);

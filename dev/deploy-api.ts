@@ -1,19 +1,19 @@
 /** Client of Cloudflare's REST API for `npm run deploy`. An error names the permission that the token lacks. */
 
 export interface ApiAccess {
-  /** Without a trailing slash. */
+  /** Origin and path of Cloudflare's API, without a trailing slash. */
   readonly baseUrl: string;
   readonly token: string;
 }
 
-/** Ends the deployment with a sentence instead of a stack trace. */
+/** Error that ends the deployment with a sentence instead of a stack trace. */
 export class DeployError extends Error {}
 
 /** An error response of the Cloudflare API. The message is one sentence. */
 export class ApiError extends DeployError {
   readonly status: number;
   readonly codes: readonly number[];
-  /** The permission that the token lacks, if that is the reason. */
+  /** The permission that the token lacks, if that is the reason for the error. */
   readonly permission: string | undefined;
   constructor(message: string, status: number, codes: readonly number[], permission?: string) {
     super(message);
@@ -24,12 +24,15 @@ export class ApiError extends DeployError {
 }
 
 const TIMEOUT_MS = 30_000;
-/** Largest page of accounts. */
+/** Maximum page size of Cloudflare's list of accounts. */
 const ACCOUNTS_MAX = 50;
-/** Codes of "Authentication error", "Unauthorized to access requested resource", and the same error of older endpoints. */
+/**
+ * Cloudflare's codes for "Authentication error", "Unauthorized to access requested resource", and the same error of older
+ * endpoints.
+ */
 const FORBIDDEN_CODES = [10000, 9109, 10405];
 
-/** Permissions of an API token, as the dashboard shows them. The first pattern that matches a path decides. */
+/** Permission of an API token that a path needs, as the dashboard names it. The first pattern that matches the path decides. */
 const PERMISSIONS: readonly (readonly [RegExp, string])[] = [
   [/\/email\/routing\/rules/, 'Zone > Email Routing Rules > Edit'],
   [/\/email\/routing/, 'Zone > Zone Settings > Edit'],
@@ -45,7 +48,7 @@ const PERMISSIONS: readonly (readonly [RegExp, string])[] = [
   [/\/accounts|\/memberships/, 'Account > Account Settings > Read'],
 ];
 
-/** Permissions that every deployment needs. */
+/** Permissions of an API token that every deployment needs. */
 export const REQUIRED_PERMISSIONS: readonly string[] = [
   'Account > Account Settings > Read',
   'Account > Workers Scripts > Edit',
@@ -70,6 +73,7 @@ interface Envelope<T> {
 }
 
 /**
+ * Calls Cloudflare's API.
  * @param path starts with `/` and may have a query.
  * @param body is sent as JSON.
  * @param more further headers.
@@ -108,7 +112,7 @@ function toApiError(path: string, status: number, errors: NonNullable<Envelope<u
   return new ApiError(`Cloudflare answered ${status} to ${path}: ${reasons || 'no reason given'}.`, status, codes);
 }
 
-/** The message of an error, with the cause that `fetch` hides. */
+/** Returns the message of an error, or the cause that the error of `fetch` hides. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const cause = error.cause as { code?: string; message?: string } | undefined;
@@ -116,6 +120,7 @@ export function reasonOf(error: unknown): string {
 }
 
 /**
+ * Finds the account to deploy to.
  * @param wanted an account id, or empty for the token's only account.
  * @returns the id. If the token may not list accounts, that is `wanted`.
  * @throws ApiError that lists the accounts to choose from.
@@ -143,7 +148,11 @@ export interface Zone {
   readonly name: string;
 }
 
-/** @returns the zone with the longest name that contains the host. @throws ApiError if there is none. */
+/**
+ * Finds the DNS zone of a host.
+ * @returns the zone with the longest name that contains the host.
+ * @throws ApiError if there is none.
+ */
 export async function findZone(access: ApiAccess, accountId: string, hostname: string): Promise<Zone> {
   for (let name = hostname; name.includes('.'); name = name.slice(name.indexOf('.') + 1)) {
     const query = new URLSearchParams({ name, 'account.id': accountId });

@@ -1,18 +1,23 @@
 /** Waits until both hosts of a deployment answer, and checks its health. */
 import { DeployError, reasonOf } from './deploy-api.ts';
 
-/** Cloudflare issues the certificate of a new custom domain after the deployment, usually within minutes. */
+/**
+ * Maximum of attempts until a host has a certificate. Cloudflare issues the certificate of a new custom domain after the
+ * deployment, usually within minutes.
+ */
 const CERTIFICATE_ATTEMPTS = 180;
-/** A new version takes some seconds to reach all data centres. */
+/** Maximum of attempts until a deployment is healthy. A new version takes some seconds to reach all data centres. */
 const HEALTH_ATTEMPTS = 10;
 const PAUSE_MS = 5_000;
 
-/** The edge answers 52x and 530 while a host has no certificate or no DNS record yet. */
+/**
+ * Lowest of the statuses (52x and 530) with which Cloudflare's edge answers while a host has no certificate or no DNS record yet.
+ */
 const EDGE_STATUS_MIN = 520;
 
 const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
 
-/** @returns the response, or the reason why there is none. */
+/** Requests a URL once. @returns the response, or the reason why there is none. */
 async function request(url: string): Promise<Response | string> {
   try {
     const response = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(30_000) });
@@ -22,7 +27,7 @@ async function request(url: string): Promise<Response | string> {
   }
 }
 
-/** @throws DeployError if the host has no certificate after a quarter of an hour. */
+/** Waits until the host has a certificate. @throws DeployError if it has none after a quarter of an hour. */
 async function waitForHost(host: string, url: string): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     const answer = await request(url);
@@ -44,6 +49,7 @@ async function waitForHost(host: string, url: string): Promise<void> {
 }
 
 /**
+ * Checks the health of a deployment.
  * @param hosts APP_HOST and S3_HOST.
  * @param toOrigin maps a host to an origin: in production `https://` and the host.
  * @throws DeployError that names the unhealthy parts.

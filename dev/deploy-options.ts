@@ -5,9 +5,9 @@ export interface DeployOptions {
   readonly mode: 'deploy' | 'upgrade' | 'teardown';
   /** Name of a deployment other than production. Empty for production. */
   readonly environment: string;
-  /** Prints the steps without changing anything. */
+  /** Whether to print the steps without changing anything. */
   readonly isDryRun: boolean;
-  /** Number of OBJECTS_n databases. Undefined keeps the number that exists. */
+  /** Number of OBJECTS_n databases. Undefined keeps the present number. */
   readonly shards: number | undefined;
 }
 
@@ -28,14 +28,18 @@ const OPTIONS = {
 } as const;
 
 /**
- * Finds options that npm did not pass on. Without `--` before it, npm keeps an option for itself and sets this variable: `npm run
- * deploy --dry-run` would deploy.
+ * Finds options that npm did not pass on. Without `--` before it, npm keeps an option for itself and sets a variable
+ * (`npm_config_…`): `npm run deploy --dry-run` would deploy.
  * @returns the first such option.
  */
 const findLostOption = (variables: NodeJS.ProcessEnv): string | undefined =>
   Object.keys(OPTIONS).find((name) => variables[`npm_config_${name.replaceAll('-', '_')}`] !== undefined);
 
-/** @param variables of the process. @returns the options, or a sentence about the error. */
+/**
+ * Parses the command line.
+ * @param variables environment of the process, in which npm sets options that it did not pass on.
+ * @returns the options, or a sentence about the error.
+ */
 export function parseOptions(args: readonly string[], variables: NodeJS.ProcessEnv): DeployOptions | string {
   const lost = findLostOption(variables);
   if (lost !== undefined)

@@ -1,9 +1,11 @@
-/** Names, regions and configuration of a deployment. Pure: gets wrangler.toml's content, calls nothing. */
+/** Names, regions and configuration of a deployment. Pure: receives the content of wrangler.toml and makes no calls. */
 
 export const REGIONS = ['wnam', 'enam', 'weur', 'eeur', 'apac', 'oc'] as const;
 export type Region = (typeof REGIONS)[number];
 
-/** The nearest other region, so that the two copies of the bytes do not share a region. */
+/**
+ * The nearest other region of each region. The second bucket is there, so that the two copies of the bytes do not share a region.
+ */
 const NEAREST: Readonly<Record<Region, Region>> = {
   wnam: 'enam',
   enam: 'wnam',
@@ -28,7 +30,7 @@ export interface WorkerConfig {
 export interface DeployPlan {
   readonly worker: string;
   readonly hosts: readonly string[];
-  /** The databases. They and the first bucket are near HOME_REGION. Undefined lets Cloudflare choose the region. */
+  /** Databases to create. They and the first bucket are near HOME_REGION. Region undefined: Cloudflare chooses. */
   readonly databases: readonly {
     readonly binding: string;
     readonly name: string;
@@ -37,11 +39,11 @@ export interface DeployPlan {
   readonly buckets: readonly { readonly name: string; readonly region: Region | undefined }[];
   readonly queues: readonly string[];
   /**
-   * The jurisdiction of all stores, or ''. With a jurisdiction no region can be chosen, because Cloudflare accepts only one of the
-   * two.
+   * Cloudflare jurisdiction of all stores, such as `eu`; '' for none. With a jurisdiction no region can be chosen, because
+   * Cloudflare accepts only one of the two.
    */
   readonly jurisdiction: string;
-  /** Content of the configuration for wrangler, without the ids of databases. */
+  /** Configuration for wrangler, still without the ids of the databases. */
   readonly config: WorkerConfig;
 }
 
@@ -52,18 +54,21 @@ interface PlanInput {
   readonly variables: Readonly<Record<string, string>>;
   readonly homeRegion: Region | '';
   readonly secondRegion: Region | '';
-  /** Region of a third location, or '' for none. */
+  /** Region of a third location of bytes, or '' for none. */
   readonly thirdRegion: Region | '';
-  /** Number of existing buckets for bytes. A third one stays bound. */
+  /** Number of locations (buckets for bytes) that exist already. A third one stays bound even if the settings no longer name it. */
   readonly existingLocations: number;
-  /** Limits of the rate limiters that settings determine, by binding. */
+  /** Limits of those rate limiters that settings determine, by the name of the limiter's binding. */
   readonly rateLimits: Readonly<Record<string, number>>;
 }
 
 const PREFIX = 'tessera';
 const FIRST_SHARD = 'OBJECTS_0';
 
-/** Rate limits are counted per namespace id in the whole account, so each environment has ids of its own. */
+/**
+ * Makes the namespace id of a rate limiter in an environment. Cloudflare counts rates per namespace id in the whole account, so
+ * each environment has ids of its own.
+ */
 function toNamespaceId(id: string, environment: string): string {
   if (environment === '') return id;
   let hash = 0;
@@ -71,7 +76,11 @@ function toNamespaceId(id: string, environment: string): string {
   return String(10_000 * (hash + 1) + Number(id));
 }
 
-/** @param config the content of wrangler.toml; it is not changed. @throws Error if a resource name lacks the common prefix. */
+/**
+ * Plans a deployment.
+ * @param config the content of wrangler.toml; it is not changed.
+ * @throws Error if a resource name lacks the common prefix.
+ */
 export function planDeployment(config: WorkerConfig, input: PlanInput): DeployPlan {
   const { environment, variables } = input;
   const rename = (name: string): string => {
@@ -80,9 +89,11 @@ export function planDeployment(config: WorkerConfig, input: PlanInput): DeployPl
   };
   const rendered = structuredClone(config);
   rendered.name = rename(config.name);
-  // The Worker answers only at its own hosts. wrangler warns if these two are not set.
+  // Turn off the addresses under workers.dev, because the Worker answers only at its own hosts. wrangler warns if these two are not
+  // set.
   Object.assign(rendered, { workers_dev: false, preview_urls: false });
-  // A season's objects talk to each other and to DIRECTORY, so they are in the same region unless a setting says otherwise.
+  // The Durable Objects of a season talk to each other and to DIRECTORY, so they are in the same region unless a setting says
+  // otherwise.
   rendered.vars = { ...config.vars, LEADERBOARD_LOCATION: input.homeRegion, ...variables };
   rendered.d1_databases = addShards(config.d1_databases, input.shards).map((database) => ({
     ...database,
@@ -115,7 +126,7 @@ export function planDeployment(config: WorkerConfig, input: PlanInput): DeployPl
   const second = (jurisdiction === '' && input.secondRegion) || (home && NEAREST[home]);
   const third = (jurisdiction === '' && input.thirdRegion) || undefined;
   const regions = [home, second, third].slice(0, rendered.r2_buckets.length);
-  // If Cloudflare chose the region of a bucket, that region is unknown.
+  // The variable is set only if all regions are known. If Cloudflare chose the region of a bucket, it is not.
   if (regions.every((region) => region !== undefined)) rendered.vars.LOCATION_REGIONS ||= regions.join(',');
   const { producers, consumers } = rendered.queues;
   return {
@@ -153,7 +164,7 @@ function addShards(databases: WorkerConfig['d1_databases'], shards: number): Wor
   return [...databases, ...added.filter(({ binding }) => !bound.has(binding))];
 }
 
-/** @returns the number of OBJECTS_n databases of this deployment, taken from the highest n. */
+/** Returns the number of OBJECTS_n databases of this deployment, taken from the highest n. */
 export function countShards(existing: Iterable<string>, environment: string): number {
   const prefix = environment === '' ? `${PREFIX}-objects-` : `${PREFIX}-${environment}-objects-`;
   const numbers = [...existing].flatMap((name) => {
@@ -163,17 +174,17 @@ export function countShards(existing: Iterable<string>, environment: string): nu
   return Math.max(1, ...numbers);
 }
 
-/** @returns the number of locations of this deployment. */
+/** Returns the number of locations of bytes that this deployment has. */
 export const countLocations = (existing: ReadonlySet<string>, environment: string): number =>
   existing.has(environment === '' ? `${PREFIX}-blobs-3` : `${PREFIX}-${environment}-blobs-3`) ? 3 : 2;
 
-/** @returns the configuration for wrangler, with the ids of this account's databases. */
+/** Renders the configuration for wrangler. @returns its text, with the ids of this account's databases. */
 export function renderConfig(plan: DeployPlan, databaseIds: ReadonlyMap<string, string>): string {
   const d1_databases = plan.config.d1_databases.map((database) => ({
     ...database,
     database_id: databaseIds.get(database.database_name),
   }));
-  // Empty variables have no effect, but wrangler prints each of them.
+  // Leave out empty variables: they have no effect, but wrangler prints each of them.
   const vars = Object.fromEntries(Object.entries(plan.config.vars).filter(([, value]) => value !== ''));
   return `${JSON.stringify({ ...plan.config, vars, d1_databases }, null, 2)}\n`;
 }

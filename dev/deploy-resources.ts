@@ -9,13 +9,13 @@ export interface Account {
 }
 
 export interface Resources {
-  /** Database ids by name. */
+  /** Ids of the databases, by name. */
   readonly databases: Map<string, string>;
   readonly buckets: Set<string>;
   readonly queues: Map<string, Queue>;
-  /** Names of the Worker's secrets. Undefined before its first deployment. */
+  /** Names of the deployed Worker's secrets. Undefined before the first deployment. */
   readonly secrets: readonly string[] | undefined;
-  /** Jurisdiction of the existing resources: '' for none. Undefined if no resource exists. */
+  /** Jurisdiction of the existing resources; '' if they have none. Undefined if no resource exists. */
   readonly jurisdiction: string | undefined;
 }
 
@@ -26,7 +26,7 @@ export interface Queue {
 }
 
 const PER_PAGE = 100;
-/** Bounds the calls if an endpoint ignores `page`. */
+/** Limit of pages, in case an endpoint ignores `page` and never returns an empty one. */
 const PAGES_MAX = 100;
 
 /** Calls a list endpoint until a page is empty. Not every endpoint honours `per_page`, so a short page may not be the last. */
@@ -40,7 +40,7 @@ async function listPages<T>({ access }: Account, path: string): Promise<T[]> {
   return rows;
 }
 
-/** Buckets of a jurisdiction have a namespace of their own. Without this header they are not found. */
+/** Makes the header that requests for R2 buckets of a jurisdiction need. Without it these buckets are not found. */
 export const toJurisdictionHeaders = (jurisdiction: string): Record<string, string> =>
   jurisdiction === '' ? {} : { 'cf-r2-jurisdiction': jurisdiction };
 
@@ -63,7 +63,7 @@ async function listSecrets({ access, accountId }: Account, worker: string): Prom
   try {
     return (await callApi<{ name: string }[]>(access, 'GET', path)).map(({ name }) => name);
   } catch (error) {
-    // Any other failure must not count as "no secrets yet".
+    // Only "unknown script" means that there are no secrets yet. Other failures must not count as that.
     if (error instanceof ApiError && error.codes.includes(UNKNOWN_SCRIPT_CODE)) return undefined;
     throw error;
   }
@@ -90,7 +90,7 @@ export async function listResources(account: Account, worker: string, wanted: st
   };
 }
 
-/** @returns the jurisdiction that the deployed Worker uses. */
+/** Finds the jurisdiction of the deployed Worker. @returns the value of its variable JURISDICTION, or ''. */
 async function findJurisdiction({ access, accountId }: Account, worker: string): Promise<string> {
   const path = `/accounts/${accountId}/workers/scripts/${worker}/settings`;
   const { bindings } = await callApi<{ bindings: { name: string; text?: string }[] }>(access, 'GET', path);
@@ -98,6 +98,7 @@ async function findJurisdiction({ access, accountId }: Account, worker: string):
 }
 
 /**
+ * Checks that the jurisdiction does not change.
  * @throws DeployError if the deployment would lose access to its data: each jurisdiction has its own mailboxes and leaderboards.
  */
 export function refuseOtherJurisdiction({ jurisdiction, worker }: DeployPlan, resources: Resources): void {
@@ -107,7 +108,10 @@ export function refuseOtherJurisdiction({ jurisdiction, worker }: DeployPlan, re
   );
 }
 
-/** Waits for all calls, so that one run names all missing permissions. @throws DeployError, or the first other error. */
+/**
+ * Waits for all calls, so that one run names all missing permissions.
+ * @throws DeployError that names them, or the first other error.
+ */
 async function settlePermissions<const T extends readonly Promise<unknown>[]>(
   calls: T,
 ): Promise<{ [Index in keyof T]: Awaited<T[Index]> }> {
@@ -123,7 +127,7 @@ async function settlePermissions<const T extends readonly Promise<unknown>[]>(
   return (await Promise.all(calls)) as { [Index in keyof T]: Awaited<T[Index]> };
 }
 
-/** @throws DeployError if a queue that this deployment consumes delivers to another Worker. */
+/** Checks the queues. @throws DeployError if a queue that this deployment consumes delivers to another Worker. */
 export function refuseForeignConsumers(plan: DeployPlan, resources: Resources): void {
   for (const { queue: name } of plan.config.queues.consumers)
     for (const { script, service } of resources.queues.get(name)?.consumers ?? []) {
@@ -136,14 +140,14 @@ export function refuseForeignConsumers(plan: DeployPlan, resources: Resources): 
 }
 
 interface Step {
-  /** Completes the sentence "create …". */
+  /** Description of the resource that completes the sentence "create …". */
   readonly what: string;
   readonly path: string;
   readonly body: Record<string, unknown>;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** @returns the create requests for the missing resources, in order. */
+/** Plans the missing resources. @returns the requests that create them, in order. */
 export function listMissing(plan: DeployPlan, resources: Resources): Step[] {
   const { jurisdiction } = plan;
   const inside = jurisdiction === '' ? {} : { jurisdiction };
@@ -174,7 +178,7 @@ export function listMissing(plan: DeployPlan, resources: Resources): Step[] {
   ];
 }
 
-/** "R2 is not enabled": the account has to accept its terms in the dashboard once. */
+/** Cloudflare's code for "R2 is not enabled": the account has to accept the terms of R2 once, in the dashboard. */
 const R2_DISABLED_CODE = 10042;
 
 /** Creates the missing resources. @returns the ids of all databases by name. */
@@ -200,7 +204,7 @@ export async function createMissing(account: Account, plan: DeployPlan, resource
   return ids;
 }
 
-/** Lets D1 serve reads from replicas near the clients. */
+/** Turns on read replication, so that D1 serves reads from replicas near the clients. */
 export async function enableReadReplication({ access, accountId }: Account, ids: Iterable<string>): Promise<void> {
   for (const id of ids) {
     const path = `/accounts/${accountId}/d1/database/${id}`;

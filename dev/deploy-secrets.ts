@@ -7,12 +7,13 @@ import { readEnvFile } from './deploy-settings.ts';
 
 const REQUIRED = ['ROOT_TOKEN', 'MASTER_KEY'] as const;
 
-/** @returns the required secrets that the Worker does not have. */
+/** Lists the required secrets that the Worker does not have. */
 export const listMissingSecrets = (present: readonly string[] | undefined): string[] =>
   REQUIRED.filter((name) => !present?.includes(name));
 
 /**
- * In CI the disk is discarded, and with it the only copy of a created key. So in CI the secrets must come from the environment.
+ * Checks the secrets of a deployment in CI. There the disk is discarded, and with it the only copy of a created key. So the secrets
+ * must come from the environment.
  * @throws DeployError that names the secrets to set, before anything is changed.
  */
 export function requireSecretsOfCi(present: readonly string[] | undefined): void {
@@ -26,7 +27,7 @@ export function requireSecretsOfCi(present: readonly string[] | undefined): void
 interface SecretsInput {
   readonly present: readonly string[] | undefined;
   readonly given: Readonly<Record<string, string>>;
-  /** Path of `.deploy.secrets`. */
+  /** Path of `.deploy.secrets`, to which created secrets are written. */
   readonly file: string;
   readonly isCi: boolean;
 }

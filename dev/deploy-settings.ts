@@ -8,9 +8,9 @@ import { settingsSchema } from '../workers/shared/settings-schema.ts';
 import { deploySchema } from './environment.ts';
 
 export interface DeploySettings {
-  /** Variables that differ from wrangler.toml. */
+  /** Values of variables that differ from wrangler.toml. */
   readonly variables: Readonly<Record<string, string>>;
-  /** Secrets that were given. */
+  /** Values of the secrets that were given. */
   readonly secrets: Readonly<Record<string, string>>;
 }
 
@@ -22,7 +22,7 @@ const namesOf = (isWanted: (facts: { isSecret: boolean; isLocal: boolean }) => b
 const SECRETS = namesOf(({ isSecret }) => isSecret);
 const VARIABLES = namesOf(({ isSecret, isLocal }) => !isSecret && !isLocal);
 const LOCAL_ONLY = namesOf(({ isLocal }) => isLocal);
-/** Variables of the script itself. The files may also set them. */
+/** Names of variables that only the deploy script reads. The files may also set them. */
 const OF_SCRIPT = Object.keys(deploySchema.shape).filter((name) => !(name in settingsSchema.shape));
 
 export interface SettingFiles {
@@ -30,7 +30,10 @@ export interface SettingFiles {
   readonly secrets: string;
 }
 
-/** @returns paths of the settings of an environment: `.deploy.vars` and `.deploy.secrets`, or `.deploy.staging.vars` and so on. */
+/**
+ * Finds the files of an environment's settings.
+ * @returns the paths: `.deploy.vars` and `.deploy.secrets`, or `.deploy.staging.vars` and so on.
+ */
 export function settingFilesOf(directory: string, environment: string): SettingFiles {
   const stem = join(directory, environment === '' ? '.deploy' : `.deploy.${environment}`);
   return { variables: `${stem}.vars`, secrets: `${stem}.secrets` };
@@ -42,7 +45,8 @@ export const readEnvFile = (path: string): Record<string, string> => {
 };
 
 /**
- * @param files are read if they exist.
+ * Reads and checks the settings.
+ * @param files paths of files that are read if they exist.
  * @param configured `[vars]` of wrangler.toml.
  * @returns the settings, or one sentence per problem. The sentences never contain a value.
  */
@@ -64,7 +68,7 @@ export function readDeploySettings(
   const given = { ...configured, ...variablesFile, ...variables, ...secretsFile, ...secrets };
   for (const name of [...LOCAL_ONLY, ...OF_SCRIPT]) delete given[name];
   const faults = parseSettings(given)
-    // A secret that is not given may already be set on the Worker. Otherwise the deployment creates it.
+    // Ignores problems of secrets that are not given: they may be set on the Worker already. Otherwise the deployment creates them.
     .problems.filter(({ name }) => name in given || !SECRETS.includes(name))
     .map(toSentence);
   for (const name of SECRETS) {

@@ -8,12 +8,12 @@ import { type Account, type Resources, toJurisdictionHeaders } from './deploy-re
 const BUCKET_NOT_EMPTY_CODE = 10008;
 
 interface Confirmation {
-  /** Value of TEARDOWN. */
+  /** Value of the variable TEARDOWN, which must be the name of the Worker. */
   readonly given: string;
   readonly isTerminal: boolean;
 }
 
-/** @throws DeployError unless the name of the Worker was given or typed. */
+/** Asks for a confirmation. @throws DeployError unless the name of the Worker was given or typed. */
 async function confirm(worker: string, { given, isTerminal }: Confirmation): Promise<void> {
   if (given === worker) return;
   if (given !== '') throw new DeployError(`TEARDOWN is not "${worker}". Nothing was deleted.`);
@@ -30,7 +30,10 @@ interface Target {
   readonly path: string;
 }
 
-/** @returns the existing parts of the deployment, in the order of deletion: first those that bring requests, last the data. */
+/**
+ * Lists what to delete.
+ * @returns the existing parts of the deployment, in the order of deletion: first those that bring requests, last the data.
+ */
 async function listTargets(account: Account, plan: DeployPlan, resources: Resources): Promise<Target[]> {
   const domains = await callApi<{ id: string; hostname: string; service: string }[]>(
     account.access,

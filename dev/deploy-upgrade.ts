@@ -7,7 +7,7 @@ import { callApi, DeployError } from './deploy-api.ts';
 import type { DeployPlan } from './deploy-plan.ts';
 import type { Account } from './deploy-resources.ts';
 
-/** @returns the output of git, or undefined without git or outside a clone. */
+/** Runs git. @returns its output, or undefined without git or outside a clone. */
 function git(...args: string[]): string | undefined {
   try {
     return execFileSync('git', args, { cwd: ROOT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
@@ -16,7 +16,10 @@ function git(...args: string[]): string | undefined {
   }
 }
 
-/** @returns arguments that tag a deployment with its commit, so that an upgrade can list the changes since. */
+/**
+ * Makes arguments for wrangler.
+ * @returns arguments that tag a deployment with its commit, so that an upgrade can list the changes since.
+ */
 export function tagArguments(): string[] {
   const commit = git('rev-parse', '--short=12', 'HEAD');
   return commit ? ['--tag', commit] : [];
@@ -24,7 +27,7 @@ export function tagArguments(): string[] {
 
 interface DeployedVersion {
   readonly id: string;
-  /** Commit that was deployed. Undefined if it was deployed without this script. */
+  /** Commit of the running deployment. Undefined if that was deployed without this script. */
   readonly commit: string | undefined;
 }
 
@@ -45,7 +48,10 @@ async function findDeployedVersion(account: Account, worker: string): Promise<De
   return { id, commit: annotations?.['workers/tag'] };
 }
 
-/** @returns the migrations of each database that are not applied yet. A database that does not exist yet needs all of them. */
+/**
+ * Finds pending migrations.
+ * @returns for each database, the migrations that are not applied yet. A database that does not exist yet needs all of them.
+ */
 export async function listPendingMigrations(
   account: Account,
   plan: DeployPlan,
@@ -73,7 +79,7 @@ async function listApplied({ access, accountId }: Account, id: string): Promise<
 
 /**
  * Prints the changes of the upgrade and notes the present state. Changes nothing.
- * @param configPath of the configuration with the ids of the databases: those in wrangler.toml are placeholders.
+ * @param configPath path of the configuration that has the real ids of the databases: those in wrangler.toml are placeholders.
  * @returns a function that prints how to return to the noted state.
  * @throws DeployError if the Worker was never deployed.
  */

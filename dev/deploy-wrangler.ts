@@ -1,4 +1,4 @@
-/** Runs the installed wrangler. Its failures are reported as sentences. */
+/** Runs the installed wrangler. Its failures become errors whose message is a sentence. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -9,11 +9,11 @@ import { DeployError, describeMissingPermission, permissionFor } from './deploy-
 const WRANGLER = join(ROOT, 'node_modules/.bin/wrangler');
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
 
-/** wrangler asks questions only if input and output are a terminal and CI is not set. */
+/** Whether wrangler may ask questions: only if input and output are a terminal and CI is not set. */
 export const isCi = !['', 'false', '0'].includes(process.env.CI ?? '');
 export const isTerminal = Boolean(process.stdin.isTTY && process.stdout.isTTY) && !isCi;
 
-/** @returns wrangler's standard output. @throws DeployError with the reason that wrangler printed. */
+/** Runs wrangler without a terminal. @returns its standard output. @throws DeployError with the reason that wrangler printed. */
 export async function runWrangler(...args: string[]): Promise<string> {
   try {
     const running = promisify(execFile)(WRANGLER, args, { cwd: ROOT, encoding: 'utf8', maxBuffer: OUTPUT_BYTES_MAX });
@@ -24,9 +24,12 @@ export async function runWrangler(...args: string[]): Promise<string> {
   }
 }
 
-/** Runs wrangler on the terminal. Through a pipe, wrangler would replace domains without asking. @throws DeployError */
+/**
+ * Runs wrangler on the terminal, where it asks before it replaces domains. Through a pipe, it would replace them without asking.
+ * @throws DeployError
+ */
 export async function runWranglerOnTerminal(...args: string[]): Promise<void> {
-  // Without CI=false, wrangler may detect CI by other variables and then does not ask.
+  // Set CI=false: otherwise wrangler may take other variables as a sign of CI and then does not ask.
   const child = spawn(WRANGLER, args, { cwd: ROOT, stdio: 'inherit', env: { ...process.env, CI: 'false' } });
   const [status] = await once(child, 'close').catch((error: unknown) => {
     throw toDeployError(args, error);

@@ -5,7 +5,7 @@
 import { type ApiAccess, ApiError, callApi, DeployError, findZone, reasonOf, type Zone } from './deploy-api.ts';
 import type { Account } from './deploy-resources.ts';
 
-/** Result of a step. Completes "<step>: …". */
+/** Result of a step. It is printed after the step's name and a colon. */
 type Outcome = 'done' | 'already set' | { readonly skipped: string };
 
 async function attempt(step: string, link: string, run: () => Promise<Outcome>): Promise<void> {
@@ -23,7 +23,7 @@ interface MailSetUp {
   readonly domains: readonly string[];
   /** Origin of the deployed API, without a trailing slash. */
   readonly origin: string;
-  /** Undefined if only Cloudflare has the token. */
+  /** ROOT_TOKEN of the deployment. Undefined if only Cloudflare has it. */
   readonly rootToken: string | undefined;
 }
 
@@ -60,7 +60,7 @@ async function listRecords(access: ApiAccess, zone: Zone, type: string, name: st
   return callApi<DnsRecord[]>(access, 'GET', `/zones/${zone.id}/dns_records?${query}`);
 }
 
-/** Skips a zone whose mail goes to another provider. */
+/** Turns on Email Routing for a zone. Skips a zone whose mail goes to another provider. */
 async function enableEmailRouting(access: ApiAccess, zone: Zone, domain: string): Promise<Outcome> {
   if (domain !== zone.name) return { skipped: `${domain} is a subdomain of the zone ${zone.name}.` };
   const path = `/zones/${zone.id}/email/routing`;
@@ -141,8 +141,8 @@ const RULE_REF = 'tessera_raw_target';
 const PHASE = 'http_request_late_transform';
 
 /**
- * Lets keys with `.`, `..` and control characters reach the Worker as they were sent. Runs only if RAW_TARGET_HEADER is set,
- * because URL normalization is a setting of the whole zone.
+ * Lets object keys with `.`, `..` and control characters reach the Worker as they were sent. Runs only if RAW_TARGET_HEADER is set,
+ * because it changes the URL normalization of the whole zone.
  */
 export async function keepRawTargets(account: Account, host: string, header: string): Promise<void> {
   const zone = await findZone(account.access, account.accountId, host);
@@ -165,7 +165,7 @@ interface Ruleset {
 }
 
 async function addTransformRule(access: ApiAccess, zone: Zone, host: string, header: string): Promise<Outcome> {
-  // Each host has a rule of its own, so that staging and production can share a zone.
+  // Make a transform rule for each host, so that staging and production can share a zone.
   const rule = {
     ref: `${RULE_REF}_${host.replaceAll(/[^a-z0-9]/gi, '_')}`,
     description: 'Tessera: the path as it was sent',

@@ -47,10 +47,10 @@ import { readRateLimits } from './rate-limits.ts';
 const options = readOptions();
 const files = settingFilesOf(process.env.DEPLOY_DIR || ROOT, options.environment);
 const environment = readEnvironment(deploySchema, { ...readEnvFile(files.variables), ...readEnvFile(files.secrets) });
-/** Configuration for wrangler. It is in the same folder as wrangler.toml, so that its relative paths stay valid. */
+/** Path of the configuration for wrangler. It is in the same folder as wrangler.toml, so that relative paths in it stay valid. */
 const DEPLOY_CONFIG = join(ROOT, `wrangler.deploy${options.environment && `.${options.environment}`}.json`);
 
-/** Ends the process with status 2 if an option is wrong. */
+/** Reads the options. Ends the process with status 2 if one is wrong. */
 function readOptions(): DeployOptions {
   const parsed = parseOptions(process.argv.slice(2), process.env);
   if (typeof parsed !== 'string') return parsed;
@@ -58,7 +58,7 @@ function readOptions(): DeployOptions {
   process.exit(2);
 }
 
-/** Ends the process with status 2 if a setting is wrong. */
+/** Reads the settings. Ends the process with status 2 if one is wrong. */
 function readSettings(configured: Readonly<Record<string, unknown>>): DeploySettings {
   const settings = readDeploySettings(files, configured);
   if (!Array.isArray(settings)) return settings;
@@ -66,7 +66,7 @@ function readSettings(configured: Readonly<Record<string, unknown>>): DeploySett
   process.exit(2);
 }
 
-/** @returns the token of the environment, or that of `wrangler login`. */
+/** Finds the API token. @returns the token of the environment, or that of `wrangler login`. */
 async function findToken(): Promise<string> {
   if (environment.CLOUDFLARE_API_TOKEN !== '') return environment.CLOUDFLARE_API_TOKEN;
   if (!isTerminal)
@@ -91,14 +91,17 @@ async function openAccount(): Promise<Account> {
   const baseUrl = (environment.CLOUDFLARE_API_BASE_URL || 'https://api.cloudflare.com/client/v4').replace(/\/+$/, '');
   const access = { baseUrl, token: await findToken() };
   const accountId = await findAccountId(access, environment.CLOUDFLARE_ACCOUNT_ID.toLowerCase());
-  // Makes wrangler deploy to the account that was checked.
+  // Make wrangler use the account and the token that were checked.
   process.env.CLOUDFLARE_ACCOUNT_ID = accountId;
   if (environment.CLOUDFLARE_API_TOKEN) process.env.CLOUDFLARE_API_TOKEN = access.token;
   console.log(`Account: ${accountId}`);
   return { access, accountId };
 }
 
-/** @throws DeployError if fewer databases are requested than exist: the objects in the others would be unreachable. */
+/**
+ * Checks the number of databases.
+ * @throws DeployError if fewer are requested than exist: the objects in the others would be unreachable.
+ */
 function chooseShards(resources: Resources): number {
   const existing = countShards(resources.databases.keys(), options.environment);
   const { shards = existing } = options;
@@ -107,10 +110,10 @@ function chooseShards(resources: Resources): number {
   return shards;
 }
 
-/** Checks the hosts without changing anything. @throws DeployError that names each host already in use. */
+/** Checks that the hosts are free, without changing anything. @throws DeployError that names each host already in use. */
 async function refuseTakeOver(account: Account, { worker, hosts }: DeployPlan): Promise<void> {
   for (const host of hosts) await findZone(account.access, account.accountId, host);
-  // On a terminal wrangler asks, and wrangler's login may lack the right to read DNS records.
+  // On a terminal this check is not needed, because wrangler asks. Its login may also lack the right to read DNS records.
   if (environment.DEPLOY_TAKE_OVER === '1' || isTerminal) return;
   const conflicts = await findDomainConflicts(account.access, account.accountId, worker, hosts);
   if (conflicts.length === 0) return;
@@ -129,7 +132,10 @@ async function printDryRun(account: Account, plan: DeployPlan, resources: Resour
   console.log('Dry run: nothing was changed.');
 }
 
-/** If a migration fails, the deployment ends and the old version keeps running. */
+/**
+ * Applies the pending migrations before the new version starts. If one fails, the deployment ends and the old version keeps
+ * running.
+ */
 async function applyMigrations(plan: DeployPlan): Promise<void> {
   for (const { name } of plan.databases) {
     try {
@@ -161,7 +167,7 @@ async function deploy(account: Account, plan: DeployPlan, resources: Resources, 
     plan.databases.flatMap(({ name }) => ids.get(name) ?? []),
   );
   const { APP_HOST = '', S3_HOST = '', RAW_TARGET_HEADER, MAIL_DOMAINS = '' } = settings.variables;
-  // Runs before the Worker trusts the header, so that no client can set it.
+  // Set the rule of the zone before the Worker trusts the header, so that no client can set that header.
   if (RAW_TARGET_HEADER && S3_HOST) await keepRawTargets(account, S3_HOST, RAW_TARGET_HEADER);
   await withSecretsFile(`${files.secrets}.upload.json`, secrets, (args) => deployWorker(plan, args));
   const toOrigin = (host: string): string => environment.DEPLOY_CHECK_ORIGIN || `https://${host}`;

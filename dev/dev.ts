@@ -10,7 +10,7 @@ import { migrateLocalStores } from './local-server.ts';
 import { claimLocalState } from './local-state.ts';
 
 const STATE_DIR = resolve(ROOT, process.env.STATE_DIR || '.wrangler/dev');
-/** Folder in which wrangler keeps the stores, inside the directory of `--persist-to`. */
+/** Folder with the stores of wrangler, inside the directory of `--persist-to`. */
 const stores = join(STATE_DIR, 'v3');
 
 const refusal = claimLocalState(stores);

@@ -6,14 +6,18 @@ import { type ApiAccess, ApiError, callApi, findZone } from './deploy-api.ts';
 
 export interface DomainConflict {
   readonly hostname: string;
-  /** Predicate of a sentence that starts with the host name. */
+  /** Reason as the predicate of a sentence that starts with the host name. */
   readonly reason: string;
 }
 
 /** Cloudflare's error code for "This Worker does not exist on your account." */
 export const UNKNOWN_SCRIPT_CODE = 10007;
 
-/** @returns the records and domains that a deployment of these hosts would take over; empty if there are none. @throws ApiError */
+/**
+ * Finds what a deployment would replace.
+ * @returns the records and domains that a deployment of these hosts would take over; empty if there are none.
+ * @throws ApiError
+ */
 export async function findDomainConflicts(
   access: ApiAccess,
   accountId: string,
@@ -42,7 +46,10 @@ interface Changeset {
 
 const DNS_RECORD = 'has a DNS record';
 
-/** Sends the same request as wrangler. Before the first deployment the Worker does not exist, so the DNS zones are queried instead. */
+/**
+ * Asks Cloudflare in the same way as wrangler. Before the first deployment the Worker does not exist, so the DNS zones are queried
+ * instead.
+ */
 async function findByChangeset(
   access: ApiAccess,
   accountId: string,

@@ -1,4 +1,4 @@
-/** The text of docs/errors.md, from the problem codes and the S3 error table. */
+/** Makes the text of docs/errors.md from the problem codes and the S3 error table. */
 import { S3_ERRORS, type S3ErrorCode } from '../workers/object-storage/domain/error-codes.ts';
 import type { ProblemCodeTable } from '../workers/shared/problem-codes/entry.ts';
 import { PROBLEM_CODES_BY_PART } from '../workers/shared/problem-codes/index.ts';

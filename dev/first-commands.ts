@@ -1,4 +1,4 @@
-/** The first commands that `npm start` prints. They need only a POSIX shell and curl, and can be pasted without changes. */
+/** Makes the first commands that `npm start` prints. They need only a POSIX shell and curl, and can be pasted without changes. */
 
 export interface FirstCommands {
   readonly storage: string;
@@ -6,7 +6,7 @@ export interface FirstCommands {
   readonly mail: string;
 }
 
-/** @param devVars path of the file with ROOT_TOKEN. */
+/** Makes the commands for a server. @param devVars path of `.dev.vars`, the file with ROOT_TOKEN. */
 export function toFirstCommands(url: string, devVars: string): FirstCommands {
   const helpers = [
     `ROOT_TOKEN=$(sed -n 's/^ROOT_TOKEN=//p' ${quote(devVars)})`,

@@ -21,7 +21,7 @@ const isCheck = process.argv.includes('--check');
 const countMigrations = (directory: string) =>
   existsSync(directory) ? readdirSync(directory).filter((name) => name.endsWith('.sql')).length : 0;
 
-/** Adds WITHOUT ROWID to these tables in the newest migration. drizzle-kit cannot express it. */
+/** Tables to which WITHOUT ROWID is added in the newest migration, because drizzle-kit cannot express it. */
 function addWithoutRowid(directory: string, tables: readonly string[]): void {
   const newest = readdirSync(directory)
     .filter((file) => file.endsWith('.sql'))
@@ -68,8 +68,8 @@ async function generateTypes(): Promise<string | null> {
   try {
     await run(join(ROOT, 'node_modules/.bin/wrangler'), isCheck ? [...args, '--check'] : args, {
       cwd: ROOT,
-      // Skips the build of the web app, which types do not need. It would empty the directory of the build that `npm run check`
-      // runs at the same time.
+      // Skips the build of the web app, which the types do not need. That build would empty the directory that `npm run check`
+      // writes at the same time.
       env: { ...process.env, WRANGLER_SEND_METRICS: 'false', TESSERA_PREBUILT: '1' },
     });
     return null;
@@ -88,7 +88,10 @@ function generatePage(name: string, page: string, source: string): string | null
   return null;
 }
 
-/** The check compares the types with the stored document. A system test compares the stored document with the served one. */
+/**
+ * Generates the API types. `--check` compares them with the stored document. A system test compares the stored document with the
+ * served one.
+ */
 async function generateApiTypes(): Promise<string | null> {
   if (!isCheck) writeFileSync(DOCUMENT_PATH, await readServedDocument());
   const types = await toTypes();

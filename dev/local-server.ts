@@ -15,23 +15,23 @@ export interface LocalServerOptions {
   readonly port: number;
   /** Directory for the files of R2, D1 and Durable Objects. */
   readonly stateDirectory: string;
-  /** Variables and secrets. They override those of wrangler.toml. */
+  /** Variables and secrets of the Worker. They override those of wrangler.toml. */
   readonly vars: Readonly<Record<string, string>>;
-  /** Number of `OBJECTS_n` databases to bind. Default: those of wrangler.toml. */
+  /** Number of `OBJECTS_n` databases to bind. Default: as in wrangler.toml. */
   readonly objectShards?: number;
   /** Limits that override those of wrangler.toml, by rate-limiter binding. Tests set low limits, which they can reach. */
   readonly rateLimits?: Readonly<Record<string, number>>;
-  /** A script to run instead of the built Worker, with the same bindings. Benchmarks run their floor this way. */
+  /** Path of a script to run instead of the built Worker, with the same bindings. Benchmarks run their floor this way. */
   readonly scriptPath?: string;
   /** Additional Workers, as Miniflare options. They reach the Worker under test by the name `tessera`. */
   readonly beside?: readonly Record<string, unknown>[];
   /** Runs the built Worker a second time on the same stores and objects, for callers that must not warm the first one. */
   readonly withTwin?: boolean;
-  /** A script for that second Worker instead of the built one. */
+  /** Path of a script for that second Worker instead of the built one. */
   readonly twinScriptPath?: string;
-  /** Additional databases with the tables of DIRECTORY, for its replicas. */
+  /** Names of additional databases with the tables of DIRECTORY, which serve as its replicas. */
   readonly directoryCopies?: readonly string[];
-  /** Prints the Workers' log. Default: unchanged. */
+  /** Prints a line of the Workers' log. Default: prints it unchanged. */
   readonly printLog?: (message: string) => void;
   /** Port of the inspector (Chrome DevTools Protocol). Default: none. */
   readonly inspectorPort?: number;
@@ -59,7 +59,7 @@ const ASSETS_WORKER_NAME = 'tessera-assets';
 
 export async function startLocalServer(options: LocalServerOptions): Promise<LocalServer> {
   const stateDirectory = resolve(options.stateDirectory);
-  // Without this, wrangler warns that the secrets are missing; `options.vars` supplies them.
+  // Hide warnings of wrangler: it reports missing secrets, but `options.vars` supplies them.
   process.env.WRANGLER_LOG ??= 'error';
   const refusal = claimLocalState(stateDirectory);
   if (refusal !== null) throw new Error(refusal);
@@ -199,7 +199,8 @@ async function migrate(d1Databases: Databases, stateDirectory: string): Promise<
 }
 
 /**
- * Describes the migrations, and the files of the databases that have them. If a file was deleted, its database is migrated again.
+ * Describes the migrations and the files of the migrated databases as one text, for comparison at the next start. If a file was
+ * deleted, its database is migrated again.
  */
 function describeDatabases(d1Databases: Databases, stateDirectory: string): string {
   const folder = join(stateDirectory, 'd1');
@@ -209,8 +210,8 @@ function describeDatabases(d1Databases: Databases, stateDirectory: string): stri
 }
 
 /**
- * Sends a request instead of `getWorker`. `getWorker` blocks this process while it waits for workerd, and workerd blocks while its
- * log is not read.
+ * Waits for the start by a request instead of `getWorker`. `getWorker` blocks this process while it waits for workerd, and workerd
+ * blocks while its log is not read.
  */
 async function runCron(miniflare: Miniflare, cron: string, now: Date): Promise<void> {
   const query = new URLSearchParams({ cron, time: String(now.getTime()) });
@@ -221,10 +222,12 @@ async function runCron(miniflare: Miniflare, cron: string, now: Date): Promise<v
 
 const MINUTE_MS = 60_000;
 
-/** Period of cron: a minute, or a tenth of a shortened day of lifecycle rules. */
+/**
+ * Period of cron in milliseconds: a minute, or a tenth of a day of lifecycle rules if a setting shortens that day below 10 minutes.
+ */
 const toCronPeriod = (daySeconds = ''): number => Math.min(MINUTE_MS, (Number(daySeconds) || 86_400) * 100);
 
-/** Runs cron each minute, as in production, or more often. Miniflare has no timer for it. */
+/** Runs cron at each period, because Miniflare has no timer for it. The period is a minute, as in production, or shorter. */
 function startCron(miniflare: Miniflare, periodMs: number): () => void {
   let isStopped = false;
   const timer = setInterval(async () => {
@@ -234,7 +237,7 @@ function startCron(miniflare: Miniflare, periodMs: number): () => void {
       await runCron(miniflare, '* * * * *', now);
       if (isDaily) await runCron(miniflare, '17 3 * * *', now);
     } catch (error) {
-      // Stopping the server may interrupt a run, which is not an error.
+      // Ignore errors after the server was stopped: stopping it may interrupt a run of cron.
       if (!isStopped) console.error('cron:', error);
     }
   }, periodMs);

@@ -1,12 +1,13 @@
 /**
- * Determines whether this checkout can open local state. A file in the state folder has the hash of each migration that created it.
+ * Determines whether this checkout can open local state. A file in the state folder has the hash of each migration that created the
+ * state.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from './build.ts';
 
-/** Hash of each migration by its path, such as `mailbox/0000_initial.sql`. */
+/** Hash of each migration, by the path of the migration, such as `mailbox/0000_initial.sql`. */
 export type Migrations = Readonly<Record<string, string>>;
 
 export const toMigrationHash = (text: string): string => createHash('sha256').update(text).digest('hex');
@@ -19,12 +20,15 @@ export function readMigrations(): Migrations {
   );
 }
 
-/** @returns migrations that are missing in `current` or were rewritten since. Added migrations do not count. */
+/**
+ * Compares two sets of migrations.
+ * @returns those that are missing in `current` or were rewritten since. Added migrations do not count.
+ */
 export const findRewritten = (earlier: Migrations, current: Migrations): string[] =>
   Object.keys(earlier).filter((path) => current[path] !== earlier[path]);
 
 const RECORD = 'migrations.json';
-/** Miniflare's folders for D1 and Durable Objects. */
+/** Folders in which Miniflare stores D1 databases and Durable Objects. */
 const STORES = ['d1', 'do'];
 
 /**

@@ -1,14 +1,18 @@
-/** Limits of the rate limiters that settings determine. The limiters of wrangler.toml cannot read settings. */
-import { RATE_POLICIES } from '../workers/shared/request-rates.ts';
+/** Limits of the rate limiters that settings determine. wrangler.toml sets limits as constants, so it cannot read settings. */
+import { RATE_POLICIES, type RatePolicy, requestsPerCallOf } from '../workers/shared/request-rates.ts';
 import { parseSettings } from '../workers/shared/settings.ts';
 
-/** @param vars variables of the Worker. @returns the limit of each limiter that a setting determines. */
+/**
+ * Reads the limits from the settings.
+ * @param vars variables of the Worker.
+ * @returns the limit of each limiter that a setting determines.
+ */
 export function readRateLimits(vars: Readonly<Record<string, unknown>>): Record<string, number> {
   const { settings } = parseSettings(vars);
   return Object.fromEntries(
-    Object.values(RATE_POLICIES).map(({ limiter, quota, requestsPerCall }) => [
+    Object.entries(RATE_POLICIES).map(([policy, { limiter, quota }]) => [
       limiter,
-      Math.ceil(settings[quota] / requestsPerCall),
+      Math.ceil(settings[quota] / requestsPerCallOf(policy as RatePolicy, settings)),
     ]),
   );
 }

@@ -1,6 +1,6 @@
 /** Prints the Worker's log in a readable form: one line per request or event. `LOG=json` prints it unchanged. */
 
-/** @param message one line of the log: JSON of the Worker, or any other text. */
+/** Formats a line of the log. @param message one line: JSON of the Worker, or any other text. */
 export function toReadableLine(message: string, now = new Date()): string {
   const entry = parse(message);
   if (!entry) return message;

@@ -9,7 +9,7 @@ import { type Migrations, readMigrations } from './local-state.ts';
 
 const RELEASES_PATH = join(ROOT, 'migrations/releases.json');
 
-/** The migrations of each release, by its tag. */
+/** The migrations of each release, by the tag of the release. */
 export const readReleases = (): Readonly<Record<string, Migrations>> => JSON.parse(readFileSync(RELEASES_PATH, 'utf8'));
 
 function main(): void {

@@ -27,7 +27,7 @@ if (url === undefined || !URL.canParse(url) || !token) {
 }
 const endpoint = new URL('/v1/iam/reseal', url);
 
-/** Reseals up to 5,000 secrets of each kind. */
+/** Calls the API once, which seals up to 5,000 secrets of each kind again. */
 async function reseal(): Promise<z.infer<typeof reportSchema>['data']> {
   const response = await fetch(endpoint, { method: 'POST', headers: { authorization: `Bearer ${token}` } });
   if (!response.ok) throw new Error(`${endpoint} answered ${response.status}: ${await response.text()}`);
@@ -39,7 +39,7 @@ try {
     const kinds = await reseal();
     for (const { kind, current, resealed, unreadable } of kinds)
       console.log(`${kind}: ${resealed} sealed now, ${current} before, ${unreadable.length} unreadable`);
-    // If a call resealed a secret, another call follows, because a secret may have changed while it was listed.
+    // If the call resealed a secret, call again, because a secret may have changed while the secrets were listed.
     if (!kinds.every(({ complete, resealed }) => complete && resealed === 0)) continue;
     const unreadable = kinds.flatMap(({ kind, unreadable: keys }) => keys.map((key) => `${kind} ${key}`));
     if (unreadable.length > 0) {

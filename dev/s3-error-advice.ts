@@ -58,7 +58,7 @@ export const S3_ERROR_ADVICE: Readonly<Record<S3ErrorCode, string>> = {
   MaxPostPreDataLengthExceededError: 'Shorten the fields before the file.',
   MetadataTooLarge: 'Use at most 2 KB of user metadata.',
   MetadataConfigurationNotFound: NO_FEATURE,
-  MethodNotAllowed: 'A deletion marker has no content; name a version that has.',
+  MethodNotAllowed: 'A delete marker has no content; name a version that has.',
   MissingContentLength: 'Send `Content-Length`.',
   MissingRequestBodyError: 'Send the document.',
   MissingSecurityHeader: 'Send the header that the message names.',

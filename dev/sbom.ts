@@ -25,7 +25,7 @@ const sbom = JSON.parse(output) as Sbom;
 delete sbom.serialNumber;
 delete sbom.metadata.timestamp;
 delete sbom.metadata.tools;
-// npm would write the name of the folder.
+// Set the name of the package: npm writes the name of the folder.
 sbom.metadata.component.name = NAME;
 writeFileSync(join(ROOT, 'sbom.cdx.json'), toLines(sbom));
 

@@ -15,13 +15,15 @@ import { listen, type RunningServer } from './smtp-listen.ts';
 
 export interface SmtpBridgeOptions {
   readonly host: string;
-  /** 0 picks a free port. */
+  /** Port to listen on; 0 picks a free one. */
   readonly port: number;
   /** Base URL of the Worker, such as `http://127.0.0.1:8787`. */
   readonly url: string;
-  /** The root token, or a token with the `inbound` scope. */
+  /** Token for the service: the root token, or a token with the `inbound` scope. */
   readonly token: string;
-  /** Announced as SIZE. The bridge rejects a larger message without calling the service. */
+  /**
+   * Size limit in bytes that the SMTP extension SIZE announces. The bridge rejects a larger message without calling the service.
+   */
   readonly sizeBytesMax?: number;
 }
 
@@ -31,7 +33,7 @@ interface RecipientReply {
   readonly detail: string;
 }
 
-/** 50 MB of attachments in Base64 with line breaks, plus room for text and headers. */
+/** Default size limit: 50 MB of attachments in Base64 with line breaks, plus room for text and headers. */
 const SIZE_BYTES_MAX = 75 * 1024 * 1024;
 const SERVICE_TIMEOUT_MS = 120_000;
 
@@ -42,14 +44,14 @@ export async function startSmtpBridge(options: SmtpBridgeOptions): Promise<Runni
     disabledCommands: ['AUTH', 'STARTTLS'],
     disableReverseLookup: true,
     hideSMTPUTF8: true,
-    // The replies of the service already contain enhanced status codes (RFC 3463).
+    // The library must not add enhanced status codes (RFC 3463), because the replies of the service already contain them.
     hideENHANCEDSTATUSCODES: true,
     useXClient: true,
     size: options.sizeBytesMax ?? SIZE_BYTES_MAX,
     rejectOversized: true,
     logger: false,
     onMailFrom(address, _session, done) {
-      // SMTPUTF8 is not offered, so clients must not send non-ASCII addresses (RFC 6531 §3.4).
+      // Do not offer SMTPUTF8, so clients must not send non-ASCII addresses (RFC 6531 §3.4).
       if (/[^ -~]/.test(toEnvelopeAddress(address.address)))
         done(toError(553, '5.6.7 non-ASCII address: SMTPUTF8 is not supported'));
       else done();
@@ -73,7 +75,10 @@ export async function startSmtpBridge(options: SmtpBridgeOptions): Promise<Runni
   return listen(server, options.port, options.host);
 }
 
-/** Restores the A-labels that the client sent. The SMTP library decodes them, and HTTP headers cannot hold the result. */
+/**
+ * Restores the A-labels (ASCII form) of the domain that the client sent. The SMTP library decodes them, and HTTP headers cannot
+ * hold non-ASCII names.
+ */
 function toEnvelopeAddress(address: string): string {
   const at = address.lastIndexOf('@') + 1;
   return address.slice(0, at) + (domainToASCII(address.slice(at)) || address.slice(at));

@@ -7,7 +7,7 @@ export interface RunningServer {
   stop(): Promise<void>;
 }
 
-/** @param port 0 picks a free port. @throws if the port is in use. */
+/** Starts to listen. @param port 0 picks a free port. @throws if the port is in use. */
 export async function listen(server: SMTPServer, port: number, host: string): Promise<RunningServer> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);

@@ -12,16 +12,16 @@ import { listen, type RunningServer } from './smtp-listen.ts';
 
 export interface SmtpSinkOptions {
   readonly host: string;
-  /** 0 picks a free port. */
+  /** Port to listen on; 0 picks a free one. */
   readonly port: number;
-  /** Directory for the messages. Created if it is missing. */
+  /** Directory for the messages. It is created if it is missing. */
   readonly directory: string;
 }
 
-/** Content of the `.json` file. */
+/** Content of a message's `.json` file: its envelope. */
 export interface SinkEnvelope {
   readonly received_at: string;
-  /** Empty for the null sender. */
+  /** Envelope sender; empty for the null sender. */
   readonly from: string;
   readonly to: readonly string[];
   readonly helo: string;

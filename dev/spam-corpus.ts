@@ -12,7 +12,7 @@ export interface CorpusMessage extends SpamSample {
   readonly text: MessageText;
 }
 
-/** Result of an authentication without DNS. The DNS records of the corpus no longer exist. */
+/** Authentication result of every message, as if it had been checked without DNS. The DNS records of the corpus no longer exist. */
 export const unauthenticated: Authentication = {
   spf: { result: 'none', domain: '', identity: 'mailfrom', reason: '' },
   dkim: [],
@@ -20,7 +20,7 @@ export const unauthenticated: Authentication = {
   arc: noChain('none', ''),
 };
 
-/** @param archive a gzipped tar with `ham/…` and `spam/…` files. @returns the messages, sorted by name. */
+/** Reads the corpus. @param archive a gzipped tar with `ham/…` and `spam/…` files. @returns the messages, sorted by name. */
 export function readCorpus(archive: Uint8Array): CorpusMessage[] {
   return readTar(gunzipSync(archive))
     .map(({ name, bytes }) => ({ name: name.replace(/^\.\//, ''), raw: bytes }))

@@ -2,9 +2,8 @@
  * Measures the spam check on mail that it was not trained on. The corpus is cut into folds by time. Each fold is scored by a model
  * that was trained without it. The fold's threshold comes from the other folds only: each of those is scored by a model trained
  * without itself and without the fold under test.
- *
- * By design, the scores of the rules are set by hand and not from the folds. Learned on the same folds they would catch 96% of spam
- * instead of 92%, because they learn that HTML is spam, which was true in 2002.
+ * \n By design, the scores of the rules are set by hand and not from the folds. Learned on the same folds, they would catch 96% of
+ * spam instead of 92%, but only because they would learn that HTML is spam, which was true in 2002.
  */
 import { type SpamModel, trainSpamModel } from '../workers/mail/checks/spam/classifier.ts';
 import {
@@ -21,15 +20,18 @@ import { type CorpusMessage, unauthenticated } from './spam-corpus.ts';
 export interface JudgedMessage {
   readonly message: CorpusMessage;
   readonly score: number;
-  /** The threshold, chosen without this message's fold. */
+  /** The score from which this message counts as spam. It is chosen without the message's fold. */
   readonly threshold: number;
 }
 
-/** Half of the allowed loss of 0.1%, as a margin for mail that differs from the corpus. */
+/**
+ * Share of wanted mail that the choice of a threshold may lose: half of the allowed 0.1%, as a margin for mail that differs from
+ * the corpus.
+ */
 const HAM_LOST_AIM = 0.0005;
 const NOW = Date.UTC(2026, 10, 21);
 
-/** Cuts ham and spam separately into consecutive periods. @returns the fold of each message. */
+/** Cuts ham and spam separately into consecutive periods of time. @returns the fold of each message. */
 export function cutFolds(corpus: readonly CorpusMessage[], folds: number): Map<CorpusMessage, number> {
   const foldOf = new Map<CorpusMessage, number>();
   for (const isSpam of [false, true]) {
@@ -39,7 +41,7 @@ export function cutFolds(corpus: readonly CorpusMessage[], folds: number): Map<C
   return foldOf;
 }
 
-/** @returns a function that returns the model trained without the given folds. Each model is trained once. */
+/** Makes a function that returns the model that was trained without some folds. Each model is trained once. */
 export function createModels(corpus: readonly CorpusMessage[], foldOf: ReadonlyMap<CorpusMessage, number>) {
   const known = new Map<string, SpamModel>();
   return (...without: number[]): SpamModel => {
@@ -69,7 +71,7 @@ export function crossValidate(
   });
 }
 
-/** @returns the lowest threshold that loses at most the share `HAM_LOST_AIM` of these wanted messages. */
+/** Chooses a threshold. @returns the lowest one that loses at most the share `HAM_LOST_AIM` of these wanted messages. */
 function findThreshold(hamScores: readonly number[]): number {
   const falling = [...hamScores].sort((left, right) => right - left);
   return (falling[Math.floor(falling.length * HAM_LOST_AIM)] ?? 0) + 0.01;
@@ -80,12 +82,12 @@ export interface Tally {
   readonly lost: readonly JudgedMessage[];
   readonly spam: number;
   readonly caught: number;
-  /** Wanted mail that looks like a newsletter. */
+  /** Number of wanted messages that look like a newsletter. `newslettersLost` of them count as spam. */
   readonly newsletters: number;
   readonly newslettersLost: number;
 }
 
-/** @param threshold applies to all messages. Default: each message's own threshold. */
+/** Counts the outcomes. @param threshold applies to all messages. Default: each message's own threshold. */
 export function tally(judged: readonly JudgedMessage[], threshold?: number): Tally {
   const isJunk = (one: JudgedMessage) => one.score >= (threshold ?? one.threshold);
   const ham = judged.filter(({ message }) => !message.isSpam);
@@ -101,14 +103,14 @@ export function tally(judged: readonly JudgedMessage[], threshold?: number): Tal
   };
 }
 
-/** True for mail with HTML or at least five links that is not a reply. */
+/** Whether a message looks like a newsletter: it has HTML or at least five links, and is not a reply. */
 function looksLikeNewsletter({ text }: CorpusMessage): boolean {
   const isReply = text.headers.some(({ name }) => name === 'in-reply-to' || name === 'references');
   const links = new Set(text.links.map((link) => link.href));
   return !isReply && !/^re:/i.test(text.subject) && (text.html !== null || links.size >= 5);
 }
 
-/** @returns the share of spam caught if at most `hamLostMax` wanted messages may be lost. */
+/** Returns the share of spam that is caught if at most `hamLostMax` wanted messages may be lost. */
 export function caughtAt(judged: readonly { isSpam: boolean; score: number }[], hamLostMax: number): number {
   const ham = judged.filter((one) => !one.isSpam).map((one) => one.score);
   const threshold = ham.sort((left, right) => right - left)[hamLostMax] ?? Number.NEGATIVE_INFINITY;
@@ -116,7 +118,7 @@ export function caughtAt(judged: readonly { isSpam: boolean; score: number }[], 
   return spam.filter((one) => one.score > threshold).length / spam.length;
 }
 
-/** @returns the 95% interval of a share (Wilson). */
+/** Returns the 95% confidence interval of a share (Wilson). */
 export function toInterval(part: number, whole: number): readonly [number, number] {
   if (whole === 0) return [0, 1];
   const z = 1.959964;
@@ -128,9 +130,11 @@ export function toInterval(part: number, whole: number): readonly [number, numbe
 }
 
 export interface RescueEffect {
-  /** Rescued messages of all users. */
+  /** Number of messages that the users rescue, in total. */
   readonly rescued: number;
-  /** Other spam that these users receive, and the parts of it that are Junk before and after. */
+  /**
+   * Amount of other spam that these users receive. `caughtBefore` and `caughtAfter` of it are Junk before and after the rescues.
+   */
   readonly spam: number;
   readonly caughtBefore: number;
   readonly caughtAfter: number;
@@ -169,17 +173,19 @@ export function measureRescues(
 }
 
 export interface TrainingEffect {
-  /** Number of missed spam messages. Each is marked by a different user. */
+  /** Number of missed spam messages that are marked as Junk, each by a different user. */
   readonly marked: number;
-  /** Other missed spam that is similar to a marked message. `alikeCaught` of it is Junk for that user afterwards. */
+  /**
+   * Number of other missed spam messages that are similar to a marked one. `alikeCaught` of them are Junk for that user afterwards.
+   */
   readonly alike: number;
   readonly alikeCaught: number;
-  /** Wanted mail that these users saw in the Inbox. `hamLost` of it goes to Junk only because of the mark. */
+  /** Number of wanted messages that these users had in the Inbox. `hamLost` of them go to Junk only because of the mark. */
   readonly ham: number;
   readonly hamLost: number;
 }
 
-/** Minimum share of the smaller message's tokens that two similar messages have in common. */
+/** Share of the smaller message's tokens that two similar messages must have in common. */
 const ALIKE_SHARE = 0.5;
 
 /** Measures how marking one missed message as Junk changes the verdicts of the rest of its fold. */

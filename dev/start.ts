@@ -34,7 +34,7 @@ const rootToken = vars.ROOT_TOKEN ?? '';
 const given = { MAIL_TRANSPORT: `smtp://${HOST}:${sinkPort}`, ...vars, ...overridesFromEnvironment() };
 const settings = { ...unstable_readConfig({ config: join(ROOT, 'wrangler.toml') }).vars, ...given, LOCAL: '1' };
 refuseBadSettings(settings);
-// Checked before the build, which takes seconds. The server itself checks it too.
+// Check the local state before the build, which takes seconds. The server itself checks it too.
 const refusal = claimLocalState(stateDirectory);
 if (refusal !== null) {
   console.error(refusal);
@@ -57,7 +57,7 @@ const server = await startLocalServer({
 });
 const bridge = await startSmtpBridge({ host: HOST, port: smtpPort, url: server.url, token: rootToken });
 
-/** Exits if a setting is invalid or its name is unknown. Prints the allowed values, never the given value. */
+/** Ends the process if a setting is invalid or its name is unknown. Prints the allowed values, never the given value. */
 function refuseBadSettings(settings: Readonly<Record<string, unknown>>): void {
   const { problems } = parseSettings(settings);
   if (problems.length === 0) return;
@@ -74,7 +74,7 @@ function isFree(wanted: number): Promise<boolean> {
   });
 }
 
-/** Reads `VAR_NAME=value` from the environment, which sets the variable NAME for one run. Tests use it. */
+/** Reads variables of the form `VAR_NAME=value` from the environment. Each sets the setting NAME for one run. Tests use it. */
 function overridesFromEnvironment(): Record<string, string> {
   const entries = Object.entries(process.env).filter(([name]) => name.startsWith('VAR_'));
   return Object.fromEntries(entries.map(([name, value]) => [name.slice('VAR_'.length), value ?? '']));
@@ -116,7 +116,7 @@ async function stop(): Promise<void> {
 process.on('SIGINT', stop);
 process.on('SIGTERM', stop);
 
-// A killed npm cannot forward the signal. Without this check, its children would continue to hold the ports.
+// Stop when the parent process is gone. A killed npm cannot forward the signal, and its children would keep holding the ports.
 if (process.env.npm_lifecycle_event === 'start') {
   const parent = process.ppid;
   setInterval(() => process.ppid !== parent && void stop(), 500).unref();

@@ -19,7 +19,7 @@ await using server = await startServer({
 });
 const browser = await launchChromium();
 
-/** PNG, because every viewer opens it, and pictures with few colours stay small. */
+/** Takes a picture as PNG, because every viewer opens it, and PNG files with few colours are small. */
 async function shoot(page: Page, name: string): Promise<void> {
   await page.waitForTimeout(900);
   await page.screenshot({ path: join(folder, `${name}.png`) });
@@ -70,7 +70,7 @@ const LETTER = `<div style="font-family:Georgia,serif;max-width:520px"><p>Hello 
   <tr><td>Saturday</td><td>Round the lake, 14 km</td></tr><tr style="background-color:#e4f0ee"><td>Sunday</td><td>A long breakfast</td></tr></table>
   <p>Bring a pullover.<br>Grace</p></div>`;
 
-/** Sender, hours ago, whether the message is read, subject and text. The newest comes last. */
+/** Demo messages: sender, age in hours, whether the message is read, subject, and text. The newest is the last. */
 const LETTERS: readonly (readonly [string, number, boolean, string, string])[] = [
   ['Katherine Noor', 172, true, 'Minutes of the meeting', 'Everything that we agreed on is in the second paragraph.'],
   [

@@ -16,11 +16,14 @@ import { PLATFORM_BUNDLE, PLATFORM_ENTRY } from './support/platform/bundle.ts';
 import { makeStateTemplate } from './support/state-template.ts';
 
 const ROOT = join(import.meta.dirname, '..');
-/** More failed files than this are not a race. */
+/** Limit of failed files that are run again. If more fail, timing is not the reason. */
 const REPEATED_FILES_MAX = 4;
-/** The slowest file takes two minutes on a quiet machine. A failed test inside workerd can keep its file from ending. */
+/**
+ * Time without progress after which a run is stopped. The slowest file takes two minutes on a quiet machine. A failed test inside
+ * workerd can keep its file from ending.
+ */
 const STALL_MS = 8 * 60_000;
-/** Vitest waits for ever for a workerd that does not stop. */
+/** Time that Vitest gets to end after its last file. It would wait for ever for a workerd that does not stop. */
 const END_MS = 60_000;
 
 const isLong = process.argv.includes('--long');
@@ -30,13 +33,13 @@ const env = {
   TESSERA_PREBUILT: '1',
   TESSERA_LONG: isLong ? '1' : '',
   WRANGLER_SEND_METRICS: 'false',
-  // Each server and each run of wrangler loads the same large modules. Saves a fifth of the processor time of a start.
+  // Each server and each run of wrangler loads the same large modules. This cache saves a fifth of the processor time of a start.
   NODE_COMPILE_CACHE: join(ROOT, 'dist/compile-cache'),
 };
 
 const VITEST = join(ROOT, 'node_modules/.bin/vitest');
 
-/** Files that failed or did not end. Empty if all passed. `undefined` if Vitest failed without a failed file. */
+/** Result of a run: files that failed or did not end. Empty if all passed. `undefined` if Vitest failed without a failed file. */
 async function failedFiles(...options: string[]): Promise<string[] | undefined> {
   const folder = mkdtempSync(join(tmpdir(), 'tessera-test-'));
   const journal = join(folder, 'journal.jsonl');
@@ -54,7 +57,7 @@ async function failedFiles(...options: string[]): Promise<string[] | undefined> 
         cwd: ROOT,
         stdio: ['ignore', 'inherit', 'inherit'],
         env: { ...env, TESSERA_TEST_JOURNAL: journal },
-        // A process group of its own, so that its servers end with it.
+        // Run in a process group of its own, so that its servers can be ended with it.
         detached: true,
       },
     );
@@ -83,12 +86,12 @@ async function failedFiles(...options: string[]): Promise<string[] | undefined> 
 
 interface Journal {
   readonly failed: string[];
-  /** Files that have not ended. */
+  /** Files that have begun and not ended. */
   readonly pending: Set<string>;
   readonly failures: string[];
 }
 
-/** @returns null before the run has begun. */
+/** Reads the journal of a run. @returns null before the run has begun. */
 function readJournal(path: string): Journal | null {
   if (!existsSync(path)) return null;
   const pending = new Set<string>();

@@ -12,7 +12,7 @@ import { build, type Plugin } from 'vite';
 import { measurePages, printSizes } from './page-sizes.ts';
 import { PREACT_ALIAS } from './preact-alias.ts';
 
-/** One HTML file per page. Its address is the path without the extension. */
+/** Address of a page: the path of its HTML file without the extension. */
 const PAGES = [
   'index.html',
   'mail.html',
@@ -27,19 +27,30 @@ const PAGES = [
 ];
 
 if (process.env.TESSERA_PREBUILT === '1') process.exit(0);
-// Without this, Vite takes NODE_ENV from a test or a shell and ships React's development build.
+// Set NODE_ENV: otherwise Vite takes it from a test or a shell and ships React's development build.
 process.env.NODE_ENV = 'production';
 
 const root = import.meta.dirname;
 const outDir = join(root, '../dist/assets/_');
 
-/** Inserts the part of the head that all pages share. */
-const sharedHead: Plugin = {
-  name: 'shared-head',
+const readShared = async (name: string): Promise<string> =>
+  (await readFile(join(root, 'shared', name), 'utf8')).trim().replaceAll(/\n\s*/g, '');
+
+/**
+ * Inserts the parts that pages share: the head, and the rail with the logo as the first picture, which needs no script. The script
+ * replaces it.
+ */
+const sharedParts: Plugin = {
+  name: 'shared-parts',
   transformIndexHtml: {
     order: 'pre',
     handler: async (html) =>
-      html.replace('<!-- shared/head.html -->', (await readFile(join(root, 'shared/head.html'), 'utf8')).trim()),
+      html
+        .replace('<!-- shared/head.html -->', await readShared('head.html'))
+        .replace(
+          '<!-- rail -->',
+          `<header class="rail"><span class="brand">${await readShared('icon.svg')}</span></header>`,
+        ),
   },
 };
 
@@ -49,13 +60,13 @@ const built = await build({
   configFile: false,
   logLevel: 'warn',
   publicDir: false,
-  plugins: [sharedHead],
+  plugins: [sharedParts],
   resolve: { alias: PREACT_ALIAS },
   build: {
     outDir,
     emptyOutDir: true,
     assetsDir: 'assets',
-    // No data: URLs and no inlined files: the page's policy allows only files under /_/assets/.
+    // No data: URLs and no inlined files: the Content-Security-Policy allows only files under /_/assets/.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     target: 'es2023',
@@ -65,10 +76,10 @@ const built = await build({
 if (!('output' in built)) throw new Error('The build has no output.');
 const { output } = built;
 
-// Names contain a hash of the content, so browsers may cache the files without limit.
+// File names under /_/assets/ contain a hash of the content, so browsers may cache the files without limit.
 await writeFile(join(outDir, '../_headers'), '/_/assets/*\n  Cache-Control: public, max-age=31536000, immutable\n');
 
-/** Lets a browser install the mail page as an app (W3C Web Application Manifest). */
+/** Web app manifest (W3C), which lets a browser install the mail page as an app. */
 const icon = output.find((one) => /icon-[^/]*\.svg$/.test(one.fileName))?.fileName;
 if (!icon) throw new Error('The build has no icon.');
 const manifest = {
@@ -84,7 +95,7 @@ const manifest = {
 };
 await writeFile(join(outDir, 'mail.webmanifest'), JSON.stringify(manifest));
 
-/** Files of the mail page, with those that it loads later: everything that it needs offline. */
+/** Files of the mail page that the service worker keeps for offline use, including those that the page loads later. */
 function shellFiles(): string[] {
   const files = new Set<string>();
   const visit = (fileName: string) => {
@@ -104,7 +115,7 @@ function shellFiles(): string[] {
 }
 
 const shell = shellFiles();
-// The pages themselves are part of the version: an offline copy must fit its files.
+// The HTML pages are hashed into the version too, because an offline copy of a page must fit its scripts and styles.
 const version = createHash('sha256').update(shell.join());
 for (const page of ['mail.html', 'mail-frame.html']) version.update(await readFile(join(outDir, page)));
 await build({

@@ -29,7 +29,7 @@ async function sum(outDir: string, files: Iterable<string>): Promise<{ brotliByt
   return total;
 }
 
-/** The chunk of this name, with the chunks that it imports. Vite adds a hash of 8 characters to the name. */
+/** Finds the chunk of this name and the chunks that it imports. Vite adds a hash of 8 characters to the name. */
 async function withImports(outDir: string, name: string): Promise<Set<string>> {
   const files = new Set<string>();
   const waiting = globSync(`assets/${name}-????????.js`, { cwd: outDir });

@@ -44,13 +44,13 @@ const worker = globalThis as unknown as WorkerScope;
 
 const PREFIX = 'tessera-shell-';
 const CACHE = PREFIX + SHELL_VERSION;
-/** The page keeps the text here, in the user's language. */
+/** Cache key of the notification's text. The page stores the text there, in the user's language. */
 const NEW_MAIL = '/_/new-mail';
 const ASSETS = '/_/assets/';
 const MAIL = '/_/mail';
 const PAGES: readonly string[] = [MAIL, '/_/mail-frame', '/_/mail-frame?images=1'];
 
-/** Fails if a deployment runs at the moment and the page names files of another build. The browser tries again later. */
+/** Fails if a deployment is running and the page names files of another build. The browser tries again later. */
 async function install(): Promise<void> {
   const cache = await caches.open(CACHE);
   await cache.addAll(SHELL_FILES);
@@ -68,7 +68,7 @@ async function install(): Promise<void> {
 
 async function activate(): Promise<void> {
   const names = (await caches.keys()).filter((name) => name.startsWith(PREFIX) && name !== CACHE);
-  // `keys` lists caches by age. Keep the newest of the others.
+  // `keys` lists caches by age, oldest first. Delete all caches of earlier builds except the newest.
   for (const name of names.slice(0, -1)) await caches.delete(name);
   await worker.registration.navigationPreload?.enable();
   await worker.clients.claim();
@@ -94,7 +94,7 @@ interface NewMessage {
   readonly from: { readonly name: string; readonly email: string } | null;
 }
 
-/** @returns null without a network, or if the session ended. */
+/** Reads the newest message of the Inbox. @returns null without a network, or if the session has ended. */
 async function readNewest(): Promise<NewMessage | null> {
   try {
     const response = await fetch('/v1/folders/inbox/messages?limit=10');
@@ -115,7 +115,7 @@ async function tellOfMail(): Promise<void> {
     newest?.from?.name || newest?.from?.email || (await (await caches.match(NEW_MAIL))?.text()) || 'Tessera',
     {
       body: newest?.subject ?? '',
-      // The next one replaces it.
+      // Notifications share a tag, so that the next one replaces this one.
       tag: 'new-mail',
     },
   );

@@ -1,5 +1,5 @@
-/** Bindings that a deployment may have in addition to those of wrangler.toml. Settings are read by `settingsOf`. */
+/** Bindings that a deployment may have in addition to those of wrangler.toml. `settingsOf` reads settings. */
 interface Env {
-  /** The master key before the current one, while secrets are being sealed again. */
+  /** The previous master key, set while secrets are being sealed again with the new one. */
   readonly MASTER_KEY_PREVIOUS?: string;
 }

@@ -1,16 +1,17 @@
 /**
- * The only entry of the Worker. `fetch` passes each request to one part. Mail, queue messages and cron have their own handlers.
- * `products.ts` knows what belongs to which product.
+ * The only entry point of the Worker. `fetch` passes each request to one part: the JSON APIs, the web app or object storage. Mail,
+ * queue messages and cron have their own handlers. `served.ts`, `api.ts` and `products.ts` assign routes and other work to the products.
  *
  * `/v1/…` are the JSON APIs, `/_/…` is the web app, everything else is object storage. In production `APP_HOST` serves only the
  * first two and every other hostname only storage, over HTTPS only. On one origin (loopback) both answer.
  */
 import { registerRevocationWitness, registerUserObligation } from './identity/index.ts';
-import { JMAP_WELL_KNOWN_PATH, mailboxObligation, receiveEmail } from './mail/index.ts';
+import { mailboxObligation } from './mail/accounts/user-obligation.ts';
+import { WELL_KNOWN_PATH as JMAP_WELL_KNOWN_PATH } from './mail/jmap/routes/jmap-route.ts';
 import { refusePlainHttp, serveStorage } from './object-storage/index.ts';
 import { witnessRevocation } from './object-storage/revocation-witness.ts';
 import { bucketObligation } from './object-storage/user-deletion.ts';
-import { apiOf, consumeQueue, isAbsentPage, isServed, operationOf, runSchedules } from './products.ts';
+import { isAbsentPage, isServed, operationOf } from './served.ts';
 import { countOperation, toOutcome } from './shared/counters.ts';
 import { addStrictTransport, decideTransport, redirectToHttps } from './shared/https-only.ts';
 import { readTraceParent, runInvocation } from './shared/invocation.ts';
@@ -23,7 +24,7 @@ export { LeaderboardSeason } from '../durable-objects/leaderboard-season/index.t
 export { LeaderboardShard } from '../durable-objects/leaderboard-shard/index.ts';
 export { LeaderboardView } from '../durable-objects/leaderboard-view/index.ts';
 export { Mailbox } from '../durable-objects/mailbox/index.ts';
-/** The mailbox objects call it through `ctx.exports`. */
+/** RPC entry point that the mailbox objects call through `ctx.exports`. */
 export { MailboxJobs } from './mail/mailbox-jobs.ts';
 
 registerUserObligation(bucketObligation);
@@ -32,15 +33,19 @@ registerRevocationWitness(witnessRevocation);
 
 type Destination = 'api' | 'web' | 'storage' | 'welcome';
 
-/** Settings that every request needs. */
+/** Settings that every request needs. While one of them is bad, only health answers. */
 const NEEDED = ['APP_HOST', 'S3_HOST', 'PRODUCTS'];
 
+interface Target {
+  readonly host: string;
+  readonly path: string;
+}
+
 /**
- * Decides which part answers a request, by its raw target and its hostname.
+ * Decides which part of the Worker answers a request, by its raw target and its hostname.
  * @throws MisconfiguredError if APP_HOST, S3_HOST or PRODUCTS is bad. Only health answers then.
  */
-function decideDestination(request: Request, env: Env): Destination {
-  const { host, path } = splitUrl(request.url);
+function decideDestination(request: Request, { host, path }: Target, env: Env): Destination {
   const hostname = host.replace(/:\d+$/, '');
   const isBroken = settingProblemsOf(env).some(({ name }) => NEEDED.includes(name));
   if (isBroken && path === '/v1/health') return 'api';
@@ -60,8 +65,8 @@ function decideDestination(request: Request, env: Env): Destination {
   return isStorage ? 'storage' : 'api';
 }
 
-/** Splits the URL as it was sent: `new URL()` would collapse `..` and `.` in keys. */
-function splitUrl(url: string): { host: string; path: string } {
+/** Splits a URL as it was sent, not with `new URL()`, which would collapse `..` and `.` in keys. */
+function splitUrl(url: string): Target {
   const match = /^https?:\/\/([^/?#]*)([^?#]*)/.exec(url);
   return { host: match?.[1] ?? '', path: match?.[2] || '/' };
 }
@@ -81,26 +86,30 @@ export default {
   },
 
   async email(message, env, ctx): Promise<void> {
-    // An exception is a temporary failure for the sender, so no mail is lost while PRODUCTS is being corrected.
+    // The sender treats an exception as a temporary failure and tries again, so no mail is lost while PRODUCTS is being corrected.
     if (!isServed(env, 'mail')) throw new Error('PRODUCTS does not include mail');
-    await runInvocation(env, undefined, () => receiveEmail(message, env, ctx));
+    await runInvocation(env, undefined, async () => {
+      const { receiveEmail } = await import('./mail/index.ts');
+      return receiveEmail(message, env, ctx);
+    });
   },
 
   async queue(batch, env, ctx): Promise<void> {
-    await runInvocation(env, undefined, () => consumeQueue(batch, env, ctx));
+    await runInvocation(env, undefined, async () => (await import('./products.ts')).consumeQueue(batch, env, ctx));
   },
 
   async scheduled(controller, env, ctx): Promise<void> {
-    await runInvocation(env, undefined, () => runSchedules(controller, env, ctx));
+    await runInvocation(env, undefined, async () => (await import('./products.ts')).runSchedules(controller, env, ctx));
   },
 } satisfies ExportedHandler<Env>;
 
 async function route(request: Request, env: Env, ctx: ExecutionContext, startedAt: number): Promise<Response> {
-  const product = decideDestination(request, env);
+  const target = splitUrl(request.url);
+  const product = decideDestination(request, target, env);
   const response = screen(product, request, env) ?? (await answer(product, request, env, ctx));
   const ms = Date.now() - startedAt;
   const counted = product === 'api' || product === 'storage' ? product : 'other';
-  const operation = operationOf(counted, request.method, splitUrl(request.url).path);
+  const operation = operationOf(counted, request.method, target.path);
   countOperation(env, operation, toOutcome(response.status), ms);
   if (isLogged(response.status, ms, env)) {
     const { method } = request;
@@ -116,14 +125,23 @@ async function route(request: Request, env: Env, ctx: ExecutionContext, startedA
 }
 
 const SLOW_MS = 2_000;
+/** Under overload every request is slow, and a log line for each would slow them further. */
+const SLOW_LOGGED_PER_SECOND = 10;
+const slowLogged = { second: 0, requests: 0 };
 
-/** A log line costs twice as much as a request, so only a sample of the successful requests is logged. */
+/**
+ * Whether a request is logged. A log line costs twice as much as a request, so of the successful requests only a sample is logged.
+ */
 function isLogged(status: number, ms: number, env: Env): boolean {
-  if (status >= 500 || ms >= SLOW_MS || settingProblemsOf(env).length > 0) return true;
-  return Math.random() * 100 < settingsOf(env).LOG_SAMPLE_PERCENT;
+  if (status >= 500 || settingProblemsOf(env).length > 0) return true;
+  if (Math.random() * 100 < settingsOf(env).LOG_SAMPLE_PERCENT) return true;
+  if (ms < SLOW_MS) return false;
+  const second = Math.floor(Date.now() / 1_000);
+  if (second !== slowLogged.second) Object.assign(slowLogged, { second, requests: 0 });
+  return slowLogged.requests++ < SLOW_LOGGED_PER_SECOND;
 }
 
-/** @returns the answer to a request that no product may handle, else null. */
+/** Refuses or redirects requests that no product may handle. @returns the answer, or null if a product may handle the request. */
 function screen(product: Destination, request: Request, env: Env): Response | null {
   const transport = decideTransport(request, env);
   if (transport === 'redirect') return redirectToHttps(request.url);
@@ -132,16 +150,16 @@ function screen(product: Destination, request: Request, env: Env): Response | nu
     if (product === 'storage') return refusePlainHttp(request);
     return refuse(problem(403, 'https_required', 'Send the request over HTTPS.'));
   }
-  // A stored file must never become the service worker of our own pages.
+  // Refused, because a stored file must never become the service worker of our own pages.
   if (product !== 'web' && request.headers.get('service-worker') === 'script')
     return refuse(problem(403, 'no_service_worker', 'Only the app’s own files may be service workers.'));
   return null;
 }
 
-function answer(product: Destination, request: Request, env: Env, ctx: ExecutionContext): Response | Promise<Response> {
+async function answer(product: Destination, request: Request, env: Env, ctx: ExecutionContext): Promise<Response> {
   switch (product) {
     case 'api':
-      return apiOf(env).fetch(request, env, ctx);
+      return (await import('./api.ts')).apiOf(env).fetch(request, env, ctx);
     case 'web':
       return serveWebApp(request, env, (pathname) => isAbsentPage(env, pathname));
     case 'welcome':

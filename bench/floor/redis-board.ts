@@ -1,6 +1,7 @@
 /**
- * A leaderboard on Redis behind a plain HTTP server, for `npm run bench -- leaderboard rate`. Each post is one script: event id,
- * sorted set, rank. Redis syncs its log before each answer. Prints its port.
+ * A leaderboard on Redis behind a plain HTTP server, for `npm run bench -- leaderboard rate`. Each post runs one Redis script: it
+ * checks the event id, updates the sorted set and reads the rank. Redis syncs its log before each answer. This program prints its
+ * port.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage } from 'node:http';

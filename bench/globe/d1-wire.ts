@@ -1,7 +1,7 @@
 /**
- * Intercepts D1 below its client. The client of a D1 binding sends each query by `fetcher.fetch`, and the answer says how many
- * rows were read and written. `first()` and `raw()` do not show this to the caller. A session names its constraint or bookmark in
- * a header.
+ * Intercepts D1 below its client library. The client of a D1 binding sends each query by `fetcher.fetch`, and the answer says how
+ * many rows were read and written. `first()` and `raw()` do not return these counts to the caller. A session sends its constraint
+ * or bookmark in a header.
  */
 import type { Write } from './replicas.ts';
 
@@ -19,13 +19,13 @@ export interface QueryResult {
 export interface Query {
   run(): Promise<Response>;
   readResult(response: Response): Promise<QueryResult>;
-  /** `first-primary`, `first-unconstrained` or a bookmark; null outside sessions. */
+  /** Constraint of the D1 session: `first-primary`, `first-unconstrained` or a bookmark; null outside sessions. */
   readonly session: string | null;
-  /** The statements of the query, as a write for the replicas. */
+  /** The statements of the query, in the form in which replicas apply writes. */
   readonly write: Write;
 }
 
-/** Runs one exchange with the database. */
+/** Sends a query to the database and returns the answer. */
 export type Exchange = (query: Query) => Promise<Response>;
 
 const SESSION_HEADER = 'x-cf-d1-session-commit-token';
@@ -46,7 +46,7 @@ export function wireDatabase(database: D1Database, exchange: Exchange): void {
   wired.alwaysPrimarySession.fetcher = fetcher;
 }
 
-/** Quotes inside values are escaped, so these names match only in the metadata of a query. */
+/** Finds the row counts in an answer. Quotes inside values are escaped, so these names match only in the metadata of a query. */
 const ROWS = /"rows_(read|written)":(\d+)/g;
 
 async function readResult(response: Response): Promise<QueryResult> {

@@ -1,9 +1,9 @@
 /**
- * The floor of an operation on the simulated globe: only the calls of bindings that the operation needs, under the same wrappers.
- * No signature, no policy, no query of DIRECTORY, no checksum.
+ * The floor of an operation on the simulated globe: makes only the calls of bindings that the operation needs, through the same
+ * wrappers. It checks no signature, policy or checksum and does not query DIRECTORY.
  */
 
-/** Each name is a route below `FLOOR_PATH`. */
+/** Names of the floors. Each name is a route below `FLOOR_PATH`. */
 export const FLOORS = [
   'read-row',
   'read-rows',
@@ -20,7 +20,7 @@ export const FLOORS = [
 export type Floor = (typeof FLOORS)[number];
 
 export const FLOOR_PATH = '/__globe/floor/';
-/** Creates the table, the rows, the blob and the cached answers. */
+/** Prepares the data that the floors read: a table, rows, a blob and cached answers. */
 export const PREPARE_PATH = `${FLOOR_PATH}prepare`;
 
 const ROWS = 1_000;

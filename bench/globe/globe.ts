@@ -1,4 +1,4 @@
-/** Starts the Worker on the simulated globe and measures operations. */
+/** Starts the Worker on the simulated globe (regions with delays between them) and measures operations. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -26,24 +26,27 @@ export interface Call {
   readonly query?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Uint8Array<ArrayBuffer> | string;
-  /** A key to sign with SigV4, or a bearer token. Default: no credential. */
+  /** Credential of the call: a key to sign with SigV4, or a bearer token. Default: none. */
   readonly as?: Key | string;
 }
 
-/** The calls of one sample, one after the other. Each may use the answer to the previous one. */
+/** The calls of one sample, made one after the other. Each may use the answer to the previous one. */
 export type Sample = (send: (call: Call) => Promise<{ response: Response; text: string }>) => Promise<void>;
 
 export interface Measuring {
   readonly samples: readonly Sample[];
-  /** Runs before each sample and is not measured. */
+  /** Runs before each sample. Its cost is not measured. */
   readonly before?: (at: number) => Promise<void>;
-  /** The floor to measure after each sample. */
+  /** The floor of the operation, measured after each sample. */
   readonly floor?: FloorCall;
-  /** Work that follows the samples, such as packing and the journal. Its cost without samples is subtracted. */
+  /**
+   * Runs the work that follows the samples, such as packing and the journal. The cost of the same work without samples is
+   * subtracted.
+   */
   readonly after?: () => Promise<void>;
 }
 
-/** The request of a floor. It is signed, so that the client has the same work as for the operation. */
+/** Request for a floor. It is signed, so that the client has the same work as for the operation. */
 export interface FloorCall {
   readonly floor: Floor;
   readonly body?: Uint8Array<ArrayBuffer>;
@@ -53,11 +56,11 @@ const NOBODY: Key = { accessKeyId: 'floor', secretAccessKey: 'floor' };
 
 export interface Measured {
   readonly ms: readonly number[];
-  /** One value per sample; empty without a floor. */
+  /** Milliseconds of the floor, one value per sample; empty without a floor. */
   readonly floorMs: readonly number[];
-  /** The share of the samples that queried the primary of DIRECTORY. */
+  /** Share of the samples that queried the primary of DIRECTORY. */
   readonly primaryShare: number;
-  /** Sums over all samples. */
+  /** Counts of the requests and of the background work, each as the sum over all samples. */
   readonly request: Counts;
   readonly background: Counts;
 }
@@ -70,7 +73,10 @@ export class Globe {
     this.#server = server;
   }
 
-  /** Sends one call. With `from` null it uses the twin, without distance, so that it does not warm the measured isolate. */
+  /**
+   * Sends one call from a region. If `from` is null, sends it to the twin without simulated distance, so that the measured isolate
+   * stays cold.
+   */
   async send(from: Region | null, call: Call, trace = 'setup'): Promise<{ response: Response; text: string }> {
     const url = from === null ? this.#server.twinUrl : this.#server.url;
     const { method, path, query = {}, body, as } = call;
@@ -85,12 +91,19 @@ export class Globe {
       headers: { ...headers, ...about },
       ...(body ? { body } : {}),
     });
-    const text = await response.text();
-    if (response.status >= 400) throw new Error(`${method} ${path}: ${response.status} ${text}`);
-    return { response, text };
+    const bytes = Buffer.from(await response.arrayBuffer());
+    if (response.status >= 400) throw new Error(`${method} ${path}: ${response.status} ${bytes}`);
+    // Decoded if it is read: random bytes take far longer than those of the floor, which is no time of the service.
+    const toText = () => bytes.toString();
+    return {
+      response,
+      get text() {
+        return toText();
+      },
+    };
   }
 
-  /** Calls a JSON API as root, or with a token, without distance. */
+  /** Calls a JSON API as root, or with a token, without simulated distance. */
   // biome-ignore lint/suspicious/noExplicitAny: the answer of any route
   async setup(method: string, path: string, body?: object, as = BENCH_ROOT_TOKEN): Promise<any> {
     const json =
@@ -112,7 +125,7 @@ export class Globe {
     }
   }
 
-  /** Packs all small objects now. Production packs them within a day. */
+  /** Packs all small objects immediately. Production packs them within a day. */
   async pack(): Promise<void> {
     const body = JSON.stringify({ pack: true });
     const headers = { 'content-type': 'application/json' };
@@ -145,7 +158,8 @@ export class Globe {
     const counts = [taken[BACKGROUND], after ? await this.#background(after) : undefined];
     const background = combine(counts.filter((each) => each !== undefined));
     const requests = traces.map(([, each]) => each);
-    // A stall of the machine can only add a round trip, by separating calls that start together. So the minimum is right.
+    // A stall of the machine can only add a serial round trip, by separating calls that start together. So the minimum over the
+    // samples is right.
     const trips = Math.min(...requests.map(({ long_haul_serial }) => long_haul_serial));
     return {
       ms,
@@ -161,7 +175,7 @@ export class Globe {
     await this.send(from, { method, path: FLOOR_PATH + floor, as: NOBODY, ...(body ? { body } : {}) }, 'floor');
   }
 
-  /** Creates the data that the floors read. */
+  /** Makes the Worker create the data that the floors read. */
   async prepareFloors(from: Region): Promise<void> {
     await this.send(from, { method: 'PUT', path: PREPARE_PATH, as: NOBODY });
   }
@@ -176,7 +190,7 @@ export class Globe {
 }
 
 type Timed = <T>(call: () => Promise<T>) => Promise<T>;
-/** @returns milliseconds, including those between each call's client and the data centre. */
+/** Measures a sample. @returns milliseconds, including the round trips between the client of each call and the data centre. */
 async function timed(work: (send: Timed) => Promise<unknown>): Promise<number> {
   const startedAt = performance.now();
   let calls = 0;
@@ -239,7 +253,7 @@ export async function withGlobe(work: (globe: Globe) => Promise<void>): Promise<
   });
   try {
     const globe = new Globe(server);
-    // The state after the first minute of a deployment: the shards know the generation of identity.
+    // Measure the state after the first minute of a deployment: the shards know the generation of identity.
     await globe.maintain();
     await globe.prepareFloors('syd');
     await work(globe);

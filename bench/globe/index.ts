@@ -18,10 +18,10 @@ import { OPERATIONS } from './operations.ts';
 const BENCH = join(import.meta.dirname, '..');
 const SAMPLES = 10;
 const SAMPLES_OF_CHECK = 3;
-/** The operations of the check that the gate runs. */
+/** Names of the operations that the short check (`--check --short`) measures. */
 const SHORT: ReadonlySet<string> = new Set(['get-4k', 'get-1m', 'head', 'put-4k', 'mail-list', 'board-top']);
 
-/** Counts per operation. `long_haul_serial`: number of consecutive round trips of more than 20 ms. */
+/** A line of the results: counts per operation. `long_haul_serial`: number of consecutive round trips of more than 20 ms. */
 interface Row {
   readonly operation: string;
   readonly from: string;
@@ -29,11 +29,11 @@ interface Row {
   readonly phase: 'request' | 'background';
   readonly ms_p50: number | null;
   readonly ms_p99: number | null;
-  /** The floor of the operation, measured in the same run. Null without a floor. */
+  /** Median time of the operation's floor, measured in the same run. Null without a floor. */
   readonly floor_ms_p50: number | null;
-  /** Median of the differences between a sample and the floor after it. */
+  /** Median of the differences in milliseconds between each sample and the floor measured after it. */
   readonly over_floor_ms: number | null;
-  /** `ms_p50` divided by `floor_ms_p50`. */
+  /** Ratio of `ms_p50` to `floor_ms_p50`. */
   readonly floor_ratio: number | null;
   readonly long_haul_serial: number;
   readonly rows_read: number;
@@ -43,9 +43,9 @@ interface Row {
   readonly do_requests: number;
   readonly queue_ops: number;
   readonly log_lines: number;
-  /** Queries to the primary of DIRECTORY. */
+  /** Queries to the primary of DIRECTORY, per operation. */
   readonly directory_primary: number;
-  /** The share of the requests that queried it. */
+  /** Share of the requests that queried the primary of DIRECTORY. */
   readonly primary_share: number;
   readonly usd_per_million: number;
 }
@@ -130,8 +130,8 @@ function print(row: Row): void {
 const HEADER = `${'operation'.padEnd(34)}    p50    p99  floor   over  ratio   trips  rows r  rows w    r2 a    r2 b      do   queue   logs  dir-p  share   $/M`;
 
 /**
- * Background work that does not grow with the load (a journal, a volume) is divided by few samples here. So its counts per
- * operation are rounded down before they are compared.
+ * Compares the counts with the budget. Background work that does not grow with the load (a journal, a volume) is divided by few
+ * samples here. So its counts per operation are rounded down before they are compared.
  * @returns a sentence for each count above its budget, and for each row without a budget.
  */
 function compare(rows: readonly Row[], budget: Budget): string[] {
@@ -172,7 +172,8 @@ export async function run(options: readonly string[]): Promise<void> {
     writeFileSync(join(BENCH, 'results/globe.json'), `${JSON.stringify(rows, null, 2)}\n`);
     return;
   }
-  // With few samples, cron's work for earlier operations may be counted as background of a later one.
+  // A short check compares only requests: with few samples, cron's work for earlier operations may be counted as background of a
+  // later one.
   const compared = rows.filter(({ phase }) => !isShort || phase === 'request');
   const problems = compare(compared, JSON.parse(readFileSync(join(BENCH, 'budget.json'), 'utf8')) as Budget);
   for (const problem of problems) console.error(problem);

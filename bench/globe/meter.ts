@@ -1,10 +1,10 @@
 /** Counts the calls of each operation inside the Worker. The driver reads the counts over HTTP. */
 import type { BindingKind } from '../../test/support/platform/wrap-bindings.ts';
 
-/** The trace of events without a request: queues, alarms, cron. */
+/** Name of the trace that counts events without a request: queues, alarms, cron. */
 export const BACKGROUND = 'background';
 
-/** One way of a call that takes more than `LONG_HAUL_MS`. Times in milliseconds. */
+/** One direction (there or back) of a call that takes more than `LONG_HAUL_MS`. `start` and `end` are times in milliseconds. */
 interface Leg {
   readonly start: number;
   readonly end: number;
@@ -19,7 +19,7 @@ export interface Counts {
   queue_ops: number;
   log_lines: number;
   events: number;
-  /** Queries that the primary of DIRECTORY answered. */
+  /** Number of queries that the primary of DIRECTORY answered. */
   directory_primary: number;
   calls: Partial<Record<BindingKind, number>>;
   long_haul_serial: number;
@@ -79,12 +79,12 @@ export class Meter {
     this.#lastAt = Date.now();
   }
 
-  /** Milliseconds since the last activity; 0 while a call is in progress. */
+  /** Returns the milliseconds since the last activity; 0 while a call is in progress. */
   get idleMs(): number {
     return this.#busy > 0 ? 0 : Date.now() - this.#lastAt;
   }
 
-  /** @returns the counts since the last call, by trace. */
+  /** Returns the counts since the last call of this function, by trace. */
   take(): Record<string, Counts> {
     const taken = Object.fromEntries([...this.#traces].map(([name, trace]) => [name, sum(trace)]));
     this.#traces = new Map();
@@ -101,12 +101,12 @@ function sum({ counts, legs, cursors }: Trace): Counts {
   return total;
 }
 
-/** @returns the greatest number of legs that follow one another. */
+/** Returns the greatest number of legs in a chain in which no two legs overlap in time. */
 function longestChain(legs: readonly Leg[]): number {
   const byEnd = [...legs].sort((a, b) => a.end - b.end);
   let count = 0;
   let freeAt = Number.NEGATIVE_INFINITY;
-  // Choosing the earliest end each time gives the longest chain of intervals that do not overlap.
+  // Greedy choice: taking the earliest end each time gives the longest chain of intervals that do not overlap.
   for (const { start, end } of byEnd) {
     if (start < freeAt) continue;
     count++;

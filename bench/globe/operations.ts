@@ -14,7 +14,7 @@ interface Person {
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 
-/** Registers in the client's region, so that the mailbox is created there, and delivers some mail. */
+/** Registers a user from the client's region, so that the mailbox is created there, and delivers some mail. */
 async function makePerson(globe: Globe, mails: number): Promise<Person> {
   const name = `p${randomUUID().slice(0, 8)}`;
   const email = `${name}@example.test`;
@@ -77,7 +77,7 @@ const LIST_PROPERTIES = [
   'hasAttachment',
   'preview',
 ];
-/** One request: the folders, and the newest messages of the inbox by a reference to the first query's result. */
+/** One JMAP request: reads the folders and, by a reference to the first query's result, the newest messages of the inbox. */
 const firstScreen = ({ userId: accountId, token, inbox }: Person): Call => ({
   method: 'POST',
   path: '/v1/jmap/api',
@@ -132,7 +132,10 @@ const MAIL: readonly Operation[] = [
 ];
 
 let board: Promise<string> | undefined;
-/** Twenty players, posted from the home region, so that the objects are created there. @returns the token of the game server. */
+/**
+ * Posts scores of twenty players from the home region, so that the board's Durable Objects are created there.
+ * @returns the token of the game server.
+ */
 function makeBoard(globe: Globe): Promise<string> {
   board ??= (async () => {
     const { token } = await globe.setup('POST', '/v1/iam/tokens', { name: 'game', scopes: ['scores:write'] });

@@ -5,17 +5,17 @@
 import type { Fetcher } from './d1-wire.ts';
 import type { Region } from './world.ts';
 
-/** Regions that have a replica. Clients in other regions query the primary. */
+/** Regions that have a replica of DIRECTORY. Clients in other regions query the primary. */
 export const REPLICA_REGIONS = ['syd', 'iad'] as const satisfies readonly Region[];
 /** Names of the replicas' databases in the environment: `DIRECTORY_` and the region. */
 export const REPLICA_BINDINGS = REPLICA_REGIONS.map((region) => `DIRECTORY_${region.toUpperCase()}`);
 
 /** Path at which the measured Worker receives a write for its replicas: `Write` as JSON. */
 export const REPLICATE_PATH = '/__globe/replicate';
-/** Brings all replicas up to date. */
+/** Path at which the measured Worker brings all replicas up to date. */
 export const CATCH_UP_PATH = '/__globe/catch-up';
 
-/** A batch that wrote, as the client of D1 sent it. */
+/** A batch that wrote to DIRECTORY, as the client of D1 sent it. */
 export interface Write {
   readonly url: string;
   readonly body: string;
@@ -26,11 +26,11 @@ interface Copy {
   turn: Promise<unknown>;
 }
 
-/** Maximum number of milliseconds from a commit until a replica shows it. */
+/** Maximum delay in milliseconds from a commit until a replica shows it. */
 const LAG_MS_MAX = 2_000;
 const SEED = 20_261_123;
 
-/** A number from 0 to 1 from a seed (mulberry32). */
+/** Makes a generator of numbers from 0 to 1, reproducible by its seed (mulberry32). */
 function createRandom(seed: number): () => number {
   let state = seed;
   return () => {
@@ -49,14 +49,14 @@ export class Replicas {
 
   add(write: Write): void {
     for (const { due } of this.#copies.values()) {
-      // A replica applies writes in order, so no write is visible before the one that precedes it.
+      // Make no write visible before the one that precedes it, because a replica applies writes in order.
       const visibleAt = Math.max(Date.now() + this.#random() * LAG_MS_MAX, due.at(-1)?.visibleAt ?? 0);
       due.push({ write, visibleAt });
     }
   }
 
   /**
-   * @returns the client of the region's replica, once the replica has applied every write that is due. Null if the region has no
+   * Returns the D1 client of the region's replica, once the replica has applied every write that is due. Null if the region has no
    * replica.
    */
   async at(region: Region, env: object, now = Date.now()): Promise<Fetcher | null> {
@@ -78,7 +78,7 @@ export class Replicas {
     return fetcher;
   }
 
-  /** Brings all replicas up to date. */
+  /** Brings all replicas up to date, without waiting for their delays. */
   async catchUp(env: object): Promise<void> {
     for (const region of REPLICA_REGIONS) await this.at(region, env, Number.POSITIVE_INFINITY);
   }

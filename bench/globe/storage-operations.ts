@@ -1,4 +1,4 @@
-/** Operations of object storage. */
+/** Measured operations of object storage. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { FORM_TYPE, signForm } from '../../test/support/s3-form.ts';
 import type { Floor } from './floor.ts';
@@ -12,7 +12,7 @@ const MEDIUM = randomBytes(MIB);
 const LARGE = randomBytes(16 * MIB);
 const FORM_TEXT = 'a form '.repeat(585);
 const LISTED = 1_000;
-/** The value is text, because D1 also sends bytes as text. */
+/** Floor of a small write. The value is text, because D1 also sends bytes as text. */
 const WRITE_SMALL: FloorCall = { floor: 'write-batch', body: Buffer.from('x'.repeat(4 * KIB)) };
 
 interface Bucket {
@@ -20,7 +20,7 @@ interface Bucket {
   readonly key: Key;
 }
 
-/** Creates a new user with a bucket, which the measured isolate does not know. */
+/** Creates a new user with a bucket. The measured isolate knows neither, so their first use is cold. */
 async function makeBucket(globe: Globe, isVersioned = false): Promise<Bucket> {
   const name = `b-${randomUUID()}`;
   const user = await globe.setup('POST', '/v1/iam/users', { name });
@@ -49,13 +49,13 @@ const get = (bucket: Bucket, name: string, _written: Response, more: Partial<Cal
 
 interface Reading {
   readonly body: Uint8Array<ArrayBuffer>;
-  /** Floors of cold and of warm samples. */
+  /** Floors of the cold samples and of the warm samples. */
   readonly floors: readonly [Floor, Floor];
   readonly toCall: (bucket: Bucket, name: string, written: Response) => Call;
   readonly open?: (globe: Globe, bucket: Bucket) => Promise<void>;
 }
 
-/** Reads. Each cold sample has its own bucket and key; warm samples share them. */
+/** Measures reads. Each cold sample has its own bucket and key; warm samples share them. */
 function reading(operation: string, { body, floors, toCall, open }: Reading): Operation[] {
   const prepare = async (globe: Globe, bucket: Bucket) => {
     await open?.(globe, bucket);
@@ -87,7 +87,7 @@ async function publish(globe: Globe, { name, key }: Bucket): Promise<void> {
   }
 }
 
-/** Writes to a bucket that the isolate knows. After the samples, the objects are packed and the journal is written. */
+/** Measures writes to a bucket that the isolate knows. After the samples, the objects are packed and the journal is written. */
 function writing(
   operation: string,
   floor: FloorCall | undefined,
@@ -130,10 +130,10 @@ const multipart =
     await send({ method: 'POST', path, query: { uploadId }, body, as });
   };
 
-/** The last sample begins this long after the change, when all replicas have applied it. */
+/** Delay of the last sample after the change, in milliseconds. By then, all replicas have applied it. */
 const BEHIND_MS_MAX = 2_200;
 
-/** Reads of a warm bucket, each some time after a change, while the replicas may not have applied it yet. */
+/** Measures reads of a warm bucket. Each read begins some time after a change, while replicas may not have applied it yet. */
 function readingBehind(operation: string, change: (globe: Globe) => Promise<() => Promise<unknown>>): Operation {
   return {
     operation,
@@ -157,7 +157,7 @@ function readingBehind(operation: string, change: (globe: Globe) => Promise<() =
 
 const READ_ROW = ['read-row', 'read-row'] as const;
 const READ_BLOB = ['read-row-and-blob', 'read-row-and-cache'] as const;
-/** Number of cold samples of a listing. Each has a bucket of 1,000 objects. */
+/** Number of cold samples of a listing. Each lists its own bucket of 1,000 objects. */
 const LISTED_BUCKETS_MAX = 3;
 
 /** Creates a bucket with 1,000 objects. @returns the call that lists them. */

@@ -1,6 +1,6 @@
 /**
- * A second Worker for calls that must not warm the measured one. It has no distances. It reports its writes to DIRECTORY, so that
- * the replicas of the measured Worker receive them.
+ * A second Worker, for calls that must not warm the measured one. It simulates no distances. It reports its writes to DIRECTORY, so
+ * that the replicas of the measured Worker receive them.
  */
 import real from '../../workers/index.ts';
 import { wireDatabase } from './d1-wire.ts';

@@ -30,14 +30,14 @@ interface GlobeInvocation extends Invocation {
   readonly trace: string;
 }
 
-/** Added to the arguments of each call of a Durable Object. */
+/** Argument that is added to each call of a Durable Object, so that the object knows the operation (trace). */
 interface Carrier {
   readonly globe: { readonly trace: string };
 }
 const isCarrier = (value: unknown): value is Carrier => typeof value === 'object' && value !== null && 'globe' in value;
 
 const meter = new Meter();
-/** The region of each Durable Object: its location hint, else the region of its first caller. */
+/** Region of each Durable Object: its location hint, or the region of its first caller if it has none. */
 const homes = new Map<string, Region>();
 const REGION_HEADER = 'x-globe-region';
 const TRACE_HEADER = 'x-globe-trace';
@@ -46,7 +46,7 @@ const CLASS_B = new Set(['get', 'head']);
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** The invocation of a call that no event caused, such as a timer of a Durable Object. */
+/** Invocation for calls that no event caused, such as those of a timer in a Durable Object. */
 const OUTSIDE: GlobeInvocation = { event: 'timer', isObject: true, isDone: true, region: HOME, trace: BACKGROUND };
 
 function homeOf(call: BindingCall, from: Region): Region {
@@ -58,7 +58,7 @@ function homeOf(call: BindingCall, from: Region): Region {
   return home;
 }
 
-/** Waits for the way there, runs the call, and waits for the way back. */
+/** Simulates the distance of a call: waits for the way there, runs the call, and waits for the way back. */
 async function travel<T>(
   invocation: GlobeInvocation,
   to: Region,
@@ -120,11 +120,11 @@ const entry = new Entry<GlobeInvocation>((current) => {
         return travel(invocation, homeOf(call, invocation.region), NO_BYTES, () => run(args));
       }
       case 'cache':
-        // Each region has its own cache.
+        // Each region has its own cache, so the key of an entry contains the region.
         await sleep(CACHE_MS);
         return run([inRegion(call.args[0] as RequestInfo, invocation.region), ...call.args.slice(1)]);
       default:
-        // D1 is intercepted below its client. Other calls take no time here.
+        // Calls of D1 are delayed below its client (`wireDatabases`). Other calls take no time here.
         return run();
     }
   };
@@ -173,7 +173,7 @@ function wrapLogs(trace: () => string): void {
   }
 }
 
-/** Counts a Durable Object's alarms and the rows of its storage. */
+/** Counts the alarms of a Durable Object and the rows that its storage reads and writes. */
 function wrapState(state: DurableObjectState, trace: () => string): DurableObjectState {
   const { storage } = state;
   const { sql } = storage;
@@ -198,7 +198,7 @@ function wrapState(state: DurableObjectState, trace: () => string): DurableObjec
       return storage.put(...args);
     },
   });
-  // The base class of Durable Objects accepts only the state of the runtime, so the storage is replaced inside it.
+  // Replace the storage inside the state: the base class of Durable Objects accepts only the runtime's own state object.
   Object.defineProperty(state, 'storage', { value: countedStorage });
   return state;
 }
@@ -216,7 +216,7 @@ function overriding<T extends object>(target: T, overrides: Readonly<Record<stri
 
 const wired = new WeakSet<object>();
 const replicas = new Replicas();
-/** D1 is intercepted below its client, once per environment. */
+/** Intercepts the D1 databases of an environment below their client, once per environment. */
 function wireDatabases(env: object): void {
   if (wired.has(env)) return;
   wired.add(env);
@@ -288,7 +288,7 @@ export default {
     return (handlers.fetch as NonNullable<ExportedHandler<Env>['fetch']>)(local as typeof request, env, ctx);
   },
   async queue(batch, env, ctx) {
-    // Each message is read once and deleted once.
+    // Queues bill operations: each message is read once and deleted once.
     meter.counts(BACKGROUND).queue_ops += 2 * batch.messages.length;
     await handlers.queue?.(batch, env, ctx);
   },

@@ -10,7 +10,7 @@ export const REGIONS = ['syd', 'nrt', 'sin', 'bom', 'fra', 'iad', 'pdx', 'gru'] 
 export type Region = (typeof REGIONS)[number];
 export const isRegion = (value: string): value is Region => (REGIONS as readonly string[]).includes(value);
 
-/** Round trips in milliseconds. Rows and columns are in the order of `REGIONS`. */
+/** Round-trip times in milliseconds. Rows and columns are in the order of `REGIONS`. */
 const ROUND_TRIPS: readonly (readonly number[])[] = [
   [2, 105, 95, 150, 250, 200, 140, 310],
   [105, 2, 70, 125, 230, 150, 100, 255],
@@ -26,15 +26,15 @@ export function roundTripMs(from: Region, to: Region): number {
   return ROUND_TRIPS[REGIONS.indexOf(from)]?.[REGIONS.indexOf(to)] ?? 0;
 }
 
-/** Milliseconds of a round trip between a client and the nearest data centre. */
+/** Round-trip time in milliseconds between a client and the nearest data centre. */
 export const CLIENT_MS = 10;
-/** Milliseconds that a store takes to answer. */
+/** Time in milliseconds that a store takes to answer. */
 export const SERVICE_MS = 5;
-/** Milliseconds of a look-up in the cache of the data centre. */
+/** Time in milliseconds of a look-up in the cache of the data centre. */
 export const CACHE_MS = 2;
-/** Bytes per millisecond between regions: 100 MB/s. */
+/** Bandwidth between regions in bytes per millisecond: 100 MB/s. */
 export const BANDWIDTH = 100_000;
-/** A call that takes more milliseconds crosses a continent or an ocean. */
+/** Calls that take longer than this are long-haul: they cross a continent or an ocean. In milliseconds. */
 export const LONG_HAUL_MS = 20;
 
 /** Region of each location hint of Durable Objects, D1 and R2. */
@@ -52,7 +52,7 @@ export const HINT_REGIONS: Readonly<Record<string, Region>> = {
   me: 'bom',
 };
 
-/** Continent of the client, as `request.cf` names it. */
+/** Continent of a client in each region, in the form of `request.cf.continent`. */
 export const CONTINENTS: Readonly<Record<Region, ContinentCode>> = {
   syd: 'OC',
   nrt: 'AS',
@@ -66,5 +66,5 @@ export const CONTINENTS: Readonly<Record<Region, ContinentCode>> = {
 
 /** Region of the D1 primaries, the queues and the first bucket. */
 export const HOME: Region = 'iad';
-/** Region of each bucket: `enam` and `wnam`. */
+/** Region of each R2 bucket. `iad` is in `enam`, `pdx` in `wnam`. */
 export const BUCKET_REGIONS: Readonly<Record<string, Region>> = { BLOBS: 'iad', BLOBS_2: 'pdx' };

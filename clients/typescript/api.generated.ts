@@ -810,8 +810,10 @@ export interface Message {
   bcc?: Address[];
   reply_to: Address[];
   importance: "high" | "normal" | "low";
-  /** How to leave the list of the message. POST …/unsubscribe does it by one_click and mail. A web page is opened by the user. */
+  /** How to unsubscribe from the list of the message. POST …/unsubscribe does it by one_click and mail. A web page is opened by the user. */
   unsubscribe: Unsubscribe;
+  /** The identifier in List-Id (RFC 2919), in lower case. */
+  list_id: string | null;
   body: string;
   html: string | null;
   headers: {
@@ -825,7 +827,7 @@ export interface Message {
   delivery?: DeliveryState[];
 }
 
-/** How to leave the list of the message. POST …/unsubscribe does it by one_click and mail. A web page is opened by the user. */
+/** How to unsubscribe from the list of the message. POST …/unsubscribe does it by one_click and mail. A web page is opened by the user. */
 export type Unsubscribe =
   | {
       method: "one_click";
@@ -2047,7 +2049,7 @@ export interface StorageQuota {
    */
   bytes: number | null;
   /**
-   * Names whose current version is not a deletion marker
+   * Names whose current version is not a delete marker
    * @min 0
    * @max 9007199254740991
    */
@@ -2775,7 +2777,7 @@ export namespace V1 {
    * No description
    * @tags identity
    * @name CreateOperator
-   * @summary Make an operator. The secret of the second factor is returned only here
+   * @summary Create an operator. The secret of the second factor is returned only here
    * @request POST:/v1/operators
    * @secure
    */
@@ -3223,7 +3225,7 @@ export namespace V1 {
    * No description
    * @tags leaderboard
    * @name ErasePlayer
-   * @summary Erase a player for good, in one season or in all. Other players keep their ranks in past seasons
+   * @summary Delete a player permanently, in one season or in all. Other players keep their ranks in past seasons
    * @request DELETE:/v1/scores/{user_id}
    * @secure
    */
@@ -3600,7 +3602,7 @@ export namespace V1 {
    * No description
    * @tags leaderboard
    * @name ErasePlayerOfBoard
-   * @summary Erase a player for good, in one season or in all. Other players keep their ranks in past seasons
+   * @summary Delete a player permanently, in one season or in all. Other players keep their ranks in past seasons
    * @request DELETE:/v1/boards/{board}/scores/{user_id}
    * @secure
    */
@@ -3961,7 +3963,7 @@ export namespace V1 {
    * No description
    * @tags leaderboard
    * @name DeleteBoard
-   * @summary Delete a board with all its seasons, for good. Cron erases them after a minute
+   * @summary Delete a board with all its seasons permanently. Cron erases them after a minute
    * @request DELETE:/v1/boards/{board}
    * @secure
    */
@@ -4310,7 +4312,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name DeletePassword
-   * @summary Remove the password, so that passkeys are the only way in
+   * @summary Remove the password, so that passkeys are the only way to log in
    * @request DELETE:/v1/me/password
    * @secure
    */
@@ -4674,7 +4676,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name DeleteAddress
-   * @summary Give up an address; it is never issued again
+   * @summary Remove an address; it is never issued again
    * @request DELETE:/v1/me/addresses/{email}
    * @secure
    */
@@ -5035,7 +5037,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name DeletePasskey
-   * @summary Remove a passkey, unless the account could not be opened without it
+   * @summary Remove a passkey, unless it is the only way to log in
    * @request DELETE:/v1/me/passkeys/{passkey_id}
    * @secure
    */
@@ -5417,10 +5419,10 @@ export namespace V1 {
   }
 
   /**
-   * @description By one click (RFC 8058) if a valid DKIM signature covers both header fields, else by a message to the address that the list names, which is then in Sent. The message then has the label $unsubscribed.
+   * @description By one click (RFC 8058) if a valid DKIM signature covers both header fields, else by a message to the address that the list names, which is then in Sent. The message and the newest one of its list then have the label $unsubscribed.
    * @tags mail
    * @name Unsubscribe
-   * @summary Leave the mailing list of a message
+   * @summary Unsubscribe from the mailing list of a message
    * @request POST:/v1/messages/{message_id}/unsubscribe
    * @secure
    */
@@ -5483,7 +5485,7 @@ export namespace V1 {
    * @description Muting archives the messages of the thread as read, and those that arrive later.
    * @tags mail
    * @name UpdateThread
-   * @summary Mute a thread, or end that
+   * @summary Mute or unmute a thread
    * @request PATCH:/v1/threads/{thread_id}
    * @secure
    */
@@ -5970,7 +5972,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name DeleteSender
-   * @summary Forget a trusted or blocked sender
+   * @summary Delete a trusted or blocked sender
    * @request DELETE:/v1/senders/{sender_id}
    * @secure
    */
@@ -6051,7 +6053,7 @@ export namespace V1 {
    * @description The same endpoint again prolongs its subscription.
    * @tags mail
    * @name SubscribeToPush
-   * @summary Tell a browser of new mail
+   * @summary Notify a browser of new mail
    * @request POST:/v1/push-subscriptions
    * @secure
    */
@@ -6067,7 +6069,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name UnsubscribeFromPush
-   * @summary Stop telling a browser of new mail
+   * @summary Stop notifying a browser of new mail
    * @request DELETE:/v1/push-subscriptions/{subscription_id}
    * @secure
    */
@@ -6229,7 +6231,7 @@ export namespace V1 {
    * @description Filters and the vacation reply skip mail that is not kept. Junk, reports and mail that this account forwarded before are not forwarded but kept.
    * @tags mail
    * @name SetAddressForward
-   * @summary Forward the mail of an address or wildcard of yours to confirmed targets
+   * @summary Forward the mail of one of your addresses or wildcards to confirmed targets
    * @request PUT:/v1/me/address-forwards/{email}
    * @secure
    */
@@ -6263,7 +6265,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name DeleteAddressForward
-   * @summary Keep the mail of an address again
+   * @summary Stop forwarding the mail of an address
    * @request DELETE:/v1/me/address-forwards/{email}
    * @secure
    */
@@ -6738,7 +6740,7 @@ export namespace V1 {
   }
 
   /**
-   * @description The job runs in the background with the rights that you have at each step. It leaves alone what was written after it began, what Object Lock keeps, and what you may not change; `counts` and `obstacles` say so. `restore` needs a bucket that keeps versions: names that did not exist at the time get deletion markers, and no bytes are copied.
+   * @description The job runs in the background with the rights that you have at each step. It leaves alone what was written after it began, what Object Lock keeps, and what you may not change; `counts` and `obstacles` say so. `restore` needs a bucket that keeps versions: names that did not exist at the time get delete markers, and no bytes are copied.
    * @tags storage
    * @name CreateStorageJob
    * @summary Start a job over a bucket or a prefix
@@ -6749,7 +6751,7 @@ export namespace V1 {
     export type RequestParams = {};
     export type RequestQuery = {};
     export type RequestBody = {
-      /** `empty`: remove all versions, deletion markers and open uploads. `delete`: delete objects, as S3 does by name. `restore`: make objects what they were at a time. `copy`: copy current objects to another prefix or bucket. `count`: count objects, versions and bytes. */
+      /** `empty`: remove all versions, delete markers and open uploads. `delete`: delete objects, as S3 does by name. `restore`: make objects what they were at a time. `copy`: copy current objects to another prefix or bucket. `count`: count objects, versions and bytes. */
       kind: "empty" | "delete" | "restore" | "copy" | "count";
       /**
        * @minLength 3
@@ -7159,7 +7161,7 @@ export namespace V1 {
   }
 
   /**
-   * @description Counts every version, so it takes about a second for 100,000 of them. Changes during the count may or may not be in it. `bytes` includes old versions and the parts of open uploads; `versions` leaves out deletion markers.
+   * @description Counts every version, so it takes about a second for 100,000 of them. Changes during the count may or may not be in it. `bytes` includes old versions and the parts of open uploads; `versions` leaves out delete markers.
    * @tags storage
    * @name GetStorageUsage
    * @summary Count what a bucket, or all buckets of a user, have stored

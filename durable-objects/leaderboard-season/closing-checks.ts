@@ -1,6 +1,6 @@
 /**
- * Checks before an archive replaces the objects of a season, and before the objects are erased. Empty objects do not prove an empty
- * season: the data may be lost, or another Worker may share DIRECTORY.
+ * Checks that run before an archive replaces the objects of a season, and again before the objects are erased. Empty objects do not
+ * prove an empty season: the data may be lost, or another Worker may share DIRECTORY.
  */
 import { allowedLoss } from '../../workers/collectors/limits.ts';
 import { createCollectorStore } from '../../workers/collectors/store.ts';
@@ -14,8 +14,8 @@ import { createSeasonStore } from '../../workers/leaderboard/records/season-stor
 import type { Closing } from './store.ts';
 
 /**
- * Whether the shards contain the players seen in them (`season.players_seen`), except for the few that an operator may
- * have erased. Raises the alarm if not.
+ * Whether the shards still contain the players that DIRECTORY has seen in them (`season.players_seen`). Tolerates the few that an
+ * operator may have erased. Otherwise raises the alarm.
  */
 export async function isComplete(env: Env, season: string, players: number, now: number): Promise<boolean> {
   const seen = (await createSeasonStore(env.DIRECTORY).find(season))?.playersSeen ?? 0;
@@ -23,7 +23,7 @@ export async function isComplete(env: Env, season: string, players: number, now:
   if (missing <= (players > 0 ? allowedLoss(seen) : 0)) return true;
   const collector = createCollectorStore(env.DIRECTORY, 'leaderboard');
   const { approved, round } = await collector.read();
-  // An approval is valid for one closing.
+  // An operator's approval of missing players is valid for one closing only.
   if (missing <= approved) return await collector.finishRound(round, now);
   const reason = `${season} is not archived: its shards have ${players} players, and ${seen} were seen`;
   await collector.raiseAlarm(reason, { scanned: seen, found: missing }, now);
@@ -31,8 +31,8 @@ export async function isComplete(env: Env, season: string, players: number, now:
 }
 
 /**
- * Whether DIRECTORY names this archive and every location has its manifest. Restores the row in an older copy of
- * DIRECTORY that lacks the archive. Raises the alarm if another archive is named, or if a manifest is missing.
+ * Whether DIRECTORY names this archive and every location has its manifest. If an older copy of DIRECTORY lacks the archive,
+ * restores its row. Raises the alarm if another archive is named, or if a manifest is missing.
  */
 export async function isArchived(
   env: Env,
@@ -51,7 +51,6 @@ export async function isArchived(
   const named = (await store.find(season))?.archive ?? null;
   const collector = createCollectorStore(env.DIRECTORY, 'leaderboard');
   if (isWhole && named === archive) {
-    // Clears an alarm of this season.
     if ((await collector.read()).alarm?.includes(season)) await collector.clearAlarm();
     return true;
   }

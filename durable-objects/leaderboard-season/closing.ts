@@ -1,7 +1,13 @@
 /**
- * Closes a season in steps, each of which can be interrupted and repeated: seal every shard; write the standings in
- * rank order; write the look-ups; read everything back and compare count and sum with the shards; publish; keep the
- * objects while they may get retries of events; erase them. A file is written before the value that records it.
+ * Closes a season in steps. Each step can be interrupted and repeated:
+ * 1. seal every shard;
+ * 2. write the standings in rank order;
+ * 3. write the look-ups;
+ * 4. read everything back and compare count and sum with the shards;
+ * 5. publish the archive;
+ * 6. keep the objects as long as events may be retried;
+ * 7. erase the objects.
+ * A file is written before the value that records it.
  */
 import {
   addressesOf,
@@ -46,10 +52,13 @@ export class SeasonClosing {
   readonly #store: SeasonObjectStore;
   readonly #now: () => number;
   readonly #entriesMax: number;
-  /** Holds entries read from each shard and not yet written. Read again after a restart. */
+  /**
+   * Merges the shards' entries in rank order. Holds entries that were read from a shard but not written yet; a restart reads them
+   * again.
+   */
   #merger: RunMerger<TopEntry> | undefined;
 
-  /** @param entriesMax for tests: small values give several files with few players. */
+  /** @param entriesMax entries per standings file. Tests pass a small value to get several files with few players. */
   constructor(env: Env, store: SeasonObjectStore, now: () => number, entriesMax = STANDINGS_FILE_ENTRIES) {
     this.#env = env;
     this.#store = store;
@@ -57,7 +66,7 @@ export class SeasonClosing {
     this.#entriesMax = entriesMax;
   }
 
-  /** Runs one step. @returns whether there is more to do now. */
+  /** Runs the current step of the closing. @returns whether there is more to do now. */
   async advance(closing: Closing): Promise<boolean> {
     switch (closing.step) {
       case 'seal':
@@ -90,7 +99,7 @@ export class SeasonClosing {
     return this.#continue({ ...closing, sealedAt: this.#now() }, 'standings', { sealed: { players, sum } });
   }
 
-  /** Writes one file: the next players over all shards. */
+  /** Writes the next standings file, with the next players of all shards in rank order. */
   async #writeStandings(closing: Closing): Promise<boolean> {
     const { file, after, place, rank } = closing.progress.standings;
     const entries = await this.#open(closing, after ?? LIST_START).take(this.#entriesMax);
@@ -140,7 +149,7 @@ export class SeasonClosing {
     this.#store.recordFile(file);
   }
 
-  /** Reads one standings file back from one location. At the end, count and sum must equal those of the shards. */
+  /** Reads one standings file back from one location. After the last file, count and sum must equal those of the shards. */
   async #verify(closing: Closing): Promise<boolean> {
     const { sealed, standings, lookups, verify } = closing.progress;
     const bucket = locationsOf(this.#env)[verify.location];
@@ -173,7 +182,7 @@ export class SeasonClosing {
     this.#merger = undefined;
     const again = beginClosing(closing.season, closing.shards, this.#now());
     this.#store.writeClosing({ ...again, sealedAt: closing.sealedAt });
-    // The next call or the cron run of the next minute tries again. Trying at once would turn a permanent fault into a busy loop.
+    // The next call, or the cron run of the next minute, tries again. Retrying at once would make a busy loop of a permanent fault.
     return false;
   }
 
@@ -181,7 +190,7 @@ export class SeasonClosing {
     const { season, shards, archive, sealedAt, progress } = closing;
     const store = createSeasonStore(this.#env.DIRECTORY);
     const find = async () => (await store.find(season))?.archive;
-    // After publication players may be erased from the manifest. Writing it again would restore them.
+    // Does not rewrite a published manifest: players may have been erased from it since, and would be restored.
     if (!(await find())) {
       const manifest: ArchiveManifest = {
         ...progress.sealed,
@@ -199,7 +208,7 @@ export class SeasonClosing {
     return this.#continue(closing, 'keep');
   }
 
-  /** Erases the objects once retries of the month's last event have expired. */
+  /** Erases the season's objects once retries of the month's last event have expired. */
   async #erase(closing: Closing): Promise<boolean> {
     if (!(await isArchived(this.#env, closing, this.#now()))) return false;
     const store = createSeasonStore(this.#env.DIRECTORY);
@@ -208,7 +217,7 @@ export class SeasonClosing {
       await store.setDue(closing.season, eraseAt);
       return false;
     }
-    // Cron skips a season that is marked as erased. If erasing fails, the alarm repeats it.
+    // Cron skips a season that is marked as erased. So the alarm is set before, to try again if erasing fails.
     await this.#store.planAlarm(ERASE_AGAIN_MS);
     await store.markErased(closing.season, this.#now());
     await Promise.all(addressesOf(closing).map((address) => shardStub(this.#env, address).destroy()));
@@ -217,7 +226,7 @@ export class SeasonClosing {
     return false;
   }
 
-  /** Marks the season as archived and its objects as erased again, after DIRECTORY was restored to an earlier time. */
+  /** Marks the season as archived and its objects as erased once more, because DIRECTORY was restored to an earlier time. */
   async #markAgain(closing: Closing): Promise<false> {
     if (await isArchived(this.#env, closing, this.#now()))
       await createSeasonStore(this.#env.DIRECTORY).markErased(closing.season, this.#now());
@@ -225,7 +234,7 @@ export class SeasonClosing {
   }
 }
 
-/** @param now in milliseconds. It names the attempt. */
+/** @param now milliseconds since 1970. The name of the archive attempt contains it. */
 export function beginClosing(season: string, shards: number, now: number): Closing {
   const archive = `leaderboard/${season}/${now.toString(36)}`;
   return { season, shards, step: 'seal', archive, sealedAt: now, progress: START };

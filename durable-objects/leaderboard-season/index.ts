@@ -3,7 +3,7 @@
  *
  * By design: its load depends on the number of shards and views, never on the rate of scores or the number of viewers.
  */
-import { DurableObject, RpcTarget } from 'cloudflare:workers';
+import { DurableObject } from 'cloudflare:workers';
 import {
   addressesOf,
   type SeasonAddress,
@@ -22,23 +22,9 @@ import { SeasonCounts } from './season-counts.ts';
 import { type Closing, SeasonObjectStore } from './store.ts';
 import { ViewFeed } from './view-feed.ts';
 
-/** Time that one call spends on a closing. */
+/** Time that one call may spend on a closing. */
 const ADVANCE_MS = 15_000;
 const QUESTION_MS = 2_000;
-
-/** RPC session over which a shard pushes its count changes and receives those of the other shards. */
-class ShardLine extends RpcTarget {
-  readonly #exchange: (report: CountReport) => Promise<CountAnswer>;
-
-  constructor(exchange: (report: CountReport) => Promise<CountAnswer>) {
-    super();
-    this.#exchange = exchange;
-  }
-
-  exchange(report: CountReport): Promise<CountAnswer> {
-    return this.#exchange(report);
-  }
-}
 
 export class LeaderboardSeason extends DurableObject<Env> {
   readonly #now: () => number;
@@ -55,23 +41,24 @@ export class LeaderboardSeason extends DurableObject<Env> {
     this.#closing = new SeasonClosing(env, this.#store, this.#now);
   }
 
-  /** Creates the object, so that its location is decided. */
+  /** Does nothing itself. The first call of an object creates it and decides its location. */
   async prepare(): Promise<void> {}
 
-  /** Opens a session for a shard with changes. The platform counts all exchanges of a session as one request. */
-  async openLine(address: SeasonAddress): Promise<ShardLine> {
-    return new ShardLine((report) => this.#exchange(address, report));
+  /**
+   * Opens a session in which a shard pushes its changed counts and receives those of the other shards. The platform counts all
+   * exchanges of a session as one request.
+   */
+  async openLine(address: SeasonAddress): Promise<(report: CountReport) => Promise<CountAnswer>> {
+    return async (report) => {
+      const { counts, feed } = this.#open(address);
+      const isUsed = counts.apply(report);
+      if (isUsed && report.top !== null) feed.plan();
+      await counts.pullStale(report.shard);
+      return counts.merged.answer(report, isUsed);
+    };
   }
 
-  async #exchange(address: SeasonAddress, report: CountReport): Promise<CountAnswer> {
-    const { counts, feed } = this.#open(address);
-    const isUsed = counts.apply(report);
-    if (isUsed && report.top !== null) feed.plan();
-    await counts.pullStale(report.shard);
-    return counts.answer(report, isUsed);
-  }
-
-  /** Registers a view for changes of the top list. @param minAsOf the list is as of this time or later, if possible. */
+  /** Registers a view for changes of the top list. @param minAsOf time of the returned list: this or later, if possible. */
   async watch(address: SeasonAddress, view: string, minAsOf: number): Promise<TopList> {
     const { counts, feed } = this.#open(address);
     feed.register(view);
@@ -83,19 +70,25 @@ export class LeaderboardSeason extends DurableObject<Env> {
     return (await this.#refresh(address)).status();
   }
 
-  /** Players of some shards above each score, by their last counts, for readers of a board with a silent shard. */
+  /**
+   * Counts players of some shards above each score, by the last counts of these shards. Readers of a board use it for shards that
+   * do not answer.
+   */
   async countAbove(address: SeasonAddress, shards: readonly number[], scores: readonly number[]) {
     const { merged } = this.#open(address).counts;
     const asOf = Math.min(...shards.map((shard) => merged.countedAt(shard)));
     return { asOf, above: scores.map((score) => merged.countAbove(score, shards).above) };
   }
 
-  /** The range of scores to search for the first player of a rank: `MergedCounts.findRank`. */
+  /** @returns the range of scores that contains the score of the player with a rank (`MergedCounts.findRank`). */
   async findRank(address: SeasonAddress, rank: number): Promise<{ low: number; high: number } | null> {
     return (await this.#refresh(address)).merged.findRank(rank);
   }
 
-  /** Reloads the counts of a shard after a player was erased, also in the snapshot. @throws if it does not answer. */
+  /**
+   * Reloads the counts of a shard after a player was erased, and replaces its stored snapshot.
+   * @throws if the shard does not answer.
+   */
   async reload(address: SeasonAddress, shard: number): Promise<void> {
     const { counts, feed } = this.#open(address);
     await counts.reload(shard);
@@ -112,13 +105,16 @@ export class LeaderboardSeason extends DurableObject<Env> {
     return { ranges: await distribute(readSeason(address.season).rules, ends, rangesMax, countAbove), players, asOf };
   }
 
-  /** Queries the shards if a score is inside a bucket of several scores. Without an answer, the end of the bucket is used. */
+  /**
+   * Counts players above each score. Queries the shards if a score is inside a bucket of several scores. If they do not answer,
+   * uses the end of the bucket.
+   */
   async #countAbove(address: SeasonAddress, { merged }: SeasonCounts, scores: readonly number[]): Promise<number[]> {
     const known = scores.map((score) => merged.countAbove(score));
     const above = known.map((each) => each.above);
     if (known.every(({ unsure }) => unsure === 0)) return above;
     const asked = await countAboveIn(this.env, addressesOf(address), scores, QUESTION_MS).catch(() => above);
-    // Players written between the two queries must not make a range negative.
+    // Players written between the two queries would otherwise make a range negative.
     return asked.map((count) => Math.min(count, merged.players));
   }
 
@@ -137,7 +133,7 @@ export class LeaderboardSeason extends DurableObject<Env> {
     return { step: closing?.step ?? 'seal', players: closing?.progress.sealed.players ?? 0 };
   }
 
-  /** Erases the object after its board was deleted. */
+  /** Erases the season object after its board was deleted. */
   async destroy(address: SeasonAddress): Promise<void> {
     this.#isGone = true;
     await this.#advancing;
@@ -152,12 +148,11 @@ export class LeaderboardSeason extends DurableObject<Env> {
   }
 
   override async alarm(): Promise<void> {
-    // Cron continues the closing once the deployment serves the leaderboard again.
+    // While the deployment does not serve the leaderboard, the alarm does nothing. Later, cron continues the closing.
     if (!settingsOf(this.env).PRODUCTS.includes('leaderboard')) return;
     await runInvocation(this.env, undefined, () => this.#advance());
   }
 
-  /** Runs once at a time. Concurrent callers wait for the run. */
   #advance(): Promise<boolean> {
     this.#advancing ??= this.#advanceForSeconds().finally(() => {
       this.#advancing = undefined;

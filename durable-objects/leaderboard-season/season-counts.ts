@@ -1,6 +1,6 @@
 /**
- * The counts and the top list of a season, merged from its shards. Pulls the counts of shards that did not push for a
- * second. A shard that does not answer is skipped for a while: its last counts stay, and their time is older.
+ * The counts and the top list of a season, merged from its shards. If a shard has not pushed its counts for a second, they are
+ * pulled. A shard that does not answer is skipped for a while: its last counts stay, and their time is older.
  */
 import {
   addressesOf,
@@ -15,22 +15,22 @@ import {
 } from '../../workers/leaderboard/domain/board.ts';
 import { MergedCounts } from '../../workers/leaderboard/domain/merged-counts.ts';
 import { parseSeason } from '../../workers/leaderboard/domain/season-name.ts';
-import type { CountAnswer, CountReport } from '../../workers/leaderboard/domain/shard-counts.ts';
+import type { CountReport } from '../../workers/leaderboard/domain/shard-counts.ts';
 import { mergeStandings, type RankedEntry, rankRun, type TopEntry } from '../../workers/leaderboard/domain/standing.ts';
 import { shardStub, within } from '../../workers/leaderboard/objects.ts';
 import { createSeasonStore } from '../../workers/leaderboard/records/season-store.ts';
 import { logError } from '../../workers/shared/log.ts';
 import type { SeasonObjectStore } from './store.ts';
 
-/** Time from a change to the snapshot with it. */
+/** Delay from a change of counts to the stored snapshot that includes it. */
 const SNAPSHOT_AFTER_MS = 10_000;
 const PULL_MS = 2_000;
 
 interface Shard extends ShardAddress {
   top: readonly TopEntry[];
-  /** When the last pull from the shard failed; 0 if it succeeded. */
+  /** Time of the last failed pull from the shard; 0 if the last pull succeeded. */
   failedAt: number;
-  /** Time of the first change that is not in the snapshot; 0 if the snapshot has all changes. */
+  /** Time of the oldest change that the stored snapshot lacks; 0 if the snapshot has all changes. */
   changedAt: number;
   pull: Promise<boolean> | undefined;
 }
@@ -41,7 +41,7 @@ export class SeasonCounts {
   readonly #store: SeasonObjectStore;
   readonly #now: () => number;
   readonly #shards: Shard[];
-  /** The merged top list; null after a change. */
+  /** The merged top list, cached until the next change; null if it must be merged again. */
   #top: readonly RankedEntry[] | null = null;
   #isSavePlanned = false;
 
@@ -57,7 +57,6 @@ export class SeasonCounts {
       this.apply({ ...snapshot, boot: 'snapshot', number: 1, generation: '', isFull: true, since: 0 }, false);
   }
 
-  /** Applies a report. @returns whether it could be used. */
   apply(report: CountReport, isSaved = true): boolean {
     const outcome = this.merged.apply(report);
     const shard = this.#shards[report.shard] as Shard;
@@ -72,18 +71,10 @@ export class SeasonCounts {
     return true;
   }
 
-  answer(report: CountReport, isUsed: boolean): CountAnswer {
-    return this.merged.answer(report, isUsed);
-  }
-
-  get asOf(): number {
-    return Math.min(this.#now(), this.merged.asOf);
-  }
-
   top(): TopList {
     const lists = this.#shards.map(({ top }) => top);
     this.#top ??= rankRun(mergeStandings(lists, TOP_ENTRIES), 0, 1);
-    return { entries: this.#top, players: this.merged.players, asOf: this.asOf };
+    return { entries: this.#top, players: this.merged.players, asOf: Math.min(this.#now(), this.merged.asOf) };
   }
 
   status(): ShardStatus[] {
@@ -95,7 +86,10 @@ export class SeasonCounts {
     }));
   }
 
-  /** Pulls the counts of shards that are older than a second, or than a given time. Waits a short time. */
+  /**
+   * Pulls the counts of shards whose counts are over a second old, or older than a given time. Waits for the answers, but only a
+   * short time.
+   */
   async pullStale(except: number | null = null, minAsOf = 0): Promise<void> {
     const now = this.#now();
     const stale = this.#shards.filter(({ shard, failedAt }) => {
@@ -110,8 +104,9 @@ export class SeasonCounts {
   }
 
   /**
-   * Pulls and saves the counts of one shard. Waits for a pull in progress first: it may include a player erased since. @throws if
-   * it does not answer.
+   * Pulls and saves the counts of one shard. First waits for a pull in progress, whose answer may still include a player erased
+   * since.
+   * @throws if the shard does not answer.
    */
   async reload(number: number): Promise<void> {
     const shard = this.#shards[number];
@@ -121,7 +116,7 @@ export class SeasonCounts {
     this.#save(shard);
   }
 
-  /** @returns whether the shard answered. */
+  /** Pulls the counts of a shard. @returns whether the shard answered. */
   #pull(shard: Shard): Promise<boolean> {
     shard.pull ??= this.#requestReport(shard).finally(() => {
       shard.pull = undefined;
@@ -144,7 +139,10 @@ export class SeasonCounts {
     }
   }
 
-  /** Skips a shard for a while. Records its first failure in DIRECTORY, for health. */
+  /**
+   * Marks a shard that did not answer, so that it is skipped for a while. Records the first failure in DIRECTORY, for the health
+   * check.
+   */
   #noteSilent(shard: Shard, now: number): void {
     const isFirst = shard.failedAt === 0;
     shard.failedAt = now;

@@ -3,13 +3,11 @@ import type { ScoreBuckets } from '../../workers/leaderboard/domain/score-bucket
 import type { StandingKey, TopEntry } from '../../workers/leaderboard/domain/standing.ts';
 import type { LookupFile, StandingsFile } from '../../workers/leaderboard/records/archive-files.ts';
 
-/** Progress of each step, by the name of the step. */
 export interface ClosingProgress {
-  /** Totals of the sealed shards. */
   readonly sealed: { readonly players: number; readonly sum: string };
   readonly standings: {
     readonly file: number;
-    /** The last key written. */
+    /** Key (score and time) of the last player that was written. */
     readonly after: StandingKey | null;
     readonly place: number;
     readonly rank: number;
@@ -28,16 +26,16 @@ export interface Closing {
   readonly season: string;
   readonly shards: number;
   readonly step: 'seal' | 'standings' | 'lookups' | 'verify' | 'publish' | 'keep' | 'done';
-  /** Prefix of the files of this attempt. */
+  /** R2 prefix of the files of this archive attempt. */
   readonly archive: string;
   readonly sealedAt: number;
   readonly progress: ClosingProgress;
 }
 
-/** The last counts of a shard. A restarted season begins with them. */
+/** The last known counts of a shard. A restarted season object begins with them. */
 export interface ShardSnapshot {
   readonly shard: number;
-  /** The time at which the counts were exact, in milliseconds. */
+  /** Time at which the counts were exact, in milliseconds since 1970. */
   readonly at: number;
   readonly bits: number;
   readonly buckets: ScoreBuckets;
@@ -59,7 +57,7 @@ export class SeasonObjectStore {
     this.#storage.kv.put('closing', closing);
   }
 
-  /** Continues the closing after this time, even if no other call does. */
+  /** Sets the alarm, which continues the closing if no other call does. */
   async planAlarm(afterMs: number): Promise<void> {
     await this.#storage.setAlarm(Date.now() + afterMs);
   }
@@ -68,7 +66,7 @@ export class SeasonObjectStore {
     this.#storage.kv.put(`file:${file.name}`, file);
   }
 
-  /** The written files of a folder of the archive, in order. */
+  /** Lists the written files of one folder of the archive, in order. */
   listFiles<T>(folder: string): T[] {
     return this.#list<T>(`file:${folder}/`).map(([, file]) => file);
   }
@@ -85,7 +83,7 @@ export class SeasonObjectStore {
     this.#storage.kv.put(`snapshot:${snapshot.shard}`, snapshot);
   }
 
-  /** Deletes the stored counts, which are not needed after the archive is published and contain names of players. */
+  /** Deletes the stored counts of shards. They contain names of players, and are not needed after the archive is published. */
   forgetSnapshots(): void {
     this.#forget('snapshot:');
   }

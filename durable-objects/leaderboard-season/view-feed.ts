@@ -1,6 +1,6 @@
 /**
  * Sends the top list to the views of a season when it changes, at most every 100 ms. Nothing waits for a view. A view without
- * readers says so in its answer and is removed; it registers again with its next reader.
+ * readers says so in its answer and gets no more lists; it registers again when it has a reader.
  */
 import { PUSH_INTERVAL_MS, type TopList } from '../../workers/leaderboard/domain/board.ts';
 import { viewStub, within } from '../../workers/leaderboard/objects.ts';
@@ -13,9 +13,9 @@ const RETRY_MS = 1_000;
 interface View {
   readonly name: string;
   isBusy: boolean;
-  /** The list changed while a list was being sent to the view. */
+  /** True if the list changed while an earlier list was being sent to the view. */
   isBehind: boolean;
-  /** The view registered after the last list was sent to it. */
+  /** True if the view has registered (again) since the last list was sent to it. */
   isWanted: boolean;
 }
 
@@ -47,7 +47,6 @@ export class ViewFeed {
     this.#store.addView(name);
   }
 
-  /** Schedules a push after a change. */
   plan(): void {
     if (this.#isPlanned || this.#views.size === 0) return;
     this.#isPlanned = true;
@@ -58,7 +57,6 @@ export class ViewFeed {
     }, PUSH_INTERVAL_MS);
   }
 
-  /** Ends all connections of viewers. */
   async end(): Promise<void> {
     const names = [...this.#views.keys()];
     await Promise.allSettled(names.map((name) => within(name, NEWS_MS, viewStub(this.#env, this.#season, name).end())));

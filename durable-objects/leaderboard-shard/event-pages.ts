@@ -1,20 +1,23 @@
 /**
- * The events of a shard, in the order in which they were counted: stored pages up to the checkpoint, then pages in memory
- * that the log stores. A filter in memory says which page may have an event.
+ * The events of a shard, in the order in which they were counted. Events up to the checkpoint are in stored pages; later ones are
+ * in pages in memory and in the log. A filter in memory says which page may contain an event.
  */
 import { EventFilter, wordOf } from '../../workers/leaderboard/domain/event-filter.ts';
 import { EVENTS_PER_PAGE, EventPage, type PlayerEvent } from '../../workers/leaderboard/domain/event-page.ts';
 import type { ShardStore } from './store.ts';
 
-/** A new filter has room for the present number of events times this factor. */
+/** Capacity of a new filter, relative to the present number of events. */
 const FILTER_GROWTH = 1.125;
 
 export class EventPages {
   readonly #store: ShardStore;
-  /** Null until the first event, because a restarted shard answers ranks without it, and after the filter was full. */
+  /**
+   * The filter of event ids. Null until the first event, because a restarted shard answers ranks without it; null also once it
+   * was full.
+   */
   #filter: EventFilter | null = null;
   #first: number;
-  /** The id of the first page in memory. */
+  /** The id that the first page in memory will have. */
   #nextId: number;
   #open: EventPage[] = [];
 
@@ -25,7 +28,6 @@ export class EventPages {
     this.#nextId = last + 1;
   }
 
-  /** Pages in memory. */
   get openPages(): number {
     return this.#open.length;
   }
@@ -41,7 +43,7 @@ export class EventPages {
     return null;
   }
 
-  /** Adds an event in memory. The caller stores it in the log. */
+  /** Adds an event to the pages in memory. The caller stores it in the log. */
   add(event: PlayerEvent): void {
     let page = this.#open.at(-1);
     if (page === undefined || page.isFull) {
@@ -53,14 +55,17 @@ export class EventPages {
     this.#filter?.add(wordOf(event.slot, event.hash), this.#nextId + this.#open.length - 1);
   }
 
-  /** Stores the pages in memory. @param at seconds since 1970. */
+  /** Stores the pages in memory. @param at time of the checkpoint, in seconds since 1970. */
   flush(at: number): void {
     for (const page of this.#open) this.#store.writeEventPage(this.#nextId++, at, page);
     this.#open = [];
     [this.#first] = this.#store.pageRange();
   }
 
-  /** Scans all stored pages; flush first. Erasures are rare. */
+  /**
+   * Erases a player's events from all stored pages. Call `flush` first. Scanning all pages is acceptable because erasures are
+   * rare.
+   */
   erase(slot: number): void {
     for (const id of this.#store.findEventPages(slot)) {
       const stored = this.#store.readEventPage(id);
@@ -70,7 +75,7 @@ export class EventPages {
     }
   }
 
-  /** Removes pages without events since this time, in seconds. Flush first. */
+  /** Deletes pages without events since a time. Call `flush` first. @param before seconds since 1970. */
   prune(before: number): void {
     this.#store.pruneEventPages(before);
     [this.#first] = this.#store.pageRange();

@@ -9,7 +9,6 @@ import {
   addressesOf,
   type CorrectedPlayer,
   type Correction,
-  EVENT_RETENTION_MS,
   type ScoreAnswer,
   type ScoreResult,
   type ScoreUpdate,
@@ -31,11 +30,11 @@ import { ShardStore } from './store.ts';
 
 /** Time from the start of one commit to the start of the next. A call that comes alone does not wait. */
 const ROUND_MS = 10;
-/** Interval of checkpoints of a shard that changes, and of the removal of old events. */
+/** Interval at which a shard that changes writes a checkpoint and removes old events. */
 const ALARM_INTERVAL_MS = 3_600_000;
 const QUESTION_MS = 2_000;
 const NO_COUNTS: KnownCounts = new Map();
-/** A score below all others: `countAbove` of it counts all players. */
+/** Below every score, so `countAbove(ALL)` counts all players. */
 const ALL = -1;
 
 interface OpenShard {
@@ -43,7 +42,7 @@ interface OpenShard {
   readonly link: SeasonLink;
 }
 
-/** Calls that share one commit. */
+/** A score round: the calls that share one commit. */
 interface Round {
   readonly updates: ScoreUpdate[];
   readonly results: Promise<ScoreResult[]>;
@@ -56,7 +55,7 @@ export class LeaderboardShard extends DurableObject<Env> {
   /** The round that has not been committed. New calls join it. */
   #round: Round | undefined;
   #roundAt = 0;
-  /** Resolves when the previous round is committed. */
+  /** Resolves once the previous round is committed. */
   #committed: Promise<unknown> = Promise.resolve();
   #isAlarmPlanned = false;
   #isGone = false;
@@ -75,10 +74,10 @@ export class LeaderboardShard extends DurableObject<Env> {
     return callInTrace(this, this.env, traceId, method, args);
   }
 
-  /** Creates the object, so that its location is decided. */
+  /** Does nothing itself. The first call of an object creates it and decides its location. */
   async prepare(): Promise<void> {}
 
-  /** Writes scores in order. Each result is independent; an error changes nothing. */
+  /** Writes scores in order. Each update has its own result; an update that fails changes nothing. */
   async score(address: ShardAddress, updates: readonly ScoreUpdate[]): Promise<ScoreAnswer> {
     if (this.#isGone) {
       const now = this.#now();
@@ -90,7 +89,7 @@ export class LeaderboardShard extends DurableObject<Env> {
     const at = all.length;
     all.push(...updates);
     const own = (await results).slice(at, at + updates.length);
-    // A report made in the same millisecond may lack these scores, so this time is later than that of the last report.
+    // A report made in this millisecond may lack these scores. So the time of the new scores is later than that of the last report.
     const writtenAt = Math.max(this.#now(), shard.board.players.reportedAt + 1);
     return { results: own, asOf: this.#asOf(shard.board), writtenAt };
   }
@@ -104,7 +103,7 @@ export class LeaderboardShard extends DurableObject<Env> {
 
   async #commitRound({ board, link }: OpenShard, updates: ScoreUpdate[], before: Promise<unknown>) {
     await before;
-    // A clock that was set back must not delay calls.
+    // Never waits longer than one round, even if the clock was set back.
     const waitMs = Math.min(ROUND_MS, this.#roundAt + ROUND_MS - Date.now());
     if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
     await link.refresh();
@@ -119,7 +118,7 @@ export class LeaderboardShard extends DurableObject<Env> {
     return results;
   }
 
-  /** The first answers to events that were seen here; null for others. Changes nothing. */
+  /** @returns the first answers to events that this shard has counted; null for other events. Changes nothing. */
   async findEvents(address: ShardAddress, updates: readonly ScoreUpdate[]): Promise<(ScoreResult | null)[]> {
     return this.#open(address).board.findEvents(updates);
   }
@@ -140,13 +139,13 @@ export class LeaderboardShard extends DurableObject<Env> {
     return this.#open(address).board.players.run(key, before, after);
   }
 
-  /** Players above each score. −1 counts all players. */
+  /** Counts the shard's players above each score. A score of −1 counts all players. */
   async countAbove(address: ShardAddress, scores: readonly number[]): Promise<number[]> {
     const { board } = this.#open(address);
     return scores.map((score) => board.players.index.countAbove(score));
   }
 
-  /** Answers a season whose counts of this shard are too old. */
+  /** @returns the shard's counts. The season calls it when the counts it has are too old. */
   async report(address: ShardAddress, generation: string): Promise<CountReport> {
     return this.#open(address).board.players.makeReport(this.#now(), generation);
   }
@@ -166,7 +165,7 @@ export class LeaderboardShard extends DurableObject<Env> {
     return this.#change(board, () => board.erase(userId, this.#now()));
   }
 
-  /** Whether the player has a score here, hidden or not. */
+  /** Whether the player has a score in this shard, hidden or not. */
   async knows(address: ShardAddress, userId: string): Promise<boolean> {
     return this.#open(address).board.knows(userId);
   }
@@ -177,12 +176,12 @@ export class LeaderboardShard extends DurableObject<Env> {
     return this.#change(board, () => board.seal(this.#now()));
   }
 
-  /** Listed players in order of `user_id`, starting after `after`. For the archive's look-ups. */
+  /** Reads listed players in order of `user_id`, starting after `after`, for the archive's look-ups. */
   async readByUserId(address: ShardAddress, after: string, limit: number): Promise<TopEntry[]> {
     return this.#open(address).board.players.readByUserId(after, limit);
   }
 
-  /** Erases the shard after its season is archived. Later writes get `season_sealed`. */
+  /** Erases the shard after its season is archived. Later writes are refused with `season_sealed`. */
   async destroy(): Promise<void> {
     this.#isGone = true;
     this.#opened?.link.stop();
@@ -196,11 +195,7 @@ export class LeaderboardShard extends DurableObject<Env> {
     const shard = this.#opened;
     if (shard === undefined) return;
     runInvocation(this.env, undefined, () => {
-      const now = this.#now();
-      this.#change(shard.board, () => {
-        shard.board.checkpoint(now);
-        shard.board.pruneEvents(Math.floor((now - EVENT_RETENTION_MS) / 1000));
-      });
+      this.#change(shard.board, () => shard.board.tidy(this.#now()));
       shard.link.planPush();
     });
   }
@@ -210,7 +205,7 @@ export class LeaderboardShard extends DurableObject<Env> {
     if (this.#opened === undefined) {
       const board = new ShardBoard(this.#store as ShardStore, address, crypto.randomUUID());
       const { season, shards } = address;
-      // A stub cannot be used after its object failed, so each session gets a new one.
+      // Opens a session on a new stub, because a stub cannot be used again after its object failed.
       const openLine = () => seasonStub(this.env, season).openLine({ season, shards });
       const link = new SeasonLink(board, openLine, this.#now, (work) => this.ctx.waitUntil(work));
       this.#opened = { board, link };
@@ -219,8 +214,8 @@ export class LeaderboardShard extends DurableObject<Env> {
   }
 
   /**
-   * Runs one transaction. After an error nothing of it is committed, and the abort discards all of it and the board. A
-   * savepoint would do the same for the rows of one call, but copies every page that a score changes.
+   * Runs a call in one transaction. After an error, aborts the object, which discards the uncommitted rows and the board in
+   * memory. A savepoint could roll back the rows of one call, but it copies every page that a score changes.
    */
   #change<T>(board: ShardBoard, work: () => T): T {
     if (this.#opened?.board !== board) throw new Error('the board was closed meanwhile');
@@ -246,8 +241,9 @@ export class LeaderboardShard extends DurableObject<Env> {
   }
 
   /**
-   * Asks the other shards for the number of their players above scores that the counts do not cover. Without an answer the
-   * counts are used as they are. @throws UnavailableError if there are no counts yet.
+   * Asks the other shards for the number of their players above scores if the exchanged counts do not determine it. If they do
+   * not answer, the exchanged counts are used as they are.
+   * @throws UnavailableError if there are no counts yet.
    */
   async #askShards({ address, counts }: ShardBoard, scores: readonly number[]): Promise<KnownCounts> {
     if (scores.length === 0) return NO_COUNTS;

@@ -11,17 +11,18 @@ import type { CountAnswer, CountReport } from '../../workers/leaderboard/domain/
 import { logError } from '../../workers/shared/log.ts';
 import type { ShardBoard } from './shard-board.ts';
 
-/** The season makes at most 500 exchanges per second, whatever the number of shards. */
+/**
+ * Minimum interval of pushes per shard of the season. The season then makes at most 500 exchanges per second, whatever the number
+ * of shards.
+ */
 const PUSH_MS_PER_SHARD = 2;
 const IDLE_MS = 1_000;
 const SESSION_MS = 20_000;
-/** The first call to a restarted object fails, and a season may request a full report. */
+/** Attempts per exchange. The first call to a restarted object fails, and a season may request a full report. */
 const ATTEMPTS = 4;
 
-/** The result of `openLine` of a season object. */
-export interface Line extends Disposable {
-  exchange(report: CountReport): Promise<CountAnswer>;
-}
+/** RPC session of a shard with its season, as `openLine` of the season object returns it. */
+export type Line = Disposable & ((report: CountReport) => Promise<CountAnswer>);
 
 const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
@@ -51,7 +52,7 @@ export class SeasonLink {
     this.#waitUntil = waitUntil;
   }
 
-  /** Exchanges counts if those of the others are over a second old. Returns after a short time even if that fails. */
+  /** Exchanges counts if those of the other shards are over a second old. Returns after a short time even if the exchange fails. */
   async refresh(): Promise<void> {
     const now = this.#now();
     const isSkipped = !isStale(this.#failedAt, now);
@@ -59,7 +60,6 @@ export class SeasonLink {
     await this.push();
   }
 
-  /** Exchanges counts. Returns after a short time even if that fails. */
   async push(): Promise<void> {
     let isLate = true;
     const done = this.#exchange().finally(() => {
@@ -69,7 +69,6 @@ export class SeasonLink {
     if (isLate) this.#failedAt = this.#now();
   }
 
-  /** Schedules a push of changes. */
   planPush(): void {
     if (this.#isStopped || this.#isPushPlanned || !this.#board.counts.hasChanges) return;
     this.#isPushPlanned = true;
@@ -123,7 +122,7 @@ export class SeasonLink {
       this.#line = this.#open();
     }
     const line = await this.#line;
-    const answer = await line.exchange(report);
+    const answer = await line(report);
     this.#idle = setTimeout(() => this.#hangUp(), IDLE_MS);
     return answer;
   }

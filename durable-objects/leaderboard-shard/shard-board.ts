@@ -5,12 +5,13 @@
  * A commit writes one row of the log: the new scores and the events. A checkpoint writes the changed pages of scores and
  * events, and the log begins again.
  */
-import type {
-  CorrectedPlayer,
-  Correction,
-  ScoreResult,
-  ScoreUpdate,
-  ShardAddress,
+import {
+  type CorrectedPlayer,
+  type Correction,
+  EVENT_RETENTION_MS,
+  type ScoreResult,
+  type ScoreUpdate,
+  type ShardAddress,
 } from '../../workers/leaderboard/domain/board.ts';
 import {
   EVENTS_PER_PAGE,
@@ -28,16 +29,16 @@ import { EventPages } from './event-pages.ts';
 import { ShardPlayers } from './shard-players.ts';
 import type { Move, PlayerRow, ShardStore } from './store.ts';
 
-/** A restart replays at most this many rows of the log. */
+/** Maximum of rows in the log, and so of rows that a restart replays. */
 const LOG_ROWS_MAX = 4_096;
-/** 65,536 events in memory, 2.5 MB. */
+/** Maximum of event pages in memory: 65,536 events, 2.5 MB. */
 const OPEN_PAGES_MAX = 16;
-/** Scores about which the other shards were queried, each with their number of players above it. */
+/** Number of players above a score in the other shards, by score. Contains the scores about which these shards were queried. */
 export type KnownCounts = ReadonlyMap<number, number>;
 
 interface Commit {
   readonly players: Map<string, PlayerRow>;
-  /** New and renamed players. */
+  /** User ids of new and renamed players. */
   readonly named: Set<string>;
   readonly moves: Map<number, Move>;
   readonly events: PlayerEvent[];
@@ -46,7 +47,7 @@ interface Commit {
 export class ShardBoard {
   readonly address: ShardAddress;
   readonly counts: ShardCounts;
-  /** Only for queries and reports. */
+  /** The players in memory. Callers use them only for queries and reports. */
   readonly players: ShardPlayers;
   sealedAt: number | null;
   readonly #store: ShardStore;
@@ -54,7 +55,7 @@ export class ShardBoard {
   readonly #endsAt: number;
   readonly #rules: ScoreRules;
   #isNew: boolean;
-  /** Number of the last commit in the log. `#checkpoint` is that of the last commit in the pages. */
+  /** Number of the last commit in the log. `#checkpoint` is the number of the last commit in the stored pages. */
   #logged: number;
   #checkpoint: number;
 
@@ -74,7 +75,7 @@ export class ShardBoard {
     this.players = new ShardPlayers(store, this.counts, this.#replay());
   }
 
-  /** Adds the events of the log to those of the stored pages. @returns the moves. */
+  /** Adds the log's events to those of the stored pages. @returns the log's score changes. */
   *#replay(): Generator<Move> {
     for (const { number, moves, events } of this.#store.readLog(this.#checkpoint)) {
       yield* moves;
@@ -99,7 +100,7 @@ export class ShardBoard {
     this.#store.seal(now);
     this.sealedAt ??= now;
     let players = 0;
-    // The sum may exceed 2^53, so its halves are summed.
+    // Sums the halves of each score separately, because the whole sum may exceed 2^53.
     let [high, low] = [0, 0];
     for (const [, page] of this.#store.readScorePages()) {
       for (let at = 0; at < page.length; at += 2) {
@@ -113,7 +114,7 @@ export class ShardBoard {
     return { players, sum: String((BigInt(high) << 26n) + BigInt(low)) };
   }
 
-  /** The resulting scores of updates whose rank needs a query to the other shards. */
+  /** @returns the scores to which the updates lead, but only those whose rank needs a query to the other shards. */
   listUnsure(updates: readonly ScoreUpdate[]): number[] {
     if (!this.#mayBeUnsure) return [];
     const players = this.#find(updates);
@@ -128,7 +129,7 @@ export class ShardBoard {
     });
   }
 
-  /** Whether the counts leave open how many players of other shards are above a score. */
+  /** Whether the counts do not determine how many players of other shards are above a score. */
   isUnsure(score: number): boolean {
     return this.#mayBeUnsure && (this.counts.othersAsOf === 0 || this.counts.others.countAbove(score).unsure > 0);
   }
@@ -137,7 +138,7 @@ export class ShardBoard {
     return this.address.shards > 1 && (this.counts.othersAsOf === 0 || !this.counts.others.isExact);
   }
 
-  /** Writes scores in order, each completely or not at all. @param now milliseconds. */
+  /** Writes scores in order, each completely or not at all. @param now milliseconds since 1970. */
   score(updates: readonly ScoreUpdate[], now: number, known: KnownCounts): ScoreResult[] {
     const commit: Commit = { players: this.#find(updates), named: new Set(), moves: new Map(), events: [] };
     const results = updates.map((update) => this.#scoreOne(commit, update, now, known));
@@ -160,7 +161,7 @@ export class ShardBoard {
     const before = player === undefined ? null : this.players.keyOf(player.slot);
     const score = nextScore(this.#rules, before?.score ?? null, points);
     if (score === null) return err({ kind: 'score_overflow' });
-    // With the same score a known player keeps the position. Others reach their score now, after all earlier ones.
+    // A known player whose score stays the same keeps the position. Any other player reaches the score now, after all earlier ones.
     const isSame = score === before?.score;
     const reached = isSame ? before.reached : this.players.takeReached(now);
     const rank = this.#rank(score, known);
@@ -180,7 +181,7 @@ export class ShardBoard {
     return ok({ userName: userName ?? userId, score, rank, isDuplicate: false });
   }
 
-  /** The first answers to events seen before, or a conflict if they had other points; null for new events. */
+  /** @returns the first answers to known events, a conflict for a known event that had other points, and null for new events. */
   findEvents(updates: readonly ScoreUpdate[]): (ScoreResult | null)[] {
     const players = this.#find(updates);
     return updates.map(({ userId, points, eventId }) => {
@@ -212,7 +213,7 @@ export class ShardBoard {
     if (isLogFull || this.#events.openPages > OPEN_PAGES_MAX) this.checkpoint(now);
   }
 
-  /** Stores the changed pages. The log before it is not needed any more. */
+  /** Stores the changed pages. The log entries before this checkpoint are not needed any more. */
   checkpoint(now: number): void {
     if (this.#logged === this.#checkpoint) return;
     for (const [number, page] of this.players.index.keys.takeChanged()) this.#store.writeScorePage(number, page);
@@ -221,9 +222,10 @@ export class ShardBoard {
     this.#checkpoint = this.#logged;
   }
 
-  /** Removes events that are too old for a retry. @param before seconds since 1970. */
-  pruneEvents(before: number): void {
-    this.#events.prune(before);
+  /** Stores the changed pages, then removes events that are too old for a retry. */
+  tidy(now: number): void {
+    this.checkpoint(now);
+    this.#events.prune(Math.floor((now - EVENT_RETENTION_MS) / 1000));
   }
 
   #rank(score: number, known: KnownCounts): number {
@@ -235,7 +237,7 @@ export class ShardBoard {
     return this.#store.findPlayers([userId]).length > 0;
   }
 
-  /** A listed player with the rank; null for others. */
+  /** @returns a listed player with the rank; null for any other player. */
   standing(userId: string, known: KnownCounts): RankedEntry | null {
     const [row] = this.#store.findPlayers([userId]);
     if (row === undefined || this.players.index.scoreOf(row.slot) === ABSENT) return null;
@@ -266,7 +268,7 @@ export class ShardBoard {
     return { userName: userName ?? userId, score, rank: isHidden ? null : this.#rank(score, new Map()), isHidden };
   }
 
-  /** Erases a player with all events and all old rows of the log. @returns whether the player was in this shard. */
+  /** Erases a player, the player's events, and the out-of-date rows of the log. @returns whether the player was in this shard. */
   erase(userId: string, now: number): boolean {
     const [row] = this.#store.findPlayers([userId]);
     if (row === undefined) return false;
@@ -283,7 +285,6 @@ export class ShardBoard {
     return true;
   }
 
-  /** Creates the board's row before the first change. */
   #begin(): void {
     if (!this.#isNew) return;
     this.#store.writeBoard(this.address);

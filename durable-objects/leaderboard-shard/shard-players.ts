@@ -1,5 +1,5 @@
 /**
- * The players of one shard in memory: their order, the hidden ones, and whether the top list changed. Ids and names stay in SQL.
+ * The players of one shard in memory: their order, the hidden players, and whether the top list changed. Ids and names stay in SQL.
  */
 import { type ShardRun, TOP_ENTRIES } from '../../workers/leaderboard/domain/board.ts';
 import { OrderedIndex } from '../../workers/leaderboard/domain/ordered-index.ts';
@@ -15,14 +15,14 @@ export class ShardPlayers {
   readonly #hidden: Map<number, Move>;
   #newest: number;
   #nextSlot: number;
-  /** When the last report was made. Later scores are not in it. */
+  /** Time of the last report, which lacks later scores. */
   reportedAt = 0;
-  /** Players of the last reported top list, by slot, so that the next list need not be read from SQL. */
+  /** Players of the last reported top list, by slot. The next list need not read them from SQL. */
   #topNames = new Map<number, PlayerRow>();
-  /** The lowest score in that list. A player outside the list with at most this score changes no top list. */
+  /** The lowest score in the last reported top list. A player outside that list with at most this score changes no top list. */
   #topFloor = -1;
 
-  /** @param moves of the log since the stored pages. */
+  /** @param moves score changes of the log that the stored pages lack. */
   constructor(store: ShardStore, counts: ShardCounts, moves: Iterable<Move>) {
     this.#store = store;
     this.counts = counts;
@@ -44,7 +44,7 @@ export class ShardPlayers {
     return this.#nextSlot++;
   }
 
-  /** @returns a time later than all times given before, in microseconds. @param now milliseconds. */
+  /** @returns a time later than all times returned before, in microseconds since 1970. @param now milliseconds since 1970. */
   takeReached(now: number): number {
     this.#newest = Math.max(now * 1000, this.#newest + 1);
     return this.#newest;
@@ -82,7 +82,7 @@ export class ShardPlayers {
     return { slot, score: ABSENT, reached: 0 };
   }
 
-  /** Keeps the score of a player who left the list. */
+  /** Keeps the score of a player who was hidden. */
   hide(move: Move): void {
     this.#hidden.set(move.slot, move);
     this.#store.hide(move);
@@ -101,7 +101,7 @@ export class ShardPlayers {
     if (score > this.#topFloor || this.#topNames.has(slot)) this.counts.noteTop();
   }
 
-  /** @param asked the generation of a season that requests the report. */
+  /** Makes the shard's report for the season. @param asked the generation of the season, if it requested the report. */
   makeReport(now: number, asked?: string): CountReport {
     this.reportedAt = now;
     return this.counts.report(this.index, now, () => this.#readTop(), asked);
@@ -123,7 +123,7 @@ export class ShardPlayers {
     const [here] = this.#entries(at, 1);
     const isTie = here?.score === key.score && here.reached === key.reached;
     const order = here === undefined || !isTie ? 1 : compareStandings(here, key);
-    // One entry of this shard may share score and time with the key. The user ids decide their order.
+    // The key's player and one entry of this shard may have the same score and time. The user ids then decide their order.
     const countBefore = order < 0 ? at + 1 : at;
     const firstAfter = order <= 0 ? at + 1 : at;
     const start = Math.max(0, countBefore - before);

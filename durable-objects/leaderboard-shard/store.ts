@@ -1,4 +1,4 @@
-/** Queries of a shard. Statements are plain text: building them would be too slow for the hot path. */
+/** SQL of a shard. Statements are plain text, because a query builder would be too slow for the hot path. */
 import { drizzle } from 'drizzle-orm/durable-sqlite';
 import { migrate } from 'drizzle-orm/durable-sqlite/migrator';
 import migrations from '../../migrations/leaderboard-shard/migrations.js';
@@ -11,14 +11,17 @@ export interface PlayerRow {
   readonly userName: string | null;
 }
 
-/** A player's score after a commit. The score is −1 if the player is not listed. */
+/** A player's new score, as a commit stores it. The score is −1 if the player is not listed any more. */
 export interface Move {
   readonly slot: number;
   readonly score: number;
   readonly reached: number;
 }
 
-/** Rows of 64 characters and a name fit into one JSON value. The platform's limit is 2 MB. */
+/**
+ * Rows that one statement receives as a JSON value. At 64 characters and a name per row, the value stays below the platform's limit
+ * of 2 MB.
+ */
 const ROWS_PER_STATEMENT = 4_000;
 
 export class ShardStore {
@@ -50,30 +53,29 @@ export class ShardStore {
     this.#sql.exec('UPDATE board SET sealed_at = ? WHERE id = 1 AND sealed_at IS NULL', at);
   }
 
-  /** The known players of some ids. */
   findPlayers(userIds: readonly string[]): PlayerRow[] {
-    const query = `SELECT slot, user_id, user_name FROM json_each(?) asked CROSS JOIN player ON user_id = asked.value`;
-    return inParts(userIds).flatMap((part) => this.#readPlayers(query, JSON.stringify(part)));
+    // One row for all players, because each row of a cursor costs more than its look-up.
+    const query = `SELECT json_group_array(json_array(slot, user_id, user_name))
+      FROM json_each(?) asked CROSS JOIN player ON user_id = asked.value`;
+    return inParts(userIds).flatMap((part) => {
+      const [[rows]] = [...this.#sql.exec(query, JSON.stringify(part)).raw()] as [[string]];
+      return (JSON.parse(rows) as PlayerColumns[]).map(toPlayerRow);
+    });
   }
 
-  /** Players in the order of the slots. Omits slots that were removed. */
+  /** Reads players in the order of the given slots. Omits slots of removed players. */
   readPlayers(slots: readonly number[]): PlayerRow[] {
     const query = 'SELECT slot, user_id, user_name FROM json_each(?) asked CROSS JOIN player ON slot = asked.value';
     return this.#readPlayers(query, JSON.stringify(slots));
   }
 
-  /** Players in order of `user_id`, starting after `after`. */
   readByUserId(after: string, limit: number): PlayerRow[] {
     const query = 'SELECT slot, user_id, user_name FROM player WHERE user_id > ? ORDER BY user_id LIMIT ?';
     return this.#readPlayers(query, after, limit);
   }
 
   #readPlayers(query: string, ...values: SqlStorageValue[]): PlayerRow[] {
-    return Array.from(this.#sql.exec(query, ...values).raw(), ([slot, userId, userName]) => ({
-      slot: slot as number,
-      userId: userId as string,
-      userName: userName as string | null,
-    }));
+    return Array.from(this.#sql.exec(query, ...values).raw(), (row) => toPlayerRow(row as unknown as PlayerColumns));
   }
 
   writePlayers(rows: readonly PlayerRow[]): void {
@@ -117,7 +119,7 @@ export class ShardStore {
     this.#sql.exec('INSERT OR REPLACE INTO score_page(id, keys) VALUES (?, ?)', id, keys);
   }
 
-  /** Appends a commit. @param place from 0 after each checkpoint. */
+  /** Writes a commit to the log. @param place row of the log: 0 for the first commit after a checkpoint, then 1 and so on. */
   writeLog(place: number, number: number, moves: readonly Move[], events: StoredPage): void {
     const columns = Float64Array.from(moves.flatMap(({ slot, score, reached }) => [slot, score, reached]));
     const query = `INSERT INTO log(place, number, moves, slots, records, user_names) VALUES (?, ?, ?, ?, ?, ?)
@@ -127,7 +129,7 @@ export class ShardStore {
     this.#sql.exec(query, place, number, new Uint8Array(columns.buffer), slots, records, userNames);
   }
 
-  /** The commits after a checkpoint, in order. */
+  /** Reads the commits since a checkpoint, in order. */
   *readLog(checkpoint: number): Generator<{ number: number; moves: Move[]; events: StoredPage }> {
     const query = 'SELECT number, moves, slots, records, user_names FROM log WHERE number > ? ORDER BY number';
     for (const [number, moves, slots, records, names] of this.#sql.exec(query, checkpoint).raw()) {
@@ -142,12 +144,12 @@ export class ShardStore {
     }
   }
 
-  /** Records that the log up to this number is in the pages. */
+  /** Records that the stored pages include the log up to this number. */
   writeCheckpoint(number: number): void {
     this.#sql.exec('UPDATE board SET checkpoint = ? WHERE id = 1', number);
   }
 
-  /** Removes old rows that are kept only to be overwritten. They may contain names of an erased player. */
+  /** Deletes out-of-date log rows, which are kept only to be overwritten. They may contain names of an erased player. */
   clearLog(): void {
     this.#sql.exec('DELETE FROM log');
   }
@@ -173,7 +175,7 @@ export class ShardStore {
     );
   }
 
-  /** @param at seconds since 1970. */
+  /** @param at time of the checkpoint, in seconds since 1970. */
   writeEventPage(id: number, at: number, page: EventPage): void {
     const { slots, records, userNames } = page.pack();
     const query =
@@ -181,13 +183,13 @@ export class ShardStore {
     this.#sql.exec(query, id, at, slots, new Uint8Array(page.words().buffer), records, userNames);
   }
 
-  /** The first and the last stored page; 0 without pages. */
+  /** @returns ids of the first and the last stored page; 0 without pages. */
   pageRange(): [first: number, last: number] {
     const first = this.#readNumber('SELECT coalesce(min(id), 0) FROM event_page');
     return [first, this.#readNumber('SELECT coalesce(max(id), 0) FROM event_page')];
   }
 
-  /** @param before seconds since 1970. */
+  /** Deletes pages without events since a time. @param before seconds since 1970. */
   pruneEventPages(before: number): void {
     this.#sql.exec('DELETE FROM event_page WHERE at < ?', before);
   }
@@ -197,6 +199,9 @@ export class ShardStore {
     throw new Error('an aggregate gives a row');
   }
 }
+
+type PlayerColumns = [slot: number, userId: string, userName: string | null];
+const toPlayerRow = ([slot, userId, userName]: PlayerColumns): PlayerRow => ({ slot, userId, userName });
 
 const toMove = (slot: number, score: number, reached: number): Move => ({ slot, score, reached });
 

@@ -15,10 +15,10 @@ import { answerClose } from '../../workers/shared/web-socket.ts';
 import { Viewers } from './viewers.ts';
 
 /**
- * Shortest time between two pulls for reads without `minAsOf`. A silent shard makes every list look old, so each read would pull.
+ * Minimum time between two pulls for reads without `minAsOf`. If a shard is silent, every list looks old, so each read would pull.
  */
 const PULL_INTERVAL_MS = 100;
-/** A view without viewers and readers for this time gets no changes. */
+/** A view that had no viewers and readers for this long unregisters from the season's changes. */
 const UNUSED_MS = 10_000;
 
 interface Kept<T> {
@@ -33,9 +33,12 @@ export class LeaderboardView extends DurableObject<Env> {
   #pull: Promise<TopList> | undefined;
   #pulledAt = 0;
   #usedAt = 0;
-  /** The season sends changes. False after this view answered that it has no readers: it has to register again. */
+  /**
+   * True while the season sends changes to this view. Becomes false once the view has answered that it has no readers; it must
+   * then register again.
+   */
   #isFed = false;
-  /** Distributions by their number of ranges. */
+  /** Distributions in memory, by their number of ranges. */
   readonly #distributions = new Map<number, Kept<Distribution>>();
 
   constructor(ctx: DurableObjectState, env: Env) {
@@ -44,13 +47,12 @@ export class LeaderboardView extends DurableObject<Env> {
     this.#viewers = new Viewers(ctx);
   }
 
-  /** @param minAsOf the list is as of this time or later, if the season has one. 0 for a list of any time. */
+  /** @param minAsOf time of the list: this or later, if the season has such a list. 0 accepts a list of any time. */
   async top(address: ViewAddress, limit: number, minAsOf: number): Promise<TopList> {
     const { entries, ...rest } = await this.#read(address, minAsOf);
     return { ...rest, entries: entries.slice(0, limit) };
   }
 
-  /** The players in each of at most `rangesMax` ranges of scores. */
   async distribution(address: ViewAddress, rangesMax: number): Promise<Distribution> {
     const known = this.#distributions.get(rangesMax);
     const at = this.#now();
@@ -61,11 +63,11 @@ export class LeaderboardView extends DurableObject<Env> {
     return value;
   }
 
-  /** Opens a viewer's connection. The query is JSON. */
+  /** Opens a viewer's connection. The URL's query is the viewer as JSON. */
   override async fetch(request: Request): Promise<Response> {
     const viewer: ViewAddress & Viewer = JSON.parse(decodeURIComponent(new URL(request.url).search.slice(1)));
     const read = await this.#read(viewer, 0);
-    // A change may have arrived while the list was read. It is newer, and the season does not send it again.
+    // While the list was read, a newer one may have arrived. It is used instead, because the season does not send it again.
     const list = this.#list ?? read;
     return this.#viewers.open(request, viewer, toLiveList(viewer.season, list, viewer.limit));
   }
@@ -79,7 +81,7 @@ export class LeaderboardView extends DurableObject<Env> {
     return this.#isFed;
   }
 
-  /** Called when the season is over. */
+  /** Closes all viewers. The season calls it when it is over. */
   async end(): Promise<void> {
     this.#viewers.closeAll();
   }
@@ -88,7 +90,7 @@ export class LeaderboardView extends DurableObject<Env> {
     return callInTrace(this, this.env, traceId, method, args);
   }
 
-  /** Ignores messages of viewers. `ping` is answered without waking the object. */
+  /** Ignores messages of viewers. The platform answers `ping` without waking the object. */
   override webSocketMessage(): void {}
 
   override webSocketClose(socket: WebSocket, code: number, reason: string): void {
@@ -107,7 +109,7 @@ export class LeaderboardView extends DurableObject<Env> {
     const isPulled = Math.abs(now - this.#pulledAt) < PULL_INTERVAL_MS;
     const isNew = isPulled || !isStale(list?.asOf ?? 0, now);
     if (list !== null && this.#isFed && list.asOf >= minAsOf && isNew) return list;
-    // A pull in progress may have begun before the time that the caller requires, so begin another one.
+    // Begins another pull: one in progress may have begun before the time that the caller requires.
     if (minAsOf > 0) return this.#pullList(address, minAsOf);
     this.#pull ??= this.#pullList(address, 0).finally(() => {
       this.#pull = undefined;

@@ -4,12 +4,12 @@
  */
 import type { Viewer } from '../../workers/leaderboard/domain/board.ts';
 
-/** Keeps streams open: proxies close a stream without traffic. */
+/** Interval of heartbeats. Proxies close a stream without traffic. */
 const HEARTBEAT_MS = 15_000;
-/** Viewers of one object. A message takes about 30 µs each. */
+/** Maximum of viewers of one view. Sending a message takes about 30 µs per viewer. */
 const VIEWERS_MAX = 10_000;
 
-/** The list as text, and the visible part. A change of the visible part causes a message. */
+/** The top list as a message, and the part of it that viewers see (`shown`). A message is sent only if `shown` has changed. */
 export interface LiveList {
   readonly message: string;
   readonly shown: string;
@@ -19,12 +19,12 @@ interface Stream {
   readonly client: string;
   readonly writer: WritableStreamDefaultWriter<Uint8Array>;
   isBusy: boolean;
-  /** A message was skipped while an earlier one was being sent. */
+  /** True if the viewer missed a message because an earlier one was still being sent. */
   isBehind: boolean;
 }
 
 interface Group {
-  /** The last list sent. */
+  /** The last list that was sent to the group. */
   list: LiveList | null;
   readonly sockets: Set<WebSocket>;
   readonly streams: Set<Stream>;
@@ -40,7 +40,7 @@ export class Viewers {
   constructor(ctx: DurableObjectState) {
     this.#ctx = ctx;
     ctx.setWebSocketAutoResponse(new WebSocketRequestResponsePair('ping', 'pong'));
-    // After hibernation, the last lists are unknown: each viewer gets the next one.
+    // After hibernation, it is unknown which list each viewer got last. So each viewer gets the next list.
     for (const socket of ctx.getWebSockets()) this.#groupOf(socket.deserializeAttachment()).sockets.add(socket);
   }
 
@@ -48,7 +48,11 @@ export class Viewers {
     return [...this.#groups.values()].reduce((sum, { sockets, streams }) => sum + sockets.size + streams.size, 0);
   }
 
-  /** @param list the list to send first. @returns 429 if the client has too many connections, 503 if the object has. */
+  /**
+   * Opens a viewer's connection.
+   * @param list the list to send first.
+   * @returns 429 if the client has too many connections, 503 if the view has too many viewers.
+   */
   open(request: Request, { limit, client: owner, perClient }: Viewer, list: LiveList): Response {
     if (this.#countOf(owner) >= perClient) return new Response(null, { status: 429 });
     if (this.count >= VIEWERS_MAX) return new Response(null, { status: 503 });
@@ -81,7 +85,7 @@ export class Viewers {
     return this.#ctx.getWebSockets(client).length + streams.filter((stream) => stream.client === client).length;
   }
 
-  /** Sends the list to the groups that see a change. @param read makes the list of a group. */
+  /** Sends the list to the groups whose visible part changed. @param read makes the list of a group. */
   send(read: (limit: number) => LiveList): void {
     for (const [limit, group] of this.#groups) {
       if (group.sockets.size + group.streams.size === 0) {
@@ -94,7 +98,7 @@ export class Viewers {
       for (const socket of group.sockets) this.#send(group, socket, list.message);
       const bytes = group.streams.size === 0 ? null : encode(list);
       for (const stream of group.streams) {
-        // A slow viewer gets the newest list when it is ready, not every list that it missed.
+        // A slow viewer gets only the newest list once it is ready, not every list that it missed.
         if (stream.isBusy) stream.isBehind = true;
         else if (bytes !== null) this.#write(group, stream, bytes);
       }
@@ -106,7 +110,7 @@ export class Viewers {
     for (const { sockets } of this.#groups.values()) sockets.delete(socket);
   }
 
-  /** Closes all connections when the season is over. Viewers reconnect to the new one. */
+  /** Closes all connections when the season is over. Viewers reconnect to the new season. */
   closeAll(): void {
     for (const { sockets, streams } of this.#groups.values()) {
       for (const socket of sockets) socket.close(1001, 'the season is over');

@@ -1,24 +1,26 @@
 /**
  * One user's mailbox: the RPC shell. The object's name is the `user_id`. Each call reads the clock, opens a transaction, calls a
  * store and notifies listeners. `calls/` has one class of calls per concern, each extending the one before: messages, drafts,
- * rules, incoming, outbox, JMAP, credentials, reads by a credential. `mailbox-object.ts` says why.
+ * rules, incoming, outbox, JMAP, credentials, reads by a credential. `mailbox-object.ts` explains why.
  *
  * **Rooms**, each importing only those before it: `contract/` (types that callers pass), `database/` (schema, change log, wakes,
- * search index), `credentials/`, `messages/`, `drafts/` and `search/` and `rules/`, `incoming/`, `outbox/`; then `alarm/` and
- * `calls/`.
+ * search index), `credentials/`, `messages/`, `drafts/` and `search/` and `rules/`, `incoming/`, `outbox/`, `jmap/`; then `alarm/`
+ * and `calls/`.
  *
- * **How a message gets in.** There is one way, `storeMessage(input)`. Put the raw bytes (`input.rawKey`) and the decoded
- * attachments in a quorum of the locations first (`workers/mail/inbound/delivery.ts` does this, parses the message and makes the
- * call). One transaction then adds the message, its folder's counts, thread, search terms, quota, labels and change. It is
- * idempotent by `deliveryKey`: repeat the call if its outcome is unknown. It returns a plain `Result`: `{ok: true, value:
- * {messageId, emailId, threadId, folderId, folderRole, duplicate}}`, or `{ok: false, error}` with `no_mailbox` (never created, or
- * erased), `over_quota` (only with `enforceQuota`), `no_folder`. A throw is an outage: retry.
+ * **Storing a delivered message.** `storeMessage(input)`:
+ * - First put the raw bytes (`input.rawKey`) and the decoded attachments in a quorum of the locations.
+ * `workers/mail/inbound/delivery.ts` does this, parses the message and makes the call.
+ * - One transaction then adds the message, its folder's counts, thread, search terms, quota, labels and change.
+ * - The call is idempotent by `deliveryKey`. If its outcome is unknown, repeat it.
+ * - It returns a plain `Result`: `{ok: true, value: {messageId, emailId, threadId, folderId, folderRole, duplicate}}` or `{ok:
+ * false, error}`. Errors are `no_mailbox` (never created, or erased), `over_quota` (only with `enforceQuota`) and `no_folder`. A
+ * throw is an outage: retry.
  *
- * **Waking.** The object has one alarm. `alarm/wakes.ts` reads from the rows what is due when, so nothing is scheduled and nothing
- * can be forgotten. The alarm is set after every write. Work on other systems (SMTP, scanners, R2, D1) runs in the Worker, by
+ * **Waking.** The object has one alarm, which is set after every write. `alarm/wakes.ts` reads from the rows what is due when, so
+ * no schedule is stored that could be lost. Work on other systems (SMTP, scanners, R2, D1) runs in the Worker, by
  * `ctx.exports.MailboxJobs`.
  *
- * By design: a view (All, Flagged) holds nothing, so nothing can be moved into it. All and Flagged omit Junk and Trash.
+ * By design: a view (All, Flagged) holds no message, so no message can be moved into it. All and Flagged omit Junk and Trash.
  */
 import { runInvocation, withTrace } from '../../workers/shared/invocation.ts';
 import { ok, type Result } from '../../workers/shared/result.ts';
@@ -35,23 +37,26 @@ import { createRoleFolders } from './messages/folder-store.ts';
 
 export type { ReadError } from './calls/message-calls.ts';
 
-/** Interval of checking PRODUCTS while it does not include mail. */
+/** While PRODUCTS does not include mail, the alarm checks it again at this interval. */
 const ABSENT_MS = 3_600_000;
 
 export interface MailboxProfile extends MailboxRow {
   readonly state: string;
 }
 
-/** Identifies the namespace of the mailbox objects, so that the collector can tell whether bytes of mail belong to it. */
+/**
+ * Owner record that identifies the namespace of the mailbox objects. The collector uses it to tell whether bytes of mail belong to
+ * this namespace.
+ */
 export interface NamespaceOwner {
-  /** UUID. */
+  /** Random id of the namespace, a UUID. */
   readonly id: string;
-  /** Counts the claim and each run of the collector. 0 in the object means that a location may lack the id. */
+  /** Number of runs of the collector, plus one for the claim. 0 in the object means that a location may lack the id. */
   readonly runs: number;
 }
 
 export class Mailbox extends OwnReads {
-  /** Creates the mailbox with its folders. If it exists, updates its type and limit. */
+  /** Creates the mailbox with its folders. If it exists, updates its type and limit only. */
   async createMailbox(mailbox: NewMailbox): Promise<void> {
     const { now } = this.transactions;
     const database = await this.transactions.create();
@@ -66,7 +71,7 @@ export class Mailbox extends OwnReads {
     return this.transactions.read((sql, mailbox) => ok({ ...mailbox, state: String(readState(sql)) }));
   }
 
-  /** Upgrades to a WebSocket; `since` and `credential` are in the query. The route has authorised the caller. */
+  /** Upgrades a request to a WebSocket. The query has `since` and `credential`. The route has authorised the caller already. */
   override async fetch(request: Request): Promise<Response> {
     const { opened: database, listeners } = this.transactions;
     if (!database || !readMailbox(database.sql)) return new Response(null, { status: 404 });
@@ -77,7 +82,7 @@ export class Mailbox extends OwnReads {
     return listeners.accept(since === null ? null : Number(since), credential, readState(database.sql));
   }
 
-  /** @param since null returns the current state at once. */
+  /** @param since number of the last change that the client has; null returns the current state at once. */
   async pollEvents(since: number | null, timeoutMs: number): Promise<Result<EventMessage, NoMailbox>> {
     const open = this.transactions.read((sql) => ok(readState(sql)));
     if (!open.ok) return open;
@@ -88,7 +93,7 @@ export class Mailbox extends OwnReads {
 
   /**
    * Erases rows, search terms, alarm and sockets. The caller deletes the bytes in R2. Idempotent. Credentials stay until
-   * `endCredentials`, so that the user can repeat a deletion of the account that failed half-way.
+   * `endCredentials`: if deletion of the account fails half-way, the user can still repeat it.
    */
   async erase(): Promise<void> {
     const { opened, listeners } = this.transactions;
@@ -99,7 +104,7 @@ export class Mailbox extends OwnReads {
   }
 
   override webSocketMessage(): void {
-    // Clients send only "ping", which is answered without waking the object.
+    // Ignores messages of clients. They send only "ping", which the platform answers without waking the object.
   }
 
   override webSocketClose(socket: WebSocket, code: number, reason: string): void {
@@ -118,7 +123,7 @@ export class Mailbox extends OwnReads {
   }
 
   override async alarm(): Promise<void> {
-    // Mail that waits stays until the deployment serves mail again.
+    // While the deployment does not serve mail, the alarm does no work. Waiting mail stays.
     if (!settingsOf(this.env).PRODUCTS.includes('mail')) return this.ctx.storage.setAlarm(Date.now() + ABSENT_MS);
     const { opened: database, memory, now, ledgerDelayMs } = this.transactions;
     if (!database) return;

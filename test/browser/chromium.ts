@@ -1,5 +1,5 @@
 /**
- * Debian's Chromium for the tests, without connections to the outside. If it is missing, the browser tests are visibly
+ * Starts Debian's Chromium for the browser tests, without connections to the outside. If it is missing, these tests are visibly
  * skipped.
  */
 import { existsSync, readFileSync } from 'node:fs';
@@ -22,16 +22,16 @@ const FLAGS = [
   '--disable-sync',
 ];
 
-/** The headless shell has no window code and takes half the time. `CHROMIUM` chooses another binary. */
+/** Path of the binary. The headless shell has no window code and starts in half the time. `CHROMIUM` names another binary. */
 const SHELL = '/usr/bin/chromium-headless-shell';
 const WHOLE = '/usr/bin/chromium';
 const EXECUTABLE = process.env.CHROMIUM ?? (existsSync(SHELL) ? SHELL : WHOLE);
 
 export const launchChromium = (): Promise<Browser> => chromium.launch({ executablePath: EXECUTABLE, args: FLAGS });
-/** Shows notifications, which the headless shell does not. */
+/** Starts the full Chromium, which shows notifications. The headless shell does not. */
 export const launchWholeChromium = (): Promise<Browser> => chromium.launch({ executablePath: WHOLE, args: FLAGS });
 
-/** Timeout of every wait. It does not measure speed: a longer wait means a fault on any machine. */
+/** Timeout of every wait. It is not a limit of speed: a longer wait means a fault on any machine. */
 export const TIMEOUT_MS = 60_000;
 
 /** `CPU_SLOWDOWN=4` makes every page four times slower. It finds tests that pass only on fast machines. */
@@ -40,10 +40,10 @@ const cpuSlowdown = Number(process.env.CPU_SLOWDOWN ?? 1);
 /** Like `expect.poll`, with enough time for a busy machine. */
 export const eventually = <T>(ask: () => T) => expect.poll(ask, { timeout: TIMEOUT_MS, interval: 50 });
 
-/** A tab of one user, with its own cookies and storage. `troubles` collects what must not happen. */
+/** A tab of one user, with its own cookies and storage. `troubles` collects events that must not happen, such as errors. */
 export interface Tab {
   readonly page: Page;
-  /** Uncaught errors, and violations of the page's own policy. */
+  /** Uncaught errors of the page, and violations of the page's own policy. */
   readonly troubles: string[];
 }
 
@@ -70,15 +70,15 @@ export async function openTab(browser: Browser, options: BrowserContextOptions =
 }
 
 const PICTURES = process.env.PICTURES ?? '';
-/** A longer page is pictured as far as it is seen. */
+/** Maximum height in pixels of a picture of a whole page. Of a longer page, only the visible part is taken. */
 const PICTURE_HEIGHT_MAX = 6_000;
 const SIZES = { desktop: { width: 1280, height: 800 }, phone: { width: 390, height: 760 } };
 let pictures = 0;
 
 /**
- * With `PICTURES=<folder>`, writes pictures of the page to it: desktop and phone, light and dark. Otherwise does nothing.
- * The page has its size and colours again afterwards.
- * @param name by default that of the test.
+ * Takes pictures of the page if `PICTURES=<folder>` is set, and otherwise does nothing: desktop and phone, light and dark. The page
+ * has its size and colours again afterwards.
+ * @param name of the picture, by default that of the test.
  */
 export async function takePictures(page: Page, name = expect.getState().currentTestName ?? ''): Promise<void> {
   if (PICTURES === '') return;
@@ -87,12 +87,12 @@ export async function takePictures(page: Page, name = expect.getState().currentT
   const start = `${String(++pictures).padStart(2, '0')}-${title}`;
   for (const [size, viewport] of Object.entries(SIZES)) {
     await page.setViewportSize(viewport);
-    // As text, because files without the types of browsers import this one.
+    // The expression is a text, because files without the browser's types import this file and would not compile.
     const height = await page.evaluate<number>('document.documentElement.scrollHeight');
     const fullPage = height < PICTURE_HEIGHT_MAX;
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme });
-      // Until transitions of colours end.
+      // Wait until transitions of colours end.
       await page.waitForTimeout(400);
       await page.screenshot({ path: join(PICTURES, `${start}-${size}-${colorScheme}.png`), fullPage });
     }
@@ -119,7 +119,7 @@ const IS_STILL =
  */
 export async function expectAccessible(page: Page, rules?: readonly string[]): Promise<void> {
   await takePictures(page);
-  // In a transition between two themes, text has colours of both.
+  // Wait for the end of transitions between themes: during one, text has a mixture of the colours of both.
   await eventually(() => page.evaluate(IS_STILL)).toBe(true);
   await page.evaluate(AXE);
   const findings = await page.evaluate(async (only) => {

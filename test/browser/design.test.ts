@@ -1,4 +1,4 @@
-/** What all pages share: the rail, the account menu, the command palette, tooltips and monograms. */
+/** Tests what all pages share: the rail, the account menu, the command palette, tooltips and monograms. */
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type MailUser, registerUser } from '../support/mail.ts';
@@ -57,7 +57,7 @@ describe.skipIf(!hasChromium)('the design of all pages', () => {
     await row(page, 'Beta').waitFor();
     expect(await background(page)).toBe('rgb(255, 255, 255)');
     expect(await height()).toBeLessThan(comfortable);
-    // 20:00 in British English is 8:00 PM in American English.
+    // The language changes the format of times: 20:00 in British English is 8:00 PM in American English.
     const times = () => page.locator('.message-row time').first().getAttribute('title');
     const british = await times();
     await openMenu(page);
@@ -87,7 +87,7 @@ describe.skipIf(!hasChromium)('the design of all pages', () => {
     expect(await palette.count()).toBe(0);
     await page.keyboard.press('Control+k');
     await palette.getByRole('combobox').fill('no such thing');
-    await palette.getByText('No such command.').waitFor();
+    await palette.getByText('No matching command.').waitFor();
     await page.keyboard.press('Escape');
     await palette.waitFor({ state: 'detached' });
     expect(troubles).toEqual([]);

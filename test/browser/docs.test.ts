@@ -1,4 +1,4 @@
-/** `/_/docs`: the guides beside the API reference. */
+/** Tests `/_/docs`: the guides beside the API reference. */
 import { describe, expect, it } from 'vitest';
 import { eventually, expectAccessible, hasChromium, openTab } from './chromium.ts';
 import { useStage } from './stage.ts';

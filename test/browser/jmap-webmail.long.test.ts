@@ -1,6 +1,7 @@
 /**
- * The webmail of root-fr (MIT) in Chromium, from a checkout that `JMAP_WEBMAIL` names. It is built and served on an origin of its own, and
- * reaches the mailbox by JMAP alone: log in, read, search, flag, mark as unread, move, tag, write with an attachment, send, see mail arrive.
+ * Tests the webmail of root-fr (MIT) in Chromium, from a checkout that `JMAP_WEBMAIL` names. It is built and served on an origin of
+ * its own, and reaches the mailbox by JMAP alone: log in, read, search, flag, mark as unread, move, tag, write with an attachment,
+ * send, see mail arrive.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -24,7 +25,7 @@ function run(...command: string[]): void {
   if (status !== 0) throw new Error(`${command.join(' ')}: ${stdout.slice(-2_000)}${stderr.slice(-2_000)}`);
 }
 
-/** Builds the checkout once. Its layout loads two fonts from the network while it is built; they are taken out. */
+/** Builds the checkout once. Its layout would load two fonts from the network during the build, so the fonts are removed. */
 function buildWebmail(): void {
   if (existsSync(join(checkout, '.next/BUILD_ID'))) return;
   const layout = join(checkout, 'app/[locale]/layout.tsx');
@@ -58,7 +59,7 @@ describe.skipIf(!hasChromium || checkout === '')('the webmail of root-fr', () =>
   let page: Page;
   const troubles: string[] = [];
 
-  /** A row of the list, whatever its look: the text of the subject in the list. */
+  /** Finds a row of the webmail's list by the text of its subject, independently of its other styles. */
   const row = (subject: string): Locator => page.locator('.line-clamp-1', { hasText: subject });
   const read = async (id: string) => (await server.call('GET', `/v1/messages/${id}`, undefined, ann.token)).body;
   const find = async (role: string, subject: string) =>
@@ -80,7 +81,8 @@ describe.skipIf(!hasChromium || checkout === '')('the webmail of root-fr', () =>
     webmail = await serveWebmail(server.url);
 
     ({ page } = await openTab(browser));
-    // Refused requests and blocked origins appear here only. The webmail handles them without a word.
+    // Collect errors of the console: refused requests and blocked origins appear only there, because the webmail ignores them
+    // silently.
     page.on('console', (message) => {
       if (message.type() === 'error') troubles.push(message.text());
     });
@@ -111,7 +113,7 @@ describe.skipIf(!hasChromium || checkout === '')('the webmail of root-fr', () =>
     await row('A walk').click();
     await page.getByText('Shall we meet at the').last().waitFor();
     await eventually(async () => (await read(id)).is_read).toBe(true);
-    // The page changes nothing that it takes for done: wait until it has the answer.
+    // Wait until the page shows the message as read. Before that, `u` (mark as unread) would do nothing.
     await eventually(() => row('A walk').getAttribute('class')).not.toContain('font-semibold');
     await page.keyboard.press('u');
     await eventually(async () => (await read(id)).is_read).toBe(false);
@@ -147,7 +149,7 @@ describe.skipIf(!hasChromium || checkout === '')('the webmail of root-fr', () =>
     await page.getByRole('menuitem', { name: 'Move to...' }).first().hover();
     await page.getByRole('menuitem', { name: 'Archive', exact: true }).first().click();
     await awaitMessage(server, ann, 'archive', 'Old bills');
-    // The page leaves the row until it polls and finds a new state.
+    // The webmail keeps the row until it polls and finds a new state.
     await row('Old bills').waitFor({ state: 'detached' });
     expect(await row('A walk').count()).toBe(1);
   });
@@ -162,7 +164,7 @@ describe.skipIf(!hasChromium || checkout === '')('the webmail of root-fr', () =>
     await page.getByPlaceholder('Recipient email addresses').fill(bob.email);
     await page.getByPlaceholder('Subject').fill('Numbers for the giraffe');
     await page.getByPlaceholder('Write your message').fill('They are attached.');
-    // The webmail sends the draft that it saved last, and only a saved draft has the attachment.
+    // Wait for the saved draft: the webmail sends the draft that it saved last, and only a saved draft has the attachment.
     await until('the draft with its file', async () =>
       (await find('drafts', 'Numbers for the giraffe'))?.has_attachments ? true : undefined,
     );

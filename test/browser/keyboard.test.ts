@@ -5,7 +5,7 @@ import { eventually, hasChromium, openTab } from './chromium.ts';
 import { deliver, letter, messageText, row, signIn, subjects } from './mail-page.ts';
 import { useStage } from './stage.ts';
 
-/** The focused element as a user of a screen reader or a keyboard perceives it. */
+/** The focused element: its accessible name, and whether the focus is visible. */
 interface Focused {
   readonly name: string;
   readonly isSeen: boolean;
@@ -17,7 +17,7 @@ const focused = (page: Page): Promise<Focused | null> =>
     if (!(element instanceof HTMLElement) || element === document.body) return null;
     const { outlineStyle, outlineColor, boxShadow } = getComputedStyle(element);
     const box = element.getBoundingClientRect();
-    // A row of the list shows the ring around the whole row. A region that is not a control needs no ring.
+    // The focus ring of a list row is around the whole row. A focused region that is not a control needs no ring.
     const ring = element.closest('.message-row');
     const isMarked =
       (outlineStyle !== 'none' && outlineColor !== 'rgba(0, 0, 0, 0)') ||
@@ -32,7 +32,7 @@ const focused = (page: Page): Promise<Focused | null> =>
     return { name: name.trim(), isSeen: isMarked && box.width > 0 && box.bottom > 0 && box.top < innerHeight };
   });
 
-/** Presses Tab until the focused element has this name. Every element on the way must be visibly focused. */
+/** Presses Tab until the focused element has this name. Fails if the focus is not visible on an element on the way. */
 async function tabTo(page: Page, name: RegExp, key = 'Tab'): Promise<void> {
   const passed: string[] = [];
   for (let step = 0; step < 60; step += 1) {
@@ -63,9 +63,9 @@ describe.skipIf(!hasChromium)('with the keyboard alone', () => {
     await page.keyboard.press('Tab');
     await tabTo(page, /^Skip to content$/);
     await page.keyboard.press('Enter');
-    // The skip link did not change the address, so the list is still there.
+    // The skip link must not change the address, which would replace the list.
     expect(await subjects(page)).toHaveLength(4);
-    // Match from the start of the name, because the text of the whole page contains the word too.
+    // Match from the start of the element's name, because the text of the whole page contains the word too.
     await tabTo(page, /^Unread\.[\s\S]*Four/);
     await page.keyboard.press('ArrowDown');
     await messageText(page, 'About Three.').waitFor();
@@ -76,7 +76,7 @@ describe.skipIf(!hasChromium)('with the keyboard alone', () => {
     await eventually(async () => (await focused(page))?.name).toMatch(/One/);
     await page.keyboard.press('ArrowUp');
     await eventually(async () => (await focused(page))?.name).toMatch(/Four/);
-    // Dialogs and the compose window restore the focus when they close, and so does a toast whose button disappears.
+    // Dialogs and the compose window must restore the focus when they close, and so must a toast whose button disappears.
     for (const key of ['v', 'l', 'c']) {
       await page.keyboard.press(key);
       await eventually(async () => (await focused(page))?.name ?? '').not.toMatch(/Four/);
@@ -87,7 +87,7 @@ describe.skipIf(!hasChromium)('with the keyboard alone', () => {
     await page.keyboard.press('e');
     await eventually(() => subjects(page)).toEqual(['One']);
     await tabTo(page, /^Undo$/);
-    // Older toasts may still be there, each with its own Undo. The newest is the last.
+    // Take the last Undo button: older toasts may still be there, each with its own, and the newest toast is the last.
     await page.getByRole('button', { name: 'Undo' }).last().focus();
     await page.keyboard.press('Enter');
     await row(page, 'Four').waitFor();
@@ -116,7 +116,7 @@ describe.skipIf(!hasChromium)('with the keyboard alone', () => {
     await page.keyboard.press('Enter');
     await page.getByRole('region', { name: 'Bucket by-hand' }).waitFor();
     await keepsFocus(page);
-    // The file chooser belongs to the browser, so test only that the button can be reached.
+    // The file chooser belongs to the browser, so test only that its button can be reached.
     await tabTo(page, /^Upload files$/);
     await page
       .getByLabel('Upload files')
@@ -137,7 +137,7 @@ describe.skipIf(!hasChromium)('with the keyboard alone', () => {
     await keepsFocus(page);
     await tabTo(page, /^Delete$/);
     await page.keyboard.press('Enter');
-    await page.getByText('There is no object of this name now.').waitFor();
+    await page.getByText('No object has this name now.').waitFor();
     await keepsFocus(page);
     expect(troubles).toEqual([]);
     await page.context().close();
@@ -168,14 +168,14 @@ describe.skipIf(!hasChromium)('with the keyboard alone', () => {
     await tabTo(page, /^Token/);
     await page.keyboard.type(stage.server.rootToken);
     await page.keyboard.press('Enter');
-    await page.getByText('Every store answers').waitFor();
+    await page.getByText('All stores are working').waitFor();
     await tabTo(page, /^Tokens$/);
     await page.keyboard.press('Enter');
     await tabTo(page, /^Name/);
     await page.keyboard.type('by hand');
     await tabTo(page, /scores:write/);
     await page.keyboard.press('Space');
-    await tabTo(page, /^Make token$/);
+    await tabTo(page, /^Create token$/);
     await page.keyboard.press('Enter');
     await page.getByRole('button', { name: 'Revoke by hand' }).waitFor();
     await tabTo(page, /^Revoke\s+by hand$/);

@@ -1,7 +1,7 @@
-/** A second language is one file: with it, no page shows English. */
+/** Tests that a second language needs only one file: with it, no page shows English. */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Page } from 'playwright-core';
+import type { Dialog, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { enMailCompose } from '../../web/shared/texts/en-mail-compose.ts';
 import { enMailSettings } from '../../web/shared/texts/en-mail-settings.ts';
@@ -10,39 +10,15 @@ import { enWelcome } from '../../web/shared/texts/en-welcome.ts';
 import { toGreek } from '../support/greek.ts';
 import { registerUser } from '../support/mail.ts';
 import { eventually, hasChromium, openTab, type Tab, takePictures } from './chromium.ts';
+import { listEmptyFolders, listMailStates } from './language-mail-states.ts';
+import { listOperatorStates, listPublicStates, listStorageStates, type States } from './language-states.ts';
 import { postPlayers } from './leaderboard-page.ts';
 import { deliver, letter, PASSWORD } from './mail-page.ts';
 import { useStage } from './stage.ts';
 import { openStore } from './storage-page.ts';
-import { buildTranslated, serveTranslated } from './translation.ts';
+import { buildTranslated, findEnglish, isEnglish, serveTranslated } from './translation.ts';
 
 const BUILD_MS = 300_000;
-/** The same in every language: addresses, hosts, ids, units, names of products, of settings and of tools. */
-const NEUTRAL =
-  /\S+@\S*|https?:\/\/\S+|\b[0-9a-f]{8}-[0-9a-f-]+|\b[A-Z]+(?:_[A-Z0-9]+)+\b|\b[a-z]+(?:[._:][a-z0-9]+)+\b|\b\d+(?:\.\d+)? [KMG]B\b|\b(?:Tessera|curl|TypeScript|UTC|USD)\b/g;
-
-/** English that is shown or read out on the page: words in Latin letters. */
-async function findEnglish(page: Page, neutral: readonly string[] = []): Promise<string[]> {
-  const shown = await page.evaluate(() => {
-    const CODE = 'code, kbd, pre, samp, script, style, [lang]:not(html), [data-language-neutral]';
-    const found: string[] = [];
-    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-    for (let node = walker.nextNode(); node; node = walker.nextNode()) {
-      const parent = node.parentElement;
-      if (parent && !parent.closest(CODE) && parent.closest('option, :not(:empty)')?.checkVisibility())
-        found.push(node.textContent ?? '');
-    }
-    for (const element of document.querySelectorAll('[aria-label], [title], [placeholder], [alt], [data-tip]'))
-      if (!element.closest(CODE) && element.checkVisibility())
-        for (const name of ['aria-label', 'title', 'placeholder', 'alt', 'data-tip'])
-          found.push(element.getAttribute(name) ?? '');
-    return [...found, document.title];
-  });
-  const without = (text: string) =>
-    neutral.reduce((rest, part) => rest.replaceAll(part, ''), text).replaceAll(NEUTRAL, '');
-  return [...new Set(shown.filter((text) => /[a-z]{2}/i.test(without(text))).map((text) => text.trim()))];
-}
-
 describe.skipIf(!hasChromium)('a second language', () => {
   const stage = useStage({ vars: { REGISTRATION: 'open', OWN_ACCESS_KEYS: 'true', MAIL_HOLD_SECONDS: '0' } });
   let pages: string;
@@ -61,9 +37,25 @@ describe.skipIf(!hasChromium)('a second language', () => {
     return tab;
   }
   const word = (english: string) => toGreek(english);
-  /** For a page that shows its content: the caller waits for a part of it. */
+  /** Expects no English on a page. The caller first waits for a part of the page's content. */
   const expectGreek = (page: Page, neutral: readonly string[] = []) =>
     eventually(() => findEnglish(page, neutral)).toEqual([]);
+
+  async function expectGreekStates(page: Page, states: States, neutral: readonly string[] = []): Promise<void> {
+    // Questions of the browser itself are in no element of the page.
+    const asked: string[] = [];
+    const answer = (dialog: Dialog) => {
+      asked.push(dialog.message());
+      void dialog.dismiss();
+    };
+    page.on('dialog', answer);
+    for (const [state, show] of Object.entries(states)) {
+      await show();
+      await eventually(async () => [state, await findEnglish(page, neutral)]).toEqual([state, []]);
+    }
+    page.off('dialog', answer);
+    expect(asked.filter((text) => isEnglish(text, neutral))).toEqual([]);
+  }
 
   it('is on the pages for everyone', async () => {
     await postPlayers(stage.server);
@@ -128,7 +120,7 @@ describe.skipIf(!hasChromium)('a second language', () => {
   });
 
   it('is on the page of storage', async () => {
-    const key = await stage.server.createAccessKey(`greek-${crypto.randomUUID().slice(0, 8)}`);
+    const key = await stage.server.createAccessKey(`4${Date.now()}`);
     const store = openStore(stage.server, key);
     const bucket = await store.createBucket(true);
     await store.put(bucket, '1/2', '3');
@@ -173,6 +165,66 @@ describe.skipIf(!hasChromium)('a second language', () => {
       await page.getByRole('heading', { name: word(enMailSettings.profile.settings), exact: true }).waitFor();
       await expectGreek(page, neutral);
     }
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
+  it('is in menus, errors and empty states of the pages for everyone', async () => {
+    const board = `greek-${crypto.randomUUID().slice(0, 8)}`;
+    const rules = { title: '7', sort: 'desc', operator: 'sum', period: 'month', public: true };
+    await stage.server.call('PUT', `/v1/boards/${board}`, rules);
+    const { page, troubles } = await open('/_/');
+    await expectGreekStates(page, listPublicStates(page, stage.server.url, board), [board]);
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
+  it('is in dialogs, menus, errors and empty states of the page of operators', async () => {
+    const { page, troubles } = await open('/_/');
+    await page.addInitScript(
+      (token) => sessionStorage.setItem('tessera.operator.token', token),
+      stage.server.rootToken,
+    );
+    const user = await registerUser(stage.server, `2${Date.now()}`);
+    const name = user.email.split('@')[0] ?? '';
+    const names = ['MX', 'TXT', 'SRV', 'SPF', 'DMARC', 'DKIM', '_dmarc', '_jmap', '_tcp', 'BLOBS'];
+    const neutral = ['example.test', 'anyone', 'Leaderboard', name, ...names];
+    await expectGreekStates(page, listOperatorStates(page, stage.server.url, name), neutral);
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
+  it('is in dialogs, errors and empty states of the page of storage', async () => {
+    const key = await stage.server.createAccessKey(`4${Date.now()}`);
+    const store = openStore(stage.server, key);
+    const bucket = await store.createBucket(true);
+    const empty = await store.createBucket();
+    await store.put(bucket, '1/2', '3');
+    await store.put(bucket, '4', '5');
+    const { page, troubles } = await open('/_/');
+    await page.addInitScript(
+      (text) => sessionStorage.setItem('tessera.storage.key', text),
+      JSON.stringify({ ...key, endpoint: stage.server.url }),
+    );
+    const words = ['aws', 'us-east-1', 'text/plain', 'backup/', 'GET', 'HEAD', 'PUT', 'POST', 'DELETE'];
+    const neutral = [bucket, empty, key.accessKeyId, ...words];
+    await expectGreekStates(page, listStorageStates(page, stage.server.url, bucket, empty), neutral);
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
+  it('is in dialogs, menus, errors and empty states of mail', async () => {
+    const user = await registerUser(stage.server, `3${Date.now()}`);
+    const { page, troubles } = await open('/_/mail');
+    const neutral = [user.email, user.email.split('@')[0] ?? '', 'Carol', 'Chrome', 'Linux'];
+    await page.getByLabel(word('Address')).fill(user.email);
+    await page.getByLabel(word('Password')).fill(PASSWORD);
+    await page.keyboard.press('Enter');
+    await page.locator('.list-pane').waitFor();
+    await expectGreekStates(page, listEmptyFolders(page, stage.server.url), neutral);
+    const list = 'List-Unsubscribe: <mailto:1@lists.test>\nContent-Type: text/plain\n';
+    await deliver(stage.server, user, letter(user, '27', '28', list));
+    await expectGreekStates(page, listMailStates(page, stage.server.url), neutral);
     expect(troubles).toEqual([]);
     await page.context().close();
   });

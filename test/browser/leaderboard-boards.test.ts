@@ -1,4 +1,4 @@
-/** Several boards, any rank, and the builder of embedded boards. */
+/** Tests several boards, any part of the ranks, and the builder of embedded boards. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { eventually, expectAccessible, hasChromium, openTab } from './chromium.ts';
 import { expectLogo, postPlayers, readTopList, setLogo } from './leaderboard-page.ts';

@@ -1,11 +1,11 @@
-/** The top list of the leaderboard page, and players for it. */
+/** Helpers of the leaderboard browser tests: read the page's top list, and post scores. */
 import { crc32, deflateSync } from 'node:zlib';
 import type { FrameLocator, Locator, Page } from 'playwright-core';
 import { expect } from 'vitest';
 import type { TestServer } from '../support/server.ts';
 import { eventually } from './chromium.ts';
 
-/** Lines of the top list, best first: `rank name score`. */
+/** Returns the lines of the top list, best first: `rank name score`. */
 export const readTopList = (page: Page): Promise<string[]> =>
   page.getByRole('table', { name: 'Top list' }).evaluate((table) =>
     [...table.querySelectorAll('tbody tr')].map((row) => {
@@ -28,7 +28,7 @@ export async function postPlayers(server: TestServer): Promise<string> {
 
 const LOGO_PIXELS = 64;
 
-/** A square in one colour. */
+/** Makes a PNG of a square in one colour, as a board's logo. */
 function makeLogo(): Buffer {
   const chunk = (type: string, data: Buffer) => {
     const named = Buffer.concat([Buffer.from(type), data]);
@@ -41,7 +41,7 @@ function makeLogo(): Buffer {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(LOGO_PIXELS, 0);
   header.writeUInt32BE(LOGO_PIXELS, 4);
-  // 8 bits each of red, green and blue.
+  // PNG header: 8 bits per channel, and colour type 2 (red, green and blue).
   header.set([8, 2], 8);
   const line = [0, ...Array.from({ length: LOGO_PIXELS }, () => [224, 90, 40]).flat()];
   const lines = Buffer.from(Array.from({ length: LOGO_PIXELS }, () => line).flat());

@@ -26,7 +26,8 @@ describe.skipIf(!hasChromium)('the leaderboard page', () => {
     });
     await page.goto(`${stage.server.url}/_/leaderboard#/?player=Ada%20Lovelace`);
     await page.getByText('A player id has 1 to 64 letters').waitFor();
-    // The board asks for the chosen player again every few seconds. Two such rounds pass here.
+    // The board reads the chosen player again every few seconds. After two such rounds, the refused id must not have been requested
+    // again.
     const before = asked.length;
     let rounds = 0;
     page.on('request', (request) => {
@@ -74,7 +75,7 @@ describe.skipIf(!hasChromium)('the leaderboard page', () => {
     await expectAccessible(page);
     await score('player-10', 15);
     await card.locator('.figures', { hasText: '35 points' }).waitFor();
-    // The address opens the same player again.
+    // The address contains the player, so a reload opens the same player again.
     await page.reload();
     await card.getByRole('heading', { name: 'Player 10' }).waitFor();
     await page.getByLabel('Find a player by id').fill('nobody');
@@ -118,7 +119,7 @@ describe.skipIf(!hasChromium)('the leaderboard page', () => {
     await page.locator('time.countdown', { hasText: 'Ends in' }).waitFor();
     const fifth = page.getByRole('table', { name: 'Top list' }).locator('tbody tr').nth(4);
     const id = (await fifth.getAttribute('data-id')) ?? '';
-    // Less than 5 if others have the same score.
+    // Number of places that this player can gain. Less than 5 if others have the same score.
     const places = Number(await fifth.locator('.rank').innerText()) - 1;
     await score(id, 100_000);
     await eventually(async () => (await readTopList(page))[0]).toContain('100');
@@ -148,7 +149,7 @@ describe.skipIf(!hasChromium)('the leaderboard page', () => {
   });
 
   it('shows a past season with players, distribution and the place of the player', async () => {
-    // The first day of a month well after today, so that the scores so far belong to a past season.
+    // Move the clock to the first day of a month well after today, so that the scores so far belong to a past season.
     const later = new Date(Date.UTC(new Date().getUTCFullYear(), new Date().getUTCMonth() + 2, 1));
     const season = new Date().toISOString().slice(0, 7);
     await stage.server.stop();
@@ -160,7 +161,7 @@ describe.skipIf(!hasChromium)('the leaderboard page', () => {
     }).toBe('historical');
     const { page, troubles } = await openTab(stage.browser);
     await page.goto(`${stage.server.url}/_/leaderboard`);
-    await page.getByText('Nobody has scored yet.').waitFor();
+    await page.getByText('No scores yet.').waitFor();
     await page.getByLabel('Season').selectOption(season);
     await page.getByText('final standings').waitFor();
     await eventually(async () => (await readTopList(page)).length).toBeGreaterThan(10);
@@ -171,11 +172,11 @@ describe.skipIf(!hasChromium)('the leaderboard page', () => {
     await page.getByRole('img', { name: /Player 20 has 30/ }).waitFor();
     await page.locator('.here-text', { hasText: 'Player 20' }).waitFor();
     await expectAccessible(page);
-    // The address alone opens the same player again.
+    // The address contains season and player, so a reload opens the same player again.
     await page.reload();
     await card.getByRole('heading', { name: 'Player 20' }).waitFor();
     await page.getByLabel('Season').selectOption('');
-    await page.getByText('Nobody has scored yet.').waitFor();
+    await page.getByText('No scores yet.').waitFor();
     expect(troubles).toEqual([]);
     await page.context().close();
   });

@@ -1,4 +1,4 @@
-/** Actions on a message and its sender: leave a list, block, filter, snooze, mute, answer an invitation. */
+/** Tests actions on a message and its sender: leave a list, block, filter, snooze, mute, answer an invitation. */
 import type { Locator, Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { awaitMessage, listFolder, type MailUser, registerUser } from '../support/mail.ts';
@@ -8,6 +8,7 @@ import {
   enter,
   folder,
   importLetters,
+  invitation,
   letter,
   messageText,
   openRow,
@@ -19,39 +20,6 @@ import {
 import { useStage } from './stage.ts';
 
 const LIST = 'Content-Type: text/plain\nList-Unsubscribe: <mailto:leave@lists.test?subject=leave%20digest>\n';
-
-const invitation = (to: MailUser): string =>
-  letter(
-    to,
-    'Invitation: Team lunch',
-    [
-      '--cut',
-      'Content-Type: text/plain',
-      '',
-      'You are invited.',
-      '--cut',
-      'Content-Type: text/calendar; method=REQUEST; charset=utf-8; name="invite.ics"',
-      'Content-Disposition: attachment; filename="invite.ics"',
-      '',
-      'BEGIN:VCALENDAR',
-      'METHOD:REQUEST',
-      'BEGIN:VEVENT',
-      'UID:lunch-1@outside.test',
-      'SEQUENCE:2',
-      'DTSTAMP:20261101T080000Z',
-      'DTSTART:20301105T113000Z',
-      'DTEND:20301105T123000Z',
-      'SUMMARY:Team lunch',
-      'LOCATION:Café by the river',
-      'ORGANIZER;CN=Carol:mailto:carol@outside.test',
-      `ATTENDEE;PARTSTAT=NEEDS-ACTION:mailto:${to.email}`,
-      'ATTENDEE;PARTSTAT=ACCEPTED:mailto:dan@outside.test',
-      'END:VEVENT',
-      'END:VCALENDAR',
-      '--cut--',
-    ].join('\n'),
-    'MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=cut\n',
-  );
 
 describe.skipIf(!hasChromium)('a reader of mail', () => {
   const stage = useStage({ vars: { MAIL_HOLD_SECONDS: '0', REGISTRATION: 'open' } });
@@ -87,7 +55,7 @@ describe.skipIf(!hasChromium)('a reader of mail', () => {
       expect(await offer.count()).toBe(0);
     };
     await showsMark();
-    // On a phone it stands below the sender and the date, not before the name.
+    // On a phone, the mark is below the sender and the date, not before the name.
     await page.setViewportSize({ width: 390, height: 760 });
     const isBelow = () =>
       page.locator('.message.open').evaluate((message) => {
@@ -98,7 +66,7 @@ describe.skipIf(!hasChromium)('a reader of mail', () => {
     await eventually(isBelow).toBe(true);
     await page.setViewportSize({ width: 1280, height: 800 });
     await takePictures(page, 'unsubscribed');
-    // The server has stored it as a label that the page does not list.
+    // The server stores the mark as a label that the page does not list, so it is shown again after a reload.
     await page.reload();
     await openRow(page, 'Digest');
     await showsMark();
@@ -106,6 +74,44 @@ describe.skipIf(!hasChromium)('a reader of mail', () => {
     await page.getByRole('menuitem', { name: 'Show original' }).waitFor();
     expect(await page.getByRole('menuitem', { name: 'Unsubscribe' }).count()).toBe(0);
     expect(await page.getByText('$unsubscribed').count()).toBe(0);
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
+  it('knows that a list was left in its other mail, and offers to block the sender if the list goes on', async () => {
+    const digest = `List-ID: Digest <digest-${crypto.randomUUID()}.lists.test>\n${LIST}`;
+    const { page, user, troubles } = await open((to) => [letter(to, 'Other list', 'Else.', LIST)]);
+    const importAt = (subject: string, day: string) =>
+      importLetters(stage.server, user, [letter(user, subject, `About ${subject}.`, digest)], day);
+    await importAt('First', 'Sat Jan 10 10:00:00 2026');
+    await importAt('Second', 'Sun Jan 11 10:00:00 2026');
+    const offer = page.getByRole('button', { name: 'Unsubscribe' });
+    const read = async (subject: string) => {
+      await openRow(page, subject);
+      await messageText(page, `About ${subject}.`).waitFor();
+    };
+    await read('First');
+    await offer.click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Unsubscribe' }).click();
+    await page.getByText('You unsubscribed from Carol.').waitFor();
+    await importAt('Third', 'Mon Jan 12 10:00:00 2026');
+    await importAt('Fourth', 'Tue Jan 20 10:00:00 2026');
+    const mark = page.locator('.message-head').getByText('Unsubscribed', { exact: true });
+    for (const subject of ['Second', 'Third']) {
+      await read(subject);
+      await mark.waitFor();
+      expect(await offer.count(), subject).toBe(0);
+    }
+    await read('Fourth');
+    await page.getByText('Unsubscribed, but still arriving.').waitFor();
+    await expectAccessible(page);
+    await takePictures(page, 'still-arriving');
+    await openRow(page, 'Other list');
+    await messageText(page, 'Else.').waitFor();
+    await offer.waitFor();
+    await read('Fourth');
+    await page.getByRole('button', { name: 'Block the sender' }).click();
+    await page.getByText('carol@outside.test is blocked.').waitFor();
     expect(troubles).toEqual([]);
     await page.context().close();
   });
@@ -128,7 +134,7 @@ describe.skipIf(!hasChromium)('a reader of mail', () => {
     await expectAccessible(page);
     await takePictures(page, 'senders');
     await blocked.getByRole('button', { name: 'Remove carol@outside.test' }).click();
-    await blocked.getByText('No sender is blocked.').waitFor();
+    await blocked.getByText('No blocked senders.').waitFor();
     await page.getByLabel('Address, domain or mailing list').fill('not a sender');
     await page.getByRole('button', { name: 'Add' }).click();
     await page.getByText('“not a sender” is not an address').waitFor();
@@ -145,9 +151,9 @@ describe.skipIf(!hasChromium)('a reader of mail', () => {
     await openRow(page, 'Report');
     await messageText(page, 'All well.').waitFor();
     await (await menuItem(page, 'More about Carol', 'Filter messages like this')).click();
-    await page.getByRole('region', { name: 'What it would catch' }).getByText('Report').waitFor();
+    await page.getByRole('region', { name: 'Matching messages' }).getByText('Report').waitFor();
     await expectAccessible(page);
-    await page.getByRole('button', { name: 'Save and apply to mail already here' }).click();
+    await page.getByRole('button', { name: 'Save and apply to existing mail' }).click();
     await page.getByText('Saved, and applied to 1 message.').waitFor();
     await awaitMessage(stage.server, user, 'archive', 'Report');
     expect(troubles).toEqual([]);
@@ -176,11 +182,11 @@ describe.skipIf(!hasChromium)('a reader of mail', () => {
     await page.getByText(/^Snoozed until .*\d\.$/).waitFor();
     await expectAccessible(page);
     await takePictures(page, 'snoozed');
-    await page.getByRole('button', { name: 'Back to the Inbox' }).click();
+    await page.getByRole('button', { name: 'Move to the Inbox' }).click();
     await awaitMessage(stage.server, user, 'inbox', 'Tax');
     await folder(page, 'Inbox').click();
     await row(page, 'Tax').waitFor();
-    // The undo of a snooze puts the row back.
+    // The undo of a snooze must put the row back.
     await row(page, 'Tax').hover();
     await row(page, 'Tax').getByRole('button', { name: 'Snooze' }).click();
     const inAMonth = new Date(Date.now() + 30 * 86_400_000).toISOString().slice(0, 16);
@@ -215,7 +221,7 @@ describe.skipIf(!hasChromium)('a reader of mail', () => {
     await page.getByText('Muted: new messages').waitFor();
     await expectAccessible(page);
     await takePictures(page, 'muted');
-    await page.getByRole('button', { name: 'End muting' }).click();
+    await page.getByRole('button', { name: 'Unmute' }).click();
     await page.getByText('New messages of this conversation come to the Inbox again.').waitFor();
     await page.getByText('Muted: new messages').waitFor({ state: 'detached' });
     await messageText(page, 'Two.').waitFor();
@@ -254,7 +260,7 @@ describe.skipIf(!hasChromium)('a reader of mail', () => {
         `ATTENDEE;PARTSTAT=ACCEPTED:mailto:${user.email}`,
       ]),
     );
-    // Another device reads the answer from the conversation.
+    // The answer is stored in the conversation: after a reload, the page reads it from there as another device would.
     await page.reload();
     await openRow(page, 'Team lunch');
     await page

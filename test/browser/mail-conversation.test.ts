@@ -1,4 +1,4 @@
-/** Replies and forwarded messages: the sent message in its conversation, and the HTML and pictures of the original. */
+/** Tests replies and forwarded messages: the sent message in its conversation, and the HTML and pictures of the original. */
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { awaitMessage, awaitSunk, type MailUser, registerUser } from '../support/mail.ts';
@@ -61,7 +61,7 @@ describe.skipIf(!hasChromium)('a conversation', () => {
     const { page, troubles } = await signIn(patient, stage.browser, user);
     await openRow(page, 'Supper');
     await messageText(page, 'Are you coming?').waitFor();
-    // The answer of the server is held back, so that only this page knows of the reply.
+    // Hold back the server's answer to the send, so that only this page knows of the reply.
     let answer = (): void => undefined;
     const isHeld = new Promise<void>((resolve) => {
       answer = resolve;
@@ -95,7 +95,7 @@ describe.skipIf(!hasChromium)('a conversation', () => {
     await page.getByLabel('To', { exact: true }).fill('friend@outside.test');
     await page.getByLabel('Subject').fill('Only once');
     await text(page).fill('first version');
-    // The server gets the message, and this page does not get the answer.
+    // The message reaches the server, but the answer does not reach the page.
     await page.route('**/v1/messages', async (route) => {
       await route.fetch();
       await route.abort();
@@ -111,7 +111,7 @@ describe.skipIf(!hasChromium)('a conversation', () => {
     await eventually(() => text(page).inputValue()).toContain('second version');
     const sunk = await awaitSunk(stage.server, 'the message', (one) => one.raw.includes('Subject: Only once'));
     expect(sunk.raw.toString()).toContain('first version');
-    // The user sends the second version all the same.
+    // The user sends the second version too, although the first one was sent.
     await page.keyboard.press('Control+Enter');
     await awaitSunk(stage.server, 'the second version', (one) => one.raw.includes('second version'));
     await page.context().close();
@@ -127,7 +127,7 @@ describe.skipIf(!hasChromium)('a conversation', () => {
     await eventually(() => quote.locator('img[data-cid]').evaluate((image: HTMLImageElement) => image.src)).toMatch(
       /^blob:/,
     );
-    await eventually(() => page.locator('.uploads progress').count()).toBe(0);
+    await eventually(() => page.locator('.file-rows progress').count()).toBe(0);
     await page.keyboard.press('Control+Enter');
     const sunk = await awaitSunk(stage.server, 'the forwarded message', (one) => one.raw.includes('Fwd: Spring'));
     const raw = sunk.raw.toString();
@@ -154,18 +154,19 @@ describe.skipIf(!hasChromium)('a conversation', () => {
     await page.keyboard.press('r');
     await text(page).fill('Thank you.\nGoodbye.');
     await page.getByText('Saved in Drafts', { exact: true }).waitFor();
-    await eventually(() => page.locator('.uploads progress').count()).toBe(0);
+    await eventually(() => page.locator('.file-rows progress').count()).toBe(0);
     const draft = async () => await awaitMessage(stage.server, user, 'drafts', 'Re: Spring');
     await eventually(async () => (await draft()).attachments.map((one: { inline: boolean }) => one.inline)).toEqual([
       true,
     ]);
     expect((await draft()).html).toContain('<blockquote');
     expect((await draft()).body).toMatch(/^Thank you\.\nGoodbye\.\n\nOn .* wrote:\n> Read online\./);
-    // Another browser opens the draft: the typed text in the editor, the quote beside it with its picture.
+    // A reload without local storage opens the draft as another browser does: the typed text in the editor, the quote beside it
+    // with its picture.
     const other = await signIn(stage.server, stage.browser, user);
     await other.page.goto(`${stage.server.url}/_/mail#/drafts`);
     await openRow(other.page, 'Re: Spring');
-    await other.page.getByRole('button', { name: 'Go on writing' }).click();
+    await other.page.getByRole('button', { name: 'Continue writing' }).click();
     await eventually(() => text(other.page).inputValue()).toBe('Thank you.\nGoodbye.');
     await other.page.getByRole('button', { name: 'Show the quoted message' }).click();
     const picture = other.page.frameLocator('.compose-quote iframe').locator('img[data-cid]');
@@ -198,11 +199,11 @@ describe.skipIf(!hasChromium)('a conversation', () => {
     await page.getByText('Sent.').waitFor();
     await page.keyboard.press('c');
     await page.getByLabel('To', { exact: true }).fill('friend@outside.test');
-    // An open suggestion does not take the keys that send.
+    // The keys that send the message must work while a suggestion is open.
     await page.getByRole('option', { name: /friend@outside.test/ }).waitFor();
     await page.keyboard.press('Control+Enter');
     await page.getByText('This message has no subject.').waitFor();
-    // The focus is on the default action.
+    // The dialog focuses its default action, so Enter sends the message.
     await page.keyboard.press('Enter');
     await page.locator('.compose').waitFor({ state: 'detached' });
     await page.context().close();

@@ -1,15 +1,15 @@
-/** What people do every day in mail: the list, a conversation with an answer at its end, keys, and the phone. */
+/** Tests the daily use of mail: the list, a conversation with a reply at its end, keys, and the phone. */
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { awaitMessage, listFolder, type MailUser, registerUser } from '../support/mail.ts';
 import { eventually, expectAccessible, hasChromium, type Tab, takePictures } from './chromium.ts';
-import { deliver, importLetters, letter, messageText, openRow, row, signIn, subjects } from './mail-page.ts';
+import { deliver, importLetters, letter, messageText, openRow, row, signIn, signOut, subjects } from './mail-page.ts';
 import { useStage } from './stage.ts';
 
 /** A red square of one pixel. */
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==';
 
-/** A conversation of Dennis and the user, oldest message first. */
+/** Delivers a conversation of Dennis and the user, oldest message first. */
 const conversation = (user: MailUser, count: number): string[] =>
   Array.from({ length: count }, (_, at) =>
     [
@@ -77,6 +77,35 @@ describe.skipIf(!hasChromium)('mail every day', () => {
     await page.context().close();
   });
 
+  it('asks for the folders and the inbox of a returning user before the profile has arrived', async () => {
+    const { page, troubles } = await open(`returner-${crypto.randomUUID().slice(0, 8)}`, (to) => [
+      letter(to, 'Back', 'Hi.'),
+    ]);
+    await row(page, 'Back').waitFor();
+    const folders = page.waitForRequest(/\/v1\/folders$/);
+    const inbox = page.waitForRequest(/\/v1\/folders\/inbox\/messages/);
+    await page.route('**/v1/me', async (route) => {
+      await Promise.all([folders, inbox]);
+      await route.continue();
+    });
+    await page.reload();
+    await row(page, 'Back').waitFor();
+    await page.getByRole('link', { name: 'Tessera, start page' }).click();
+    await page.getByRole('link', { name: 'Open your mailbox' }).click();
+    await row(page, 'Back').waitFor();
+    // The next user of this browser starts without them.
+    await signOut(page);
+    await page.getByRole('heading', { name: 'Sign in to mail' }).waitFor();
+    await page.unroute('**/v1/me');
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+    await page.reload();
+    await page.getByRole('heading', { name: 'Sign in to mail' }).waitFor();
+    expect(asked.filter((path) => path.startsWith('/v1/'))).toEqual(['/v1/me']);
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
   it('goes to folders with g and a letter, and through the messages with n and p', async () => {
     const { page, troubles } = await open('keyed', (user) => conversation(user, 2));
     await row(page, 'Pointers').waitFor();
@@ -86,7 +115,7 @@ describe.skipIf(!hasChromium)('mail every day', () => {
     await page.keyboard.press('g');
     await page.keyboard.press('i');
     await row(page, 'Pointers').waitFor();
-    // An unknown pair does nothing, and its second key is not a key of its own.
+    // `g x` is no shortcut, so it does nothing, and `x` must not act as a shortcut of its own.
     await page.keyboard.press('g');
     await page.keyboard.press('x');
     await page.keyboard.press('*');
@@ -177,14 +206,16 @@ describe.skipIf(!hasChromium)('mail every day', () => {
     const visible = () =>
       send.evaluate((button) => {
         const { top, bottom } = button.getBoundingClientRect();
-        const pane = document.querySelector('.reader-scroll')?.getBoundingClientRect();
+        // On a phone, the form covers the pane once it is drawn again.
+        const pane =
+          button.closest('.compose.inline') && document.querySelector('.reader-scroll')?.getBoundingClientRect();
         return top >= 0 && bottom <= Math.min(innerHeight, pane?.bottom ?? innerHeight);
       });
     const scrollTo = (edge: 'top' | 'end') =>
       page.locator('.reader-scroll').evaluate((pane, where) => {
         const form = pane.querySelector('.compose');
         if (where === 'end') pane.scrollTop = pane.scrollHeight;
-        // The form begins in the upper half of the pane, and is higher than the rest.
+        // Scroll until the form begins near the middle of the pane. It is higher than the rest of the pane.
         else pane.scrollTop += (form?.getBoundingClientRect().top ?? 0) - pane.clientHeight * 0.6;
       }, edge);
     await eventually(visible).toBe(true);
@@ -196,7 +227,7 @@ describe.skipIf(!hasChromium)('mail every day', () => {
     await eventually(visible).toBe(true);
     await list.getByRole('button', { name: 'Remove two.png' }).click();
     await eventually(widths).toEqual([1]);
-    // On a phone the form fills the page.
+    // On a phone, the form fills the page, and its Send button must still be visible.
     await page.setViewportSize({ width: 390, height: 560 });
     await eventually(visible).toBe(true);
     await page.setViewportSize({ width: 1280, height: 800 });
@@ -261,8 +292,67 @@ describe.skipIf(!hasChromium)('mail every day', () => {
     await page.getByRole('button', { name: 'Details' }).click();
     await page.locator('.details dd').getByText('carol@outside.test').first().waitFor();
     const checks = page.getByRole('region', { name: 'Checks' });
-    await checks.getByText('Sender not verified: their domain does not say how to check its mail.').waitFor();
+    await checks.getByText('Sender not verified: the domain publishes no rules for checking its mail.').waitFor();
     await expectAccessible(page);
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
+  it('closes the message being written, the folders and the conversation with Back on a phone', async () => {
+    const phone = { viewport: { width: 390, height: 760 }, hasTouch: true, isMobile: true };
+    const { page, troubles } = await open(
+      `backer-${crypto.randomUUID().slice(0, 8)}`,
+      (to) => [letter(to, 'Pocket', 'Fits in a pocket.')],
+      phone,
+    );
+    /** Waits until the history has an entry for each thing that covers the list. */
+    const covered = (times: number) =>
+      eventually(() => page.evaluate(() => (history.state as { covers?: number } | null)?.covers ?? 0)).toBe(times);
+    const goBack = () => page.evaluate(() => history.back());
+    const tapRow = () =>
+      row(page, 'Pocket')
+        .getByRole('button', { name: /Pocket/ })
+        .tap();
+    const folders = page.getByRole('navigation', { name: 'Folders' });
+    await tapRow();
+    await messageText(page, 'Fits in a pocket.').waitFor();
+    await page.getByRole('button', { name: 'Reply', exact: true }).last().tap();
+    await text(page).fill('Mine too.');
+    await covered(2);
+    await goBack();
+    await text(page).waitFor({ state: 'detached' });
+    await covered(1);
+    await messageText(page, 'Fits in a pocket.').waitFor();
+    await goBack();
+    await row(page, 'Pocket').waitFor();
+    // The button of the page leaves nothing behind that Back would have to close.
+    await tapRow();
+    await covered(1);
+    await page.getByRole('button', { name: 'Back', exact: true }).tap();
+    await row(page, 'Pocket').waitFor();
+    await covered(0);
+    await page.getByRole('button', { name: 'Folders' }).tap();
+    await covered(1);
+    await goBack();
+    await folders.waitFor({ state: 'hidden' });
+    // The folder that is open already, and the page beside the folders, close them too.
+    await page.getByRole('button', { name: 'Folders' }).tap();
+    await folders.getByRole('link', { name: /^Inbox/ }).tap();
+    await folders.waitFor({ state: 'hidden' });
+    await covered(0);
+    await page.getByRole('button', { name: 'Folders' }).tap();
+    await page.getByRole('button', { name: 'Close' }).tap({ position: { x: 370, y: 300 } });
+    await folders.waitFor({ state: 'hidden' });
+    await covered(0);
+    await page.getByRole('button', { name: 'Folders' }).tap();
+    await covered(1);
+    await folders.getByRole('link', { name: 'Sent' }).tap();
+    await page.getByRole('region', { name: 'Sent' }).waitFor();
+    await goBack();
+    await row(page, 'Pocket').waitFor();
+    await covered(0);
+    await page.goBack();
+    expect(page.url()).toBe('about:blank');
     expect(troubles).toEqual([]);
     await page.context().close();
   });
@@ -283,7 +373,7 @@ describe.skipIf(!hasChromium)('mail every day', () => {
     await page.keyboard.press('Escape');
     await page.locator('.compose').waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Back' }).tap();
-    // Mail that arrives while the page does not hear of it.
+    // Cut the page off from events, and then let mail arrive that only a refresh can find.
     await page.routeWebSocket(/.*/, (socket) => socket.close());
     await page.route('**/v1/events*', (route) => route.abort());
     await page.reload();

@@ -24,11 +24,11 @@ describe.skipIf(!hasChromium)('a draft that is edited in two places', () => {
     expect(made.status).toBe(201);
     return made.body.id;
   }
-  /** Opens a draft as a user does: from the Drafts folder. */
+  /** Opens a draft from the Drafts folder, as a user does. */
   async function openDraft(page: Page, subject: string): Promise<void> {
     await folder(page, 'Drafts').click();
     await openRow(page, subject);
-    await page.getByRole('button', { name: 'Go on writing' }).click();
+    await page.getByRole('button', { name: 'Continue writing' }).click();
     await text(page).waitFor();
   }
 
@@ -132,7 +132,7 @@ describe.skipIf(!hasChromium)('a draft that is edited in two places', () => {
     const other = await page.context().newPage();
     other.setDefaultTimeout(TIMEOUT_MS);
     await other.goto(`${stage.server.url}/_/mail`);
-    /** Opens one draft in both tabs. One tab cannot save, and the two tabs have different texts. */
+    /** Opens one draft in both tabs and makes a conflict: one tab cannot save, and the texts of the two tabs differ. */
     const makeConflict = async (subject: string) => {
       await makeDraft(user, { subject, body: 'As it was' });
       await openDraft(page, subject);
@@ -147,11 +147,11 @@ describe.skipIf(!hasChromium)('a draft that is edited in two places', () => {
       await text(page).pressSequentially('!');
       await alarm(page).waitFor();
       expect(await text(page).inputValue()).toBe('Mine\nAs it was!');
-      await page.getByRole('button', { name: 'See both and choose' }).click();
-      const dialog = page.getByRole('dialog', { name: 'Two texts of one message' });
-      await dialog.getByRole('region', { name: 'Yours, in this tab' }).getByText('Mine').waitFor();
+      await page.getByRole('button', { name: 'Compare and choose' }).click();
+      const dialog = page.getByRole('dialog', { name: 'Two versions of this message' });
+      await dialog.getByRole('region', { name: 'Your version, in this tab' }).getByText('Mine').waitFor();
       await dialog
-        .getByRole('region', { name: /^The other, saved/ })
+        .getByRole('region', { name: /^The other version, saved/ })
         .getByText('Theirs')
         .waitFor();
       return dialog;
@@ -177,13 +177,13 @@ describe.skipIf(!hasChromium)('a draft that is edited in two places', () => {
     await second.getByRole('button', { name: 'Keep mine' }).click();
     await isSaved(page);
     expect(await bodies(user)).toEqual(['Mine\nAs it was!']);
-    // A wrong choice loses nothing either.
+    // The choice can be undone, so a wrong one loses no text.
     await page.getByRole('button', { name: 'Undo' }).click();
     await eventually(() => bodies(user)).toEqual(['As it was\nTheirs']);
     await finish('Second');
 
     const third = await makeConflict('Third');
-    await third.getByRole('button', { name: 'Take the other' }).click();
+    await third.getByRole('button', { name: 'Use the other' }).click();
     await eventually(() => text(page).inputValue()).toBe('As it was\nTheirs');
     await page.getByRole('button', { name: 'Undo' }).last().click();
     await eventually(() => text(page).inputValue()).toBe('Mine\nAs it was!');
@@ -211,13 +211,13 @@ describe.skipIf(!hasChromium)('a draft that is edited in two places', () => {
     await again.goto(`${stage.server.url}/_/mail`);
     await eventually(() => text(again).inputValue()).toBe('Dear all, the train st');
     await alarm(again).waitFor();
-    // A send would lose the other text.
+    // A send must be refused, because it would delete the draft and with it the other text.
     await again.getByLabel('To', { exact: true }).fill('home@outside.test');
     await again.getByRole('button', { name: 'Send', exact: true }).click();
     await again.getByText('Choose which version to keep.').waitFor();
-    // Closing the window without a choice keeps both texts.
+    // Closing the window without a choice must keep both texts.
     await again.getByRole('button', { name: 'Close and keep in Drafts' }).click();
-    await again.getByText('Both texts are in Drafts.').waitFor();
+    await again.getByText('Both versions are in Drafts.').waitFor();
     expect(await bodies(user)).toEqual(['Dear all, from my other machine', 'Dear all, the train st']);
     await context.close();
   });
@@ -227,14 +227,14 @@ describe.skipIf(!hasChromium)('a draft that is edited in two places', () => {
     await makeDraft(user, { subject: 'Poem', body: 'A rose' });
     const { page } = await signIn(stage.server, stage.browser, user);
     await openDraft(page, 'Poem');
-    // The save arrives at the server, but its answer is lost.
+    // Simulate a save that arrives at the server while its answer is lost.
     await page.route('**/v1/drafts/*', async (route) => {
       await route.fetch();
       await route.abort();
     });
     await text(page).fill('A rose is');
     await page.getByText('Drafts cannot be reached').waitFor();
-    // A repeated save may be running.
+    // Wait for requests in progress, because a repeated save may be running.
     await page.unrouteAll({ behavior: 'wait' });
     await text(page).fill('A rose is a rose');
     await isSaved(page);

@@ -1,7 +1,7 @@
 /**
- * Hostile HTML in Chromium's own parser, which may turn sanitised markup into something else. Tested with the sanitised
- * HTML of the server, and with raw HTML as if the server had not sanitised it. No script runs, no request is sent, the
- * page does not change.
+ * Tests hostile HTML in Chromium's own parser, which may turn sanitised markup into something else. Uses the sanitised HTML of the
+ * server, and raw HTML as if the server had not sanitised it. No script may run, no request may be sent, and the page may not
+ * change.
  */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -13,7 +13,7 @@ import { importLetters, letter, openRow, signIn } from './mail-page.ts';
 import { useStage } from './stage.ts';
 
 const RUN = 'top.pwned=1';
-/** A test server listens at `LEAK`; no request may reach it. Each list becomes one message. */
+/** Hostile HTML. Each list becomes one message. A test server listens at `LEAK`; no request may reach it. */
 const VECTORS: readonly (readonly string[])[] = [
   [
     `<svg></p><style><a id="</style><img src=1 onerror=${RUN}>">`,
@@ -71,7 +71,7 @@ const VECTORS: readonly (readonly string[])[] = [
     '<form id=documentElement><img name=contentDocument></form><a id=trustedTypes></a><a id=trustedTypes name=createPolicy></a>',
     '<b is="x-y" slot=a id=querySelectorAll class=modal contenteditable tabindex=1 accesskey=c style="position:fixed;inset:0;z-index:9">x</b>',
   ],
-  // Elements that swallow all following markup.
+  // Elements and comments that swallow all following markup.
   [`<p>first</p><plaintext><img src=x onerror=${RUN}>`],
   [`<p>first</p><!-- <img src=x onerror=${RUN}>`],
   [`<p title="<p>first</p><img src=x onerror=${RUN}>`],
@@ -105,7 +105,7 @@ describe.skipIf(!hasChromium)('hostile HTML', () => {
   });
   afterAll(() => foreign?.close());
 
-  /** Opens the conversation with all letters and checks what Chromium made of them. */
+  /** Opens the conversation with all hostile messages and checks what Chromium made of them. */
   async function expectHarmless(page: Page): Promise<void> {
     const asked: string[] = [];
     page.on('request', (request) => asked.push(request.url()));
@@ -113,7 +113,7 @@ describe.skipIf(!hasChromium)('hostile HTML', () => {
     for (const n of messages.keys()) {
       await page.frameLocator('iframe.message-frame').nth(n).getByText(`Letter ${n} begins.`).waitFor();
     }
-    // Give refresh timers and the error handlers of images time to run.
+    // Wait, so that refresh timers and the error handlers of images can run.
     await page.waitForTimeout(500);
     const frames = page.frames().filter((frame) => frame !== page.mainFrame());
     expect(frames).toHaveLength(messages.length);
@@ -143,7 +143,7 @@ describe.skipIf(!hasChromium)('hostile HTML', () => {
     }
     expect(await page.evaluate(() => 'pwned' in globalThis)).toBe(false);
     expect(leaks).toEqual([]);
-    // The policy blocks requests to `cid:` URLs before they are sent.
+    // Requests to `cid:` URLs are allowed in the record, because the policy blocks them before they are sent.
     const own = [`${stage.server.url}/_/`, `${stage.server.url}/v1/`, 'data:', 'blob:', 'cid:'];
     expect(asked.filter((url) => !own.some((start) => url.startsWith(start)))).toEqual([]);
     expect(new URL(page.url()).pathname).toBe('/_/mail');

@@ -11,7 +11,7 @@ import { PASSWORD, signIn } from './mail-page.ts';
 const COUNT = Number(process.env.LARGE_MESSAGES ?? 200_000);
 const PER_CALL = 1_000;
 
-/** Each message is a conversation of its own. A higher number is newer. */
+/** Message number `n` of the mailbox. A higher number is newer. Each message is a conversation of its own. */
 const toInput = (n: number): StoreMessageInput => ({
   deliveryKey: `large:${n}`,
   rawKey: `mail/large/${n}`,
@@ -65,7 +65,7 @@ describe.skipIf(!hasChromium)(`a mailbox of ${COUNT} messages`, () => {
       MAIL_DOMAINS: 'example.test',
       REGISTRATION: 'open',
     };
-    // The mailbox runs in this process, and its own method fills it: SMTP is too slow for so many messages.
+    // Fill the mailbox with the object's own method, in this process: SMTP is too slow for so many messages.
     [server, browser] = await Promise.all([
       startLocalServer({ host: '127.0.0.1', port: 0, stateDirectory: directory, vars }),
       launchChromium(),
@@ -101,7 +101,7 @@ describe.skipIf(!hasChromium)(`a mailbox of ${COUNT} messages`, () => {
     const letter = (n: number) => page.locator('.message-row', { has: page.getByText(`Letter ${n}`, { exact: true }) });
     const messageText = (n: number) => page.locator('article.message').getByText(`The text of letter ${n}.`);
     let mostRows = 0;
-    /** Waits until a letter is shown. @returns the time in seconds. */
+    /** Waits until a message is shown. @returns the time in seconds. */
     const awaitLetter = async (n: number) => {
       const startedAt = Date.now();
       await expect
@@ -131,7 +131,7 @@ describe.skipIf(!hasChromium)(`a mailbox of ${COUNT} messages`, () => {
     const before = await top();
     await page.keyboard.press('j');
     await messageText(middle - 1).waitFor();
-    // When a message leaves the middle of the list, the next one takes its place.
+    // When the open message leaves the middle of the list, the next one must be opened.
     await page.keyboard.press('e');
     await messageText(middle - 2).waitFor();
     await page.keyboard.press('z');
@@ -152,10 +152,10 @@ describe.skipIf(!hasChromium)(`a mailbox of ${COUNT} messages`, () => {
     const heapMiB = metric('JSHeapUsedSize') / 2 ** 20;
     console.log(`heap ${heapMiB.toFixed(0)} MiB, ${metric('Nodes')} nodes, at most ${mostRows} rows drawn`);
     expect(mostRows).toBeLessThan(40);
-    // The page never holds more than parts of the mailbox.
+    // The heap must stay small: the page never holds more than parts of the mailbox.
     expect(heapMiB).toBeLessThan(30);
 
-    // Keys still work at the end of the list, and new mail at its top does not move it.
+    // Keys must work at the end of the list too, and new mail at the top must not move it.
     await letter(1)
       .getByRole('button', { name: /Letter/ })
       .click();
@@ -168,7 +168,7 @@ describe.skipIf(!hasChromium)(`a mailbox of ${COUNT} messages`, () => {
 
     await page.getByLabel('Select all that are loaded').check();
     await page.getByText(/\d selected$/).waitFor();
-    await page.getByLabel('Select nothing').click();
+    await page.getByLabel('Clear selection').click();
     await page.getByText(/ selected$/).waitFor({ state: 'detached' });
     expect(troubles).toEqual([]);
     await page.context().close();

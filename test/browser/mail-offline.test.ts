@@ -1,15 +1,25 @@
-/** Without a network: the page opens, mail read before can be read, and changes and messages are sent later. */
+/** Tests the mail page without a network: the page opens, mail read before can be read, and changes and messages are sent later. */
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { awaitMessage, awaitSunk, listFolder, registerUser } from '../support/mail.ts';
 import { eventually, expectAccessible, hasChromium, openTab, TIMEOUT_MS, takePictures } from './chromium.ts';
-import { importLetters, letter, messageText, openRow, row, signIn, signOut, subjects } from './mail-page.ts';
+import {
+  importLetters,
+  invitation,
+  letter,
+  messageText,
+  openRow,
+  row,
+  signIn,
+  signOut,
+  subjects,
+} from './mail-page.ts';
 import { useStage } from './stage.ts';
 
 describe.skipIf(!hasChromium)('mail without a network', () => {
   const stage = useStage({ vars: { MAIL_HOLD_SECONDS: '1', REGISTRATION: 'open' } });
 
-  /** The service worker has stored the page. */
+  /** Waits until the service worker has stored the page. */
   const isStored = (page: Page) =>
     eventually(() =>
       page.evaluate(async () => {
@@ -40,7 +50,7 @@ describe.skipIf(!hasChromium)('mail without a network', () => {
     expect(await page.locator('.toast.bad').count()).toBe(0);
     expect((await listFolder(stage.server, user, 'archive')).length).toBe(0);
 
-    // The tab is closed and opened again, still without a network.
+    // Close the tab and open the page again, still without a network.
     await page.close();
     const again = await context.newPage();
     again.setDefaultTimeout(TIMEOUT_MS);
@@ -131,13 +141,13 @@ describe.skipIf(!hasChromium)('mail without a network', () => {
     const menu = page.getByRole('button', { name: 'More about Carol' });
     await menu.click();
     await page.getByRole('menuitem', { name: 'Trust carol@outside.test' }).click();
-    await page.getByText(`Its mail does not go to Junk if the sender is proven. ${kept}`).waitFor();
+    await page.getByText(`Mail from this sender does not go to Junk if the sender is verified. ${kept}`).waitFor();
     await page.keyboard.press('z');
     await eventually(() => page.getByText('carol@outside.test is trusted').count()).toBe(0);
     await page.getByText(/2 changes are saved on this device/).waitFor();
     await menu.click();
     await page.getByRole('menuitem', { name: 'Block carol@outside.test' }).click();
-    await page.getByText(`carol@outside.test is blocked. New mail from there goes to Junk. ${kept}`).waitFor();
+    await page.getByText(`carol@outside.test is blocked. New mail from this sender goes to Junk. ${kept}`).waitFor();
     await page.getByRole('button', { name: 'Unsubscribe' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Unsubscribe' }).click();
     await page.getByText('You will be unsubscribed from Carol when you are online.').waitFor();
@@ -156,7 +166,7 @@ describe.skipIf(!hasChromium)('mail without a network', () => {
     await page.getByText(/6 changes are saved on this device/).waitFor();
     expect(await page.locator('.toast.bad').count()).toBe(0);
 
-    // The tab is closed and opened again, still without a network.
+    // Close the tab and open the page again, still without a network.
     await page.close();
     const again = await context.newPage();
     again.setDefaultTimeout(TIMEOUT_MS);
@@ -174,6 +184,87 @@ describe.skipIf(!hasChromium)('mail without a network', () => {
     const noise = await awaitMessage(stage.server, user, 'archive', 'Noise');
     expect((await get(`/v1/threads/${noise.thread_id}`)).is_muted).toBe(true);
     expect((await awaitMessage(stage.server, user, 'archive', 'Tax')).snoozed_until).not.toBeNull();
+    expect(troubles).toEqual([]);
+    await context.close();
+  });
+
+  it('answers an invitation and decides about senders in the settings offline, and sends each once', async () => {
+    const user = await registerUser(stage.server, `guest-${crypto.randomUUID().slice(0, 8)}`);
+    await importLetters(stage.server, user, [invitation(user)]);
+    const blocked = { sender: 'spam@outside.test', status: 'blocked' };
+    await stage.server.call('POST', '/v1/senders', blocked, user.token);
+    const { page, troubles } = await signIn(stage.server, stage.browser, user);
+    await page.goto(`${stage.server.url}/_/mail#/settings/senders`);
+    await page.getByText(blocked.sender).first().waitFor();
+    await page.goto(`${stage.server.url}/_/mail#/inbox`);
+    await openRow(page, 'Team lunch');
+    const card = page.getByRole('region', { name: 'Invitation' });
+    await card.getByText('Café by the river').waitFor();
+    await isStored(page);
+    const context = page.context();
+    await context.setOffline(true);
+    await page.getByText('You are offline.').waitFor();
+    const kept = 'This is saved on this device until you are online.';
+    await card.getByRole('button', { name: 'Yes' }).click();
+    await card.getByText(`You accepted. ${kept}`).waitFor();
+    await page.getByText(/1 change is saved on this device/).waitFor();
+    await takePictures(page, 'offline-invitation');
+
+    await page.goto(`${stage.server.url}/_/mail#/settings/senders`);
+    const list = (name: string) => page.getByRole('region', { name });
+    await list('Blocked')
+      .getByRole('button', { name: `Remove ${blocked.sender}` })
+      .click();
+    await page.getByText(`${blocked.sender} was removed from the list. ${kept}`).waitFor();
+    await list('Blocked').getByText('No blocked senders.').waitFor();
+    await page.getByLabel('Address, domain or mailing list').fill('@friends.test');
+    await page.getByLabel('Decision').selectOption('Trust');
+    await page.getByRole('button', { name: 'Add' }).click();
+    await page.getByText('@friends.test is trusted.').waitFor();
+    await list('Trusted').getByText('@friends.test').first().waitFor();
+    await page.getByLabel('Address, domain or mailing list').fill('@foes.test');
+    await page.getByLabel('Decision').selectOption('Block');
+    await page.getByRole('button', { name: 'Add' }).click();
+    await list('Blocked').getByText('@foes.test').first().waitFor();
+    await page.keyboard.press('z');
+    await list('Blocked').getByText('No blocked senders.').waitFor();
+    await expectAccessible(page);
+    await takePictures(page, 'offline-senders-settings');
+    await page.getByText(/5 changes are saved on this device/).waitFor();
+
+    // The tab is closed and opened again, still without a network.
+    await page.close();
+    const again = await context.newPage();
+    again.setDefaultTimeout(TIMEOUT_MS);
+    await again.goto(`${stage.server.url}/_/mail`);
+    await openRow(again, 'Team lunch');
+    const cardAgain = again.getByRole('region', { name: 'Invitation' });
+    await cardAgain.getByText(`You accepted. ${kept}`).waitFor();
+    expect((await listFolder(stage.server, user, 'sent')).length).toBe(0);
+
+    // The server gets the first answer, but its response is lost.
+    let requests = 0;
+    await context.route('**/v1/messages', async (route) => {
+      if (route.request().method() !== 'POST') return route.continue();
+      requests += 1;
+      if (requests > 1) return route.continue();
+      await route.fetch();
+      await route.abort();
+    });
+    await context.setOffline(false);
+    await eventually(() => requests).toBeGreaterThan(0);
+    await eventually(async () => {
+      // In place of the pause before the next attempt.
+      await again.evaluate(() => dispatchEvent(new Event('online')));
+      return again.getByText('saved on this device').count();
+    }).toBe(0);
+    expect(requests).toBe(2);
+    await cardAgain.getByText('You accepted.').waitFor();
+    expect(await again.locator('.toast.bad').count()).toBe(0);
+    const sent = await listFolder(stage.server, user, 'sent');
+    expect(sent.map(({ subject }) => subject)).toEqual(['Accepted: Team lunch']);
+    const { data } = (await stage.server.call('GET', '/v1/senders', undefined, user.token)).body;
+    expect(data).toMatchObject([{ sender: '@friends.test', status: 'trusted' }]);
     expect(troubles).toEqual([]);
     await context.close();
   });

@@ -8,7 +8,7 @@ import { openTab, type Tab, TIMEOUT_MS } from './chromium.ts';
 
 export const PASSWORD = 'correct horse battery';
 
-/** RFC 6238: the code that an authenticator shows for a Base32 secret. */
+/** Computes a one-time code (RFC 6238), as an authenticator app does from a Base32 secret. */
 export function totp(secret: string, atMs: number): string {
   const bits = [...secret]
     .map((char) => 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(char).toString(2).padStart(5, '0'))
@@ -44,24 +44,66 @@ export async function deliver(
 }
 
 let counter = 0;
-/** A raw message from Carol. `more` contains extra header fields, each with its line end. */
+/** Makes a raw message from Carol. `more` contains extra header fields, each with its line end. */
 export function letter(to: MailUser, subject: string, body: string, more = ''): string {
   counter += 1;
   const date = new Date().toUTCString().replace('GMT', '+0000');
   return `From: Carol <carol@outside.test>\nTo: ${to.email}\nSubject: ${subject}\nDate: ${date}\nMessage-ID: <m${counter}.${Date.now()}@outside.test>\n${more || 'Content-Type: text/plain; charset=utf-8\n'}\n${body}\n`;
 }
 
-/** Imports old mail in one request. The server runs no checks on it, so this takes almost no time. */
-export async function importLetters(server: TestServer, user: MailUser, letters: readonly string[]): Promise<void> {
+/** Invites to a lunch that Carol organises. */
+export const invitation = (to: MailUser): string =>
+  letter(
+    to,
+    'Invitation: Team lunch',
+    [
+      '--cut',
+      'Content-Type: text/plain',
+      '',
+      'You are invited.',
+      '--cut',
+      'Content-Type: text/calendar; method=REQUEST; charset=utf-8; name="invite.ics"',
+      'Content-Disposition: attachment; filename="invite.ics"',
+      '',
+      'BEGIN:VCALENDAR',
+      'METHOD:REQUEST',
+      'BEGIN:VEVENT',
+      'UID:lunch-1@outside.test',
+      'SEQUENCE:2',
+      'DTSTAMP:20261101T080000Z',
+      'DTSTART:20301105T113000Z',
+      'DTEND:20301105T123000Z',
+      'SUMMARY:Team lunch',
+      'LOCATION:Café by the river',
+      'ORGANIZER;CN=Carol:mailto:carol@outside.test',
+      `ATTENDEE;PARTSTAT=NEEDS-ACTION:mailto:${to.email}`,
+      'ATTENDEE;PARTSTAT=ACCEPTED:mailto:dan@outside.test',
+      'END:VEVENT',
+      'END:VCALENDAR',
+      '--cut--',
+    ].join('\n'),
+    'MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=cut\n',
+  );
+
+/**
+ * Imports old mail in one request. The server runs no checks on it, so this takes almost no time.
+ * @param day the time of arrival, as mbox files write it.
+ */
+export async function importLetters(
+  server: TestServer,
+  user: MailUser,
+  letters: readonly string[],
+  day = 'Sat Jan 10 10:00:00 2026',
+): Promise<void> {
   const response = await fetch(`${server.url}/v1/import`, {
     method: 'POST',
     headers: { authorization: `Bearer ${user.token}`, 'content-type': 'application/mbox' },
-    body: letters.map((raw) => `From x@y.test Sat Jan 10 10:00:00 2026\n${raw}\n`).join(''),
+    body: letters.map((raw) => `From x@y.test ${day}\n${raw}\n`).join(''),
   });
   expect(await response.json()).toMatchObject({ imported: letters.length });
 }
 
-/** Waits until a folder has this many messages. They are processed in parallel, so the last one may not arrive last. */
+/** Waits until a folder has this many messages. Waiting for the last message is not enough: messages are processed in parallel. */
 export const awaitCount = (server: TestServer, user: MailUser, role: string, count: number): Promise<true> =>
   until(
     `${count} messages in ${role}`,
@@ -77,7 +119,7 @@ export async function signIn(
 ): Promise<Tab> {
   const tab = await openTab(browser, options);
   tab.page.on('dialog', (dialog) => void dialog.accept());
-  // Sets the session cookie from the registration. The sign-in form has its own tests (`enter`).
+  // Signs in without the form: sets the session cookie from the registration. The sign-in form has its own tests (`enter`).
   await tab.page.context().addCookies([{ name: 'session', value: user.token, url: server.url, sameSite: 'Strict' }]);
   await tab.page.goto(`${server.url}/_/mail`);
   await tab.page.locator('.list-pane').waitFor();
@@ -96,7 +138,7 @@ export async function signOut(page: Page): Promise<void> {
   await menu.getByRole('button', { name: 'Sign out' }).click();
 }
 
-/** Confirms the session in the dialog that a sensitive action opens. */
+/** Confirms the session with the password, in the dialog that a sensitive action opens. */
 export async function confirmWithPassword(page: Page): Promise<void> {
   const dialog = page.getByRole('dialog', { name: 'Confirm with your password' });
   await dialog.getByLabel('Password').fill(PASSWORD);
@@ -109,7 +151,7 @@ export const openRow = (page: Page, subject: string): Promise<void> =>
   row(page, subject)
     .getByRole('button', { name: new RegExp(subject) })
     .click();
-/** Text in the open conversation. */
+/** Finds a text in the open conversation. */
 export const messageText = (page: Page, text: string): Locator => page.locator('article.message').getByText(text);
 export const subjects = (page: Page): Promise<string[]> => page.locator('.message-row .subject').allInnerTexts();
 export const folder = (page: Page, name: string): Locator =>

@@ -1,4 +1,4 @@
-/** How a message is shown: width, direction, dates, pictures, verdicts, paper. */
+/** Tests how a message is shown: width, direction, dates, pictures, verdicts, printing. */
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { awaitMessage, type MailUser, registerUser } from '../support/mail.ts';
@@ -118,7 +118,7 @@ describe.skipIf(!hasChromium)('a message that is read', () => {
     await tab.waitFor();
     await page.keyboard.press('Tab');
     await tab.focus();
-    // Outside the scroll area the ring would be cut off.
+    // The focus ring must be inside the element: outside, the scroll area would cut it off.
     expect(await tab.evaluate((element) => Number.parseFloat(getComputedStyle(element).outlineOffset))).toBeLessThan(0);
     await page.context().close();
   });

@@ -1,4 +1,4 @@
-/** The mail page's ways in besides password and code: links for a new password, passkeys, challenges. */
+/** Tests ways to sign in other than password and code: links for a new password, passkeys, challenges. */
 import type { Browser, CDPSession, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { awaitMail, codeIn, linkIn, setRecoveryAddress } from '../support/account-mail.ts';
@@ -13,7 +13,7 @@ const PHONE = { viewport: { width: 390, height: 844 } };
 const SECRET = '0x4AAAAAAA-secret-of-the-test';
 let server: TestServer;
 let browser: Browser;
-/** Passkeys need a domain. `localhost` is one, an IP address is not. */
+/** Passkeys need a domain as the host: `localhost` is one, an IP address is not. */
 let local: { url: string };
 
 beforeAll(async () => {
@@ -130,9 +130,9 @@ describe.skipIf(!hasChromium)('a passkey', () => {
     await passkeys.getByText(/My laptop since/).waitFor();
     expect(await passkeys.getByText('not used yet').count()).toBe(0);
 
-    await passkeys.getByRole('button', { name: 'Ask for a passkey after the password' }).click();
+    await passkeys.getByRole('button', { name: 'Require a passkey after the password' }).click();
     await confirmWithPassword(page);
-    await passkeys.getByRole('button', { name: 'Let the password sign in alone' }).waitFor();
+    await passkeys.getByRole('button', { name: 'Allow the password alone' }).waitFor();
     await page.context().clearCookies();
     await page.goto(`${local.url}/_/mail`);
     await page.reload();
@@ -145,13 +145,16 @@ describe.skipIf(!hasChromium)('a passkey', () => {
     const dialog = page.getByRole('dialog', { name: 'Confirm with your password' });
     await expectAccessible(page);
     await dialog.getByRole('button', { name: 'Use a passkey' }).click();
-    await page.getByText('The account could not be opened without this passkey.').waitFor();
+    await page.getByText('This passkey is the only way to sign in, so it cannot be removed.').waitFor();
     expect(troubles).toEqual([]);
     await page.context().close();
   });
 });
 
-/** Stands in for Cloudflare's script: a widget that solves itself. The policy of the frame and the server are the real ones. */
+/**
+ * A script that replaces Cloudflare's: a Turnstile widget that solves itself. The policy of the frame and the server are the real
+ * ones.
+ */
 const WIDGET = `globalThis.turnstile = { render: (container, options) => {
   document.querySelector(container).textContent = options.sitekey + ' ' + options.action;
   options.callback('solved-' + options.action);
@@ -189,7 +192,8 @@ describe.skipIf(!hasChromium)('a challenge', () => {
     expect(turnstile.requests.at(-1)?.response).toBe('solved-register');
 
     await page.context().clearCookies();
-    // The first answer is one that needs a hundred wrong passwords; test/security/login-challenges.test.ts gets it from the server.
+    // Simulate the first answer, because the server gives it only after a hundred wrong passwords.
+    // test/security/login-challenges.test.ts tests that.
     await page.route(
       '**/v1/auth/login',
       (route) =>

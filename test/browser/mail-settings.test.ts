@@ -20,7 +20,7 @@ import {
   subjects,
 } from './mail-page.ts';
 
-/** Text of a message in any encoding. */
+/** Decodes the text of a raw message. */
 const textOf = async (raw: Buffer): Promise<string> => (await PostalMime.parse(raw)).text?.trim() ?? '';
 
 describe.skipIf(!hasChromium)('the mailbox and its settings', () => {
@@ -88,11 +88,11 @@ describe.skipIf(!hasChromium)('the mailbox and its settings', () => {
     const { page } = await signIn(server, browser, away);
     await page.getByRole('link', { name: 'Settings' }).click();
     await page.getByRole('link', { name: 'Away' }).click();
-    await page.getByLabel('Answer while I am away').check();
+    await page.getByLabel('Reply automatically while I am away').check();
     await page.getByLabel('Subject').fill('At the lake');
-    await page.getByRole('textbox', { name: 'Answer' }).fill('Back on Monday.');
+    await page.getByRole('textbox', { name: 'Reply' }).fill('Back on Monday.');
     await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByText('You are away: writers get your answer.').waitFor();
+    await page.getByText('The automatic reply is on.').waitFor();
     await deliver(server, away, letter(away, 'Are you there?', 'Hello?'));
     const answer = await awaitSunk(server, 'the answer', (one) => one.raw.includes('Auto-Submitted: auto-replied'));
     expect(answer.envelope.to).toEqual(['carol@outside.test']);
@@ -121,7 +121,7 @@ describe.skipIf(!hasChromium)('the mailbox and its settings', () => {
     await page.getByLabel('Name of the new folder').fill('Lake');
     await page.keyboard.press('Enter');
     await folder(page, 'Lake').waitFor();
-    // The folder may arrive by push before the answer closes the form.
+    // Wait until the form has closed: the new folder may arrive by push before the answer closes the form.
     await page.getByLabel('Name of the new folder').waitFor({ state: 'detached' });
     await page.keyboard.press('v');
     await page.getByRole('dialog', { name: 'Move to' }).getByLabel('Folder').fill('lak');
@@ -129,7 +129,7 @@ describe.skipIf(!hasChromium)('the mailbox and its settings', () => {
     await eventually(() => subjects(page)).toEqual(['Two']);
     await folder(page, 'Lake').click();
     await eventually(() => subjects(page)).toEqual(['One']);
-    // `signIn` accepts all dialogs with their default; this one gets another answer.
+    // `signIn` accepts all dialogs with their default answer. This dialog gets another one.
     page.removeAllListeners('dialog');
     page.once('dialog', (dialog) => void dialog.accept('River'));
     await page.getByRole('button', { name: 'Rename' }).click();
@@ -140,7 +140,7 @@ describe.skipIf(!hasChromium)('the mailbox and its settings', () => {
     await folder(page, 'Trash').click();
     await eventually(() => subjects(page)).toEqual(['One']);
     await page.getByRole('button', { name: 'Empty' }).click();
-    await page.getByText('1 message erased.').waitFor();
+    await page.getByText('1 message deleted permanently.').waitFor();
     await eventually(() => subjects(page)).toEqual([]);
     await expectAccessible(page);
     expect(troubles).toEqual([]);
@@ -154,7 +154,7 @@ describe.skipIf(!hasChromium)('the mailbox and its settings', () => {
     await page.getByLabel('Another address').fill('other@example.test');
     await page.getByRole('button', { name: 'Add' }).click();
     await confirmWithPassword(page);
-    await page.getByText('other@example.test is yours.').waitFor();
+    await page.getByText('other@example.test was added.').waitFor();
     await expectAccessible(page);
 
     await page.getByRole('link', { name: 'Contacts' }).click();
@@ -177,16 +177,16 @@ describe.skipIf(!hasChromium)('the mailbox and its settings', () => {
     await page.keyboard.press('Control+Enter');
     const sunk = await awaitSunk(server, 'the letter', (one) => one.raw.includes('From my other side'));
     expect(sunk.raw.toString()).toMatch(/^From: .*other@example\.test/m);
-    await page.getByRole('button', { name: 'Forget Zoe of the Lake' }).click();
+    await page.getByRole('button', { name: 'Delete Zoe of the Lake' }).click();
     await eventually(() => contacts.getByText('Zoe of the Lake').count()).toBe(0);
 
     await page.getByRole('link', { name: 'Filters' }).click();
     const forwarding = page.getByRole('region', { name: 'Forwarding' });
     await forwarding.getByLabel('Address').fill('archive@outside.test');
-    await forwarding.getByRole('button', { name: 'Ask for a code' }).click();
+    await forwarding.getByRole('button', { name: 'Send a code' }).click();
     const asked = await awaitSunk(server, 'the code', (one) => one.envelope.to.includes('archive@outside.test'));
     const code = /\b\d{8}\b/.exec(await textOf(asked.raw))?.[0] ?? '';
-    await forwarding.getByLabel('Code that archive@outside.test got').fill(code);
+    await forwarding.getByLabel('Code sent to archive@outside.test').fill(code);
     await forwarding.getByRole('button', { name: 'Confirm' }).click();
     await forwarding.getByText('confirmed').waitFor();
     expect(troubles).toEqual([]);
@@ -209,7 +209,7 @@ describe.skipIf(!hasChromium)('the mailbox and its settings', () => {
     const attached = page.getByRole('list', { name: 'Attachments' });
     await attached.getByText('dot.png').waitFor();
     await attached.getByText('large.bin').waitFor();
-    await eventually(() => page.locator('.uploads progress').count()).toBe(0);
+    await eventually(() => page.locator('.file-rows progress').count()).toBe(0);
     await page.getByLabel('To', { exact: true }).fill(user.email);
     await page.getByLabel('Subject').fill('A dot');
     await page.getByRole('button', { name: 'Send', exact: true }).click();
@@ -235,7 +235,7 @@ describe.skipIf(!hasChromium)('the mailbox and its settings', () => {
       (_, n) => `From x@y.test Sat Jan 10 10:00:00 2026\n${letter(user, `Old ${n}`, `${n}\n${filler}`)}\n`,
     );
     const mbox = Buffer.from([...letters, letters[0]].join(''));
-    // The first piece passes. The second one waits until the import is stopped.
+    // Let the first piece of the import pass, and hold the second one until the import is stopped.
     let pieces = 0;
     await page.route('**/v1/import?*', async (route) => {
       pieces += 1;
@@ -244,11 +244,11 @@ describe.skipIf(!hasChromium)('the mailbox and its settings', () => {
     await card.getByLabel('File').setInputFiles([{ name: 'old.mbox', mimeType: 'application/mbox', buffer: mbox }]);
     await eventually(() => pieces).toBe(2);
     await card.getByRole('button', { name: 'Cancel' }).click();
-    await card.getByText('Stopped. What was imported stays.').waitFor();
+    await card.getByText('Stopped. Messages that were imported are kept.').waitFor();
     await expectAccessible(page);
-    await card.getByRole('button', { name: 'Go on' }).click();
+    await card.getByRole('button', { name: 'Resume' }).click();
     await card.getByText(`${count} of ${count + 1} messages imported.`).waitFor();
-    await card.getByText('Already there').locator('..').getByText('1', { exact: true }).waitFor();
+    await card.getByText('Already in the mailbox').locator('..').getByText('1', { exact: true }).waitFor();
     expect(pieces).toBeGreaterThan(3);
     await awaitCount(server, user, 'inbox', count);
 

@@ -1,9 +1,9 @@
-/** A new user: first steps, the first message with its recipients, and the security page. */
+/** Tests what a new user sees: first steps, the first message with its recipients, and the security page. */
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { awaitMessage, registerUser } from '../support/mail.ts';
 import { eventually, expectAccessible, hasChromium, takePictures } from './chromium.ts';
-import { confirmWithPassword, letter, PASSWORD, row, signIn } from './mail-page.ts';
+import { confirmWithPassword, deliver, folder, letter, PASSWORD, row, signIn } from './mail-page.ts';
 import { useStage } from './stage.ts';
 
 describe.skipIf(!hasChromium)('a new user of mail', () => {
@@ -29,6 +29,26 @@ describe.skipIf(!hasChromium)('a new user of mail', () => {
     await row(page, 'Hello from my new mailbox').waitFor();
     await page.getByText('Select a conversation.').waitFor();
     expect(await steps(page).count()).toBe(0);
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
+  it('sees the size of the mailbox change without a reload: mail arrives, and Trash is emptied', async () => {
+    const user = await registerUser(stage.server, `sized-${crypto.randomUUID().slice(0, 8)}`);
+    const { page, troubles } = await signIn(stage.server, stage.browser, user);
+    const size = page.locator('.quota');
+    await size.getByText(/^0 bytes of/).waitFor();
+    await deliver(stage.server, user, letter(user, 'Heavy', 'Heavy words. '.repeat(10_000)));
+    await row(page, 'Heavy').waitFor();
+    await size.getByText(/^1\d\d(?:\.\d)? KB of/).waitFor();
+    await takePictures(page, 'mailbox-size');
+    await row(page, 'Heavy').hover();
+    await row(page, 'Heavy').getByRole('button', { name: 'Delete' }).click();
+    await folder(page, 'Trash').click();
+    await row(page, 'Heavy').waitFor();
+    await page.getByRole('button', { name: 'Empty' }).click();
+    await eventually(() => row(page, 'Heavy').count()).toBe(0);
+    await size.getByText(/^0 bytes of/).waitFor();
     expect(troubles).toEqual([]);
     await page.context().close();
   });
@@ -71,7 +91,7 @@ describe.skipIf(!hasChromium)('a new user of mail', () => {
     expect(await field.inputValue()).toBe('');
     await expectAccessible(page);
     expect(await chips.getByText('(Invalid address)').count()).toBe(1);
-    // Backspace turns the last recipient into text again.
+    // Backspace must turn the last recipient into text again.
     await page.keyboard.press('Backspace');
     expect(await field.inputValue()).toBe('"Bond, James" <bond@outside.test>');
     await page.keyboard.press('Enter');

@@ -1,4 +1,4 @@
-/** Formatted text in the compose window: tools, pictures by paste and drop, drafts, the quote beside it. */
+/** Tests formatted text in the compose window: tools, pictures by paste and drop, drafts, the quote beside it. */
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { awaitMessage, registerUser } from '../support/mail.ts';
@@ -9,7 +9,7 @@ import { useStage } from './stage.ts';
 /** A red square of one pixel. */
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==';
 
-/** Gives an event with files or texts to the focused editor, as the clipboard and the mouse do. */
+/** Dispatches a paste or drop event with files or texts to the focused editor, as the clipboard and the mouse do. */
 const give = (page: Page, type: 'paste' | 'drop', { file = '', html = '' }) =>
   page.locator('.compose-body').evaluate(
     (editor, { type: name, file: bytes, html: markup }) => {
@@ -30,8 +30,8 @@ const give = (page: Page, type: 'paste' | 'drop', { file = '', html = '' }) =>
   );
 
 /**
- * Chromium joins paragraphs of an editor by writing them as markup, with styles of its own. The page's policy drops these
- * styles and reports that.
+ * Removes a harmless report: when Chromium joins paragraphs of an editor, it writes them as markup with styles of its own. The
+ * page's policy drops these styles and reports that.
  */
 const serious = (troubles: readonly string[]): string[] =>
   troubles.filter((trouble) => !trouble.startsWith('Applying inline style violates'));
@@ -74,7 +74,7 @@ describe.skipIf(!hasChromium)('formatted text', () => {
     await page.keyboard.press('Escape');
     await folder(page, 'Drafts').click();
     await openRow(page, 'Styled');
-    await page.getByRole('button', { name: 'Go on writing' }).click();
+    await page.getByRole('button', { name: 'Continue writing' }).click();
     await eventually(() => text(page).locator('b').first().innerText()).toBe('Strong');
     expect(await text(page).locator('li').first().innerText()).toContain('first');
     await page.getByRole('button', { name: 'Send', exact: true }).click();
@@ -133,13 +133,13 @@ describe.skipIf(!hasChromium)('formatted text', () => {
     await takePictures(page, 'colours');
     await page.keyboard.press('Escape');
     await isSaved(page);
-    // Another device has only the draft, and dark colours.
+    // Without local storage, the page has only the draft, as another device does. Dark colours must not change the message.
     await page.evaluate(() => localStorage.clear());
     await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' });
     await page.reload();
     await folder(page, 'Drafts').click();
     await openRow(page, 'Plan');
-    await page.getByRole('button', { name: 'Go on writing' }).click();
+    await page.getByRole('button', { name: 'Continue writing' }).click();
     await text(page).locator('font[face="mark-yellow"]', { hasText: 'marked' }).waitFor();
     await text(page).locator('font[color="#cb291d"]', { hasText: 'Urgent' }).waitFor();
     await eventually(shape).toEqual([[3, 3, 3]]);
@@ -201,7 +201,7 @@ describe.skipIf(!hasChromium)('formatted text', () => {
     const pictures = text(page).getByRole('img', { name: 'square.png' });
     const widths = () => pictures.evaluateAll((all) => all.map((one) => (one as HTMLImageElement).naturalWidth));
     await eventually(widths).toEqual([1]);
-    // At the cursor, which was behind the words.
+    // The pictures must be at the cursor, which was after the words.
     expect(
       await text(page)
         .locator('div')
@@ -211,15 +211,15 @@ describe.skipIf(!hasChromium)('formatted text', () => {
     await give(page, 'drop', { file: PNG });
     await eventually(widths).toEqual([1, 1]);
     await isSaved(page);
-    // Another device has only the draft.
+    // Without local storage, the page has only the draft, as another device does.
     await page.evaluate(() => localStorage.clear());
     await page.reload();
     await folder(page, 'Drafts').click();
     await openRow(page, 'Squares');
-    await page.getByRole('button', { name: 'Go on writing' }).click();
+    await page.getByRole('button', { name: 'Continue writing' }).click();
     await eventually(widths).toEqual([1, 1]);
     await takePictures(page, 'rich-pictures');
-    // A picture that is taken out again is not sent.
+    // A picture that was removed from the text must not be sent.
     await pictures.last().evaluate((picture) => {
       getSelection()?.selectAllChildren(picture);
       getSelection()?.setBaseAndExtent(picture.parentNode as Node, 0, picture, 0);

@@ -52,7 +52,7 @@ describe.skipIf(!hasChromium)('the mail page', () => {
     await ann.page.keyboard.press('Control+Enter');
     await ann.page.getByText('Sent.').waitFor();
 
-    // The message appears without any action by Bob.
+    // The message must appear without any action by Bob.
     await row(bob.page, 'Picnic').waitFor();
     await eventually(() => folder(bob.page, 'Inbox').innerText()).toContain('1');
     await bob.page.keyboard.press('j');
@@ -64,7 +64,7 @@ describe.skipIf(!hasChromium)('the mail page', () => {
     await bob.page.keyboard.press('Control+Enter');
     await bob.page.getByText('Sent.').waitFor();
 
-    // The reply and the message it answers are in one conversation.
+    // The reply and the message it answers must be in one conversation.
     await row(ann.page, 'Re: Picnic').waitFor();
     await ann.page.keyboard.press('j');
     await messageText(ann.page, 'Gladly!').waitFor();
@@ -76,7 +76,7 @@ describe.skipIf(!hasChromium)('the mail page', () => {
 
   it('archives, undoes, flags, selects, deletes, searches and shows help with keys', async () => {
     const user = await registerUser(stage.server, 'keys');
-    // Deliver one after another, because messages that arrive together have no fixed order.
+    // Deliver the messages one after another, because messages that arrive together have no fixed order.
     for (const subject of ['Alpha', 'Beta', 'Gamma']) {
       await deliver(stage.server, user, letter(user, subject, `About ${subject}.`));
       await awaitMessage(stage.server, user, 'inbox', subject);
@@ -126,7 +126,8 @@ describe.skipIf(!hasChromium)('the mail page', () => {
   });
 
   it('undoes a send, and loses no text when the tab is closed in mid-sentence', async () => {
-    // Enough time for an undo on any machine. Later the server restarts with almost none, so that the message leaves.
+    // A long hold gives enough time for an undo on any machine. Later the server restarts with a short hold, so that the message is
+    // sent.
     await using patient = await startServer({ vars: { MAIL_HOLD_SECONDS: '600', REGISTRATION: 'open' } });
     const user = await registerUser(patient, 'writer');
     const { page } = await signIn(patient, stage.browser, user);
@@ -138,13 +139,13 @@ describe.skipIf(!hasChromium)('the mail page', () => {
       .getByRole('button', { name: 'Attach' })
       .setInputFiles([{ name: 'list.txt', mimeType: 'text/plain', buffer: Buffer.from('one') }]);
     await page.getByRole('list', { name: 'Attachments' }).getByText('list.txt').waitFor();
-    await eventually(() => page.locator('.uploads progress').count()).toBe(0);
+    await eventually(() => page.locator('.file-rows progress').count()).toBe(0);
     await page.getByRole('button', { name: 'Send', exact: true }).click();
     await page.getByRole('button', { name: 'Undo' }).click();
     await eventually(() => page.getByRole('textbox', { name: 'Message' }).inputValue()).toBe('You never listen.');
     await page.getByRole('textbox', { name: 'Message' }).fill('You never li');
 
-    // Close the tab without warning.
+    // Close the tab without its unload handlers, as in a crash.
     const context = page.context();
     await page.close({ runBeforeUnload: false });
     await patient.stop();
@@ -204,7 +205,7 @@ describe.skipIf(!hasChromium)('the mail page', () => {
       user,
       letter(user, 'You have won', bad, 'MIME-Version: 1.0\nContent-Type: text/html; charset=utf-8\n'),
     );
-    // The checks may sort it into Junk; that is not tested here.
+    // The checks may move the message to Junk; this test accepts both folders.
     const place = await Promise.any(
       ['Inbox', 'Junk'].map(async (name) => {
         await awaitMessage(stage.server, user, name.toLowerCase(), 'You have won');
@@ -232,7 +233,7 @@ describe.skipIf(!hasChromium)('the mail page', () => {
     await page.getByRole('button', { name: 'Show images' }).click();
     await eventually(foreign).toEqual(['/remote-image.png']);
     expect(await page.evaluate(() => 'pwned' in globalThis)).toBe(false);
-    // Keys still work while the focus is inside the message.
+    // Keys must work while the focus is inside the message's frame.
     await frame.getByText('Hello from the outside.').click();
     await page.keyboard.press('?');
     await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
@@ -252,7 +253,7 @@ describe.skipIf(!hasChromium)('the mail page', () => {
     const { page, troubles } = await signIn(stage.server, stage.browser, user);
     await page.locator('.message-row').first().waitFor();
     const scroller = page.locator('.list-scroll');
-    /** Reads the rendered subjects. Then scrolls by one page, but only if rows cover the whole view. */
+    /** Reads the subjects of the rendered rows. Then scrolls by one page, but only if rows cover the whole view. */
     const readAndScroll = (direction: 1 | -1) =>
       scroller.evaluate((element, sign) => {
         const { top, bottom } = element.getBoundingClientRect();
@@ -276,9 +277,9 @@ describe.skipIf(!hasChromium)('the mail page', () => {
     await openRow(page, 'Letter 399');
     await scroller.evaluate((element) => element.scrollTo(0, element.scrollHeight));
     await row(page, 'Letter 000').waitFor();
-    // Refreshes read 100 messages: the letter that was opened is marked as read, before or after the jump.
+    // Ignore refreshes, which read 100 messages. One follows when the opened message is marked as read, before or after the jump.
     expect(lists.filter((search) => !search.startsWith('?limit=100'))).toEqual(['?limit=200&offset=200']);
-    // Keys still act on the open conversation. Upwards, every letter is at its place.
+    // Keys must still act on the open conversation. Scrolling upwards, every message must be at its place.
     await page.keyboard.press('s');
     await eventually(async () => (await awaitMessage(stage.server, user, 'inbox', 'Letter 399')).is_flagged).toBe(true);
     const upwards = new Set<string>();
@@ -335,8 +336,8 @@ describe.skipIf(!hasChromium)('the mail page', () => {
     await page.getByRole('link', { name: 'Filters' }).click();
     await page.getByRole('button', { name: 'New filter' }).click();
     await page.getByLabel('Name').fill('News away');
-    await page.getByLabel('Text to look for').fill('carol@outside.test');
-    await page.getByRole('region', { name: 'What it would catch' }).getByText('Weekly news').waitFor();
+    await page.getByLabel('Text to find').fill('carol@outside.test');
+    await page.getByRole('region', { name: 'Matching messages' }).getByText('Weekly news').waitFor();
     await expectAccessible(page);
     await page.getByRole('button', { name: 'Save and apply' }).click();
     await page.getByText('Saved, and applied to 1 message.').waitFor();
@@ -353,13 +354,14 @@ describe.skipIf(!hasChromium)('the mail page', () => {
 
     await page.getByRole('link', { name: 'Security' }).click();
     const factor = page.getByRole('region', { name: 'Two-factor authentication' });
-    await factor.getByRole('button', { name: 'Set it up' }).click();
+    await factor.getByRole('button', { name: 'Set up' }).click();
     await confirmWithPassword(page);
     const secret = (await factor.locator('pre').innerText()).replaceAll(/\s/g, '');
-    // The server accepts this code, and the next one at the sign-in below, even if a new period begins meanwhile.
+    // Use the code of the present period. At the sign-in below, the next code is accepted too, even if a new period begins
+    // meanwhile.
     await factor.getByLabel('Code').fill(totp(secret, Date.now()));
-    await factor.getByRole('button', { name: 'Turn it on' }).click();
-    await factor.getByText('Keep these recovery codes').waitFor();
+    await factor.getByRole('button', { name: 'Turn on' }).click();
+    await factor.getByText('Save these recovery codes').waitFor();
     await expectAccessible(page);
     await signOut(page);
     await enter(page, 'settler');

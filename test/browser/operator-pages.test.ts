@@ -1,4 +1,4 @@
-/** The operator page: overview, accounts, quotas, boards, corrections and the audit log. */
+/** Tests the operator page: overview, accounts, quotas, boards, corrections and the audit log. */
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import type { MailUser } from '../support/mail.ts';
@@ -65,7 +65,7 @@ describe.skipIf(!hasChromium)('the pages of an operator', () => {
       (token) => sessionStorage.setItem('tessera.operator.token', token),
       stage.server.rootToken,
     );
-    // The answers of a deployment in trouble. A test server has no such trouble.
+    // Replace answers with those of a deployment in trouble, which a test server cannot be in.
     await page.route('**/v1/health', (route) =>
       route.fulfill({
         status: 503,
@@ -87,12 +87,12 @@ describe.skipIf(!hasChromium)('the pages of an operator', () => {
     });
     await page.goto(`${stage.server.url}/_/operator`);
     const problems = page.getByRole('region', { name: 'Problems' });
-    await problems.getByText('BLOBS_2 does not answer').waitFor();
+    await problems.getByText('BLOBS_2 is not responding').waitFor();
     await problems.getByText('It must be a URL. Set it, then deploy again.').waitFor();
     await problems.getByText('It scanned 1,200 and found 900.').waitFor();
     await expectAccessible(page);
-    await problems.getByRole('button', { name: 'Let it continue' }).click();
-    await page.getByText('It continues with its next round.').waitFor();
+    await problems.getByRole('button', { name: 'Resume' }).click();
+    await page.getByText('The collector resumes with its next round.').waitFor();
     expect(acknowledged).toMatch(/\/v1\/collectors\/mail\/acknowledge$/);
     await page.context().close();
   });
@@ -130,7 +130,7 @@ describe.skipIf(!hasChromium)('the pages of an operator', () => {
     await row.getByText(/^Suspended since /).waitFor();
     const login = { email: user.email, password: 'correct horse battery' };
     await eventually(async () => (await stage.server.call('POST', '/v1/auth/login', login, null)).status).not.toBe(200);
-    await row.getByText('What was done to this account').click();
+    await row.getByText('Changes to this account').click();
     await row.getByText('account.suspend').waitFor();
     await row.getByRole('button', { name: 'Lift the suspension' }).click();
     await row.getByText('May sign in.').waitFor();
@@ -167,10 +167,10 @@ describe.skipIf(!hasChromium)('the pages of an operator', () => {
     await dialog.getByLabel('Title').fill(`Laps ${id}`);
     await dialog.getByLabel('Best score').selectOption('The lowest');
     await dialog.getByLabel('Several scores of a player').selectOption('the best counts');
-    await dialog.getByLabel('A season lasts').selectOption('for ever');
+    await dialog.getByLabel('A season lasts').selectOption('forever');
     await expectAccessible(page);
     await dialog.getByRole('button', { name: 'Save' }).click();
-    await page.getByText('The lowest, the best counts, season: for ever').waitFor();
+    await page.getByText('The lowest, the best counts, season: forever').waitFor();
     await page.getByRole('button', { name: `Edit Laps ${id}` }).click();
     await dialog.getByLabel('Title').fill(`Fast ${id}`);
     await dialog.getByRole('button', { name: 'Save' }).click();

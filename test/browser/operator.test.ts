@@ -17,7 +17,7 @@ describe.skipIf(!hasChromium)('the operator page', () => {
   beforeAll(async () => {
     outsidePort = await freePort();
     [server, browser] = await Promise.all([
-      // No server listens there yet, so the outside is unreachable.
+      // Outgoing mail goes to a port on which no server listens yet, so it must wait.
       startServer({
         vars: { REGISTRATION: 'open', MAIL_HOLD_SECONDS: '0', MAIL_TRANSPORT: `smtp://127.0.0.1:${outsidePort}` },
       }),
@@ -35,7 +35,7 @@ describe.skipIf(!hasChromium)('the operator page', () => {
     await opened.page.goto(`${server.url}/_/operator`);
     await opened.page.getByLabel('Token').fill(server.rootToken);
     await opened.page.keyboard.press('Enter');
-    await opened.page.getByText('Every store answers').waitFor();
+    await opened.page.getByText('All stores are working').waitFor();
     return opened;
   }
 
@@ -52,10 +52,10 @@ describe.skipIf(!hasChromium)('the operator page', () => {
     await page.getByRole('alert').waitFor();
     await page.getByLabel('Token').fill(server.rootToken);
     await page.keyboard.press('Enter');
-    await page.getByText('Every store answers').waitFor();
+    await page.getByText('All stores are working').waitFor();
     await expectAccessible(page);
 
-    // A message without a recipient is rejected and goes to the error queue.
+    // Make a failure: a message without a recipient is rejected and goes to the error queue.
     const refused = await server.call('POST', '/v1/messages', { to: [], subject: 'To nobody', body: '.' }, user.token);
     expect(refused.status).toBe(400);
     await tab(page, 'Outbound').click();
@@ -66,11 +66,11 @@ describe.skipIf(!hasChromium)('the operator page', () => {
     await expectAccessible(page);
 
     await tab(page, 'Quarantine').click();
-    await page.getByText('Nothing is held back.').waitFor();
+    await page.getByText('The quarantine is empty.').waitFor();
 
     await tab(page, 'Domains').click();
     await page.getByRole('button', { name: 'example.test' }).click();
-    await page.getByRole('button', { name: 'Make new DKIM keys' }).click();
+    await page.getByRole('button', { name: 'Create new DKIM keys' }).click();
     await page
       .getByText(/v=DKIM1/)
       .first()
@@ -87,14 +87,14 @@ describe.skipIf(!hasChromium)('the operator page', () => {
     await page.getByLabel('Name of the new user').fill('backup');
     await page.keyboard.press('Enter');
     await page.getByRole('button', { name: 'New access key' }).click();
-    await page.getByText('The secret is shown this once.').waitFor();
+    await page.getByText('Copy the secret now.').waitFor();
 
     await tab(page, 'Tokens').click();
-    // Until then, the fields of the page before are still there.
-    await page.getByRole('button', { name: 'Make token' }).waitFor();
+    // Wait for the new form: until then, the fields of the previous page are still there.
+    await page.getByRole('button', { name: 'Create token' }).waitFor();
     await page.getByLabel('Name').fill('game server');
     await page.getByLabel(/scores:write/).check();
-    await page.getByRole('button', { name: 'Make token' }).click();
+    await page.getByRole('button', { name: 'Create token' }).click();
     const token = await page.getByRole('status').locator('pre').innerText();
     const scored = await server.call('POST', '/v1/scores', { user_id: 'p1', points: 3 }, token);
     expect(scored.status).toBe(200);
@@ -124,9 +124,9 @@ describe.skipIf(!hasChromium)('the operator page', () => {
     const { page, troubles } = await signIn();
     await tab(page, 'Outbound').click();
     const waiting = page.getByRole('list', { name: 'Waiting messages' });
-    // The operator sees a message that was not sent within five seconds.
+    // The operator must see a message that has not been sent for five seconds.
     await eventually(async () => {
-      await page.getByRole('button', { name: 'Ask again' }).click();
+      await page.getByRole('button', { name: 'Reload' }).click();
       return waiting.getByText('outside.test').count();
     }).toBe(1);
     await expectAccessible(page);
@@ -136,12 +136,12 @@ describe.skipIf(!hasChromium)('the operator page', () => {
       directory: join(server.directory, 'outside'),
     });
     await waiting.getByRole('button', { name: 'Try now' }).click();
-    await page.getByText('It is tried again now.').waitFor();
-    // The sender sees the new status without any action.
+    await page.getByText('Retrying now.').waitFor();
+    // The sender must see the new status without any action.
     await delivery.getByText(/^Sent$|^Delivered$/).waitFor();
-    // The sender gets the status at once. The operator's view of all mailboxes is about a second behind.
+    // The sender's mailbox has the status at once. The operator's view of all mailboxes is about a second behind.
     await eventually(async () => {
-      await page.getByRole('button', { name: 'Ask again' }).click();
+      await page.getByRole('button', { name: 'Reload' }).click();
       return waiting.count();
     }).toBe(0);
     await sink.stop();
@@ -160,10 +160,10 @@ describe.skipIf(!hasChromium)('the operator page', () => {
     const item = (subject: string) => page.getByRole('listitem').filter({ hasText: subject });
     await item('First catch').getByText(/EICAR/i).first().waitFor();
     await expectAccessible(page);
-    await item('First catch').getByRole('button', { name: 'Deliver after all' }).click();
+    await item('First catch').getByRole('button', { name: 'Deliver anyway' }).click();
     await eventually(() => item('First catch').count()).toBe(0);
-    await item('Second catch').getByRole('button', { name: 'Destroy' }).click();
-    await page.getByText('Nothing is held back.').waitFor();
+    await item('Second catch').getByRole('button', { name: 'Delete' }).click();
+    await page.getByText('The quarantine is empty.').waitFor();
     const mail = await signInToMail(server, browser, user);
     await row(mail.page, 'First catch').waitFor();
     expect(troubles).toEqual([]);

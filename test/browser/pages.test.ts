@@ -5,15 +5,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually, expectAccessible, hasChromium, openTab } from './chromium.ts';
 import { useStage } from './stage.ts';
 
-/** Each page, with an element that appears with the server's answers. Before that, every page fits every width. */
+/** Selector of an element of each page that appears with the server's answers. Before that, every page fits every width. */
 const RENDERED: Record<string, string> = {
   '/_/': 'text=Version 0',
   '/_/mail': 'text=name or name@example.test',
   '/_/storage': 'text=Secret access key',
-  '/_/leaderboard': 'text=Nobody has scored yet.',
+  '/_/leaderboard': 'text=No scores yet.',
   '/_/operator': 'text=ROOT_TOKEN',
   '/_/docs': '.operation >> nth=0',
-  '/_/embed/leaderboard': 'text=Nobody has scored yet.',
+  '/_/embed/leaderboard': 'text=No scores yet.',
 };
 const PAGES = Object.keys(RENDERED);
 
@@ -25,7 +25,7 @@ async function openRendered(page: Page, url: string, path: string): Promise<numb
 
 describe.skipIf(!hasChromium)('the pages of the web app', () => {
   const stage = useStage();
-  /** Another web site. */
+  /** Server of another web site, which embeds a board in a frame. */
   let otherSite: Server;
 
   beforeAll(async () => {
@@ -48,15 +48,15 @@ describe.skipIf(!hasChromium)('the pages of the web app', () => {
       await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' });
       await page.reload();
       await page.locator(RENDERED[path] ?? 'main').waitFor();
-      // In the dark theme only the colours differ.
+      // Check only rules about colours, because the dark theme differs in nothing else.
       await expectAccessible(page, ['color-contrast', 'link-in-text-block']);
-      // With reduced motion, no animation is longer than an instant.
+      // With reduced motion, no animation may be longer than 20 ms.
       const moving = await page.evaluate(() =>
         document.getAnimations().map((one) => Number(one.effect?.getComputedTiming().duration ?? 0)),
       );
       expect(moving.filter((durationMs) => durationMs > 20)).toEqual([]);
-      // Directly after a change of size, Chromium may report the overflow of the layout before, for less than a second.
-      // 1280 by 800 at 200% is 640 by 400 CSS pixels, at 400% it is 320 by 200 (WCAG 1.4.10).
+      // Poll: directly after a change of size, Chromium may report the overflow of the previous layout for less than a second. The
+      // sizes are those of a zoomed 1280 by 800 page: 640 by 400 CSS pixels at 200%, 320 by 200 at 400% (WCAG 1.4.10).
       for (const [width, height] of [
         [640, 400],
         [360, 740],
@@ -65,7 +65,7 @@ describe.skipIf(!hasChromium)('the pages of the web app', () => {
         await page.setViewportSize({ width, height });
         await eventually(async () => [path, width, Math.max(0, await overflow())]).toEqual([path, width, 0]);
       }
-      // Other machines have other fonts, and some users need more space between letters (WCAG 1.4.12).
+      // Test with wider letters: other machines have other fonts, and some users need more space between letters (WCAG 1.4.12).
       await page.evaluate(() => {
         document.documentElement.style.letterSpacing = '0.12em';
         document.documentElement.style.wordSpacing = '0.16em';
@@ -80,6 +80,21 @@ describe.skipIf(!hasChromium)('the pages of the web app', () => {
       await page.context().close();
     },
   );
+
+  it('draws the rail with the logo before any script, at the place where it stays', async () => {
+    const { page } = await openTab(stage.browser);
+    const placeOf = (picture: string) => page.locator(`.rail .brand ${picture}`).boundingBox();
+    for (const path of PAGES.filter((one) => !one.startsWith('/_/embed/'))) {
+      await page.route('**/*.js', (route) => route.abort());
+      await page.goto(stage.server.url + path);
+      const before = await placeOf('svg');
+      await page.unroute('**/*.js');
+      await openRendered(page, stage.server.url, path);
+      expect([path, before]).toEqual([path, await placeOf('img')]);
+      expect(before?.width).toBeGreaterThan(20);
+    }
+    await page.context().close();
+  });
 
   it('allows scripts only from its own assets, and none inline', async () => {
     for (const path of PAGES) {
@@ -122,7 +137,7 @@ describe.skipIf(!hasChromium)('the pages of the web app', () => {
     const { page } = await openTab(stage.browser);
     const base = `http://127.0.0.1:${(otherSite.address() as AddressInfo).port}`;
     await page.goto(`${base}/?framed=/_/embed/leaderboard`);
-    await page.frameLocator('iframe').getByText('Nobody has scored yet.').waitFor();
+    await page.frameLocator('iframe').getByText('No scores yet.').waitFor();
     for (const path of PAGES.filter((one) => !one.startsWith('/_/embed/'))) {
       await page.goto(`${base}/?framed=${path}`);
       const frame = page.frames().find((one) => one !== page.mainFrame());
@@ -137,7 +152,7 @@ describe.skipIf(!hasChromium)('the pages of the web app', () => {
     await page.getByText('You came here from a problem with the code').waitFor();
     await page.getByLabel('Filter operations').fill('neighbors');
     await page.getByRole('heading', { name: '/v1/boards/{board}/scores/{user_id}/neighbors' }).waitFor();
-    // The same of the default board.
+    // The search also finds the same operation of the default board, so there are two headings.
     expect(await page.getByRole('heading', { level: 3 }).count()).toBe(2);
     await page.context().close();
   });

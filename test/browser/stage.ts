@@ -1,4 +1,4 @@
-/** The server and the browser of a file of tests. */
+/** Starts the server and the browser that all tests of a file share. */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll } from 'vitest';
 import { startServer, type TestServer, type TestServerOptions } from '../support/server.ts';
@@ -10,8 +10,8 @@ interface Stage {
 }
 
 /**
- * Starts a server and a browser before the tests of the calling file or `describe`, and ends both after them. They exist in
- * tests and in hooks that are declared later.
+ * Starts a server and a browser before the tests of the calling file or `describe`, and stops both after them. Only tests and hooks
+ * that are declared later may use them.
  */
 export function useStage(options: TestServerOptions = {}, launch = launchChromium): Stage {
   const stage = {} as { server: TestServer; browser: Browser };

@@ -1,4 +1,4 @@
-/** Deleting and restoring many objects. */
+/** Tests deleting and restoring many objects. */
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { eventually, expectAccessible, hasChromium, openTab, type Tab } from './chromium.ts';
@@ -45,7 +45,7 @@ describe.skipIf(!hasChromium)('many objects in the storage page', () => {
     await upload(page, ['a.txt', 'b.txt', 'c.txt', 'd.txt', 'e.txt']);
     const list = await page.getByRole('region', { name: 'Uploads' }).boundingBox();
     expect(list?.x).toBeGreaterThan(640);
-    // It folds once everything is stored.
+    // The list of uploads must fold once everything is stored.
     expect(list?.height).toBeLessThan(70);
     await eventually(() => names(page)).toEqual(['a.txt', 'b.txt', 'c.txt', 'd.txt', 'e.txt']);
     const requests: string[] = [];
@@ -122,7 +122,7 @@ describe.skipIf(!hasChromium)('many objects in the storage page', () => {
     await page.getByRole('button', { name: 'Delete…' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click();
     await page.getByText('1 deleted, 1 object not deleted').waitFor();
-    await page.getByText('What was not deleted').click();
+    await page.getByText('Objects not deleted').click();
     await page.getByText('locked.txt: Access Denied').waitFor();
     await page.context().close();
   });

@@ -1,4 +1,4 @@
-/** The storage console: one test per sentence of what it offers. */
+/** Tests the storage console: one test per feature that it offers. */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -96,7 +96,7 @@ describe.skipIf(!hasChromium)('the storage console', () => {
     const { page, troubles } = await open(`#/b/${bucket}`);
     const picture = page.locator('tr', { hasText: 'pixel.png' }).locator('.thumbnail img');
     await eventually(() => picture.evaluate((image: HTMLImageElement) => image.naturalWidth)).toBe(1);
-    // A file that is not a picture keeps its icon.
+    // A file that is not a picture must keep its icon.
     await page.locator('tr', { hasText: 'fake.png' }).locator('.thumbnail svg').waitFor();
     expect(troubles).toEqual([]);
     await page.context().close();
@@ -128,7 +128,7 @@ describe.skipIf(!hasChromium)('the storage console', () => {
     await store.put(bucket, 'site/index.html', 'good');
     await store.put(bucket, 'site/style.css', 'good');
     await store.put(bucket, 'other.txt', 'untouched');
-    // Versions are listed with milliseconds, so the damage must be in a later one.
+    // Wait some milliseconds, so that the damage is later than the stored versions: version times are in milliseconds.
     const stored = Date.now();
     await eventually(() => Date.now() - stored).toBeGreaterThan(5);
     await store.put(bucket, 'site/index.html', 'broken');
@@ -139,7 +139,7 @@ describe.skipIf(!hasChromium)('the storage console', () => {
     await slider.waitFor();
     await slider.focus();
     const total = Number(await slider.getAttribute('max'));
-    // To the last moment before the damage: all but the three changes.
+    // Move the slider to the last moment before the three damaging changes, when all three differences are shown.
     for (let step = 0; step < total; step++) {
       await page.keyboard.press('ArrowLeft');
       if ((await page.getByText('added since').count()) > 0 && (await page.getByText('deleted since').count()) > 0) {
@@ -157,7 +157,7 @@ describe.skipIf(!hasChromium)('the storage console', () => {
     await page.getByRole('button', { name: 'Restore…' }).click();
     const dialog = page.getByRole('dialog', { name: `Restore ${bucket}/site/?` });
     await dialog.getByText('2 objects come back').waitFor();
-    await dialog.getByText('1 object that did not exist then').waitFor();
+    await dialog.getByText('1 object that did not exist at that time').waitFor();
     await expectAccessible(page);
     await dialog.getByRole('button', { name: 'Restore', exact: true }).click();
     await page.getByText('3 restored', { exact: true }).waitFor();
@@ -319,7 +319,7 @@ describe.skipIf(!hasChromium)('the storage console', () => {
     for (const name of ['one.txt', 'two.txt', 'three.txt', 'four.txt']) writeFileSync(join(folder, name), name);
     const { page, troubles } = await open(`#/b/${bucket}`);
     await page.getByText('No objects here yet.').waitFor();
-    // No upload is answered before the pause.
+    // Hold back all uploads, so that none is answered before the pause.
     await page.route(`**/${bucket}/**`, () => undefined);
     await page.getByLabel('Upload a folder').setInputFiles(folder);
     await page.getByText('0 of 4 uploaded').waitFor();
@@ -335,7 +335,7 @@ describe.skipIf(!hasChromium)('the storage console', () => {
     );
     await page.getByRole('button', { name: 'Resume all' }).click();
     await page.getByRole('heading', { name: '1 of 4 failed' }).waitFor();
-    await page.getByText('What was not uploaded').click();
+    await page.getByText('Failed uploads').click();
     await page.getByRole('group').getByText('two.txt').waitFor();
     isRefused = false;
     await page.getByRole('button', { name: 'Retry all' }).click();

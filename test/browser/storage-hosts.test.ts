@@ -3,8 +3,7 @@ import { eventually, expectAccessible, hasChromium, openTab } from './chromium.t
 import { useStage } from './stage.ts';
 
 /**
- * As in production: the app on one host, storage on another. Chromium resolves every name under `localhost` to this
- * machine.
+ * Two hosts as in production: the app on one, storage on the other. Chromium resolves every name under `localhost` to this machine.
  */
 describe.skipIf(!hasChromium)('the storage page, with storage on its own host', () => {
   const stage = useStage();
@@ -28,7 +27,7 @@ describe.skipIf(!hasChromium)('the storage page, with storage on its own host', 
     await page.getByLabel('Access key', { exact: true }).fill(key.accessKeyId);
     await page.getByLabel('Secret access key').fill('wrong');
     await page.getByRole('button', { name: 'Sign in' }).click();
-    // The reason of a rejection is readable across hosts too.
+    // The page must be able to read the reason of a rejection from the other host (CORS).
     await page.getByRole('alert').getByText('The secret access key is wrong.').waitFor();
     await page.getByLabel('Secret access key').fill(key.secretAccessKey);
     await page.getByRole('button', { name: 'Sign in' }).click();
@@ -73,7 +72,7 @@ describe.skipIf(!hasChromium)('the storage page, with storage on its own host', 
     expect(onStorage?.headers()['content-type']).toContain('xml');
     const onApp = await page.goto(at('app.localhost', '/far-away/small.txt'));
     expect(onApp?.headers()['content-type']).toContain('problem+json');
-    // The root of the app's host leads to the app.
+    // The root of the app's host must redirect to the app.
     await page.goto(at('app.localhost', '/'));
     await eventually(() => new URL(page.url()).pathname).toBe('/_/');
     await page.context().close();

@@ -1,4 +1,4 @@
-/** The tab Jobs of a bucket: work that the server does. */
+/** Tests the tab Jobs of a bucket: work that the server does. */
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { eventually, expectAccessible, hasChromium } from './chromium.ts';
@@ -23,8 +23,8 @@ describe.skipIf(!hasChromium)('the jobs of a bucket', () => {
     const bucket = await store.createBucket(true);
     for (const name of ['logs/1.txt', 'logs/2.txt', 'kept.txt']) await store.put(bucket, name, name);
     const { page, troubles } = await open(bucket);
-    await page.getByText('No jobs of the last 30 days.').waitFor();
-    await form(page).getByLabel('What to do').selectOption('Delete');
+    await page.getByText('No jobs in the last 30 days.').waitFor();
+    await form(page).getByLabel('Action').selectOption('Delete');
     await form(page).getByLabel('Names that begin with').fill('logs/');
     await form(page).getByRole('button', { name: 'Preview' }).click();
     await jobs(page).filter({ hasText: 'preview' }).getByText('Would be: 2 deleted').waitFor();
@@ -43,15 +43,15 @@ describe.skipIf(!hasChromium)('the jobs of a bucket', () => {
     const bucket = await store.createBucket(true);
     await store.put(bucket, 'site/index.html', 'good');
     const stored = Date.now();
-    // The form has whole seconds.
+    // Wait two seconds, because the time in the form has whole seconds.
     await eventually(() => Date.now() - stored).toBeGreaterThan(2_000);
     const at = new Date(Math.ceil(stored / 1000) * 1000);
     await store.delete(bucket, 'site/index.html');
     await store.put(bucket, 'site/malware.js', 'bad');
     const { page, troubles } = await open(bucket);
-    await form(page).getByLabel('What to do').selectOption('Restore to a time');
+    await form(page).getByLabel('Action').selectOption('Restore to a time');
     await form(page).getByLabel('Names that begin with').fill('site/');
-    // The time zone of the tab.
+    // Write the time in the time zone of the tab.
     const local = at.toLocaleString('sv-SE', { timeZone: 'Europe/Berlin' }).replace(' ', 'T');
     await form(page).getByLabel('Time', { exact: true }).fill(local);
     await form(page).getByRole('button', { name: 'Start' }).click();
@@ -68,7 +68,7 @@ describe.skipIf(!hasChromium)('the jobs of a bucket', () => {
     for (const text of ['one', 'two', 'three']) await store.put(bucket, 'a.txt', text);
     await store.delete(bucket, 'a.txt');
     const { page } = await open(bucket);
-    await form(page).getByLabel('What to do').selectOption('Empty');
+    await form(page).getByLabel('Action').selectOption('Empty');
     await form(page).getByRole('button', { name: 'Start' }).click();
     await eventually(() => jobs(page).first().getAttribute('data-state')).toBe('done');
     await jobs(page)
@@ -83,7 +83,7 @@ describe.skipIf(!hasChromium)('the jobs of a bucket', () => {
   it('shows the progress of a running job, and cancels it', async () => {
     const bucket = await store.createBucket();
     const { page } = await open(bucket);
-    // A job that a test could see running would need many thousands of objects.
+    // Simulate a running job: a real one would need many thousands of objects to run long enough.
     let state = 'running';
     const job = () => ({
       job_id: 'j1',

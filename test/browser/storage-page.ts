@@ -1,4 +1,4 @@
-/** Helpers of the tests of the storage page: a server, a browser, keys and buckets. */
+/** Helpers of the storage page's tests: a server, a browser, keys and buckets. */
 import {
   CreateBucketCommand,
   DeleteObjectCommand,
@@ -15,7 +15,7 @@ export interface StorageKey {
   secretAccessKey: string;
 }
 
-/** A client of its own, for what a test needs before it looks at the page. */
+/** S3 client that prepares and checks data without the page. */
 export interface Store {
   createBucket(hasVersions?: boolean): Promise<string>;
   put(bucket: string, key: string, body: string | Uint8Array, contentType?: string): Promise<void>;
@@ -41,7 +41,7 @@ export function openStore(server: TestServer, credentials: StorageKey): Store {
   };
 }
 
-/** Opens a page of the console, signed in as another open tab would sign it in. */
+/** Opens a page of the console in a signed-in tab: the key is in session storage, as if another tab had sent it. */
 export async function openConsole(
   browser: Browser,
   server: TestServer,

@@ -1,4 +1,4 @@
-/** The tab Settings of a bucket: one test per card. */
+/** Tests the tab Settings of a bucket: one test per card. */
 import {
   GetBucketLifecycleConfigurationCommand,
   GetBucketNotificationConfigurationCommand,
@@ -150,8 +150,8 @@ describe.skipIf(!hasChromium)('the settings of a bucket', () => {
     const card = page.getByRole('region', { name: 'Quota' });
     await card.getByText('2.0 KB of 1.0 MB').waitFor();
     await card.getByText('1 of 10').waitFor();
-    await card.getByRole('link', { name: 'Set as operator' }).waitFor();
-    // Callers that may not list, and those that do not own the bucket, see no figures.
+    await card.getByRole('link', { name: 'Change as operator' }).waitFor();
+    // Callers without the right to list, or who do not own the bucket, must not see the figures in headers.
     const anonymous = await fetch(`${stage.server.url}/${bucket}?quota`, { method: 'HEAD' });
     expect(anonymous.status).toBe(403);
     expect(anonymous.headers.has('x-tessera-used-bytes')).toBe(false);

@@ -44,7 +44,7 @@ describe.skipIf(!hasChromium)('the storage page', () => {
     await page.getByLabel('Upload files').setInputFiles([{ name, mimeType, buffer: Buffer.from(text) }]);
     await stored;
   }
-  /** A presigned link of the open object, copied as a user does it. */
+  /** Copies a presigned link of the open object, as a user does it. */
   async function link(page: Page): Promise<string> {
     await page.getByRole('button', { name: 'Copy a link' }).click();
     return page.getByLabel('Link', { exact: true }).inputValue();
@@ -58,7 +58,7 @@ describe.skipIf(!hasChromium)('the storage page', () => {
     const { page } = await signIn();
     await page.getByRole('heading', { name: 'Buckets' }).waitFor();
     expect(await page.evaluate(() => JSON.stringify(localStorage))).not.toContain(key.accessKeyId);
-    // Another tab gets the key from this one, so that links to objects open directly.
+    // A new tab must get the key from this one, so that links to objects open directly.
     const other = await page.context().newPage();
     await other.goto(`${stage.server.url}/_/storage`);
     await other.getByRole('heading', { name: 'Buckets' }).waitFor();
@@ -88,7 +88,7 @@ describe.skipIf(!hasChromium)('the storage page', () => {
 
     await page.getByRole('button', { name: 'Delete', exact: true }).click();
     await page.getByText('A delete marker').waitFor();
-    await page.getByText('There is no object of this name now.').waitFor();
+    await page.getByText('No object has this name now.').waitFor();
     await timeline.getByRole('button', { name: 'Undo the deletion' }).click();
     await page.getByText('the second text').waitFor();
     await timeline.getByRole('listitem').last().getByRole('button', { name: 'View' }).click();
@@ -101,7 +101,7 @@ describe.skipIf(!hasChromium)('the storage page', () => {
     await page.getByLabel('Value of the tag').fill('green');
     await page.keyboard.press('Enter');
     await page.getByText('colour: green').waitFor();
-    // Metadata is set by a copy onto itself: text, type and tags stay, and one version is added.
+    // Metadata is changed by a copy of the object onto itself: text, type and tags must stay, and one version is added.
     await page.getByLabel('Name of the metadata').fill('Author');
     await page.getByLabel('Value of the metadata').fill('Ann');
     await page.keyboard.press('Enter');
@@ -130,7 +130,7 @@ describe.skipIf(!hasChromium)('the storage page', () => {
     await page.getByLabel('Keep old versions').check();
     await page.getByRole('button', { name: 'Create bucket' }).click();
     await page.getByRole('region', { name: 'Bucket tidy-names-7' }).waitFor();
-    // Offered where versions are kept.
+    // Wait for the option to show deleted objects, which buckets with versions have.
     await page.getByLabel('Show deleted').waitFor();
     await upload(page, 'a.txt', 'first');
     await page.getByRole('link', { name: 'a.txt' }).click();
@@ -146,7 +146,7 @@ describe.skipIf(!hasChromium)('the storage page', () => {
     const { page } = await signIn();
     await openBucket(page, 'album-of-folders');
     await page.goto(`${stage.server.url}/_/storage#/b/album-of-folders?prefix=2026%2Fmay%2F`);
-    // The page changes the folder after the address. Until then an upload goes to the old folder.
+    // Wait for the heading: the page changes the folder after the address, and until then an upload goes to the old folder.
     await page.getByRole('heading', { name: 'album-of-folders/2026/may/' }).waitFor();
     await upload(page, 'a.json', '{"a":1}', 'application/json');
     await page.getByRole('link', { name: 'a.json' }).waitFor();
@@ -165,7 +165,7 @@ describe.skipIf(!hasChromium)('the storage page', () => {
     const { page } = await signIn();
     await openBucket(page, 'album-of-films');
     let stored: number[] = [];
-    // The last three of seven parts wait until the tab is closed. Otherwise a fast machine could finish the upload.
+    // Hold back the last three of seven parts until the tab is closed. Otherwise a fast machine could finish the upload.
     await page.route(/partNumber=[567]&/, () => undefined);
     page.on('response', (response) => {
       const part = new URL(response.url()).searchParams.get('partNumber');
@@ -178,12 +178,12 @@ describe.skipIf(!hasChromium)('the storage page', () => {
     await eventually(() => new Set(stored).size).toBe(4);
     await page.reload();
     await page.unroute(/partNumber=[567]&/);
-    await page.getByText('Unfinished: choose the same file again to go on').waitFor();
+    await page.getByText('Unfinished: choose the same file again to continue').waitFor();
     const before = new Set(stored);
     stored = [];
     await page.getByLabel('Upload files').setInputFiles(path);
     await page.getByRole('heading', { name: 'Uploads complete' }).waitFor();
-    // Parts that had arrived are not sent again.
+    // Parts that had arrived must not be sent again.
     expect([...before].sort()).toEqual([1, 2, 3, 4]);
     expect(stored.toSorted()).toEqual([5, 6, 7]);
     await page.getByRole('link', { name: 'film.bin' }).click();
@@ -197,7 +197,7 @@ describe.skipIf(!hasChromium)('the storage page', () => {
     writeFileSync(path, randomFillSync(new Uint8Array(17 * MIB)));
     const { page } = await signIn();
     await openBucket(page, 'album-of-pauses');
-    // No part is answered before the pause. Otherwise a fast machine could finish the upload.
+    // Answer no part before the pause. Otherwise a fast machine could finish the upload.
     await page.route(/partNumber=/, () => undefined);
     await page.getByLabel('Upload files').setInputFiles(path);
     await page.getByRole('button', { name: 'Pause' }).click();
@@ -219,10 +219,11 @@ describe.skipIf(!hasChromium)('the storage page', () => {
       <a id="link" href="javascript:document.title='pwned'">click</a></body>`;
     await upload(page, 'evil.html', hostile, 'text/html');
     await page.getByRole('link', { name: 'evil.html' }).click();
-    // In the app it is shown as text.
+    // The app must show the HTML object as text.
     await page.getByText("document.title = 'pwned'").first().waitFor();
     expect(await page.title()).toBe('Storage · Tessera');
-    // By its link it opens as a page, in the same browser and on the same origin.
+    // By its presigned link, the object opens as a page, in the same browser and on the same origin. It must not be able to do
+    // harm.
     const opened = await page.context().newPage();
     const asked: string[] = [];
     opened.on('request', (request) => asked.push(new URL(request.url()).pathname));

@@ -1,4 +1,6 @@
-/** A push of new mail in the browser. The push service of a browser is outside, so the test hands the push to the service worker. */
+/**
+ * Tests a push of new mail in the browser. The browser's push service is outside, so the test hands the push to the service worker.
+ */
 import { describe, expect, it } from 'vitest';
 import { registerUser } from '../support/mail.ts';
 import { eventually, hasChromium, launchWholeChromium } from './chromium.ts';
@@ -18,7 +20,7 @@ describe.skipIf(!hasChromium)('a push of new mail', () => {
     await row(page, 'Supper').waitFor();
     expect(await registered).toBe(true);
 
-    // A page of this origin that is no tab with mail.
+    // Open a page of this origin that is not a mail tab, because an open mail tab suppresses notifications.
     await page.goto(`${stage.server.url}/v1/openapi.json`);
     const session = await page.context().newCDPSession(page);
     const registration = new Promise<string>((resolve) => {

@@ -2,11 +2,11 @@
 
 export interface EquivalentMutant {
   readonly file: string;
-  /** Part of the line where the mutant begins. */
+  /** Part of the source line in which the mutant begins. */
   readonly line: string;
-  /** The source that is replaced, on one line. */
+  /** Original source of the mutant, joined to one line. */
   readonly from: string;
-  /** The replacements that leave the behaviour unchanged. */
+  /** Replacements of that source that leave the behaviour unchanged. */
   readonly to: readonly string[];
   readonly reason: string;
 }

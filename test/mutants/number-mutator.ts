@@ -1,7 +1,7 @@
-/** Adds mutants that Stryker lacks: an integer constant plus one and minus one. */
+/** Adds mutants that Stryker lacks: integer constants that are one higher or one lower. */
 import { pathToFileURL } from 'node:url';
 
-/** The parts of Babel's nodes and paths that this file uses. */
+/** The parts of Babel's syntax tree nodes and paths that this file uses. */
 interface Node {
   readonly type: string;
   readonly value?: unknown;

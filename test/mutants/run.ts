@@ -19,7 +19,7 @@ import { addNumberMutator } from './number-mutator.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const KILLED_PERCENT_MIN = 90;
-/** Folders that decide access: each survivor is explained in `equivalent-mutants.ts`. */
+/** Folders that decide access. Each surviving mutant in them must be explained in `equivalent-mutants.ts`. */
 const STRICT_FOLDERS = ['workers/identity/domain', 'workers/object-storage/domain'];
 const EXCLUDED_MUTATIONS = [
   'ArrayDeclaration',
@@ -35,7 +35,7 @@ interface Survivor {
   readonly folder: string;
   readonly file: string;
   readonly line: number;
-  /** The mutated source. */
+  /** The original source at the mutant, and its replacement. */
   readonly from: string;
   readonly to: string;
   readonly isEquivalent: boolean;
@@ -70,9 +70,9 @@ console.log(
 );
 const results = await new Stryker({
   testRunner: 'vitest',
-  // The search for the tests that import a file takes longer for each mutant than the tests.
+  // With `--tests`, turn off Stryker's search for related tests: for each mutant it takes longer than the tests.
   vitest: { configFile: 'test/mutants/vitest.config.ts', related: values.tests === undefined },
-  // Stryker would rewrite the references in tsconfig.json with an API that TypeScript 7 lacks. There are no references.
+  // Skip tsconfig.json: Stryker would rewrite its project references with an API that TypeScript 7 lacks, and there are none.
   tsconfigFile: 'none',
   mutate: mutated,
   mutator: { plugins: null, excludedMutations: EXCLUDED_MUTATIONS },
@@ -91,7 +91,7 @@ const linesOf = (fileName: string): readonly string[] => {
 const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim();
 
 const tested = results.filter(({ status }) => status !== 'Ignored' && status !== 'CompileError');
-/** A test run that fails while files load also detects the mutant. */
+/** Statuses that count as killed. A test run that fails while files load detects the mutant too. */
 const KILLED = ['Killed', 'Timeout', 'RuntimeError'];
 const folderOf = (fileName: string): string =>
   folders.find((folder) => relative(ROOT, fileName).startsWith(`${folder}/`)) ?? '';

@@ -6,9 +6,9 @@ import { createIdentityApi } from '../../workers/identity/iam/index.ts';
 import { createAuditApi } from '../../workers/identity/operators/audit-routes.ts';
 import { createOperatorApi } from '../../workers/identity/operators/operator-routes.ts';
 import worker from '../../workers/index.ts';
-import { leaderboardApi } from '../../workers/leaderboard/index.ts';
-import { mailApi } from '../../workers/mail/index.ts';
-import { storageApi } from '../../workers/object-storage/index.ts';
+import { leaderboardApi } from '../../workers/leaderboard/api.ts';
+import { mailApi } from '../../workers/mail/api.ts';
+import { createStorageApi } from '../../workers/object-storage/operator-routes.ts';
 
 type Content = Record<string, { example?: unknown }>;
 interface Operation {
@@ -43,7 +43,7 @@ it('gives each operation an example of the request, of each response and of an e
     createAuditApi(),
     leaderboardApi,
     mailApi,
-    storageApi,
+    createStorageApi(),
   ]) {
     for (const definition of api.openAPIRegistry.definitions) {
       if (definition.type !== 'route') continue;

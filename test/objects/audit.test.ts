@@ -1,4 +1,4 @@
-/** The audit log: which entries are recorded, how they are read, and which of them retention and erasure remove. */
+/** Tests the audit log: which entries are recorded, how they are read, and which of them retention and erasure remove. */
 import { createExecutionContext, createScheduledController, env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import worker from '../../workers/index.ts';
@@ -51,7 +51,7 @@ describe('an action of an operator', () => {
       actor: { kind: 'root', id: 'root' },
       target: { type: 'user', id: made.body.user_id },
       network: '203.0.113.0/24',
-      // Result of: printf %s probe/1 | sha256sum
+      // The expected hash is the output of: printf %s probe/1 | sha256sum
       user_agent_digest: 'fb116ce107dd5494',
       request_id: made.headers.get('x-request-id'),
       details: {},

@@ -1,4 +1,4 @@
-/** `GET /v1/health` names each unhealthy part. */
+/** Tests that `GET /v1/health` names each unhealthy part. */
 import { createExecutionContext, env as testEnv } from 'cloudflare:test';
 import { afterEach, expect, it, vi } from 'vitest';
 import { Mailbox } from '../../durable-objects/mailbox/index.ts';
@@ -13,7 +13,7 @@ interface Report {
   readonly warnings: readonly { readonly name: string; readonly message: string }[];
 }
 
-/** @param changes to the bindings, variables and secrets; undefined removes one. */
+/** Reads the health of a deployment. @param changes to the bindings, variables and secrets; undefined removes one. */
 async function readHealth(changes: Record<string, unknown> = {}): Promise<Report & { httpStatus: number }> {
   const request = new Request('http://localhost/v1/health') as Request<unknown, IncomingRequestCfProperties>;
   const answer = await worker.fetch(request, { ...env, ...changes } as Env, createExecutionContext());
@@ -72,7 +72,10 @@ it('names a database that is empty although the locations have its backup', asyn
   await env.BLOBS.put('owners/directory', '{"id":"another","folder":""}');
   const { httpStatus, status, unavailable } = await readHealth();
   expect([httpStatus, status]).toEqual([503, 'unavailable']);
-  expect(unavailable).toEqual(['DIRECTORY was lost and is not rebuilt', 'OBJECTS_1 was lost and is not rebuilt']);
+  expect(unavailable).toEqual([
+    'DIRECTORY was lost and has not been rebuilt',
+    'OBJECTS_1 was lost and has not been rebuilt',
+  ]);
   await env.BLOBS_2.delete('snapshots/1/2026-11-01T00:00:00.000Z/manifest.json.gz');
   await env.BLOBS.delete('owners/directory');
   expect((await readHealth()).status).toBe('ok');

@@ -12,18 +12,18 @@ import { type ReplicaFault, ReplicatedDatabase } from '../support/replicas.ts';
 export const REGIONS = ['syd', 'nrt', 'sin', 'bom', 'fra', 'iad', 'pdx', 'gru'] as const;
 type Region = (typeof REGIONS)[number];
 
-/** Bugs that the test adds and that the check must find. */
+/** Bugs that a test adds on purpose and that the check of histories must find. */
 export type SeededBug =
-  /** Serves the version that the region read last, without the look-up. */
+  /** Serves the version that the region has read last, without looking up the newest one. */
   | 'no look-up'
-  /** Accepts every copy of a bucket without a proof. */
+  /** Accepts a replica's copy of a bucket without proof that the copy is current. */
   | 'no bucket proof'
-  /** Accepts every copy of a credential without a proof. */
+  /** Accepts a replica's copy of a credential without proof that the copy is current. */
   | 'no identity proof';
 
 export interface HistoryOptions {
   readonly seed: number;
-  /** Number of operations of each region. */
+  /** Number of operations that each region makes in a history. */
   readonly operations: number;
   readonly bug?: SeededBug;
 }
@@ -33,7 +33,7 @@ const { MIGRATIONS } = env as unknown as {
   MIGRATIONS: Record<'directory', Parameters<typeof applyD1Migrations>[1]>;
 };
 
-/** A generator of numbers from 0 to 1 (mulberry32). */
+/** Makes a generator of numbers from 0 to 1, reproducible by its seed (mulberry32). */
 export function randomOf(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -48,7 +48,7 @@ const copyOf = (region: string): D1Database => bindings[`REPLICA_${region.toUppe
 
 let tables: readonly string[] | null = null;
 
-/** Makes the primary and every copy empty. */
+/** Empties the DIRECTORY databases: the primary and every replica. */
 async function emptyDirectories(): Promise<void> {
   const databases = [bindings.DIRECTORY, ...REGIONS.map(copyOf)];
   if (tables === null) {
@@ -70,14 +70,14 @@ async function emptyDirectories(): Promise<void> {
   );
 }
 
-/** The reason of the commit guards that a seeded bug removes. */
+/** The commit guard that each seeded bug removes, by the reason that the guard reports. */
 const GUARDS: Readonly<Record<SeededBug, string>> = {
   'no look-up': '',
   'no bucket proof': "'stale_configuration'",
   'no identity proof': "'stale_identity'",
 };
 
-/** A shard that may have a seeded bug and whose answers are sometimes lost after the commit. */
+/** Wraps a shard's database. It may have a seeded bug, and its answers are sometimes lost after the commit. */
 function shardOf(real: D1Database, isLost: () => boolean, bug?: SeededBug): D1Database {
   const guard = bug === undefined ? '' : GUARDS[bug];
   const inner = new WeakMap<object, D1PreparedStatement>();
@@ -126,7 +126,7 @@ interface Answer {
   readonly versionId: string | null;
 }
 type Headers = Readonly<Record<string, string>>;
-/** A body that arrives late: its text follows once `wait` has ended, which starts when the body is read. */
+/** Request body that arrives late: when it is read, it first runs `wait`, and its text follows when that has ended. */
 export class LateBody {
   readonly text: string;
   readonly wait: () => Promise<unknown>;
@@ -146,7 +146,7 @@ export class LateBody {
   }
 }
 
-/** `token` is empty for a request without a credential in a header. */
+/** Sends a request. `token` is empty for a request without a credential in a header. */
 type Send = (method: string, path: string, token: string, body?: string | object, headers?: Headers) => Promise<Answer>;
 
 function senderFrom(environment: Env): Send {
@@ -180,7 +180,7 @@ const NAMES = ['a', 'b', 'c'];
 const FAULTS: readonly ReplicaFault[] = ['lags', 'lags', 'lags', 'stuck', 'stuck', 'cut off'];
 const ALLOW = { Version: '2012-10-17', Statement: [{ Effect: 'Allow', Action: 's3:*', Resource: '*' }] };
 
-/** Requests that need a right and do not change any name of the histories. `source` is the name to copy. */
+/** Requests that need a right and change no object whose history is checked. `source` is the name to copy. */
 const USES: readonly (readonly [method: string, path: string, body?: string | undefined, source?: string])[] = [
   ['GET', '/fixed'],
   ['GET', '/fixed'],
@@ -207,7 +207,7 @@ export interface World {
   readonly reader: User;
   /** A user with all rights by an identity policy. */
   readonly suspect: User;
-  /** Allows the guest to read, write, list and delete. */
+  /** Bucket policy that allows the guest to read, write, list and delete. */
   readonly policy: string;
   readonly allow: object;
 }
@@ -215,11 +215,11 @@ export interface World {
 interface WorldOptions {
   readonly seed: number;
   readonly bug?: SeededBug;
-  /** Whether the present answer of a shard is lost. */
+  /** Whether the answer of a shard to the current call is lost. */
   readonly isLost?: () => boolean;
 }
 
-/** Creates users, and a bucket with objects. Every replica is up to date. */
+/** Creates users, and a bucket with objects. Every replica is up to date when it returns. */
 export async function makeWorld({ seed, bug, isLost = () => false }: WorldOptions): Promise<World> {
   await emptyDirectories();
   const directory = new ReplicatedDatabase(
@@ -258,7 +258,7 @@ export async function makeWorld({ seed, bug, isLost = () => false }: WorldOption
   return { directory, from, root, bucket, owner, guest, reader, suspect, policy, allow: ALLOW };
 }
 
-/** @returns a sentence for each register whose history is not linearizable. */
+/** Plays one history. @returns a sentence for each register whose history is not linearizable. */
 export async function playHistory({ seed, operations, bug }: HistoryOptions): Promise<string[]> {
   const random = randomOf(seed);
   const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
@@ -266,7 +266,7 @@ export async function playHistory({ seed, operations, bug }: HistoryOptions): Pr
   const isLost = () => isSetUp && random() < 0.04;
   const world = await makeWorld({ seed, isLost, ...(bug ? { bug } : {}) });
   const { directory, from, root, bucket, owner, guest, reader, suspect, policy } = world;
-  // Makes bugs of rights visible at once: rights are only removed, and replicas that never catch up still have them.
+  // To show bugs of rights at once, rights are only removed, and replicas are stuck: they still have the removed rights.
   const isOfRights = bug === 'no bucket proof' || bug === 'no identity proof';
   if (isOfRights) await must(from('iad')('PUT', `/${bucket}?policy`, owner.token, policy));
   if (isOfRights) await directory.catchUp();
@@ -274,14 +274,14 @@ export async function playHistory({ seed, operations, bug }: HistoryOptions): Pr
   for (const region of REGIONS) directory.setFault(region, pick(faults));
   isSetUp = true;
 
-  // Orders all events. Inside an isolate only calls of stores run in parallel, so a counter is enough.
+  // Counter that orders all events. Inside an isolate, only calls of stores run in parallel, so a counter is enough.
   let clock = 0;
   const histories = new Map<string, RegisterEvent[]>();
   const record = async (
     register: string,
     kind: RegisterEvent['kind'],
     call: () => Promise<Answer>,
-    /** Null if the answer does not show the register's value. */
+    /** Returns the register's value that the answer shows; null if it shows none. */
     toValue: (answer: Answer) => string | null,
   ) => {
     const start = clock++;
@@ -380,7 +380,7 @@ export async function playHistory({ seed, operations, bug }: HistoryOptions): Pr
   });
 }
 
-/** Plays histories until one shows the bug. */
+/** Plays histories with a seeded bug until one shows it. @returns whether one did. */
 export async function findsBug(bug: SeededBug, most: { histories: number; operations: number }): Promise<boolean> {
   for (let seed = 1; seed <= most.histories; seed++) {
     if ((await playHistory({ seed, operations: most.operations, bug })).length > 0) return true;

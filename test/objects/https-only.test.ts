@@ -1,4 +1,7 @@
-/** Finding 9: with APP_HOST set, every host answers over HTTPS only. Calls the Worker as the edge does, without `LOCAL`. */
+/**
+ * Finding 9 of the security review: with APP_HOST set, every host answers over HTTPS only. Calls the Worker as Cloudflare's edge
+ * does, without the variable `LOCAL`.
+ */
 import { createExecutionContext, env } from 'cloudflare:test';
 import { expect, it } from 'vitest';
 import worker from '../../workers/index.ts';

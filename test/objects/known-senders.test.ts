@@ -235,7 +235,7 @@ describe('filters run on Junk', () => {
     expect(value(await mailbox.readMessage(id))).toMatchObject({ labels: [], isRead: false, isFlagged: false });
   });
 
-  it('but neither on certain junk nor on blocked senders, and a stop before the move ends the list', async () => {
+  it('but neither on certain junk nor on mail of blocked senders', async () => {
     await addFilter([{ type: 'move', folder_id: await inbox() }], fromBroker);
     expect(await roleOf({ junk: 'certain' })).toBe('junk');
     value(await mailbox.saveSender(BOB, 'blocked'));

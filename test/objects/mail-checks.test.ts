@@ -1,4 +1,4 @@
-/** Runs the mail checks in workerd, with its WebCrypto, charsets and sockets. */
+/** Runs the mail checks inside workerd, with its WebCrypto, charsets and sockets. */
 import { env } from 'cloudflare:workers';
 import { zipSync } from 'fflate';
 import { describe, expect, it } from 'vitest';

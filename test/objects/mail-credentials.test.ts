@@ -1,6 +1,6 @@
 /**
- * Sessions and app tokens are in the mailbox of their user. Requests query no other store, and each revocation takes effect at once
- * or not at all.
+ * Tests sessions and app tokens, which are in the mailbox of their user. Requests query no other store, and each revocation takes
+ * effect at once or not at all.
  */
 import { createExecutionContext, env, runInDurableObject } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -36,7 +36,7 @@ async function call(method: string, path: string, options: Options = {}): Promis
   return { status: answer.status, body: text.startsWith('{') || text.startsWith('[') ? JSON.parse(text) : text };
 }
 
-/** A random network per person, because registrations are limited by network. */
+/** Client address: a random network per person, because registrations are limited by network. */
 const network = () => `10.${[1, 2, 3].map(() => Math.floor(Math.random() * 256)).join('.')}`;
 
 async function register() {
@@ -64,7 +64,7 @@ const addToken = async ({ session }: Person) =>
   };
 const statusOf = async (token: string): Promise<number> => (await call('GET', '/v1/folders', { token })).status;
 
-/** Opens a socket of events. @returns a promise of the code with which the server closes it. */
+/** Opens a WebSocket of events. @returns a promise of the code with which the server closes it. */
 async function openSocket(token: string): Promise<{ closed: Promise<number> }> {
   const answer = await fetchFrom('GET', '/v1/events', { token, headers: { upgrade: 'websocket' } });
   expect(answer.status).toBe(101);
@@ -79,7 +79,7 @@ async function openSocket(token: string): Promise<{ closed: Promise<number> }> {
   return { closed };
 }
 
-/** The mailbox bindings, with some calls failing before they arrive. */
+/** Returns mailbox bindings of which some calls fail before they arrive. */
 function mailboxesWithout(...methods: string[]): Partial<Env> {
   const { MAILBOX } = env as Env;
   const wrap = (stub: object) =>
@@ -102,7 +102,7 @@ function mailboxesWithout(...methods: string[]): Partial<Env> {
   };
 }
 
-/** The mailbox bindings, with work that runs just before each call of a method. */
+/** Returns mailbox bindings that run some work just before each call of a method. */
 function mailboxesBefore(method: string, work: () => Promise<unknown>): Partial<Env> {
   const { MAILBOX } = env as Env;
   const wrap = (stub: object) =>
@@ -155,7 +155,7 @@ describe('a request of mail', () => {
       { token },
       { token: null, headers: { cookie: `session=${person.session}` } },
     ];
-    // The first use of a token in an hour is recorded in DIRECTORY, after the answer.
+    // Wait: the first use of a token in an hour is recorded in DIRECTORY, after the answer.
     expect(await statusOf(token)).toBe(200);
     for (const credential of credentials)
       for (const path of [
@@ -246,7 +246,7 @@ describe('a secret', () => {
   });
 });
 
-/** A way to end the credentials of a thief: the call, and the credentials that it ends. */
+/** A way to revoke the credentials of a thief: the call, and the credentials that it ends. */
 interface Revocation {
   readonly name: string;
   readonly run: (
@@ -255,7 +255,7 @@ interface Revocation {
   ) => Promise<number>;
   readonly done: number;
   readonly ends: readonly ('session' | 'token')[];
-  /** The mailbox call that makes the revocation effective. */
+  /** Mailbox method by which the revocation takes effect. */
   readonly by: 'endCredentials' | 'setSuspended';
 }
 async function resetLink({ userId }: Person): Promise<string> {
@@ -379,7 +379,7 @@ describe.each(REVOCATIONS)('$name', ({ run, done, ends, by, name }) => {
       expect(listed).toHaveLength(1);
     }
     const again = await run(thief, {});
-    // A deletion that failed at its end is complete after the repetition. The repetition finds no user.
+    // The repetition must complete the revocation. If the deletion of a user failed only at its end, the repetition finds no user.
     expect(again).toBe(name === 'the deletion of the user' ? 404 : done);
     expect(await statuses()).toEqual(expected);
   });
@@ -444,7 +444,7 @@ describe('a user', () => {
     const person = await register();
     const own = { token: person.session, body: { password: PASSWORD } };
     expect((await call('POST', '/v1/auth/confirm', own)).status).toBe(204);
-    // The state after a deletion that died once the mailbox was erased.
+    // Make the state after a deletion of the account that died once the mailbox was erased.
     await openMailbox(env as Env, person.userId).erase();
     expect(await statusOf(person.session)).toBe(404);
     const bindings = mailboxesWithout('erase');

@@ -12,7 +12,7 @@ import { createSigner } from '../../workers/mail/outbound/sign-outgoing.ts';
 import { createDomainStore } from '../../workers/mail/store/domain-store.ts';
 import type { AuditRow } from '../../workers/shared/audit-store.ts';
 
-/** A placeholder, because these tests are not about the audit log. */
+/** A placeholder for the audit log, which these tests are not about. */
 const toAudit = (domain: string): AuditRow => ({
   ...{ at: Date.now(), entryId: crypto.randomUUID(), actorKind: 'root', actorId: 'root', action: 'domain.create' },
   ...{ targetType: 'domain', targetId: domain, network: null, userAgentDigest: null, requestId: 'x', details: {} },

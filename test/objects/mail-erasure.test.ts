@@ -1,5 +1,6 @@
 /**
- * Erasing an account removes its rows from the operator's tables permanently, even if it is interrupted or a mailbox still reports.
+ * Tests that erasing an account removes its rows from the operator's tables permanently, even if it is interrupted or a mailbox
+ * still reports.
  */
 import { env } from 'cloudflare:test';
 import { beforeEach, expect, it } from 'vitest';
@@ -19,7 +20,7 @@ async function addAccount(): Promise<string> {
   return userId;
 }
 
-/** Writes the rows that mailboxes and workers write: one in each table, and two in the error queue. */
+/** Writes rows of an account, as mailboxes and workers do: one in each table, and two in the error queue. */
 async function report(userId: string): Promise<void> {
   const destination = {
     domain: 'far.test',

@@ -1,6 +1,6 @@
 /**
- * Collects orphans of mail: bytes in R2 whose row is missing after a crash are removed in rounds. An empty database alone
- * never causes a deletion.
+ * Tests the collection of orphans of mail: bytes in R2 whose row is missing after a crash are removed in rounds. An empty database
+ * alone never causes a deletion.
  */
 import { env, runInDurableObject } from 'cloudflare:test';
 import { beforeEach, expect, it } from 'vitest';
@@ -54,7 +54,7 @@ async function makeUser(): Promise<string> {
   return userId;
 }
 
-/** Empties an object. A lost object looks like a new one. */
+/** Empties a mailbox object. This simulates its loss, because a lost object looks like a new one. */
 const loseObject = async (name: string) => {
   const stub = env.MAILBOX.get(env.MAILBOX.idFromName(name));
   await runInDurableObject(stub, async (mailbox, state) => {
@@ -100,7 +100,7 @@ it('deletes bytes without a row after two rounds a day apart, and a day later in
   const kept = (await listKeys(prefix)).map((keys) => [...keys, `${prefix}errors/e.json`].sort());
   expect(kept[0]).toHaveLength(3);
 
-  // The state after a power cut between the write to R2 and the row.
+  // Make the state after a power cut between the write to R2 and the row: bytes without a row.
   for (const name of ['in/orphan', 'sent/none/raw', 'errors/e.json']) await storeRawBytes(env, prefix + name, raw);
   const all = await listKeys(prefix);
   expect(await inDays(0)).toMatchObject({ found: 0 });
@@ -182,7 +182,7 @@ it('stops while the bytes belong to another namespace of mailboxes', async () =>
   await expectStopped(/no owner id/);
   await env.BLOBS_2.put(OWNER_KEY, ownerCopy ?? '');
 
-  // The alarm stays set until a round ends without raising it.
+  // The alarm must stay set until a round ends without raising it.
   expect(await readAlarm()).not.toBeNull();
   expect(await inDays(6)).toMatchObject({ removed: 1 });
   expect(await readAlarm()).toBeNull();

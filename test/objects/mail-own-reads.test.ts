@@ -1,4 +1,4 @@
-/** A request that only reads mail calls the mailbox once, and an invalid credential reads nothing. */
+/** Tests that a request that only reads mail calls the mailbox once, and that an invalid credential reads nothing. */
 
 import { createExecutionContext, env } from 'cloudflare:test';
 import { createHash } from 'node:crypto';
@@ -34,7 +34,7 @@ async function call(
   return { status: answer.status, body: /^[[{]/.test(answered) ? JSON.parse(answered) : answered };
 }
 
-/** The mailbox bindings, which record the names of the calls that reach them. */
+/** Returns mailbox bindings that record the names of the calls that reach them. */
 function listening(): { calls: string[]; bindings: Partial<Env> } {
   const { MAILBOX } = env as Env;
   const calls: string[] = [];

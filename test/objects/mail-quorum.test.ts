@@ -1,4 +1,4 @@
-/** Mail with three locations and a quorum of two, while one location rejects writes. */
+/** Tests mail with three locations and a quorum of two, while one location rejects writes. */
 import { env as testEnv } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { makeMarkedCopies, runMarkedCopies } from '../../workers/collectors/marked-copies.ts';

@@ -1,4 +1,4 @@
-/** Unusual and hostile use of a mailbox. */
+/** Tests unusual and hostile use of a mailbox. */
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { DraftContent } from '../../durable-objects/mailbox/drafts/draft-store.ts';
@@ -79,7 +79,7 @@ describe('folders', () => {
   it('with more messages than a round moves are deleted completely', async () => {
     const folder = value(await mailbox.createFolder('Full'));
     const inner = value(await mailbox.createFolder('Full/Inner'));
-    // More messages than one round moves, and another round for the inner folder.
+    // The folder has more messages than one round moves, and the inner folder needs another round.
     for (const [to, length] of [
       [folder, 1_001],
       [inner, 3],
@@ -112,7 +112,7 @@ describe('a batch', () => {
       'not_found',
       'updated',
     ]);
-    // The repeated id moves its message to Trash once and does not erase it.
+    // An id that is given twice must move its message to Trash once. It must not erase it the second time.
     const deleted = value(await mailbox.deleteMessages([a, unknown, b, b]));
     expect(deleted.map((each) => each.status)).toEqual(['deleted', 'not_found', 'deleted', 'deleted']);
     const folders = value(await mailbox.listFolders());
@@ -197,7 +197,7 @@ describe('a draft', () => {
     });
     value(await mailbox.deleteDraft(other.messageId));
     expect(value(await mailbox.readDraft(owner.messageId)).attachments).toHaveLength(1);
-    // A file that its draft no longer uses is available again.
+    // A file that its draft no longer uses must be available for another draft.
     value(await mailbox.replaceDraft(owner.messageId, draft(), null, null));
     value(await mailbox.createDraft(draft({ attachmentIds: [file] }), null));
   });
@@ -212,7 +212,7 @@ describe('a conversation', () => {
     const other = await store({ messageId: '<other@huge>' });
     const bridge = await store({ messageId: '<bridge@huge>', references: ['<other@huge>', '<7@huge>'] });
     const threadOf = async (id: string) => value(await mailbox.readMessage(id)).threadId;
-    // The nearest parent is the last one in the list.
+    // The nearest parent is the last one in References, so it decides the thread.
     expect(await threadOf(other)).not.toBe(await threadOf(bridge));
     const threadId = await threadOf(bridge);
     let seen = 0;

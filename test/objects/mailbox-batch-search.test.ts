@@ -8,7 +8,7 @@ const value = <T>(result: { ok: true; value: T } | { ok: false; error: unknown }
   if (!result.ok) throw new Error(JSON.stringify(result.error));
   return result.value;
 };
-/** More messages than one round changes. */
+/** Number of messages, more than one round changes. */
 const MESSAGES = 301;
 const SWALLOWS = 43;
 
@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 
 describe('a change of all messages that a search finds', () => {
-  it('reaches each of them once, in rounds whose progress grows, and no message that arrives meanwhile', async () => {
+  it('reaches each of them once, in rounds with growing progress, and leaves out messages that arrive meanwhile', async () => {
     const changed: string[] = [];
     const steps: number[] = [];
     for (let place: BatchPlace | null | undefined; place !== null; ) {

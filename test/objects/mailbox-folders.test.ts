@@ -1,4 +1,4 @@
-/** Messages that are in several folders. */
+/** Tests messages that are in several folders. */
 import { env } from 'cloudflare:test';
 import { expect, it } from 'vitest';
 import { openMailbox } from '../../workers/mail/bindings/mailbox.ts';

@@ -1,4 +1,7 @@
-/** A large import in bounded requests: their number of subrequests, and a repeated upload of the file that finishes the import. */
+/**
+ * Tests a large import in bounded requests: their number of subrequests, and a repeated upload of the file that finishes the
+ * import.
+ */
 import { env } from 'cloudflare:workers';
 import { expect, it } from 'vitest';
 import { openMailbox } from '../../workers/mail/bindings/mailbox.ts';
@@ -14,7 +17,7 @@ const raws = Array.from({ length: COUNT }, (_, n) => {
   return Buffer.from(`From: a@far.test\r\nSubject: ${n}\r\nMessage-ID: <${n}@far.test>\r\n${file}`);
 });
 const file = Buffer.concat(
-  // The first message is in the file twice, the second time at the end.
+  // Makes an mbox file in which the first message occurs twice, the second time at the end.
   [...raws, ...raws.slice(0, 1)].map((raw, n) =>
     formatMbox(
       raw,
@@ -24,7 +27,7 @@ const file = Buffer.concat(
   ),
 );
 
-/** The same bindings, with every call out of the Worker counted. */
+/** Returns bindings that count every call out of the Worker. */
 function count(calls: { made: number }): Env {
   const counted = <T extends object>(target: T, isCall: (name: string) => boolean): T =>
     new Proxy(target, {
@@ -60,14 +63,14 @@ async function importOnce(userId: string, subrequestsMax?: number) {
 it('calls the mailbox twice per batch, and R2 once for each object and location', async () => {
   const userId = crypto.randomUUID();
   await openMailbox(env, userId).createMailbox({ userId, accountType: 'personal', limitBytes: 1e9 });
-  // Attachments are in the raw messages.
+  // Expected R2 writes: one raw message per location. Attachments need none, because they are in the raw messages.
   const objects = 2 * COUNT;
   const batches = Math.ceil((COUNT + 1) / 25);
   const report = await importOnce(userId);
   expect(report).toMatchObject({ messages: COUNT + 1, imported: COUNT, duplicates: 1, failed: 0, remaining: 0 });
   expect([report.size_bytes, sumBytes(report)]).toEqual([file.length, file.length]);
   expect(report.calls).toBeGreaterThanOrEqual(objects);
-  // Two folders are created, each after a check for existing ones.
+  // Allow four more calls: two folders are created, each after a check for existing ones.
   expect(report.calls).toBeLessThanOrEqual(objects + 2 * batches + 4);
   const again = await importOnce(userId);
   expect(again).toMatchObject({ imported: 0, duplicates: COUNT + 1, remaining: 0, calls: batches });

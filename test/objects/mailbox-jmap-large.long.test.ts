@@ -57,9 +57,9 @@ function makeMessage(n: number, random: () => number) {
   );
 }
 
-/** Maximum number of rows for a page of 50 messages, including the candidates that are tested for it. */
+/** Limit of rows read for a page of 50 messages, including the candidates that are tested for it. */
 const PAGE = 1_000;
-/** Maximum number of rows of one walk over all messages, for queries that no index answers. */
+/** Limit of rows read by one walk over all messages, for queries that no index answers. */
 const WALK = 3 * MESSAGES;
 
 /** Runs work in the object several times. @returns the rows that it read and wrote, its time, and its value. */
@@ -128,7 +128,7 @@ it('reads the first screen', async () => {
 it('answers queries', async () => {
   const inInbox: EmailFilter = { kind: 'in', folderId: inbox };
   const [common, second, seldom, rare] = [wordOfRank(0), wordOfRank(1), wordOfRank(870), wordOfRank(3_000)];
-  /** Queries that stop when the page is full, or have few candidates. */
+  /** Queries that read few rows: they stop when the page is full, or have few candidates. */
   const narrow: Record<string, Partial<EmailQueryRequest>> = {
     everything: {},
     inbox: { filter: inInbox },
@@ -145,7 +145,7 @@ it('answers queries', async () => {
     'a label in the inbox': { filter: all(inInbox, keyword({ kind: 'label', label: 'label' })) },
     'a label that nothing has': { filter: all(inInbox, keyword({ kind: 'label', label: 'none' })) },
   };
-  /** Queries that read all matches, or all messages. */
+  /** Queries that read many rows: all matches, or all messages. */
   const wide: Record<string, Partial<EmailQueryRequest>> = {
     'everything, deep': { position: 190_000 },
     'everything, with a total': { calculateTotal: true },

@@ -1,4 +1,4 @@
-/** `mailbox-model.test.ts` with more and longer runs. */
+/** Runs `mailbox-model.test.ts` with more and longer runs. */
 import { it } from 'vitest';
 import { checkMailbox } from '../support/mail/mailbox-verify.ts';
 

@@ -1,4 +1,4 @@
-/** Messages that the user snoozed, and threads that the user muted. */
+/** Tests messages that the user snoozed, and threads that the user muted. */
 import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { beforeEach, expect, it } from 'vitest';
 import { endSnoozes, nextSnoozeEnd } from '../../durable-objects/mailbox/messages/quiet-store.ts';

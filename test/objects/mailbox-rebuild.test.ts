@@ -24,7 +24,7 @@ async function fill() {
     );
     const message = openBytes(raw);
     const parsed = await parseMessage(message.bytes, message);
-    // The files of a sent message are stored as separate objects.
+    // Files of a sent message are stored as objects of their own, not as ranges of the raw message.
     const attachments = parsed.attachments.map((file) => ({
       ...file,
       range: null,
@@ -149,7 +149,7 @@ describe('a mailbox whose object was lost', () => {
     const filled = await fill();
     const { userId, mailbox } = filled;
     await deliverAccepted(userId);
-    // The first rebuild stores the files of the accepted message beside its raw bytes.
+    // The first rebuild must store the files of the accepted message beside its raw bytes.
     expect(await rebuildMailbox(env, userId)).toMatchObject({ messages: 7 });
     const raws = async (box: typeof mailbox) =>
       value(await box.listMessages('all', { offset: 0 }, 100))
@@ -158,7 +158,7 @@ describe('a mailbox whose object was lost', () => {
     const before = await raws(mailbox);
     await lose(filled);
     await createAgain(filled);
-    // The first location lacks every second object.
+    // Delete every second object in the first location. The rebuild must read them from the other one.
     for (const [at, key] of (await listKeys(env.BLOBS, userPrefix(userId))).entries())
       if (at % 2 === 0) await env.BLOBS.delete(key);
     expect(await recoverMessages(env, userId)).toBe(7);
@@ -196,7 +196,7 @@ describe('a mailbox whose object was lost', () => {
 
     await lose(filled);
     await createAgain(filled);
-    // The new mailbox is empty. Its own snapshot must not replace that of the lost one.
+    // The new mailbox is empty. A snapshot of it must not replace the snapshot of the lost mailbox.
     value(await mailbox.createFolder('Empty'));
     await takeSnapshot(mailbox);
     const withOwn = await listKeys(env.BLOBS, `${userPrefix(userId)}snapshot/`);

@@ -50,7 +50,7 @@ it('puts a recipient that fails during a report into a second report, and leaves
   await refuse(1);
   const both = await list();
   expect(recipientsOf(both).sort()).toEqual([['early@far.test'], ['late@far.test']]);
-  // After a crash the first report is rebuilt under the same key, so the sender receives it once.
+  // After a crash, the first report is made again under the same key, so the sender must receive it only once.
   const [again, other] = [...both].sort((a) => (a.reportId === first?.reportId ? -1 : 1));
   expect(again).toEqual(first);
   expect(other?.reportId).not.toBe(first?.reportId);

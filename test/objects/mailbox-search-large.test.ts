@@ -30,7 +30,7 @@ interface Known {
 let mailbox: MailboxRpc;
 const known: Known[] = [];
 
-/** Words of every frequency, including words that only one half of the mailbox has. */
+/** Makes a message with words of every frequency, including words that only one half of the mailbox has. */
 function makeMessage(n: number): Omit<Known, 'id'> {
   const isOld = n < MESSAGES / 2;
   return {

@@ -1,4 +1,4 @@
-/** The full-text index of a mailbox that received its messages one by one. */
+/** Tests the merges of the full-text index in a mailbox that received its messages one by one. */
 import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { expect, it } from 'vitest';
 import { openMailbox } from '../../workers/mail/bindings/mailbox.ts';
@@ -31,7 +31,7 @@ it('is merged into few segments by the alarm, and finds the same messages', asyn
   const before = await Promise.all(queries.map(search));
   const segments = 'SELECT count(DISTINCT segid) FROM message_search_idx';
   const many = await read(segments);
-  // The alarm may have run some rounds already. It runs until the merge is recorded.
+  // Run the alarm until the merge is recorded. It may have run some rounds already.
   await expect
     .poll(
       async () => {

@@ -1,4 +1,4 @@
-/** Messages that form a conversation. A subject alone joins only messages of existing participants, within a few days. */
+/** Tests which messages form a conversation. A subject alone joins only messages of existing participants, within a few days. */
 import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
 import { openMailbox } from '../../workers/mail/bindings/mailbox.ts';
@@ -17,7 +17,7 @@ interface Letter {
   readonly parent?: string;
 }
 
-/** Stores the letters in order. @returns the number of the thread of each, counted from 0. */
+/** Stores the messages in order. @returns the thread of each message, as a number counted from 0 by first occurrence. */
 async function threadsOf(...letters: readonly Letter[]): Promise<number[]> {
   const userId = crypto.randomUUID();
   const mailbox = openMailbox(env, userId);

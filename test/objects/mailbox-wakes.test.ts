@@ -1,4 +1,4 @@
-/** Wakes of a mailbox: work for its single alarm, determined from the rows. */
+/** Tests the wakes of a mailbox: times of work for its single alarm, determined from the rows. */
 import { env, runInDurableObject } from 'cloudflare:test';
 import { expect, it } from 'vitest';
 import type { MailboxJobs } from '../../durable-objects/mailbox/alarm/jobs.ts';
@@ -13,7 +13,7 @@ import { openMailbox } from '../../workers/mail/bindings/mailbox.ts';
 const NOW = Date.UTC(2026, 0, 1);
 const LEDGER_DELAY_MS = 3_600_000;
 
-/** Runs `work` in the storage of a new mailbox. */
+/** Runs `work` in the storage of a new mailbox object. */
 async function inMailbox(work: (database: Database, userId: string) => Promise<void> | void): Promise<void> {
   const userId = crypto.randomUUID();
   const mailbox = openMailbox(env, userId);
@@ -73,7 +73,7 @@ it('work that fails is tried again later, and delays no other work', async () =>
     await run();
     expect([...database.sql.exec('SELECT * FROM spam_lesson')]).toEqual([]);
     expect(nextAlarmAt(context, database.sql)).toBe(NOW + 30_000);
-    // An object that lost its memory runs the work at once.
+    // An object that has lost its memory must run the work at once, so its alarm time is 0.
     expect(nextAlarmAt(at(NOW), database.sql)).toBe(0);
   });
 });

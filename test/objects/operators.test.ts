@@ -1,4 +1,4 @@
-/** Operators as persons: logins with a second factor, sessions, and the routes that each role may call. */
+/** Tests operators who log in as persons: second factor, sessions, and the routes that each role may call. */
 import { createExecutionContext, env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { toCode } from '../../workers/identity/secrets/totp.ts';
@@ -21,7 +21,7 @@ async function call(
   const request = new Request(`http://localhost${path}`, {
     method,
     headers: {
-      // Each call comes from another client, so that limits per client do not apply.
+      // Use another client address for each call, so that limits per client do not apply.
       'cf-connecting-ip': `10.0.${Math.floor(++clients / 250)}.${clients % 250}`,
       ...(token === null ? {} : { authorization: `Bearer ${token}` }),
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
@@ -130,7 +130,7 @@ describe('an operator', () => {
 });
 
 describe('each route for operators', () => {
-  /** Routes with a bearer credential that are not for operators. */
+  /** Routes with a bearer credential that operators may not call. */
   const OTHERS = [
     'POST /v1/scores',
     'POST /v1/scores/batch',
@@ -174,7 +174,7 @@ describe('each route for operators', () => {
     const wrong: string[] = [];
     for (const name of routes) {
       const [method = '', path = ''] = name.split(' ');
-      // The parameter is unknown, so a request that passes authorisation gets 400 and changes nothing.
+      // Send an unknown parameter, so that a request that passes authorisation gets 400 and changes nothing.
       const target = `${path.replaceAll(/\{\w+\}/g, 'x')}?no_such_parameter=1`;
       const { status, body } = await call(method, target, method === 'GET' ? undefined : {}, tokens[role]);
       const isAdmitted = status === 400;

@@ -1,4 +1,4 @@
-/** Background work of a deployment that serves only some products. */
+/** Tests the background work of a deployment that serves only some products. */
 import { createExecutionContext, createScheduledController, env as testEnv } from 'cloudflare:test';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import worker from '../../workers/index.ts';
@@ -9,7 +9,7 @@ const env = testEnv as unknown as Env;
 const MINUTE = '* * * * *';
 const NAMES: readonly ProductName[] = ['storage', 'leaderboard', 'mail'];
 
-/** Messages sent to the producer of storage's queue. */
+/** Kinds of the messages that were sent to the queue of object storage. */
 const sent: string[] = [];
 const tasks = {
   send: async ({ kind }: { kind: string }) => void sent.push(kind),

@@ -1,4 +1,4 @@
-/** Answers of public objects from the cache of the data centre, if the bucket's owner opted in. */
+/** Tests answers with public objects from the cache of the data centre, if the bucket's owner opted in. */
 import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:test';
 import { beforeAll, expect, it } from 'vitest';
 import worker from '../../workers/index.ts';
@@ -68,7 +68,7 @@ it('an anonymous read may be as old as the owner allows, and the owner reads wha
   await must('DELETE', path);
   expect(await read(path)).toBe('first');
   clockOffset += 61;
-  // A caller without the right to list does not learn that an object is missing.
+  // A caller without the right to list must get 403, so that it does not learn that an object is missing.
   expect((await send('GET', path)).status).toBe(403);
 });
 

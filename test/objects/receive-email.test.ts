@@ -1,4 +1,4 @@
-/** Calls `email()` like Cloudflare Email Routing does. */
+/** Calls the Worker's `email()` handler as Cloudflare Email Routing does. */
 import { env } from 'cloudflare:test';
 import { beforeAll, expect, it } from 'vitest';
 import { registerAccount } from '../../workers/mail/accounts/accounts.ts';

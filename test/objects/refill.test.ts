@@ -1,4 +1,4 @@
-/** Copies missing objects from one location to another. */
+/** Tests the refill, which copies missing objects from one location to another. */
 import { env } from 'cloudflare:test';
 import { afterEach, expect, it, vi } from 'vitest';
 import { refillLocations } from '../../workers/collectors/refill.ts';

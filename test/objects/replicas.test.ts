@@ -1,4 +1,4 @@
-/** Each kind of change is effective once it is acknowledged, even if no replica of DIRECTORY has it. */
+/** Tests that each kind of change is effective once it is acknowledged, even if no replica of DIRECTORY has it. */
 
 import { env as bindings, createExecutionContext } from 'cloudflare:test';
 import { createHash } from 'node:crypto';
@@ -58,7 +58,7 @@ it('a policy of a user, and a suspension', async () => {
   expect(await statusOf(world.suspect.token)).toBe(200);
 });
 
-it('a policy of the bucket that is copied to, and of the one that is copied from', async () => {
+it('the policies of the target bucket and of the source bucket of a copy', async () => {
   const { bucket, owner, guest, policy } = world;
   const source = `${bucket}-source`;
   await change('PUT', `/${source}`, owner.token);
@@ -79,13 +79,13 @@ it('a policy of the bucket that is copied to, and of the one that is copied from
   await change('DELETE', `/${source}?policy`, owner.token);
   expect(await copy(`/${source}/x`)).toBe(403);
   expect(await copy(`/${bucket}/fixed`)).toBe(200);
-  // The guest wrote this object, so the guest owns it and needs no policy.
+  // The guest wrote this copy, so the guest owns it and can read it without a policy.
   expect((await world.from('fra')('GET', `/${bucket}/copy`, guest.token)).text).toBe('first');
   await change('DELETE', `/${bucket}?policy`, owner.token);
   expect(await copy(`/${bucket}/fixed`)).toBe(403);
 });
 
-it('versioning, in the answer to a write whose rows are from before it', async () => {
+it('versioning, in the answer to a write that uses rows from before the change', async () => {
   const { bucket, owner } = world;
   breakReplicas('stuck');
   const put = () => world.from('syd')('PUT', `/${bucket}/written`, owner.token, 'small');
@@ -95,7 +95,7 @@ it('versioning, in the answer to a write whose rows are from before it', async (
   expect((await put()).versionId).toMatch(/^[0-9a-f-]{36}$/);
 });
 
-it('rights of a writer whose rows the isolate read a moment ago', async () => {
+it('rights of a writer, although the isolate has just read the rows', async () => {
   const { bucket, owner, guest, policy, root } = world;
   const send = world.from('syd');
   const write = async (token: string) => (await send('PUT', `/${bucket}/written`, token, 'small')).status;

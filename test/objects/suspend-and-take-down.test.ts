@@ -1,4 +1,4 @@
-/** An operator suspends an account, or takes a bucket or an object down, without its owner, and reverts it. */
+/** Tests how an operator suspends an account, or takes down a bucket or an object, without its owner, and reverts it. */
 import { createExecutionContext, env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import worker from '../../workers/index.ts';
@@ -21,7 +21,7 @@ async function call(
     headers: {
       ...(token === null ? {} : { authorization: `Bearer ${token}` }),
       ...(body === undefined || isText ? {} : { 'content-type': 'application/json' }),
-      // An S3 upload needs a length.
+      // S3 requires the length of an upload.
       ...(isText ? { 'content-length': String(Buffer.byteLength(body)) } : {}),
       ...headers,
     },
@@ -65,7 +65,7 @@ describe('a suspended user', () => {
     expect((await login()).body.code).toBe('account_suspended');
     const wrong = { email: request.email, password: 'wrong password' };
     expect((await call('POST', '/v1/auth/login', wrong, null)).body.code).toBe('wrong_login');
-    // Mail to the suspended account is still accepted.
+    // Mail to the suspended account must still be accepted.
     const check = await call('POST', '/v1/inbound/check', { from: 'a@far.test', to: request.email });
     expect(check.body.smtp_code).toBe(250);
     expect((await call('GET', path)).body).toEqual(put.body);

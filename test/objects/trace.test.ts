@@ -1,4 +1,4 @@
-/** The trace of a request in the log lines of Durable Objects, and the counters. */
+/** Tests the trace of a request in the log lines of Durable Objects, and the counters. */
 import { createExecutionContext, runInDurableObject, env as testEnv } from 'cloudflare:test';
 import { afterEach, expect, it, vi } from 'vitest';
 import { LeaderboardView } from '../../durable-objects/leaderboard-view/index.ts';
@@ -50,7 +50,7 @@ it('is the same in the Worker and in the object that it calls', async () => {
   expect([traces.get('profile_read'), traces.get('top_read'), traces.get('request')]).toEqual([TRACE, TRACE, TRACE]);
 });
 
-/** Bindings of a deployment, with its data points recorded. */
+/** Returns the bindings of a deployment (without `LOCAL`), and a list that records its data points. */
 function deployed(changes: Record<string, string> = {}) {
   const points: AnalyticsEngineDataPoint[] = [];
   const COUNTERS = { writeDataPoint: (point: AnalyticsEngineDataPoint) => void points.push(point) };

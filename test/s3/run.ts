@@ -12,17 +12,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startServer, type TestServer } from '../support/server.ts';
 
-/** Cases by group and file, without `test_`. Sorted by the commit 8f0ae7b of May 2026. */
+/** Names of the suite's cases without `test_`, by group and file. They were sorted at its commit 8f0ae7b of May 2026. */
 const CASES = JSON.parse(readFileSync(join(import.meta.dirname, 'cases.json'), 'utf8')) as Record<
   string,
   Record<string, string[]>
 >;
 const MINIMA: Record<string, number> = { core: 371, lifecycle: 32, lock: 37, 'sse-s3': 15 };
-/** Of Debian 12's boto3 1.26. `test/support/S3_COVERAGE.md` names the cases that fail inside that client. */
+/**
+ * Minima for older boto3, counted with version 1.26 of Debian 12. `test/support/S3_COVERAGE.md` names the cases that fail inside
+ * that client.
+ */
 const MINIMA_BEFORE_1_36: Record<string, number> = { ...MINIMA, core: 369 };
-/** Cases of one pytest process. A failed teardown affects only the rest of its own. */
+/** Number of cases per pytest process. A failed teardown affects only the remaining cases of its own process. */
 const CHUNK = 40;
-/** A day of a lifecycle rule, which the suite takes from its configuration too. */
+/** Length of a day of lifecycle rules in seconds. The suite reads it from its configuration too. */
 const DAY_SECONDS = 10;
 
 const suite = process.env.S3TESTS_DIR;
@@ -57,7 +60,7 @@ async function writeConfiguration(server: TestServer): Promise<string> {
       ...(index === 2 ? ['tenant = testx'] : []),
     );
   }
-  // The suite also reads sections that are not used here.
+  // Append the other sections of the sample configuration: the suite reads them, but these cases do not use them.
   const sample = readFileSync(join(String(suite), 's3tests.conf.SAMPLE'), 'utf8').split(/^(?=\[)/m);
   const others = sample.filter((part) => !lines.includes(part.split('\n')[0] ?? '') && part.startsWith('['));
   const path = join(directory, 's3tests.conf');
@@ -65,7 +68,7 @@ async function writeConfiguration(server: TestServer): Promise<string> {
   return path;
 }
 
-/** @returns the outcome of each case. */
+/** Runs cases with pytest. @returns the outcome of each case. */
 function runCases(configuration: string, ids: readonly string[]): Map<string, string> {
   const report = join(directory, 'report.xml');
   rmSync(report, { force: true });
@@ -73,7 +76,8 @@ function runCases(configuration: string, ids: readonly string[]): Map<string, st
     ...process.env,
     S3TEST_CONF: configuration,
     BOTO_DISABLE_CRT: 'true',
-    // An older client learns newer members from models of one's own. Those would replace the additions that a newer one brings.
+    // For an old boto3, AWS_DATA_PATH may add models with newer API members. A new boto3 must not read such models: they would
+    // replace its own additions.
     ...(isOld ? {} : { AWS_DATA_PATH: '' }),
     AWS_CONFIG_FILE: '/dev/null',
     AWS_SHARED_CREDENTIALS_FILE: '/dev/null',
@@ -99,7 +103,7 @@ function runCases(configuration: string, ids: readonly string[]): Map<string, st
 
 /** Runs the cases of a group against a server of its own. @returns whether enough of them pass. */
 async function runGroup(group: string): Promise<boolean> {
-  // A short day makes cron run each second, so only the cases that need it have one.
+  // Short days make cron run each second, so only the group that needs them gets them.
   const vars = group === 'lifecycle' ? { LIFECYCLE_DAY_SECONDS: String(DAY_SECONDS) } : {};
   await using server = await startServer({ vars });
   const configuration = await writeConfiguration(server);

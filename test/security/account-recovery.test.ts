@@ -1,4 +1,4 @@
-/** Recovery of an account: links of the operator, links to the recovery address, and what they end. */
+/** Tests the recovery of an account: links of the operator, links to the recovery address, and which credentials they end. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { totp } from '../browser/mail-page.ts';
 import { awaitMail, codeIn, linkIn, resetTokenIn, setRecoveryAddress } from '../support/account-mail.ts';
@@ -99,7 +99,7 @@ describe("an operator's link", () => {
     expect([without.status, without.body.code]).toEqual([401, 'second_factor_required']);
     const recovered = await login(user.email, NEW_PASSWORD, { recovery_code: body.recovery_codes[0] });
     expect([recovered.status, recovered.body.user?.recovery_codes_left]).toEqual([200, 9]);
-    // New codes void the old ones.
+    // New recovery codes must invalidate the old ones.
     const { token } = recovered.body;
     const unconfirmed = await server.call('POST', '/v1/me/totp/recovery-codes', {}, token);
     expect([unconfirmed.status, unconfirmed.body.code]).toEqual([403, 'confirmation_required']);

@@ -50,7 +50,7 @@ async function expectRefusal(attack: Attack): Promise<void> {
   expect((await attack.gotThrough?.(reply, world)) ?? null, 'what got through').toBeNull();
 }
 
-/** `it.each` would shorten the names. */
+/** Adds one test per attack. `it.each` would shorten the names. */
 function addTests(attacks: readonly Attack[]): void {
   for (const attack of attacks) it(attack.name, () => expectRefusal(attack));
 }

@@ -1,4 +1,4 @@
-/** Finding 21: limits on app tokens and `send_at`, and the metadata key `__proto__`. */
+/** Finding 21 of the security review: limits on app tokens and `send_at`, and the metadata key `__proto__`. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { confirmSession, registerUser } from '../support/mail.ts';
 import { startServer, type TestServer } from '../support/server.ts';

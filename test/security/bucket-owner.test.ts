@@ -1,4 +1,7 @@
-/** Finding 4: the bucket's owner and the operator can repair a bucket policy, even one that denies all actions. */
+/**
+ * Finding 4 of the security review: the bucket's owner and the operator can repair a bucket policy, even one that denies all
+ * actions.
+ */
 import {
   CreateBucketCommand,
   DeleteBucketCommand,

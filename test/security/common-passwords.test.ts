@@ -1,4 +1,4 @@
-/** Finding 17: common passwords are refused wherever a password is set, and the account stays as it was. */
+/** Finding 17 of the security review: common passwords are refused wherever a password is set, and the account stays as it was. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { registerUser } from '../support/mail.ts';
 import { startServer, type TestServer } from '../support/server.ts';

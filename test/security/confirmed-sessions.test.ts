@@ -1,4 +1,4 @@
-/** Findings 5 and 6: a stolen session or app token alone cannot take over an account. */
+/** Findings 5 and 6 of the security review: a stolen session or app token alone cannot take over an account. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { toCode } from '../../workers/identity/secrets/totp.ts';
 import { confirmSession, type MailUser, registerUser } from '../support/mail.ts';
@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => server[Symbol.asyncDispose]());
 
 type Step = readonly [method: string, path: string, body?: Record<string, unknown>];
-/** Each sensitive action. The last one erases the account. */
+/** All sensitive actions, each as a request. The last one erases the account. */
 const SENSITIVE: readonly Step[] = [
   ['POST', '/v1/me/tokens', { name: 'x' }],
   ['POST', '/v1/me/totp'],
@@ -137,7 +137,7 @@ describe('a change of the password', () => {
       reads.push((await server.call('GET', '/v1/folders', undefined, token)).status);
     }
     expect(reads).toEqual([200, 401, 401]);
-    // A token that does not open the mailbox stays.
+    // A token that does not open the mailbox must stay.
     const left = (await server.call('GET', `/v1/iam/tokens?user_id=${user.userId}`)).body.data;
     expect(left.map(({ name }: { name: string }) => name)).toEqual(['game']);
   });

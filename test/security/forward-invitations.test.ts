@@ -1,4 +1,4 @@
-/** Finding 3: forwarding invitations cannot flood a stranger with mail. */
+/** Finding 3 of the security review: forwarding invitations cannot flood a stranger with mail. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { awaitSunk, confirmSession, type MailUser, readSink, registerUser } from '../support/mail.ts';
 import { startServer, type TestServer } from '../support/server.ts';
@@ -12,13 +12,13 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-/** Restarts the server with its clock moved, because the limits are per minute and per day. */
+/** Restarts the server with a moved clock, because the limits are per minute and per day. */
 async function setClock(offsetMs: number, vars: Record<string, string> = {}): Promise<void> {
   await server.stop();
   await server.start({ CLOCK_OFFSET_SECONDS: String(offsetMs / 1000), ...vars });
   confirmed.clear();
 }
-/** Tokens whose session is confirmed at the current clock. */
+/** Tokens of users whose session is confirmed at the server's current clock. */
 const confirmed = new Set<string>();
 async function invite({ token }: MailUser, email: string) {
   if (!confirmed.has(token)) await confirmSession(server, token);
@@ -37,7 +37,7 @@ it('a target that is removed and added 40 times gets one code', async () => {
     statuses.push((await invite(user, 'victim@third.test')).status);
   }
   expect(statuses).toEqual([202, ...new Array(39).fill(409)]);
-  // Messages to one host may overtake each other, so both are awaited.
+  // Send a marker to the same host after the invitations, and await both: messages to one host may overtake each other.
   expect((await invite(user, 'marker@third.test')).status).toBe(202);
   for (const email of ['marker@third.test', 'victim@third.test'])
     await awaitSunk(server, email, ({ envelope }) => envelope.to.includes(email));
@@ -73,7 +73,7 @@ it('at most five accounts per day can invite one target', async () => {
   const users: MailUser[] = [];
   for (let n = 0; n < 7; n++) users.push(await registerUser(server, `crowd-${n}`));
   const statuses: number[] = [];
-  // Sub-addresses (RFC 5233) count as one target.
+  // Sub-addresses (`name+tag`, RFC 5233) must count as one target.
   for (const [n, user] of users.entries()) statuses.push((await invite(user, `victim3+${n}@third.test`)).status);
   expect(statuses).toEqual([202, 202, 202, 202, 202, 429, 429]);
   const [first] = users;

@@ -1,4 +1,7 @@
-/** Findings 14 and 19: headers of the JSON APIs, the length of bodies that come without a credential, and of error lists. */
+/**
+ * Findings 14 and 19 of the security review: headers of the JSON APIs, the length of bodies that come without a credential, and of
+ * error lists.
+ */
 import { request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { confirmSession, registerUser } from '../support/mail.ts';
@@ -52,7 +55,7 @@ describe('answers of /v1', () => {
   });
 });
 
-/** JSON of an exact length. */
+/** Makes a JSON body of an exact length. */
 function padded(bytes: number): string {
   const empty = JSON.stringify({ email: 'a@example.test', password: '' });
   return empty.replace('""', JSON.stringify('x'.repeat(bytes - empty.length)));
@@ -62,7 +65,7 @@ const PUBLIC_ROUTES = ['/v1/auth/login', '/v1/auth/register'];
 const post = (path: string, body: string, headers: Record<string, string> = {}) =>
   fetch(server.url + path, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body });
 
-/** Sends a body without a length, in chunks. */
+/** Sends a body in chunks, without a Content-Length. */
 function postChunked(path: string, body: string): Promise<number> {
   return new Promise((resolve, reject) => {
     const headers = { 'content-type': 'application/json', 'transfer-encoding': 'chunked' };

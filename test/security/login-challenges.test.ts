@@ -1,4 +1,7 @@
-/** Finding 10: a stranger cannot stop an owner from using new devices. Past the limit of guesses, a challenge admits the owner. */
+/**
+ * Finding 10 of the security review: a stranger cannot stop an owner from using new devices. Past the limit of guesses, a challenge
+ * admits the owner.
+ */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { totp } from '../browser/mail-page.ts';
 import { awaitMail, codeIn, listMails, setRecoveryAddress } from '../support/account-mail.ts';
@@ -35,7 +38,7 @@ const login = (email: string, more: object = {}, client = newClient(), headers: 
   post('/v1/auth/login', { email, password: PASSWORD, ...more }, client, headers);
 const requestCode = (email: string) => post('/v1/auth/login-code', { email }).then(({ status }) => status);
 
-/** A stranger's guesses, each from another client, until the limit by address is reached. */
+/** Makes a stranger's guesses, each from another client, until the limit by address is reached. */
 async function flood(email: string): Promise<void> {
   for (let done = 0; done <= GUESSES_PER_ADDRESS_MAX; ) {
     const guesses = Array.from({ length: 10 }, () => login(email, { password: 'Summer2026!' }));
@@ -58,13 +61,13 @@ describe('past the limit of guesses', () => {
       ['recovery_code_mail'],
     ]);
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
-    // A wrong password gets the same answer: the challenge comes before the password.
+    // A wrong password must get the same answer: the challenge comes before the check of the password.
     expect((await login(olga.email, { password: 'another guess' })).body.code).toBe('challenge_required');
-    // Known networks and devices need no challenge.
+    // Networks and devices from which the owner logged in before need no challenge.
     expect((await login(olga.email, {}, place)).status).toBe(200);
     expect((await login(olga.email, {}, newClient(), { cookie: device })).status).toBe(200);
 
-    // A stranger who uses up the limit sends at most three messages, and invalidates none of the codes.
+    // A stranger who uses up the limit must cause at most three messages, and invalidate none of their codes.
     const statuses: number[] = [];
     for (let n = 0; n < 5; n++) statuses.push(await requestCode(olga.email));
     expect(statuses).toEqual([202, 202, 202, 429, 429]);
@@ -73,7 +76,7 @@ describe('past the limit of guesses', () => {
     expect(new Set(codes).size).toBe(3);
     const wrong = await login(olga.email, { mailed_code: 'aaaaa-aaaaa' });
     expect([wrong.status, wrong.body.code]).toEqual([403, 'challenge_failed']);
-    // The code does not replace the password. A mistyped password needs no second code.
+    // The code does not replace the password. After a mistyped password, no second code is needed.
     const newPlace = newClient();
     const mistyped = await login(olga.email, { password: 'a wrong one', mailed_code: codes[0] }, newPlace);
     expect([mistyped.status, mistyped.body.code]).toEqual([401, 'wrong_login']);

@@ -1,4 +1,7 @@
-/** Findings 2 and 21: logins, registrations and confirmations are limited per client, and password hashing is bounded. */
+/**
+ * Findings 2 and 21 of the security review: logins, registrations and confirmations are limited per client, and password hashing is
+ * bounded.
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildAll } from '../../dev/build.ts';
 import { type LocalServer, startLocalServer } from '../../dev/local-server.ts';
 
-/** RATE_LIMIT_AUTH in wrangler.toml, per client and minute. */
+/** The limit RATE_LIMIT_AUTH of wrangler.toml, per client and minute. */
 const LIMIT = 30;
 const PASSWORD = 'correct horse battery';
 const directory = mkdtempSync(join(tmpdir(), 'tessera-logins-'));
@@ -50,7 +53,7 @@ const register = (client: string, name: string) =>
   );
 const codeOf = async (answer: Response) => ((await answer.json()) as { code: string }).code;
 
-/** Repeats a step until it runs within one clock minute, because the platform's limiter counts per clock minute. */
+/** Repeats a step until it runs within one clock minute, because the local rate limiter counts per clock minute. */
 async function inOneMinute<T>(step: () => Promise<T>): Promise<T> {
   for (;;) {
     const minute = Math.floor(Date.now() / 60_000);
@@ -59,7 +62,7 @@ async function inOneMinute<T>(step: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Uses up the client's attempts. No password is hashed, because the address is already taken. */
+/** Uses up the client's attempts by registrations. No password is hashed, because the address is already taken. */
 async function exhaust(client: string): Promise<void> {
   const answers = await Promise.all(Array.from({ length: LIMIT + 1 }, () => register(client, 'issued')));
   expect(answers.map(({ status }) => status)).toContain(429);
@@ -72,7 +75,7 @@ describe('password spraying and registration from one client', () => {
       Array.from({ length: 90 }, (_, n) => login(client, `sprayed-${n}`, 'Summer2026!')),
     );
     const limited = answers.filter(({ status }) => status === 429);
-    // At most 60 succeed: the limit is 30 per clock minute, and the test may run across two minutes.
+    // At most 60 requests may succeed: the limit is 30 per clock minute, and the test may run across two minutes.
     expect(limited.length).toBeGreaterThanOrEqual(90 - 2 * LIMIT);
     expect(limited.length).toBeLessThanOrEqual(90 - LIMIT);
     for (const answer of limited) {
@@ -123,7 +126,7 @@ describe('password spraying and registration from one client', () => {
       ];
       const statuses: number[] = [];
       for (const attempt of ways) statuses.push((await attempt()).status);
-      // Only a few succeed, although each password is correct. A known device must not bypass the limit.
+      // Only a few logins may succeed, although each password is correct: a known device must not bypass the limit.
       const more: number[] = [];
       for (let n = 0; n < 5; n++) more.push((await login(client, name, PASSWORD, { cookie: device })).status);
       return { statuses, more };

@@ -1,4 +1,4 @@
-/** `aws:SourceIp` treats an IPv4-mapped IPv6 address as its IPv4 address (RFC 4291 §2.5.5.2). */
+/** Tests that `aws:SourceIp` treats an IPv4-mapped IPv6 address as its IPv4 address (RFC 4291 §2.5.5.2). */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startServer, type TestServer } from '../support/server.ts';
 

@@ -1,4 +1,7 @@
-/** Findings 15, 16 and 18: formulas in the season export, reordered or invisible names, addresses of the operator. */
+/**
+ * Findings 15, 16 and 18 of the security review: formulas in the season export, reordered or invisible names, addresses of the
+ * operator.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { confirmSession, registerUser } from '../support/mail.ts';
 import { startServer, type TestServer } from '../support/server.ts';
@@ -48,7 +51,7 @@ describe('the export of a season', () => {
       `8,"'@id","Ada",93`,
       '',
     ]);
-    // Only the export changes the text.
+    // Only the export may change the text of the name. Other reads return it unchanged.
     expect((await server.call('GET', '/v1/scores/formula')).body.user_info.user_name).toBe(formula);
   });
 });

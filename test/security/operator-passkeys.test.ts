@@ -1,4 +1,4 @@
-/** Passkeys of operators, with a security key in software that shares no code with the server. */
+/** Tests passkeys of operators, with a security key in software that shares no code with the server. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { totp } from '../browser/mail-page.ts';
 import { registerUser } from '../support/mail.ts';
@@ -41,7 +41,7 @@ interface Operator {
   readonly id: string;
   readonly login: string;
   readonly token: string;
-  /** The next code of TOTP. Each works once, and codes of the neighbouring steps are accepted. */
+  /** Makes the next TOTP code. Each code works once, and codes of the neighbouring 30-second steps are accepted. */
   readonly secret: string;
 }
 
@@ -54,7 +54,7 @@ async function enter(login: string): Promise<Operator> {
   return { id: body.operator_id, login, token: entered.body.token, secret: body.totp.secret };
 }
 
-/** Adds a passkey, confirmed by `factor`. */
+/** Adds a passkey. `factor` confirms the action. */
 async function add(key: SecurityKey, operator: Operator, factor: object): Promise<string> {
   const confirmation = { password: PASSWORD, ...factor };
   const options = await call('POST', '/v1/operators/me/passkeys/options', confirmation, operator.token);
@@ -105,7 +105,7 @@ describe.skipIf(!hasFido2)('a passkey of an operator', () => {
       const passkey = await key.get(await beginUse());
       const asMallory = await call('POST', '/v1/operators/login', { login: 'mallory', password: PASSWORD, passkey });
       expect(asMallory.body.code).toBe('wrong_second_factor');
-      // Another operator cannot use the options of one operator, with any session.
+      // The options of one operator must not work for another operator, with any session.
       const code = totp(mallory.secret, Date.now() + 30_000);
       const options = await call(
         'POST',

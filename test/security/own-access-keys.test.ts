@@ -1,4 +1,4 @@
-/** Users manage their own access keys: creation, expiry, rotation, deletion, and the last use of keys and tokens. */
+/** Tests how users manage their own access keys: creation, expiry, rotation, deletion, and the last use of keys and tokens. */
 import { CreateBucketCommand, ListBucketsCommand, type S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { confirmSession, type MailUser, registerUser } from '../support/mail.ts';
@@ -42,7 +42,7 @@ const list = async (user: MailUser) => (await server.call('GET', PATH, undefined
 const find = async (user: MailUser, { access_key_id: id }: Key) =>
   (await list(user)).find((key: Key) => key.access_key_id === id);
 
-/** A client whose clock is that of the server, because SigV4 signs the time. */
+/** An S3 client with the server's clock, because SigV4 signs the time. */
 function clientOf(key: Key): S3Client {
   const client = createSdkClient(server.url, {
     accessKeyId: key.access_key_id,
@@ -72,7 +72,7 @@ it('a user creates a key that works for storage, and sees its last use', async (
   const [listed] = await list(user);
   expect(Math.abs(Date.parse(listed.last_used_at) - nowMs())).toBeLessThan(600_000);
   expect(JSON.stringify(await list(user))).not.toContain(made.body.secret_access_key);
-  // The operator sees the same.
+  // The operator must see the same last use.
   const byOperator = await server.call('GET', `/v1/iam/users/${user.userId}/access-keys`);
   expect(byOperator.body.data).toMatchObject([
     { access_key_id: listed.access_key_id, last_used_at: listed.last_used_at },
@@ -87,7 +87,7 @@ it('the last use is written at most once an hour', async () => {
   const { last_used_at: first } = await find(user, key);
   await advance(HOUR_SECONDS / 2);
   for (let n = 0; n < 3; n++) expect(await use(key)).toBe('works');
-  // Once a later use of another key is recorded, a use of this key would have been recorded too.
+  // Wait until a later use of another key is recorded. A further use of the first key would have been recorded before it.
   const { body: marker } = await create(user);
   await use(marker);
   await expect.poll(async () => (await find(user, marker)).last_used_at).not.toBeNull();
@@ -121,7 +121,7 @@ it('rotation gives a new key, and the old one works until the overlap ends', asy
   expect([await use(second.body), await use(third.body)]).toEqual(['InvalidAccessKeyId', 'works']);
   await advance(2 * HOUR_SECONDS);
   expect([await use(first), await use(third.body)]).toEqual(['InvalidAccessKeyId', 'works']);
-  // A rotation does not lengthen the life of a key.
+  // A rotation must not lengthen the life of a key.
   const { body: short } = await create(user, { expires_at: inSeconds(HOUR_SECONDS) });
   await rotate(user, short, { overlap_seconds: 7 * 86_400 });
   expect(Date.parse((await find(user, short)).expires_at)).toBeLessThanOrEqual(nowMs() + HOUR_SECONDS * 1000);

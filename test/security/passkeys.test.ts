@@ -1,4 +1,4 @@
-/** Passkeys, with a security key in software on Debian's python3-fido2, which shares no code with the server. */
+/** Tests passkeys, with a security key in software on Debian's python3-fido2, which shares no code with the server. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { totp } from '../browser/mail-page.ts';
 import { resetTokenIn } from '../support/account-mail.ts';
@@ -13,7 +13,7 @@ let base = '';
 
 beforeAll(async () => {
   server = await startServer({ vars: { REGISTRATION: 'open' } });
-  // Passkeys belong to a domain. `localhost` is a domain, an IP address is not.
+  // Host of the page. Passkeys belong to a domain: `localhost` is a domain, an IP address is not.
   base = server.url.replace('127.0.0.1', 'localhost');
 });
 afterAll(() => server[Symbol.asyncDispose]());
@@ -111,7 +111,7 @@ describe.skipIf(!hasFido2)('a passkey', () => {
       expect((await loginByPassword(user.email, { password: 'not it', passkey })).body.code).toBe('wrong_login');
       expect((await loginByPassword(user.email, { passkey })).status).toBe(200);
       expect((await loginByPassword(user.email, { passkey })).body.code).toBe('wrong_second_factor');
-      // A passkey of another account does not count as a second factor.
+      // A passkey of another account must not count as a second factor.
       const other = await registerUser(server, 'erin');
       const foreign = await withKey(async (theirs) => {
         await addKey(theirs, other);
@@ -135,7 +135,7 @@ describe.skipIf(!hasFido2)('a passkey', () => {
       const confirm = async () => ({ passkey: await key.get(await beginLogin()) });
       const refused = await remove(body.token, id, await confirm());
       expect([refused.status, refused.body.code]).toEqual([409, 'last_way_in']);
-      // With a spare, one of the two can go. Two removals at once leave one of them.
+      // With a spare passkey, one of the two can be removed. Two removals at once must leave one of them.
       const spare = new SecurityKey(base);
       const options = await beginAdding(body.token, await confirm());
       const spareId = (await add(body.token, await spare.create(options))).body.passkey_id;
@@ -143,7 +143,7 @@ describe.skipIf(!hasFido2)('a passkey', () => {
       spare.stop();
       const removals = await Promise.all([remove(body.token, id, first), remove(body.token, spareId, second)]);
       expect(removals.map(({ status }) => status).sort()).toEqual([204, 409]);
-      // The operator's link gives a password again.
+      // A reset link of the operator gives the account a password again.
       const link = await server.call('POST', `/v1/accounts/${user.userId}/password-reset`);
       const reset = { token: resetTokenIn(link.body.url), password: PASSWORD };
       expect((await call('POST', '/v1/auth/reset', reset)).status).toBe(204);
@@ -158,7 +158,7 @@ describe.skipIf(!hasFido2)('a passkey', () => {
         call('PUT', '/v1/me/password/rule', { needs_passkey, ...confirmation }, user.token);
       const confirm = async () => ({ passkey: await key.get(await beginLogin()) });
       expect((await rule(true, { password: PASSWORD })).status).toBe(204);
-      // The password alone no longer confirms either.
+      // Now the password alone must no longer confirm an action either.
       expect((await remove(user.token, id)).body.code).toBe('second_factor_required');
       expect((await remove(user.token, id, await confirm())).body.code).toBe('last_way_in');
       expect((await rule(false, await confirm())).status).toBe(204);
@@ -202,7 +202,7 @@ describe.skipIf(!hasFido2)('a ceremony', () => {
       const options = await beginAdding(user.token);
       const elsewhere = await key.create({ ...options, rp: { ...options.rp, id: 'evil.test' } });
       expect((await add(user.token, elsewhere)).status).toBe(400);
-      // Options replace earlier ones, and belong to the account that requested them.
+      // New options must invalidate earlier ones, and work only for the account that requested them.
       const [old, current] = [await beginAdding(user.token), await beginAdding(user.token)];
       expect((await add(user.token, await key.create(old))).status).toBe(400);
       const answer = await key.create(current);
@@ -220,7 +220,7 @@ describe.skipIf(!hasFido2)('a ceremony', () => {
       expect((await login({ ...assertion, response: tampered })).status).toBe(401);
       const invented = await key.get({ ...(await beginLogin()), challenge: 'A'.repeat(43) });
       expect((await login(invented)).status).toBe(401);
-      // Options for adding a passkey do not log in.
+      // Options for adding a passkey must not work for a login.
       const crossed = await key.get({ ...(await beginLogin()), challenge: (await beginAdding(user.token)).challenge });
       expect((await login(crossed)).status).toBe(401);
       expect((await login(assertion)).status).toBe(200);
@@ -233,7 +233,7 @@ describe.skipIf(!hasFido2)('a ceremony', () => {
       const added = await key.create(await beginAdding(user.token), { attestation: 'packed' });
       expect((await add(user.token, added)).status).toBe(201);
       expect((await login(await key.get(await beginLogin(), { counter: 7 }))).status).toBe(200);
-      // A copy of the device would sign with an old counter.
+      // A stolen copy of the device would sign with an old counter, so such counters must be refused.
       for (const counter of [7, 3]) {
         expect((await login(await key.get(await beginLogin(), { counter }))).body.code).toBe('wrong_passkey');
       }

@@ -1,4 +1,4 @@
-/** Finding 13: conditions that cannot be decided never help the caller, and misspelt keys are refused. */
+/** Finding 13 of the security review: conditions that cannot be decided never help the caller, and misspelt keys are refused. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Raw, sendRaw } from '../support/s3-raw.ts';
 import { startServer, type TestServer } from '../support/server.ts';
@@ -102,7 +102,7 @@ describe('a condition key', () => {
   });
 });
 
-/** Statements that the module terraform-aws-modules/s3-bucket and AWS's own guides generate. */
+/** Policies as the module terraform-aws-modules/s3-bucket and AWS's own guides generate them. */
 describe('policies of common Terraform modules are accepted', () => {
   const encryption = 's3:x-amz-server-side-encryption';
   it.each([

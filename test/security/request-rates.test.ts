@@ -1,6 +1,6 @@
 /**
- * Findings 8 and 21: request rates: S3 per access key, bucket and anonymous client; public reads per client; JSON routes per user;
- * live viewers.
+ * Findings 8 and 21 of the security review: limits of request rates for S3 (per access key, bucket and anonymous client), public
+ * reads (per client), JSON routes (per user) and live viewers.
  */
 import { CreateBucketCommand, PutBucketPolicyCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -9,7 +9,9 @@ import { hasClient } from '../support/real-client.ts';
 import { createClients, createSdkClient } from '../support/s3-client.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 
-/** A limiter counts per ten seconds, so a burst of this many requests exceeds a quota of five even if it meets two windows. */
+/**
+ * Number of requests in a burst. The limiter counts per ten seconds, so the burst exceeds a quota of five even across two windows.
+ */
 const BURST = 40;
 const QUOTA = '5';
 /** The counts of a limiter outlive a restart of the local server, so each test has its own clients. */
@@ -57,7 +59,7 @@ describe('S3', () => {
     expect(refused?.headers.get('retry-after')).toBe('10');
     expect(await refused?.text()).toContain('<Code>SlowDown</Code>');
     expect((await fetch(`${server.url}/${Bucket}/public/a`, { headers: newClient() })).status).toBe(200);
-    // A local server does not know the addresses of its clients, so this limit does not apply.
+    // Without a client address, the limit of anonymous clients does not apply: a local server does not know the addresses.
     expect(statusesOf(await burst(`/${Bucket}/public/a`))).toEqual([200]);
   });
 
@@ -81,7 +83,7 @@ describe('S3', () => {
         );
     const outcomes = await Promise.all(Array.from({ length: BURST }, (_, n) => put(owner, `burst/${n}`)));
     expect([...new Set(outcomes)].sort()).toEqual(['SlowDown', 'stored']);
-    // Refused because of missing rights, not because of the rate.
+    // This request must be refused for missing rights, not for its rate.
     expect(await put(other, 'foreign')).toBe('AccessDenied');
   });
 
@@ -119,7 +121,7 @@ it('public reads of the leaderboard are limited per client, with RateLimit field
   await restart({ REQUESTS_PER_CLIENT: QUOTA });
   const answers = await burst('/v1/scores', newClient());
   expect(statusesOf(answers)).toEqual([200, 429]);
-  // Each read counts once.
+  // Each read must count only once.
   expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThanOrEqual(Number(QUOTA));
   const admitted = answers.find(({ status }) => status === 200);
   expect(admitted?.headers.get('vary')).toBe('Accept');

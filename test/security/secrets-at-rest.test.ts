@@ -1,4 +1,6 @@
-/** MASTER_KEY and ROOT_TOKEN are rotated by the documented procedure, with real secrets, also if it is interrupted. */
+/**
+ * Tests that MASTER_KEY and ROOT_TOKEN can be rotated by the documented procedure, with real secrets, also if it is interrupted.
+ */
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -77,13 +79,13 @@ afterAll(async () => {
   await relay.stop();
 });
 
-/** Uses a secret of each kind. */
+/** Uses a secret of each kind, and expects all to work. */
 async function expectAllSecretsWork(): Promise<void> {
   const object = await createSdkClient(server.url, accessKey).send(
     new GetObjectCommand({ Bucket: 'rotation', Key: 'a' }),
   );
   expect(await object.Body?.transformToString()).toBe('text');
-  // The server's clock moves one step per login, because no code works twice.
+  // Move the server's clock by one 30-second step per login, because no TOTP code works twice.
   await server.stop();
   const offsetSeconds = 30 * recoverySteps++;
   await server.start({ ...vars, CLOCK_OFFSET_SECONDS: String(offsetSeconds) });
@@ -96,7 +98,7 @@ async function expectAllSecretsWork(): Promise<void> {
   expect(sent.status).toBe(202);
   const { raw } = await awaitSunk(server, subject, ({ envelope }) => envelope.to.includes(to[0]?.email ?? ''));
   expect(raw.toString()).toMatch(/^DKIM-Signature:/m);
-  // The relay has no TLS, so its password is unsealed and then not sent.
+  // The relay has no TLS. So its password is unsealed, but not sent.
   const reply = await until('the reply of the relay', async () => {
     const { body } = await server.call('GET', `/v1/messages/${sent.body.id}`, undefined, user.token);
     const partner = body.delivery.find(({ email }: { email: string }) => email === 'colleague@partner.test');
@@ -105,7 +107,7 @@ async function expectAllSecretsWork(): Promise<void> {
   expect(reply).toContain('a password is sent only inside TLS');
 }
 
-/** Variables that the server runs with, besides those of the test. */
+/** Variables of the server in addition to those of the test. */
 let vars: Record<string, string> = {};
 async function restart(next: Record<string, string>): Promise<void> {
   vars = next;
@@ -120,13 +122,13 @@ it('rotates MASTER_KEY: nothing stops working, a killed server and a wrong token
   await expectAllSecretsWork();
 
   expect(await rotate('wrong').done).toMatchObject({ status: 1, output: expect.stringContaining('answered 401') });
-  // The power fails in the middle of the first call.
+  // Kill the server in the middle of the first call, as a power failure would.
   const interrupted = rotate();
   await Promise.race([interrupted.firstLine, new Promise((resolve) => setTimeout(resolve, 300))]);
   await server.kill9();
   await server.start(vars);
   await interrupted.done;
-  // A key that is made meanwhile is sealed with the new one.
+  // An access key that is created between the calls must be sealed with the new MASTER_KEY.
   await server.call('POST', `/v1/iam/users/${accessKey.userId}/access-keys`, {});
 
   const finished = await rotate().done;
@@ -146,7 +148,7 @@ it('names the secrets that neither key opens, and exits with status 1', async ()
   expect(status).toBe(1);
   expect(output).toContain(`access_keys ${accessKey.accessKeyId}`);
   expect(output).toContain('mail_transports partner.test');
-  // Nothing was changed: the right key still opens everything.
+  // Nothing may have changed: with the right key, everything must still work.
   await restart(right);
   await expectAllSecretsWork();
 });

@@ -1,11 +1,14 @@
-/** Finding 7: the number of recipients is limited per account and per domain, and a message over a limit stays as one draft. */
+/**
+ * Finding 7 of the security review: the number of recipients is limited per account and per domain, and a message over a limit
+ * stays as one draft.
+ */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { listFolder, type MailUser, registerUser, until } from '../support/mail.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** Empty, for the defaults of settings-schema.ts. Other tests raise these limits. */
+/** Empty values choose the defaults of settings-schema.ts. The servers of other tests raise these limits. */
 const DEFAULTS = { SEND_LIMIT_FIRST_DAY: '', SEND_LIMIT_FIRST_WEEK: '', DOMAIN_SEND_LIMIT_PER_HOUR: '' };
 let server: TestServer;
 
@@ -14,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-/** Restarts the server with its clock moved or with other limits. */
+/** Restarts the server with a moved clock or with other limits. */
 async function restart(vars: Record<string, string>): Promise<void> {
   await server.stop();
   await server.start(vars);
@@ -22,7 +25,7 @@ async function restart(vars: Record<string, string>): Promise<void> {
 const setClock = (offsetMs: number) => restart({ CLOCK_OFFSET_SECONDS: String(offsetMs / 1000) });
 
 let sent = 0;
-/** A message to recipients without earlier mail. */
+/** A message to recipients to whom the user has not sent before. */
 const toStrangers = (count: number) => ({
   subject: `message ${++sent}`,
   body: 'x',
@@ -50,7 +53,7 @@ it('five messages to 100 strangers are refused on the first day, after a day, an
   for (let n = 0; n < 5; n++) {
     const refused = await send(user, toStrangers(100));
     expect([refused.status, refused.body.code]).toEqual([429, 'send_limit_reached']);
-    // Nothing was sent yet, but 100 recipients require an account that is a week old.
+    // The user has sent nothing yet, but 100 recipients require an account that is a week old.
     expect(refused.retryAfter).toBeGreaterThan((6 * DAY_MS) / 1000);
     expect(refused.retryAfter).toBeLessThanOrEqual((7 * DAY_MS) / 1000);
   }
@@ -64,7 +67,7 @@ it('five messages to 100 strangers are refused on the first day, after a day, an
   expect(await statuses(30, 20, 1)).toEqual([202, 202, 429]);
   await setClock(8 * DAY_MS);
   expect(await statuses(100, 90, 11, 10, 1)).toEqual([202, 202, 429, 202, 429]);
-  // An hour and a minute later, all recipients are out of the window.
+  // After an hour and a minute, no recipient counts any more.
   await setClock(8 * DAY_MS + HOUR_MS + 120_000);
   expect(await statuses(100)).toEqual([202]);
 });
@@ -122,7 +125,7 @@ it('all accounts of a domain together have a limit per hour, which concurrent se
     users.flatMap((user) => Array.from({ length: 8 }, () => send(user, toStrangers(2)))),
   );
   const refused = answers.filter(({ status }) => status === 429);
-  // 64 recipients, of which at most 50 are sent. A share that one account has left does not help the others.
+  // Of 64 recipients, at most 50 may be sent. What one account leaves of its share must not help the others.
   expect(answers.length - refused.length).toBeLessThanOrEqual(25);
   expect(answers.length - refused.length).toBeGreaterThanOrEqual(23);
   for (const { body, retryAfter } of refused) {
@@ -170,7 +173,7 @@ it('vacation replies have their own limit; replies above it wait and are not los
   });
   expect(queue).toBeDefined();
   expect(await countReplies()).toBe(2);
-  // The user may still send: replies do not use up the sending limit.
+  // The user must still be able to send: automatic replies do not use up the sending limit.
   expect((await send(away, toStrangers(20))).status).toBe(202);
   await restart({ AUTOMATIC_LIMIT_PER_HOUR: '2', CLOCK_OFFSET_SECONDS: String(200 * 86_400 + 2 * 3_600) });
   await until('all replies', async () => ((await countReplies()) === 4 ? true : undefined));

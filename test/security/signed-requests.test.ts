@@ -1,5 +1,6 @@
 /**
- * Findings 11 and 12: a signature covers the meaning of a query and all metadata, in links and in requests signed in the header.
+ * Findings 11 and 12 of the security review: a signature covers the meaning of a query and all metadata, in links and in requests
+ * signed in the header.
  */
 import {
   CreateBucketCommand,

@@ -1,4 +1,6 @@
-/** Presigned links as common clients create them by default, often with Signature Version 2, and the rights of their holders. */
+/**
+ * Tests presigned links as common clients create them by default, often with Signature Version 2, and the rights of their holders.
+ */
 import { createHmac } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -41,7 +43,7 @@ const curl = (...args: string[]) =>
 const textOf = async (Key: string) => (await s3.send(new GetObjectCommand({ Bucket, Key }))).Body?.transformToString();
 const nowSeconds = () => Math.floor(Date.now() / 1000);
 
-/** Creates a SigV2 link, signed by the test itself. */
+/** Creates a SigV2 link, which the test signs itself. */
 function toLink(method: string, target: string, expires = nowSeconds() + 600, amzHeaders = '', key = owner): string {
   const text = `${method}\n\n\n${expires}\n${amzHeaders}${target}`;
   const signature = createHmac('sha1', key.secretAccessKey).update(text).digest('base64');

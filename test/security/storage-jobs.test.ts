@@ -1,4 +1,4 @@
-/** A job has the rights of the user who started it, and only that user and operators see it. */
+/** Tests that a job has the rights of the user who started it, and that only that user, the bucket's owner and operators see it. */
 import {
   CreateBucketCommand,
   ListObjectsV2Command,
@@ -71,7 +71,7 @@ it('a user with a policy deletes what the policy allows, and the rest is reporte
   expect([job.state, job.counts.objects_deleted, job.counts.denied]).toEqual(['done', 2, 1]);
   expect(job.obstacles).toEqual([{ key: 'closed/1', reason: 'denied' }]);
   expect(await namesIn(owner, Bucket)).toEqual(['closed/1']);
-  // The owner of the bucket sees the jobs of others.
+  // The owner of the bucket must see jobs that others started.
   expect((await owner.jobs.call('GET', `/${job.job_id}`)).body.state).toBe('done');
 });
 

@@ -1,4 +1,7 @@
-/** Finding 8: a quota keeps a user from filling the storage, and strangers from filling a bucket that anyone may write. */
+/**
+ * Finding 8 of the security review: a quota keeps a user from filling the storage, and strangers from filling a bucket that anyone
+ * may write.
+ */
 import {
   AbortMultipartUploadCommand,
   CopyObjectCommand,
@@ -56,7 +59,7 @@ it('a user stores no more than its quota, by any kind of upload and in any bucke
   const { UploadId } = await s3.send(new CreateMultipartUploadCommand({ Bucket, Key: 'parts' }));
   const part = { Bucket, Key: 'parts', UploadId, PartNumber: 1 };
   expect(await outcomeOf(s3.send(new UploadPartCommand({ ...part, Body })))).toBe('QuotaExceeded');
-  // An overwrite of the same size fits; a delete makes room, also for a part.
+  // An overwrite of the same size must fit. A delete must make room for a part too.
   expect(await put('before')).toBe('stored');
   await s3.send(new DeleteObjectCommand({ Bucket, Key: 'before' }));
   expect(await outcomeOf(s3.send(new UploadPartCommand({ ...part, Body })))).toBe('stored');
@@ -85,7 +88,7 @@ it('strangers fill a bucket that anyone may write up to its quota only', async (
   const refused = await send('s0', 60 * KIB);
   expect(refused.status).toBe(403);
   expect(await refused.text()).toContain('<Code>QuotaExceeded</Code>');
-  // Uploads by a form count as well.
+  // Uploads by a form must count as well.
   const form = new FormData();
   form.append('key', 'form');
   form.append('file', new Blob([Body]));
@@ -104,7 +107,7 @@ it('a link stores nothing above the quota of the user who signed it, however oft
   };
   const outcomes = await Promise.all(['a', 'b', 'c', 'd', 'e'].map(send));
   expect(outcomes.map(String).sort()).toEqual(['200', '200', ...Array(3).fill('QuotaExceeded')]);
-  // An overwrite of the same name needs no further space.
+  // An overwrite of the same name must need no further space.
   const stored = ['a', 'b', 'c', 'd', 'e'][outcomes.indexOf(200)] ?? '';
   expect([await send(stored), await send(stored)]).toEqual([200, 200]);
   const { body } = await server.call('GET', `/v1/storage/quotas/users/${userId}`);

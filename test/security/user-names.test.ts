@@ -1,4 +1,4 @@
-/** Findings 1 and 20: `aws:username` in a policy, and an email, identify exactly one user. */
+/** Findings 1 and 20 of the security review: `aws:username` in a policy, and an email, identify exactly one user. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { registerUser } from '../support/mail.ts';
 import { startServer, type TestServer } from '../support/server.ts';

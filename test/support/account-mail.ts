@@ -1,19 +1,19 @@
-/** Reads the mail that the service sends about accounts: links and codes. */
+/** Reads the mail that the service sends about accounts, with links and codes. */
 import { expect } from 'vitest';
 import { awaitSunk, readSink } from './mail.ts';
 import type { TestServer } from './server.ts';
 
-/** The texts of all messages with a subject to an address, oldest first. */
+/** Returns the texts of all messages with this subject to this address, oldest first. */
 export const listMails = (server: TestServer, to: string, subject: string): string[] =>
   readSink(server)
     .filter(({ envelope, raw }) => envelope.to.includes(to) && raw.includes(`Subject: ${subject}\r\n`))
     .map(({ raw }) => toText(raw.toString()));
 
-/** The body of a quoted-printable message. */
+/** Decodes the body of a quoted-printable message. */
 const toText = (raw: string): string =>
   raw.slice(raw.indexOf('\r\n\r\n')).replaceAll('=\r\n', '').replaceAll('=3D', '=');
 
-/** Waits for `count` messages with this subject and address. @returns the newest. */
+/** Waits until `count` messages with this subject and address have arrived. @returns the newest. */
 export async function awaitMail(server: TestServer, to: string, subject: string, count = 1): Promise<string> {
   await awaitSunk(server, `${count} × "${subject}" to ${to}`, () => listMails(server, to, subject).length >= count);
   return listMails(server, to, subject).at(-1) ?? '';

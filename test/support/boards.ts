@@ -1,4 +1,4 @@
-/** Boards of each operator, sort and period for tests against a model. `default` is the board of the specification. */
+/** Leaderboards of each operator, sort and period, for tests against a model. `default` is the default board. */
 import { randomUUID } from 'node:crypto';
 import type { TestServer } from './server.ts';
 
@@ -9,7 +9,7 @@ export interface BoardKind {
 }
 
 export interface TestBoard extends BoardKind {
-  /** The path before `/scores`: `/v1`, or `/v1/boards/{board}` of a named board. */
+  /** Path before `/scores`: `/v1`, or `/v1/boards/{board}` for a named board. */
   readonly base: string;
 }
 
@@ -20,7 +20,7 @@ export const NAMED: readonly BoardKind[] = [
   { sort: 'desc', operator: 'last', period: 'none' },
 ];
 
-/** A clock for a server: no period of a board ends in the next hours. */
+/** Clock offset for a server at which no period of a board ends in the next hours. */
 export const midPeriod = (): { CLOCK_OFFSET_SECONDS: string } => ({
   CLOCK_OFFSET_SECONDS: String(Math.round((Date.parse('2043-06-17T12:00:00Z') - Date.now()) / 1000)),
 });
@@ -32,13 +32,13 @@ export async function createBoard(server: TestServer, kind: BoardKind): Promise<
   return { base, ...kind };
 }
 
-/** @param before null for a new player. */
+/** Computes the score after a post. @param before the previous score; null for a new player. */
 export function scoreAfter({ sort, operator }: BoardKind, before: number | null, points: number): number {
   if (before === null || operator === 'last') return points;
   if (operator === 'sum') return before + points;
   return sort === 'asc' ? Math.min(before, points) : Math.max(before, points);
 }
 
-/** The standard competition rank of a score among others. */
+/** Computes the rank of a score in standard competition ranking. */
 export const rankOf = ({ sort }: BoardKind, score: number, all: Iterable<number>): number =>
   1 + [...all].filter((other) => (sort === 'asc' ? other < score : other > score)).length;

@@ -1,4 +1,4 @@
-/** Fsck counts of a store that lost nothing. Data that is waiting for collection may still be present. */
+/** Expected fsck counts of a store that lost nothing. Data that is waiting for collection may still be present. */
 export const SOUND_FSCK = {
   versions_incomplete: 0,
   extents_dangling: 0,
@@ -8,5 +8,5 @@ export const SOUND_FSCK = {
   copies_missing: 0,
 } as const;
 
-/** Fsck counts of a store that lost nothing and has nothing left to collect. */
+/** Expected fsck counts of a store that lost nothing and has nothing left to collect. */
 export const CLEAN_FSCK = { ...SOUND_FSCK, copies_of_wrong_size: 0, orphans: 0 } as const;

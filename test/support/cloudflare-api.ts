@@ -11,7 +11,7 @@ import { type CloudflareState, newState } from './cloudflare-state.ts';
 export interface CloudflareStandIn extends AsyncDisposable {
   readonly url: string;
   readonly state: CloudflareState;
-  /** `METHOD path`, in order. */
+  /** Received requests as `METHOD path`, in order. */
   readonly requests: string[];
   /** Bodies of the requests that set custom domains. */
   readonly domainWrites: { override_existing_origin: boolean; override_existing_dns_record: boolean }[];
@@ -19,7 +19,7 @@ export interface CloudflareStandIn extends AsyncDisposable {
   onRequest: (request: string) => void;
 }
 
-/** Longer than one string of a TXT record. */
+/** A DKIM record that is longer than one string of a TXT record can be. */
 export const DKIM_RECORD = `v=DKIM1; k=rsa; p=${'A'.repeat(392)}`;
 
 export async function startCloudflare(): Promise<CloudflareStandIn> {
@@ -55,7 +55,10 @@ export async function startCloudflare(): Promise<CloudflareStandIn> {
   return standIn;
 }
 
-/** The hosts of the deployment: health, and the DNS records of a mail domain, which get DKIM keys when these are created. */
+/**
+ * Answers for the hosts of the deployment: health, and the DNS records of a mail domain. The domain gets DKIM keys when these are
+ * created.
+ */
 function answerHost(state: CloudflareState, line: string, request: IncomingMessage, response: ServerResponse): void {
   if (state.requestsBeforeCertificate > 0) {
     state.requestsBeforeCertificate--;

@@ -22,9 +22,9 @@ interface Call {
   readonly method: string;
   readonly url: URL;
   readonly body: string;
-  /** Put before the name of a bucket: '' or `eu/`. */
+  /** Prefix of bucket names in the state: '' or, in the jurisdiction EU, `eu/`. */
   readonly bucketPrefix: string;
-  /** Parts of the path that the pattern captures. */
+  /** Parts of the path that the route's pattern captures. */
   readonly parts: readonly string[];
 }
 
@@ -34,7 +34,7 @@ const EMPTY: Handler = () => ({ result: {} });
 
 const parse = <T>(body: string): T => JSON.parse(body) as T;
 
-/** A paged list whose rows are all on the first page. */
+/** Answers a paged list whose rows are all on the first page. */
 const page = (url: URL, rows: readonly unknown[]): ApiAnswer => ({
   result: Number(url.searchParams.get('page') ?? 1) > 1 ? [] : rows,
 });
@@ -109,7 +109,7 @@ const ROUTES: readonly (readonly [RegExp, Handler])[] = [
   [/^(?:GET|PUT|POST|PATCH) \/A\/workers\/scripts\/[^/]+\//, EMPTY],
 ];
 
-/** @returns the answer of the first route that matches. */
+/** Answers a request by the first route that matches. */
 export function answerApi(
   state: CloudflareState,
   method: string,
@@ -349,7 +349,7 @@ interface UploadMetadata {
   readonly annotations?: Record<string, string>;
 }
 
-/** Stores bindings, secrets and tag of an upload. Secrets that it does not name are kept. */
+/** Stores the bindings, secrets and tag of an uploaded Worker. Secrets that the upload does not name are kept. */
 function upload({ state, body, parts: [name = ''] }: Call): ApiAnswer {
   const metadata = /name="metadata"[^\r]*\r\n(?:[^\r]+\r\n)*\r\n(.*?)\r\n--/s.exec(body)?.[1] ?? '{}';
   const { bindings = [], annotations } = parse<UploadMetadata>(metadata);

@@ -12,7 +12,7 @@ export interface DnsRecord {
 }
 
 export interface Script {
-  /** Bindings of the last upload, without secrets. */
+  /** Bindings of the Worker's last upload, without secrets. */
   bindings: { readonly name: string; readonly type: string; readonly [field: string]: unknown }[];
   readonly secrets: Map<string, string>;
   uploads: number;
@@ -37,17 +37,17 @@ export interface StoredDatabase {
 
 export interface CloudflareState {
   readonly accounts: { id: string; name: string }[];
-  /** Custom domains: host name → Worker. */
+  /** Custom domains: the name of the Worker, by host name. */
   readonly domains: Map<string, string>;
   readonly records: DnsRecord[];
   readonly scripts: Map<string, Script>;
   readonly databases: Map<string, StoredDatabase>;
-  /** Buckets: name → region and number of objects. Those of a jurisdiction are `eu/name`. */
+  /** Buckets: region and number of objects, by name. Names in a jurisdiction are `eu/name`. */
   readonly buckets: Map<string, { region: string | undefined; objects: number }>;
   readonly queues: Map<string, StoredQueue>;
-  /** `METHOD path` that the token may not call. */
+  /** Patterns of requests (`METHOD path`) that the token may not make. */
   readonly denied: RegExp[];
-  /** How many requests to the hosts of the deployment end without an answer, as before a certificate exists. */
+  /** Number of requests to the hosts of the deployment that end without an answer, as before a certificate exists. */
   requestsBeforeCertificate: number;
   health: { status: number; body: string };
   readonly emailRouting: { isEnabled: boolean; catchAll: { enabled: boolean; actions: unknown[] } };

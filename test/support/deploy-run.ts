@@ -13,13 +13,13 @@ export interface DeployRun {
 
 interface RunOptions {
   readonly cloudflare: CloudflareStandIn;
-  /** Folder of `.deploy.vars` and `.deploy.secrets`. */
+  /** Folder with `.deploy.vars` and `.deploy.secrets`. */
   readonly directory: string;
   readonly args?: readonly string[];
   readonly variables?: Readonly<Record<string, string>>;
-  /** Typed into a terminal, each line after its question appears. If omitted, there is no terminal. */
+  /** Answers that are typed into a terminal, each after the question that its pattern matches. If omitted, there is no terminal. */
   readonly answers?: readonly (readonly [RegExp, string])[];
-  /** Kills the script and wrangler before the first request that matches is answered. */
+  /** Kills the script and wrangler when a request matches, before it is answered. */
   readonly killAt?: RegExp;
 }
 
@@ -44,7 +44,7 @@ export async function runDeploy({
   };
   const script = [process.execPath, 'dev/deploy.ts', ...args];
   const command = answers ? ['script', '-qefc', script.join(' '), '/dev/null'] : script;
-  // Its own process group, so that a kill also reaches wrangler.
+  // Run in a process group of its own, so that a kill also reaches wrangler.
   const child = spawn(command[0] ?? '', command.slice(1), { cwd: ROOT, env, detached: true });
   cloudflare.onRequest = (request) => {
     if (!options.killAt?.test(request) || child.pid === undefined || child.signalCode) return;
@@ -63,6 +63,6 @@ export async function runDeploy({
   return { status, output };
 }
 
-/** Reads are GET requests, SQL and the comparison of domains. @returns the other requests. */
+/** Lists requests that change something. Leaves out GET requests, SQL and the comparison of domains (`changeset`). */
 export const listChanges = ({ requests }: CloudflareStandIn): string[] =>
   requests.filter((request) => !/^GET |\/domains\/changeset$|\/query$/.test(request));

@@ -1,5 +1,5 @@
 /**
- * Writes many small objects, in the state after a PUT, into the database file of a shard while no server runs. Uploading them
+ * Writes many small objects into the database file of a shard while no server runs, in the state that a PUT leaves. Uploading them
  * would take hours.
  */
 import { createHash, randomBytes, randomUUID } from 'node:crypto';

@@ -9,7 +9,7 @@ type Fault = (typeof SCANNER_FAULTS)[number];
 
 export interface FlakyScanner {
   readonly port: number;
-  /** Faults that were simulated. */
+  /** Faults that were simulated so far. */
   readonly committed: Set<Fault>;
   /** Stops listening and closes all connections. */
   goDown(): Promise<void>;

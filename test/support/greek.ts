@@ -1,4 +1,4 @@
-/** A second language, made from English: each Latin letter becomes a Greek one, so that untranslated English is visible. */
+/** Makes a second language from English: each Latin letter becomes a Greek one, so that untranslated English is visible. */
 import { en } from '../../web/shared/texts/en.ts';
 import { enBoard } from '../../web/shared/texts/en-board.ts';
 import { enDocs } from '../../web/shared/texts/en-docs.ts';
@@ -17,7 +17,7 @@ const toLetter = (letter: string): string => {
   return letter === letter.toLowerCase() ? greek : greek.toUpperCase();
 };
 
-/** Words in braces are replaced by the page, so they stay. */
+/** Converts a text. Words in braces stay, because the page replaces them by values. */
 export const toGreek = (text: string): string =>
   text.replaceAll(/\{\w+\}|[a-z]/gi, (match) => (match.startsWith('{') ? match : toLetter(match)));
 

@@ -1,4 +1,4 @@
-/** A plain JMAP client for black-box tests, and an event stream reader. */
+/** A plain JMAP client for black-box tests, and a reader of event streams. */
 import { expect } from 'vitest';
 import type { TestServer } from './server.ts';
 
@@ -59,7 +59,7 @@ export class JmapClient {
     return this.fetch(`/v1/jmap/download/${this.accountId}/${blobId}/${name}?type=${encodeURIComponent(type)}`);
   }
 
-  /** The mailbox ids by role. */
+  /** Returns the ids of the mailboxes with a role, by role. */
   async roles(): Promise<Record<string, string>> {
     const { list } = await this.call('Mailbox/get');
     return Object.fromEntries(list.filter((each: Json) => each.role).map((each: Json) => [each.role, each.id]));
@@ -69,7 +69,7 @@ export class JmapClient {
 export const basic = (name: string, password: string): string =>
   `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}`;
 
-/** Reads the events of a stream, one at a time. */
+/** Reads the events of an event stream, one at a time. */
 export async function* readEvents(response: Response): AsyncGenerator<{ event: string; data: Json; id: string }> {
   let text = '';
   for await (const chunk of response.body ?? []) {

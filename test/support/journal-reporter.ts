@@ -11,7 +11,7 @@ export type JournalLine =
   | {
       file: string;
       passed: boolean;
-      /** Names and first errors of the failed tests. */
+      /** Name and first error of each failed test. */
       failures: string[];
     };
 

@@ -5,7 +5,7 @@ export interface RegisterEvent {
   readonly kind: 'write' | 'read';
   readonly value: string;
   readonly start: number;
-  /** Infinity for an operation without an answer. Such a write may take effect at any time or never. */
+  /** End of the operation; infinity if it got no answer. A write without an answer may take effect at any time or never. */
   readonly end: number;
 }
 
@@ -21,7 +21,7 @@ export function findViolation(initial: string, events: readonly RegisterEvent[])
   let unexplained = sorted;
   const search = (value: string): boolean => {
     const open = sorted.filter((_, at) => !isDone[at]);
-    // Writes without an answer need not take effect.
+    // Only operations with an answer must take effect.
     const due = open.filter(({ end }) => end !== Number.POSITIVE_INFINITY);
     if (due.length === 0) return true;
     if (due.length < unexplained.length) unexplained = due;
@@ -35,7 +35,7 @@ export function findViolation(initial: string, events: readonly RegisterEvent[])
       isDone[at] = true;
       if (search(event.kind === 'write' ? event.value : value)) return true;
       isDone[at] = false;
-      // A read that fits changes nothing, so no other choice is better.
+      // Taking a fitting read next changes nothing for the others. If it leads to no order, no other choice does.
       if (event.kind === 'read') return false;
     }
     return false;

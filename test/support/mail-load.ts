@@ -4,11 +4,11 @@ import { listFolder, type MailUser, postInbound, readSink, until } from './mail.
 import type { TestServer } from './server.ts';
 
 export interface MailBook {
-  /** Subjects of inbound messages that got 202, by user. */
+  /** Subjects of inbound messages that were answered with 202, by user. */
   readonly accepted: Map<string, Set<string>>;
-  /** Message ids that got 202, by subject. */
+  /** Ids and senders of submitted messages that were answered with 202, by subject. */
   readonly submitted: Map<string, { readonly id: string; readonly sender: MailUser }>;
-  /** Subjects sent from one local account to another, by recipient. */
+  /** Subjects of messages from one local account to another, by recipient. */
   readonly local: Map<string, Set<string>>;
 }
 
@@ -43,7 +43,7 @@ export async function keepSending(
     const user = users[n % users.length] as MailUser;
     const other = users[(n + 1) % users.length] as MailUser;
     const subject = `${name}.${n}`;
-    // A mail server retries with exactly the same bytes.
+    // Repeat exactly the same bytes, as a mail server does.
     const raw = toRaw(subject, user.email);
     await tryAgain(isOver, async () => {
       const { status } = await postInbound(server, raw, { from: 'a@far.test', to: user.email });
@@ -80,10 +80,13 @@ async function tryAgain(isOver: () => boolean, attempt: () => Promise<boolean>):
   }
 }
 
-/** Waits until no mail is in transit, then compares the book with the mailboxes and the sink. @returns counts for the report. */
+/**
+ * Waits until no mail is in transit, then compares the book with the mailboxes and the SMTP sink.
+ * @returns counts for the report.
+ */
 export async function balance(server: TestServer, users: readonly MailUser[], book: MailBook) {
   const promises = [...book.accepted.values(), ...book.local.values()].reduce((sum, set) => sum + set.size, 0);
-  // The totals lag by a second. Poll until they include at least the promised messages.
+  // The operator's totals lag by a second. Poll until they include at least the acknowledged messages.
   const ledger = await until(
     'nothing is pending',
     async () => {

@@ -19,7 +19,7 @@ export async function registerUser(server: TestServer, name: string): Promise<Ma
   return { email, token: body.token, userId: body.user.user_id };
 }
 
-/** Confirms a session for ten minutes, as sensitive actions need. */
+/** Confirms a session for ten minutes, which sensitive actions need. */
 export async function confirmSession(
   server: Pick<TestServer, 'call'>,
   token: string,
@@ -29,7 +29,7 @@ export async function confirmSession(
   expect([status, body.code]).toEqual([204, undefined]);
 }
 
-/** Polls until `ask` returns a value other than undefined. @throws after `timeoutMs`. */
+/** Polls until `ask` returns a value other than undefined. @throws if that takes longer than `timeoutMs`. */
 export async function until<T>(what: string, ask: () => Promise<T | undefined>, timeoutMs = 60_000): Promise<T> {
   const endsAt = Date.now() + timeoutMs;
   for (;;) {
@@ -43,7 +43,7 @@ export async function until<T>(what: string, ask: () => Promise<T | undefined>, 
 // biome-ignore lint/suspicious/noExplicitAny: responses of the API; each test asserts the members it needs
 type Json = any;
 
-/** @returns the summaries of all messages in a folder. */
+/** Lists a folder. @returns the summaries of all its messages. */
 export async function listFolder(server: TestServer, user: MailUser, role: string): Promise<Json[]> {
   const { body: folders } = await server.call('GET', '/v1/folders', undefined, user.token);
   const folder = folders.find((each: Json) => each.role === role);
@@ -58,7 +58,7 @@ export async function listFolder(server: TestServer, user: MailUser, role: strin
   return all;
 }
 
-/** Waits for a message with this subject. @returns the whole message. */
+/** Waits for a message with this subject. @returns the whole message, not only its summary. */
 export async function awaitMessage(server: TestServer, user: MailUser, role: string, subject: string): Promise<Json> {
   const found = await until(`"${subject}" in ${role}`, async () =>
     (await listFolder(server, user, role)).find((message) => message.subject === subject),
@@ -86,7 +86,7 @@ export function readSink(server: TestServer): SunkMessage[] {
 export const awaitSunk = (server: TestServer, what: string, match: (message: SunkMessage) => boolean) =>
   until(`${what} in the sink`, async () => readSink(server).find(match));
 
-/** @returns the exit code and output of swaks. */
+/** Runs swaks. @returns its exit code and output. */
 export function swaks(server: TestServer, ...args: string[]): Promise<{ code: number; output: string }> {
   return new Promise((resolve) => {
     execFile('swaks', ['--server', `127.0.0.1:${server.smtpPort}`, ...args], (error, stdout, stderr) => {
@@ -95,7 +95,7 @@ export function swaks(server: TestServer, ...args: string[]): Promise<{ code: nu
   });
 }
 
-/** Posts raw bytes as an SMTP gateway does. */
+/** Posts a raw message to `/v1/inbound`, as an SMTP gateway does. */
 export async function postInbound(
   server: TestServer,
   raw: Buffer | string,

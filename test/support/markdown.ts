@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 export const ROOT = join(import.meta.dirname, '../..');
 
-/** Paths of the documents from the root. */
+/** Paths of the Markdown documents from the root of the repository. */
 export const DOCUMENTS: readonly string[] = [
   'README.md',
   'CHANGELOG.md',
@@ -19,20 +19,20 @@ export const DOCUMENTS: readonly string[] = [
 ];
 
 export interface CodeBlock {
-  /** The text after the opening fence, such as `sh no-test`. */
+  /** Text after the opening fence of a code block, such as `sh no-test`. */
   readonly info: string;
   readonly code: string;
-  /** Line number of the opening fence, from 1. */
+  /** Line number of the code block's opening fence, from 1. */
   readonly line: number;
 }
 
 interface Document {
   readonly blocks: readonly CodeBlock[];
-  /** Lines outside of code blocks. */
+  /** Lines of a document outside of code blocks. */
   readonly prose: readonly { readonly text: string; readonly line: number }[];
 }
 
-/** @throws when a code block has no end. */
+/** Reads a Markdown document. @throws when a code block has no end. */
 export function readDocument(path: string): Document {
   return parseDocument(readFileSync(join(ROOT, path), 'utf8'), path);
 }
@@ -55,7 +55,7 @@ export function parseDocument(text: string, name: string): Document {
   return { blocks, prose };
 }
 
-/** Targets of the links and pictures of a document, without those to other sites. */
+/** Lists the targets of the links and pictures of a document, without those to other sites. */
 export function listLinks({ prose }: Document): { target: string; line: number }[] {
   return prose.flatMap(({ text, line }) =>
     [...text.replace(/`[^`]*`/g, '').matchAll(/\]\(([^)\s]+)\)/g)]
@@ -64,7 +64,7 @@ export function listLinks({ prose }: Document): { target: string; line: number }
   );
 }
 
-/** The anchors that GitHub gives the headings of a document. */
+/** Lists the anchors that GitHub gives the headings of a document. */
 export function listAnchors({ prose }: Document): Set<string> {
   const anchors = new Set<string>();
   for (const { text } of prose) {

@@ -1,4 +1,4 @@
-/** Implements the SMTP client's socket with Node sockets, so that the protocol is tested without workerd. */
+/** Implements the socket of the SMTP client with Node sockets, so that the client can be tested without workerd. */
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { SmtpServer } from '../../workers/mail/outbound/smtp/smtp-connection.ts';
@@ -58,6 +58,6 @@ function closeQuietly(controller: ReadableStreamDefaultController<Uint8Array>): 
   try {
     controller.close();
   } catch {
-    // The stream is already closed or has failed.
+    // An error means that the stream is already closed or has failed.
   }
 }

@@ -10,7 +10,7 @@ export interface Postfix {
   readonly port: number;
   /** Path of the authority's PEM file, for NODE_EXTRA_CA_CERTS. */
   readonly authorityPath: string;
-  /** @returns the raw messages in the mailbox of `<name>@outside.test`. */
+  /** Reads a mailbox of Postfix. @returns the raw messages in the mailbox of `<name>@outside.test`. */
   read(name: string): Buffer[];
   log(): string;
   [Symbol.asyncDispose](): Promise<void>;
@@ -18,10 +18,10 @@ export interface Postfix {
 
 export interface PostfixOptions {
   readonly port: number;
-  /** Names that have a mailbox at outside.test. */
+  /** Local parts that have a mailbox at outside.test. */
   readonly mailboxes: readonly string[];
   readonly sizeBytesMax: number;
-  /** Port on loopback that gets mail for example.test. */
+  /** Port on loopback to which Postfix relays mail for example.test. */
   readonly ourPort: number;
 }
 
@@ -76,7 +76,7 @@ export function startPostfix(options: PostfixOptions): Postfix {
   );
   const master = readFileSync('/usr/share/postfix/master.cf.dist', 'utf8')
     .replace(/^smtp(\s+inet)/m, `127.0.0.1:${options.port}$1`)
-    // Disables chroot, because this configuration has no chroot files.
+    // Turn off chroot for all services, because this configuration has no chroot files.
     .replace(/^(\S+\s+(?:inet|unix|fifo|pass)\s+\S+\s+\S+\s+)y(\s)/gm, '$1n$2');
   writeFileSync(join(etc, 'master.cf'), master);
   execFileSync('postfix', ['-c', etc, 'start'], { stdio: 'pipe', timeout: 60_000 });

@@ -1,4 +1,4 @@
-/** A push service on loopback, and a device that reads what it receives with the library `http_ece`. */
+/** A push service on loopback, and a device that decrypts the pushes with the library `http_ece`. */
 import { createECDH, createPublicKey, randomBytes, verify } from 'node:crypto';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -9,7 +9,7 @@ export interface ReceivedPush {
   readonly body: Buffer;
 }
 
-/** Collects what it receives. @param status answers each push. */
+/** Starts the push service, which collects the received pushes. @param status answers each push. */
 export async function startPushService(status = 201) {
   const received: ReceivedPush[] = [];
   const service = createServer(async (request, response) => {
@@ -24,13 +24,13 @@ export async function startPushService(status = 201) {
   return { url, received, next, [Symbol.asyncDispose]: async () => void service.close() };
 }
 
-/** The library has no types. TypeScript does not resolve an import whose name is in a variable. */
+/** `http_ece` has no types. TypeScript does not resolve an import whose name is in a variable. */
 const LIBRARY: string = 'http_ece';
 interface Decrypter {
   decrypt(body: Buffer, options: { version: string; privateKey: object; authSecret: string }): Buffer;
 }
 
-/** A device with keys of its own (RFC 8291). */
+/** A device with its own keys (RFC 8291). */
 export async function makeDevice() {
   const { default: ece } = (await import(LIBRARY)) as { default: Decrypter };
   const privateKey = createECDH('prime256v1');
@@ -44,7 +44,7 @@ export async function makeDevice() {
   };
 }
 
-/** @returns the key and the claims of a push that is signed by them (RFC 8292). @throws if it is not. */
+/** Verifies the signature of a push (RFC 8292). @returns its key and claims. @throws if the signature is wrong. */
 export function readVapid({ headers }: ReceivedPush): {
   key: string;
   claims: { aud: string; exp: number; sub: string };

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 
 /**
- * True if all these commands are installed. On a user's machine, tests of a missing client are skipped visibly.
+ * Whether all these commands are installed. On a user's machine, tests of a missing client are skipped visibly.
  * @throws in CI if a command is missing, because CI installs every client.
  */
 export function hasClient(...commands: string[]): boolean {

@@ -8,7 +8,7 @@ type Reply = string | number | null | Reply[];
 
 export interface Redis {
   command(...words: (string | number)[]): Promise<Reply>;
-  /** Sends many commands in one write. @returns the replies, in order. */
+  /** Sends many commands in one write. @returns their replies, in order. */
   pipeline(commands: readonly (string | number)[][]): Promise<Reply[]>;
   readonly pid: number;
   readonly port: number;
@@ -18,7 +18,7 @@ export interface Redis {
 const encode = (words: readonly (string | number)[]): string =>
   `*${words.length}\r\n${words.map((word) => `$${Buffer.byteLength(String(word))}\r\n${word}\r\n`).join('')}`;
 
-/** @param persistence options of redis-server. */
+/** Starts a redis-server. @param persistence its options for persistence. */
 export async function startRedis(persistence: readonly string[] = ['--appendonly', 'no']): Promise<Redis> {
   const port = await freePort();
   const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', ...persistence];

@@ -16,11 +16,11 @@ interface Replica {
   fault: ReplicaFault;
   /** Number of batches that the replica has replayed. */
   applied: number;
-  /** Replays in progress; the next waits for it. */
+  /** Promise of the replays in progress; the next replay waits for it. */
   turn: Promise<unknown>;
 }
 
-/** Expressions whose value would differ in a replay. D1 replicates pages, and this replays statements. */
+/** Expressions whose value would differ in a replay. D1 replicates pages, but this class replays statements. */
 const NOT_REPLAYABLE = /\brandom(?:blob)?\s*\(|\bCURRENT_(?:TIME|DATE|TIMESTAMP)\b|'now'/i;
 const IS_READ = /^\s*(?:SELECT|PRAGMA)\b/i;
 
@@ -29,7 +29,7 @@ type Rows = { results: unknown[]; success: true; meta: Record<string, unknown> }
 export class ReplicatedDatabase {
   readonly #primary: D1Database;
   readonly #replicas = new Map<string, Replica>();
-  /** The batches of the primary that wrote. The number of them is the bookmark. */
+  /** Batches of the primary that wrote. A bookmark is the number of batches. */
   readonly #log: (readonly Logged[])[] = [];
   #turn: Promise<unknown> = Promise.resolve();
   readonly #random: () => number;
@@ -52,7 +52,7 @@ export class ReplicatedDatabase {
     await Promise.all([...this.#replicas.values()].map((replica) => this.#replay(replica, 1)));
   }
 
-  /** The database as the code in a region sees it. */
+  /** Returns the D1 database as the code in a region sees it. */
   viewFrom(region: string): D1Database {
     const inPrimary = (batch: readonly Logged[]) => this.#runInPrimary(batch);
     const database = facade(inPrimary);
@@ -83,7 +83,7 @@ export class ReplicatedDatabase {
     return { rows: await this.#runInPrimary(batch), at: this.#log.length };
   }
 
-  /** Replays a share of the batches that the replica lacks. @returns how many batches it then has. */
+  /** Replays a share of the batches that the replica lacks. @returns the number of batches that it then has. */
   #replay(replica: Replica, share: number): Promise<number> {
     const replay = async () => {
       const missing = this.#log.length - replica.applied;
@@ -123,7 +123,7 @@ async function runBatch(database: D1Database, batch: readonly Logged[]): Promise
   return (await database.batch(statements)) as unknown as Rows[];
 }
 
-/** The client of a database whose batches are run by `run`. */
+/** Makes a D1 client whose batches are executed by `run`. */
 function facade(run: (batch: readonly Logged[]) => Promise<Rows[]>) {
   const logged = new WeakMap<object, Logged>();
   const prepare = (sql: string, values: readonly unknown[] = []): object => {

@@ -18,7 +18,7 @@ export interface Finished {
 
 export function run(command: string, args: readonly string[], env: Record<string, string> = {}): Promise<Finished> {
   return new Promise((resolve) => {
-    // The type ProcessEnv requires the Worker's variables here, but clients do not need them.
+    // Cast, because the type ProcessEnv requires the Worker's variables here, but clients do not need them.
     const environment = { PATH: process.env.PATH ?? '', ...env } as unknown as NodeJS.ProcessEnv;
     execFile(command, [...args], { env: environment, maxBuffer: 1 << 26 }, (error, stdout, stderr) => {
       resolve({ code: error ? Number(error.code ?? 1) : 0, stdout, stderr });
@@ -26,14 +26,14 @@ export function run(command: string, args: readonly string[], env: Record<string
   });
 }
 
-/** Like `run`. @returns standard output. @throws if the client fails; the message contains its output. */
+/** Runs a client as `run` does. @returns its standard output. @throws if the client fails; the message contains its output. */
 export async function mustRun(command: string, args: readonly string[], env?: Record<string, string>): Promise<string> {
   const { code, stdout, stderr } = await run(command, args, env);
   if (code !== 0) throw new Error(`${command} ${args.join(' ')} exited with ${code}:\n${stdout}${stderr}`);
   return stdout;
 }
 
-/** @returns `aws`, `rclone`, `s3cmd` and Python with boto3, configured for one access key. */
+/** Configures clients for one access key. @returns `aws`, `rclone`, `s3cmd` and Python with boto3. */
 export function createClients(url: string, { accessKeyId, secretAccessKey }: Credentials) {
   const home = mkdtempSync(join(tmpdir(), 'tessera-client-'));
   const { host } = new URL(url);

@@ -8,7 +8,7 @@ type CommandInput = Readonly<Record<string, unknown>>;
 type Command = Parameters<S3Client['send']>[0];
 
 export interface S3Command {
-  /** Such as `GetObject`. */
+  /** Name of the command, such as `GetObject`. */
   readonly name: string;
   create(input: CommandInput): Command;
 }
@@ -20,7 +20,7 @@ export interface SerializedCommand {
   readonly headers: Headers;
 }
 
-/** Read from the SDK, so that a command of a new version fails the tests until it is listed below. */
+/** All commands, read from the SDK. A command of a new SDK version fails the tests until it is listed below. */
 export const COMMANDS: readonly S3Command[] = Object.entries(sdk)
   .filter(([name]) => /^[A-Z]\w+Command$/.test(name))
   .map(([name, value]) => {
@@ -28,7 +28,7 @@ export const COMMANDS: readonly S3Command[] = Object.entries(sdk)
     return { name: name.slice(0, -'Command'.length), create: (input: CommandInput) => new Class(input) };
   });
 
-/** @returns the members that commands put into the path or the query. Commands ignore unknown members. */
+/** Makes input with every member that commands put into the path or the query. Commands ignore unknown members. */
 export const toInput = (bucket: string, key: string): CommandInput => ({
   AnnotationName: 'n',
   Bucket: bucket,
@@ -47,7 +47,7 @@ export async function serialize(command: Command): Promise<SerializedCommand> {
   const config: S3ClientConfig = { endpoint: 'http://localhost:1', region: 'us-east-1', forcePathStyle: true };
   const client = new S3Client({ ...config, credentials: { accessKeyId: 'a', secretAccessKey: 'b' } });
   let found: SerializedCommand | undefined;
-  // Runs right after the serializer.
+  // Read the request with a middleware that runs right after the serializer, and stop there.
   client.middlewareStack.add(
     () => async (args) => {
       const { method, path, query, headers } = args.request as {
@@ -69,7 +69,7 @@ export async function serialize(command: Command): Promise<SerializedCommand> {
   return found;
 }
 
-/** Implemented commands, with the action that the service must detect. */
+/** Implemented commands, each with the action that the service must detect. */
 export const IMPLEMENTED: Readonly<Record<string, S3Action>> = {
   AbortMultipartUpload: 'AbortMultipartUpload',
   CompleteMultipartUpload: 'CompleteMultipartUpload',
@@ -109,7 +109,7 @@ export const IMPLEMENTED: Readonly<Record<string, S3Action>> = {
   HeadBucket: 'HeadBucket',
   HeadObject: 'HeadObject',
   ListBuckets: 'ListBuckets',
-  // AWS serves this command on another host. Apart from the host, the request equals that of ListBuckets.
+  // The host of this command differs at AWS. Apart from the host, the request equals that of ListBuckets.
   ListDirectoryBuckets: 'ListBuckets',
   ListMultipartUploads: 'ListMultipartUploads',
   ListObjectVersions: 'ListObjectVersions',
@@ -136,7 +136,7 @@ export const IMPLEMENTED: Readonly<Record<string, S3Action>> = {
   UploadPartCopy: 'UploadPartCopy',
 };
 
-/** Commands on configurations that are never set, with the answer: a status or an error code. */
+/** Commands on configurations that are never set here, each with the expected answer: a status or an error code. */
 export const UNSET: Readonly<Record<string, number | string>> = {
   DeleteBucketMetadataConfiguration: 'MetadataConfigurationNotFound',
   DeleteBucketReplication: 204,
@@ -159,7 +159,7 @@ export const UNSET: Readonly<Record<string, number | string>> = {
   ListBucketMetricsConfigurations: 200,
 };
 
-/** Commands that accept the default and reject every other document with 501. Each value is a document to reject. */
+/** Commands that accept the default document and reject every other one with 501. Each value is a document to reject. */
 export const UNSET_WRITES: Readonly<Record<string, CommandInput>> = {
   PutBucketAbac: { AbacStatus: { Status: 'Enabled' } },
   PutBucketAccelerateConfiguration: { AccelerateConfiguration: { Status: 'Enabled' } },
@@ -171,7 +171,7 @@ export const UNSET_WRITES: Readonly<Record<string, CommandInput>> = {
   PutBucketWebsite: { WebsiteConfiguration: { IndexDocument: { Suffix: 'index.html' } } },
 };
 
-/** Commands that are rejected with 501. */
+/** Commands that must be rejected with 501. */
 export const NOT_IMPLEMENTED: readonly string[] = [
   'CreateBucketMetadataConfiguration',
   'CreateBucketMetadataTableConfiguration',

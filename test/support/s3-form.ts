@@ -1,4 +1,4 @@
-/** The body of a browser's upload form (POST policy), signed with SigV4. */
+/** Makes the body of a browser's upload form (POST policy), signed with SigV4. */
 import { createHmac } from 'node:crypto';
 
 const hmac = (key: string | Buffer, text: string) => createHmac('sha256', key).update(text).digest();
@@ -7,13 +7,13 @@ export const FORM_TYPE = 'multipart/form-data; boundary=b';
 
 export interface SignedForm {
   readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string };
-  /** Conditions of the policy. @param base the fields of the signature. */
+  /** Returns the conditions of the policy. @param base form fields of the signature. */
   readonly conditions: (base: Readonly<Record<string, string>>) => readonly unknown[];
-  /** Fields that replace or extend those of the signature. Null removes one. */
+  /** Form fields that replace or extend those of the signature. Null removes a field. */
   readonly fields: Readonly<Record<string, string | null>>;
   readonly expiresInMs?: number;
   readonly body?: string;
-  /** Changes the policy after it was signed. */
+  /** Changes the form's policy after it was signed. */
   readonly swapPolicy?: (policy: string) => string;
 }
 

@@ -1,4 +1,4 @@
-/** Sends handwritten S3 requests, for tests of bytes that a client library hides. */
+/** Sends handwritten S3 requests, for tests of bytes that a client library would hide. */
 import { createHash, createHmac } from 'node:crypto';
 import { request as httpRequest } from 'node:http';
 import type { Credentials } from './s3-client.ts';

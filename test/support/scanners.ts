@@ -117,7 +117,7 @@ function canConnect(port: number): Promise<boolean> {
 async function end(child: ChildProcess, folder: string): Promise<void> {
   if (child.exitCode === null && child.signalCode === null) {
     const ended = once(child, 'exit');
-    // On SIGTERM, rspamd stops its workers. SIGKILL would leave them running.
+    // Send SIGTERM, on which rspamd stops its workers. SIGKILL would leave them running.
     child.kill('SIGTERM');
     const timer = setTimeout(() => child.kill('SIGKILL'), 10_000);
     await ended;

@@ -7,7 +7,8 @@ import { createServer, type Socket } from 'node:net';
 export type ScriptStage = 'connect' | 'ehlo' | 'mail' | 'rcpt' | 'data' | 'body' | 'final_dot' | 'rset';
 
 /**
- * A reply (lines joined by CRLF, without the last CRLF), `drop` to close the connection, `hang` to go silent, null for the default.
+ * Reply at a stage: lines joined by CRLF without the last CRLF, `drop` to close the connection, `hang` to go silent, null for the
+ * default reply.
  */
 export type ScriptedAnswer = string | 'drop' | 'hang' | null;
 export type Script = (stage: ScriptStage, argument: string) => ScriptedAnswer;
@@ -15,7 +16,7 @@ export type Script = (stage: ScriptStage, argument: string) => ScriptedAnswer;
 export interface TakenMessage {
   readonly from: string;
   readonly to: readonly string[];
-  /** The message without dot-stuffing. */
+  /** Raw bytes of the message without dot-stuffing. */
   readonly raw: Buffer;
 }
 
@@ -124,7 +125,8 @@ function serve(socket: Socket, state: ScriptedSmtp, extensions: readonly string[
     isBody = false;
     const unstuffed = Buffer.from(raw.toString('latin1').replace(/(^|\r\n)\.\./g, '$1.'), 'latin1');
     const message = { from, to, raw: unstuffed };
-    // A server that drops here may or may not have accepted the message. This one has, which is the worse case for the sender.
+    // If a server drops the connection here, the sender cannot know whether it accepted the message. This server has accepted it,
+    // which is the worse case.
     state.taken.push(message);
     to = [];
     if (!answer('final_dot', message.from, '250 2.0.0 taken') && !isSilent) state.taken.pop();

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
 const DEVICE = join(import.meta.dirname, 'fido2-device.py');
-/** Debian's Python has the package; another Python may come first on the path. */
+/** Path of Debian's Python, which has the package. Another Python may come first on the path. */
 const PYTHON = '/usr/bin/python3';
 export const hasFido2 = spawnSync(PYTHON, ['-c', 'import fido2']).status === 0;
 if (!hasFido2 && process.env.CI === 'true') throw new Error('CI lacks python3-fido2');
@@ -19,7 +19,7 @@ export class SecurityKey {
   readonly #process: ChildProcessWithoutNullStreams = spawn(PYTHON, [DEVICE]);
   readonly #lines = createInterface(this.#process.stdout)[Symbol.asyncIterator]();
 
-  /** @param origin of the page that asks the device. */
+  /** Makes a device with new keys. @param origin of the page that uses it. */
   constructor(origin: string) {
     this.#origin = origin;
   }

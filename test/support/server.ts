@@ -15,12 +15,12 @@ import { copyStateTemplate } from './state-template.ts';
 const ROOT = join(import.meta.dirname, '../..');
 
 export interface TestServerOptions {
-  /** Variables of the Worker. They override those of .dev.vars.example. */
+  /** Variables of the Worker, which override those of .dev.vars.example. */
   readonly vars?: Readonly<Record<string, string>>;
   readonly objectShards?: number;
   /**
-   * Runs the real Worker, for tests that measure or that do not start a prebuilt bundle. By default it runs under the rules of the
-   * platform.
+   * Whether to run the real Worker, for tests that measure or that do not start a prebuilt bundle. By default, the Worker runs
+   * under the rules of the platform.
    */
   readonly withoutRules?: boolean;
 }
@@ -33,16 +33,16 @@ export interface ApiAnswer {
 }
 
 export interface TestServer {
-  /** `http://127.0.0.1:port` */
+  /** URL of the server: `http://127.0.0.1:port`. */
   readonly url: string;
   readonly rootToken: string;
   /** Process id of `dev/start.ts`, the parent of workerd. */
   readonly pid: number;
   readonly smtpPort: number;
   readonly sinkPort: number;
-  /** Contains the state, the sink and `server.log`. */
+  /** Directory with the state, the files of the SMTP sink, and `server.log`. */
   readonly directory: string;
-  /** Calls a JSON API as root, or with another bearer token. With null, sends no token. */
+  /** Calls a JSON API with the root token, or with another bearer token. Null sends no token. */
   call(method: string, path: string, body?: unknown, token?: string | null): Promise<ApiAnswer>;
   /** Creates a user with an access key through the identity API. */
   createAccessKey(name: string): Promise<{ userId: string; accessKeyId: string; secretAccessKey: string }>;
@@ -54,12 +54,15 @@ export interface TestServer {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** All accounts of a test are new, so the limits of the first days are raised. test/security/sending.test.ts tests these limits. */
+/**
+ * Limits of the first days of an account are raised, because all accounts of a test are new. test/security/sending.test.ts tests
+ * them.
+ */
 const ROOMY = {
   SEND_LIMIT_FIRST_DAY: '10000000',
   SEND_LIMIT_FIRST_WEEK: '10000000',
   DOMAIN_SEND_LIMIT_PER_HOUR: '10000000',
-  // Tests compare the operator's totals with what they sent.
+  // Update totals each second, because tests compare the operator's totals with what they sent.
   MAIL_LEDGER_SECONDS: '1',
 };
 
@@ -67,8 +70,8 @@ const FIRST_PORT = 10_000;
 const PORTS = 20_000;
 
 /**
- * A free port below 32768: Linux uses higher ports for outgoing connections, which could take a port between its choice and its
- * use.
+ * Finds a free port below 32768. Linux uses higher ports for outgoing connections, which could take a port between its choice and
+ * its use.
  */
 export async function freePort(): Promise<number> {
   for (;;) {
@@ -99,8 +102,8 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
       `VAR_${name}`,
       value,
     ]);
-    // A file instead of a pipe: while a test runs a command synchronously, it does not read the pipe, and a full pipe blocks the
-    // server.
+    // Write the log to a file instead of a pipe: while a test runs a command synchronously, it does not read the pipe, and a full
+    // pipe blocks the server.
     const log = openSync(join(directory, 'server.log'), 'a');
     const from = fstatSync(log).size;
     child = spawn(process.execPath, ['dev/start.ts'], {
@@ -116,7 +119,8 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
         STATE_DIR: directory,
         DEV_VARS: join(directory, 'dev.vars'),
         LOG: 'json',
-        // All users of a test share one client address, so this limit is raised. test/security/logins.test.ts tests it.
+        // The limit per client address is raised, because all users of a test share one address. test/security/logins.test.ts tests
+        // it.
         RATE_LIMIT_AUTH: '100000',
         ...(withRules ? { WORKER_BUNDLE: PLATFORM_BUNDLE } : {}),
         ...(options.objectShards ? { OBJECT_SHARDS: String(options.objectShards) } : {}),
@@ -129,7 +133,7 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
 
   const readLog = () => readFileSync(join(directory, 'server.log'), 'utf8');
 
-  /** @param from the length in bytes of the log of earlier processes. */
+  /** Checks the log for violations. @param from the length in bytes of the log of earlier processes, which is skipped. */
   async function ready(process_: ChildProcess, from: number): Promise<void> {
     const log = join(directory, 'server.log');
     while (!readFileSync(log).subarray(from).includes('Ctrl-C ends it')) {

@@ -1,14 +1,14 @@
-/** An R2 bucket whose calls fail, or never end, while a test says so. */
+/** Wraps an R2 bucket so that its calls fail, or never end, while a test says so. */
 
 export type LocationState = 'up' | 'down' | 'hanging' | 'broken off';
 
 export interface SickLocation {
   state: LocationState;
-  /** Names of the calls that it received. */
+  /** Names of the methods that were called. */
   readonly calls: string[];
 }
 
-/** `broken off`: a streamed put fails after its first bytes; everything else works. */
+/** Wraps a bucket. In the state `broken off`, a streamed put fails after its first bytes and everything else works. */
 export function makeLocation(bucket: R2Bucket): { readonly location: SickLocation; readonly wrapped: R2Bucket } {
   const location: SickLocation = { state: 'up', calls: [] };
   const wrapped = new Proxy(bucket, {

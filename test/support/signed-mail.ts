@@ -1,4 +1,4 @@
-/** Signs mail with dkimpy and OpenDKIM and new keys, and resolves their DNS records from a zone. */
+/** Signs mail with dkimpy and OpenDKIM, using new keys, and resolves their DNS records from a zone. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -8,7 +8,9 @@ import type { ResolveDns } from '../../workers/mail/checks/index.ts';
 
 export type Zone = Readonly<Record<string, readonly string[]>>;
 
-/** Resolves names from a zone with keys such as `TXT example.org`. If a name has only other record types, the result is empty. */
+/**
+ * Resolves names from a zone with keys such as `TXT example.org`. If a name has only records of other types, the result is empty.
+ */
 export function resolveFrom(zone: Zone): ResolveDns {
   return async (name, type) => {
     const records = zone[`${type} ${name.toLowerCase()}`];
@@ -21,7 +23,7 @@ export function resolveFrom(zone: Zone): ResolveDns {
 export interface SigningKey {
   readonly domain: string;
   readonly selector: string;
-  /** The private key in the format of dkimpy: PEM for RSA, the seed in Base64 for Ed25519. */
+  /** Private key in the format of dkimpy: PEM for RSA, the seed in Base64 for Ed25519. */
   readonly secret: string;
   readonly algorithm: 'rsa-sha256' | 'ed25519-sha256';
   readonly record: string;
@@ -48,7 +50,7 @@ export interface SigningStep {
   readonly key: SigningKey;
   readonly canonicalize?: string;
   readonly length?: boolean;
-  /** Authentication-Results value of an ARC hop. Starts with the name of the hop. */
+  /** Value of the Authentication-Results header of an ARC hop. It starts with the name of the hop. */
   readonly results?: string;
 }
 

@@ -6,12 +6,12 @@ export interface SignerOptions {
   readonly url: string;
   readonly credentials: Credentials;
   readonly method: string;
-  /** Consists of unreserved characters and slashes only. */
+  /** Path of the request. It may have only unreserved characters and slashes. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
-  /** Signed too. Names in lower case. */
+  /** Headers that are signed too. Their names are in lower case. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Milliseconds since 1970 UTC. */
+  /** Time of the signature in milliseconds since 1970 UTC. Default: now. */
   readonly signedAt?: number;
 }
 
@@ -41,7 +41,7 @@ function sign(options: SignerOptions, amzDate: string, query: string, headers: R
 
 const toAmzDate = (time: number) => `${new Date(time).toISOString().slice(0, 19).replace(/[-:]/g, '')}Z`;
 
-/** @returns path and query of a link that is valid for an hour. */
+/** Presigns a request. @returns path and query of a link that is valid for an hour. */
 export function signLink(options: SignerOptions): string {
   const amzDate = toAmzDate(options.signedAt ?? Date.now());
   const headers = { host: new URL(options.url).host, ...options.headers };
@@ -56,7 +56,7 @@ export function signLink(options: SignerOptions): string {
   return `${options.path}?${query}&X-Amz-Signature=${sign(options, amzDate, query, headers)}`;
 }
 
-/** @returns path, query and headers of a request that is signed in its header. */
+/** Signs a request in its header. @returns its path, query and headers. */
 export function signRequest(options: SignerOptions): { target: string; headers: Record<string, string> } {
   const amzDate = toAmzDate(options.signedAt ?? Date.now());
   const headers = {

@@ -13,12 +13,15 @@ export async function makeStateTemplate(): Promise<void> {
   rmSync(TEMPLATE, { recursive: true, force: true });
   mkdirSync(TEMPLATE, { recursive: true });
   claimLocalState(TEMPLATE);
-  // Loads wrangler, which files that only copy the template do not need.
+  // Import only here: this module loads wrangler, which files that only copy the template do not need.
   const { migrateLocalStores } = await import('../../dev/local-server.ts');
   await migrateLocalStores(TEMPLATE);
 }
 
-/** Does nothing if there is no template, or if the template has other migrations. Other processes may copy it at the same time. */
+/**
+ * Copies the template. Does nothing if there is no template, or if the template has other migrations. Other processes may copy it
+ * at the same time.
+ */
 export function copyStateTemplate(directory: string): void {
   const record = join(TEMPLATE, 'migrations.json');
   if (!existsSync(record) || readFileSync(record, 'utf8') !== JSON.stringify(readMigrations(), null, 1)) return;

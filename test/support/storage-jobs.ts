@@ -15,13 +15,13 @@ export interface JobAnswer {
 
 export interface JobClient {
   call(method: string, path?: string, body?: unknown): Promise<JobAnswer>;
-  /** Starts a job and waits for its end. */
+  /** Starts a job and waits until it ends. */
   run(body: unknown): Promise<Json>;
-  /** Waits for the end of a job. */
+  /** Waits until a job ends. */
   end(jobId: string): Promise<Json>;
 }
 
-/** @param key of the user; null calls as the operator. */
+/** Makes a client of the job API. @param key of the user; null calls as the operator. */
 export function createJobClient(server: TestServer, key: Credentials | null): JobClient {
   const call = async (method: string, path = '', body?: unknown): Promise<JobAnswer> => {
     const target = `/v1/storage/jobs${path}`;

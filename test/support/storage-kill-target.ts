@@ -1,4 +1,4 @@
-/** A server whose acknowledged uploads are compared after kills. */
+/** The server of the kill tests, which compare its acknowledged uploads with its state after each kill. */
 import { createHash, hash, randomBytes } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { CLEAN_FSCK } from './clean-fsck.ts';
 import type { TestServer } from './server.ts';
 import { expectOrdered, recordsOf, type WebhookReceiver } from './webhook-receiver.ts';
 
-/** Cron without shortened days. */
+/** Period of cron in milliseconds if days are not shortened. */
 export const CRON_EVERY_MS = 60_000;
 const WRITERS = 6;
 const READERS = 8;
@@ -17,7 +17,7 @@ const LOCK = {
   'x-amz-object-lock-mode': 'COMPLIANCE',
   'x-amz-object-lock-retain-until-date': '2099-01-01T00:00:00Z',
 };
-/** The rule of the bucket expires these names. Their versions are locked. */
+/** Prefix of the names that the bucket's lifecycle rule expires. Their versions are locked. */
 const EXPIRING = '/kept/old/';
 const LIFECYCLE = `<LifecycleConfiguration><Rule><ID>old</ID><Filter><Prefix>old/</Prefix></Filter><Status>Enabled</Status>
   <Expiration><Days>1</Days></Expiration></Rule></LifecycleConfiguration>`;
@@ -43,9 +43,9 @@ const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes)
 export class Target {
   readonly server: TestServer;
   readonly acknowledged: Acknowledged[] = [];
-  /** Grows at each kill, so that leases of killed work expire. */
+  /** Offset of the server's clock in seconds. It grows at each kill, so that leases of killed work expire. */
   clockOffsetSeconds = 0;
-  /** Cron runs each minute after this time. */
+  /** Start time of the server. Cron runs each minute after it. */
   #startedAt = Date.now();
   #authorization = '';
   #serial = 0;
@@ -66,7 +66,7 @@ export class Target {
     expect(quota.status).toBe(200);
   }
 
-  /** Sets rules that expire names, and a destination of events. Later uploads are partly under these rules. */
+  /** Sets lifecycle rules that expire names, and a destination of events. Some of the later uploads are under these rules. */
   async addRules(receiver: WebhookReceiver): Promise<void> {
     for (const [kind, text] of [
       ['lifecycle', LIFECYCLE],
@@ -84,7 +84,10 @@ export class Target {
     return fetch(this.server.url + path, { method, headers, ...(content ? { body: content as BodyInit } : {}) });
   }
 
-  /** Uploads with several writers while `mayContinue`. A writer stops when the server dies; that upload is not acknowledged. */
+  /**
+   * Uploads with several writers while `mayContinue` returns true. A writer stops when the server dies; its last upload is then not
+   * acknowledged.
+   */
   async write(sizes: readonly number[], mayContinue: () => boolean): Promise<void> {
     const writer = async () => {
       while (mayContinue()) {
@@ -101,7 +104,7 @@ export class Target {
     await Promise.all(Array.from({ length: WRITERS }, writer));
   }
 
-  /** The next upload. With rules, some uploads are locked and expire, and some reuse a name. */
+  /** Makes the next upload. With rules, some uploads are locked and expire, and some reuse a name. */
   #next(): { readonly path: string; readonly headers: Record<string, string> } {
     const n = this.#serial++;
     if (this.#receiver && n % 4 === 1) return { path: `${EXPIRING}${n}`, headers: LOCK };
@@ -189,7 +192,7 @@ export class Target {
     }
   }
 
-  /** Time since the last write to the journal of the bucket's shard. */
+  /** Returns the time since the last write to the journal of the bucket's shard. */
   journalAgeMs(): number {
     const [file = ''] = listShards(this.server.directory);
     const database = new DatabaseSync(file);
@@ -199,8 +202,8 @@ export class Target {
   }
 
   /**
-   * Checks that collection removes all leftovers of the kills and nothing else. An orphan is removed from the first location a
-   * day after it was found, and from the others a day later.
+   * Checks that collection removes all leftovers of the kills and nothing else. An orphan is removed from the first location a day
+   * after it was found, and from the others a day later.
    */
   async verifyNothingMissing(): Promise<void> {
     for (const hours of [2, 26, 26]) {
@@ -221,7 +224,7 @@ export class Target {
   }
 }
 
-/** @returns the files of the databases that contain versions. */
+/** Lists the database files that contain versions of objects. */
 export function listShards(directory: string): string[] {
   const databases = join(directory, 'd1/miniflare-D1DatabaseObject');
   const files = readdirSync(databases).filter((file) => file.endsWith('.sqlite'));
@@ -233,7 +236,7 @@ function hasVersions(file: string): boolean {
   try {
     return database.prepare('SELECT 1 FROM version LIMIT 1').get() !== undefined;
   } catch {
-    // DIRECTORY does not have this table.
+    // The table does not exist: the database is DIRECTORY.
     return false;
   } finally {
     database.close();

@@ -12,7 +12,7 @@ import { WebhookReceiver } from './webhook-receiver.ts';
 
 const SIZES = [0, 10, 4_096, 16_384, 16_385, 100_000, 1_500_000];
 const SMALL_SIZES = [10, 4_096, 16_384, 16_385, 100_000];
-/** Days last ten seconds, and cron runs each second. */
+/** Settings of the server: days last ten seconds, and cron runs each second. */
 const SHORT_DAYS = { LIFECYCLE_DAY_SECONDS: '10' };
 
 export async function killStorage(kills: number): Promise<KillOutcome> {
@@ -41,7 +41,7 @@ async function killWithRules(kills: number, receiver: WebhookReceiver): Promise<
     await target.verifyCounts();
   }
   await target.server.stop();
-  // Leases of killed work and waits after failed deliveries have ended.
+  // Move the clock past the leases of killed work and the waits after failed deliveries.
   target.clockOffsetSeconds += 7_200;
   await target.restart();
   await target.verifyRules(receiver);
@@ -51,19 +51,19 @@ async function killWithRules(kills: number, receiver: WebhookReceiver): Promise<
 }
 
 interface Work {
-  /** Runs while the server is stopped. */
+  /** Prepares files while the server is stopped. */
   readonly prepare?: (directory: string) => void;
-  /** Delay before the work begins. For work that cron starts. */
+  /** Delay before the work begins, for work that cron starts. */
   readonly beginsInMs?: (target: Target) => number;
-  /** Resolves when the work is done. */
+  /** Runs the work. Resolves when it is done. */
   readonly run: (target: Target) => Promise<unknown>;
-  /** Runs after the work is done. */
+  /** Checks the result after the work is done. */
   readonly check?: (target: Target) => Promise<unknown>;
-  /** Uploads continue during the work. Not possible during a rebuild, when the shard accepts none. */
+  /** Whether uploads continue during the work. They cannot during a rebuild, when the shard accepts none. */
   readonly isUnderLoad: boolean;
 }
 
-/** Time for a cron run, with a margin. */
+/** Time in milliseconds for a run of cron, with a margin. */
 const CRON_MS = 2_000;
 const WRITE_AHEAD_MS = 2_000;
 
@@ -84,7 +84,7 @@ const WORKS = {
   'slot moves': {
     isUnderLoad: true,
     async run(target) {
-      // An invocation may make 1,000 queries, and the move of a slot makes about 20.
+      // Move the slots in several calls: an invocation may make 1,000 queries, and the move of a slot makes about 20.
       for (const to_shard of [1, 0]) {
         for (let at = 0; at < 64; at += 16) {
           const slots = Array.from({ length: 16 }, (_, i) => (at + i) * 4);
@@ -106,7 +106,7 @@ const WORKS = {
     async run(target) {
       for (let isDone = false; !isDone; ) {
         const { status, body } = await target.server.call('POST', '/v1/storage/rebuild', { shard: 0 });
-        // A rebuild that was killed after its last step is complete.
+        // If a rebuild was killed after its last step, it is complete.
         isDone = body.code === 'not_empty' || body.finished;
         if (body.code !== 'not_empty') expect(status, JSON.stringify(body)).toBe(200);
       }
@@ -117,7 +117,7 @@ const WORKS = {
 export type WorkName = keyof typeof WORKS;
 export const WORK_NAMES = Object.keys(WORKS) as WorkName[];
 
-/** Kills the server `kills` times during one kind of work, and each time runs the work again to its end. */
+/** Kills the server `kills` times during one kind of work. After each kill, runs the work again to its end. */
 export async function killMaintenance(name: WorkName, kills: number): Promise<KillOutcome> {
   const work: Work = WORKS[name];
   await using server = await startServer({ objectShards: 2 });
@@ -135,7 +135,7 @@ export async function killMaintenance(name: WorkName, kills: number): Promise<Ki
       work.prepare(server.directory);
       await target.restart();
     }
-    // Stops writing until shortly before cron. A minute of uploads would be too much to read back in each round.
+    // Write no more until shortly before cron runs: a minute of uploads would be too much to read back in each round.
     if (work.beginsInMs) await sleep(Math.max(0, work.beginsInMs(target) - WRITE_AHEAD_MS));
     const state = { isUp: true };
     const writing = work.isUnderLoad ? target.write(SMALL_SIZES, () => state.isUp) : null;
@@ -150,7 +150,7 @@ export async function killMaintenance(name: WorkName, kills: number): Promise<Ki
       if (outcome === 'done') shortestMs = Math.min(shortestMs ?? tookMs, tookMs);
       return true;
     });
-    // The first run completes, to measure how long the work takes.
+    // Complete a first run, to measure how long the work takes.
     if (shortestMs === null) await isOver;
     else {
       await sleep(waitMs + Math.random() * shortestMs);
@@ -174,7 +174,7 @@ function damageCopies(directory: string): void {
   const blobs = join(directory, 'r2/tessera-blobs-2/blobs');
   for (const [i, name] of readdirSync(blobs).entries()) {
     const bytes = readFileSync(join(blobs, name));
-    // Skips the owner id of the location: it has no second copy, and damage to it stops the shard.
+    // Skip the owner id of the location: it has no second copy, and damage to it stops the shard.
     if (i % 3 !== 0 || bytes.length === 0 || bytes.toString('latin1', 0, 6) === '{"id":') continue;
     const at = Math.floor(bytes.length / 2);
     bytes[at] = (bytes[at] ?? 0) ^ 0xff;

@@ -1,4 +1,4 @@
-/** A stand-in for Cloudflare's service that verifies Turnstile tokens. It follows its documented request and answers. */
+/** A stand-in for Cloudflare's service that verifies Turnstile tokens. It implements the documented requests and answers. */
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -8,7 +8,7 @@ export interface TurnstileRequest {
   readonly idempotency_key: string;
 }
 
-/** A token that this stand-in accepts once, like the real service. */
+/** Makes a token that this stand-in accepts once, like the real service. */
 export interface IssuedToken {
   readonly hostname: string;
   readonly action: string;
@@ -18,7 +18,10 @@ export interface TurnstileStandIn extends AsyncDisposable {
   readonly url: string;
   readonly requests: TurnstileRequest[];
   readonly tokens: Map<string, IssuedToken>;
-  /** `normal`; `hang` never answers; `lose` closes the first connection of each key; `fault` answers `internal-error`. */
+  /**
+   * Behaviour of the service. `normal`; `hang` never answers; `lose` closes the first connection of each idempotency key; `fault`
+   * answers `internal-error`.
+   */
   mode: 'normal' | 'hang' | 'lose' | 'fault';
 }
 

@@ -9,9 +9,9 @@ export interface Received {
   readonly body: string;
 }
 
-/** Answers each message with `status`. */
+/** Receives webhooks and answers each message with `status`. */
 export class WebhookReceiver {
-  /** Accepted messages. */
+  /** Messages that were accepted (`status` was 200). */
   readonly received: Received[] = [];
   readonly refused: Received[] = [];
   status = 200;
@@ -44,7 +44,7 @@ export class WebhookReceiver {
   }
 }
 
-/** The records of storage events, each once, in the order of their first arrival. */
+/** Returns the records of storage events, each once, in the order of their first arrival. */
 export function recordsOf({ received }: WebhookReceiver): S3EventRecord[] {
   const seen = new Map<string, S3EventRecord>();
   for (const { body } of received) {
@@ -56,7 +56,7 @@ export function recordsOf({ received }: WebhookReceiver): S3EventRecord[] {
   return [...seen.values()];
 }
 
-/** Expects that the events of each key first arrive in ascending order. */
+/** Expects the events of each key to arrive in ascending order, at their first arrival. */
 export function expectOrdered(records: readonly S3EventRecord[]): void {
   const byKey = new Map<string, string[]>();
   for (const { s3 } of records) byKey.set(s3.object.key, [...(byKey.get(s3.object.key) ?? []), s3.object.sequencer]);

@@ -6,8 +6,9 @@ interface Usage {
 }
 
 /**
- * @param wake makes a request. The isolate collects garbage only while it handles requests.
- * @returns bytes of live objects and array buffers after a garbage collection.
+ * Collects garbage in the isolate.
+ * @param wake makes a request, because the isolate collects garbage only while it handles requests.
+ * @returns bytes of live objects and array buffers afterwards.
  */
 export async function readHeap(inspectorPort: number, wake: () => Promise<unknown>): Promise<number> {
   const targets = (await (await fetch(`http://127.0.0.1:${inspectorPort}/json`)).json()) as {

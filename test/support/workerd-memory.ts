@@ -3,14 +3,14 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { TestServer } from './server.ts';
 
-/** @returns the bytes of resident memory before `work`, and their peak while it ran. */
+/** Measures memory around an operation. @returns bytes of resident memory before `work`, and their peak while it ran. */
 export async function watchMemory(
   server: TestServer,
   work: () => Promise<void>,
 ): Promise<{ readonly before: number; readonly peak: number }> {
   const pid = findWorkerd(server.pid);
   const before = readStatus(pid, 'VmRSS');
-  // Resets the peak (proc_pid_clear_refs(5)).
+  // Reset the peak of the resident memory (see proc_pid_clear_refs(5)).
   writeFileSync(`/proc/${pid}/clear_refs`, '5');
   await work();
   return { before, peak: readStatus(pid, 'VmHWM') };

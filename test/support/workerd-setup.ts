@@ -1,4 +1,4 @@
-/** Applies the migrations to every database before each test file of the ring inside workerd. */
+/** Applies the migrations to every database before each test file that runs inside workerd. */
 import { applyD1Migrations, env } from 'cloudflare:test';
 
 const bindings = env as unknown as Record<string, D1Database> & {

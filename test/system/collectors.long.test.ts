@@ -1,6 +1,6 @@
 /**
- * Collectors never delete data because another store is empty. Each scenario copies a whole Tessera with mail, objects and
- * scores, and replaces one of its stores. Weeks pass with cron running, and no byte may be lost. After the right store is
+ * Tests that collectors never delete data because another store is empty. Each scenario copies a whole Tessera with mail, objects
+ * and scores, and replaces one of its stores. Weeks pass with cron running, and no byte may be lost. After the right store is
  * restored, everything must read as before, and only then may the collectors continue.
  */
 import { cpSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type LocalServer, startLocalServer } from '../../dev/local-server.ts';
 
 const DAY_SECONDS = 86_400;
-/** The third day is in another month. The last is past the retention of a sealed month. */
+/** Days of the collector rounds. The third is in another month. The last is past the retention of a sealed month. */
 const ROUND_DAYS = [2, 4, 40, 43];
 const PLAYERS = 30;
 const MESSAGES = 4;
@@ -89,7 +89,7 @@ class World {
     await this.start(days);
     for (const minute of [0, 23, 41]) await this.runCron('* * * * *', minute);
     await this.runCron('17 3 * * *');
-    // In production, storage tasks run from a queue. These calls do the same work and return when it is done.
+    // Call storage tasks directly. In production they run from a queue; these calls do the same work and return when it is done.
     await this.call('POST', '/v1/storage/gc', { pack: true });
     await this.call('POST', '/v1/storage/fsck', { dry_run: false });
     await this.call('POST', '/v1/storage/snapshot');
@@ -98,7 +98,7 @@ class World {
     await this.stop();
   }
 
-  /** @returns the keys in both locations. */
+  /** Lists the keys of the objects in both locations. */
   async listKeys(prefixes: readonly string[]): Promise<string[]> {
     const keys: string[] = [];
     for (const binding of ['BLOBS', 'BLOBS_2']) {
@@ -115,7 +115,7 @@ class World {
     return keys.sort();
   }
 
-  /** @returns the reason of each collector's alarm. */
+  /** Reads the alarms of the collectors. @returns the reason of each collector's alarm. */
   async readAlarms(): Promise<Record<string, string | undefined>> {
     const { body } = await this.call('GET', '/v1/collectors');
     const rows = body.data as { collector: string; alarm: { reason: string } | null }[];
@@ -141,7 +141,7 @@ class World {
   }
 }
 
-/** Creates a user with a token for objects, and a bucket of that user. */
+/** Creates a storage user with a token for objects, and a bucket of that user. */
 async function makeBucket(world: World): Promise<string> {
   const { body: user } = await world.call('POST', '/v1/iam/users', { name: 'owner' });
   const scopes = ['objects:read', 'objects:write'];
@@ -180,7 +180,7 @@ async function expectWhole(world: World, objects: readonly string[], messages: n
   for (const [n, name] of USERS.entries()) {
     const token = await world.login(name);
     const mail = [...(await world.listMail(token, 'inbox')), ...(await world.listMail(token, 'sent'))];
-    // Both users sent to each other, so each mailbox has sent and received messages.
+    // Wait until both users have the other's message, so that each mailbox has sent and received mail.
     expect([n, mail.length]).toEqual([n, 2 * messages]);
     for (const { id, subject } of mail) {
       const raw = await world.call('GET', `/v1/messages/${id}/raw`, undefined, token);
@@ -201,7 +201,7 @@ async function exchangeMail(world: World, from: number, to: number): Promise<voi
 let season = '';
 const running: World[] = [];
 
-/** Copies the original. Each test changes its copy. */
+/** Copies the original state. Each test changes its own copy. */
 function copy(name: string): World {
   const world = new World(name);
   cpSync(original.directory, world.directory, { recursive: true });
@@ -209,7 +209,7 @@ function copy(name: string): World {
   return world;
 }
 
-/** Runs the scenario's days. @returns the keys before and after. */
+/** Lets the days of the scenario pass with cron running. @returns the keys before and after. */
 async function passWeeks(world: World, prefixes: readonly string[], before: readonly string[]) {
   for (const days of ROUND_DAYS) await world.pass(days);
   await world.start(ROUND_DAYS.at(-1));

@@ -1,4 +1,6 @@
-/** Runs with `--env staging`, whose configuration file differs from that of deploy.test.ts, which may run at the same time. */
+/**
+ * Tests runs with `--env staging`. Their configuration file differs from that of deploy.test.ts, which may run at the same time.
+ */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +14,7 @@ type Options = Omit<Parameters<typeof runDeploy>[0], 'cloudflare' | 'directory' 
 const deploy = (args: string[], variables: Record<string, string> = {}, options: Options = {}): Promise<DeployRun> =>
   runDeploy({ cloudflare, directory, args, variables, ...options });
 
-/** Names and ids of everything that the configuration of a deployment binds or owns. */
+/** Lists the names and ids of everything that the configuration of a deployment binds or owns. */
 function readNames(file: string): string[] {
   const config = JSON.parse(readFileSync(join(import.meta.dirname, '../..', file), 'utf8'));
   return [

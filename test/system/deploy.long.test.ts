@@ -1,4 +1,4 @@
-/** Deployments that take several uploads of the real wrangler. */
+/** Tests deployments that take several uploads of the real wrangler. */
 import { describe, expect, it } from 'vitest';
 import { newScript } from '../support/cloudflare-state.ts';
 import { type DeployRun, HOSTS, listChanges, runDeploy } from '../support/deploy-run.ts';

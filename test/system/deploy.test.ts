@@ -180,7 +180,7 @@ describe('npm run deploy after a failure', () => {
   }, 240_000);
 });
 
-/** Names of the tables that the first migration of objects creates. */
+/** Reads the name of the first table that the first migration of an `OBJECTS_n` database creates. */
 function readTableNames(): [{ name: string }] {
   const sql = readFileSync(join(import.meta.dirname, '../../migrations/objects/0000_initial.sql'), 'utf8');
   return [{ name: /CREATE TABLE [`"]?(\w+)/.exec(sql)?.[1] ?? '' }];

@@ -1,4 +1,4 @@
-/** Each store is lost in turn. The commands of docs/operations.md restore the data that its table promises. */
+/** Loses each store in turn. The commands of docs/operations.md must restore the data that its table promises. */
 import { afterAll, expect, it } from 'vitest';
 import { CLEAN_FSCK } from '../support/clean-fsck.ts';
 import { World } from '../support/disaster/world.ts';
@@ -10,7 +10,7 @@ afterAll(() => world?.server[Symbol.asyncDispose]());
 const seconds = (since: number): string => `${((performance.now() - since) / 1000).toFixed(1)} s`;
 const health = async () => (await world.server.call('GET', '/v1/health', undefined, null)).body;
 
-/** Repeats a route until its answer says that it is finished. */
+/** Calls a route repeatedly until its answer says that the work is finished. */
 async function untilFinished(path: string, body: object = {}) {
   let answer = await world.operate(path, body);
   while (!answer.finished) answer = await world.operate(path, { ...body, restart: false });
@@ -44,7 +44,7 @@ it.each([0, 1])('a lost database of objects (%i of two) is rebuilt from snapshot
     [...world.objects.keys()].map((path) => fetch(world.server.url + path, { headers: world.headers })),
   );
   const statuses = new Set(answers.map(({ status }) => status));
-  // No answer says that an object does not exist.
+  // While the shard is lost, no answer may say that an object does not exist (404).
   expect([...statuses].sort()).toEqual([200, 503]);
   const number = Number(/^OBJECTS_(\d) was lost/.exec(sick.unavailable.join())?.[1]);
   const since = performance.now();
@@ -62,7 +62,7 @@ it('a lost DIRECTORY is rebuilt from its snapshot, with every credential and acc
   await world.operate('/v1/storage/snapshot');
   await world.lose(world.directoryFile());
   const sick = await health();
-  expect(sick.unavailable).toContain('DIRECTORY was lost and is not rebuilt');
+  expect(sick.unavailable).toContain('DIRECTORY was lost and has not been rebuilt');
   const since = performance.now();
   const report = await world.operate('/v1/storage/directory/rebuild');
   console.log(JSON.stringify({ lost: 'DIRECTORY', sick, took: seconds(since), report }));

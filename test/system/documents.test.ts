@@ -9,7 +9,7 @@ import { type CodeBlock, DOCUMENTS, ROOT, readDocument } from '../support/markdo
 import { hasClient } from '../support/real-client.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 
-/** A page starts up to twenty clients, one after the other. */
+/** Timeout per page. A page runs up to twenty clients, one after the other. */
 const PAGE_TIMEOUT_MS = 300_000;
 
 /** The clients that the documents may use. */
@@ -28,7 +28,7 @@ afterAll(async () => {
   await server?.[Symbol.asyncDispose]();
 });
 
-/** The commands with this server's ports and files in place of the defaults of `npm start`. */
+/** Converts commands: replaces the default ports and files of `npm start` by those of this server. */
 function toScript(name: string, blocks: readonly CodeBlock[]): string {
   const commands = blocks.map(({ code, line }) => `block=${name}:${line}\n${code}\n`).join('\n');
   const { host } = new URL(server.url);
@@ -45,7 +45,7 @@ function runScript(script: string): Promise<{ status: number | null; output: str
     const shell = spawn('bash', ['-c', script], {
       cwd: ROOT,
       stdio: ['ignore', 'pipe', 'pipe'],
-      // The person's own configuration files would change the behaviour of the clients.
+      // Set HOME, because the user's own configuration files would change the behaviour of the clients.
       env: { ...environment, HOME: server.directory, AWS_PAGER: '', AWS_EC2_METADATA_DISABLED: 'true' },
     });
     let output = '';

@@ -14,7 +14,10 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-/** A synchronous call stops the clock of the test, so a command that hangs needs a limit of its own. */
+/**
+ * Time limit of a command in milliseconds. Synchronous calls stop the test's own timeout, so a command that hangs needs its own
+ * limit.
+ */
 const COMMAND_LIMIT_MS = 100_000;
 
 /** Runs `npm run demo` against the server of this test. */

@@ -24,7 +24,7 @@ describe('the server', () => {
     const { body } = await server.call('GET', '/v1/openapi.json', undefined, null);
     expect(body.openapi).toBe('3.1.0');
     expect(body.paths['/v1/scores'].post.responses).toHaveProperty('415');
-    // A pattern must be the source of a regular expression. With a trailing flag it would match nothing.
+    // A pattern must be the source of a regular expression, without slashes and flags. With a trailing flag it would match nothing.
     const patterns = [...JSON.stringify(body).matchAll(/"pattern":("(?:[^"\\]|\\.)*")/g)].map(([, text]) =>
       JSON.parse(text ?? ''),
     );
@@ -80,7 +80,7 @@ describe('the server', () => {
   it('limits the size of JSON bodies, with and without Content-Length', async () => {
     const headers = { authorization: `Bearer ${server.rootToken}`, 'content-type': 'application/json' };
     const bytesMax = 4 * 1024 * 1024;
-    // Rejected by its Content-Length. A client that keeps sending may see the connection close before the response.
+    // The body is rejected by its Content-Length. A client that keeps sending may see the connection close before the response.
     const announced = await sendRaw(server.url, 'POST', '/v1/iam/users', {
       ...headers,
       'content-length': String(bytesMax + 1),

@@ -76,7 +76,7 @@ describe('the identity API', () => {
     expect((await server.call('GET', path)).body).toEqual(document);
     const wrong = { Version: '2012-10-17', Statement: [{ Effect: 'Perhaps' }] };
     expect((await server.call('PUT', path, wrong)).body.errors[0].path).toBe('Statement.0.Effect');
-    // A well-formed policy that cannot be evaluated. If stored, it would deny its user everything.
+    // Well-formed policies that cannot be evaluated must be refused. If stored, they would deny their user everything.
     const useless = { Version: '2012-10-17', Statement: [{ Effect: 'Allow', Resource: '*' }] };
     const badCondition = { Effect: 'Deny', Action: 's3:*', Resource: '*', Condition: { Resembles: { a: 'b' } } };
     for (const statement of [useless.Statement, badCondition]) {

@@ -1,6 +1,6 @@
 /**
- * A third-party client library uses the mailbox as an app would: read, search, flag, move, write with an attachment, send, see mail
- * arrive.
+ * Tests that a third-party client library can use the mailbox as an app would: read, search, flag, move, write with an attachment,
+ * send, see mail arrive.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Json } from '../support/jmap.ts';
@@ -8,8 +8,8 @@ import { confirmSession, type MailUser, registerUser, until } from '../support/m
 import { startServer, type TestServer } from '../support/server.ts';
 
 /**
- * The library's types are TypeScript files with enums, which this project's compiler settings reject. TypeScript does not resolve
- * an import whose name is in a variable.
+ * Name of the library in a variable, so that TypeScript does not resolve its types: they are TypeScript files with enums, which
+ * this project's compiler settings reject.
  */
 const LIBRARY: string = 'jmap-jam';
 
@@ -61,7 +61,7 @@ it('jmap-jam writes, sends, receives, searches, flags and moves', async () => {
   const emailId = made.created?.draft?.id ?? '';
   expect(emailId).not.toBe('');
   const [identities] = await ann.jam.api.Identity.get({ accountId: ann.accountId });
-  // The library's request lists only the capability of the method, not that of the implicit Email/set.
+  // In its `using` member, the library's request lists only the capability of the method, not that of the implicit Email/set.
   const [submitted] = await ann.jam.api.EmailSubmission.set({
     accountId: ann.accountId,
     create: { s: { emailId, identityId: identities.list[0]?.id } },

@@ -1,6 +1,6 @@
 /**
- * JMAP as a mail client uses it. The conformance suite named in `docs/jmap.md` tests each method alone. These tests cover sequences
- * of methods and routes that the suite does not test.
+ * Tests JMAP as a mail client uses it. The conformance suite named in `docs/jmap.md` tests each method alone. These tests cover
+ * sequences of methods and routes that the suite does not test.
  */
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -189,7 +189,7 @@ it('refuses one request more at once than the session announces', async () => {
   const body = JSON.stringify({ using: USING, methodCalls: [['Core/echo', {}, 'c']] });
   const headers = { 'content-type': 'application/json' };
   const feeds: ReadableStreamDefaultController<Uint8Array>[] = [];
-  // The bodies of these requests are incomplete. All but the refused request stay open until the bodies are complete.
+  // Send requests with incomplete bodies. All but the refused one stay open until their bodies are complete.
   const held = Array.from({ length: maxConcurrentRequests + 1 }, () => {
     const stream = new ReadableStream<Uint8Array>({
       start(controller) {
@@ -208,7 +208,7 @@ it('refuses one request more at once than the session announces', async () => {
       feed.enqueue(Buffer.from(body.slice(5)));
       feed.close();
     } catch {
-      // The body of the refused request is closed already.
+      // Ignore the error for the refused request, whose body is already closed.
     }
   }
   const statuses = await Promise.all(held.map(async (each) => (await each).status));
@@ -262,7 +262,7 @@ describe('messages', () => {
     const query = async (filter: object) => (await client.call('Email/query', { filter })).ids;
     expect(await query({ hasKeyword: encoded })).toEqual([id]);
     expect(await query({ inMailbox: folder.id })).toEqual([id]);
-    // Leaving one folder keeps it in the other; leaving the last is refused.
+    // Leaving one of two folders must keep the message in the other. Leaving the last folder must be refused.
     const moved = await client.call('Email/set', { update: { [id]: { mailboxIds: { [folder.id]: true } } } });
     expect(moved.updated).toEqual({ [id]: null });
     const stuck = await client.call('Email/set', { update: { [id]: { [`mailboxIds/${folder.id}`]: null } } });
@@ -348,7 +348,7 @@ describe('messages', () => {
     const before = await get([made.id]);
     expect((await call('PUT', made.id, { subject: 'two', body: 'second' })).body).toMatchObject({ id: made.id });
     const changes = await client.call('Email/changes', { sinceState: before.state });
-    // Mail of other tests may still arrive.
+    // Look only for the saved draft, because mail of other tests may still arrive.
     const saved = changes.created.find((id: string) => id.startsWith(made.id));
     expect(saved).not.toBe(made.id);
     expect([changes.created.includes(made.id), changes.updated, changes.destroyed]).toEqual([false, [], [made.id]]);
@@ -711,7 +711,7 @@ describe('a push subscription', () => {
       { accountId: undefined, update: { [again.created.rest.id]: { verificationCode: plain.verificationCode } } },
     ]);
     await client.call('Email/set', { destroy: [emailId] });
-    // The laptop has received its push. A push to the phone would have arrived by now.
+    // Once the laptop has received its push, a push to the phone would have arrived too.
     expect(JSON.parse((await after.next('the push')).body.toString())['@type']).toBe('StateChange');
     expect(service.received).toEqual([]);
     await client.request(['PushSubscription/set', { accountId: undefined, destroy: [again.created.rest.id] }]);

@@ -6,7 +6,7 @@ import { announceSeed, createRandom } from '../unit/leaderboard/random.ts';
 const PLAYERS = 10_000;
 const PLAYERS_OF_NAMED = 2_000;
 const KILLS = 3;
-/** On this Sunday, a month, a week and a day end together. */
+/** The test is on this Sunday, because a month, a week and a day end with it. */
 const SEASONS = { month: '2031-08', week: '2031-W35', day: '2031-08-31', none: 'all' } as const;
 
 const clockAt = (time: string) => ({
@@ -35,7 +35,7 @@ it('archives whole periods of all boards even if the server is killed repeatedly
   }
   const readCsv = async ({ base, period }: TestBoard) =>
     (await server.call('GET', `${base}/seasons/${SEASONS[period]}/export`)).body as string;
-  // Without `exact=1`, a read may show the state of a second before the last posts.
+  // Read with `exact=1`: without it, a read may show the state of a second before the last posts.
   const readPlayer = async ({ base, period }: TestBoard) => {
     for (;;) {
       const { status, body } = await server.call('GET', `${base}/scores/p77?season=${SEASONS[period]}&exact=1`);
@@ -58,7 +58,7 @@ it('archives whole periods of all boards even if the server is killed repeatedly
     await server.kill9();
     await closing;
     await server.start(september);
-    // Each period reads the same after every interruption.
+    // Reads of each period must be the same after every interruption.
     for (const board of boards) expect(await readPlayer(board)).toEqual(live.get(board)?.player);
   }
   for (const board of boards) {

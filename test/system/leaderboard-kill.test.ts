@@ -11,7 +11,7 @@ interface Win {
   readonly event_id: string;
 }
 
-/** Every event sent to a board, in the order of its player, with the score that acknowledged it. */
+/** All events that were sent to a board, in the order of each player, with the score that acknowledged them. */
 class Sent {
   readonly board: TestBoard;
   readonly wins: (Win & { acknowledged: number | null })[] = [];
@@ -24,7 +24,11 @@ class Sent {
     return this.wins.filter((win) => win.acknowledged !== null);
   }
 
-  /** @param late events that counted only on their retry, after all others. @returns the score of each player. */
+  /**
+   * Computes the expected scores.
+   * @param late events that counted only on their retry, after all others.
+   * @returns the score of each player.
+   */
   expected(late: ReadonlySet<string>): Map<string, number> {
     const scores = new Map<string, number>();
     const first = this.wins.filter(({ event_id }) => !late.has(event_id));
@@ -62,7 +66,8 @@ it('a server that is killed under load loses no acknowledged update of any board
     const senders = Array.from({ length: SENDERS_PER_BOARD * boards.length }, async (_, sender) => {
       const { board, wins } = boards[sender % boards.length] as Sent;
       for (let n = 0; isAlive; n++) {
-        // The order of two senders is unknown, so the last post of a player has one sender.
+        // On boards that keep the last score, each player's posts come from one sender, because the order of two senders is
+        // unknown.
         const number = Math.floor(random() * 24);
         const user_id = board.operator === 'last' ? `p${sender}-${number % 6}` : `p${number}`;
         const win = { user_id, points: 1 + Math.floor(random() * 9), event_id: `${life}-${sender}-${n}` };
@@ -91,7 +96,7 @@ it('a server that is killed under load loses no acknowledged update of any board
     }
   }
 
-  // An unanswered update may or may not have counted. After a retry it has counted exactly once.
+  // Repeat unanswered updates. Each may or may not have counted; after the retry it must have counted exactly once.
   for (const sent of boards) {
     const { board, wins } = sent;
     const again = await sendAgain(sent, wins);

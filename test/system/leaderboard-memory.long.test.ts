@@ -1,6 +1,6 @@
 /**
- * Two shards of 781,250 players each, with 49 hours of events, in one isolate: memory, and the first rank after a restart. Their
- * rows are written into the database files, in the state after a checkpoint. Posting them would take hours.
+ * Measures two shards of 781,250 players each, with 49 hours of events, in one isolate: memory, and the first rank after a restart.
+ * Their rows are written into the database files, in the state after a checkpoint. Posting them would take hours.
  */
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,13 +17,13 @@ import { readHeap } from '../support/workerd-heap.ts';
 
 const SHARDS = 2;
 const PLAYERS = 781_250;
-/** 50 million a day on 32 shards, for 49 hours. */
+/** Number of events per shard: 50 million a day on 32 shards, for 49 hours. */
 const EVENTS = 3_190_000;
 
 const scoreOf = (slot: number): number => 1 + ((slot * 7_919) % 331);
 const eventOf = (n: number): string => `match-${n}`;
 
-/** @returns the user ids by slot, from 1. */
+/** Fills a shard's database. @returns the user ids by slot, from 1. */
 function fill(file: string): string[] {
   const database = new DatabaseSync(file);
   const board = database.prepare('SELECT shard FROM board').get();

@@ -17,7 +17,7 @@ const SPREADS: readonly [string, (random: () => number) => number][] = [
   ['points of all sizes', (random) => Math.floor(random() ** 4 * 1_000_000)],
 ];
 
-/** The Redis commands for one post, followed by a read of the player's score. */
+/** Redis commands for one post and the following read of the player's score. */
 function toCommands({ sort, operator }: TestBoard, key: string, points: number, userId: string) {
   const best = sort === 'asc' ? ['LT'] : ['GT'];
   const post =
@@ -132,7 +132,7 @@ describe.skipIf(!hasClient('redis-server'))('the leaderboard, compared with redi
           score: scoreOf.get(id as string),
         });
       }
-      // Without `exact=1` the counts are those of a moment ago.
+      // Poll, because without `exact=1` the counts are those of a moment ago.
       await expect.poll(async () => (await get(`${base}/scores?limit=100`)).data).toEqual(listed.slice(0, 100));
       for (const at of probes) {
         const id = listed[at]?.user_id ?? '';

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { buildAll } from '../../dev/build.ts';
 import { type LocalServer, startLocalServer } from '../../dev/local-server.ts';
 
-/** Calls of the platform's limiter per token and minute. Each call counts for ten posts. */
+/** Limit of the platform's rate limiter, in calls per token and minute. Each call counts for ten posts. */
 const LIMIT = 3;
 const directory = mkdtempSync(join(tmpdir(), 'tessera-rate-'));
 let server: LocalServer;
@@ -40,7 +40,7 @@ async function makeToken(name: string): Promise<string> {
 /** Posts for `player` until a post is refused. @returns the number of accepted posts, and the refusal. */
 async function postUntilRefused(token: string, player: string): Promise<{ taken: number; refused?: Response }> {
   for (let taken = 0; taken <= LIMIT * 10; taken++) {
-    // A batch counts as one post, regardless of its number of updates.
+    // Every second post is a batch. A batch must count as one post, regardless of its number of updates.
     const isBatch = taken % 2 === 1;
     const answer = isBatch
       ? await send('/v1/scores/batch', token, {
@@ -55,7 +55,7 @@ async function postUntilRefused(token: string, player: string): Promise<{ taken:
 const minuteNow = () => Math.floor(Date.now() / 60_000);
 
 it('a token that posts too often gets 429 with Retry-After, and refused posts do not count', async () => {
-  // The platform's limiter counts per clock minute. If the posts span two minutes, try again with another token.
+  // Repeat with another token if the posts span two minutes, because the local rate limiter counts per clock minute.
   let [minute, attempt, player, greedy] = [-1, 0, '', ''];
   let posted: Awaited<ReturnType<typeof postUntilRefused>>;
   let late: Response;
@@ -83,7 +83,7 @@ it('a token that posts too often gets 429 with Retry-After, and refused posts do
   const read = await fetch(`${server.url}/v1/scores/${player}`);
   expect(((await read.json()) as { user_info: { score: number } }).user_info.score).toBe(7 * taken);
 
-  // The refused event id was not recorded either, so another token can post it.
+  // The event id of a refused post must not be recorded, so another token can post it.
   const again = await send('/v1/scores', modest, { user_id: player, points: 7, event_id: 'late' });
   expect([again.headers.get('ratelimit-policy'), again.headers.get('ratelimit')]).toEqual([
     '"token";q=1000000;w=60',

@@ -4,7 +4,7 @@ import { startServer, type TestServer } from '../support/server.ts';
 let server: TestServer;
 let token: string;
 
-/** @returns the clock offset that sets the current time to the given time. */
+/** Makes the variable with the clock offset that lets the server's clock start at this time. */
 const clockAt = (time: string) => ({
   CLOCK_OFFSET_SECONDS: String(Math.round((Date.parse(time) - Date.now()) / 1000)),
 });
@@ -13,7 +13,7 @@ const travelTo = async (time: string) => {
   await server.start(clockAt(time));
 };
 const post = (body: unknown) => server.call('POST', '/v1/scores', body, token);
-/** Queries every shard, so that a read includes all earlier posts. */
+/** Adds `exact=1`, which queries every shard, so that a read includes all earlier posts. */
 const get = (path: string) => {
   const exact = path.startsWith('/v1/scores') ? `${path.includes('?') ? '&' : '?'}exact=1` : '';
   return server.call('GET', `${path}${exact}`, undefined, null);
@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-/** @returns every read of a past season, without the times. */
+/** Makes every kind of read of a past season. @returns the answers, without their times. */
 async function readMarch() {
   const list = async (path: string) => {
     const { status, body } = await get(path);
@@ -64,7 +64,7 @@ describe('the end of a month', () => {
     const { body } = await server.call('POST', '/v1/scores/batch', { updates }, token);
     expect(body.results.filter((result: { status?: number }) => result.status !== undefined)).toEqual([]);
     expect((await server.call('POST', '/v1/seasons/2031-03/close')).status).toBe(409);
-    // The distribution is updated in the background.
+    // Poll, because the distribution is updated in the background.
     const counted = async () => (await get('/v1/seasons/2031-03/distribution')).body.players;
     await expect.poll(counted).toBe(333);
     live = await readMarch();

@@ -1,4 +1,4 @@
-/** One of four shards loses its storage. Players of the other shards are not affected. */
+/** Tests that one of four shards loses its storage, and that players of the other shards are not affected. */
 import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startServer, type TestServer } from '../support/server.ts';
 
 const SHARDS = 4;
-/** The season stores a snapshot of the counts ten seconds after a change. */
+/** Time in milliseconds after which the season has stored a snapshot: ten seconds after a change, with a margin. */
 const SNAPSHOT_MS = 12_000;
 const PLAYERS = Array.from({ length: 60 }, (_, i) => ({ user_id: `p${i}`, points: 1 + (i % 30) }));
 const rankOf = (points: number) => 1 + PLAYERS.filter((player) => player.points > points).length;
@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-/** @returns the database file of a shard, and the ids of its players. */
+/** Finds a shard with players. @returns its database file, and the ids of its players. */
 function findShard(): { file: string; lost: Set<string> } {
   const directory = join(server.directory, 'do/tessera-LeaderboardShard');
   for (const name of readdirSync(directory)) {

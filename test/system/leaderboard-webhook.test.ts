@@ -1,4 +1,6 @@
-/** Webhooks of ended seasons: signed, at least once with one id, through kills of the server and an outage of the receiver. */
+/**
+ * Tests webhooks of ended seasons: signed, at least once with one id, through kills of the server and an outage of the receiver.
+ */
 import { randomUUID } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -11,7 +13,7 @@ const clockAt = (time: string) => ({
 let server: TestServer;
 let receiver: WebhookReceiver;
 
-/** Verifies at the time at which the message was signed: the server's clock is ahead. */
+/** Verifies a webhook with the local clock set to the time of its signature, because the server's clock is ahead. */
 function verify({ headers, body }: Received, secret: string): unknown {
   vi.useFakeTimers({ toFake: ['Date'], now: Number(headers['webhook-timestamp']) * 1_000 });
   return new Webhook(secret).verify(body, headers as Record<string, string>);
@@ -39,7 +41,7 @@ const killUntil = async (time: string) => {
 
 beforeAll(async () => {
   receiver = await WebhookReceiver.start();
-  // Cron runs every second.
+  // With short days of lifecycle rules, cron runs every second.
   server = await startServer({ vars: { LIFECYCLE_DAY_SECONDS: '10', ...clockAt('2041-03-31T12:00:00Z') } });
 });
 afterAll(async () => {
@@ -104,7 +106,7 @@ describe('the webhook of a board', () => {
     });
     expect(() => verify(month, secret)).toThrow('No matching signature');
     vi.useRealTimers();
-    // A day after the rotation, the earlier secret no longer signs.
+    // A day after the rotation, webhooks must no longer be signed with the earlier secret.
     await post(`/v1/boards/${board}/scores`);
     await killUntil('2041-04-02T02:00:00Z');
     await expect.poll(() => ofBoard(receiver.received, board).length, { timeout: 60_000 }).toBeGreaterThan(1);

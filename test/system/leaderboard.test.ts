@@ -6,7 +6,10 @@ let server: TestServer;
 let token: string;
 
 const post = (body: unknown, bearer: string | null = token) => server.call('POST', '/v1/scores', body, bearer);
-/** Reads of the top list or of ranks query every shard, so that they include all earlier posts. */
+/**
+ * Reads public routes. With `exact=1` (`getExact`), reads of the top list or of ranks query every shard, so that they include all
+ * earlier posts.
+ */
 const get = (path: string) => server.call('GET', path, undefined, null);
 const getExact = (path: string) => get(`${path}${path.includes('?') ? '&' : '?'}exact=1`);
 
@@ -18,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => server[Symbol.asyncDispose]());
 
 describe('a leaderboard of thirty players', () => {
-  /** p1 to p30. Three players share each score, so ranks are 1, 1, 1, 4 … */
+  /** Players p1 to p30. Three players share each score, so ranks are 1, 1, 1, 4 … */
   const players = Array.from({ length: 30 }, (_, i) => ({
     user_id: `p${i + 1}`,
     user_name: `Player ${i + 1}`,
@@ -42,7 +45,7 @@ describe('a leaderboard of thirty players', () => {
         written_at: expect.any(String),
       });
       const rank = Math.floor(i / 3) * 3 + 1;
-      // The counts of the other shards may be some milliseconds old.
+      // The rank may be too low a number at first, because the counts of the other shards may be some milliseconds old.
       expect(body.user_info.rank).toBeLessThanOrEqual(rank);
       expect((await getExact(`/v1/scores/${player.user_id}`)).body.user_info.rank).toBe(rank);
     }
@@ -96,7 +99,7 @@ describe('a leaderboard of thirty players', () => {
   it('shows the distribution of points, in ranges of a round width', async () => {
     const path = `/v1/seasons/${new Date().toISOString().slice(0, 7)}/distribution`;
     let answer = await get(`${path}?limit=6`);
-    // The counts of the last post may arrive some milliseconds later.
+    // Poll, because the counts of the last post may arrive some milliseconds later.
     while (answer.body.players < players.length) answer = await get(`${path}?limit=6`);
     const { status, body, headers } = answer;
     expect([status, headers.get('access-control-allow-origin')]).toEqual([200, '*']);
@@ -345,7 +348,7 @@ describe('the live top list', () => {
 
   it('is sent over a WebSocket at once, and again only when it changes', async () => {
     await post({ user_id: 'live', points: 5_000 });
-    // The season has the counts of a shard some milliseconds after the post.
+    // Wait until the season has the counts of the shard, some milliseconds after the post.
     while ((await get('/v1/scores?limit=1')).body.data[0]?.user_id !== 'live') {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }

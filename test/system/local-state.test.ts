@@ -1,4 +1,4 @@
-/** `npm start` and `npm run dev` on a clean clone, and with local state of another version. */
+/** Tests `npm start` and `npm run dev` on a clean clone, and with local state of another version. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,7 +10,7 @@ const ROOT = join(import.meta.dirname, '../..');
 const scratch = mkdtempSync(join(tmpdir(), 'tessera-clone-'));
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
-/** The files that a clone has, and the installed packages. */
+/** Copies the files that a clone has, and links the installed packages. */
 function cloneInto(folder: string): void {
   const listed = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], { cwd: ROOT, encoding: 'utf8' });
   for (const path of listed.split('\n').filter((line) => line !== '' && existsSync(join(ROOT, line)))) {
@@ -21,7 +21,7 @@ function cloneInto(folder: string): void {
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
 }
 
-/** Waits until a process prints a text, or exits. */
+/** Waits until a process prints a text or exits. */
 function untilPrinted(child: ChildProcess, text: string): Promise<string> {
   let output = '';
   return new Promise((resolve, reject) => {
@@ -53,7 +53,7 @@ it('`npm run dev` serves every product from a clean clone', async () => {
     expect(JSON.parse((await get('/v1/health')).text)).toMatchObject({ status: 'ok', warnings: [] });
     expect((await get('/v1/scores')).status).toBe(200);
     expect((await get('/_/mail')).status).toBe(200);
-    // Only DIRECTORY knows that there is no such key or bucket.
+    // This answer needs a query, because only DIRECTORY knows that there is no such key or bucket. So its tables exist.
     expect((await get('/no-bucket/key')).text).toContain('<Code>NoSuchBucket</Code>');
     const registration = await fetch(`http://localhost:${port}/v1/auth/register`, {
       method: 'POST',
@@ -69,7 +69,7 @@ it('`npm run dev` serves every product from a clean clone', async () => {
 });
 
 describe('local state of another version', () => {
-  /** @param record content of the file beside the state, or null for none. */
+  /** Writes state of another version. @param record content of the file beside the state, or null for none. */
   function start(record: string | null, script = 'dev/start.ts') {
     const state = mkdtempSync(join(scratch, 'state-'));
     const stores = script === 'dev/dev.ts' ? join(state, 'v3') : state;

@@ -1,4 +1,4 @@
-/** Verifies signatures of independent signers: dkimpy (DKIM with RSA and Ed25519, ARC) and OpenDKIM. */
+/** Tests the verification of mail that independent signers signed: dkimpy (DKIM with RSA and Ed25519, ARC) and OpenDKIM. */
 import { spawnSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
 import { type Authentication, authenticateMessage } from '../../workers/mail/checks/index.ts';

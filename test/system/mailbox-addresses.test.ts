@@ -1,4 +1,4 @@
-/** Addresses other than the account's own: aliases of domains, and addresses that forward. */
+/** Tests addresses other than the account's own: aliases of domains, and addresses that forward. */
 
 import PostalMime from 'postal-mime';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -149,7 +149,7 @@ async function confirmTarget(user: MailUser): Promise<string> {
 }
 const setForward = (user: MailUser, email: string, body: object) =>
   callAs(user, 'PUT', `/v1/me/address-forwards/${encodeURIComponent(email)}`, body);
-/** Posts mail to an address. @returns its subject. */
+/** Delivers mail to an address. @returns its subject. */
 async function postTo(to: string, headers = '', from = 'a@far.test'): Promise<string> {
   const subject = `for ${crypto.randomUUID()}`;
   const raw = `${headers}From: a@far.test\r\nTo: ${to}\r\nSubject: ${subject}\r\nDate: ${new Date().toUTCString()}\r\n\r\nhi\r\n`;

@@ -19,14 +19,14 @@ interface Route {
   readonly operation: Operation;
 }
 
-/** Members that requests need in addition to their required members. */
+/** Members of request bodies that are needed in addition to the required ones. */
 const MORE: Readonly<Record<string, object>> = {
   'PATCH /v1/scores/{user_id}': { hidden: true },
   'PATCH /v1/boards/{board}/scores/{user_id}': { hidden: true },
 };
 /** Routes that a game server's token may use. */
 const OF_GAME = /^POST \/v1(?:\/boards\/\{board\})?\/scores(?:\/batch)?$/;
-/** A token that reads the objects of a user reads the user's jobs. */
+/** Routes that a token for reading a user's objects may use: it may also read the user's jobs. */
 const OF_STORAGE = /^GET \/v1\/storage\/jobs/;
 const MARK = 'zanzibar-secret';
 let server: TestServer;
@@ -81,7 +81,7 @@ async function register(name: string): Promise<{ token: string; userId: string }
   return { token: body.token, userId: body.user.user_id };
 }
 
-/** Creates every kind of resource in a mailbox, each with the mark in its content. */
+/** Creates every kind of resource in a mailbox, each with the text `MARK` in its content. */
 async function furnish(name: string): Promise<typeof victim> {
   const { token, userId } = await register(name);
   await confirmSession(server, token, 'long enough');
@@ -114,9 +114,9 @@ async function furnish(name: string): Promise<typeof victim> {
     session_id: sessions[0].session_id,
     email: `${MARK}@elsewhere.test`,
     user_id: userId,
-    // A passkey needs a device: test/security/passkeys.test.ts tries one of another user.
+    // An id of no passkey: making one needs a device. test/security/passkeys.test.ts tests a passkey of another user.
     passkey_id: 'cGFzc2tleQ',
-    // Operator routes, which reject tokens of users.
+    // Parameters of operator routes, which reject tokens of users before they look at the id.
     id: '00000000-0000-4000-8000-000000000000',
     quarantine_id: '00000000-0000-4000-8000-000000000000',
     outbox_id: '00000000-0000-4000-8000-000000000000',
@@ -188,7 +188,7 @@ async function attempt(
 }
 
 const nameOf = (route: Route) => `${route.method.toUpperCase()} ${route.path}`;
-/** @returns the victim's resources that may not change: state of the change log, folders, rules, sessions. */
+/** Reads the victim's resources that may not change: state of the change log, folders, rules, sessions. */
 async function snapshot(): Promise<unknown[]> {
   const paths = [
     '/v1/events',
@@ -205,7 +205,7 @@ async function snapshot(): Promise<unknown[]> {
   return Promise.all(paths.map(async (path) => (await server.call('GET', path, undefined, victim.token)).body));
 }
 
-/** @returns the victim's mail, and the operator's view of it. Leaves out `as_of`, the time of the read. */
+/** Reads the victim's mail, and the operator's view of it. Leaves out `as_of`, the time of the read. */
 async function operatorSnapshot(): Promise<unknown[]> {
   const user = `/v1/iam/users/${victim.ids.user_id}`;
   const paths = [
@@ -292,7 +292,7 @@ describe('every route', () => {
     const wrong: string[] = [];
     for (const route of [...routes, ...otherRoutes]) {
       for (const token of [game.body.token, storage.body.token, stranger]) {
-        // A token may use the routes of its scope: a game server posts scores, a user reads mail.
+        // A token may use the routes of its scope: for example, a game server's token posts scores.
         const isOwn =
           (token === game.body.token && OF_GAME.test(nameOf(route))) ||
           (token === storage.body.token && OF_STORAGE.test(nameOf(route))) ||
@@ -318,9 +318,9 @@ describe('every route', () => {
     );
     const wrong: string[] = [];
     for (const route of routes) {
-      // These routes act only on the caller: on its session, or on the request body.
+      // Routes that act only on the caller: on its session, or on the request body.
       if (['DELETE /v1/me', 'POST /v1/auth/logout'].includes(nameOf(route))) continue;
-      // A stream of the caller's own changes, which does not end.
+      // Skip the event stream: it has only the caller's own changes, and it does not end.
       if (nameOf(route) === 'GET /v1/jmap/event-source') continue;
       const real = await attempt(route, stranger, victim.ids);
       if (real.text.includes(MARK)) wrong.push(`${nameOf(route)} shows the mark`);

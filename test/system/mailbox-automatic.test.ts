@@ -30,7 +30,7 @@ const call = async (user: MailUser, method: string, path: string, body?: unknown
   return answer.body;
 };
 
-/** @returns a message as a person writes it. */
+/** Makes a raw message as a person writes it. */
 function toRaw(subject: string, to: string, headers: readonly string[] = []): string {
   return [
     'From: Far Away <a@far.test>',
@@ -56,7 +56,7 @@ const headerOf = ({ raw }: SunkMessage, name: string): string | undefined =>
   new RegExp(`^${name}:[ \\t]*(.*(?:\\r\\n[ \\t].*)*)`, 'im').exec(
     raw.toString('latin1').split('\r\n\r\n')[0] ?? '',
   )?.[1];
-/** @returns the decoded body of a quoted-printable message with one part. */
+/** Decodes the body of a quoted-printable message with one part. */
 const textOf = ({ raw }: SunkMessage): string => {
   const body = raw.toString('latin1').split('\r\n\r\n').slice(1).join('\r\n\r\n').replaceAll('=\r\n', '');
   const bytes = body.replace(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
@@ -95,7 +95,7 @@ describe('a forward', () => {
     expect(forwarded.envelope.from).not.toBe('a@far.test');
     expect(headerOf(forwarded, 'From')).toBe('Far Away <a@far.test>');
     expect(forwarded.raw.toString()).toContain('Shall we have lunch on Thursday?');
-    // The remote side forwards it back.
+    // The remote side forwards the message back. It must be stored, but not forwarded again.
     const { raw } = forwarded;
     expect((await postInbound(server, raw, { from: 'back@far.test', to: finn.email })).status).toBe(202);
     await until('both copies', async () =>
@@ -172,7 +172,7 @@ describe('the vacation reply', () => {
       await arrive(zoe, 'friend@far.test', 'hello zoe');
     }
     const reply = await awaitSunk(server, 'the reply', ({ envelope }) => envelope.to.includes('friend@far.test'));
-    // RFC 3834: null sender, marked as an automatic reply, in the same conversation.
+    // Expect the form of RFC 3834: null sender, marked as an automatic reply, in the same conversation.
     expect(reply.envelope.from).toBe('');
     expect(headerOf(reply, 'Auto-Submitted')).toBe('auto-replied');
     expect(headerOf(reply, 'In-Reply-To')).toMatch(/^<[\w-]+@far\.test>$/);
@@ -194,12 +194,12 @@ describe('the vacation reply', () => {
     const raw = toRaw('not to me', 'someone-else@far.test');
     await postInbound(server, raw, { from: 'bcc@far.test', to: zoe.email });
     await awaitMessage(server, zoe, 'inbox', 'not to me');
-    // Once the last message has its reply, the earlier messages would have had theirs.
+    // Wait for the reply to a last message. Replies to the earlier messages would have been sent before it.
     await arrive(zoe, 'other@far.test', 'another person');
     await awaitSunk(server, 'the last reply', ({ envelope }) => envelope.to.includes('other@far.test'));
     expect(readReplies()).toEqual(['friend@far.test', 'other@far.test']);
 
-    // Runs last in this file: if the clock were set back later, work would wait for a week.
+    // This part must be the last in this file: if the clock were set back later, work would wait for a week.
     await server.stop();
     await server.start({ CLOCK_OFFSET_SECONDS: String(WEEK_SECONDS + 60) });
     await arrive(zoe, 'friend@far.test', 'a week later');

@@ -1,4 +1,4 @@
-/** Clients that only read the change log end up equal to the mailbox, despite lost connections and restarts. */
+/** Tests that clients that only read the change log end up equal to the mailbox, despite lost connections and restarts. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { awaitMessage, confirmSession, listFolder, type MailUser, registerUser, until } from '../support/mail.ts';
 import { startServer, type TestServer } from '../support/server.ts';
@@ -25,7 +25,7 @@ interface Events {
   resync?: true;
 }
 
-/** Applies the change log to a local copy, for every transport of the log. */
+/** A copy of the mailbox to which the change log is applied, for every transport of the log. */
 class Replica {
   readonly messages = new Map<string, Known>();
   state = '0';
@@ -63,7 +63,7 @@ function followBySocket(user: MailUser, replica: Replica) {
     const mine = new WebSocket(url, { headers: { authorization: `Bearer ${user.token}` } } as never);
     socket = mine;
     mine.addEventListener('message', (event) => {
-      // An abandoned socket may still deliver events. Its successor receives them again.
+      // Ignore events of an abandoned socket. Its successor receives them again.
       if (socket === mine) replica.apply(JSON.parse(String(event.data)) as Events);
     });
     const again = () => {
@@ -125,7 +125,7 @@ function followByPoll(user: MailUser, replica: Replica) {
   };
 }
 
-/** @returns the same numbers for the same seed. */
+/** Makes a generator of numbers. @returns the same numbers for the same seed. */
 function createRandom(seed: number): (below: number) => number {
   let state = seed >>> 0;
   return (below) => {
@@ -134,7 +134,7 @@ function createRandom(seed: number): (below: number) => number {
   };
 }
 
-/** Retries while the server is down. */
+/** Repeats a call while the server is down. */
 async function insist(user: MailUser, method: string, path: string, body?: unknown) {
   return until(`${method} ${path}`, async () => {
     const answer = await server.call(method, path, body, user.token).catch(() => undefined);
@@ -218,7 +218,7 @@ describe('clients of the change log', () => {
   it('that were offline for a month must resync, and then continue', async () => {
     const registered = await registerUser(server, 'traveller');
     await confirmSession(server, registered.token);
-    // A session lasts less than a month. An app token lasts longer.
+    // Use an app token, because a session lasts less than a month and an app token longer.
     const { body: app } = await server.call('POST', '/v1/me/tokens', { name: 'laptop' }, registered.token);
     const user = { ...registered, token: app.token as string };
     await awaitMessage(server, user, 'inbox', 'Security notice: New app token');
@@ -226,7 +226,7 @@ describe('clients of the change log', () => {
     const { body: before } = await server.call('GET', '/v1/events', undefined, user.token);
     await server.stop();
     await server.start({ CLOCK_OFFSET_SECONDS: String(MONTH_SECONDS) });
-    // The daily alarm that trims the change log is overdue.
+    // Write once more: the daily alarm that trims the change log is overdue and then runs.
     await importOne(user, 2, () => 1);
     const answer = await until('the log was pruned', async () => {
       const { body } = await server.call('GET', '/v1/events?since=0', undefined, user.token);

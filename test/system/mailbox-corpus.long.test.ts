@@ -89,7 +89,7 @@ describe.skipIf(!existsSync(path))('every message of the corpus', () => {
     for (const { shown } of read) sizes.set(shown.thread_id, (sizes.get(shown.thread_id) ?? 0) + 1);
     const largest = Math.max(...sizes.values());
     console.log(`${read.length} messages in ${sizes.size} threads, the largest of ${largest}`);
-    // Plausible threads: some with several messages, but not all messages in one.
+    // Expect plausible threads: some with several messages, but not all messages in one.
     expect(sizes.size).toBeLessThan(read.length);
     expect(largest).toBeLessThan(read.length / 10);
     expect(faults()).toEqual([]);

@@ -167,7 +167,7 @@ describe('a draft', () => {
     ).toBe('attachments.0');
     expect((await upload('a\r\nBcc: x@y.test.pdf', Buffer.from('x'))).status).toBe(400);
     expect((await call('POST', '/v1/drafts', { colour: 'red' })).status).toBe(400);
-    // Rejected by its Content-Length. A client that keeps sending may see the connection close before the response.
+    // The body is rejected by its Content-Length. A client that keeps sending may see the connection close before the response.
     const announced = { authorization: `Bearer ${token}`, 'content-length': String(25 * 1024 * 1024 + 1) };
     expect((await sendRaw(server.url, 'POST', '/v1/attachments?file_name=big.bin', announced)).status).toBe(413);
   });

@@ -22,7 +22,7 @@ interface Events {
 }
 
 async function listen(query: string, headers: Record<string, string> = { authorization: `Bearer ${token}` }) {
-  // Node's WebSocket (undici) accepts headers, unlike the standard API.
+  // Cast the options: Node's WebSocket (undici) accepts headers, unlike the standard API.
   const socket = new WebSocket(`${server.url.replace('http', 'ws')}/v1/events${query}`, { headers } as never);
   const messages: Events[] = [];
   const waiting: (() => void)[] = [];
@@ -67,7 +67,7 @@ describe('the change log', () => {
     })();
     const clients = await Promise.all(
       Array.from({ length: 8 }, async () => {
-        // Reads the state before the list. Later changes in the list arrive again as events, and none is missed.
+        // Reads the state before the list. Changes after that read arrive again as events, so none is missed.
         const { state } = (await server.call('GET', '/v1/events', undefined, token)).body as Events;
         const listed = (await server.call('GET', '/v1/folders', undefined, token)).body as { id: string }[];
         const socket = await listen(`?since=${state}`);
@@ -125,7 +125,7 @@ describe('the change log', () => {
     );
     const other = await listen('', { authorization: `Bearer ${body.token}` });
     await server.call('POST', '/v1/auth/logout', undefined, body.token);
-    // The close frame has arrived. The TCP connection may close later.
+    // Wait for the close frame, after which the socket is no longer open. The TCP connection may close later.
     while (other.socket.readyState === WebSocket.OPEN) await new Promise((resolve) => setTimeout(resolve, 20));
     expect(ours.socket.readyState).toBe(WebSocket.OPEN);
     ours.socket.close();

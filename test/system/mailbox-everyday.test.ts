@@ -1,4 +1,4 @@
-/** Daily work with a mailbox, through the API: answers and forwards, searches, lists, threads, invitations. */
+/** Tests daily work with a mailbox, through the API: answers and forwards, searches, lists, threads, invitations. */
 import { generateKeyPairSync } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -8,7 +8,7 @@ import { signMessage } from '../../workers/mail/outbound/dkim/sign.ts';
 import { awaitMessage, type MailUser, postInbound, registerUser } from '../support/mail.ts';
 import { type ApiAnswer, startServer, type TestServer } from '../support/server.ts';
 
-/** The DNS of far.test, over HTTP, and the server of its lists. */
+/** Server that answers for far.test: its DNS over HTTP, and its mailing lists. */
 const { publicKey, privateKey } = generateKeyPairSync('ed25519');
 const RECORD = `v=DKIM1; k=ed25519; p=${publicKey.export({ type: 'spki', format: 'der' }).subarray(-32).toString('base64')}`;
 const posts: { path: string; body: string; headers: object }[] = [];
@@ -47,7 +47,7 @@ const read = async (id: string) => (await call('GET', `/v1/messages/${id}`)).bod
 const newId = () => `${crypto.randomUUID()}@far.test`;
 const FRIEND = [{ email: 'friend@far.test' }];
 
-/** Stores a message as received. @returns its id. */
+/** Stores a message as received mail. @returns its id. */
 async function store(headers: string, body = 'Hello'): Promise<string> {
   const messageId = newId();
   const raw = `From: Friend <friend@far.test>\r\nTo: ${ann.email}\r\nMessage-ID: <${messageId}>\r\n${headers}\r\n${body}\r\n`;
@@ -166,7 +166,7 @@ describe('a message of others', () => {
   });
 });
 
-/** Delivers a newsletter, signed by far.test. @returns the stored message. */
+/** Delivers a newsletter that far.test has signed. @returns the stored message. */
 async function deliverNewsletter(fields: readonly string[], late: readonly string[] = []) {
   const subject = `news ${crypto.randomUUID()}`;
   const header = [

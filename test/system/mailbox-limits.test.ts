@@ -1,4 +1,4 @@
-/** Limits of an account: type, quota and addresses. Also invalid search queries. */
+/** Tests limits of an account (type, quota, addresses) and invalid search queries. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { awaitMessage, confirmSession, postInbound, registerUser, until } from '../support/mail.ts';
 import { startServer, type TestServer } from '../support/server.ts';
@@ -53,7 +53,7 @@ describe('an account', () => {
     );
     expect(answers.filter(({ status }) => status === 202)).toHaveLength(2);
     const turnedAway = answers.find(({ status }) => status !== 202);
-    // A temporary failure: the user may free space before the sender retries.
+    // A full mailbox is a temporary failure, because the user may free space before the sender retries.
     expect(turnedAway?.body.recipients[0].smtp_code).toBe(452);
     await until('both are stored', async () => {
       const { body } = await server.call('GET', '/v1/me', undefined, user.token);

@@ -1,4 +1,4 @@
-/** Interrupts imports and exports: by killing the server, and by disconnecting the client. */
+/** Tests interrupted imports and exports: the server is killed, or the client disconnects. */
 import { createHash } from 'node:crypto';
 import { request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -156,7 +156,7 @@ describe('an export', () => {
     await server.start();
     const part = Buffer.concat(got);
     expect(part.length).toBeLessThan(whole.length);
-    // A client keeps the complete messages of the file. The last one tells where to resume.
+    // Keep the complete messages of the file, as a client does. The last one has the id after which to resume.
     const separators = [...part.toString('latin1').matchAll(/^From \S+ .*\nX-Tessera-Export: (\d+) /gm)];
     const kept = part.subarray(0, separators.at(-1)?.index ?? 0);
     const lastId = [...kept.toString('latin1').matchAll(/^X-Tessera-Id: (\S+)$/gm)].at(-1)?.[1];

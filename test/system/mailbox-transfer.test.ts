@@ -35,7 +35,7 @@ const get = async (token: string, path: string) =>
   Buffer.from(await (await fetch(server.url + path, { headers: { authorization: `Bearer ${token}` } })).arrayBuffer());
 const sha = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 
-/** A sample in the repository, for clones without the corpus. */
+/** Messages to import if the corpus is missing, for example in a fresh clone. */
 const sample = Array.from({ length: 12 }, (_, n) => ({
   name: `sample ${n}`,
   raw: Buffer.from(

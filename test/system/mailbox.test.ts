@@ -115,7 +115,7 @@ describe('an account', () => {
     expect((await log('owner-password', cookie)).status).toBe(200);
     const change = { current_password: 'owner-password', new_password: 'another-password' };
     expect((await server.call('POST', '/v1/me/password', change, token)).status).toBe(204);
-    // Guesses of the device count as well, and the device opens no other account.
+    // Wrong guesses from a known device must count as well, and the device must not open another account.
     for (let n = 0; n < 10; n += 1) await log('wrong', cookie);
     expect((await log('another-password', cookie)).status).toBe(429);
   });
@@ -180,7 +180,7 @@ describe('an account', () => {
     );
     expect(confirmed.body.recovery_codes).toHaveLength(10);
     expect((await login({})).body.code).toBe('second_factor_required');
-    // A code one step ahead is also accepted, and is always later than the first code.
+    // Use a code that is one 30-second step ahead. It is accepted too, and is always later than the first code.
     const code = toCode(begun.body.secret, step() + 1);
     expect((await login({ totp: code })).status).toBe(200);
     expect((await login({ totp: code })).body.code).toBe('wrong_second_factor');
@@ -204,7 +204,7 @@ describe('an account', () => {
     const code = codeAt(1);
     const raced = await Promise.all([1, 2, 3].map(() => login({ totp: code })));
     expect(raced.filter(({ status }) => status === 200)).toHaveLength(1);
-    // After a later code, an earlier code is rejected.
+    // After a later code, an earlier code must be rejected.
     expect((await login({ totp: codeAt(-1) })).status).toBe(401);
     const [recovery] = confirmed.body.recovery_codes;
     const recovered = await Promise.all([1, 2, 3].map(() => login({ recovery_code: recovery })));
@@ -245,7 +245,7 @@ describe('an account', () => {
     expect(first.data).toHaveLength(3);
     const second = await labels(`?limit=3&cursor=${first.next_cursor}`);
     expect(second).toMatchObject({ data: [{ label: 'ångström' }], next_cursor: null });
-    // A thousand ids at once, including unknown and repeated ids.
+    // Change a thousand ids at once, including unknown and repeated ids.
     const named = Array.from({ length: 1_000 }, (_, n) => (n % 100 < 5 ? (ids[n % 100] ?? '') : crypto.randomUUID()));
     const batch = (message_ids: string[], change: object) =>
       server.call('POST', '/v1/messages/batch', { message_ids, ...change }, token);

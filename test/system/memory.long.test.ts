@@ -1,6 +1,7 @@
 /**
- * Growth of workerd for each large flow, as the kernel counts it. A Worker has 128 MB. The local R2, D1 and SQLite run in the same
- * process and count too, so the flows move more bytes than the limits allow. Only a flow that streams stays below the limits.
+ * Measures how much memory workerd needs in addition for each large flow, as the kernel counts it. A Worker has 128 MB. The local
+ * R2, D1 and SQLite run in the same process and count too, so the flows move more bytes than the limits allow. Only a flow that
+ * streams stays below the limits.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -37,7 +38,7 @@ const send = (method: string, path: string, body?: Uint8Array, headers: Readonly
     ...(body ? { body: body as BodyInit } : {}),
   });
 
-/** Buffers and code that the first requests of a process need are not a flow's growth. */
+/** Warms up the server: buffers and code that the first requests of a process need must not count as growth. */
 async function warmUp(): Promise<void> {
   for (let n = 0; n < 20; n++) expect((await send('PUT', `/large/warm-${n}`, randomBytes(MIB))).status).toBe(200);
 }
@@ -55,7 +56,7 @@ async function drain(response: Response): Promise<number> {
   return size;
 }
 
-/** @param bytes that the flow moves. @param bound of the growth. */
+/** Measures the growth of memory during a flow. @param bytes that the flow moves. @param bound limit of the growth. */
 async function measure(flow: string, bytes: number, work: () => Promise<void>, bound = GROWTH_MAX): Promise<void> {
   const { before, peak } = await watchMemory(server, work);
   const growth = peak - before;
@@ -189,7 +190,7 @@ it('packs 40 MiB of small objects, and compacts the volumes after two of three a
   const objects = Array.from({ length: count }, (_, n) => ({ name: `${n}`, content: randomBytes(bytes) }));
   const [file = ''] = listShards(server.directory);
   const versionIds = fillShard(file, 'small', objects);
-  // Cron does the same a minute after each start.
+  // Start the work by a call. Cron would do the same a minute after each start.
   const collect = async () => (await server.call('POST', '/v1/storage/gc', { pack: true, max_seconds: 300 })).body;
   await server.start();
   await warmUp();

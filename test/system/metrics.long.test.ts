@@ -1,4 +1,4 @@
-/** Checks the metrics and the alert rules with Debian's promtool, which is unpacked and not installed. */
+/** Checks the metrics and the alert rules with promtool of Debian, which is unpacked but not installed. */
 import { execFileSync } from 'node:child_process';
 import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -35,10 +35,10 @@ it('exposes metrics that promtool accepts, without a remark', async () => {
 it('exposes OpenMetrics that Prometheus can store', async () => {
   const text = await scrape('application/openmetrics-text');
   const seconds = Math.floor(Date.now() / 1000);
-  // The importer needs a time for each sample, which an exposition leaves to the scraper.
+  // Add a time to each sample: promtool's importer needs it, and an exposition leaves it to the scraper.
   writeFileSync(join(scratch, 'metrics.txt'), text.replace(/^(?!#)(.+)$/gm, `$1 ${seconds}`));
   promtool(['tsdb', 'create-blocks-from', 'openmetrics', 'metrics.txt', 'blocks']);
-  // The command opens a write-ahead log, which blocks alone do not have.
+  // Create the directory of a write-ahead log, which the command opens. Blocks alone have none.
   mkdirSync(join(scratch, 'blocks/wal'));
   const stored = promtool(['tsdb', 'dump', 'blocks']);
   expect(stored).toContain('__name__="tessera_operations_total"');
@@ -51,7 +51,7 @@ it('documents alert rules that name only metrics that exist', async () => {
   writeFileSync(join(scratch, 'rules.yml'), rules);
   expect(promtool(['check', 'rules', 'rules.yml'])).toContain('SUCCESS: 10 rules found');
   const text = await scrape('text/plain');
-  // Errors have a sample only after the first one.
+  // Compare by TYPE lines, because error counters have a sample only after the first error.
   const known = new Set([...text.matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => name));
   const used = new Set([...rules.matchAll(/\btessera_\w+/g)].map(([name]) => name));
   expect([...used].filter((name) => !known.has(name))).toEqual([]);

@@ -1,4 +1,4 @@
-/** `GET /v1/metrics` of a running server, and the traces in its log. */
+/** Tests `GET /v1/metrics` of a running server, and the traces in its log. */
 
 import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
@@ -23,7 +23,7 @@ async function scrape(accept = 'text/plain', token = server.rootToken) {
   return { status: response.status, type: response.headers.get('content-type'), text: await response.text() };
 }
 
-/** Values by name with labels. */
+/** Parses metrics: values by name with labels. */
 const readSamples = (text: string): Map<string, number> =>
   new Map(
     text
@@ -105,7 +105,7 @@ it('come from Analytics Engine where there is one, and only the counters are mis
     expect(samples.get('tessera_operations_total{operation="mail_read",outcome="ok"}')).toBe(1_200_000);
     expect(samples.get('tessera_operation_seconds_total{operation="mail_read",outcome="ok"}')).toBe(36_000);
     expect(samples.get('tessera_errors_total{event="blob_lost"}')).toBe(2);
-    // Dollars per million operations: 0.30 for the request, 0.04 for 2 ms, 0.15 for the call of an object.
+    // Expected dollars per million operations: 0.30 for the request, 0.04 for 2 ms, 0.15 for the call of a Durable Object.
     expect(samples.get('tessera_cost_estimate_dollars')).toBeCloseTo(1.2 * 0.49, 5);
     expect(queries[0]?.authorization).toBe('Bearer token-of-analytics');
     expect(queries[0]?.sql).toMatch(/^SELECT .* FROM tessera_counters WHERE .* FORMAT JSON$/);

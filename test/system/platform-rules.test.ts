@@ -1,4 +1,6 @@
-/** Flows that work locally and would fail only under the rules of the production platform (`test/support/platform/rules.ts`). */
+/**
+ * Tests flows that work locally and would fail only under the rules of the production platform (`test/support/platform/rules.ts`).
+ */
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { listFolder, type MailUser, postInbound, registerUser, until } from '../support/mail.ts';
@@ -13,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-/** A message that carries another message with three files, as "forward as attachment" makes it. */
+/** Makes a message that contains another message with three files, like "forward as attachment". */
 function toForwarded(subject: string): string {
   const file = (name: string) =>
     [

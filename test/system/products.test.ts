@@ -7,7 +7,7 @@ import { startServer, type TestServer } from '../support/server.ts';
 
 const PRODUCTS = ['storage', 'leaderboard', 'mail'] as const;
 type ProductName = (typeof PRODUCTS)[number];
-/** Bit `n` of a number selects product `n`. */
+/** All non-empty subsets of the three products. Bit `n` of a number selects product `n`. */
 const SUBSETS = [1, 2, 3, 4, 5, 6, 7].map((bits) => PRODUCTS.filter((_, n) => (bits >> n) & 1));
 
 let server: TestServer;
@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-/** Uses a product from outside. @returns true if it did its work, false if it is unknown here. */
+/** Uses a product over HTTP. @returns true if it did its work, false if the server does not know it. */
 const USES: Readonly<Record<ProductName, () => Promise<boolean>>> = {
   async storage() {
     const found = await s3.send(new GetObjectCommand({ Bucket: 'kept', Key: 'a.txt' })).catch(() => null);

@@ -1,4 +1,4 @@
-/** The owner of an account gets mail about security events. */
+/** Tests that the owner of an account gets mail about security events. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { toCode } from '../../workers/identity/secrets/totp.ts';
 import { awaitMessage, awaitSunk, confirmSession, listFolder, registerUser } from '../support/mail.ts';

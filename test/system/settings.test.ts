@@ -76,7 +76,7 @@ describe('a Worker with invalid settings', () => {
     server = undefined;
   });
 
-  /** Starts without the checks of `npm start`, like a change in the dashboard. */
+  /** Starts the server without the checks of `npm start`, as if a setting were changed in Cloudflare's dashboard. */
   async function start(vars: Record<string, string>) {
     const started = await startLocalServer({
       host: '127.0.0.1',
@@ -130,7 +130,7 @@ describe('a Worker with invalid settings', () => {
     const update = { user_id: 'ann', points: 5 };
     expect((await call('POST', '/v1/scores', update, game.token)).body).toMatchObject(misconfigured);
     expect((await call('GET', '/v1/scores')).body).toMatchObject(misconfigured);
-    // Storage and identity do not need these settings.
+    // Storage and identity do not need the misconfigured settings, so they must work.
     const s3 = createSdkClient(url, await makeStorageUser(call));
     await s3.send(new CreateBucketCommand({ Bucket: 'kept' }));
     expect((await call('GET', '/v1/iam/users')).status).toBe(200);

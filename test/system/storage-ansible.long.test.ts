@@ -1,4 +1,6 @@
-/** Ansible's modules for S3, if Ansible with the collections amazon.aws and community.aws is installed (Debian: `ansible`). */
+/**
+ * Tests Ansible's modules for S3, if Ansible with the collections amazon.aws and community.aws is installed (Debian: `ansible`).
+ */
 import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, writeFileSync } from 'node:fs';

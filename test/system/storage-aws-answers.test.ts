@@ -171,7 +171,7 @@ describe('a read of a configuration that was never set', () => {
     expect(answer.text).toMatch(/<ErrorResponse><Error><Code>AccessDenied<\/Code>/);
     expect(answer.text).toContain(`is not authorized to perform: s3:${action}`);
     expect((await sendTo('/v20180820/configuration/x', method, headers, '')).status).toBe(501);
-    // Without the header with the account, the path names a bucket and an object as usual.
+    // Without the header that names the account, the path names a bucket and an object as usual.
     const plain = await sendTo(path, 'GET', { authorization: `Bearer ${token}` }, '');
     expect(plain.code).toBe('NoSuchBucket');
   });

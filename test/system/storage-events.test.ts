@@ -1,5 +1,6 @@
 /**
- * Event notifications end to end: signed webhooks that a receiver verifies, through kills of the server, and a Cloudflare Queue.
+ * Tests event notifications end to end: signed webhooks that a receiver verifies, through kills of the server, and a Cloudflare
+ * Queue.
  */
 import { createHmac, randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -52,7 +53,7 @@ describe('webhooks', () => {
   let receiver: WebhookReceiver;
 
   beforeAll(async () => {
-    // Cron runs every second. It sends events that hints have missed.
+    // Make cron run every second. It sends events whose hints were lost.
     server = await startServer({ vars: { LIFECYCLE_DAY_SECONDS: '10' } });
     const key = await server.createAccessKey(`events-${randomUUID()}`);
     userId = key.userId;
@@ -104,7 +105,7 @@ describe('webhooks', () => {
 
   it('arrive at least once and in the order of each key, through an outage of the receiver and kills of the server', async () => {
     const { Bucket } = await makeBucket();
-    // Uses a token, because the SDK signs with this machine's time and the server's clock is moved.
+    // Use a bearer token: the SDK signs with this machine's time, but the server's clock is moved.
     const scopes = ['objects:write'];
     const token = await server.call('POST', '/v1/iam/tokens', { name: Bucket, user_id: userId, scopes });
     const acknowledged: string[] = [];
@@ -123,7 +124,7 @@ describe('webhooks', () => {
       receiver.status = 200;
       await write(6);
       await server.kill9();
-      // Leases of the killed server and the wait after a failure have passed.
+      // Move the clock past the leases of the killed server and the wait after a failure.
       await server.start({ CLOCK_OFFSET_SECONDS: String(3_700 * (round + 1)) });
     }
     const arrived = () =>

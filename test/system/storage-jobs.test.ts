@@ -1,4 +1,4 @@
-/** Jobs over HTTP: progress, the audit log, events, quotas, and a server that dies in the middle. */
+/** Tests jobs over HTTP: progress, the audit log, events, quotas, and a server that dies during a job. */
 import { randomUUID } from 'node:crypto';
 import {
   CreateBucketCommand,
@@ -22,7 +22,7 @@ let server: TestServer;
 let s3: S3Client;
 let jobs: JobClient;
 
-// Shortened days let cron run each second.
+// Short days of lifecycle rules make cron run each second.
 const VARS = { LIFECYCLE_DAY_SECONDS: '10' };
 
 beforeAll(async () => {
@@ -58,7 +58,7 @@ it('restores a prefix to a point in time, after a dry run that says what it will
   const Bucket = await makeBucket(true);
   for (const name of ['kept', 'changed', 'deleted']) await put(Bucket, `p/${name}`, 'before');
   const { LastModified } = await s3.send(new GetObjectCommand({ Bucket, Key: 'p/deleted' }));
-  // Last-Modified has whole seconds, so the changes must come in a later second.
+  // Wait until the next second before changing objects, because Last-Modified has whole seconds.
   const at = new Date((LastModified?.getTime() ?? 0) + 1_000).toISOString();
   await until('the next second', async () => (Date.now() > Date.parse(at) ? true : undefined));
   await put(Bucket, 'p/changed', 'after');
@@ -126,7 +126,7 @@ it('ends with the right result although the server was killed in the middle', as
     return counts.examined > 0 || ended_at !== null ? true : undefined;
   });
   await server.kill9();
-  // The lease of the killed worker has expired.
+  // Move the clock past the lease of the killed worker.
   await server.start({ CLOCK_OFFSET_SECONDS: '40' });
   expect((await jobs.end(body.job_id)).state).toBe('done');
   const found: string[] = [];

@@ -1,4 +1,4 @@
-/** Lifecycle rules with real clients, on a server whose days last a few seconds. */
+/** Tests lifecycle rules with real clients, on a server whose days last a few seconds. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -133,7 +133,7 @@ it('a run leaves an entry with its counts in the audit log', async () => {
   await until('the expiry', async () =>
     (await s3.send(new ListObjectVersionsCommand({ Bucket }))).Versions === undefined ? true : undefined,
   );
-  // The entries of both objects, from one run or from two.
+  // Add up the audit entries of both objects, which may be from one run or from two.
   const target = await until('the entries', async () => {
     const { body } = await server.call('GET', '/v1/audit?action=bucket.lifecycle&limit=100');
     const expired = new Map<string, number>();

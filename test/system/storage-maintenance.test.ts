@@ -88,7 +88,7 @@ test('a move of more slots than one request may move is finished by sending it a
       finished.push(answer.body.finished);
       moved += answer.body.moved;
     }
-    // A new bucket has all its slots in one shard, perhaps in this one.
+    // A new bucket has all its slots in one shard. If that is this shard, there is nothing to move.
     expect([0, 64]).toContain(moved);
     if (moved > 0) expect(finished[0]).toBe(false);
   }

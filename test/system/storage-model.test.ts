@@ -36,7 +36,7 @@ beforeAll(async () => {
     region: 'us-east-1',
     forcePathStyle: true,
     credentials: { accessKeyId, secretAccessKey },
-    // Without this, WriteGetObjectResponse would go to another host.
+    // Turn off host prefixes: with one, WriteGetObjectResponse would go to another host.
     disableHostPrefix: true,
     maxAttempts: 1,
   });
@@ -53,7 +53,7 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-/** @returns everything that a wrongly detected operation could have changed. */
+/** Describes the state of the objects and of the bucket that a wrongly detected operation could have changed. */
 async function describeBucket() {
   const [object, versions, tags, acl, bucketTags, bucketAcl, buckets] = await Promise.all([
     s3.send(new GetObjectCommand({ Bucket, Key })),
@@ -79,7 +79,7 @@ async function describeBucket() {
   };
 }
 
-/** @returns the status of a successful response, or the error code. */
+/** Sends a command. @returns the status of a successful response, or the error code. */
 async function answerTo(name: string, input: Readonly<Record<string, unknown>>): Promise<number | string> {
   const command = COMMANDS.find((candidate) => candidate.name === name);
   if (!command) throw new Error(`The SDK has no command ${name}.`);
@@ -133,7 +133,7 @@ it('no implemented command gets NotImplemented', async () => {
   const before = await describeBucket();
   await s3.send(new CreateBucketCommand({ Bucket: 'scratch' }));
   const refused: string[] = [];
-  // The SDK signs this command for another service, `s3express`.
+  // The SDK signs ListDirectoryBuckets for another service, `s3express`, so the signature does not match.
   expect(await answerTo('ListDirectoryBuckets', {})).toBe('AuthorizationHeaderMalformed');
   for (const name of Object.keys(IMPLEMENTED).filter((name) => name !== 'ListDirectoryBuckets')) {
     const answer = await answerTo(name, { ...toInput('scratch', 'key'), ...PAYLOADS[name] });
@@ -185,7 +185,7 @@ describe('a query parameter that S3 does not know', () => {
 const send = (method: string, target: string, body: string | null = null) =>
   fetch(server.url + target, { method, headers: { authorization: `Bearer ${token}` }, body });
 
-/** Bodies that commands need, so that neither the SDK nor the server rejects them for another reason. */
+/** Request bodies of commands, so that neither the SDK nor the server rejects them for a missing body. */
 const PAYLOADS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   PutBucketEncryption: {
     ServerSideEncryptionConfiguration: { Rules: [{ ApplyServerSideEncryptionByDefault: { SSEAlgorithm: 'AES256' } }] },

@@ -1,4 +1,4 @@
-/** Object Lock over HTTP: permissions, headers, and a backup that survives a thief with its key. */
+/** Tests Object Lock over HTTP: permissions, headers, and a backup that survives a thief with its key. */
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -78,7 +78,7 @@ describe('Object Lock', () => {
     expect(await nameOf(helper.send(new PutObjectCommand({ ...some, ObjectLockLegalHoldStatus: 'ON' })))).toBe(
       'AccessDenied',
     );
-    // The lock is shown only to callers that may read it.
+    // Only callers with the right to read the lock may see it.
     expect((await helper.send(new HeadObjectCommand({ Bucket: 'guarded', Key: 'k' }))).ObjectLockMode).toBeUndefined();
     await allow('s3:DeleteObjectVersion', 's3:GetObject', 's3:GetObjectRetention', 's3:BypassGovernanceRetention');
     expect((await helper.send(new HeadObjectCommand({ Bucket: 'guarded', Key: 'k' }))).ObjectLockMode).toBe(
@@ -139,7 +139,7 @@ describe('Object Lock', () => {
     const restic = (...args: string[]) => mustRun('restic', args, environment);
     await restic('init');
     await restic('backup', file('data'));
-    // The thief forgets every snapshot, and then deletes all versions that it can.
+    // Simulate the thief: it forgets every snapshot, and then deletes all versions that it can.
     await restic('forget', '--prune', 'latest');
     const list = async () => owner.send(new ListObjectVersionsCommand({ Bucket: 'backup' }));
     const { Versions = [] } = await list();
@@ -147,7 +147,7 @@ describe('Object Lock', () => {
     const theft = { Bucket: 'backup', Delete: { Objects }, BypassGovernanceRetention: true };
     const { Errors = [], Deleted = [] } = await owner.send(new DeleteObjectsCommand(theft));
     expect([Errors.length, Deleted.length]).toEqual([Versions.length, 0]);
-    // The owner deletes the markers.
+    // The owner undoes the deletion by deleting the delete markers.
     const { DeleteMarkers = [] } = await list();
     expect(DeleteMarkers.length).toBeGreaterThan(0);
     for (const { Key, VersionId } of DeleteMarkers) {

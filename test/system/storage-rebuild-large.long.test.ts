@@ -13,13 +13,13 @@ import { listShards } from '../support/storage-kill-target.ts';
 import { watchMemory } from '../support/workerd-memory.ts';
 
 const OBJECTS = Number(process.env.OBJECTS ?? 50_000);
-/** Objects that are uploaded. The others are written into the database, in the state after a PUT. */
+/** Number of objects that are uploaded. The others are written into the database, in the state that a PUT leaves. */
 const SENT = Math.floor(OBJECTS / 20);
-/** Objects uploaded after the journal was written. Only their blobs record them. */
+/** Number of objects that are uploaded after the journal was written. Only their blobs record them. */
 const YOUNG = 300;
 const SAMPLE = 2_000;
 const CLIENTS = 16;
-/** Cron runs each minute and writes the journal. */
+/** Period of cron in milliseconds. It runs each minute and writes the journal. */
 const JOURNAL_MS = 90_000;
 
 const contentOf = (name: string, size: number): Uint8Array =>
@@ -43,7 +43,7 @@ async function together(from: number, until: number, work: (i: number) => Promis
   await Promise.all(Array.from({ length: CLIENTS }, one));
 }
 
-/** @returns every version and delete marker in a listing of the bucket. */
+/** Lists every version and delete marker of the bucket. */
 async function listAll(client: Client): Promise<Set<string>> {
   const found = new Set<string>();
   const pattern =
@@ -80,9 +80,10 @@ test('a rebuild restores every version of a large shard without database', async
   const acknowledged = new Map<string, Uint8Array | null>();
   const acknowledge = (name: string, versionId: string, content: Uint8Array | null) =>
     acknowledged.set(`${content ? 'Version' : 'DeleteMarker'} ${name} ${versionId}`, content);
-  /** Writes one of these by turns: a large object with its own blob, a small object, a second version, a delete marker. */
+  /** Writes these in turn: a large object with its own blob, a small object, a second version, a delete marker. */
   const write = async (i: number) => {
-    // Young names have one version. If two uploads race, one is committed with another id than its blob contains.
+    // Objects after the journal have only one version: if two uploads of a name race, one is committed with another id than its
+    // blob contains.
     const name = `sent ${i % 4 === 3 && i < SENT ? i - 1 : i}`;
     const content =
       i % 40 === 5 && i < SENT ? null : contentOf(`${i}`, i % 4 === 0 || i >= SENT ? 17_000 + (i % 5_000) : i % 900);
@@ -149,7 +150,7 @@ test('a rebuild restores every version of a large shard without database', async
   });
   let checked = await operate(client, 'fsck');
   while (!checked.finished) checked = await operate(client, 'fsck', { restart: false });
-  // Data that both the snapshot and the blobs record is collected within an hour.
+  // Ignore orphans: data that both the snapshot and the blobs record is collected within an hour.
   const { orphans: _orphans, blobs_unreferenced: _unreferenced, ...sound } = CLEAN_FSCK;
   expect(checked).toMatchObject(sound);
 });

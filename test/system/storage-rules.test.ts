@@ -1,4 +1,4 @@
-/** Details of the S3 protocol that were once wrong in this server, or that similar servers often get wrong. */
+/** Tests details of the S3 protocol that were once wrong in this server, or that similar servers often get wrong. */
 import { createHash, randomBytes } from 'node:crypto';
 import {
   CompleteMultipartUploadCommand,
@@ -96,7 +96,7 @@ describe('a part', () => {
     expect(await nameOf(send(composite))).toBe('InvalidRequest');
     expect(await nameOf(send(composite, { ChecksumAlgorithm: 'SHA256' }))).toBe('ok');
     expect(await nameOf(send('nonsense'))).toBe('NoSuchUpload');
-    // Full-object checksum: the service computes it if the client omits it.
+    // For a full-object checksum, the service must compute the value if the client omits it.
     const full = await begin({ ChecksumAlgorithm: 'CRC64NVME', ChecksumType: 'FULL_OBJECT' });
     const { ETag, ChecksumCRC64NVME } = await send(full);
     expect(ChecksumCRC64NVME).toMatch(/^[A-Za-z0-9+/]{11}=$/);
@@ -231,7 +231,7 @@ describe('the web app on its own host', () => {
       'access-control-allow-origin': 'http://app.test:8787',
       'access-control-allow-headers': 'authorization, x-amz-date',
     });
-    // Cookies are never allowed.
+    // Cross-origin requests with cookies are never allowed.
     expect(allowed.headers['access-control-allow-credentials']).toBeUndefined();
     for (const [origin, headers] of [
       ['http://app.test.evil.test', 'authorization'],

@@ -88,7 +88,7 @@ it('forbids the edge to compress an object, only in answers to clients that acce
   };
   expect(await read('plain.txt', 'gzip, br')).toEqual([200, 'no-transform']);
   expect(await read('cached.txt', 'gzip')).toEqual([200, 'max-age=60, no-transform']);
-  // S3 clients ask for no encoding. They get the stored headers, so that a copy keeps them.
+  // S3 clients send `Accept-Encoding: identity`. They must get the stored headers, so that a copy keeps them.
   expect(await read('plain.txt', 'identity')).toEqual([200, null]);
   expect(await read('cached.txt', 'identity')).toEqual([200, 'max-age=60']);
   expect(await read('cached.txt', 'gzip', 'HEAD')).toEqual([200, 'max-age=60']);
@@ -220,7 +220,7 @@ describe('signed chunks', () => {
 });
 
 describe('a current SDK', () => {
-  // CRC64NVME needs a native package in the SDK. The unit tests cover its values.
+  // CRC64NVME is left out, because the SDK needs a native package for it. The unit tests cover its values.
   it.each(['CRC32', 'CRC32C', 'SHA1', 'SHA256'] as const)('puts and gets with %s', async (algorithm) => {
     const Body = randomBytes(40_000);
     await s3.send(new PutObjectCommand({ Bucket, Key: algorithm, Body, ChecksumAlgorithm: algorithm }));

@@ -1,4 +1,4 @@
-/** Mail that a suspended user has queued is held, and sent once the suspension is lifted. */
+/** Tests that mail that a suspended user has queued is held, and sent once the suspension is lifted. */
 import { expect, it } from 'vitest';
 import { awaitMessage, awaitSunk, postInbound, readSink, registerUser } from '../support/mail.ts';
 import { startServer } from '../support/server.ts';
@@ -24,7 +24,7 @@ it('queued mail of a suspended user is held, and mail for the user still arrives
   expect(readSink(server).filter(isTo('from-ann@third.test'))).toEqual([]);
   expect((await server.call('DELETE', path)).status).toBe(204);
   await awaitMessage(server, ann, 'inbox', 'kept');
-  // Held mail is checked again after half a minute.
+  // Wait: held mail is checked again after half a minute.
   await server.stop();
   await server.start({ CLOCK_OFFSET_SECONDS: '60' });
   await awaitSunk(server, 'mail of ann', isTo('from-ann@third.test'));

@@ -1,4 +1,4 @@
-/** Malicious clients and mass mailings: each gets a clear reply, nothing is lost, and the ledger balances. */
+/** Tests malicious clients and mass mailings: each gets a clear reply, nothing is lost, and the ledger balances. */
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import {
@@ -56,7 +56,7 @@ const awaitBalance = () =>
   });
 const subjectsOf = async (user: MailUser) => (await listFolder(server, user, 'inbox')).map((each) => each.subject);
 
-/** Sequences other than CRLF, dot, CRLF that some servers have accepted as the end of a message. */
+/** Byte sequences that some servers have accepted as the end of a message (SMTP smuggling). Only CRLF, dot, CRLF is the end. */
 const FALSE_ENDS = [
   '\n.\n',
   '\n.\r\n',
@@ -93,7 +93,7 @@ it('a false end of a message smuggles no second message, inbound or outbound', a
   expect((await subjectsOf(ann)).sort()).toEqual(FALSE_ENDS.map((_, n) => `outer ${n}`));
   expect(await subjectsOf(bob)).toEqual([]);
 
-  // The text of an outbound message cannot smuggle a message either.
+  // The text of an outbound message must not smuggle a second message either.
   world.taken.length = 0;
   for (const [n, end] of FALSE_ENDS.entries()) {
     const message = { to: [{ email: 'x@far.test' }], subject: `out ${n}`, body: `hello${end}${inner(n)}` };
@@ -163,7 +163,7 @@ it('a message to a hundred recipients of every kind reaches the right state for 
   expect(world.taken.flatMap((taken) => taken.to.map((each) => each.toLowerCase())).sort()).toEqual(
     groups.sent?.sort(),
   );
-  // Local recipients fail before outside recipients, so the sender receives two reports.
+  // Expect two reports: local recipients fail before outside recipients.
   await until('every failure is reported', async () => {
     const inbox = (await listFolder(server, ann, 'inbox')).filter((each) => each.subject.startsWith('Undelivered'));
     const read = ({ id }: { id: string }) => server.call('GET', `/v1/messages/${id}`, undefined, ann.token);
@@ -173,7 +173,7 @@ it('a message to a hundred recipients of every kind reaches the right state for 
   world.script = () => null;
   await until('the deferred recipients have it too', async () => (world.taken.length > 1 ? true : undefined));
   await awaitBalance();
-  // One copy per envelope recipient: bob's name, his alias and nine tags.
+  // Bob must get one copy per envelope recipient: his name, his alias and nine tags.
   expect((await subjectsOf(bob)).filter((subject) => subject === 'to everybody')).toHaveLength(11);
 });
 
@@ -196,7 +196,7 @@ it('an inbound message to 103 recipients gets a reply for each of the first hund
     const received = [...(await subjectsOf(ann)), ...(await subjectsOf(bob))].filter(
       (subject) => subject === 'many in',
     );
-    // ANN and ann are one envelope recipient.
+    // One message less than recipients: ANN and ann are one envelope recipient.
     return received.length === accepted - 1 ? true : undefined;
   });
   expect(ledger.balanced).toBe(true);

@@ -1,4 +1,4 @@
-/** Checks that stop mail in both directions: exact size limits, quota, loops, viruses, outbound spam. */
+/** Tests checks that stop mail in both directions: exact size limits, quota, loops, viruses, outbound spam. */
 import { randomBytes } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -14,12 +14,15 @@ import {
 } from '../support/mail.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 
-/** Attachments of 100,000 bytes and mailboxes of 2 MB follow the same rules as 25 MB and 5 GB, and take less time. */
+/**
+ * Limits of the server, smaller to save time: attachments of 100,000 bytes and mailboxes of 2 MB follow the same rules as 25 MB and
+ * 5 GB.
+ */
 const ATTACHMENT_BYTES = 100_000;
 const ROOM_BYTES = 2 * 1024 * 1024;
 const QUOTA_BYTES = 3_000_000;
 
-/** Records of the tests' DNS server, which speaks the protocol of DNS over HTTPS without TLS. */
+/** DNS records that the tests' DNS server returns. It speaks the protocol of DNS over HTTPS, but without TLS. */
 const RECORDS: Record<string, string> = {
   '_dmarc.strict.test': 'v=DMARC1; p=reject',
   'strict.test': 'v=spf1 ip4:203.0.113.5 -all',

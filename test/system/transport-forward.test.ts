@@ -71,7 +71,7 @@ it('a forward is unchanged, has its own return path that accepts only reports, a
   });
   expect((await awaitMessage(server, ann, 'inbox', 'it bounced')).body).toContain('No such user');
 
-  // A forward of mail by a local user is signed. A stranger's mail in the name of a local user must not get a valid signature.
+  // A forward of mail by a local user must be signed. A stranger's mail in the name of a local user must not get a valid signature.
   expect((await server.call('POST', '/v1/domains/example.test/dkim-keys')).status).toBe(201);
   const bob = await registerUser(server, 'bob');
   const genuine = { to: [{ email: ann.email }], subject: 'forward genuine', body: 'x' };
@@ -130,7 +130,7 @@ it('the sender gets one warning after four hours, and one failure report after f
     await server.stop();
     await server.start({ CLOCK_OFFSET_SECONDS: String(hours * HOUR_SECONDS) });
   };
-  // The hour of the account's sending limit is over.
+  // Move the clock two hours, past the hour of the account's sending limit.
   await moved(2);
   const sent = await call('POST', '/v1/messages', { to: [{ email: 'x@far.test' }], subject: 'patience', body: 'x' });
   expect(sent.status).toBe(202);

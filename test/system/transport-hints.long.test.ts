@@ -1,4 +1,4 @@
-/** Queue messages are only hints. All mail arrives exactly once, even if hints are lost, repeated or late. */
+/** Tests that queue messages are only hints: all mail arrives exactly once, even if hints are lost, repeated or late. */
 import { expect, it } from 'vitest';
 import { registerUser } from '../support/mail.ts';
 import { balance, keepSending, openBook } from '../support/mail-load.ts';

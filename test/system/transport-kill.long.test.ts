@@ -1,5 +1,6 @@
 /**
- * Kills the server repeatedly under load in both directions. Every acknowledged message exists; duplicates are marked uncertain.
+ * Kills the server repeatedly under load in both directions. Every acknowledged message must exist, and duplicates must be marked
+ * uncertain.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -42,7 +43,8 @@ it(`no accepted message is lost over ${KILLS} kill -9`, async () => {
   console.log(JSON.stringify({ kills: KILLS, ...counts }));
   expect(counts.sent).toBeGreaterThan(KILLS);
 
-  // Two days later, blobs that the kills left without a row are collected, and nothing else: every message still has its bytes.
+  // Two days later, blobs that the kills left without a row must be collected, and nothing else: every message must still have its
+  // bytes.
   await server.stop();
   await server.start({ CLOCK_OFFSET_SECONDS: String(2 * 24 * 3_600) });
   const readReports = () =>

@@ -15,8 +15,8 @@ import { watchMemory } from '../support/workerd-memory.ts';
 
 const MB = 1024 * 1024;
 /**
- * Largest growth of memory, as a multiple of the raw bytes in flight. When messages were held whole, it was more than five. The
- * rest is mostly the local R2, which runs in the same process and holds two copies of every message in flight.
+ * Limit of the growth of memory, as a multiple of the raw bytes in flight. An earlier version that held whole messages needed more
+ * than five. Most of the limit is for the local R2, which runs in the same process and holds two copies of every message in flight.
  */
 const GROWTH_MAX = 2;
 const TIMEOUT_MS = 600_000;

@@ -15,7 +15,8 @@ describe.skipIf(!hasPostfix() || !hasClient('swaks', 'openssl'))('with Postfix a
   beforeAll(async () => {
     const port = await freePort();
     const certificates = process.env.NODE_EXTRA_CA_CERTS;
-    // Starts the server twice: Postfix needs its ports, and the server reads Postfix's authority at its start.
+    // Starts the server twice: Postfix needs the server's ports, and the server reads the certificate of Postfix's authority at its
+    // start.
     server = await startServer({ vars: { MAIL_HOLD_SECONDS: '0', MAIL_RETRY_SECONDS: '1' } });
     const mailboxes = ['good', 'other'];
     postfix = startPostfix({ port, mailboxes, sizeBytesMax: 300_000, ourPort: server.smtpPort });

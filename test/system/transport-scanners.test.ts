@@ -107,7 +107,7 @@ describe.skipIf(!hasClient('clamd', 'rspamd'))('scanners', () => {
 
   it('that hang, disconnect, send garbage, truncate or die defer mail, and each message arrives once when they recover', async () => {
     const subjects = ['clamd', 'rspamd'].flatMap((name) => SCANNER_FAULTS.map((fault) => `${name}-${fault} in`));
-    // The message for the midstream fault must be long.
+    // The message for the fault in the middle of the stream must be long, so that the scanner receives only a part of it.
     for (const subject of subjects)
       await receive(toRaw(subject, randomBytes(subject.includes('midstream') ? 400_000 : 100)));
     for (const subject of subjects) {

@@ -81,7 +81,7 @@ describe('recipients', () => {
     expect(report.headers.in_reply_to).toBe(world.taken[0]?.raw.toString().match(/^Message-ID: (.*)\r$/im)?.[1]);
     world.script = () => null;
     expect(await awaitFinal(body.id)).toMatchObject([{ state: 'sent' }, { state: 'sent' }, { state: 'failed' }]);
-    // Recipients whose server had accepted the message did not receive it again.
+    // Recipients whose server had accepted the message must not receive it again.
     expect(world.taken.filter((taken) => taken.to.includes('a@far.test'))).toHaveLength(1);
   });
 
@@ -105,7 +105,7 @@ describe('recipients', () => {
         await shaky.stop();
         return [stage, final.state, shaky.taken.length];
       });
-      // Duplicates are possible only if the outcome was unknown.
+      // Duplicates may occur only if the outcome was unknown.
       const copies = (stage: ScriptStage) => (stage === 'final_dot' && kind !== '421' ? 2 : 1);
       expect(await Promise.all(tries)).toEqual(stages.map((stage) => [stage, 'sent', copies(stage)]));
     });
@@ -233,7 +233,7 @@ describe('validation', () => {
       { to: to('a@far.test'), in_reply_to: '<a@b>\r\nX: y' },
       { to: to('a@far.test'), attachments: [{ file_name: 'a\r\n.txt', content_type: 'text/plain', content: '' }] },
       { from: { email: 'boss@example.test' }, to: to('a@far.test') },
-      // A tagged address is used unchanged in MAIL FROM.
+      // Bad tags must be rejected, because a tagged address is used unchanged in MAIL FROM.
       { from: { email: 'ann+x> SIZE=1 y@example.test' }, to: to('a@far.test') },
       { from: { email: 'ann+"x@example.test' }, to: to('a@far.test') },
       { from: { email: `ann+${'x'.repeat(100)}@example.test` }, to: to('a@far.test') },

@@ -131,7 +131,7 @@ it('two mailboxes that forward to each other, both away, receive each message on
   });
   await awaitMessage(carl.site.server, carl, 'inbox', `${ann.email} is away`);
   await awaitRest();
-  // Ann's own message, and the one that Ben sent back. Each mailbox forwarded once.
+  // Ann has her own message and the one that Ben's mailbox sent back. Each mailbox must have forwarded only once.
   expect([await count(ann, 'round and round'), await count(ben, 'round and round')]).toEqual([2, 1]);
   expect(await subjects(carl)).toEqual([`${ann.email} is away`]);
 
@@ -141,7 +141,7 @@ it('two mailboxes that forward to each other, both away, receive each message on
     /^Received: by west\.test \(Tessera\) with ESMTP id \S+;\r\n\t\w{3}, \d{2} \w{3} \d{4} [\d:]{8} \+0000\r\n/,
   );
 
-  // Each writes to the other. Automatic replies get no reply and are not forwarded.
+  // Both users write to each other. Automatic replies must get no reply and must not be forwarded.
   await call(ann, 'POST', '/v1/messages', { to: [{ email: ben.email }], subject: 'from ann', body: 'Hello Ben' });
   await call(ben, 'POST', '/v1/messages', { to: [{ email: ann.email }], subject: 'from ben', body: 'Hello Ann' });
   await awaitMessage(west.server, ann, 'inbox', `${ben.email} is away`);

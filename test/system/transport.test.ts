@@ -39,7 +39,7 @@ const send = (user: MailUser, message: object, key?: string) =>
     // biome-ignore lint/suspicious/noExplicitAny: the response of the API; each test asserts the members it needs
   }).then(async (response) => ({ status: response.status, body: (await response.json()) as any }));
 
-/** @returns a plain message as a person writes it. */
+/** Makes a plain raw message as a person writes it. */
 const toRaw = (subject: string, body: string): string =>
   [
     'From: Far Away <a@far.test>',
@@ -121,7 +121,7 @@ describe('sending', () => {
     );
     expect(sunk.raw.toString()).not.toMatch(/secret@outside/);
     expect(sunk.raw.toString().replaceAll('\r\n', '')).not.toMatch(/[\r\n]/);
-    // The wire has A-labels. The SMTP library of the sink decodes them.
+    // Look at the raw bytes, which have A-labels (ASCII). The SMTP library of the sink decodes them in the envelope.
     expect(sunk.raw.toString('latin1')).toMatch(/carol@xn--bcher-kva\.test/);
     expect(sunk.raw.every((byte: number) => byte < 128)).toBe(true);
     const parsed = await PostalMime.parse(sunk.raw);

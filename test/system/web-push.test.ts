@@ -1,4 +1,4 @@
-/** Web Push of new mail to browsers: the routes, and what a push service receives. */
+/** Tests Web Push of new mail to browsers: the routes, and what a push service receives. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { awaitMessage, type MailUser, postInbound, registerUser } from '../support/mail.ts';
 import { makeDevice, readVapid, startPushService } from '../support/push-service.ts';
@@ -30,7 +30,7 @@ it('notifies a browser of new mail only, until its session ends', async () => {
   const [phone, laptop] = [await signIn(user), await signIn(user)];
   await using service = await startPushService();
   const old = await subscribe(phone, service.url);
-  // The same endpoint with other keys replaces the first.
+  // A subscription with the same endpoint and other keys must replace the first.
   const { status, body, read } = await subscribe(phone, service.url);
   expect([old.status, status, old.body.subscription_id]).toEqual([201, 201, body.subscription_id]);
 
@@ -51,7 +51,7 @@ it('notifies a browser of new mail only, until its session ends', async () => {
   await using other = await startPushService();
   const { read: readOther } = await subscribe(laptop, other.url);
   await receive(user, 'three');
-  // The laptop has received its push. A push to the phone would have arrived by now.
+  // Once the laptop has received its push, a push to the phone would have arrived too.
   expect(Object.keys(readOther(await other.next('the third push')).changed[user.userId])).toEqual(['EmailDelivery']);
   expect(service.received).toEqual([]);
 });

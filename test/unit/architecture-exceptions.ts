@@ -3,8 +3,8 @@
  * test.
  */
 
-/** `importer -> imported` */
+/** Imports that are known violations, as `importer -> imported`. */
 export const KNOWN_IMPORTS: readonly string[] = [];
 
-/** Files with SQL that belongs in a store. */
+/** Files with SQL outside of a store. */
 export const KNOWN_SQL: readonly string[] = [];

@@ -7,11 +7,11 @@ const ROOT = join(import.meta.dirname, '../..');
 const PURE = ['result', 'timeuuid', 'http-range', 'constant-time', 'uri-encoding', 'ip-address', 'cursor'].map(
   (name) => `workers/shared/${name}.ts`,
 );
-/** The parts of the collectors that products use. */
+/** The files of the collectors that products may import. */
 const COLLECTORS = ['limits', 'store', 'orphan-rounds'].map((name) => `workers/collectors/${name}.ts`);
 const WEB_CONTRACTS = ['web/shared/', 'workers/shared/web-config.ts'];
 
-/** Packages that `domain/` may import: they compute, and neither read a clock nor reach a store. */
+/** Packages that `domain/` folders may import: these compute only, and neither read a clock nor reach a store. */
 const PURE_PACKAGES = ['node:buffer', 'node:crypto', 'node:zlib'];
 
 /**
@@ -21,7 +21,9 @@ const PURE_PACKAGES = ['node:buffer', 'node:crypto', 'node:zlib'];
  */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'workers/index.ts': ['workers/', 'durable-objects/', 'package.json'],
-  'workers/products.ts': ['workers/', 'package.json'],
+  'workers/api.ts': ['workers/', 'package.json'],
+  'workers/products.ts': ['workers/'],
+  'workers/served.ts': ['workers/shared/'],
   'workers/environment.d.ts': ['durable-objects/'],
   'workers/shared/': ['package.json', 'migrations/directory/meta/', 'migrations/objects/meta/'],
   'workers/identity/': ['workers/shared/'],
@@ -56,7 +58,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'workers/mail/outbound/domain/',
     'migrations/mailbox/',
   ],
-  // The build and its measurements.
+  // The files directly in `web/` are the build and its measurements. They import nothing else.
   'web/': [],
   'web/shared/': ['workers/shared/web-config.ts'],
   'web/docs/': WEB_CONTRACTS,
@@ -82,15 +84,16 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'workers/mail/checks/verdicts.ts',
     'workers/mail/domain/mbox-splitter.ts',
     'workers/mail/domain/inline-picture.ts',
+    'workers/mail/domain/list-query.ts',
   ],
 };
 const IS_STORE = /(?:^|\/)(?:store\/[^/]+|(?:[^/]+-)?(?:store|schema))\.ts$/;
 const SQL =
   /[`'"]\s*(?:SELECT\s|INSERT\s+(?:OR\s+\w+\s+)?INTO\s|UPDATE\s+\S+\s+SET\s|DELETE\s+FROM\s|REPLACE\s+INTO\s|CREATE\s+\w+\s|PRAGMA\s|WITH\s+\w+\s+AS\s)/;
-/** Packages that only some files may import. */
+/** Packages that only some files may import, with a pattern of these files. */
 const PACKAGES: readonly [name: RegExp, files: RegExp][] = [
   [/^drizzle-(?:orm|kit)/, new RegExp(`${IS_STORE.source}|^workers/shared/statement\\.ts$`)],
-  // The base classes of objects and entrypoints.
+  // The package of the base classes of Durable Objects and entrypoints.
   [
     /^cloudflare:workers$/,
     /^durable-objects\/[^/]+\/(?:index|calls\/mailbox-object)\.ts$|^workers\/mail\/(?:\w+\/)?mailbox-jobs\.ts$/,
@@ -124,7 +127,7 @@ const badImportsOf = (file: string, text: string): string[] =>
     .map((imported) => `${file} -> ${imported}`);
 const hasStraySql = (file: string, text: string): boolean => !IS_STORE.test(file) && SQL.test(withoutComments(text));
 
-/** Folders whose rooms (the folders and files in them) form layers: no cycle of rooms. */
+/** Folders whose rooms (the folders and files directly in them) form layers: imports between rooms must have no cycle. */
 const LAYERED = [
   'durable-objects/mailbox/',
   'workers/object-storage/',
@@ -135,7 +138,7 @@ const LAYERED = [
 ];
 const roomOf = (layered: string, file: string): string => layered + file.slice(layered.length).replace(/\/.*$/, '/');
 
-/** @returns the files of one import cycle, or an empty list. */
+/** Finds an import cycle. @returns its files, or an empty list. */
 function findCycle(graph: ReadonlyMap<string, readonly string[]>): string[] {
   const done = new Set<string>();
   const visit = (file: string, path: readonly string[]): string[] => {

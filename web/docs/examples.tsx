@@ -1,4 +1,4 @@
-/** An operation as a command for curl, and as TypeScript. */
+/** Shows an API operation as a curl command and as TypeScript. */
 import { docsTexts } from '../shared/texts/docs.ts';
 import type { Entry } from './openapi.ts';
 
@@ -9,7 +9,7 @@ const toBody = ({ operation }: Entry): string | null => {
   return example === undefined ? null : JSON.stringify(example);
 };
 
-/** Path parameters get their examples. */
+/** Replaces path parameters with the examples of their schemas. */
 const toPath = ({ path, operation }: Entry): string =>
   path.replaceAll(/\{(\w+)\}/g, (whole, name: string) => {
     const parameter = operation.parameters?.find((one) => one.in === 'path' && one.name === name);

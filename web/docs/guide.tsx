@@ -29,7 +29,7 @@ export type Guide = (typeof GUIDES)[number];
 export const isGuide = (name: string): name is Guide => (GUIDES as readonly string[]).includes(name);
 export const toGuideHash = (guide: string, anchor = ''): string => `#guide/${guide}${anchor && `/${anchor}`}`;
 
-/** @returns undefined for files of the repository, which are not here. */
+/** Converts the target of a link to an address. @returns undefined for files of the repository, which the site does not have. */
 function toHref(target: string, guide: Guide): string | undefined {
   if (/^(?:https?|mailto):/.test(target)) return target;
   const [file = '', anchor = ''] = target.split('#');
@@ -37,7 +37,7 @@ function toHref(target: string, guide: Guide): string | undefined {
   return isGuide(name) ? toGuideHash(name, anchor) : undefined;
 }
 
-/** Without keys: the blocks of a guide do not change. */
+/** Makes a fragment whose children need no React keys, because the blocks of a guide never change. */
 const toList = (children: readonly ReactNode[]): ReactNode => createElement(Fragment, null, ...children);
 
 function toPart(part: Inline, guide: Guide): ReactNode {
@@ -73,7 +73,7 @@ function toBlock(block: Block, guide: Guide): ReactNode {
         </section>
       );
     case 'code':
-      // A diagram is a text for another program.
+      // Diagrams are left out: their source is for Mermaid, not for readers.
       if (block.language === 'mermaid') return null;
       return (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: code that scrolls is reached with the keyboard

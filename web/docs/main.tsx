@@ -26,7 +26,7 @@ const DEPTH_MAX = 4;
 interface MembersProps {
   document: OpenApi;
   schema: Schema;
-  /** Whether to mark required members. Only requests need the marks: answers always contain all members. */
+  /** Whether to mark required members. Only schemas of requests need the marks: answers always contain all members. */
   isRequest: boolean;
   depth?: number;
 }
@@ -112,7 +112,7 @@ function OperationView({ document, entry }: { document: OpenApi; entry: Entry })
   );
 }
 
-/** Explains the problem in `#problem-<code>`. The `type` of a problem links to it. */
+/** Explains the problem code in the fragment `#problem-<code>`. The `type` member of an API error links there. */
 function ProblemNote() {
   const code = /^#problem-([a-z0-9_]+)$/.exec(location.hash)?.[1];
   return (
@@ -143,7 +143,7 @@ function ProblemNote() {
   );
 }
 
-/** The fragment of the address: a guide, an operation or a problem. */
+/** The fragment of the page's address: the name of a guide, an operation or a problem. */
 function useFragment(): string {
   return useSyncExternalStore(
     (listener) => {

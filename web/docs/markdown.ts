@@ -1,4 +1,4 @@
-/** Parses the Markdown of `docs/`: headings, paragraphs, lists, tables, code. It makes no markup of its own. Pure. */
+/** Parses the Markdown of `docs/`: headings, paragraphs, lists, tables, code. Returns blocks, no HTML. Pure. */
 
 export type Inline =
   | { kind: 'text' | 'code' | 'strong' | 'em'; text: string }
@@ -24,7 +24,7 @@ export function parseInline(text: string): Inline[] {
     else if (strong !== undefined) parts.push({ kind: 'strong', text: strong.replaceAll('`', '') });
     else if (em !== undefined) parts.push({ kind: 'em', text: em });
     else if (url !== undefined) parts.push({ kind: 'link', text: url, target: url });
-    // Pictures of the repository are not served.
+    // Pictures of the repository are left out, because the Worker does not serve them.
     else if (!whole.startsWith('!'))
       parts.push({ kind: 'link', text: (label ?? '').replaceAll('`', ''), target: target ?? '' });
   }
@@ -39,7 +39,7 @@ export const toAnchor = (title: string): string =>
     .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
     .replaceAll(' ', '-');
 
-/** The cells of a line of a table. `\|` is a bar, also in code. */
+/** Splits a table line into cells. `\|` is a literal bar, also in code. */
 const toCells = (line: string): Inline[][] =>
   line
     .trim()
@@ -55,7 +55,7 @@ export function parseMarkdown(source: string): Block[] {
   const lines = source.split('\n');
   const blocks: Block[] = [];
   let at = 0;
-  /** Takes lines while they fit. */
+  /** Takes lines from the current position while `fits` returns true. */
   const take = (fits: (line: string) => boolean): string[] => {
     const first = at;
     while (at < lines.length && fits(lines[at] ?? '')) at++;
@@ -70,7 +70,7 @@ export function parseMarkdown(source: string): Block[] {
       at++;
       blocks.push({ kind: 'heading', level: marks.length, anchor: toAnchor(text), text: parseInline(text) });
     } else if (FENCE.test(line)) {
-      // In an item of a list, fence and code are indented.
+      // Inside a list item, the fence and the code are indented.
       const [, indent = '', language = ''] = FENCE.exec(line) ?? [];
       at++;
       const text = take((one) => !FENCE.test(one)).map((one) =>

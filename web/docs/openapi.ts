@@ -1,4 +1,4 @@
-/** Reads an OpenAPI 3.1 document, but only the parts that the page shows. */
+/** Reads an OpenAPI 3.1 document, but only the parts that the API reference shows. */
 
 import { docsTexts } from '../shared/texts/docs.ts';
 import { fill } from '../shared/texts/index.ts';
@@ -36,7 +36,7 @@ export interface Operation {
   description?: string;
   parameters?: { name: string; in: string; required?: boolean; description?: string; schema?: Schema }[];
   requestBody?: { required?: boolean; content?: Record<string, { schema?: Schema; example?: unknown }> };
-  /** Empty if everyone may call the operation. */
+  /** An empty array means that the operation needs no authentication. */
   security?: unknown[];
   responses?: Record<string, { description?: string; content?: Record<string, { schema?: Schema }> }>;
 }
@@ -116,7 +116,7 @@ export function describeLimits(schema: Schema): string {
   return limits.filter(Boolean).join(', ');
 }
 
-/** Members listed under a schema. Looks into arrays and combinations. */
+/** Lists the members of a schema as `[name, schema, is required]`. Looks into arrays and `allOf`. */
 export function membersOf(document: OpenApi, input: Schema): [string, Schema, boolean][] {
   const { schema } = resolve(document, input);
   if (schema.items) return membersOf(document, schema.items);

@@ -34,18 +34,18 @@ export function openBoard(board: string | null): void {
   base = board === null ? '/v1' : `/v1/boards/${encodeURIComponent(board)}`;
 }
 
-/** The public boards beside the default one. */
+/** Lists the public boards other than the default one. */
 export const loadBoards = async (): Promise<Board[]> => (await callJson<Page<Board>>('/v1/boards?limit=200')).data;
 
-/** @param board null: the default board. */
+/** Reads a board. @param board null: the default board. */
 export const loadBoard = (board: string | null) =>
   callJson<Board>(`/v1/boards/${encodeURIComponent(board ?? 'default')}`);
 
-/** The title that an operator gave the board; null for a default board without one. */
+/** Returns the title that an operator gave the board; null for a default board without a title. */
 export const titleOf = ({ board, title }: Board): string | null =>
   board === 'default' && title === DEFAULT_TITLE ? null : title;
 
-/** Address of the live top list, without the host. */
+/** Path of the live top list in the API. */
 export const scoresPath = (): string => `${base}/scores`;
 
 const query = (members: Record<string, string | number | null | undefined>): string => {
@@ -72,7 +72,7 @@ export const loadNeighbors = (userId: string, season: string | null) =>
     `${base}/scores/${encodeURIComponent(userId)}/neighbors${query({ season, radius: 4 })}`,
   );
 
-/** Number of bars that can be told apart on a phone. */
+/** Number of bars of the distribution chart that can be told apart on a phone. */
 const BARS_MAX = 40;
 export const loadDistribution = (season: string) =>
   callJson<Distribution>(`${base}/seasons/${encodeURIComponent(season)}/distribution?limit=${BARS_MAX}`);
@@ -85,7 +85,7 @@ const FORMATS = {
   day: new Intl.DateTimeFormat(localeOf(), { dateStyle: 'long', timeZone: 'UTC' }),
 };
 
-/** `2026-11` → "November 2026", `2026-W47` → "Week of 16 November 2026". */
+/** Formats the name of a season: `2026-11` → "November 2026", `2026-W47` → "Week of 16 November 2026". */
 export function describeSeason(season: string): string {
   const parsed = parsePeriod(season);
   if (parsed === null) return season;

@@ -1,4 +1,4 @@
-/** The time until the season ends. */
+/** Shows the time until the season ends. */
 import { useEffect, useState } from 'react';
 import { formatCount } from '../shared/format.ts';
 import { boardTexts } from '../shared/texts/board.ts';
@@ -7,7 +7,7 @@ import { endOfSeason, timeLeft } from './season-end.ts';
 
 const t = boardTexts.page;
 
-/** For example "Ends in 3 days 4 h". */
+/** Text with the time that is left, for example "Ends in 3 days 4 h". */
 export function Countdown({ season }: { season: string }) {
   const [now, setNow] = useState(Date.now);
   useEffect(() => {

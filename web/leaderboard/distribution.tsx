@@ -13,16 +13,16 @@ const FOOT = 22;
 const HEAD = 22;
 
 interface Props {
-  /** The current season or a past one, `YYYY-MM`. */
+  /** The season to show, the current one or a past one, as `YYYY-MM`. */
   season: string;
-  /** Score of the chosen player. */
+  /** Score of the chosen player, which the chart marks; null if no player is chosen. */
   here: number | null;
   hereName: string;
-  /** A new value loads the data again. */
+  /** Counter: when it changes, the chart loads its data again. */
   refresh: number;
 }
 
-/** Keeps the last answer until the next one arrives. Drops an answer for another season at once. */
+/** Keeps the last answer on screen until the next one arrives, but drops an answer for another season at once. */
 function useDistribution(season: string, refresh: number): Answer | null {
   const [answer, setAnswer] = useState<Answer | null>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new value of `refresh` starts another read

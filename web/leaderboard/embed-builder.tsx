@@ -1,4 +1,4 @@
-/** Builds the code that puts the board on another page, with a preview. */
+/** Builds the HTML that embeds the board in another web site, with a preview. */
 import { useState } from 'react';
 import { boardTexts } from '../shared/texts/board.ts';
 import { showError, showToast } from '../shared/toasts.tsx';

@@ -15,7 +15,7 @@ import { Standings } from './standings.tsx';
 const t = boardTexts.page;
 const { board, rows, theme } = readEmbed(location.search);
 openBoard(board);
-// Applies to this frame only and is not stored.
+// The theme applies to this frame only and is not stored.
 if (theme !== 'auto') look.set({ theme });
 
 function Embed() {

@@ -11,7 +11,7 @@ export const live = createStore<{ top: TopList | null; status: ConnectionStatus 
 
 const RETRY_MS_MIN = 500;
 const RETRY_MS_MAX = 15_000;
-/** A proxy may accept a connection and never answer it. */
+/** Time limit for the first message of a WebSocket, because a proxy may accept a connection and never answer it. */
 const FIRST_MESSAGE_MS = 10_000;
 /** After this many sockets that never opened, server-sent events are used. */
 const SOCKET_FAILURES_MAX = 2;
@@ -23,7 +23,7 @@ function accept(text: string): void {
   }
 }
 
-/** @returns a function that stops. */
+/** Starts the live list. @returns a function that stops it. */
 export function watchTop(): () => void {
   const path = scoresPath();
   live.set({ top: null, status: 'connecting' });
@@ -49,7 +49,7 @@ export function watchTop(): () => void {
     if (isStopped || document.hidden) return;
     live.set({ status: 'away' });
     loadTop({}).then(
-      // If a live list arrived meanwhile, it is newer.
+      // Use the answer only if no live list has arrived since this read began, because a live list is newer.
       (top) => live.get().status === 'away' && live.set({ top }),
       () => undefined,
     );

@@ -60,7 +60,7 @@ function FindPlayer({ onFind }: { onFind: (userId: string) => void }) {
   );
 }
 
-/** Opens the visitor's own player. */
+/** Button that opens the player that the visitor marked as their own. */
 function MyRank({ onFind }: { onFind: (userId: string) => void }) {
   const userId = useStore(me, (state) => state.userId);
   if (userId === null) return null;
@@ -82,7 +82,7 @@ function BoardPage({ board, boards }: { board: string | null; boards: readonly B
   const playerId = query.get('player');
   const [seasons, setSeasons] = useState<Season[]>([]);
   const { top, rows, error, cursor, loadMore } = useBoard(season);
-  // Most players are far below the top list. Their changes are not pushed, so read them at intervals.
+  // Most players are far below the top list. Changes of their ranks are not pushed, so they are read at intervals.
   const tick = useTick(season === null);
   const playerRefresh = useThrottled(`${top?.as_of} ${tick}`, PLAYER_REFRESH_MS);
   const [isMoreAsked, setMoreAsked] = useState(false);
@@ -114,7 +114,7 @@ function BoardPage({ board, boards }: { board: string | null; boards: readonly B
             <h1 dir="auto">{title ?? period}</h1>
             <p className="muted">
               {title && `${period} · `}
-              {top ? plural(boardTexts.counts.players, top.players) : ' '}
+              {top ? plural(boardTexts.counts.players, top.players) : '\u00a0'}
               {season !== null && ` ${t.finalStandings}`}
               {season === null && top && <Countdown season={top.season} />}
             </p>
@@ -224,7 +224,7 @@ function BoardPage({ board, boards }: { board: string | null; boards: readonly B
   );
 }
 
-/** Keyed by board, so that no state of the previous board remains. */
+/** Renders the page of a board. The board's name is the React key, so that no state of the previous board remains. */
 function LeaderboardPage() {
   const { query } = useRoute();
   const board = query.get('board');

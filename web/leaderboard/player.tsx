@@ -16,7 +16,7 @@ interface Loaded {
   around: Standing[];
 }
 
-/** Statuses that the same request would get again. 404 is not among them, because a player may get a first score. */
+/** HTTP statuses of refusals that a repeated request would get again. 404 is not among them: a player may get a first score. */
 const REFUSALS: readonly number[] = [400, 403, 414, 422];
 
 /** Reads the neighbours only of a player who exists. */
@@ -28,7 +28,7 @@ async function loadPlace(userId: string, season: string | null) {
 export function usePlayer(userId: string | null, season: string | null, refresh: number) {
   const [loaded, setLoaded] = useState<Loaded | null>(null);
   const [error, setError] = useState<string | null>(null);
-  // A request that the server refused is not repeated. It would be refused again.
+  // Remembers the last refused request. It is not repeated, because it would be refused again.
   const refused = useRef<string | null>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new value of `refresh` starts another read
   useEffect(() => {
@@ -82,7 +82,11 @@ export function Player({ loaded, error, onPick, onClear }: Props) {
   const own = useStore(me, (state) => state.userId);
   return (
     <div role="status">
-      {error && <p className="error-box">{error}</p>}
+      {error && (
+        <p className="error-box" role="alert">
+          {error}
+        </p>
+      )}
       {loaded && (
         <section className="card stack player-card" aria-label={t.player}>
           <div className="row">

@@ -3,7 +3,7 @@ import { Avatar } from '../shared/avatar.tsx';
 import { formatCount } from '../shared/format.ts';
 import type { Standing } from './api.ts';
 
-/** The winner is in the middle. */
+/** Order of the steps from left to right: the winner is in the middle. */
 const PLACES = [1, 0, 2] as const;
 
 export function Podium({ rows }: { rows: readonly Standing[] }) {

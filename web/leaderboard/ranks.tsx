@@ -1,4 +1,4 @@
-/** Any part of the standings, by rank. */
+/** Shows any part of the standings, chosen by rank. */
 import { type FormEvent, useEffect, useState } from 'react';
 import { describeError } from '../shared/api.ts';
 import { formatCount } from '../shared/format.ts';
@@ -16,9 +16,9 @@ interface Props {
   season: string | null;
   players: number;
   here: string | null;
-  /** A new value loads the ranks again. */
+  /** Counter: when it changes, the ranks are loaded again. */
   refresh: number;
-  /** @param from null closes the list. */
+  /** Called when the visitor chooses another part of the standings. @param from the first rank to show; null closes the list. */
   onGo: (from: number | null) => void;
   onPick: (userId: string) => void;
 }
@@ -58,7 +58,7 @@ export function Ranks({ from, season, players, here, refresh, onGo, onPick }: Pr
   return (
     <section className="card stack" aria-label={t.ranks}>
       <form className="row wrap" onSubmit={submit}>
-        <h2 className="grow">{t.ranks}</h2>
+        <h2 className="grow ellipsis">{t.ranks}</h2>
         <label className="row rank-label">
           <span>{t.rank}</span>
           <input

@@ -1,11 +1,11 @@
-/** The end of a season, and the time that is left until then. Pure. */
+/** Computes when a season ends and how much time is left until then. Pure. */
 import { parsePeriod } from '../../workers/leaderboard/domain/season-name.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** @returns infinity for a board without seasons. */
+/** Returns the end of a season in milliseconds since 1970; infinity for a board without seasons. */
 export function endOfSeason(season: string): number {
   const parsed = parsePeriod(season);
   return parsed === null || parsed.period === 'none' ? Number.POSITIVE_INFINITY : parsed.endsAt;

@@ -50,10 +50,10 @@ function useGlide(rows: readonly Standing[]) {
   return body;
 }
 
-/** The rank of each player when this page first saw them. */
+/** The rank that each player had when this page first saw the player, by season and user id. */
 const firstRanks = new Map<string, number>();
 
-/** Places that a player has gained since then; 0 for a new one. */
+/** Number of places that a player has gained since this page first saw the player; 0 for a player it has not seen before. */
 function climbed({ user_id: userId, rank }: Standing, season: string): number {
   const key = `${season} ${userId}`;
   const before = firstRanks.get(key);
@@ -77,7 +77,7 @@ function Move({ places }: { places: number }) {
 }
 
 interface Props {
-  /** Moves are shown in the current season only. */
+  /** The current season, whose gains and losses of places are shown; null for a past season. */
   season?: string | null;
   rows: readonly Standing[];
   caption: string;
@@ -85,7 +85,7 @@ interface Props {
   onPick?: (userId: string) => void;
 }
 
-/** Longer scores need a wider column. */
+/** Scores from this one on need a wider column. */
 const WIDE_SCORE = 1_000_000;
 
 export function Standings({ season = null, rows, caption, here, onPick }: Props) {

@@ -1,4 +1,4 @@
-/** The rows of a board: live, or pages of a past season. */
+/** Hooks for the rows of a board: the live list of the current season, or pages of a past season. */
 import { useEffect, useRef, useState } from 'react';
 import { describeError } from '../shared/api.ts';
 import { useStore } from '../shared/store.ts';
@@ -6,10 +6,10 @@ import { showError } from '../shared/toasts.tsx';
 import { loadTop, type TopList } from './api.ts';
 import { live, watchTop } from './live.ts';
 
-/** Interval at which data below the top list is read. */
+/** Interval at which the data below the top list is read while the page is visible. */
 const TICK_MS = 4_000;
 
-/** Counter that increases after `value` has changed, at most once per `everyMs`. */
+/** Returns a counter that increases after `value` has changed, at most once per `everyMs`. */
 export function useThrottled(value: unknown, everyMs: number): number {
   const [count, setCount] = useState(0);
   const last = useRef(0);
@@ -25,7 +25,7 @@ export function useThrottled(value: unknown, everyMs: number): number {
   return count;
 }
 
-/** Counter that increases while the page is visible. */
+/** Returns a counter that increases at each interval while the page is visible. */
 export function useTick(isLive: boolean): number {
   const [tick, setTick] = useState(0);
   useEffect(() => {
@@ -38,10 +38,10 @@ export function useTick(isLive: boolean): number {
   return tick;
 }
 
-/** Limit of the API for one read. Places further down are found by the player. */
+/** Limit of the API for one read of the live list. Players further down are found by searching for them. */
 const LIVE_ROWS_MAX = 100;
 
-/** The places below the live top list, read at intervals once the visitor asks for them. */
+/** Reads the places below the live top list at intervals, once the visitor asks for them. */
 export function useMoreLive(isAsked: boolean, tick: number): TopList['data'] {
   const [rows, setRows] = useState<TopList['data']>([]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new tick starts another read
@@ -62,13 +62,13 @@ export function useMoreLive(isAsked: boolean, tick: number): TopList['data'] {
   return rows;
 }
 
-/** The live rows, and below them those of the longer list. */
+/** Joins the live rows with the rows below them, which come from the longer list. */
 export function joinRows(top: TopList['data'], longer: TopList['data']): TopList['data'] {
   const shown = new Set(top.map((row) => row.user_id));
   return [...top, ...longer.slice(top.length).filter((row) => !shown.has(row.user_id))];
 }
 
-/** The board of a season: the live one, or pages of a past one. */
+/** Returns the rows of a season: the live list of the current one, or pages of a past one. */
 export function useBoard(season: string | null) {
   const current = useStore(live, (state) => state.top);
   const [past, setPast] = useState<TopList | null>(null);

@@ -1,4 +1,4 @@
-/** A forgotten password: asks for a link, and sets a new password with the link. */
+/** Forms for a forgotten password: one requests a link by mail, the other sets a new password with that link. */
 import { type FormEvent, useState } from 'react';
 import { callJson, describeError } from '../shared/api.ts';
 import { focusOnAppearing } from '../shared/focus.ts';
@@ -21,7 +21,7 @@ function Problem({ error }: { error: string | null }) {
   );
 }
 
-/** @param complete adds the domain to a name without one. */
+/** Form that requests a link for a new password. @param complete adds the domain to a name without one. */
 export function ForgotPage({ complete }: { complete: (email: string) => Promise<string> }) {
   const [sentTo, setSentTo] = useState<string | null>(null);
   const [error, setError] = useState<string | null>(null);
@@ -78,7 +78,7 @@ export function ResetPage({ token }: { token: string }) {
     }
   };
   const leave = () => {
-    // The token must not stay in the history of the browser.
+    // Remove the token from the address, so that it does not stay in the browser's history.
     go(SIGN_IN, { replace: true });
     void resumeSession();
   };

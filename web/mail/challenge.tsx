@@ -6,13 +6,13 @@ import { type SignIn, signIn } from './model/session.ts';
 
 const t = mailTexts.challenge;
 
-/** The challenges that the server requires, or null for any other error. */
+/** Returns the challenges that the server requires, or null if the error is of another kind. */
 export function readChallenges(error: unknown): readonly string[] | null {
   const isChallenge = error instanceof ApiError && /^challenge_(?:required|failed)$/.test(error.code);
   return isChallenge ? (error.problem.challenges ?? []) : null;
 }
 
-/** @param onToken gets the token, and null when it expires. */
+/** Shows the Turnstile widget. @param onToken receives its token, and null when the token expires. */
 export function Turnstile({ action, onToken }: { action: string; onToken: (token: string | null) => void }) {
   useEffect(() => {
     const listen = ({ origin, data }: MessageEvent<{ turnstile?: string | null } | null>) => {
@@ -24,11 +24,11 @@ export function Turnstile({ action, onToken }: { action: string; onToken: (token
   return <iframe className="turnstile" title={t.checkHuman} src={`/_/turnstile#${action}`} />;
 }
 
-/** Shown after many wrong passwords for the address from other places. */
+/** Form with the challenges of a login. The server requires them after many wrong passwords for the address from other places. */
 export function LoginChallenge(props: {
   credentials: SignIn;
   challenges: readonly string[];
-  /** Gets errors that are not about the challenge, such as a wrong password. */
+  /** Receives errors that are not about the challenge, such as a wrong password. */
   onError: (error: unknown, solved: SignIn) => void;
   onBack: () => void;
 }) {

@@ -12,6 +12,7 @@ import { useStore } from '../shared/store.ts';
 import { fill, plural, texts } from '../shared/texts/index.ts';
 import { mailTexts } from '../shared/texts/mail.ts';
 import { ResetPage } from './account-recovery.tsx';
+import { followBack } from './actions/back.ts';
 import { listMailCommands } from './actions/commands.ts';
 import { KeysDialog, LabelDialog, MoveDialog } from './actions/dialogs.tsx';
 import { listenToKeys } from './actions/keys.ts';
@@ -31,8 +32,10 @@ import { titleOfSearch } from './list/views.ts';
 import { sendChanges, startChanges, stopChanges, waiting } from './model/change-queue.ts';
 import { forgetUndo } from './model/changes.ts';
 import { connection, onMessagesChanged, watchMailbox } from './model/events.ts';
+import { startFirstReads } from './model/first-reads.ts';
 import { forgetAnswers } from './model/kept-answers.ts';
 import { forgetLabels, refreshLabels } from './model/labels.ts';
+import { forgetLists } from './model/left-lists.ts';
 import { openSource, refreshAll, refreshFolders } from './model/list-reading.ts';
 import { forgetMailbox, mailbox, type Source } from './model/mailbox.ts';
 import { registerOfflinePage } from './model/offline-page.ts';
@@ -52,7 +55,7 @@ const Settings = lazy(() => import('./settings/settings.tsx').then((module) => (
 
 const COMPOSE_AFTER_MS = 1500;
 
-/** The changes that wait on this device, for example "2 changes and 1 message"; empty if there are none. */
+/** Describes the changes that wait on this device, for example "2 changes and 1 message". Empty if there are none. */
 function describeWaiting(changes: number, letters: number): string {
   return formatList([
     changes > 0 ? plural(mailTexts.counts.changes, changes) : '',
@@ -75,7 +78,7 @@ function OfflineBanner() {
   );
 }
 
-/** Shows the number of unread messages in the title, so that a background tab shows it too. */
+/** Shows the number of unread messages in the document's title, so that it is visible on a background tab. */
 function useTitle(): void {
   const unread = useStore(mailbox, (state) => state.folders.find((one) => one.role === 'inbox')?.unread ?? 0);
   useEffect(() => {
@@ -95,15 +98,19 @@ function useRoutedSource(): { title: string; isUnknown: boolean } {
   const q = route.query.get('q') ?? '';
   const folder = folders.find((one) => one.role === name || one.id === name);
   const folderId = folder?.id;
+  // Any change of the address closes the folders, those of the settings too.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the route is the reason
+  useEffect(() => view.set({ isFoldersOpen: false }), [route]);
   useEffect(() => {
     let source: Source | null = null;
+    if (name === 'settings') view.set({ threadId: null, messageId: null });
     if (name === 'search') source = { kind: 'search', q };
     else if (folderId) source = { kind: 'folder', folderId };
     if (!source || name === 'settings') return;
-    view.set({ threadId: null, messageId: null, isFoldersOpen: false });
+    view.set({ threadId: null, messageId: null });
     void openSource(source);
   }, [name, q, folderId]);
-  // Folders are loaded, and none has this name: a mistyped or old link.
+  // True for a mistyped or old link: folders are loaded, and none has this name.
   const isUnknown = name !== 'search' && name !== 'settings' && folders.length > 0 && !folder;
   return { title: name === 'search' ? titleOfSearch(q) : (folder?.name ?? t.mail), isUnknown };
 }
@@ -137,6 +144,14 @@ function Panes() {
   return (
     <div className={`panes ${threadId ? 'reading' : 'listing'} ${isFoldersOpen ? 'folders-open' : ''}`}>
       <Folders />
+      {isFoldersOpen && (
+        <button
+          type="button"
+          className="folders-shade"
+          aria-label={texts.app.close}
+          onClick={() => view.set({ isFoldersOpen: false })}
+        />
+      )}
       {isSettings ? (
         <main id="main" className="settings">
           <Suspense fallback={<p className="muted loading">{t.loading}</p>}>
@@ -192,18 +207,18 @@ function Mail() {
   const { isHelpOpen, isMoveOpen, isLabelOpen, isSnoozeOpen, isFoldersOpen } = useStore(view, (state) => state);
   useTitle();
   const isWriting = useStore(compose, (state) => state.writing !== null);
-  // Listen before the first paint, so that a key pressed on a visible page always works.
+  // Register the keyboard listener before the first paint, so that a key pressed on a visible page always works.
   useLayoutEffect(listenToKeys, []);
   useEffect(() => {
     void refreshFolders();
     void refreshLabels();
     void resumeWriting();
-    // Load the compose window in advance, after everything else, so that it opens at once.
+    // Load the code of the compose window in advance, after everything else, so that the window opens at once.
     const userId = session.get().profile?.user_id ?? '';
     const preload = setTimeout(() => {
       void loadCompose();
       registerOfflinePage();
-      // The next start tries again.
+      // A failed renewal of the push subscription is ignored: the next start of the page tries again.
       import('./model/push.ts').then(({ renewPush }) => renewPush(userId)).catch(() => undefined);
     }, COMPOSE_AFTER_MS);
     const files = onNeededFiles(async (message, { pictures, isForwarded }) => {
@@ -226,6 +241,7 @@ function Mail() {
       watchOwnReplies(),
       watchMailbox(onReturn),
       listenForDroppedFiles(),
+      followBack(),
       files,
       onMessagesChanged(handleDraftChanges),
     ];
@@ -246,7 +262,7 @@ function Mail() {
           {menu.settings}
         </MenuItem>
         <MenuItem icon="keys" onClick={() => view.set({ isHelpOpen: true })}>
-          <span className="grow">{menu.keys}</span> <kbd>?</kbd>
+          <span className="grow of-keys">{menu.keys}</span> <kbd>?</kbd>
         </MenuItem>
       </Rail>
       <div className="page-bar">
@@ -288,6 +304,7 @@ function App() {
     if (status !== 'out') return;
     forgetMailbox();
     forgetLabels();
+    forgetLists();
     forgetUndo();
     void forgetAnswers();
     view.set(CLOSED);
@@ -295,7 +312,7 @@ function App() {
     // The message being written stays in this browser, under the id of the user who wrote it.
     compose.set(CLOSED_COMPOSE);
   }, [status]);
-  // A link for a new password works in a signed-in browser too.
+  // A link for a new password works in a signed-in browser too, so it is checked before the session.
   const resetToken = route.parts[0] === 'reset' ? (route.parts[1] ?? '') : null;
   if (resetToken !== null) {
     return (
@@ -326,4 +343,5 @@ function App() {
   );
 }
 
+startFirstReads();
 mount(<App />, 'mail');

@@ -15,11 +15,24 @@ import { register, type SignIn, signIn } from './model/session.ts';
 
 const t = mailTexts.signIn;
 
-/** Minimum of the API (`workers/mail/schemas/account.ts`). */
+/** Minimum length of a password, as in the API (`workers/mail/schemas/account.ts`). */
 const PASSWORD_LENGTH_MIN = 8;
 
 const isSecondFactorAsked = (error: unknown) =>
   error instanceof ApiError && /totp|second_factor|two_factor/.test(error.code);
+
+/** On a phone, the keyboard would cover half of the form. */
+function focusWithoutKeyboard(element: HTMLElement | null): void {
+  if (!matchMedia('(pointer: coarse)').matches) element?.focus();
+}
+
+/** Focuses what the user has to change: the field that the server names, or the password. */
+function focusField(form: HTMLFormElement, cause: unknown): void {
+  const name = cause instanceof ApiError ? cause.problem.errors?.[0]?.path : undefined;
+  const field = form.querySelector<HTMLInputElement>(`[name="${CSS.escape(name ?? '')}"], [name="password"]`);
+  field?.focus();
+  field?.select();
+}
 
 function Field(props: {
   label: string;
@@ -29,19 +42,20 @@ function Field(props: {
   hint?: string;
   required?: boolean;
   minLength?: number;
+  isFirst?: boolean;
   onInput?: (event: FormEvent<HTMLInputElement>) => void;
 }) {
-  const { label, hint, ...input } = props;
+  const { label, hint, isFirst = false, ...input } = props;
   return (
     <label className="field">
       <span>{label}</span>
-      <input required {...input} />
+      <input required {...input} ref={isFirst ? focusWithoutKeyboard : undefined} />
       {hint && <small>{hint}</small>}
     </label>
   );
 }
 
-/** A new password is typed once, so it can be shown. */
+/** A new password is typed only once, so the form can show it. */
 function PasswordField({ isNew }: { isNew: boolean }) {
   const [isShown, setShown] = useState(false);
   return (
@@ -159,7 +173,8 @@ export function SignInPage() {
   const isTurnstileShown = isRegistering && config !== null && config.turnstile_site_key !== null;
   const submit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
-    const form = new FormData(event.currentTarget);
+    const { currentTarget } = event;
+    const form = new FormData(currentTarget);
     const text = (name: string) => String(form.get(name) ?? '');
     setBusy(true);
     const credentials = { email: await complete(text('email')), password: text('password') };
@@ -177,7 +192,8 @@ export function SignInPage() {
       } else await signIn(credentials);
     } catch (cause) {
       explain(cause, credentials);
-      // A token works once.
+      focusField(currentTarget, cause);
+      // A Turnstile token works only once, so request a new one.
       setToken(null);
       setAttempt(attempt + 1);
     } finally {
@@ -195,8 +211,9 @@ export function SignInPage() {
   return (
     <form className="card sign-in stack" onSubmit={submit}>
       <h1>{isRegistering ? t.newMailbox : t.signInToMail}</h1>
-      {isRegistering && <Field label={t.yourName} name="name" autoComplete="name" />}
+      {isRegistering && <Field label={t.yourName} name="name" autoComplete="name" isFirst />}
       <Field
+        isFirst={!isRegistering}
         label={t.address}
         name="email"
         autoComplete="username"

@@ -1,4 +1,4 @@
-/** Actions on one account: suspension, new password, quota, history. */
+/** Actions of an operator on one account: suspension, new password, quota, history. */
 import { type FormEvent, useState } from 'react';
 import { isServed, useConfig } from '../shared/config.ts';
 import { Dialog } from '../shared/dialog.tsx';

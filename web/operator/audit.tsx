@@ -1,4 +1,4 @@
-/** The audit log. */
+/** Shows the audit log. */
 import { type FormEvent, useState } from 'react';
 import { formatExact } from '../shared/format.ts';
 import { operatorTexts } from '../shared/texts/operator.ts';
@@ -20,7 +20,7 @@ const describe = (details: Entry['details']): string =>
     .map(([name, value]) => `${name.replaceAll('_', ' ')}: ${value}`)
     .join(', ');
 
-/** @param path of the entries to show. */
+/** Table of audit entries. @param path API path from which the entries are read. */
 export function AuditTable({ path }: { path: string }) {
   const { data, error, hasMore, loadMore } = usePages<Entry>(path);
   return (

@@ -1,4 +1,4 @@
-/** Boards, and corrections of scores. */
+/** Leaderboards, and corrections of scores. */
 import { type FormEvent, useState } from 'react';
 import { BoardLogo } from '../shared/board-logo.tsx';
 import { Dialog } from '../shared/dialog.tsx';
@@ -78,7 +78,7 @@ function RuleFields({ board, isNew }: { board: Board; isNew: boolean }) {
 interface BoardDialogProps {
   board: Board;
   onSaved: () => void;
-  /** The logo, which is stored at once. */
+  /** Called when the logo has changed. It is stored at once, before the form is saved. */
   onChanged: () => void;
   onClose: () => void;
 }
@@ -89,7 +89,7 @@ function BoardDialog({ board, onSaved, onChanged, onClose }: BoardDialogProps) {
   const save = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
-    // The rules of an existing board are shown, but not sent by the browser.
+    // The rules of an existing board are disabled fields, which browsers do not send, so take them from the board.
     const choose = (name: 'sort' | 'operator' | 'period') => String(form.get(name) ?? board[name]);
     const title = String(form.get('title')).trim();
     const rules = {

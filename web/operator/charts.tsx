@@ -13,7 +13,7 @@ interface ChartProps {
   hours: readonly Hour[];
   of: (hour: Hour) => number | null;
   format: (value: number) => string;
-  /** Whether the figure beside the title is the sum of the hours or the last value. */
+  /** Whether the figure beside the chart's title is the sum of the hours; otherwise it is the last value. */
   isTotal: boolean;
   isBad?: boolean;
   note?: string | undefined;

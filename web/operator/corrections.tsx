@@ -1,4 +1,4 @@
-/** Finds a player, corrects the score, hides or erases the player. */
+/** Finds a player of a leaderboard, and corrects the score, hides or erases the player. */
 import { type FormEvent, useState } from 'react';
 import { formatCount } from '../shared/format.ts';
 import { fill } from '../shared/texts/index.ts';
@@ -80,7 +80,7 @@ function CorrectionForm({
   );
 }
 
-/** @param main title of the default board. */
+/** Finds and corrects players. @param main title of the default board. */
 export function Corrections({ main, boards }: { main: string; boards: readonly Board[] }) {
   const [found, setFound] = useState<Found | null>(null);
   const find = (event: FormEvent<HTMLFormElement>) => {

@@ -28,12 +28,18 @@ interface Detail extends Domain {
   }[];
 }
 
+/** By the word before the colon, which names a standard. */
+function describePurpose(purpose: string): string {
+  const standard = purpose.split(':')[0] ?? '';
+  return t.purposes[standard as keyof typeof t.purposes] ?? purpose;
+}
+
 function Seen({ seen }: { seen: boolean | null }) {
   if (seen === null) return <span className="badge">{t.notAsked}</span>;
   return seen ? <span className="badge good">{t.seen}</span> : <span className="badge warn">{t.notSeen}</span>;
 }
 
-/** How many of the records DNS has. Each load of the domain checks them. */
+/** Shows how many of the domain's required records are in DNS. Each load of the domain checks them. */
 function DnsState({ records, onCheck }: { records: Detail['dns_records']; onCheck: () => void }) {
   const asked = records.filter(({ seen }) => seen !== null);
   const seen = asked.filter((record) => record.seen).length;
@@ -89,7 +95,7 @@ function Records({ domain }: { domain: string }) {
               <li key={`${record.type} ${record.name} ${record.purpose}`} className="stack">
                 <span className="row wrap">
                   <span className="badge">{record.type}</span> <code>{record.name}</code>
-                  <span className="muted small grow">{record.purpose}</span>
+                  <span className="muted small grow">{describePurpose(record.purpose)}</span>
                   <Seen seen={record.seen} />
                 </span>
                 {record.value && (

@@ -21,7 +21,8 @@ const isObject = (value: unknown): value is Record<string, unknown> => typeof va
 
 export function Facts({ value }: { value: Record<string, unknown> | unknown[] }) {
   return (
-    <dl className="report">
+    // The names are those of the API, in English.
+    <dl className="report" lang="en">
       {Object.entries(value).map(([name, member]) => (
         <div key={name}>
           <dt>{Array.isArray(value) ? `${Number(name) + 1}.` : toWords(name)}</dt>

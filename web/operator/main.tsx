@@ -23,7 +23,7 @@ import { Users } from './users.tsx';
 
 const t = operatorTexts.page;
 
-/** The last member is the product that a tab needs. */
+/** Tabs: name, component, and the product that the tab needs (null: none). */
 const TABS = [
   ['overview', Overview, null],
   ['outbound', Outbound, 'mail'],
@@ -38,7 +38,7 @@ const TABS = [
 ] as const;
 const { tabs: labels } = operatorTexts;
 
-/** Logs in as a person. */
+/** Sign-in form for an operator's user account, as an alternative to a token. */
 function PersonSignIn() {
   const [error, setError] = useState<string | null>(null);
   const submit = async (event: FormEvent<HTMLFormElement>) => {
@@ -91,7 +91,7 @@ function TokenSignIn() {
       // Test the token with a request that every operator's token allows.
       await requestJson('/v1/collectors', { token });
       setToken(token);
-      // The form is gone. Continue at the start of the content, not at one of the tabs.
+      // After signing in, the form is gone. Move the focus to the start of the content, not to one of the tabs.
       requestAnimationFrame(() => focusRegion(document.getElementById('main')));
     } catch (cause) {
       setError(describeError(cause));

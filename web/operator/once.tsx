@@ -1,4 +1,4 @@
-/** A secret that is shown only now, with a button to copy it. */
+/** Shows a secret, which cannot be shown again, with a button to copy it. */
 import { operatorTexts } from '../shared/texts/operator.ts';
 import { showToast } from '../shared/toasts.tsx';
 

@@ -68,7 +68,10 @@ function Figure({ label, value }: { label: string; value: string }) {
   );
 }
 
-/** @param recipients the failed recipients to retry; null retries those that wait, or submits a refused request again. */
+/**
+ * Retries a message.
+ * @param recipients the failed recipients to retry; null retries those that wait, or submits a refused request again.
+ */
 function retry(id: string, recipients: readonly string[] | null, done: () => void): void {
   const path = `/v1/outbound/${encodeURIComponent(id)}/retry`;
   request(path, { method: 'POST', ...(recipients ? { body: { recipients } } : {}) }).then(

@@ -1,4 +1,4 @@
-/** The first page of an operator: problems, the last 24 hours, and the cost of this month. */
+/** The first page of the operator's part: problems, the last 24 hours, and the cost of this month. */
 import { formatCount } from '../shared/format.ts';
 import { operatorTexts } from '../shared/texts/operator.ts';
 import { useLoaded } from '../shared/use-loaded.ts';
@@ -11,7 +11,7 @@ import type { History } from './types.ts';
 const t = operatorTexts.cost;
 const DOLLARS = new Intl.NumberFormat('en-US', { style: 'currency', currency: 'USD' });
 
-/** The cost of the whole month, if each day costs as much as those before. */
+/** Projects the cost of the whole month, assuming that the rest of it costs as much per day as the part before. */
 function project({ since, dollars }: History['month']): number {
   const start = new Date(since);
   const end = Date.UTC(start.getUTCFullYear(), start.getUTCMonth() + 1);

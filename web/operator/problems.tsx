@@ -88,7 +88,7 @@ async function findMailProblems(): Promise<Problem[]> {
   return found;
 }
 
-/** Size limit of a D1 database, and the share of it at which an operator should act. */
+/** Size limit of a D1 database, and the share of the limit at which an operator should act. */
 const DATABASE_BYTES_MAX = 10_000_000_000;
 const NEARLY_FULL = 0.8;
 
@@ -108,7 +108,7 @@ async function findStorageProblems(): Promise<Problem[]> {
     }));
 }
 
-/** If a store does not answer, the status is 503, with the same report. */
+/** If a store does not answer, the status is 503, but the body is the same report. */
 const loadHealth = async (): Promise<Health> => (await fetch('/v1/health')).json();
 
 async function loadProblems(config: WebConfig | null): Promise<{ version: string; problems: Problem[] }> {
@@ -126,7 +126,7 @@ async function loadProblems(config: WebConfig | null): Promise<{ version: string
 
 export function Problems({ history }: { history: History | null }) {
   const config = useConfig();
-  // The overview loads its history again on request, and with it the problems.
+  // `history` is a dependency: when the overview loads its history again, the problems are loaded again too.
   const { value, error, reload } = useLoaded(() => loadProblems(config), [config, history]);
   const problems = [...(value?.problems ?? [])];
   if (history && !history.is_available)

@@ -54,7 +54,7 @@ export function QuotaForm({ kind, id }: { kind: QuotaKind; id: string }) {
   if (isLoading && !value) return null;
   return (
     <form
-      // A new key resets the fields to the quota that was loaded.
+      // A changed key makes React reset the fields to the quota that was loaded.
       key={`${value?.bytes} ${value?.objects}`}
       className="stack"
       aria-label={fill(t.of, { name: id })}

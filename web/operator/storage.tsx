@@ -25,7 +25,7 @@ interface Stats {
 /** Size limit of a D1 database. */
 const DATABASE_BYTES_MAX = 10_000_000_000;
 
-/** A bar: name, bytes, and a text to show after the size. */
+/** A bar of a chart: name, size in bytes, and a text to show after the size. */
 type BarRow = [name: string, bytes: number, note?: string];
 
 function Bars({ label, rows, max }: { label: string; rows: BarRow[]; max: number }) {
@@ -48,7 +48,7 @@ function Bars({ label, rows, max }: { label: string; rows: BarRow[]; max: number
   );
 }
 
-/** The number of copies in a location, and how many of another location it lacks. */
+/** Describes a location: its number of copies, and how many copies it lacks compared with the fullest location. */
 function describeCopies(location: Stats['locations'][number], all: Stats['locations']): string {
   const missing = Math.max(...all.map((one) => one.blobs)) - location.blobs;
   return ` ${fill(missing > 0 ? t.copiesMissing : t.copies, {
@@ -57,7 +57,7 @@ function describeCopies(location: Stats['locations'][number], all: Stats['locati
   })}`;
 }
 
-/** Days that a scrub of all copies takes at most. The setting `SCRUB_DAYS` may change it. */
+/** Days that a scrub of all copies takes at most, by default. The setting `SCRUB_DAYS` may change it. */
 const SCRUB_DAYS = 30;
 
 function describeScrub({ finished_at, started_at }: Stats['shards'][number]['scrub']): string {
@@ -65,7 +65,7 @@ function describeScrub({ finished_at, started_at }: Stats['shards'][number]['scr
   return started_at ? fill(t.runningSince, { when: formatRelative(started_at) }) : t.notYet;
 }
 
-/** Time since every copy was last read. A long bar is a reason to worry. */
+/** Shows the time since every copy was last read. A long bar is a reason to worry. */
 function ScrubAges({ shards }: { shards: Stats['shards'] }) {
   return (
     <section className="card stack" aria-label={t.scrub}>

@@ -1,4 +1,4 @@
-/** Answers of the JSON APIs, as this page reads them. */
+/** Types of the answers of the JSON APIs, as the operator page reads them. */
 
 export interface User {
   user_id: string;
@@ -15,7 +15,7 @@ export interface Board {
   operator: 'sum' | 'best' | 'last';
   period: 'month' | 'week' | 'day' | 'none';
   public: boolean;
-  /** Path of the board's logo. */
+  /** API path of the board's logo. */
   logo?: string | null;
   max_points_per_post?: number;
 }
@@ -34,7 +34,7 @@ export interface Hour {
 
 export interface History {
   is_available: boolean;
-  /** Oldest first. The last one is not over. */
+  /** Hours, oldest first. The last one is the current hour. */
   hours: Hour[];
   month: { since: string; operations: number; dollars: number };
 }

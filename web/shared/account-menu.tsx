@@ -1,4 +1,4 @@
-/** The menu of the rail: the account, theme, density and language, and signing out. */
+/** The account menu: the user, theme, density and language, and signing out. */
 import type { ReactNode } from 'react';
 import { Avatar } from './avatar.tsx';
 import { togglePalette } from './commands.ts';
@@ -9,10 +9,10 @@ import { LANGUAGE_NAMES, texts } from './texts/index.ts';
 
 export const ACCOUNT_MENU = 'account-menu';
 
-/** Who is signed in on this page. */
+/** The user who is signed in on this page. */
 export interface Account {
   name: string;
-  /** An address or a key. */
+  /** Second line of the account: a mail address or an access key. */
   detail: string;
   onSignOut: () => void;
 }
@@ -66,7 +66,7 @@ function Choice<T extends string>({ name, title, values, labels, value, onChange
   );
 }
 
-/** @param children links and buttons of the page. */
+/** Shows the account menu. @param children links and buttons that the page adds to it. */
 export function AccountMenu({ account, children }: { account?: Account | null | undefined; children?: ReactNode }) {
   const { theme, density, language } = useStore(look, (state) => state);
   const { menu } = texts.app;
@@ -109,7 +109,7 @@ export function AccountMenu({ account, children }: { account?: Account | null | 
           value={language}
           onChange={(event) => {
             setLook({ language: event.target.value });
-            // Texts and formats are chosen when the page starts.
+            // A changed language needs a reload, because texts and formats are chosen when the page starts.
             location.reload();
           }}
         >

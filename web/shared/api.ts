@@ -1,6 +1,6 @@
 /** Calls the JSON APIs. A problem (RFC 9457) becomes an `ApiError`, a network error one with status 0. */
 import { formatRelative } from './format.ts';
-import { fill, texts } from './texts/index.ts';
+import { fill, language, texts } from './texts/index.ts';
 
 export interface ProblemBody {
   title?: string;
@@ -29,12 +29,16 @@ export class ApiError extends Error {
 
 const INVALID_CODES: readonly string[] = ['invalid_request', 'bad_request'];
 
-/** A sentence for the user. It comes from the catalogue; the server's own words are for developers. */
+/**
+ * Describes a problem in a sentence for the user. The sentence comes from the page's texts; the server's own words are for
+ * developers.
+ */
 export function describeProblem(status: number, problem: ProblemBody, retryAfterSeconds: number | null = null): string {
   if (status === 0) return texts.unreachable;
   const code = problem.code ?? '';
   const values = {
-    detail: problem.errors?.[0]?.message ?? problem.detail ?? '',
+    // The server writes English.
+    detail: language === 'en' ? (problem.errors?.[0]?.message ?? problem.detail ?? problem.title ?? '') : '',
     wait:
       retryAfterSeconds === null
         ? texts.soon
@@ -43,25 +47,23 @@ export function describeProblem(status: number, problem: ProblemBody, retryAfter
   const fields = INVALID_CODES.includes(code) ? (problem.errors ?? []) : [];
   const sentences = fields.flatMap(({ path }) => texts.fields[toField(path)] ?? []);
   if (sentences.length > 0) return [...new Set(sentences)].map((text) => fill(text, values)).join(' ');
-  const text = texts.problems[code];
-  if (text !== undefined) return fill(text, values);
-  return problem.detail ?? problem.title ?? fill(texts.unknown, { status: String(status) });
+  return fill(texts.problems[code] ?? '{detail}', values) || fill(texts.unknown, { status: String(status) });
 }
 
-/** `to.0.email` → `to`: the outermost member that the user knows. */
+/** Finds the field that an error path names: `to.0.email` → `to`, the outermost member, which the user knows. */
 const toField = (path: string): string => path.split('.').find((part) => part in texts.fields) ?? '';
 
 /** Statuses of a server or a proxy that is down for a while (RFC 9110 §15.6). */
 const OUTAGE_STATUSES: readonly number[] = [502, 503, 504];
 
-/** Whether the request may succeed unchanged when the network or the server is back. */
+/** Whether the unchanged request may succeed later, when the network or the server is back. */
 export const isUnreachable = (error: unknown): boolean =>
   error instanceof ApiError && (error.status === 0 || OUTAGE_STATUSES.includes(error.status));
 
 export interface CallOptions {
   method?: string;
   body?: unknown;
-  /** Body to send unchanged, for uploads. */
+  /** Request body to send unchanged, for uploads. */
   rawBody?: BodyInit;
   headers?: Record<string, string>;
   token?: string | null;
@@ -85,7 +87,7 @@ export function askWhenConfirmationRequired(ask: () => Promise<boolean>): () => 
 export const confirmSession = async (): Promise<boolean> => (await askForConfirmation?.()) ?? false;
 
 /**
- * Repeats the request once after the user has confirmed the session, if the API requires it.
+ * Calls an API. If the API requires a confirmed session, repeats the request once after the user has confirmed it.
  * @returns a successful response.
  * @throws ApiError if the status is another one or the network fails.
  */
@@ -120,7 +122,10 @@ async function callOnce(path: string, options: CallOptions): Promise<Response> {
   throw new ApiError(response.status, problem, Number.isFinite(retryAfter) ? retryAfter : null);
 }
 
-/** @typeParam T type of the answer: `z.infer` of the API's own schema, or void if the answer has no body. */
+/**
+ * Calls an API and parses its JSON answer.
+ * @typeParam T type of the answer: `z.infer` of the API's own schema, or void if the answer has no body.
+ */
 export async function callJson<T>(path: string, options: CallOptions = {}): Promise<T> {
   const response = await call(path, options);
   const text = await response.text();

@@ -2,9 +2,9 @@
 import { usePicture } from './use-picture.ts';
 
 interface BoardLogoProps {
-  /** Of the API; null without a logo. */
+  /** API path of the logo; null without a logo. */
   path: string | null | undefined;
-  /** Reads a logo that is not public. */
+  /** Reads a logo that needs a credential, because its board is not public. By default the logo is read without one. */
   read?: (path: string, signal: AbortSignal) => Promise<Response>;
 }
 

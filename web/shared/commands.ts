@@ -1,4 +1,4 @@
-/** Commands of the open page, for the command palette. Each part of a page provides its own while it is shown. */
+/** Commands of the open page, which the command palette lists. Each part of a page provides its own commands while it is shown. */
 import { useEffect, useRef } from 'react';
 import type { IconName } from './icons.tsx';
 import { createStore } from './store.ts';
@@ -6,7 +6,7 @@ import { createStore } from './store.ts';
 export interface Command {
   title: string;
   icon: IconName;
-  /** The keys that do the same, separated by spaces. */
+  /** Keyboard shortcuts of the command, separated by spaces. */
   keys?: string;
   run: () => void;
 }
@@ -21,7 +21,7 @@ export function provideCommands(provide: Provider): () => void {
   return () => providers.delete(provide);
 }
 
-/** Provides commands while the component is shown. */
+/** Hook that provides commands while the component is shown. */
 export function useCommands(provide: Provider): void {
   const latest = useRef(provide);
   latest.current = provide;
@@ -33,7 +33,7 @@ export const togglePalette = (): void => palette.set(({ isOpen }) => ({ isOpen: 
 
 const wordsOf = (text: string): string[] => text.toLowerCase().split(/\s+/).filter(Boolean);
 
-/** Commands that contain every word, those that begin with the first one before the others. */
+/** Finds commands that contain every word of the query. Commands that begin with the first word come first. */
 export function findCommands(commands: readonly Command[], text: string): Command[] {
   const words = wordsOf(text);
   const found = commands.filter(({ title }) => words.every((word) => title.toLowerCase().includes(word)));

@@ -13,7 +13,7 @@ export function loadConfig(): Promise<WebConfig> {
   return loading;
 }
 
-/** @returns null until the configuration is loaded, and if it cannot be loaded. */
+/** Returns the configuration; null until it is loaded, and if it cannot be loaded. */
 export function useConfig(): WebConfig | null {
   const [config, setConfig] = useState<WebConfig | null>(null);
   useEffect(() => {

@@ -14,7 +14,7 @@ const t = texts.app.confirmation;
 const toCodeMember = (code: string) => (/^\d{6}$/.test(code) ? { totp: code } : { recovery_code: code });
 
 export function ConfirmationDialog() {
-  /** The requests that wait for the answer. */
+  /** Callbacks of the requests that wait until the user has confirmed the session or refused. */
   const [waiting, setWaiting] = useState<readonly ((isConfirmed: boolean) => void)[]>([]);
   useEffect(
     () => askWhenConfirmationRequired(() => new Promise((resolve) => setWaiting((before) => [...before, resolve]))),
@@ -56,6 +56,7 @@ function ConfirmationForm({ onEnd }: { onEnd: (isConfirmed: boolean) => void }) 
   return (
     <Dialog title={t.title} onClose={() => onEnd(false)}>
       <form className="stack" onSubmit={submit}>
+        <p className="muted small">{t.why}</p>
         <label className="field">
           <span>{t.password}</span>
           <input name="password" type="password" required autoComplete="current-password" ref={focusOnAppearing} />

@@ -8,11 +8,11 @@ const FOCUSABLE =
 
 interface Step {
   element: Element;
-  /** Index among its siblings. */
+  /** Index of the element among its siblings. */
   at: number;
 }
 
-/** From the focused element up to the page. */
+/** Path of elements from the focused element up to the page. It is used to find a successor if the element disappears. */
 let path: Step[] = [];
 
 function pathOf(start: Element): Step[] {
@@ -29,8 +29,8 @@ const isTypedInto = (element: Element | undefined): boolean =>
   element?.matches('textarea, input:not([type="checkbox"], [type="radio"], [type="file"], [type="range"])') === true;
 
 /**
- * The element itself, or the first element in it that can have the focus. On a phone, where a text field opens the
- * keyboard, it only follows a text field.
+ * Returns the element itself, or the first element in it that can have the focus. On a phone, a text field opens the keyboard, so
+ * it gets the focus only if the lost element was a text field too.
  */
 function firstIn(element: Element | undefined): HTMLElement | null {
   if (!element) return null;
@@ -41,7 +41,7 @@ function firstIn(element: Element | undefined): HTMLElement | null {
   );
 }
 
-/** Finds the element after the lost one, or before it, or around it. */
+/** Finds a successor of the lost element: after it, before it, or around it. */
 function findPlace(): HTMLElement | null {
   const from = path.findIndex(({ element }) => element.isConnected);
   const around = path[from]?.element;
@@ -75,7 +75,7 @@ export function keepFocus(): void {
   new MutationObserver(() => {
     if (isAsked || document.activeElement !== document.body) return;
     isAsked = true;
-    // Wait for the page's own effects.
+    // Wait until the page's own effects have run, because one of them may move the focus.
     setTimeout(() => {
       isAsked = false;
       keep();

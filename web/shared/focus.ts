@@ -1,4 +1,4 @@
-/** Ref that focuses an element when it appears. In a dialog, the dialog does that once it is open. */
+/** Ref that focuses an element when it appears. Inside a dialog it does nothing: the dialog moves the focus when it opens. */
 export function focusOnAppearing(element: HTMLElement | null): void {
   if (!element) return;
   element.dataset.first = '';

@@ -24,7 +24,7 @@ export function formatBytes(bytes: number): string {
 
 const LIST = new Intl.ListFormat(language);
 
-/** For example "2 changes and 1 message". Empty parts are left out. */
+/** Joins parts to a list, for example "2 changes and 1 message". Empty parts are left out. */
 export const formatList = (parts: readonly string[]): string => LIST.format(parts.filter(Boolean));
 
 const CLOCK = new Intl.DateTimeFormat(LOCALE, { hour: 'numeric', minute: '2-digit' });
@@ -33,7 +33,7 @@ const YEAR_DAY = new Intl.DateTimeFormat(LOCALE, { year: 'numeric', month: 'shor
 const FULL = new Intl.DateTimeFormat(LOCALE, { dateStyle: 'full', timeStyle: 'short' });
 const SHORT = new Intl.DateTimeFormat(LOCALE, { dateStyle: 'medium', timeStyle: 'short' });
 
-/** The time if it is today, the day if it is this year, otherwise the date. */
+/** Formats a date in short form: the time if it is today, the day if it is this year, otherwise the full date. */
 export function formatWhen(iso: string, now = new Date()): string {
   const date = new Date(iso);
   if (Number.isNaN(date.getTime())) return '';
@@ -45,7 +45,7 @@ const formatWith = (format: Intl.DateTimeFormat) => (iso: string) => {
   const date = new Date(iso);
   return Number.isNaN(date.getTime()) ? '' : format.format(date);
 };
-/** With seconds, for moments that are close together. */
+/** Formats a time with seconds, for moments that are close together. */
 export const formatExact = formatWith(new Intl.DateTimeFormat(LOCALE, { dateStyle: 'medium', timeStyle: 'medium' }));
 export const formatTime = formatWith(CLOCK);
 export const formatDay = formatWith(YEAR_DAY);
@@ -54,7 +54,7 @@ export const formatDateTime = formatWith(SHORT);
 
 const EVENT_DAY = new Intl.DateTimeFormat(LOCALE, { dateStyle: 'full' });
 
-/** The time of an event. @param end of whole days: the last day. */
+/** Formats the time of a calendar event. @param end the end; for whole days, the last day. */
 export function formatEvent(start: Date, end: Date | null, isAllDay: boolean): string {
   const format = isAllDay ? EVENT_DAY : FULL;
   return end && end >= start ? format.formatRange(start, end) : format.format(start);
@@ -62,7 +62,7 @@ export function formatEvent(start: Date, end: Date | null, isAllDay: boolean): s
 
 const RELATIVE = new Intl.RelativeTimeFormat(LOCALE, { numeric: 'auto' });
 
-/** For example "in 5 minutes" or "2 hours ago". */
+/** Formats a time relative to now, for example "in 5 minutes" or "2 hours ago". */
 export function formatRelative(iso: string, now = Date.now()): string {
   const seconds = (new Date(iso).getTime() - now) / 1000;
   const steps: [Intl.RelativeTimeFormatUnit, number][] = [
@@ -78,7 +78,11 @@ export function formatRelative(iso: string, now = Date.now()): string {
   return '';
 }
 
-/** For example "45 s", "3 min" or "2 h". */
+/** Formats a length of time, for example "7 days". */
+export const formatUnit = (count: number, unit: 'hour' | 'day'): string =>
+  new Intl.NumberFormat(LOCALE, { style: 'unit', unit, unitDisplay: 'long' }).format(count);
+
+/** Formats a duration, for example "45 s", "3 min" or "2 h". */
 export function formatDuration(seconds: number): string {
   if (seconds < 90) return `${Math.round(seconds)} s`;
   if (seconds < 5400) return `${Math.round(seconds / 60)} min`;

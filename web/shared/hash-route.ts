@@ -5,7 +5,7 @@
 import { useSyncExternalStore } from 'react';
 
 export interface Route {
-  /** The decoded path segments. */
+  /** Decoded segments of the path in the hash. */
   parts: string[];
   query: URLSearchParams;
 }

@@ -1,18 +1,18 @@
-/** A button with an icon in place of a word. Its name and its key are in a tooltip. */
+/** A button with an icon instead of a word. A tooltip shows its name and its keyboard shortcut. */
 import type { MouseEvent } from 'react';
 import { Icon, type IconName } from './icons.tsx';
 
 interface Props {
   icon: IconName;
   label: string;
-  /** The key that does the same, for example `e`. */
+  /** Keyboard shortcut of the button, for example `e`. */
   keys?: string | undefined;
   onClick?: ((event: MouseEvent<HTMLButtonElement>) => void) | undefined;
   className?: string;
   isDisabled?: boolean;
   isPressed?: boolean;
   isExpanded?: boolean;
-  /** Id of the popover that it opens. */
+  /** Id of the popover that the button opens. */
   popover?: string;
   tabIndex?: number;
 }

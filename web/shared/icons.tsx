@@ -1,4 +1,4 @@
-/** The drawn icons of all pages (Lucide). They are decoration: a label or the text beside them has the meaning. */
+/** The icons of all pages (Lucide). They are decoration: a label or the text beside an icon says what it means. */
 import {
   AlarmClock,
   Archive,
@@ -66,6 +66,7 @@ import {
   Trash2,
   Trophy,
   Undo2,
+  Upload,
   X,
 } from 'lucide-preact';
 import type { ComponentType } from 'react';
@@ -139,6 +140,7 @@ const ICONS = {
   undo: Undo2,
   unread: Mail,
   up: ChevronUp,
+  upload: Upload,
   write: SquarePen,
 } as const;
 
@@ -152,7 +154,7 @@ interface Drawing {
 }
 
 export function Icon({ name, size = 18 }: { name: IconName; size?: number }) {
-  // The package has the types of Preact, the pages those of React.
+  // `lucide-preact` has the types of Preact, the pages have those of React, so cast.
   const Drawn = ICONS[name] as unknown as ComponentType<Drawing>;
   return <Drawn class={`icon-drawing icon-${name}`} size={size} stroke-width={1.75} aria-hidden="true" />;
 }

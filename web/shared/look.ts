@@ -7,7 +7,7 @@ export type Density = 'comfortable' | 'compact';
 export interface Look {
   theme: Theme;
   density: Density;
-  /** A BCP 47 tag; empty for the browser's languages. */
+  /** Chosen language as a BCP 47 tag; empty for the browser's languages. */
   language: string;
 }
 
@@ -51,12 +51,12 @@ export function setLook(part: Partial<Look>): void {
   try {
     localStorage.setItem(KEY, JSON.stringify(look.get()));
   } catch {
-    // See `readLook`.
+    // Storage is unavailable, so the choice lasts as long as the page (see `readLook`).
   }
   apply();
 }
 
-/** Applies the choice now and follows the system and other tabs. */
+/** Applies the stored choice, and again whenever the system's settings or another tab change it. */
 export function startLook(): void {
   apply();
   for (const query of ['(prefers-color-scheme: dark)', '(prefers-contrast: more)'])
@@ -68,5 +68,5 @@ export function startLook(): void {
   });
 }
 
-/** Languages for texts, dates and numbers; undefined for those of the browser. */
+/** Languages for texts, dates and numbers; undefined to use the browser's. */
 export const localeOf = (): string | undefined => look.get().language || undefined;

@@ -6,7 +6,7 @@ import { Icon, type IconName } from './icons.tsx';
 export interface MenuCommand {
   icon: IconName;
   title: string;
-  /** The key that does the same. */
+  /** Keyboard shortcut of the command. */
   keys?: string;
   className?: string;
   run: () => void;
@@ -19,7 +19,7 @@ interface Props {
   className?: string;
 }
 
-/** Distance to the button and to the edge of the page. */
+/** Distance in pixels between the menu and its button, and between the menu and the edge of the page. */
 const GAP_PX = 4;
 
 function place(menu: HTMLElement, button: DOMRect): void {

@@ -23,13 +23,13 @@ export type PageName = 'mail' | 'storage' | 'leaderboard' | 'operator' | 'docs' 
 const LINKS = ['mail', 'storage', 'leaderboard', 'operator', 'docs'] as const satisfies readonly (PageName &
   IconName)[];
 
-/** The products of this deployment, with the pages that every deployment has. */
+/** Entries of the rail: the products of this deployment, and the pages that every deployment has. */
 const servedLinks = (config: WebConfig | null) =>
   LINKS.filter((name) => name === 'operator' || name === 'docs' || isServed(config, name)).map(
     (name) => [name, texts.app.pages[name]] as const,
   );
 
-/** Moves the focus itself, because the hash is the route and cannot name an element. */
+/** Handles the skip link. It moves the focus itself, because the hash of the address is the route and cannot name an element. */
 function skipToContent(event: MouseEvent): void {
   event.preventDefault();
   focusRegion(document.getElementById('main'));
@@ -53,7 +53,7 @@ export function AccountButton({ account }: { account?: Account | null | undefine
 interface RailProps {
   current: PageName;
   account?: Account | null | undefined;
-  /** Entries of the page in the account menu. */
+  /** Links and buttons that the page adds to the account menu. */
   children?: ReactNode;
 }
 
@@ -140,7 +140,8 @@ const titleOf = (name: PageName | 'notFound'): string => {
 };
 
 /**
- * @param name for the title of the document; null for the start page.
+ * Mounts the page into the document.
+ * @param name of the page, for the title of the document; null for the start page.
  * @param isWhole whether the page has commands; a page in a frame has none.
  */
 export function mount(page: ReactNode, name: PageName | 'notFound', isWhole = true): void {
@@ -169,7 +170,7 @@ export function mount(page: ReactNode, name: PageName | 'notFound', isWhole = tr
       </StrictMode>,
     );
   };
-  // A language that cannot be loaded leaves the page in English.
+  // If a language cannot be loaded, the page stays in English.
   if (ready) void ready.then(render, render);
   else render();
 }

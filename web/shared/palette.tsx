@@ -22,7 +22,7 @@ export function Palette() {
   const close = () => palette.set({ isOpen: false });
   const run = (command: Command | undefined) => {
     if (!command) return;
-    // The dialog gives the focus back before the command moves it.
+    // Close the dialog first: it gives the focus back, and the command may then move it.
     dialog.current?.close();
     close();
     command.run();

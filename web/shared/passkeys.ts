@@ -2,7 +2,7 @@
 import { callJson } from './api.ts';
 import { texts } from './texts/index.ts';
 
-/** Whether the browser can parse the options itself, as browsers of 2025 and later do. */
+/** Whether the browser supports passkeys and can parse their options from JSON, as browsers of 2025 and later do. */
 export const isPasskeySupported = (): boolean =>
   typeof PublicKeyCredential === 'function' && 'parseRequestOptionsFromJSON' in PublicKeyCredential;
 

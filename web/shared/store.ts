@@ -23,7 +23,10 @@ export function createStore<T extends object>(initial: T): Store<T> {
   };
 }
 
-/** `select` must return a stable reference while nothing changes: select members, and build no objects. */
+/**
+ * Hook that reads a part of the store. `select` must return a stable reference while the part does not change: select members, and
+ * build no objects.
+ */
 export function useStore<T, S>(store: Store<T>, select: (value: T) => S): S {
   return useSyncExternalStore(store.subscribe, () => select(store.get()));
 }

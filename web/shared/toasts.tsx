@@ -17,7 +17,7 @@ const store = createStore<{ toasts: Toast[]; announced: string }>({ toasts: [], 
 let lastId = 0;
 let isHeld = false;
 
-/** Time to read the rest after the pointer has left. */
+/** Time in milliseconds that a toast stays after the pointer has left it, so that the user can finish reading. */
 const AFTER_HOLD_MS = 2000;
 
 function expire(id: number, afterMs: number): void {
@@ -52,7 +52,7 @@ export const announce = (text: string): void => store.set({ announced: text });
 const hold = () => {
   isHeld = true;
 };
-/** Element that had the focus before a toast. It gets the focus back when the toast closes. */
+/** Element that had the focus before it moved into a toast. It gets the focus back when the toast closes. */
 let focusBefore: Element | null = null;
 const onFocus = (event: FocusEvent<HTMLElement>) => {
   hold();

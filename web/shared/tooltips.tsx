@@ -1,7 +1,7 @@
 /** One tooltip for the page: the `data-tip` and `data-keys` of the element under the mouse or with the visible focus. */
 import { useEffect, useLayoutEffect, useRef, useState } from 'react';
 
-/** A pointer that passes by opens no tooltip. */
+/** Delay in milliseconds before a tooltip opens, so that a pointer that passes by opens none. */
 const OPEN_AFTER_MS = 350;
 const GAP_PX = 8;
 
@@ -20,7 +20,7 @@ function readTip(target: EventTarget | null): Tip | null {
   return { text, keys: keys?.split(' ') ?? [], around: element.getBoundingClientRect(), isBeside };
 }
 
-/** Below the element, or above it if there is no room, or beside it in the rail. Never outside the window. */
+/** Places the tooltip below the element, above it if there is no room, or beside it in the rail. It never leaves the window. */
 function place({ around, isBeside }: Tip, width: number, height: number): [left: number, top: number] {
   if (isBeside) return [around.right + GAP_PX, around.top + (around.height - height) / 2];
   const left = around.left + (around.width - width) / 2;

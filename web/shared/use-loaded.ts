@@ -1,4 +1,4 @@
-/** Loads a value when its dependencies change, and ignores outdated answers. */
+/** Hook that loads a value when its dependencies change, and ignores outdated answers. */
 import { type DependencyList, useCallback, useEffect, useState } from 'react';
 import { describeError } from './api.ts';
 

@@ -1,7 +1,7 @@
-/** A fetched picture as a `blob:` URL: the page's policy does not allow its address as a source. */
+/** Hook that fetches a picture and shows it as a `blob:` URL: the page's policy does not allow its address as an image source. */
 import { type DependencyList, useEffect, useState } from 'react';
 
-/** Raster types that browsers show as pictures and that run no script, by extension. */
+/** Content types of raster images, by file extension. Browsers show them as pictures and they run no script. */
 const PICTURE_TYPES: Readonly<Record<string, string>> = {
   avif: 'image/avif',
   bmp: 'image/bmp',
@@ -12,13 +12,13 @@ const PICTURE_TYPES: Readonly<Record<string, string>> = {
   webp: 'image/webp',
 };
 
-/** @returns the content type of a picture by the extension of its file name; null for other files. */
+/** Returns the content type of a picture by its file name's extension; null for other files. */
 export const findPictureType = (name: string): string | null =>
   PICTURE_TYPES[/\.([a-z]+)$/i.exec(name)?.[1]?.toLowerCase() ?? ''] ?? null;
 
 /**
- * @param load null: do not fetch. It is called again when `dependencies` change.
- * @returns the URL; null while it is fetched, and if that fails. `forget` removes a picture that cannot be shown.
+ * @param load fetches the picture; null: do not fetch. It is called again when `dependencies` change.
+ * @returns the URL; null while the picture is fetched, and if that fails. `forget` removes a picture that cannot be shown.
  */
 export function usePicture(
   load: ((signal: AbortSignal) => Promise<Response>) | null,

@@ -1,12 +1,13 @@
 /** Contents of one bucket: folders by prefix, objects, and upload by file chooser or drop. */
 import { type DragEvent, useEffect, useRef, useState } from 'react';
+import { FileButton } from '../shared/files.tsx';
 import { formatCount } from '../shared/format.ts';
 import { fill } from '../shared/texts/index.ts';
 import { storageTexts } from '../shared/texts/storage.ts';
 import { showError, showToast } from '../shared/toasts.tsx';
 import { useLoaded } from '../shared/use-loaded.ts';
 import { DeleteDialog } from './delete-dialog.tsx';
-import { filesOfDrop, filesOfInput, type NamedFile } from './dropped-files.ts';
+import { filesOfDrop, type NamedFile, toNamedFile } from './dropped-files.ts';
 import { startDeletion } from './jobs.ts';
 import { notifyChange } from './key.ts';
 import { useListing } from './listing.ts';
@@ -20,42 +21,10 @@ import { addFiles, createFolder } from './uploads.ts';
 
 const t = storageTexts.objects;
 
-function Choose({
-  label,
-  isFolder,
-  isPrimary,
-  onFiles,
-}: {
-  label: string;
-  isFolder?: boolean;
-  isPrimary?: boolean;
-  onFiles: (files: NamedFile[]) => void;
-}) {
-  const input = useRef<HTMLInputElement>(null);
-  useEffect(() => {
-    if (isFolder) input.current?.setAttribute('webkitdirectory', '');
-  }, [isFolder]);
-  return (
-    <label className={isPrimary ? 'button choose primary' : 'button choose'}>
-      {label}
-      <input
-        ref={input}
-        type="file"
-        multiple
-        className="visually-hidden"
-        onChange={(event) => {
-          onFiles(filesOfInput(event.target));
-          event.target.value = '';
-        }}
-      />
-    </label>
-  );
-}
-
-/** Waits for a pause in typing, so that not every letter sends a request. */
+/** Wait for a pause in typing, so that not every letter sends a request. */
 const PAUSE_MS = 250;
 
-/** The text with which shown names must begin. It is cleared when another place is opened. */
+/** Prefix that the user searches for in the current folder. It is cleared when another folder is opened. */
 function useSearch(place: string): [string, (text: string) => void] {
   const [search, setSearch] = useState({ place, text: '' });
   return [search.place === place ? search.text : '', (text) => setSearch({ place, text })];
@@ -112,6 +81,7 @@ export function Browser({
       bucket,
       files.map(({ name, file }) => ({ name: prefix + name, file })),
     );
+  const uploadChosen = (files: File[]) => upload(files.map(toNamedFile));
   const onDrop = async (event: DragEvent) => {
     event.preventDefault();
     setOver(false);
@@ -166,8 +136,8 @@ export function Browser({
           <button type="button" onClick={() => void makeFolder()}>
             {t.newFolder}
           </button>
-          <Choose label={t.uploadFolder} isFolder onFiles={upload} />
-          <Choose label={t.uploadFiles} isPrimary onFiles={upload} />
+          <FileButton label={t.uploadFolder} isFolder onFiles={uploadChosen} />
+          <FileButton label={t.uploadFiles} className="primary" onFiles={uploadChosen} />
         </div>
       </div>
       {selected.size > 0 && (
@@ -214,7 +184,12 @@ export function Browser({
       {value && folders.length === 0 && objects.length === 0 && (
         <div className="drop-hint stack">
           <p className="muted">{search ? fill(t.noMatch, { text: search }) : t.none}</p>
-          {!search && <Snippet accessKey={accessKey} text={uploadCommand(accessKey, bucket, prefix)} label="aws" />}
+          {!search && (
+            <div className="stack from-terminal">
+              <p className="muted">{t.dropHere}</p>
+              <Snippet accessKey={accessKey} text={uploadCommand(accessKey, bucket, prefix)} label="aws" />
+            </div>
+          )}
         </div>
       )}
       {(folders.length > 0 || objects.length > 0) && (

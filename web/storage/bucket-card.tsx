@@ -1,4 +1,4 @@
-/** A bucket with its figures. */
+/** A bucket in the list of buckets, with its size and number of objects. */
 import { formatBytes, formatCount, formatDay } from '../shared/format.ts';
 import { toHash } from '../shared/hash-route.ts';
 import { fill } from '../shared/texts/index.ts';

@@ -1,10 +1,13 @@
-/** The settings of a bucket that S3 keeps as documents: CORS, Object Lock and the policy. Rules are in bucket-rules.ts. */
+/**
+ * The settings of a bucket that S3 stores as documents: CORS, Object Lock and the policy. Lifecycle and events are in
+ * bucket-rules.ts.
+ */
 import { type Key, S3Error, s3 } from './s3.ts';
 import { childrenOf, type Element, escapeXml, parseXml, textOf } from './xml.ts';
 
 export const NAMESPACE = 'xmlns="http://s3.amazonaws.com/doc/2006-03-01/"';
 
-/** @returns null if the bucket has no such document. S3 answers 404 then. */
+/** Reads one document. @returns null if the bucket has no such document. S3 answers 404 then. */
 export async function readDocument(key: Key, bucket: string, name: string): Promise<string | null> {
   try {
     return await (await s3(key, { bucket, query: { [name]: '' } })).text();
@@ -44,7 +47,7 @@ export async function readCors(key: Key, bucket: string): Promise<CorsRule[]> {
   }));
 }
 
-/** Without rules, the document is deleted. */
+/** Writes the CORS rules. Without rules, the CORS document is deleted. */
 export function writeCors(key: Key, bucket: string, rules: readonly CorsRule[]): Promise<Response> {
   if (rules.length === 0) return deleteDocument(key, bucket, 'cors');
   const elements = rules.map(
@@ -55,7 +58,7 @@ export function writeCors(key: Key, bucket: string, rules: readonly CorsRule[]):
 }
 
 export type LockMode = 'GOVERNANCE' | 'COMPLIANCE';
-/** Retention of new versions. */
+/** Default retention of new object versions (Object Lock). */
 export interface Retention {
   mode: LockMode;
   period: string;
@@ -65,7 +68,7 @@ export interface Lock {
   retention: Retention | null;
 }
 
-/** @returns null without Object Lock. */
+/** Reads the Object Lock settings. @returns null if the bucket has no Object Lock. */
 export async function readLock(key: Key, bucket: string): Promise<Lock | null> {
   const text = await readDocument(key, bucket, 'object-lock');
   if (text === null) return null;
@@ -94,7 +97,7 @@ export function writeLock(key: Key, bucket: string, { retention }: Lock): Promis
   );
 }
 
-/** @returns the text as it was stored, or an empty text. */
+/** Reads the bucket policy. @returns its text as it was stored; empty without a policy. */
 export async function readPolicy(key: Key, bucket: string): Promise<string> {
   const text = await readDocument(key, bucket, 'policy');
   if (text === null) return '';
@@ -105,6 +108,6 @@ export async function readPolicy(key: Key, bucket: string): Promise<string> {
   }
 }
 
-/** Without text, the policy is deleted. */
+/** Writes the bucket policy. An empty text deletes it. */
 export const writePolicy = (key: Key, bucket: string, text: string): Promise<Response> =>
   text.trim() === '' ? deleteDocument(key, bucket, 'policy') : writeDocument(key, bucket, 'policy', text);

@@ -8,7 +8,7 @@ export type Tab = (typeof TABS)[number];
 
 const t = storageTexts;
 
-/** @param prefix the folder, which the tabs Objects and Versions share. */
+/** Shows the head of a bucket. @param prefix the folder. The tabs Objects and Versions share it. */
 export function BucketHead({ bucket, prefix, tab }: { bucket: string; prefix: string; tab: Tab }) {
   const parts = prefix.split('/').filter(Boolean);
   const partHash = (index: number) =>

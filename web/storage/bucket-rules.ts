@@ -9,19 +9,19 @@ const childOf = (element: Element, name: string): Element => childrenOf(element,
 const tag = (name: string, text: string): string => (text === '' ? '' : `<${name}>${escapeXml(text)}</${name}>`);
 const group = (name: string, content: string): string => (content === '' ? '' : `<${name}>${content}</${name}>`);
 
-/** Numbers are the texts of their fields; an empty text is none. */
+/** A lifecycle rule as its form has it. Numbers are the texts of their fields; an empty text means no value. */
 export interface LifecycleRule {
   id: string;
   isEnabled: boolean;
   prefix: string;
-  /** One `name=value` per line. */
+  /** Tags of the filter: one `name=value` per line. */
   tags: string;
   sizeAbove: string;
   sizeBelow: string;
-  /** `markers`: removes deletion markers that have no version below them. */
+  /** When objects expire. `markers`: removes delete markers that have no version below them. */
   expiration: 'never' | 'days' | 'date' | 'markers';
   days: string;
-  /** `2026-11-23` */
+  /** Date in the form `2026-11-23`. */
   date: string;
   noncurrentDays: string;
   newerVersions: string;
@@ -109,7 +109,7 @@ function toLifecycleXml(rule: LifecycleRule): string {
   );
 }
 
-/** Without rules, the document is deleted. */
+/** Writes the lifecycle rules. Without rules, the lifecycle document is deleted. */
 export async function writeLifecycle(key: Key, bucket: string, rules: readonly LifecycleRule[]): Promise<void> {
   const content = rules.map(toLifecycleXml).join('');
   if (rules.length === 0) await deleteDocument(key, bucket, 'lifecycle');
@@ -162,7 +162,7 @@ export async function readEvents(key: Key, bucket: string): Promise<EventRule[]>
   return text === null ? [] : parseXml(text).children.map(toEventRule);
 }
 
-/** A pattern for all kinds of a group, else one for each kind. */
+/** Returns `s3:<group>:*` for each group whose kinds are all chosen, and one pattern for each kind otherwise. */
 function toPatterns(kinds: readonly EventKind[]): string[] {
   const groups = [...new Set(kinds.map((kind) => `s3:${kind.split(':')[0]}:*`))];
   return groups.flatMap((pattern) => {
@@ -187,7 +187,7 @@ function toEventXml({ id, target, url, kinds, prefix, suffix }: EventRule): stri
   );
 }
 
-/** @returns the secret that signs the webhooks of the bucket, or null without webhooks. */
+/** Returns the secret that signs the webhooks of the bucket, or null without webhooks. */
 export async function writeEvents(key: Key, bucket: string, rules: readonly EventRule[]): Promise<string | null> {
   const content = rules.map(toEventXml).join('');
   const document = `<NotificationConfiguration ${NAMESPACE}>${content}</NotificationConfiguration>`;

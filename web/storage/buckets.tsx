@@ -14,16 +14,19 @@ import { Snippet } from './snippet.tsx';
 import { createBucketCommand } from './snippets.ts';
 
 const t = storageTexts.buckets;
-/** With fewer buckets, a search field is in the way. */
+/** Number of buckets from which the list has a search field. */
 const SEARCH_FROM = 7;
 
 interface Emptying {
   bucket: string;
-  /** Deletes the bucket once it is empty. */
+  /** Whether the bucket is deleted once it is empty. */
   isDeletedAfter: boolean;
 }
 
-/** Turns the typed text into a bucket name: capitals and spaces are the usual mistakes. Keeps the length, and so the caret. */
+/**
+ * Turns the typed text into a bucket name: capitals and spaces are the usual mistakes. Keeps the length of the text, so that the
+ * caret stays in place.
+ */
 function tidyName(event: FormEvent<HTMLInputElement>): void {
   const field = event.currentTarget;
   const tidy = field.value.toLowerCase().replaceAll(/[\s_]/g, '-');
@@ -93,13 +96,13 @@ export function Buckets({ accessKey }: { accessKey: Key }) {
             aria-label={t.nameLabel}
             placeholder={t.namePlaceholder}
           />
-          <button type="submit" className="primary">
-            {t.create}
-          </button>
           <label className="check">
             <input type="checkbox" name="versions" />
             {t.keepOld}
           </label>
+          <button type="submit" className="primary">
+            {t.create}
+          </button>
         </form>
         <span className="grow" />
         {value && value.length >= SEARCH_FROM && (
@@ -134,7 +137,10 @@ export function Buckets({ accessKey }: { accessKey: Key }) {
       {value?.length === 0 && (
         <div className="stack">
           <p className="muted">{t.none}</p>
-          <Snippet accessKey={accessKey} text={createBucketCommand(accessKey)} label="aws" />
+          <div className="stack from-terminal">
+            <p className="muted">{t.noneInTerminal}</p>
+            <Snippet accessKey={accessKey} text={createBucketCommand(accessKey)} label="aws" />
+          </div>
         </div>
       )}
       {value && value.length > 0 && shown.length === 0 && (

@@ -6,7 +6,7 @@ import { childrenOf, type Element, escapeXml, parseXml, textOf } from './xml.ts'
 /** Limit of S3 for one DeleteObjects request and for one page of a listing. */
 export const KEYS_PER_REQUEST = 1000;
 
-/** One version, or the object itself without a version id. */
+/** An object version to delete. Without a version id: the object itself. */
 export interface Doomed {
   key: string;
   versionId?: string;
@@ -15,11 +15,11 @@ export interface DeleteFailure extends Doomed {
   message: string;
 }
 
-/** S3 requires a digest of the body of DeleteObjects. */
+/** Converts a hex digest to Base64, as S3 requires it for the body of DeleteObjects. */
 const toBase64 = (hex: string): string =>
   btoa((hex.match(/../g) ?? []).map((byte) => String.fromCharCode(Number.parseInt(byte, 16))).join(''));
 
-/** Deletes up to 1,000 objects or versions in one request. @returns those that were not deleted. */
+/** Deletes up to 1,000 objects or versions in one request. @returns the failures. */
 export async function deleteObjects(
   key: Key,
   bucket: string,
@@ -71,12 +71,12 @@ export async function listKeys(
 
 export const isVersion = (element: Element): boolean => element.name === 'Version' || element.name === 'DeleteMarker';
 
-/** The position after a page of versions, as one string. */
+/** Returns the position after a page of versions as one string, or null after the last page. */
 export function toNext(answer: Element): string | null {
   if (textOf(answer, 'IsTruncated') !== 'true') return null;
   return JSON.stringify([textOf(answer, 'NextKeyMarker'), textOf(answer, 'NextVersionIdMarker')]);
 }
-/** The query with the position of {@link toNext}. */
+/** Adds the position that {@link toNext} returned to a query. */
 export function withMarkers(query: Record<string, string>, token: string | null): Record<string, string> {
   if (token === null) return query;
   const [keyMarker = '', versionIdMarker = ''] = JSON.parse(token) as string[];

@@ -1,4 +1,4 @@
-/** Instructions for programs that use the bucket. */
+/** Shows how to configure programs to use the bucket. */
 import { useState } from 'react';
 import { fill } from '../shared/texts/index.ts';
 import { storageTexts } from '../shared/texts/storage.ts';

@@ -8,13 +8,13 @@ const t = storageTexts.objects;
 
 interface Props {
   title: string;
-  /** Text that names what is deleted and what is kept. */
+  /** Text of the dialog: says what is deleted and what is kept. */
   text: string;
   /** Whether the bucket keeps versions, so that they can be deleted too. */
   hasVersions: boolean;
-  /** Deletes all versions without asking. */
+  /** Whether all versions are deleted without offering a choice. */
   isAlwaysPermanent?: boolean;
-  /** A name to type first. */
+  /** Name that the user must type to confirm, such as the bucket's. */
   nameToType?: string;
   action: string;
   onConfirm: (isPermanent: boolean) => void;

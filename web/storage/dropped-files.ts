@@ -32,5 +32,5 @@ export async function filesOfDrop(transfer: DataTransfer): Promise<NamedFile[]> 
   return (await Promise.all(entries.map((entry) => walk(entry, '')))).flat();
 }
 
-export const filesOfInput = (input: HTMLInputElement): NamedFile[] =>
-  [...(input.files ?? [])].map((file) => ({ name: file.webkitRelativePath || file.name, file }));
+/** A file of a chosen folder has its path below that folder. */
+export const toNamedFile = (file: File): NamedFile => ({ name: file.webkitRelativePath || file.name, file });

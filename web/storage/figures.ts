@@ -1,6 +1,6 @@
 /**
- * Figures of a bucket. An access key sees S3 only, which has no totals: they are counted from the list of versions, in a
- * few pages at first and completely on request.
+ * Size and number of objects of a bucket. An access key sees S3 only, which has no totals: they are counted from the list of
+ * versions, in a few pages at first and completely on request.
  */
 import { useEffect, useState } from 'react';
 import { isVersion, toNext, withMarkers } from './bulk.ts';
@@ -13,12 +13,12 @@ export interface Figures {
   objects: number;
   /** Number of versions, without delete markers. */
   versions: number;
-  /** Position of the rest, or null if everything is counted. */
+  /** Position from which counting continues, or null if everything is counted. */
   next: string | null;
 }
 
 const NOTHING: Figures = { bytes: 0, objects: 0, versions: 0, next: null };
-/** Requests of 1,000 versions until the user asks for the rest. */
+/** Requests per bucket, of 1,000 versions each, that run before the user asks for the rest. */
 const PAGES_AT_FIRST = 5;
 const PARALLEL_BUCKETS = 2;
 
@@ -35,7 +35,7 @@ async function countPage(key: Key, bucket: string, before: Figures, signal: Abor
   return figures;
 }
 
-/** Whether everyone may read, by the policy or the ACL of the bucket. Null if the key may not ask. */
+/** Whether everyone may read the bucket, by its policy or ACL. Null if the key may not read them. */
 async function readIsPublic(key: Key, bucket: string, signal: AbortSignal): Promise<boolean | null> {
   try {
     const answer = await s3(key, { bucket, query: { policyStatus: '' }, signal });
@@ -68,7 +68,7 @@ export interface BucketFigures {
   countAll: () => void;
 }
 
-/** @param isSeen whether the bucket is on the screen. Only then it is counted. */
+/** Hook with the figures of a bucket. @param isSeen whether the bucket is on the screen. The bucket is counted only then. */
 export function useFigures(key: Key, bucket: string, isSeen: boolean): BucketFigures {
   const [state, setState] = useState<Omit<BucketFigures, 'countAll'>>({
     figures: null,

@@ -9,7 +9,7 @@ export interface HistoryVersion {
   modifiedAt: string;
 }
 
-/** Versions by key, the newest first, as S3 lists them. */
+/** All versions by object key, newest first, as S3 lists them. */
 export type History = ReadonlyMap<string, readonly HistoryVersion[]>;
 
 export function toHistory(versions: readonly HistoryVersion[]): History {
@@ -22,24 +22,27 @@ export function toHistory(versions: readonly HistoryVersion[]): History {
   return history;
 }
 
-/** The moments at which something changed, the oldest first. */
+/** Lists the moments at which an object changed, oldest first. */
 export const momentsOf = (versions: readonly HistoryVersion[]): string[] =>
   [...new Set(versions.map(({ modifiedAt }) => modifiedAt))].sort((a, b) => Date.parse(a) - Date.parse(b));
 
 export interface Difference {
   key: string;
   kind: 'deleted' | 'changed' | 'added';
-  /** The version at that moment; null if there was no object. */
+  /** The version that the object had at the past moment; null if there was no object. */
   then: HistoryVersion | null;
   now: HistoryVersion | null;
-  /** The delete markers above that version, if only delete markers are above it. Without them it is the current version again. */
+  /**
+   * Delete markers above the version `then`, if nothing else is above it. Deleting them makes that version the current one again.
+   * Null if another version is above it.
+   */
   markers: readonly HistoryVersion[] | null;
 }
 
 const unlessMarker = (version: HistoryVersion | undefined): HistoryVersion | null =>
   version === undefined || version.isMarker ? null : version;
 
-/** Objects that existed at a moment, and their differences from the present. */
+/** Counts the objects that existed at a moment, and lists the objects that differ now. */
 export function historyAt(
   history: History,
   moment: string,
@@ -64,7 +67,7 @@ export function historyAt(
   return { count, bytes, differences };
 }
 
-/** Objects whose newest version is a delete marker, as differences from the moment before. */
+/** Lists deleted objects: their newest version is a delete marker. Each is described as a difference from its state before. */
 export function deletedNow(history: History): Difference[] {
   const differences: Difference[] = [];
   for (const [key, versions] of history) {
@@ -76,7 +79,7 @@ export function deletedNow(history: History): Difference[] {
   return differences;
 }
 
-/** Removes delete markers where that is enough, because this copies no data. */
+/** Plans how to restore objects. If only delete markers hide the old version, they are removed, because this copies no data. */
 export function toRestoration(differences: readonly Difference[]): Restoration {
   const copies: { key: string; versionId: string }[] = [];
   const deletions: { key: string; versionId?: string }[] = [];

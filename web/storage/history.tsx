@@ -25,7 +25,7 @@ import { getVersioning, type Key, s3 } from './s3.ts';
 import { parseXml, textOf } from './xml.ts';
 
 const t = storageTexts.history;
-/** Limit of versions to read: more would take too long. */
+/** Limit of versions to read, because more would take too long. */
 const VERSIONS_MAX = 20_000;
 const ROWS_MAX = 300;
 
@@ -65,7 +65,7 @@ async function readVersions(
   return { versions, isCut: next !== null };
 }
 
-/** Reads again when objects change. The previous result is shown until the new one arrives. */
+/** Reads the versions again when objects change. The previous result is shown until the new one arrives. */
 function useHistory(place: Place): { read: Read | null; count: number; error: string | null } {
   const change = useStore(signedIn, (state) => state.change);
   const { accessKey, bucket, prefix } = place;
@@ -148,7 +148,7 @@ interface SliderProps {
   onMove: (index: number) => void;
 }
 
-/** @param index a moment, or the number of moments for now. */
+/** Slider over the moments of a folder's history. @param index position in `moments`; `moments.length` means now. */
 function Slider({ moments, index, onMove }: SliderProps) {
   const moment = moments[index];
   const text = moment === undefined ? t.now : formatExact(moment);

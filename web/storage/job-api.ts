@@ -34,7 +34,7 @@ export interface JobRequest {
 
 async function signedJson<T>(key: Key, method: string, path: string, query: Record<string, string>, body?: unknown) {
   const text = body === undefined ? '' : JSON.stringify(body);
-  // The JSON APIs are on the host of this page, which may not be that of S3.
+  // Use this page's host: it has the JSON APIs, and S3 may be on another host.
   const target = { method, endpoint: location.origin, path, query };
   const headers = await signHeaders(key, target, {}, await sha256Hex(new TextEncoder().encode(text)));
   const search = new URLSearchParams(query).toString();
@@ -47,7 +47,7 @@ async function signedJson<T>(key: Key, method: string, path: string, query: Reco
 
 const JOBS = '/v1/storage/jobs';
 
-/** Newest first. */
+/** Lists up to 50 jobs of a bucket, newest first. */
 export const listJobs = async (key: Key, bucket: string): Promise<ServerJob[]> =>
   (await signedJson<Page<ServerJob>>(key, 'GET', JOBS, { bucket, limit: '50' })).data;
 

@@ -19,23 +19,23 @@ export interface Job {
   kind: 'delete' | 'restore';
   state: 'running' | 'done' | 'stopped' | 'failed';
   done: number;
-  /** Null while the number is unknown. */
+  /** Number of objects of the job; null while it is unknown. */
   total: number | null;
   failures: DeleteFailure[];
   error: string | null;
 }
 
-/** Targets of a deletion: these objects, and everything under these prefixes. An empty prefix is the whole bucket. */
+/** What to delete: these objects, and everything under these prefixes. An empty prefix is the whole bucket. */
 export interface Doom {
   keys: readonly string[];
   prefixes: readonly string[];
-  /** Deletes all versions permanently. Otherwise a versioned bucket gets delete markers. */
+  /** Whether all versions are deleted permanently. Otherwise objects of a versioned bucket get delete markers. */
   isPermanent: boolean;
 }
 
 export const jobs = createStore<{ list: Job[] }>({ list: [] });
 
-/** More failures are counted, but not listed. */
+/** Limit of failures that are listed. More are only counted. */
 export const FAILURES_LISTED_MAX = 100;
 
 const stops = new Map<string, AbortController>();
@@ -47,7 +47,7 @@ function update(id: string, change: (job: Job) => Partial<Job>): void {
 export const stopJob = (id: string): void => stops.get(id)?.abort();
 export const dismissJob = (id: string): void => jobs.set(({ list }) => ({ list: list.filter((job) => job.id !== id) }));
 
-/** Pages of everything that the job deletes. */
+/** Yields pages of everything that the job deletes. */
 async function* pagesOf(
   key: Key,
   bucket: string,
@@ -105,10 +105,12 @@ export function startDeletion(key: Key, bucket: string, title: string, doom: Doo
   });
 }
 
-/** Steps that restore objects to a past state: copies of old versions, delete markers to remove, and objects to delete. */
+/** A plan that restores objects to a past state: copies of old versions, delete markers to remove, and objects to delete. */
 export interface Restoration {
   copies: readonly { key: string; versionId: string }[];
-  /** Delete markers, and objects that did not exist. Without a version id, the object gets a delete marker. */
+  /**
+   * Delete markers to remove, and objects to delete because they did not exist. An entry without a version id gets a delete marker.
+   */
   deletions: readonly Doomed[];
 }
 

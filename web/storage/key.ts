@@ -1,6 +1,6 @@
 /**
- * Access key of this tab. It is in session storage and never on disk. A new tab gets it from another open tab, so that
- * links open directly. It is gone when the last tab is closed.
+ * Access key of this tab. It is in session storage and never on disk. A new tab gets it from another open tab, so that links open
+ * directly. The key is gone when the last tab is closed.
  */
 import { createStore } from '../shared/store.ts';
 import type { Key } from './s3.ts';
@@ -17,7 +17,7 @@ function read(): Key | null {
   }
 }
 
-/** `isAsking`: other tabs may still answer with their key. */
+/** State of the sign-in. `isAsking`: other tabs may still answer with their key. */
 export const signedIn = createStore<{ key: Key | null; change: number; isAsking: boolean }>({
   key: read(),
   change: 0,
@@ -27,7 +27,7 @@ export const signedIn = createStore<{ key: Key | null; change: number; isAsking:
 /** Messages between tabs of this page. Stored objects cannot read them: their documents have an origin of their own. */
 type TabMessage = { kind: 'ask' } | { kind: 'key'; key: Key } | { kind: 'out' };
 const tabs = new BroadcastChannel(STORAGE_KEY);
-/** Open tabs answer within this time, or there are none. */
+/** Time in milliseconds in which open tabs answer. After it, no other tab is assumed to be open. */
 const ANSWER_MS = 250;
 
 tabs.addEventListener('message', ({ data }: MessageEvent<TabMessage>) => {
@@ -41,12 +41,12 @@ if (signedIn.get().isAsking) {
   setTimeout(() => signedIn.set({ isAsking: false }), ANSWER_MS);
 }
 
-/** Makes all lists of objects load again. */
+/** Announces that stored objects have changed: all lists load again. */
 export const notifyChange = (): void => signedIn.set(({ change }) => ({ change: change + 1 }));
 
 setUploadKey(signedIn.get().key, notifyChange);
 
-/** Signs this tab in or, with null, all tabs out. */
+/** Signs this tab in, or all tabs out if the key is null. */
 export function setKey(key: Key | null): void {
   keepKey(key);
   if (key === null) tabs.postMessage({ kind: 'out' } satisfies TabMessage);

@@ -8,7 +8,7 @@ import type { Key } from './s3.ts';
 
 const t = storageTexts.lifecycle;
 
-/** Describes the rule in sentences. */
+/** Describes a lifecycle rule in sentences. */
 function describe(rule: LifecycleRule): string {
   if (!rule.isEnabled) return t.isOff;
   const days = (text: string) => fill(text === '1' ? t.oneDay : t.manyDays, { count: text });

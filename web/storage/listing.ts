@@ -7,13 +7,12 @@ import { listWithDeleted } from './bulk.ts';
 import { signedIn } from './key.ts';
 import { type Key, type Listing, listObjects } from './s3.ts';
 
-/** Entries that {@link useListing} loads at most when all are wanted. */
+/** Limit of entries that {@link useListing} loads if all are requested. */
 const ENTRIES_MAX = 20_000;
 
 /**
+ * Loads the first page when the bucket, the prefix or the contents change, and further pages on request.
  * @param prefix of the names: the folder, followed by the text that the user searches for in it.
- *
- * Reads the first page when the bucket, the prefix or the contents change, and further pages on request.
  */
 export function useListing(key: Key, bucket: string, prefix: string, withDeleted: boolean) {
   const list = withDeleted ? listWithDeleted : listObjects;

@@ -19,7 +19,7 @@ import { SignIn } from './sign-in.tsx';
 import './storage.css';
 import { UploadList } from './upload-list.tsx';
 
-/** Contains the policy engine, so it is loaded when it is opened. */
+/** The settings contain the policy engine, so their code is loaded when they are opened. */
 const Settings = lazy(() => import('./settings.tsx').then((module) => ({ default: module.Settings })));
 const ServerJobs = lazy(() => import('./server-jobs.tsx').then((module) => ({ default: module.ServerJobs })));
 
@@ -34,7 +34,7 @@ function BucketPage({ place, tab: named, open }: { place: Place; tab: string | u
   const tab = TABS.find((one) => one === named) ?? 'objects';
   return (
     <div className={open ? 'places with-object' : 'places'}>
-      {/* On a phone the object covers the browser, so the heading is outside. */}
+      {/* The page's heading is outside of the `Browser` component, because on a phone an open object covers that component. */}
       <h1 className="visually-hidden">{`${bucket}/${prefix}`}</h1>
       <div className="bucket">
         <BucketHead bucket={bucket} prefix={prefix} tab={tab} />

@@ -14,7 +14,7 @@ interface Props {
   bucket: string;
   name: string;
   head: Head;
-  /** Older versions cannot be changed. */
+  /** Whether this is the newest version. S3 cannot change the metadata of older ones. */
   isNewest: boolean;
 }
 

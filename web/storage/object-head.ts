@@ -11,14 +11,14 @@ export interface Head {
   objectVersion: string;
   /** User metadata, without the prefix `x-amz-meta-`. */
   metadata: [string, string][];
-  /** Other headers stored with the object. A change of its metadata sends them again. */
+  /** Other headers stored with the object. A change of its metadata must send them again. */
   stored: Record<string, string>;
 }
 
 const META = 'x-amz-meta-';
 const STORED = ['cache-control', 'content-disposition', 'content-encoding', 'content-language', 'expires'];
 
-/** @returns null if the object does not exist or has a delete marker in its place. */
+/** Reads the headers of an object or of one version. @returns null if it does not exist or is a delete marker. */
 export async function readHead(key: Key, bucket: string, name: string, versionId: string | null): Promise<Head | null> {
   try {
     const query: Record<string, string> = versionId ? { versionId } : {};

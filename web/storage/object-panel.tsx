@@ -1,6 +1,6 @@
 /** One object: details, preview, links, metadata, tags and versions. */
 import { type FormEvent, useEffect, useState } from 'react';
-import { formatBytes, formatDateTime } from '../shared/format.ts';
+import { formatBytes, formatDateTime, formatUnit } from '../shared/format.ts';
 import { go, readRoute, toHash } from '../shared/hash-route.ts';
 import { useStore } from '../shared/store.ts';
 import { fill } from '../shared/texts/index.ts';
@@ -16,11 +16,11 @@ import { Versions } from './versions.tsx';
 
 const t = storageTexts.object;
 
-const EXPIRIES: [string, number][] = [
-  ['1 hour', 3600],
-  ['1 day', 86_400],
-  ['7 days', 604_800],
-];
+const EXPIRIES = [
+  [1, 'hour', 3600],
+  [1, 'day', 86_400],
+  [7, 'day', 604_800],
+] as const;
 
 function Links({
   accessKey,
@@ -42,7 +42,7 @@ function Links({
   const copy = async () => {
     const url = await linkTo(accessKey, bucket, name, { expiresSeconds: expires, ...version });
     setLink(url);
-    // A link ends with the key that signed it.
+    // A presigned link ends when the key that signed it does.
     const end = Date.now() + expires * 1000;
     setUntil(new Date(Math.min(end, Date.parse(accessKey.expiresAt ?? '') || end)).toISOString());
     await navigator.clipboard.writeText(url).then(
@@ -65,9 +65,9 @@ function Links({
         <label className="row small">
           {t.goodFor}
           <select value={expires} onChange={(event) => setExpires(Number(event.target.value))}>
-            {EXPIRIES.map(([label, seconds]) => (
+            {EXPIRIES.map(([count, unit, seconds]) => (
               <option key={seconds} value={seconds}>
-                {label}
+                {formatUnit(count, unit)}
               </option>
             ))}
           </select>
@@ -115,7 +115,7 @@ function Tags({ accessKey, bucket, name }: { accessKey: Key; bucket: string; nam
       <form className="row" onSubmit={add}>
         <input name="name" aria-label={t.nameTag} placeholder={t.name} required maxLength={128} />
         <input name="value" aria-label={t.valueTag} placeholder={t.value} maxLength={256} />
-        {/* A request replaces all tags, so the present ones must be loaded first. */}
+        {/* S3 replaces all tags in one request, so the present ones must be loaded first. */}
         <button type="submit" disabled={value === null}>
           {t.add}
         </button>

@@ -17,7 +17,7 @@ interface SelectBoxProps {
   onSelect: (name: string, isRange: boolean) => void;
 }
 
-/** With Shift, a click selects all rows since the last one that was clicked. */
+/** Selects a row. With Shift, a click selects all rows since the last one that was clicked. */
 function SelectBox({ name, isSelected, onSelect }: SelectBoxProps) {
   return (
     <td className="check-cell">
@@ -40,7 +40,7 @@ interface HeadingProps {
   onSort: (by: SortBy) => void;
 }
 
-/** A column's name. A click orders by it. */
+/** Heading of a column. A click sorts the table by that column. */
 function Heading({ by, label, className, sorting, onSort }: HeadingProps) {
   const isSorted = sorting.by === by;
   const order = sorting.isDescending ? 'descending' : 'ascending';
@@ -62,7 +62,7 @@ interface Props {
   objects: readonly Entry[];
   /** Key of the object that is shown beside the table. */
   open: string | null;
-  /** Prefixes of folders and keys of objects. */
+  /** Selected rows: prefixes of folders and keys of objects. */
   selected: ReadonlySet<string>;
   sorting: Sorting;
   onSort: (by: SortBy) => void;

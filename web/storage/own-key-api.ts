@@ -1,4 +1,4 @@
-/** The routes under `/v1/me/access-keys`. */
+/** Calls of the routes under `/v1/me/access-keys`. */
 import { callJson } from '../shared/api.ts';
 
 export interface OwnKey {
@@ -11,6 +11,6 @@ export interface NewKey extends OwnKey {
   secret_access_key: string;
 }
 
-/** Asks the user for the password if the session is not confirmed. */
+/** Creates an access key. Asks the user for the password if the session is not confirmed. */
 export const createOwnKey = (body: { expires_at?: string }): Promise<NewKey> =>
   callJson<NewKey>('/v1/me/access-keys', { method: 'POST', body });

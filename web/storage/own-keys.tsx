@@ -1,4 +1,4 @@
-/** The user's own access keys. They belong to a mailbox, so its session is needed. */
+/** The access keys of the user. They belong to a mailbox, so its session is needed. */
 import { useState } from 'react';
 import { ApiError, callJson, type Page } from '../shared/api.ts';
 import { formatDateTime } from '../shared/format.ts';
@@ -12,7 +12,7 @@ import { Snippet } from './snippet.tsx';
 
 const t = storageTexts.keys;
 
-/** @returns null without a session. */
+/** Reads the user's access keys. @returns null without a session. */
 async function readKeys(): Promise<OwnKey[] | null> {
   try {
     return (await callJson<Page<OwnKey>>('/v1/me/access-keys?limit=200')).data;

@@ -7,13 +7,13 @@ import {
   type PolicyDecision,
   parsePolicy,
 } from '../../workers/identity/domain/policy.ts';
-import { fill } from '../shared/texts/index.ts';
+import { fill, language } from '../shared/texts/index.ts';
 import { storageTexts } from '../shared/texts/storage.ts';
 
 const t = storageTexts.settings;
 
 export interface PolicyCheck {
-  /** Null if the text is not a valid policy. */
+  /** The parsed policy; null if the text is not a valid policy. */
   policy: Policy | null;
   problem: string | null;
   isPublic: boolean;
@@ -26,7 +26,7 @@ export function checkPolicy(text: string, bucket: string): PolicyCheck {
   try {
     document = JSON.parse(text);
   } catch (error) {
-    return toProblem(fill(t.notJson, { detail: (error as Error).message }));
+    return toProblem(fill(t.notJson, { detail: language === 'en' ? (error as Error).message : '' }));
   }
   const parsed = parsePolicy(document, 'bucket');
   if (!parsed.ok) return toProblem(parsed.error);
@@ -43,11 +43,14 @@ function findForeignResource({ statements }: Policy, bucket: string): string | n
   return other === undefined ? null : fill(t.wrongResource, { resource: other });
 }
 
-/** Patterns with wildcards or variables in the name of the bucket may match. */
+/**
+ * Whether a resource pattern names another bucket. Patterns with wildcards or variables in the bucket's name may match, so they do
+ * not count.
+ */
 const isOfOther = (pattern: string, arn: string): boolean =>
   pattern !== '*' && !/[*?$]/.test(pattern.split('/')[0] ?? '') && pattern !== arn && !pattern.startsWith(`${arn}/`);
 
-/** Actions to try, with whether they are on an object. */
+/** Actions that the user can try on the policy, and whether each acts on an object instead of the bucket. */
 export const ACTIONS: readonly (readonly [action: string, isOnObject: boolean])[] = [
   ['s3:GetObject', true],
   ['s3:PutObject', true],
@@ -57,7 +60,7 @@ export const ACTIONS: readonly (readonly [action: string, isOnObject: boolean])[
 ];
 
 export interface Attempt {
-  /** Null for a caller without a key. */
+  /** User id of the caller; null for a caller without a key. */
   userId: string | null;
   action: string;
   name: string;

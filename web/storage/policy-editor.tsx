@@ -1,4 +1,4 @@
-/** The policy of a bucket, checked while it is written. */
+/** Editor of a bucket policy. It checks the text while it is written. */
 import { useEffect, useState } from 'react';
 import type { Policy } from '../../workers/identity/domain/policy.ts';
 import { storageTexts } from '../shared/texts/storage.ts';
@@ -83,7 +83,7 @@ export function PolicyEditor({ accessKey, bucket }: { accessKey: Key; bucket: st
       <textarea
         className="mono policy-text"
         aria-label={t.policyText}
-        // Disabled until the stored policy is loaded, which would replace the typed text.
+        // Disabled until the stored policy is loaded, because loading it replaces the text.
         disabled={value === null}
         spellCheck={false}
         rows={Math.min(24, Math.max(8, text.split('\n').length))}

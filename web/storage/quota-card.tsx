@@ -9,7 +9,7 @@ const t = storageTexts.quota;
 
 interface Use {
   used: number;
-  /** Null if there is no limit. */
+  /** Limit of the quota; null if there is none. */
   limit: number | null;
 }
 

@@ -1,4 +1,4 @@
-/** A card with the rules of a bucket: CORS, lifecycle, events. They are saved together. */
+/** A card that edits the rules of a bucket: CORS, lifecycle or events. All rules of the card are saved together. */
 import { type ReactNode, useEffect, useState } from 'react';
 import { fill } from '../shared/texts/index.ts';
 import { storageTexts } from '../shared/texts/storage.ts';
@@ -22,9 +22,9 @@ interface Props<Rule> {
   read: (key: Key, bucket: string) => Promise<Rule[]>;
   write: (key: Key, bucket: string, rules: readonly Rule[]) => Promise<unknown>;
   newRule: () => Rule;
-  /** The fields of a rule. */
+  /** Renders the fields of a rule. */
   fields: (rule: Rule, onChange: (part: Partial<Rule>) => void) => ReactNode;
-  /** Below the rules. */
+  /** Content shown below the rules. */
   children?: ReactNode;
 }
 
@@ -112,7 +112,7 @@ export function Field({ label, value, onChange, hint, kind = 'text' }: FieldProp
 interface ChoiceProps<Value extends string> {
   label: string;
   value: Value;
-  /** Texts by value. */
+  /** Labels of the options, by value. */
   texts: Readonly<Record<Value, string>>;
   onChange: (value: Value) => void;
 }
@@ -132,7 +132,7 @@ export function Choice<Value extends string>({ label, value, texts, onChange }: 
   );
 }
 
-/** @param values texts by value, in their order. */
+/** Shows check boxes. @param values their labels, by value and in their order. */
 export function Checks<Value extends string>({
   label,
   chosen,

@@ -1,5 +1,5 @@
 /** S3 client for this service: Amazon S3's REST API, with requests signed in the browser. */
-import { fill, texts } from '../shared/texts/index.ts';
+import { fill, language, texts } from '../shared/texts/index.ts';
 import { storageTexts } from '../shared/texts/storage.ts';
 import { type Credentials, encodeKey, encodeQuery, presign, sha256Hex, signHeaders, type Target } from './sigv4.ts';
 import { childrenOf, escapeXml, parseXml, textOf } from './xml.ts';
@@ -8,7 +8,7 @@ const t = storageTexts.objects;
 
 export interface Key extends Credentials {
   endpoint: string;
-  /** Address of the mailbox whose session created the key. */
+  /** Mail address of the mailbox whose session created the key. */
   ownerName?: string;
   expiresAt?: string;
 }
@@ -17,7 +17,10 @@ export class S3Error extends Error {
   readonly status: number;
   readonly code: string;
   constructor(status: number, code: string, message: string) {
-    super(texts.storage[code] || message || code || fill(texts.unknown, { status: String(status) }));
+    // The server writes English.
+    super(
+      texts.storage[code] || (language === 'en' && message) || code || fill(texts.unknown, { status: String(status) }),
+    );
     this.status = status;
     this.code = code;
   }
@@ -29,7 +32,7 @@ export interface Call {
   key?: string;
   query?: Record<string, string>;
   headers?: Record<string, string>;
-  /** A string or bytes. Its hash is signed, so the server rejects a body that was changed in transit. */
+  /** Request body. Its hash is signed, so the server rejects a body that was changed in transit. */
   body?: string | Uint8Array<ArrayBuffer>;
   signal?: AbortSignal;
 }
@@ -96,7 +99,7 @@ export interface Entry {
   size: number;
   modifiedAt: string;
   etag: string;
-  /** Version id of the delete marker, if the object is deleted. */
+  /** Version id of the delete marker, if the newest version of the object is one. */
   markerId?: string;
 }
 export interface Listing {
@@ -127,7 +130,7 @@ export interface Version {
   size: number;
   modifiedAt: string;
 }
-/** Newest first. */
+/** Lists the versions of an object, newest first. */
 export async function listVersions(key: Key, bucket: string, name: string): Promise<Version[]> {
   const answer = await xml(key, { bucket, query: { versions: '', prefix: name, 'max-keys': '1000' } });
   return answer.children
@@ -252,7 +255,7 @@ export async function completeMultipart(
     query: { uploadId },
     body: `<CompleteMultipartUpload>${list.join('')}</CompleteMultipartUpload>`,
   });
-  // S3 sends status 200 before the work is done. If it then fails, the body has the error.
+  // S3 sends status 200 before CompleteMultipartUpload is done. If it then fails, the body has the error.
   if (answer.name === 'Error') throw new S3Error(200, textOf(answer, 'Code'), textOf(answer, 'Message'));
 }
 

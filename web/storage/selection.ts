@@ -37,7 +37,7 @@ export function useSelection(names: readonly string[], place: string) {
   return { selected, isEverything, select, selectAll, clear, selectEverything: () => setEverything(true) };
 }
 
-/** For example "3 objects" or "1 folder and 2 objects". */
+/** Describes a selection, for example "3 objects" or "1 folder and 2 objects". */
 export function describeSelection(
   selected: ReadonlySet<string>,
   folders: readonly string[],

@@ -18,7 +18,7 @@ const describeCount = (name: string, count: number): string =>
     count: name === 'bytes' ? formatBytes(count) : formatCount(count),
   });
 
-/** @returns the values of the form's fields that the kind needs. */
+/** Reads a job request from the form. @returns only the fields that this kind of job needs. */
 function readRequest(form: FormData, kind: JobKind, bucket: string): Omit<JobRequest, 'dry_run'> {
   const prefix = String(form.get('prefix') ?? '');
   const request = { kind, bucket, prefix };
@@ -28,7 +28,7 @@ function readRequest(form: FormData, kind: JobKind, bucket: string): Omit<JobReq
   return { ...request, target };
 }
 
-/** The start of the present minute, as a field of the kind `datetime-local` has it. */
+/** The start of the current minute, in the form of a `datetime-local` field. */
 function nowLocal(): string {
   const now = new Date();
   return new Date(now.getTime() - now.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);

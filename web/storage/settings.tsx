@@ -91,7 +91,7 @@ function LockSettings({ accessKey, bucket, versioning }: Props & { versioning: V
 
 export function Settings({ accessKey, bucket }: Props) {
   const versioning = useLoaded(() => getVersioning(accessKey, bucket), [accessKey, bucket]);
-  // The chosen state, shown before the server has answered.
+  // State that the user chose. It is shown before the server has answered.
   const [chosen, setChosen] = useState<Versioning | null>(null);
   const state = chosen ?? versioning.value;
   const choose = (next: 'Enabled' | 'Suspended') => {
@@ -123,7 +123,7 @@ export function Settings({ accessKey, bucket }: Props) {
           </>
         )}
       </section>
-      {/* Object Lock is refused until the server has turned versioning on. */}
+      {/* Object Lock needs the present state of versioning: it is refused until the server has turned versioning on. */}
       <LockSettings accessKey={accessKey} bucket={bucket} versioning={versioning.value ?? ''} />
       <LifecycleEditor accessKey={accessKey} bucket={bucket} />
       <QuotaCard accessKey={accessKey} bucket={bucket} />

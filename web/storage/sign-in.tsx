@@ -2,6 +2,7 @@
 import { type FormEvent, useState } from 'react';
 import { callJson, describeError } from '../shared/api.ts';
 import { isServed, loadConfig } from '../shared/config.ts';
+import { isSignedInHere } from '../shared/signed-in.ts';
 import { fill } from '../shared/texts/index.ts';
 import { storageTexts } from '../shared/texts/storage.ts';
 import { useLoaded } from '../shared/use-loaded.ts';
@@ -24,7 +25,7 @@ async function readMailbox(): Promise<string | null> {
 export function SignIn() {
   const [error, setError] = useState<string | null>(null);
   const [isBusy, setBusy] = useState(false);
-  const mailbox = useLoaded(readMailbox, []).value;
+  const { value: mailbox, isLoading } = useLoaded(readMailbox, []);
   const signIn = async (read: () => Promise<Omit<Key, 'endpoint'>>) => {
     setBusy(true);
     setError(null);
@@ -59,6 +60,8 @@ export function SignIn() {
         expiresAt,
       };
     });
+  // The way in that this browser very likely has comes first, so nothing moves when it is known.
+  if (isLoading && isSignedInHere()) return <p className="muted loading">{storageTexts.loading}</p>;
   return (
     <form className="card sign-in stack" onSubmit={submit}>
       <h1>{t.title}</h1>

@@ -9,9 +9,9 @@ export interface Credentials {
 
 export interface Target {
   method: string;
-  /** `https://host[:port]` */
+  /** Scheme, host and port: `https://host[:port]`. */
   endpoint: string;
-  /** Percent-encoded once, as it is sent. */
+  /** Path of the request, percent-encoded once, as it is sent. */
   path: string;
   query: Record<string, string>;
 }
@@ -69,7 +69,7 @@ async function toSignString(target: Target, headers: Record<string, string>, pay
   return { scope, signedHeaders: names.join(';'), text: `AWS4-HMAC-SHA256\n${date}\n${scope}\n${hash}` };
 }
 
-/** @returns the headers to send, without `host`, which the browser sets. */
+/** Signs a request. @returns the headers to send, without `host`, which the browser sets. */
 export async function signHeaders(
   credentials: Credentials,
   target: Target,
@@ -89,7 +89,7 @@ export async function signHeaders(
   };
 }
 
-/** A link that gives anyone access until it expires (at most 7 days). */
+/** Makes a presigned link, which gives anyone access until it expires (at most 7 days). */
 export async function presign(
   credentials: Credentials,
   target: Target,

@@ -1,4 +1,4 @@
-/** Text to copy. The secret of the key is hidden on the screen, but is included in the copied text. */
+/** A box with text to copy. The secret of the key is hidden on the screen, but is included in the copied text. */
 import { useState } from 'react';
 import { IconButton } from '../shared/icon-button.tsx';
 import { fill } from '../shared/texts/index.ts';
@@ -11,7 +11,7 @@ const t = storageTexts.connect;
 interface Props {
   accessKey: Key;
   text: string;
-  /** Name of the tool. */
+  /** Name of the tool that the snippet is for. */
   label: string;
   isSecretShown?: boolean;
 }

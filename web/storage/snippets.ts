@@ -6,7 +6,7 @@ export const TOOLS: readonly Tool[] = ['aws', 'rclone', 'boto3', 'js'];
 
 const REGION = 'us-east-1';
 
-/** A secret has only characters that need no quotes, but an imported one may have others. */
+/** Quotes a text for a shell. Generated secrets have only characters that need no quotes, but imported ones may have others. */
 const shell = (text: string): string => (/^[\w./:@=+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
 const quoted = (text: string): string => JSON.stringify(text);
 

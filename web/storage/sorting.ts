@@ -7,7 +7,7 @@ export interface Sorting {
   isDescending: boolean;
 }
 
-/** The order of S3's listings. */
+/** The default order: ascending by name, as S3 lists objects. */
 export const BY_NAME: Sorting = { by: 'name', isDescending: false };
 
 const COMPARE: Record<SortBy, (a: Entry, b: Entry) => number> = {
@@ -24,10 +24,13 @@ export function sortEntries(objects: readonly Entry[], { by, isDescending }: Sor
   return isDescending ? sorted.reverse() : sorted;
 }
 
-/** Folders have only names, so any other order leaves them by name. */
+/** Sorts folders. They have neither size nor time, so any other order leaves them by name. */
 export const sortFolders = (folders: readonly string[], { by, isDescending }: Sorting): string[] =>
   by === 'name' && isDescending ? folders.toReversed() : [...folders];
 
-/** The order after a click on a column: another column ascending (sizes and times descending), the same one reversed. */
+/**
+ * The order after a click on a column. The same column is reversed; another one begins ascending if it is the name, descending
+ * otherwise.
+ */
 export const nextSorting = (sorting: Sorting, by: SortBy): Sorting =>
   sorting.by === by ? { by, isDescending: !sorting.isDescending } : { by, isDescending: by !== 'name' };

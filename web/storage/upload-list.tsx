@@ -21,9 +21,9 @@ import {
 } from './uploads.ts';
 
 const t = storageTexts.uploads;
-/** A finished upload leaves the list after this time. */
+/** Time in milliseconds after which a finished upload leaves the list. */
 const DONE_SHOWN_MS = 8000;
-/** A folder may have thousands of files. Those that need attention come first. */
+/** Limit of rows in the list, because a folder may have thousands of files. Uploads that need attention come first. */
 const ROWS_MAX = 40;
 const FAILURES_MAX = 200;
 
@@ -100,7 +100,7 @@ function describeList({ total, done, failed, isPaused, isMoving }: Counts, runni
   return total > 0 ? t.complete : t.jobs;
 }
 
-/** Buttons for all uploads, if there are several. */
+/** Buttons that pause, resume or cancel all uploads, if there are several. */
 function AllButtons({ list, counts }: { list: readonly Upload[]; counts: Counts }) {
   if (list.length < 2 || counts.done === counts.total) return null;
   const isAnyPaused = list.some(({ state }) => state === 'paused');

@@ -59,7 +59,7 @@ function keep(): void {
     if (open.length > 0) localStorage.setItem(`${STORAGE_KEY}.${signedIn?.accessKeyId}`, JSON.stringify(open));
     else localStorage.removeItem(`${STORAGE_KEY}.${signedIn?.accessKeyId}`);
   } catch {
-    // Without storage the upload continues, but a reload ends it.
+    // If storage is unavailable, the upload continues, but a reload ends it.
   }
 }
 
@@ -139,7 +139,7 @@ const idsIn = (...states: readonly UploadState[]): string[] =>
     .list.filter(({ state }) => states.includes(state))
     .map(({ id }) => id);
 
-/** Pauses the uploads that wait first, so that none of them starts when a running one stops. */
+/** Pauses all uploads in one step, so that no waiting one starts when a running one stops. */
 export function pauseAll(): void {
   const isPaused = new Set(idsIn('waiting', 'running'));
   uploads.set(({ list }) => ({ list: list.map((one) => (isPaused.has(one.id) ? { ...one, state: 'paused' } : one)) }));
@@ -157,7 +157,7 @@ export function resumeAll(): void {
 }
 
 export async function cancelAll(): Promise<void> {
-  // Cancels the uploads that wait first, so that none of them starts when a running one stops.
+  // Waiting uploads are canceled first, so that none of them starts when a running one stops.
   for (const id of idsIn('waiting', 'paused', 'failed', 'file-needed', 'running')) await cancel(id);
 }
 
@@ -226,7 +226,7 @@ async function sendParts(key: Key, upload: Upload, file: File, signal: AbortSign
     try {
       for (const part of await listParts(key, upload.bucket, upload.name, uploadId)) arrived.set(part.number, part);
     } catch (error) {
-      // The server no longer has the upload. Start it again.
+      // `NoSuchUpload`: the server no longer has the multipart upload, so start it again.
       if (!(error instanceof S3Error) || error.code !== 'NoSuchUpload') throw error;
       uploadId = null;
     }

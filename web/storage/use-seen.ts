@@ -1,4 +1,4 @@
-/** Whether an element has been on the screen, for work that waits until it is. */
+/** Hook that tells whether an element has been on the screen, for work that waits until then. */
 import { type RefObject, useEffect, useRef, useState } from 'react';
 
 export function useSeen<T extends Element>(): [RefObject<T | null>, boolean] {

@@ -37,8 +37,8 @@ export function Versions({ accessKey, bucket, name, versions, shown, onShow, onC
       showError,
     );
   const remove = (version: Version) => {
-    const text = version.isMarker ? t.confirmUndelete : t.confirmErase;
-    if (!confirm(text)) return;
+    // Undoing a deletion loses nothing, so it asks nothing.
+    if (!version.isMarker && !confirm(t.confirmErase)) return;
     s3(accessKey, { method: 'DELETE', bucket, key: name, query: { versionId: version.versionId } }).then(
       () => changed(version.isMarker ? t.deletionUndone : t.versionErased),
       showError,

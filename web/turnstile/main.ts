@@ -21,7 +21,7 @@ interface TurnstileApi {
 
 const SCRIPT_URL = 'https://challenges.cloudflare.com/turnstile/v0/api.js?render=explicit';
 
-/** @param token null when it expired or the widget failed. */
+/** Posts the token to the page around the frame. @param token null when it expired or the widget failed. */
 const post = (token: string | null) => parent.postMessage({ turnstile: token }, location.origin);
 
 function showError(): void {

@@ -3,6 +3,7 @@ import { useEffect, useState } from 'react';
 import { call } from '../shared/api.ts';
 import { isServed, useConfig } from '../shared/config.ts';
 import { mount, Rail } from '../shared/page.tsx';
+import { isSignedInHere } from '../shared/signed-in.ts';
 import './welcome.css';
 import { fill } from '../shared/texts/index.ts';
 import { welcomeTexts } from '../shared/texts/welcome.ts';
@@ -42,14 +43,22 @@ function Welcome() {
         <p className="muted lead">{t.lead}</p>
         {isServed(config, 'mail') && (
           <p className="row wrap">
-            {config && config.registration !== 'closed' && (
-              <a className="button primary" href="/_/mail#/register">
-                {t.createMailbox}
+            {isSignedInHere() ? (
+              <a className="button primary" href="/_/mail">
+                {t.openMailbox}
               </a>
+            ) : (
+              <>
+                {config && config.registration !== 'closed' && (
+                  <a className="button primary" href="/_/mail#/register">
+                    {t.createMailbox}
+                  </a>
+                )}
+                <a className="button" href="/_/mail">
+                  {t.signIn}
+                </a>
+              </>
             )}
-            <a className="button" href="/_/mail">
-              {t.signIn}
-            </a>
           </p>
         )}
         <div className="tiles">
@@ -57,8 +66,10 @@ function Welcome() {
             <a className="tile mail" href="/_/mail">
               <h2>{t.mail}</h2>
               <p>{t.mailText}</p>
-              {config && config.mail_domains.length > 0 && (
-                <p className="small muted">{fill(t.mailNote, { mailDomains: config.mail_domains.join(', ') })}</p>
+              {config?.mail_domains.length !== 0 && (
+                <p className="small muted">
+                  {config ? fill(t.mailNote, { mailDomains: config.mail_domains.join(', ') }) : '\u00a0'}
+                </p>
               )}
             </a>
           )}

@@ -1,6 +1,7 @@
 /**
- * Makes the copies that markers name: writes of mail, journals and snapshots leave a marker for each location that lacks the
- * object (`shared/quorum.ts`). Blobs of storage have records instead (`object-storage/maintenance/missing-copies.ts`).
+ * Makes the missing copies that markers list. Writes of mail, journals and snapshots leave a marker for each location that lacks
+ * the object (`shared/quorum.ts`). Blobs of storage have records in place of markers
+ * (`object-storage/maintenance/missing-copies.ts`).
  */
 import { locationsOf } from '../shared/bindings.ts';
 import { inTime } from '../shared/in-time.ts';
@@ -14,8 +15,8 @@ const EACH_MINUTE = '* * * * *';
 const PROBE_MS = 2_000;
 
 /**
- * Cron runs it each minute. If every write needs every location, once a day is enough: only markers from an earlier configuration
- * can exist.
+ * Makes missing copies; cron calls it each minute. If every write needs every location, once a day is enough: only markers from an
+ * earlier configuration can exist.
  */
 export async function runMarkedCopies({ cron }: Pick<ScheduledController, 'cron'>, env: Env): Promise<void> {
   const target = locationsOf(env);
@@ -25,7 +26,7 @@ export async function runMarkedCopies({ cron }: Pick<ScheduledController, 'cron'
   if (made > 0) logInfo('marked_copies_made', { copies: made });
 }
 
-/** @returns how many copies it made. */
+/** Makes the missing copies that markers list. @returns the number of copies made. */
 export async function makeMarkedCopies(target: Locations, mayContinue: () => boolean): Promise<number> {
   const answering = await probe(target);
   const done = new Set<string>();
@@ -58,7 +59,10 @@ async function probe({ locations }: Locations): Promise<ReadonlySet<R2Bucket>> {
   return new Set(locations.filter((_, location) => answers[location]));
 }
 
-/** @returns `needless` if the location has the object, or no location has it any more. */
+/**
+ * Copies an object into a location that lacks it.
+ * @returns `needless` if the location has the object, or no location has it any more.
+ */
 async function makeCopy(target: Locations, lacking: R2Bucket, key: string): Promise<'made' | 'needless' | 'failed'> {
   let isSilent = false;
   for (const source of target.locations) {
@@ -67,7 +71,8 @@ async function makeCopy(target: Locations, lacking: R2Bucket, key: string): Prom
       if ((await source.head(key)) === null) continue;
       const copied = await copyObject(source, lacking, key);
       if (copied === 'failed') return 'failed';
-      // The source was deleted during the copy. Its delete may have reached this location before the copy did.
+      // If the source was deleted during the copy, its delete may have reached this location before the copy did, so the copy is
+      // deleted too.
       if ((await source.head(key)) === null) await lacking.delete(key);
       return copied === null ? 'needless' : 'made';
     } catch {
@@ -77,7 +82,7 @@ async function makeCopy(target: Locations, lacking: R2Bucket, key: string): Prom
   return isSilent ? 'failed' : 'needless';
 }
 
-/** For health: one message for each location that has markers or does not answer. */
+/** Part of the health check: one message for each location that lacks copies according to the markers. */
 export async function findMarkedCopies(env: Env): Promise<{ name: string; message: string }[]> {
   const target = locationsOf(env);
   if (target.quorum >= target.locations.length) return [];

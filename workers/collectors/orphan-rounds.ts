@@ -12,36 +12,39 @@ import { logError, logInfo } from '../shared/log.ts';
 import { allowedLoss, ORPHAN_WAIT_MS, SECOND_COPY_MS } from './limits.ts';
 import type { Candidate, CollectorRow, CollectorStore, FoundOrphan } from './store.ts';
 
-/** R2 deletes at most this many keys per call. */
+/** Maximum number of keys per delete call of R2. */
 const KEYS_PER_DELETE_MAX = 1_000;
-/** Orphans beyond this number are counted but not recorded, so that a fault does not write millions of rows. */
+/**
+ * Maximum number of orphans that are recorded per round. Further ones are only counted, so that a fault does not write millions of
+ * rows.
+ */
 const ORPHANS_RECORDED_MAX = 10_000;
 
-/** The cursor of a round that has scanned every key and is not finished. */
+/** Cursor of a round that has scanned every key but has not ended yet. */
 const END = '\u{ffff}';
 const NOTHING = { keys: [], scanned: 0, next: null };
 
 export interface OrphanSource {
-  /** @returns the reason why nothing may be deleted now, or null. Called before each step. */
+  /** Called before each step of a round. @returns the reason why nothing may be deleted now, or null. */
   findDoubt(): Promise<string | null>;
-  /** Scans some keys after the cursor, which is '' at the start. `next` is null at the end of the round. */
+  /** Scans some keys after the cursor, which is '' at the start of a round. `next` is null at the end of the round. */
   scan(cursor: string): Promise<{ keys: readonly Candidate[]; scanned: number; next: string | null }>;
-  /** @returns keys that their owner does not name, and keys whose owner does not answer now. */
+  /** Asks the owner about keys. @returns keys that the owner does not name, and keys about which it gives no answer now. */
   findOrphans(keys: readonly Candidate[]): Promise<{ orphans: readonly FoundOrphan[]; unknown: readonly string[] }>;
-  /** Deletes in the first location, or in all others. */
+  /** Deletes keys in the first location, or in all others. */
   remove(keys: readonly string[], where: 'first' | 'others'): Promise<void>;
 }
 
 export interface OrphanReport {
   scanned: number;
-  /** Orphans that this step found. */
+  /** Number of orphans that this step found. */
   found: number;
-  /** Deleted in the first location. */
+  /** Number of orphans that this step deleted in the first location. */
   removed: number;
-  /** Deleted in the other locations, a day after the first. */
+  /** Number of orphans that this step deleted in the other locations, a day after the first. */
   removedElsewhere: number;
   isRoundOver: boolean;
-  /** Why nothing was deleted. */
+  /** Reason why nothing was deleted; null if deletion was allowed. */
   alarm: string | null;
 }
 
@@ -78,7 +81,7 @@ export async function collectOrphans(store: CollectorStore, source: OrphanSource
   return report;
 }
 
-/** Deletes orphans that are due, or raises the alarm if there are too many. */
+/** Ends a round: deletes the orphans that are due, or raises the alarm if there are too many. */
 async function endRound(
   store: CollectorStore,
   source: OrphanSource,
@@ -91,7 +94,7 @@ async function endRound(
   if (found > Math.max(allowedLoss(scanned), row.approved)) {
     report.alarm = `${found} of ${scanned} objects have no owner: more than a round may remove`;
     await store.raiseAlarm(report.alarm, { scanned, found }, now);
-    // The approval covers only the round after it, and the candidates keep the time of their first round.
+    // An operator's approval covers only the round that follows it. The candidates keep the time at which they were first found.
     await store.finishRound(row.round, now);
     return;
   }
@@ -100,7 +103,7 @@ async function endRound(
     const due = await store.listDue(row.round, now - ORPHAN_WAIT_MS, KEYS_PER_DELETE_MAX);
     if (due.length === 0) break;
     const { orphans, named, unknown } = await askAgain(source, due);
-    // If the owner does not answer, the key must again be found in two rounds.
+    // If the owner does not answer, the key is forgotten and must be found in two rounds again.
     await store.forget([...named, ...unknown]);
     await source.remove(orphans, 'first');
     await store.markRemoved(orphans, now);
@@ -114,7 +117,7 @@ async function removeElsewhere(store: CollectorStore, source: OrphanSource, now:
   const due = await store.listRemoved(now - SECOND_COPY_MS, KEYS_PER_DELETE_MAX);
   if (due.length === 0) return 0;
   const { orphans, named } = await askAgain(source, due);
-  // The other copies of these objects stay. Reads fall back to them.
+  // An object that is named again is not an orphan: its copies in the other locations stay, and reads fall back to them.
   if (named.length > 0)
     logError('orphans_named_again', 'rows name objects that the first location deleted', { count: named.length });
   await source.remove(orphans, 'others');
@@ -129,7 +132,7 @@ async function askAgain(source: OrphanSource, due: readonly Candidate[]) {
   return { orphans: keys, named: due.map(({ key }) => key).filter((key) => !isOther.has(key)), unknown };
 }
 
-/** The keys after `after`, at least up to `last`. */
+/** Lists the keys after `after` up to `last`, and perhaps some after `last`. */
 export async function listBetween(bucket: R2Bucket, after: string, last: string, limit: number): Promise<Set<string>> {
   const found = new Set<string>();
   for (let startAfter = after; ; ) {

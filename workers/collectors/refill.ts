@@ -1,25 +1,31 @@
 /**
- * Copies objects that a location lacks from another location, after a bucket was lost and created again. Mail, archives, snapshots
- * and owner ids have no other repair. The scrub of object storage checks the checksums of its blobs.
+ * Refills a location after its bucket was lost and created again: copies the objects that it lacks from another location. Mail,
+ * archives, snapshots and owner ids have no other repair. For blobs of object storage, scrub checks the checksums.
  */
 import { blobLocations } from '../shared/bindings.ts';
 import { logError } from '../shared/log.ts';
 import { listBetween } from './orphan-rounds.ts';
 
-/** A copy holds one connection for the read and one for the write, and an invocation may have six. */
+/**
+ * Number of copies at the same time. A copy holds one connection for the read and one for the write, and an invocation may have
+ * six.
+ */
 const COPIES_AT_ONCE = 2;
 
 export interface RefillReport {
   scanned: number;
   copied: number;
   copied_bytes: number;
-  /** Objects whose bytes do not match their checksum, or that a location did not accept. The log names them. */
+  /** Number of objects whose bytes do not match their checksum, or that a location did not accept. The log has their keys. */
   failed: number;
-  /** Where the next call continues; null at the end. */
+  /** Cursor of the next call; null at the end. */
   next_cursor: string | null;
 }
 
-/** @param cursor `<location> <last key>`, of an earlier report; '' at the start. */
+/**
+ * Copies missing objects until the end or until `mayContinue` returns false.
+ * @param cursor `<location> <last key>` from an earlier report; '' at the start.
+ */
 export async function refillLocations(
   env: Env,
   cursor: string,
@@ -58,7 +64,7 @@ export async function refillLocations(
   return report;
 }
 
-/** @returns the size, or null if the object was deleted or written meanwhile. */
+/** Copies one object into a location. @returns its size, or null if the object was deleted or written meanwhile. */
 export async function copyObject(source: R2Bucket, target: R2Bucket, key: string): Promise<number | 'failed' | null> {
   try {
     const object = await source.get(key);

@@ -1,4 +1,4 @@
-/** `/v1/collectors`: what each collector is doing, and its alarm, for the operator. */
+/** `/v1/collectors`: the state of each collector and its alarm, for operators. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { authorizeFirst, requireOperator } from '../identity/index.ts';
 import { recordAudit, SERVICE } from '../shared/audit.ts';

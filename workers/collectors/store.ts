@@ -1,4 +1,4 @@
-/** The SQL of the collectors: rounds, alarms and orphans in DIRECTORY. */
+/** Queries of the collectors: rounds, alarms and orphans in DIRECTORY. */
 import { and, asc, count, eq, inArray, isNull, lt, lte, type SQL, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { logError } from '../shared/log.ts';
@@ -15,16 +15,16 @@ export interface Candidate {
 }
 
 export interface FoundOrphan extends Candidate {
-  /** A durable record says that the owner gave it up. */
+  /** Whether a durable record (tombstone) says that the owner gave the object up. */
   readonly isGivenUp: boolean;
 }
 
-/** D1 takes at most 2 MB in one value. */
+/** Maximum number of keys per statement, because D1 accepts at most 2 MB per value. */
 const KEYS_PER_STATEMENT = 5_000;
 
 const NO_ALARM = { alarm: null, alarmAt: null, alarmScanned: null, alarmFound: null };
 
-/** A list of keys as one bound value: a statement binds at most 100. */
+/** SQL of a list of keys, bound as one JSON value, because D1 binds at most 100 values per statement. */
 const toKeyList = (keys: readonly string[]): SQL => sql`(SELECT value FROM json_each(${JSON.stringify(keys)}))`;
 
 export function createCollectorStore(directory: D1Database, name: CollectorName) {
@@ -41,13 +41,13 @@ export function createCollectorStore(directory: D1Database, name: CollectorName)
       return row;
     },
 
-    /** @returns the owner id, or null. Writes no row. */
+    /** Reads the owner id of the collector; null if there is none. Does not create the collector's row. */
     async findOwner(): Promise<string | null> {
       const row = await db.select({ owner: collector.owner }).from(collector).where(isOwnRow).get();
       return row?.owner ?? null;
     },
 
-    /** @returns false if another run has advanced the round meanwhile. */
+    /** Stores the progress of a round. @returns false if another run has advanced the round meanwhile. */
     async advance(from: CollectorRow, cursor: string, scanned: number, unrecorded: number): Promise<boolean> {
       const done = await db
         .update(collector)
@@ -61,7 +61,7 @@ export function createCollectorStore(directory: D1Database, name: CollectorName)
       return done.meta.changes === 1;
     },
 
-    /** Begins the next round. @returns false if another run did. */
+    /** Begins the next round. @returns false if another run began it first. */
     async finishRound(round: number, now: number): Promise<boolean> {
       const done = await db
         .update(collector)
@@ -71,7 +71,7 @@ export function createCollectorStore(directory: D1Database, name: CollectorName)
       return done.meta.changes === 1;
     },
 
-    /** Raises an alarm. A repeated alarm keeps the time of the first. */
+    /** Raises the alarm of the collector. A repeated alarm keeps the time of the first one. */
     async raiseAlarm(reason: string, counts: { scanned: number; found: number }, now: number): Promise<void> {
       logError('collector_stopped', reason, { collector: name, ...counts });
       await ensureRow();
@@ -90,7 +90,7 @@ export function createCollectorStore(directory: D1Database, name: CollectorName)
       await db.update(collector).set(NO_ALARM).where(isOwnRow);
     },
 
-    /** @param remove allows the next round to remove as many as the alarm counted. */
+    /** Acknowledges the alarm. @param remove whether the next round may remove as many objects as the alarm counted. */
     async acknowledge({ remove, takeOver }: { remove: boolean; takeOver: boolean }): Promise<void> {
       await ensureRow();
       const approved = remove ? sql`coalesce(${collector.alarmFound}, 0)` : 0;
@@ -100,7 +100,7 @@ export function createCollectorStore(directory: D1Database, name: CollectorName)
         .where(isOwnRow);
     },
 
-    /** Records that a take-over is done. */
+    /** Records that the take-over of the stores is done. */
     async endTakeOver(): Promise<void> {
       await db.update(collector).set({ takeOver: 0 }).where(isOwnRow);
     },
@@ -110,7 +110,7 @@ export function createCollectorStore(directory: D1Database, name: CollectorName)
       await db.update(collector).set({ owner, cursor }).where(isOwnRow);
     },
 
-    /** Records what a round found, or that it found it again. Repeatable. */
+    /** Records the orphans that a round found, or that it found them again. Can be repeated. */
     async recordOrphans(round: number, orphans: readonly FoundOrphan[], now: number): Promise<void> {
       for (let at = 0; at < orphans.length; at += KEYS_PER_STATEMENT) {
         const some = orphans.slice(at, at + KEYS_PER_STATEMENT);
@@ -118,7 +118,7 @@ export function createCollectorStore(directory: D1Database, name: CollectorName)
         await db
           .insert(orphan)
           .select(
-            // In the order of the table's columns. SQLite needs the WHERE to tell ON CONFLICT from a join.
+            // The columns are in the order of the table. SQLite needs the WHERE to distinguish ON CONFLICT from a join.
             sql`SELECT ${name}, value->>0, value->>1, ${now}, ${round}, ${round}, value->>2, NULL
               FROM json_each(${rows}) WHERE true`,
           )
@@ -129,7 +129,7 @@ export function createCollectorStore(directory: D1Database, name: CollectorName)
       }
     },
 
-    /** Counts orphans of a round that are not deleted yet, except those that their owner gave up on record. */
+    /** Counts the orphans of a round that are not deleted yet, without those that a tombstone records as given up. */
     async countOrphans(round: number): Promise<number> {
       const isCounted = and(eq(orphan.seenRound, round), eq(orphan.isGivenUp, 0), isNull(orphan.removedAt));
       return db.$count(orphan, and(isOwnOrphan, isCounted));
@@ -144,12 +144,12 @@ export function createCollectorStore(directory: D1Database, name: CollectorName)
       return { waiting: all - removing, removing };
     },
 
-    /** Forgets candidates that this round did not find: a row names them, or they are gone. */
+    /** Deletes candidates that this round did not find, because a row names them or they are gone. */
     async forgetUnseen(round: number): Promise<void> {
       await db.delete(orphan).where(and(isOwnOrphan, lt(orphan.seenRound, round), isNull(orphan.removedAt)));
     },
 
-    /** Lists orphans found in this round and in an earlier one, the first time at or before `foundBy`. */
+    /** Lists orphans that this round and an earlier one found, the first time at or before `foundBy`. */
     async listDue(round: number, foundBy: number, limit: number): Promise<Candidate[]> {
       const isFoundTwice = and(eq(orphan.seenRound, round), lt(orphan.foundRound, round), lte(orphan.foundAt, foundBy));
       return db

@@ -1,6 +1,6 @@
 /**
- * Identity: the only place that checks credentials. Products use it only through this file. A revoked credential stops
- * working with the next request, because nothing is cached.
+ * Identity: the only place that checks credentials. Products use it only through this file. A revoked credential stops working with
+ * the next request, except that the JSON APIs may accept a scoped token other than `admin` for ten more seconds (`revocations.ts`).
  *
  * By design: root and operators are neither users nor S3 identities.
  */

@@ -1,8 +1,10 @@
-/** The authenticated caller. Without a credential it is null. An invalid credential is an error, never null. */
+/**
+ * The authenticated caller of a request. Without a credential the caller is null. An invalid credential is an error, never null.
+ */
 import type { OperatorRole } from './domain/operator-roles.ts';
 
 export const SCOPES = ['scores:write', 'objects:read', 'objects:write', 'mail', 'inbound', 'admin'] as const;
-/** Reads a board that is not public. */
+/** Form of the scope that reads a board which is not public. */
 export const BOARD_SCOPE = /^board:[a-z0-9-]{1,32}:read$/;
 export type Scope = (typeof SCOPES)[number] | `board:${string}:read`;
 
@@ -13,11 +15,11 @@ export interface RootPrincipal {
   readonly kind: 'root';
 }
 
-/** A token that belongs to no user: a game server, an SMTP gateway, an operator's dashboard. */
+/** The caller with a token that belongs to no user, such as that of a game server, an SMTP gateway or an operator's dashboard. */
 export interface ServicePrincipal {
   readonly kind: 'service';
   readonly tokenId: string;
-  /** Null before the first use. Precise to an hour. */
+  /** Time of the last use of the token, precise to an hour; null before the first use. */
   readonly lastUsedAt: number | null;
   readonly scopes: readonly Scope[];
 }
@@ -25,27 +27,27 @@ export interface ServicePrincipal {
 export interface UserPrincipal {
   readonly kind: 'user';
   readonly userId: string;
-  /** Unique and immutable. The value of `aws:username`. */
+  /** Unique, immutable name of the user, and the value of `aws:username`. */
   readonly userName: string;
-  /** For display. Not unique; the user may change it. */
+  /** Display name of the user. Not unique; the user may change it. */
   readonly name: string;
   readonly email: string | null;
   readonly via: 'access_key' | 'token' | 'session';
-  /** The access key id, token id or session id of the credential. */
+  /** Id of the credential: an access key id, token id or session id. */
   readonly credentialId: string;
-  /** When the credential expires, in milliseconds since 1970 UTC; null for never. */
+  /** Time at which the credential expires, in milliseconds since 1970 UTC; null for never. */
   readonly expiresAt: number | null;
-  /** Null before the first use. Precise to an hour. */
+  /** Time of the credential's last use, precise to an hour; null before the first use. */
   readonly lastUsedAt: number | null;
-  /** The time until which a session may do sensitive actions without the password; null for other credentials. */
+  /** Time until which the session may do sensitive actions without the password; null for other credentials. */
   readonly confirmedUntil: number | null;
   /** Scopes of a token; null for an access key or a session, which have all rights of the user. */
   readonly scopes: readonly Scope[] | null;
-  /** The user's own identity policies; none for a session or an app token, which open only the mailbox. */
+  /** Identity policies of the user. A session or an app token has none, because it opens only the mailbox. */
   readonly policies: readonly PolicyDocument[];
 }
 
-/** A person who operates the service, by a session. */
+/** An operator as a person, authenticated by a session. */
 export interface OperatorPrincipal {
   readonly kind: 'operator';
   readonly operatorId: string;
@@ -55,7 +57,7 @@ export interface OperatorPrincipal {
 
 export type Principal = RootPrincipal | OperatorPrincipal | ServicePrincipal | UserPrincipal;
 
-/** Whether the caller is an operator: root, a person, or an `admin` token. What a person may do depends on the role. */
+/** Whether the caller is an operator: root, a person, or an `admin` token. The role of a person limits what it may do. */
 export const isOperator = (principal: Principal | null): boolean =>
   principal?.kind === 'root' ||
   principal?.kind === 'operator' ||

@@ -1,7 +1,7 @@
 /**
- * Makes revocations effective. Look-ups of credentials in replicas prove that they know every acknowledged revocation: for
- * object storage by the generation that each shard has, for everything else by a look-up in the primary within the last ten
- * seconds. docs/architecture.md has the argument.
+ * Makes revocations effective although credentials may be read from replicas. Each look-up proves that it knows every acknowledged
+ * revocation: for object storage by the generation that each shard has, for everything else by a look-up in the primary within the
+ * last ten seconds. docs/architecture.md has the argument.
  */
 import { logError } from '../shared/log.ts';
 import { ProblemError, problem } from '../shared/problem.ts';
@@ -9,27 +9,33 @@ import { askReplica, type Dated, keepRow, recentRow, type Source } from '../shar
 import { lookUpTogether } from '../shared/shared-look-up.ts';
 import { raiseGenerationOf, raiseGenerationTo, readGeneration } from './store/revocation-store.ts';
 
-/** Raises the generation in every store that proves look-ups. @returns the highest generation in any of them. */
+/**
+ * Raises the generation of identity in every store that proves look-ups, such as the shards.
+ * @returns the highest generation in any of them.
+ */
 export type RevocationWitness = (generation: number, env: Env) => Promise<number>;
 
 const witnesses: RevocationWitness[] = [];
 
-/** Identity does not know the products; `workers/index.ts` registers object storage. */
+/** Registers a witness. `workers/index.ts` registers that of object storage, because identity does not know the products. */
 export const registerRevocationWitness = (witness: RevocationWitness): void => void witnesses.push(witness);
 
-/** A credential that reflects every revocation acknowledged before `provenAt`. */
+/** A credential as found by a look-up. It includes every revocation that was acknowledged before `provenAt`. */
 interface Proven<T> {
   readonly found: T | null;
   readonly provenAt: number;
 }
 
-/** Credentials that this isolate may use again, by database and hash. */
+/** Credentials that this isolate may use again without a look-up, by database and hash. */
 const kept = new WeakMap<D1Database, Map<string, Proven<unknown>>>();
 const KEPT_MAX = 1_000;
 
 const PENDING = problem(503, 'revocation_pending', 'The change is stored, but not every database enforces it yet.');
 
-/** Called after a revocation is committed and before it is acknowledged. @throws ProblemError if a witness does not answer. */
+/**
+ * Sends the generation of identity to all witnesses. Called after a revocation is committed and before it is acknowledged.
+ * @throws ProblemError if a witness does not answer.
+ */
 export async function publishRevocations(env: Env): Promise<void> {
   kept.delete(env.DIRECTORY);
   for (;;) {
@@ -45,10 +51,13 @@ export async function publishRevocations(env: Env): Promise<void> {
 
 const REVOCATION_MS = 10_000;
 
-/** When this isolate last published without a revocation, by database. */
+/** Times at which this isolate last ran `republishRevocations`, by database. */
 const republishedAt = new WeakMap<D1Database, number>();
 
-/** Publishes for a shard without a generation, which is new or was rebuilt. Raises the generation, as a revocation does. */
+/**
+ * Publishes the generation for a shard that has none because it is new or was rebuilt. Raises the generation first, as a revocation
+ * does.
+ */
 export async function republishRevocations(env: Env): Promise<void> {
   const now = Date.now();
   if ((republishedAt.get(env.DIRECTORY) ?? 0) > now - REVOCATION_MS) return;
@@ -62,13 +71,14 @@ export async function republishRevocations(env: Env): Promise<void> {
 }
 
 /**
- * The newest answer of the primary to this isolate. A query that began after a revocation returns its generation or a later one.
+ * Generation and time of the primary's newest answer to this isolate, by database. A query that began after a revocation returns
+ * its generation or a later one.
  */
 const latest = new WeakMap<D1Database, { readonly generation: number; readonly askedAt: number }>();
 
 type Find<T> = (database: D1Database | D1DatabaseSession) => Promise<T | null>;
 
-/** Asks the primary and notes its generation. */
+/** Finds a credential in the primary and remembers the generation of the answer. */
 export async function findInPrimary<T extends Dated>(database: D1Database, find: Find<T>): Promise<T | null> {
   const askedAt = Date.now();
   const found = await find(database);
@@ -110,7 +120,8 @@ export async function findUnrevoked<T extends Dated>(
   find: Find<T>,
   isKept: (found: T) => boolean,
 ): Promise<T | null> {
-  // A revocation in this isolate drops the map. A look-up that began before it stores its row in the dropped map.
+  // A revocation in this isolate drops the map. A look-up that began before the revocation therefore stores its row in the dropped
+  // map.
   const rows = kept.get(database) ?? new Map<string, Proven<unknown>>();
   kept.set(database, rows);
   const before = rows.get(hash) as Proven<T> | undefined;
@@ -123,8 +134,8 @@ export async function findUnrevoked<T extends Dated>(
 }
 
 /**
- * Finds a credential in one copy, for a caller that proves the answer itself.
- * @param key identifies the credential.
+ * Finds a credential in one copy of DIRECTORY, for a caller that proves the answer itself.
+ * @param key identifies the credential in the cache of rows.
  */
 export async function findIn<T extends Dated>(
   source: Source,
@@ -134,7 +145,7 @@ export async function findIn<T extends Dated>(
 ): Promise<T | null> {
   if (source === 'recent') {
     const known = recentRow<T>(database, key);
-    // A row from before a known revocation would be refused.
+    // A row that is older than a known revocation is not returned, because the shards would refuse it.
     if (known && known.generation >= (latest.get(database)?.generation ?? 0)) return known;
   }
   const from = source === 'primary' ? 'primary' : 'replica';

@@ -7,8 +7,8 @@ import { createOperatorStore } from './store/operator-store.ts';
 import { createRecoveryStore } from './store/recovery-store.ts';
 
 /**
- * Each minute: repairs a revocation that a shard did not receive. Daily: deletes expired entries of the audit log, operators'
- * sessions, guess counts and one-time secrets.
+ * Runs each minute and each day. Each minute: repairs a revocation that a shard did not receive. Daily: deletes expired entries of
+ * the audit log, operators' sessions, guess counts and one-time secrets.
  */
 export async function runIdentitySchedule(
   controller: ScheduledController,

@@ -1,12 +1,12 @@
 /**
- * Corrects, hides or erases one player in the archive of a past season. Writes new versions of the changed files, then a manifest
- * that names them, then deletes the old ones. Each step can be interrupted: the manifest of the highest revision counts, and the
- * next change repairs the other locations.
+ * Corrects, hides or erases one player in the archive of a past season. A change writes new versions of the changed files, then a
+ * manifest that names them, then deletes the old files. Each step can be interrupted: the manifest of the highest revision counts,
+ * and the next change repairs the other locations.
  *
  * A corrected or hidden player moves the ranks of others. An erased player's row stays without id and name, so that the others keep
  * their ranks.
  */
-import { forgetManifest, locateFile, locateLookup } from './archived-standings.ts';
+import { forgetManifest, locateFile, locateLookup, openArchivedStandings } from './archived-standings.ts';
 import type { CorrectedPlayer, Correction } from './domain/board.ts';
 import { shardOf } from './domain/shard-map.ts';
 import { compareStandings, type TopEntry } from './domain/standing.ts';
@@ -19,7 +19,6 @@ import {
   manifestKey,
   readText,
   readWhole,
-  type StandingsFile,
   toArchivedEntry,
   toStandingKey,
   writeFile,
@@ -27,15 +26,15 @@ import {
 } from './records/archive-files.ts';
 
 const ATTEMPTS_MAX = 8;
-/** A changed file that no manifest names and that is older than this is left over from an interrupted change. */
+/** Age after which a changed file that no manifest names counts as left over from an interrupted change. */
 const CUT_AFTER_MS = 60_000;
 
-/** A player of the archive. Hidden players are in the look-ups only. */
+/** A player in the archive. Only the look-up files have hidden players. */
 interface ArchivedPlayer extends TopEntry {
   readonly isHidden: boolean;
 }
 
-/** @returns whether the player was in the archive. Can be repeated after a failure. */
+/** Erases a player in an archive. Can be repeated after a failure. @returns whether the player was in the archive. */
 export async function eraseFromArchive(env: Env, archive: string, userId: string): Promise<boolean> {
   return changeArchive(env, archive, async (draft) => {
     await draft.removeLeftovers();
@@ -45,7 +44,6 @@ export async function eraseFromArchive(env: Env, archive: string, userId: string
   });
 }
 
-/** @returns null for an unknown player. */
 export async function correctInArchive(
   env: Env,
   archive: string,
@@ -53,18 +51,20 @@ export async function correctInArchive(
   change: Correction,
   now: number,
 ): Promise<CorrectedPlayer | null> {
-  return changeArchive(env, archive, async (draft) => {
+  const corrected = await changeArchive(env, archive, async (draft) => {
     const before = await draft.find(userId);
     if (before === null) return null;
     const { score = before.score, hidden: isHidden = before.isHidden } = change;
-    const isSame = score === before.score && isHidden === before.isHidden;
-    const after = isSame ? before : { ...before, score, isHidden, reached: now * 1000 };
-    if (!isSame) await draft.replace(before, after);
-    return { userName: before.userName, score, rank: isHidden ? null : await draft.rankOf(after), isHidden };
+    if (score !== before.score || isHidden !== before.isHidden)
+      await draft.replace(before, { ...before, score, isHidden, reached: now * 1000 });
+    return { userName: before.userName, score, isHidden };
   });
+  if (corrected === null) return null;
+  const { entries } = await openArchivedStandings(env, archive).standings([userId], true);
+  return { ...corrected, rank: entries[0]?.rank ?? null };
 }
 
-/** Whether the player is in the archive, hidden or not. */
+/** Whether the archive has the player, hidden or not. */
 export async function isInArchive(env: Env, archive: string, userId: string): Promise<boolean> {
   return changeArchive(env, archive, async (draft) => (await draft.find(userId)) !== null);
 }
@@ -83,17 +83,18 @@ async function changeArchive<T>(env: Env, archive: string, work: (draft: Archive
     await removeFiles(locations, archive, obsolete);
     const draft = new ArchiveDraft(env, archive, newest.value);
     const result = await work(draft);
+    forgetManifest(archive);
     if (!draft.isChanged) return result;
     const manifest = await draft.writeFiles();
     const [first, ...others] = locations;
-    // The conditional write to the first location decides between concurrent changes.
+    // The write to the first location is conditional, so only one of several concurrent changes succeeds.
     if (first === undefined || !(await writeTo(first, key, manifest, copies[0]?.etag))) continue;
     for (const bucket of others) await writeTo(bucket, key, manifest);
     await removeFiles(locations, archive, manifest.obsolete);
     forgetManifest(archive);
     return result;
   }
-  throw new Error(`${key} kept changing`);
+  throw new Error(`${key} was changed too often at the same time`);
 }
 
 async function removeFiles(locations: readonly R2Bucket[], archive: string, names: readonly string[]): Promise<void> {
@@ -101,12 +102,12 @@ async function removeFiles(locations: readonly R2Bucket[], archive: string, name
   if (keys.length > 0) for (const bucket of locations) await bucket.delete(keys);
 }
 
-/** The next revision of an archive. Nothing is written before `writeFiles`. */
+/** The next revision of an archive, in memory until `writeFiles` is called. */
 class ArchiveDraft {
   readonly #env: Env;
   readonly #archive: string;
   #manifest: ArchiveManifest;
-  /** New files by name. */
+  /** Rows of the changed files, by the new name of the file. */
   readonly #files = new Map<string, readonly ArchivedEntry[]>();
   readonly #replaced: string[] = [];
 
@@ -126,14 +127,7 @@ class ArchiveDraft {
     return row === undefined ? null : { ...fromArchivedEntry(row), isHidden: row[4] === true };
   }
 
-  async rankOf(entry: TopEntry): Promise<number> {
-    const file = this.#manifest.standings[locateFile(this.#manifest, entry)] as StandingsFile;
-    if (file.first.score === entry.score) return file.rank;
-    const rows = await this.#read(file.name);
-    return file.place + rows.filter(([, , score]) => score > entry.score).length + 1;
-  }
-
-  /** @param after null if the player is erased. */
+  /** Replaces a player in the standings and the look-ups. @param after the player's new state; null to erase the player. */
   async replace(before: ArchivedPlayer, after: ArchivedPlayer | null): Promise<void> {
     const { userId } = before;
     const isOwn = ([id]: ArchivedEntry) => id === userId;
@@ -157,7 +151,10 @@ class ArchiveDraft {
     this.#manifest = { ...this.#manifest, lookups };
   }
 
-  /** Changes the rows of the file with a key. @param more players in the file afterwards. */
+  /**
+   * Changes the rows of the standings file that contains the entry's key.
+   * @param more number of players by which the file grows.
+   */
   async #changeList(
     entry: TopEntry,
     more: -1 | 0 | 1,
@@ -169,7 +166,8 @@ class ArchiveDraft {
     const rows = change(old === undefined ? [] : await this.#read(old.name));
     const first = toStandingKey(rows[0] === undefined ? entry : fromArchivedEntry(rows[0]));
     const place = old?.place ?? 0;
-    // Only in the first file of all can a row get before the first row, so no player of an earlier file has its score.
+    // The first row of a file other than the very first one never gets an earlier row. So if the first score changed, no player of
+    // an earlier file has the new one.
     const rank = first.score === old?.first.score ? old.rank : place + 1;
     const changed = this.#replaceFile(old?.name, rows).map((name) => ({ name, first, place, rank }));
     const below = standings.slice(at + 1).map((file) => ({
@@ -181,7 +179,7 @@ class ArchiveDraft {
     this.#manifest = { ...this.#manifest, standings: list, players: players + more };
   }
 
-  /** @returns the name of the new file; none without rows. */
+  /** Replaces a file by one with the given rows. @returns the name of the new file, or no name if there are no rows. */
   #replaceFile(old: string | undefined, rows: readonly ArchivedEntry[]): string[] {
     if (old !== undefined && !this.#files.delete(old)) this.#replaced.push(old);
     if (rows.length === 0) return [];
@@ -194,17 +192,19 @@ class ArchiveDraft {
     const changed = this.#files.get(name);
     if (changed !== undefined) return changed;
     const text = await readText(this.#env, `${this.#archive}/${name}`);
-    if (text === null) throw new Error(`${this.#archive}/${name} is whole in no location`);
+    if (text === null) throw new Error(`no location has an intact copy of ${this.#archive}/${name}`);
     return JSON.parse(text);
   }
 
-  /** Writes the changed files to every location. @returns the manifest that names them. */
+  /** Writes the changed files to every location. @returns the new manifest, which names them. */
   async writeFiles(): Promise<ArchiveManifest> {
     for (const [name, rows] of this.#files) await writeFile(this.#env, `${this.#archive}/${name}`, rows);
     return { ...this.#manifest, revision: this.#manifest.revision + 1, obsolete: this.#replaced };
   }
 
-  /** Removes changed files that no manifest names, because their change was interrupted. They may contain the player's name. */
+  /**
+   * Removes changed files that no manifest names because their change was interrupted. They may contain the erased player's name.
+   */
   async removeLeftovers(): Promise<void> {
     const { standings, lookups } = this.#manifest;
     const named = new Set([...standings, ...lookups.flat()].map(({ name }) => `${this.#archive}/${name}`));

@@ -1,4 +1,4 @@
-/** Standings of a past season, read from its archive. Shapes and values are those of the live season. */
+/** Standings of a past season, read from its archive. Answers have the same form as those of a live season. */
 import { countFirst } from './domain/binary-search.ts';
 import {
   LIST_END,
@@ -22,18 +22,21 @@ import {
 } from './records/archive-files.ts';
 import { ArchiveRows } from './records/archive-rows.ts';
 
-/** A manifest changes only when an operator corrects or erases a player. An old one names files that are gone. */
+/**
+ * A cached manifest with the distributions computed from it. A manifest changes only when an operator corrects or erases a player.
+ * An old one names files that have been deleted.
+ */
 interface Known {
   readonly manifest: ArchiveManifest;
-  /** By the number of ranges. */
+  /** Distributions by their number of ranges. */
   readonly distributions: Map<number, Distribution>;
 }
 const manifests = new Map<string, Known>();
 const MANIFESTS_MAX = 4;
-/** Files that are read at a time, with up to half a megabyte each. */
+/** Maximum number of files that are read at the same time. Each has up to half a megabyte. */
 const READS_MAX = 6;
 
-/** No location has the file. The manifest that named it may be out of date. */
+/** Thrown if no location has a file of the archive. The manifest that names it may be out of date. */
 class MissingFileError extends Error {}
 
 async function readManifest(env: Env, archive: string): Promise<Known> {
@@ -50,7 +53,7 @@ async function readManifest(env: Env, archive: string): Promise<Known> {
 export const forgetManifest = (archive: string): boolean => manifests.delete(archive);
 
 export function openArchivedStandings(env: Env, archive: string): StandingsReader {
-  /** Runs a read, again with the newest manifest if a file of an old one is gone. */
+  /** Runs a read. If a file of a cached manifest is gone, it runs again with the newest manifest. */
   async function read<T>(work: (files: ArchiveReader) => Promise<T>): Promise<T> {
     try {
       return await work(new ArchiveReader(env, archive, await readManifest(env, archive)));
@@ -71,7 +74,7 @@ export function openArchivedStandings(env: Env, archive: string): StandingsReade
       let after: StandingKey | null = found[0] ?? null;
       if (userId !== null && after === null) return yield null;
       for (;;) {
-        // One entry fewer than in a file, so that a page reads at most two files.
+        // A page has one entry fewer than a file, so it reads at most two files.
         const { entries, next } = await read((files) => files.page(after, STANDINGS_FILE_ENTRIES - 1));
         yield entries;
         if (next === null) return;
@@ -109,7 +112,8 @@ class ArchiveReader {
     const at = rank - 1 - start.place;
     if (at >= rows.length) return LIST_END;
     const { score } = rows.at(at);
-    // If players with the same score precede this place, its player has their rank, which is before `rank`.
+    // If players with the same score precede this place, its player shares their rank, which is better than `rank`. The key then
+    // begins at the next lower score.
     return startOf(rankOf(score, start, rows) === rank ? score : score - 1);
   }
 
@@ -151,7 +155,7 @@ class ArchiveReader {
     return { ranges, players, asOf };
   }
 
-  /** The listed players of some ids. */
+  /** Finds the listed players among some user ids. */
   async findEntries(userIds: readonly string[]): Promise<TopEntry[]> {
     const byFile = Map.groupBy(new Set(userIds), (userId) => locateLookup(this.#manifest, userId));
     const found = await inParts([...byFile], async ([file, ids]) => {
@@ -162,7 +166,7 @@ class ArchiveReader {
     return found.flat();
   }
 
-  /** Up to `limit` players after a key, or before it in the opposite order. An erased player has no id. */
+  /** Reads up to `limit` players after a key, or before it in the opposite order. Skips erased players, who have no id. */
   async #walk(key: StandingKey, step: 1 | -1, limit: number): Promise<RankedEntry[]> {
     const { standings } = this.#manifest;
     const found: RankedEntry[] = [];
@@ -188,18 +192,18 @@ class ArchiveReader {
 
   async #open({ name }: StandingsFile | LookupFile): Promise<ArchiveRows> {
     const text = await readText(this.#env, `${this.#archive}/${name}`);
-    if (text === null) throw new MissingFileError(`${this.#archive}/${name} is whole in no location`);
+    if (text === null) throw new MissingFileError(`no location has an intact copy of ${this.#archive}/${name}`);
     return new ArchiveRows(text);
   }
 }
 
-/** @param rows of the file; not needed for the score of its first row. */
+/** The rank of a score in a file of standings. @param rows rows of the file; not needed for the score of its first row. */
 function rankOf(score: number, { first, place, rank }: StandingsFile, rows: ArchiveRows | null): number {
   if (score === first.score || rows === null) return rank;
   return place + rows.search((row) => row.score > score) + 1;
 }
 
-/** Runs work on all items, a few at a time, and keeps their order. */
+/** Runs work on all items, `READS_MAX` at a time. @returns the results in the order of the items. */
 async function inParts<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   for (let at = 0; at < items.length; at += READS_MAX) {
@@ -208,19 +212,19 @@ async function inParts<T, R>(items: readonly T[], work: (item: T) => Promise<R>)
   return results;
 }
 
-/** The standings file that contains a key, or would contain it. */
+/** Finds the standings file that contains a key, or would contain it. @returns its index. */
 export const locateFile = ({ standings }: ArchiveManifest, key: StandingKey): number =>
   Math.max(
     0,
     lastOf(standings, ({ first }) => compareStandings(first, key) <= 0),
   );
 
-/** The look-up file that contains an id, or would contain it; null if no file can contain it. */
+/** Finds the look-up file that contains a user id, or would contain it; null if no file can contain it. */
 export function locateLookup({ shards, lookups }: ArchiveManifest, userId: string): LookupFile | null {
   const files = lookups[shardOf(userId, shards)] ?? [];
   return files[lastOf(files, ({ first }) => first <= userId)] ?? null;
 }
 
-/** @returns the place of the last of the first items; −1 if there are none. */
+/** @returns the index of the last item of the leading ones for which `isFirst` is true; −1 if there are none. */
 const lastOf = <T>(items: readonly T[], isFirst: (item: T) => boolean): number =>
   countFirst(items.length, (at) => isFirst(items[at] as T)) - 1;

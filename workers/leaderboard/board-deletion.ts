@@ -8,7 +8,7 @@ import { removeSeasonFiles } from './records/archive-files.ts';
 import { createBoardStore } from './records/board-store.ts';
 import { createSeasonStore, type SeasonRow } from './records/season-store.ts';
 
-/** Time from the deletion of a board to its erasure. Isolates that cache the board may write to it in between. */
+/** Time from the deletion of a board to the erasure of its seasons. Isolates that cache the board may write to it in between. */
 const ERASE_AFTER_MS = 6 * BOARD_KNOWN_MS;
 
 export async function eraseDeletedBoards(env: Env, now: number): Promise<void> {

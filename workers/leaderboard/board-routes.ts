@@ -1,4 +1,4 @@
-/** Boards: operators create, change and delete them. Everyone may list and read the public ones. */
+/** Routes of boards. Operators create, change and delete boards. Everyone may list and read the public ones. */
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
 import type { Context, Next } from 'hono';
 import { requireOperator, requireOperatorOrScope } from '../identity/index.ts';
@@ -22,7 +22,7 @@ import { type LeaderboardError, toProblem } from './errors.ts';
 import { boardOf } from './mounts.ts';
 import { type BoardRow, createBoardStore } from './records/board-store.ts';
 
-/** Limits objects: each board has a season of many objects per period. */
+/** Maximum number of boards. It limits the number of objects, because each board has a season of many objects per period. */
 const BOARDS_MAX = 100;
 
 const ROUTE = { ...OPERATOR, path: '/v1/boards/{board}' as const };
@@ -110,7 +110,7 @@ export function addBoards(api: OpenAPIHono<JsonApiEnv>): void {
     ...ROUTE,
     method: 'delete',
     operationId: 'deleteBoard',
-    summary: 'Delete a board with all its seasons, for good. Cron erases them after a minute',
+    summary: 'Delete a board with all its seasons permanently. Cron erases them after a minute',
     request: { params: boardParamsSchema },
     responses: { 204: { description: 'Deleted' }, ...problemResponses(400, 401, 403, 404, 409) },
   });
@@ -137,7 +137,7 @@ async function putBoard(env: Env, wanted: BoardRow): Promise<Result<BoardRow, Le
   return isSame ? ok(written) : err({ kind: 'board_rules_fixed' });
 }
 
-/** Middleware of the paths of a board: a board that is not public needs an operator or a token with its scope. */
+/** Middleware for the paths of a board. A board that is not public requires an operator or a token with the board's scope. */
 export async function admitReader(c: Context<JsonApiEnv>, next: Next) {
   const isRead = c.req.method === 'GET' || c.req.method === 'HEAD';
   const board = isRead ? await findBoard(c.env, boardOf(c)) : null;

@@ -1,22 +1,14 @@
 /** The boards: `default`, the monthly board of the specification, and those that operators created. */
 import { POINTS_MAX } from './domain/board.ts';
-import { DEFAULT_RULES, DEFAULT_TITLE, type ScoreRules } from './domain/score-rules.ts';
+import { DEFAULT_RULES, DEFAULT_TITLE } from './domain/score-rules.ts';
 import { type BoardPeriods, toBoardRef } from './domain/season-name.ts';
 import { type BoardRow, createBoardStore } from './records/board-store.ts';
 
-export interface Board extends BoardPeriods, ScoreRules {
-  readonly board: string;
-  readonly title: string;
-  readonly isPublic: boolean;
-  /** The hash of its logo. */
-  readonly logo: string | null;
-  /** Most points of one update. */
-  readonly pointsMax: number;
-}
+export type Board = BoardPeriods & Readonly<Omit<BoardRow, 'id' | 'createdAt' | 'deletedAt'>>;
 
 /**
- * The board `default` with its initial title. Only `GET /v1/boards/default` reads the title and the logo that an operator has set,
- * because posts and reads of scores do not need them.
+ * The board `default` with its initial title. Posts and reads of scores use it as it is. Only `GET /v1/boards/default` reads the
+ * title and the logo that an operator has set.
  */
 export const DEFAULT_BOARD: Board = {
   ...DEFAULT_RULES,
@@ -34,7 +26,7 @@ export const toBoard = (row: BoardRow): Board =>
     ? { ...DEFAULT_BOARD, title: row.title, logo: row.logo }
     : { ...row, ref: toBoardRef(row.board, row, row.id) };
 
-/** The row of `default`, which stores its title. The other columns repeat its fixed rules. */
+/** The row of the board `default`, which stores its title. The other columns repeat its fixed rules. */
 export const toDefaultRow = (title: string, createdAt: number): BoardRow => {
   const { board, sort, operator, period, isPublic, pointsMax } = DEFAULT_BOARD;
   return { board, id: '', title, sort, operator, period, isPublic, pointsMax, logo: null, createdAt, deletedAt: null };
@@ -45,12 +37,11 @@ interface Known {
   readonly board: Board;
 }
 
-/** How long an isolate caches a board. A changed or deleted board is used in its old form until then. */
+/** Time for which an isolate caches a board. Until then it uses a changed or deleted board in its old form. */
 export const BOARD_KNOWN_MS = 10_000;
 const KNOWN_MAX = 256;
 const known = new Map<string, Known>();
 
-/** @returns null for an unknown board. */
 export async function findBoard(env: Env, name = DEFAULT_BOARD.board): Promise<Board | null> {
   if (name === DEFAULT_BOARD.board) return DEFAULT_BOARD;
   const now = Date.now();

@@ -1,4 +1,4 @@
-/** Common parts of routes: those for everyone, and those for operators. */
+/** Common parts of the declarations of routes: those for everyone, and those for operators. */
 import { authorizeFirst, requireOperator } from '../identity/index.ts';
 
 export const PUBLIC = { tags: ['leaderboard'], security: [] };

@@ -17,11 +17,11 @@ export const BATCH_BODY_BYTES_MAX = 2 * 1024 * 1024;
 
 const asOfSchema = z.string().openapi({ format: 'date-time' });
 
-/** Counts characters instead of UTF-16 units. Rejects control characters and unpaired surrogates. */
+/** Schema of a text with a maximum length in characters, not UTF-16 units. Rejects control characters and unpaired surrogates. */
 const textOf = (max: number) =>
   z
     .string()
-    .refine((text) => text.length > 0 && [...text].length <= max, `1 to ${max} characters`)
+    .refine((text) => text.length > 0 && (text.length <= max || [...text].length <= max), `1 to ${max} characters`)
     .refine((text) => text.isWellFormed() && !/\p{Cc}/u.test(text), 'no control characters, no broken characters')
     .openapi({ type: 'string', minLength: 1, maxLength: max });
 
@@ -32,7 +32,7 @@ export const userIdSchema = z
   .regex(USER_ID, '1 to 64 characters of A-Z a-z 0-9 . _ : @ -')
   .openapi({ example: 'player-7f3a' });
 
-/** @param period of the board; of any board without it. */
+/** Schema of a season's label. @param period period of the board; any period if omitted. */
 export const seasonSchemaOf = (period?: Period) =>
   z
     .string()
@@ -64,7 +64,7 @@ export const updateSchemaOf = (pointsMax: number, period?: Period) =>
   });
 export type UpdateJson = z.infer<ReturnType<typeof updateSchemaOf>>;
 
-/** @param update name of the component. */
+/** Schema of a batch of updates. @param update name of the OpenAPI component of an update. */
 export const batchSchemaOf = (update: string) =>
   z.strictObject({
     updates: z
@@ -89,7 +89,7 @@ export const boardRulesSchema = z.strictObject({
   public: z.boolean().openapi({ description: 'Whether everyone may read it' }),
   max_points_per_post: z.int().min(1).max(BOARD_POINTS_MAX).default(POINTS_MAX),
 });
-/** Of the board `default`: its rules never change, so they may be left out. */
+/** Schema of a change of the board `default`. Its rules never change, so they may be omitted. */
 export const defaultBoardSchema = boardRulesSchema.partial().required({ title: true });
 export const boardSchema = boardRulesSchema
   .extend({

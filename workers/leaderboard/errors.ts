@@ -1,27 +1,15 @@
-/** Every error of the leaderboard, and its problem in the API. */
+/** Every error of the leaderboard, with its problem in the API. */
 import { type Problem, problem } from '../shared/problem.ts';
-import type { ScoreError } from './domain/board.ts';
 import { UNAVAILABLE } from './objects.ts';
 import type { WriteError } from './score-writer.ts';
-import type { SeasonError } from './seasons.ts';
 
 export type LeaderboardError =
-  | ScoreError
   | WriteError
-  | SeasonError
-  | { readonly kind: 'board_rules_fixed' }
-  | { readonly kind: 'default_rules_fixed' }
-  | { readonly kind: 'default_not_deletable' }
-  | { readonly kind: 'board_being_deleted' }
+  | { readonly kind: 'board_rules_fixed' | 'default_rules_fixed' | 'default_not_deletable' | 'board_being_deleted' }
+  | { readonly kind: 'bad_logo' | 'private_url' | 'unknown_player' }
+  | { readonly kind: 'no_webhook' | 'no_logo'; readonly board: string }
   | { readonly kind: 'too_many_boards'; readonly boardsMax: number }
-  | { readonly kind: 'no_webhook'; readonly board: string }
-  | { readonly kind: 'no_logo'; readonly board: string }
-  | { readonly kind: 'bad_logo' }
-  | { readonly kind: 'private_url' }
-  | { readonly kind: 'unknown_player' }
-  | { readonly kind: 'not_current'; readonly season: string }
-  | { readonly kind: 'season_running'; readonly season: string }
-  | { readonly kind: 'season_closing'; readonly season: string };
+  | { readonly kind: 'not_current' | 'season_running' | 'season_closing'; readonly season: string };
 
 export function toProblem(error: LeaderboardError): Problem {
   switch (error.kind) {

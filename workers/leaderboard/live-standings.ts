@@ -1,6 +1,6 @@
 /**
- * Standings of a season in its objects: one shard answers for a player, a view for the top, all shards for a run. A run leaves out
- * the players of a shard that does not answer; ranks count them by the season's last counts.
+ * Standings of a season from its objects. One shard answers for a player, a view for the top list, and all shards for a run of the
+ * list. A run omits the players of a shard that does not answer; the ranks count these players by the season's last counts.
  */
 import { logError } from '../shared/log.ts';
 import {
@@ -24,16 +24,16 @@ import { toFirstPage } from './domain/standings-json.ts';
 import { countAboveIn, seasonStub, shardStub, UnavailableError, viewStub, within } from './objects.ts';
 import type { Season } from './seasons.ts';
 
-/** Attempts to read the neighbors of a player whose score changes during the read. */
+/** Attempts to read the neighbors of a player whose score changes during the reads. */
 const MOVED_ATTEMPTS = 3;
 const ANSWER_MS = 3_000;
-/** A score below all others: `countAbove` of it counts all players. */
+/** A score below all others, so that `countAbove` of it counts all players. */
 const ALL = -1;
 const EXPORT_ROWS = 2_048;
 
 type Stub = ReturnType<typeof shardStub>;
 
-/** The answers of the shards, and the shards without an answer. */
+/** The answers of the shards, and the numbers of the shards that did not answer. */
 interface Answers<T> {
   readonly answers: readonly T[];
   readonly missing: readonly number[];
@@ -45,7 +45,7 @@ export class LiveStandings implements StandingsReader {
   readonly #view: ViewAddress;
   readonly #now: () => number;
 
-  /** @param region where the reader is. */
+  /** Opens the standings of a live season. @param region region of the reader, whose view answers. */
   constructor(env: Env, season: Season, region: string, now: () => number) {
     this.#env = env;
     this.#season = season;
@@ -60,7 +60,7 @@ export class LiveStandings implements StandingsReader {
         return toFirstPage(await within(this.#view.view, ANSWER_MS, top), limit);
       } catch (error) {
         logError('leaderboard_view_unavailable', error, { season: this.#season.season, view: this.#view.view });
-        // The list can also be merged from all shards.
+        // The view did not answer, so the list is merged from all shards.
         return this.page(null, limit, true);
       }
     }
@@ -81,7 +81,8 @@ export class LiveStandings implements StandingsReader {
     const range = await within(season, ANSWER_MS, seasonStub(this.#env, season).findRank(this.#season, rank));
     if (range === null) return LIST_END;
     let { low, high } = range;
-    // With more than 65,536 different scores, a bucket has several scores, so a binary search over the shards finds the score.
+    // With more than 65,536 different scores, a bucket contains several scores. A binary search over the shards then finds the
+    // score.
     while (low < high) {
       const middle = Math.ceil((low + high) / 2);
       const [above = 0] = await countAboveIn(this.#env, addressesOf(this.#season), [middle], ANSWER_MS);
@@ -169,7 +170,7 @@ export class LiveStandings implements StandingsReader {
     return within(toShardName(address), ANSWER_MS, ask(shardStub(this.#env, address), address));
   }
 
-  /** Asks every shard. @throws UnavailableError if one does not answer and the answer has to be exact. */
+  /** Asks every shard. @throws UnavailableError if a shard does not answer and the answer has to be exact. */
   async #ask<T>(ask: (shard: Stub, address: ShardAddress) => Promise<T>, isExact: boolean): Promise<Answers<T>> {
     const addresses = addressesOf(this.#season);
     const outcomes = await Promise.allSettled(addresses.map((address) => this.#call(address, ask)));
@@ -179,7 +180,7 @@ export class LiveStandings implements StandingsReader {
     return { answers: outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [] : [outcome.value])), missing };
   }
 
-  /** Corrects the ranks of a list by the players of shards that did not answer, from the season's last counts. */
+  /** Adds the players of shards that did not answer to the ranks of a list, by the season's last counts. */
   async #addMissing(entries: readonly RankedEntry[], players: number, missing: readonly number[], asOf: number) {
     if (missing.length === 0) return { entries, players, asOf };
     if (missing.length === this.#season.shards) throw new UnavailableError(this.#season.season, 'no shard answers');

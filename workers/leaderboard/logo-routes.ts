@@ -1,4 +1,4 @@
-/** The logo of a board: operators set it, its readers see it. */
+/** Routes of the logo of a board: operators set it, and readers of the board see it. */
 
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { recordAudit } from '../shared/audit.ts';
@@ -12,7 +12,6 @@ import { boardNameSchema, boardParamsSchema, logoPath } from './contract.ts';
 import { LOGO_BYTES_MAX, readLogoType } from './domain/board-logo.ts';
 import { toProblem } from './errors.ts';
 import { createBoardStore } from './records/board-store.ts';
-import { createLogoStore } from './records/logo-store.ts';
 
 const logoSchema = z
   .object({ logo: z.string().openapi({ example: '/v1/boards/races/logo/3f9c2d1e5b7a4860' }) })
@@ -41,10 +40,9 @@ export function addLogos(api: OpenAPIHono<JsonApiEnv>): void {
     const hash = Buffer.from(await crypto.subtle.digest('SHA-256', image))
       .toString('hex')
       .slice(0, 16);
-    if (board === DEFAULT_BOARD.board) {
-      await createBoardStore(c.env.DIRECTORY).add(toDefaultRow(found.title, createClock(c.env)()));
-    }
-    await createLogoStore(c.env.DIRECTORY).put({ board, hash, type, image });
+    const store = createBoardStore(c.env.DIRECTORY);
+    if (board === DEFAULT_BOARD.board) await store.add(toDefaultRow(found.title, createClock(c.env)()));
+    await store.putLogo({ board, hash, type, image });
     forgetBoard(board);
     await recordAudit(c, 'board_logo.set', { type: 'board', id: board }, { hash });
     return c.json({ logo: logoPath(board, hash) }, 200);
@@ -61,7 +59,7 @@ export function addLogos(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(remove, async (c) => {
     const { board } = c.req.valid('param');
     if ((await findBoard(c.env, board)) === null) return sendProblem(c, toProblem({ kind: 'unknown_board', board }));
-    await createLogoStore(c.env.DIRECTORY).remove(board);
+    await createBoardStore(c.env.DIRECTORY).removeLogo(board);
     forgetBoard(board);
     await recordAudit(c, 'board_logo.delete', { type: 'board', id: board });
     return c.body(null, 204);
@@ -93,7 +91,7 @@ export function addLogos(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(get, async (c) => {
     const { board, hash } = c.req.valid('param');
     const found = await findBoard(c.env, board);
-    const logo = found && (await createLogoStore(c.env.DIRECTORY).find(board, hash));
+    const logo = found && (await createBoardStore(c.env.DIRECTORY).findLogo(board, hash));
     if (!found || !logo) return sendProblem(c, toProblem({ kind: 'no_logo', board }));
     return unchecked(
       new Response(new Uint8Array(logo.image), {

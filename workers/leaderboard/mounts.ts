@@ -1,4 +1,7 @@
-/** The paths under which the routes of a board are registered: `/v1/scores` for `default`, and below `/v1/boards/{board}`. */
+/**
+ * The two sets of paths under which the routes of a board are registered: `/v1/scores` etc. for `default`, and below
+ * `/v1/boards/{board}` for the other boards.
+ */
 import type { z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import type { JsonApiEnv } from '../shared/json-api.ts';
@@ -8,12 +11,11 @@ import { BOARD_POINTS_MAX, POINTS_MAX } from './domain/board.ts';
 export const DEFAULT_MOUNT = {
   prefix: '/v1' as string,
   params: {} as { board?: z.ZodType<string> },
-  /** The parameters of a path without others. Without any, nothing is validated. */
+  /** Path parameters of routes that have no others. Empty for `default`, so that nothing is validated. */
   inPath: {} as { params?: typeof boardParamsSchema },
   season: seasonSchemaOf('month'),
   update: updateSchemaOf(POINTS_MAX, 'month').openapi('ScoreUpdate'),
   updateName: 'ScoreUpdate',
-  /** Operation ids are unique. */
   idOf: (operationId: string) => operationId,
 };
 export type Mount = typeof DEFAULT_MOUNT;
@@ -28,5 +30,5 @@ export const BOARD_MOUNT: Mount = {
   idOf: (operationId) => `${operationId}OfBoard`,
 };
 
-/** The board that the path names; undefined for `default`. */
+/** Name of the board in the path; undefined for `default`. */
 export const boardOf = (c: Context<JsonApiEnv>): string | undefined => c.req.param('board');

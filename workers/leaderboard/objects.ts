@@ -1,4 +1,4 @@
-/** The objects of a season: their names, their location, and calls that may fail. */
+/** The objects of a season: their names and location, and calls to them that may fail. */
 import { openObject } from '../shared/object-namespace.ts';
 import { ProblemError, problem } from '../shared/problem.ts';
 import { settingsOf } from '../shared/settings.ts';
@@ -10,25 +10,25 @@ export const shardStub = (env: Env, address: ShardAddress) =>
 export const seasonStub = (env: Env, season: string) =>
   openObject(env, env.LEADERBOARD_SEASON, season, locationOf(env));
 
-/** @param view `REGION:NUMBER`. */
+/** The object of a view. @param view `REGION:NUMBER`. */
 export const viewStub = (env: Env, season: string, view: string) =>
   openObject(env, env.LEADERBOARD_VIEW, `${season}:${view}`, {
     locationHint: view.slice(0, view.indexOf(':')) as DurableObjectLocationHint,
   });
 
-/** The region of a view for readers of a continent (Cloudflare's code). Others read in eastern North America. */
+/** The region of the view for readers of a continent (Cloudflare's code). Readers of other continents use eastern North America. */
 export function regionOf(continent: string | undefined): string {
   const regions: Readonly<Record<string, string>> = { AF: 'afr', AS: 'apac', EU: 'weur', OC: 'oc', SA: 'sam' };
   return regions[continent ?? ''] ?? 'enam';
 }
 
-/** Location of an object that does not exist yet. */
+/** Location at which an object is created if it does not exist yet. */
 function locationOf(env: Env): DurableObjectNamespaceGetDurableObjectOptions {
   const locationHint = settingsOf(env).LEADERBOARD_LOCATION;
   return locationHint === '' ? {} : { locationHint: locationHint as DurableObjectLocationHint };
 }
 
-/** Players of some shards above each score. @throws UnavailableError if a shard does not answer in time. */
+/** Counts the players of some shards above each score. @throws UnavailableError if a shard does not answer in time. */
 export async function countAboveIn(
   env: Env,
   addresses: readonly ShardAddress[],
@@ -44,7 +44,7 @@ export const UNAVAILABLE = problem(503, 'unavailable', 'A leaderboard shard is u
   retryAfterSeconds: 1,
 });
 
-/** An object did not answer. Routes answer 503. */
+/** Thrown if an object does not answer. Routes then answer 503. */
 export class UnavailableError extends ProblemError {
   constructor(name: string, cause: unknown) {
     const message = `${name} does not answer`;
@@ -53,7 +53,7 @@ export class UnavailableError extends ProblemError {
   }
 }
 
-/** Waits for a call to an object. @throws UnavailableError if it fails or takes too long. */
+/** Waits for a call to an object. @throws UnavailableError if the call fails or takes too long. */
 export async function within<T>(name: string, ms: number, call: PromiseLike<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {

@@ -1,4 +1,4 @@
-/** Operator routes for one player: correct, hide or show it in a season, erase it. The audit log keeps the reasons. */
+/** Operator routes for one player: correct, hide, show or erase the player in a season. The audit log keeps the reasons. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { mintPseudonym, recordAudit } from '../shared/audit.ts';
 import { createAuditStore } from '../shared/audit-store.ts';
@@ -19,7 +19,7 @@ import { seasonStub, shardStub, within } from './objects.ts';
 import { createSeasonStore } from './records/season-store.ts';
 import { findSeason, type Season, toSeason } from './seasons.ts';
 
-/** Longer than for other calls, because an erasure reads all events of a shard. */
+/** Time limit of calls to a shard. It is longer than elsewhere, because an erasure reads all events of a shard. */
 const ANSWER_MS = 30_000;
 
 const correctionSchema = z
@@ -72,7 +72,8 @@ export function addOperatorRoutes(api: OpenAPIHono<JsonApiEnv>, mount: Mount): v
     if (!(await player.value.isKnown())) return sendProblem(c, toProblem({ kind: 'unknown_player' }));
     const { season } = found.value;
     const { label, rules } = readSeason(season);
-    // The reason is recorded first: a change without a reason must not exist, a reason without its change is harmless.
+    // The reason is recorded before the change: a change without a reason must not exist, but a reason without its change is
+    // harmless.
     await recordAudit(c, 'player.correct', { type: 'player', id: userId }, { season, score, hidden, reason });
     const change = {
       ...(score === undefined ? {} : { score: mirror(rules, score) }),
@@ -91,7 +92,7 @@ export function addOperatorRoutes(api: OpenAPIHono<JsonApiEnv>, mount: Mount): v
     path,
     method: 'delete' as const,
     operationId: mount.idOf('erasePlayer'),
-    summary: 'Erase a player for good, in one season or in all. Other players keep their ranks in past seasons',
+    summary: 'Delete a player permanently, in one season or in all. Other players keep their ranks in past seasons',
     request: {
       params,
       query: queryOf('Erases the player in this season only; default: in every season of the board.'),
@@ -106,8 +107,8 @@ export function addOperatorRoutes(api: OpenAPIHono<JsonApiEnv>, mount: Mount): v
     const erased = await erasePlayer(c.env, board, userId, season);
     if (!erased.ok) return sendProblem(c, toProblem(erased.error));
     const { isFound, seasons } = erased.value;
-    // A player's id may be a name, so the log must not keep it. Runs even if nothing was erased now: an earlier erasure may have
-    // failed before this step.
+    // A player's id may be a name, so the audit log must not keep it. This step runs even if nothing was erased now, because an
+    // earlier erasure may have failed before it.
     const id = mintPseudonym();
     await createAuditStore(c.env.DIRECTORY).erasePlayer(userId, seasons, id);
     if (!isFound) return sendProblem(c, toProblem({ kind: 'unknown_player' }));
@@ -119,11 +120,11 @@ export function addOperatorRoutes(api: OpenAPIHono<JsonApiEnv>, mount: Mount): v
 
 interface SeasonPlayer {
   isKnown(): Promise<boolean>;
-  /** @returns null if the player is gone. */
+  /** Corrects the player. @returns the new state; null if the player is gone. */
   correct(change: Correction): Promise<CorrectedPlayer | null>;
 }
 
-/** A player of a season in its shard or in its archive. */
+/** Opens a player of a season, in the player's shard or in the archive. */
 function openPlayer(env: Env, found: Season, userId: string): Result<SeasonPlayer, LeaderboardError> {
   const { season, shards, state, archive } = found;
   if (archive !== null) {
@@ -142,9 +143,8 @@ function openPlayer(env: Env, found: Season, userId: string): Result<SeasonPlaye
 }
 
 /**
- * Erases a player in one season of a board, or in every one without a label. Can be repeated after a failure.
- * @returns the seasons, and whether the player had a score in any of them; `season_closing` while one of them is being
- * archived.
+ * Erases a player in one season of a board, or in every season if no label is given. Can be repeated after a failure.
+ * @returns the seasons, and whether the player had a score in any of them; `season_closing` while one of them is being archived.
  */
 async function erasePlayer(
   env: Env,
@@ -159,7 +159,7 @@ async function erasePlayer(
   if (!found.ok) return found;
   const seasons = found.value;
   const closing = seasons.find(({ state }) => state === 'closing');
-  // Until the archive is published, the shards of a sealed season must match it.
+  // Until the archive is published, the shards of a sealed season must stay as they are, because the archive is compared with them.
   if (closing !== undefined) return err({ kind: 'season_closing', season: readSeason(closing.season).label });
   let isFound = false;
   for (const { season, shards, archive, erasedAt } of seasons) {
@@ -169,10 +169,10 @@ async function erasePlayer(
     const isErased = within(toShardName(address), ANSWER_MS, shardStub(env, address).erase(address, userId));
     if (await isErased) isFound = true;
     if (archive !== null) continue;
-    // The season's snapshot of the shard may have the player's name.
+    // The season object's snapshot of the shard may have the player's name, so it is loaded again.
     await within(season, ANSWER_MS, seasonStub(env, season).reload({ season, shards }, address.shard));
   }
-  // If the month ended meanwhile, its archive may contain data read before the erasure.
+  // If the season ended during the erasure, its archive may contain data that was read before the erasure.
   const isOver = seasonAt(clock(), board) !== current && seasons.some(({ season }) => season === current);
   if (isOver) return err({ kind: 'season_closing', season: readSeason(current).label });
   return ok({ isFound, seasons: seasons.map(({ season }) => season) });
@@ -189,6 +189,6 @@ async function findSeasonsToErase(
   const name = seasonNamed(label, board);
   const row = name === null ? null : await store.find(name);
   if (row !== null) return ok([toSeason(row, now)]);
-  // The first read or score of a season creates its row.
+  // The current season may have no row yet, because its first read or score creates the row.
   return name === seasonAt(now, board) ? ok([]) : err({ kind: 'unknown_season', season: label });
 }

@@ -2,7 +2,7 @@
  * Cron work of the leaderboard. Each minute: erases deleted boards, does the due work of seasons, and sends notices of their ends.
  * Each hour: records the number of players of the current seasons.
  *
- * By design: a minute without due work costs four queries to DIRECTORY, whatever the number of boards.
+ * By design: a minute without due work costs four queries to DIRECTORY, regardless of the number of boards.
  */
 import { createClock } from '../shared/clock.ts';
 import { logError } from '../shared/log.ts';
@@ -17,9 +17,8 @@ import { createSeasonStore, type SeasonRow } from './records/season-store.ts';
 import { readShards } from './shard-status.ts';
 import { sendNotices } from './webhooks.ts';
 
-/** Minute of each hour. */
 const HOURLY_MINUTE = 41;
-/** A run may make 10,000 calls. A season has at most 257 objects, by default 33. */
+/** Maximum number of seasons per run. A run may make 10,000 calls, and a season has at most 257 objects (by default 33). */
 const SEASONS_PER_RUN = 100;
 const SEASONS_IN_PARALLEL_MAX = 5;
 
@@ -41,7 +40,7 @@ export async function runLeaderboardSchedule(
   await forEach(await store.listCurrent(now), 'leaderboard_count_failed', (row) => recordPlayers(env, row, now));
 }
 
-/** Closes a season that is over, or prepares the next one. */
+/** Closes a season that is over. Before its end, prepares the next season. */
 async function advance(env: Env, row: SeasonRow, now: number): Promise<void> {
   if (now >= row.endsAt) {
     await seasonStub(env, row.season).close(row);
@@ -51,7 +50,9 @@ async function advance(env: Env, row: SeasonRow, now: number): Promise<void> {
   await createSeasonStore(env.DIRECTORY).setDue(row.season, row.endsAt);
 }
 
-/** Creates the objects of the next season at the set location, instead of near its first player. */
+/**
+ * Creates the objects of the next season now, at the configured location. Otherwise they would be created near the first player.
+ */
 async function prepareNext(env: Env, { season: current, board: ref }: SeasonRow): Promise<void> {
   const season = nextSeason(current);
   const board = await findBoard(env, boardOfRef(ref));
@@ -62,8 +63,8 @@ async function prepareNext(env: Env, { season: current, board: ref }: SeasonRow)
 }
 
 /**
- * Records the number of players of a season in DIRECTORY, and whether all its parts answer. A closing compares the number
- * with the shards before it archives them, so lost shards are noticed.
+ * Records the number of players of a season in DIRECTORY, and whether all its parts answer. The closing of the season compares this
+ * number with the shards before it archives them, and so detects lost shards.
  */
 async function recordPlayers(env: Env, row: SeasonRow, now: number): Promise<void> {
   const store = createSeasonStore(env.DIRECTORY);

@@ -1,10 +1,9 @@
-/** `POST …/scores` and its batch. Only they add to scores. For game servers with the scope `scores:write`. */
+/** `POST …/scores` and its batch, for game servers with the scope `scores:write`. No other route adds to scores. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import type { Context, Next } from 'hono';
+import type { MiddlewareHandler } from 'hono';
 import { requireScope, toActor } from '../identity/index.ts';
 import {
   admitToRoute,
-  allowJson,
   type JsonApiEnv,
   jsonBody,
   jsonContent,
@@ -41,7 +40,7 @@ export function addScores(api: OpenAPIHono<JsonApiEnv>, mount: Mount): void {
     path: `${mount.prefix}/scores`,
     operationId: mount.idOf('addScore'),
     summary: 'Add the points of a win that the game server has validated',
-    middleware: [admit, allowJson(SCORE_BODY_BYTES_MAX)],
+    middleware: admitPosts(SCORE_BODY_BYTES_MAX),
     request: { ...mount.inPath, ...jsonBody(mount.update) },
     responses: {
       200: jsonContent(scoredSchema, 'The player with the new score'),
@@ -60,7 +59,7 @@ export function addScores(api: OpenAPIHono<JsonApiEnv>, mount: Mount): void {
     path: `${mount.prefix}/scores/batch`,
     operationId: mount.idOf('addScores'),
     summary: 'Add up to 1,000 wins. Each succeeds or fails by itself',
-    middleware: [admit, allowJson(BATCH_BODY_BYTES_MAX)],
+    middleware: admitPosts(BATCH_BODY_BYTES_MAX),
     request: { ...mount.inPath, ...jsonBody(batchSchemaOf(mount.updateName)) },
     responses: {
       200: jsonContent(batchAnswerSchema, 'A result or a problem for each update, in order'),
@@ -85,7 +84,7 @@ export function addScores(api: OpenAPIHono<JsonApiEnv>, mount: Mount): void {
   });
 }
 
-/** The ids of a refused update. The update may be invalid, so its members are checked. */
+/** The ids of a refused update, for its result. The update may be invalid, so its members are checked. */
 function idsOf(update: unknown): { user_id?: string; event_id?: string } {
   const entries = typeof update === 'object' && update !== null ? Object.entries(update) : [];
   return Object.fromEntries(
@@ -93,12 +92,15 @@ function idsOf(update: unknown): { user_id?: string; event_id?: string } {
   );
 }
 
-/** Checks caller and rate before the body is read. */
-async function admit(c: Context<JsonApiEnv>, next: Next) {
-  const caller = await requireScope(c, 'scores:write');
-  if (!caller.ok) return sendProblem(c, caller.error);
-  if (!(await admitToRoute(c, 'token', toActor(caller.value).id))) return sendProblem(c, rateLimited('token'));
-  await next();
+/** Checks the caller and the request rate before a body of at most this length is read. */
+function admitPosts(jsonBytesMax: number): MiddlewareHandler<JsonApiEnv> {
+  return async (c, next) => {
+    const caller = await requireScope(c, 'scores:write');
+    if (!caller.ok) return sendProblem(c, caller.error);
+    if (!(await admitToRoute(c, 'token', toActor(caller.value).id))) return sendProblem(c, rateLimited('token'));
+    c.set('jsonBytesMax', jsonBytesMax);
+    return next();
+  };
 }
 
 const toUpdate = ({ user_id, points, user_name, event_id, season }: UpdateJson) => ({

@@ -1,4 +1,4 @@
-/** Sends score updates to their shards: one call per shard. Results keep the order of the updates. */
+/** Sends score updates to their shards, with one call per shard. Results keep the order of the updates. */
 import { createClock } from '../shared/clock.ts';
 import { logError } from '../shared/log.ts';
 import { err, ok, type Result } from '../shared/result.ts';
@@ -18,7 +18,10 @@ import { shardOf } from './domain/shard-map.ts';
 import { shardStub } from './objects.ts';
 import { findSeasonOf, type Season, type SeasonError } from './seasons.ts';
 
-/** How long an isolate caches whether the previous season exists. Until then, posts ignore that it was created or erased. */
+/**
+ * Time for which an isolate caches whether the previous season exists. Until then, posts do not notice that it was created or
+ * erased.
+ */
 const PREVIOUS_KNOWN_MS = 10_000;
 
 export type WriteError =
@@ -28,7 +31,7 @@ export type WriteError =
   | { readonly kind: 'too_many_points'; readonly pointsMax: number };
 export interface WrittenScore extends ScoreOutcome {
   readonly userId: string;
-  /** The period's name. */
+  /** Label of the season's period. */
   readonly season: string;
   readonly asOf: number;
   readonly writtenAt: number;
@@ -37,7 +40,7 @@ export type WriteResult = Result<WrittenScore, WriteError>;
 
 type SeasonUpdate = ScoreUpdate & { readonly season: string | undefined };
 
-/** State of one write: the updates, and their results with holes for open ones. */
+/** State of one write: the updates and their results. The result of an update that has no answer yet is a hole in the array. */
 interface Work {
   readonly env: Env;
   readonly board: Board;
@@ -49,40 +52,39 @@ interface Work {
 /**
  * Writes updates. An update without a season that hits a sealed season counts in the next one: it crossed the
  * boundary, or another clock is ahead. A retry of such an update gets its first answer from the season that counted it.
- * @param updates each with the name of its period, if it has one. @returns one result per update, in order.
+ * @param updates each may have the label of its season. @returns one result per update, in order.
  */
 export async function writeScores(env: Env, updates: readonly SeasonUpdate[], name?: string): Promise<WriteResult[]> {
   const clock = createClock(env);
   const now = clock();
   const board = await findBoard(env, name);
   if (board === null) return updates.map(() => err({ kind: 'unknown_board', board: name ?? '' }));
-  const results = await writeAt(env, board, updates, now);
+  const results = new Array<WriteResult>(updates.length);
+  const work: Work = { env, board, now, updates, results };
+  await writeAt(work, [...updates.keys()]);
   const late = [...updates.keys()].filter((place) => updates[place]?.season === undefined && isSealed(results[place]));
   if (late.length === 0) return results;
-  const next = readSeason(seasonAt(now, board)).endsAt;
-  const wanted = late.map((place) => updates[place] as SeasonUpdate);
-  const again = await writeAt(env, board, wanted, Math.max(clock(), next));
-  for (const [i, place] of late.entries()) results[place] = again[i] as WriteResult;
+  for (const place of late) delete results[place];
+  await writeAt({ ...work, now: Math.max(clock(), readSeason(seasonAt(now, board)).endsAt) }, late);
   return results;
 }
 
 const isSealed = (result: WriteResult | undefined): boolean =>
   result !== undefined && !result.ok && result.error.kind === 'season_sealed';
 
-async function writeAt(env: Env, board: Board, updates: readonly SeasonUpdate[], now: number): Promise<WriteResult[]> {
-  const work: Work = { env, board, now, updates, results: new Array<WriteResult>(updates.length) };
+async function writeAt(work: Work, all: readonly number[]): Promise<void> {
+  const { env, board, now, updates, results } = work;
   const { pointsMax } = board;
-  for (const [place, { points }] of updates.entries())
-    if (points > pointsMax) work.results[place] = err({ kind: 'too_many_points', pointsMax });
-  for (const [label, places] of Map.groupBy(updates.keys(), (place) => updates[place]?.season)) {
+  for (const place of all)
+    if ((updates[place]?.points ?? 0) > pointsMax) results[place] = err({ kind: 'too_many_points', pointsMax });
+  for (const [label, places] of Map.groupBy(all, (place) => updates[place]?.season)) {
     const season = await findSeasonOf(env, board, label, now);
-    // A past season is sealed, even if it had no players.
+    // A past season counts as sealed, even if it has no row because it had no players.
     const name = label === undefined ? null : seasonNamed(label, board);
     const isOver = name !== null && name < seasonAt(now, board);
     if (season.ok) await writeToSeason(work, season.value, places);
-    else for (const place of places) work.results[place] ??= isOver ? err({ kind: 'season_sealed' }) : season;
+    else for (const place of places) results[place] ??= isOver ? err({ kind: 'season_sealed' }) : season;
   }
-  return work.results;
 }
 
 async function writeToSeason(work: Work, season: Season, places: readonly number[]): Promise<void> {
@@ -103,11 +105,14 @@ async function writeToSeason(work: Work, season: Season, places: readonly number
   await callShards(work, season, fresh, (address, wanted) => shardStub(env, address).score(address, wanted));
 }
 
-/** A retry may repeat an event of a season that ended less than `EVENT_RETENTION_MS` ago. That season answers it. */
+/**
+ * Finds the earlier seasons whose events may be repeated: those that ended less than `EVENT_RETENTION_MS` ago. The season that
+ * counted an event answers its retry.
+ */
 async function findPreviousSeasons({ env, board, now }: Work, season: Season): Promise<Season[]> {
   const seasons: Season[] = [];
   if (season.state !== 'current') return seasons;
-  // A season begins when the one before ends.
+  // The start of a season is the end of the previous one.
   let name = season.season;
   while (now - readSeason(name).startsAt <= EVENT_RETENTION_MS) {
     const before = previousSeason(name);
@@ -119,15 +124,15 @@ async function findPreviousSeasons({ env, board, now }: Work, season: Season): P
   return seasons;
 }
 
-/** @param call answers the updates of one shard in order. A null leaves an update open. */
+/**
+ * Calls the shards of some updates.
+ * @param call answers the updates of one shard, in order. A null in its results leaves the update open.
+ */
 async function callShards(
   { updates, results, board }: Work,
   { season, shards }: Season,
   places: readonly number[],
-  call: (
-    address: ShardAddress,
-    updates: readonly ScoreUpdate[],
-  ) => Promise<Omit<ScoreAnswer, 'results'> & { readonly results: readonly (ScoreResult | null)[] }>,
+  call: (address: ShardAddress, updates: readonly ScoreUpdate[]) => Promise<ScoreAnswer<ScoreResult | null>>,
 ): Promise<void> {
   const { label } = readSeason(season);
   const byShard = Map.groupBy(places, (place) => shardOf((updates[place] as ScoreUpdate).userId, shards));
@@ -135,17 +140,15 @@ async function callShards(
     [...byShard].map(async ([shard, group]) => {
       const wanted = group.map((place) => updates[place] as ScoreUpdate);
       try {
-        const answers = await call({ season, shard, shards }, wanted);
-        for (const [i, place] of group.entries()) {
-          const answer = answers.results[i];
-          if (!answer) continue;
-          const { userId } = wanted[i] as ScoreUpdate;
-          const { asOf, writtenAt } = answers;
-          if (!answer.ok) results[place] = answer;
-          else {
-            const score = mirror(board, answer.value.score);
-            results[place] = ok({ ...answer.value, score, userId, season: label, asOf, writtenAt });
+        const { results: answers, asOf, writtenAt } = await call({ season, shard, shards }, wanted);
+        for (const [i, { userId }] of wanted.entries()) {
+          const [place, answer] = [group[i] as number, answers[i]];
+          if (!answer?.ok) {
+            if (answer) results[place] = answer;
+            continue;
           }
+          const score = mirror(board, answer.value.score);
+          results[place] = ok({ ...answer.value, score, userId, season: label, asOf, writtenAt });
         }
       } catch (error) {
         logError('leaderboard_shard_unavailable', error, { season, shard });

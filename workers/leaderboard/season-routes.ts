@@ -1,4 +1,4 @@
-/** Routes of seasons: list, close, distribution, state of the shards, export as CSV. */
+/** Routes of seasons: list, closing, distribution, state of the shards, and export as CSV. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { recordAudit } from '../shared/audit.ts';
 import { createClock } from '../shared/clock.ts';
@@ -35,7 +35,7 @@ const seasonSchema = z
   })
   .openapi('Season');
 
-/** Each file or page takes two calls, and the platform allows 10,000 calls per request. */
+/** Maximum number of parts (files or pages) of an export. Each takes two calls, and the platform allows 10,000 per request. */
 const EXPORT_PARTS_MAX = 4_500;
 
 const paramsOf = (mount: Mount) => z.object({ ...mount.params, season: mount.season });
@@ -147,7 +147,7 @@ export function addSeasons(api: OpenAPIHono<JsonApiEnv>, mount: Mount): void {
     if (!opened.ok) return sendProblem(c, toProblem(opened.error));
     const { season, reader } = opened.value;
     const parts = reader.rows(c.req.valid('query').after ?? null);
-    // The first part is read before the answer begins, so that its errors have a status.
+    // The first part is read before the response begins, so that an error of it becomes an HTTP status.
     const first = await parts.next();
     if (first.value === null) return sendProblem(c, toProblem({ kind: 'unknown_player' }));
     await recordAudit(c, 'season.export', { type: 'season', id: season.season });
@@ -193,7 +193,10 @@ const toSeasonJson = (row: SeasonRow, now: number) => ({
   closed_at: row.closedAt === null ? null : new Date(row.closedAt).toISOString(),
 });
 
-/** Reads further parts only as fast as the client reads the stream. If a part cannot be read, the stream breaks off. */
+/**
+ * Writes the CSV export as a stream. Reads further parts only as fast as the client reads the stream. If a part cannot be read, the
+ * stream breaks off.
+ */
 function streamCsv(
   rules: ScoreRules,
   first: readonly RankedEntry[],
@@ -209,7 +212,7 @@ function streamCsv(
     start: (controller) =>
       controller.enqueue(encoder.encode(['rank,user_id,user_name,score\r\n', ...toLines(first)].join(''))),
     async pull(controller) {
-      if (++sent > EXPORT_PARTS_MAX) throw new Error('the export is longer than a request may be');
+      if (++sent > EXPORT_PARTS_MAX) throw new Error('the export needs more calls than one request may make');
       const { value, done } = await parts.next();
       if (done) return controller.close();
       controller.enqueue(encoder.encode(toLines(value ?? []).join('')));

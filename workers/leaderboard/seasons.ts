@@ -6,13 +6,8 @@ import type { SeasonAddress } from './domain/board.ts';
 import { seasonAt, seasonNamed } from './domain/season-name.ts';
 import { createSeasonStore, type SeasonRow } from './records/season-store.ts';
 
-export type SeasonState = 'current' | 'closing' | 'historical';
-
-export interface Season extends SeasonAddress {
-  readonly state: SeasonState;
-  /** Prefix of the archive; null before the season is historical. */
-  readonly archive: string | null;
-  readonly erasedAt: number | null;
+export interface Season extends SeasonAddress, Readonly<Pick<SeasonRow, 'archive' | 'erasedAt'>> {
+  readonly state: 'current' | 'closing' | 'historical';
 }
 
 export type SeasonError =
@@ -20,13 +15,17 @@ export type SeasonError =
   | { readonly kind: 'unknown_board'; readonly board: string };
 
 /**
- * Season facts that are immutable or only advance, cached per isolate: the shards of a current season, the archive of a
- * historical one.
+ * Rows of seasons that this isolate has read. Their facts are immutable or only advance: the shards of a current season, the
+ * archive of a historical one.
  */
 const known = new Map<string, { readonly row: SeasonRow | null; readonly at: number }>();
 const KNOWN_MAX = 256;
 
-/** @param label the period's name, by default the current one. @param board by default `default`. */
+/**
+ * Finds a season.
+ * @param label label of its period; default: the current one.
+ * @param board name of its board; default: `default`.
+ */
 export async function findSeason(
   env: Env,
   label: string | undefined,
@@ -37,7 +36,7 @@ export async function findSeason(
   return found === null ? err({ kind: 'unknown_board', board: board ?? '' }) : findSeasonOf(env, found, label, now);
 }
 
-/** @param maxAgeMs how old the cached row of a past season may be. */
+/** Finds a season of a board. @param maxAgeMs maximum age of the cached row of a past season. */
 export async function findSeasonOf(
   env: Env,
   board: Board,
@@ -70,5 +69,4 @@ export function toSeason({ season, shards, archive, erasedAt, endsAt }: SeasonRo
   return { season, shards, state, archive, erasedAt };
 }
 
-/** Drops a season from the cache after its state changed. */
 export const forgetSeason = (name: string): boolean => known.delete(name);

@@ -1,4 +1,4 @@
-/** Finds the parts of a live season that do not answer, for operators and for health. */
+/** Finds the parts of a live season that do not answer, for operators and for the health check. */
 import { createClock } from '../shared/clock.ts';
 import type { SeasonAddress, ShardStatus } from './domain/board.ts';
 import { seasonAt } from './domain/season-name.ts';
@@ -7,7 +7,7 @@ import { createSeasonStore } from './records/season-store.ts';
 
 const PROBE_MS = 2_000;
 
-/** The shards as the season object sees them; null if it does not answer. */
+/** Reads the status of all shards from the season object; null if that does not answer. */
 export async function readShards(env: Env, { season, shards }: SeasonAddress): Promise<ShardStatus[] | null> {
   try {
     return await within(season, PROBE_MS, seasonStub(env, season).status({ season, shards }));
@@ -16,10 +16,13 @@ export async function readShards(env: Env, { season, shards }: SeasonAddress): P
   }
 }
 
-/** Most seasons that health asks. */
+/** Maximum number of seasons that the health check asks. */
 const SEASONS_ASKED_MAX = 10;
 
-/** The parts that do not answer: of the current month of `default`, and of the seasons that are known to have such parts. */
+/**
+ * Finds the objects that do not answer, in the current month of `default` and in the seasons that are recorded to have such
+ * objects.
+ */
 export async function findSilentObjects(env: Env): Promise<string[]> {
   const store = createSeasonStore(env.DIRECTORY);
   const current = seasonAt(createClock(env)());

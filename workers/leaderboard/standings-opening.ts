@@ -1,4 +1,4 @@
-/** Finds a season and its reader: from its objects or from its archive. */
+/** Finds a season and opens its standings, from its objects or from its archive. */
 import { createClock } from '../shared/clock.ts';
 import { err, ok, type Result } from '../shared/result.ts';
 import { openArchivedStandings } from './archived-standings.ts';

@@ -1,4 +1,4 @@
-/** Public reads: the list and its pages, one player, neighbors of a player. */
+/** Public reads of standings: the list and its pages, one player, and the neighbors of a player. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { readClient } from '../identity/index.ts';
@@ -40,12 +40,11 @@ const ONLY_THE_TOP_IS_LIVE = problem(
   'Only the top list is live. Omit cursor, from_rank and user_ids.',
 );
 
-/** Time to open a stream. */
 const OPEN_MS = 3_000;
-/** More than the clocks of two machines differ. */
+/** Maximum difference between the clocks of two machines, rounded up. */
 const CLOCKS_APART_MS = 1_000;
 const FUTURE_TIME = problem(400, 'invalid_request', 'min_as_of is in the future.');
-/** 10,000 viewers each. */
+/** Maximum number of views per region, with 10,000 viewers each. */
 const VIEWS_PER_REGION_MAX = 16;
 const ONE_START = problem(400, 'invalid_request', 'Send one of cursor, from_rank and user_ids.');
 const AMONG_WHOM = problem(400, 'invalid_request', 'among needs user_ids.');
@@ -158,11 +157,13 @@ const isLive = (c: Context<JsonApiEnv>): boolean =>
   c.req.header('upgrade')?.toLowerCase() === 'websocket' ||
   (c.req.header('accept') ?? '').includes('text/event-stream');
 
-/** The region of the client, by its continent. */
 const readRegion = (c: Context<JsonApiEnv>): string =>
   regionOf((c.req.raw.cf as { continent?: string } | undefined)?.continent);
 
-/** Waits until our clock reaches a time that the clock of another machine gave. @returns false if the time is too far ahead. */
+/**
+ * Waits until our clock reaches a time that came from the clock of another machine.
+ * @returns false if the time is too far ahead.
+ */
 async function reachTime(env: Env, at = 0): Promise<boolean> {
   const aheadMs = at - createClock(env)();
   if (aheadMs > CLOCKS_APART_MS) return false;
@@ -170,12 +171,12 @@ async function reachTime(env: Env, at = 0): Promise<boolean> {
   return true;
 }
 
-/** @throws UnavailableError for live standings that are too old. */
+/** Checks that live standings are as of `minAsOf` or later. @throws UnavailableError if they are older. */
 function checkAge({ season, archive }: Season, asOf: number, minAsOf = 0): void {
   if (archive === null && asOf < minAsOf) throw new UnavailableError(season, `it is as of ${asOf}, not ${minAsOf}`);
 }
 
-/** Forwards a viewer to a view of its region. The region has further views for viewers that exceed the capacity of one object. */
+/** Forwards a viewer to a view of its region. If that view is full, the next view of the region is tried. */
 async function watch(c: Context<JsonApiEnv>, { season, shards, state }: Season, limit: number): Promise<Response> {
   if (state === 'historical')
     return sendProblem(c, toProblem({ kind: 'not_current', season: readSeason(season).label }));
@@ -190,7 +191,7 @@ async function watch(c: Context<JsonApiEnv>, { season, shards, state }: Season, 
     const response = await within(view, OPEN_MS, opened);
     if (response.status === 429) return sendProblem(c, TOO_MANY_VIEWERS);
     if (response.status === 503) continue;
-    // Response headers from an object are immutable; those of a copy are not.
+    // The response headers of an object are immutable, so the response is copied. The copy's headers can be changed.
     return response.status === 101 ? response : new Response(response.body, response);
   }
   throw new UnavailableError(season, 'all views of the region are full');

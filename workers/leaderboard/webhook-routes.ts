@@ -1,4 +1,4 @@
-/** Operator routes for the webhook of a board, which reports each season that ended. */
+/** Operator routes of a board's webhook, which receives a notice of each season that ended. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { recordAudit } from '../shared/audit.ts';
 import { createClock } from '../shared/clock.ts';

@@ -1,6 +1,6 @@
 /**
- * The webhook of a board: its secrets, and the notices of seasons that ended. A notice is stored with the publication of the
- * season's archive and is sent by cron, at least once, until the receiver accepts it or three days have passed.
+ * The webhook of a board: its secrets, and the notices of seasons that ended. A notice is stored in the transaction that publishes
+ * the season's archive. Cron sends it, at least once, until the receiver accepts it or three days have passed.
  */
 import { randomBytes } from 'node:crypto';
 import { openSecret, type SecretKeeper, sealSecret } from '../identity/index.ts';
@@ -19,14 +19,14 @@ import { readSeason } from './domain/season-name.ts';
 import { createWebhookStore, type DueNotice, type WebhookRow } from './records/webhook-store.ts';
 
 const SECRET_BYTES = 32;
-/** How long messages are also signed with the secret before a rotation. */
+/** Time for which messages are also signed with the previous secret after a rotation. */
 export const ROTATION_MS = 86_400_000;
 const NOTICES_PER_RUN = 100;
 
 interface WebhookSecrets {
-  /** Base64. */
+  /** The present secret, in base64. */
   readonly current: string;
-  /** The secret before the last rotation. Messages are also signed with it until `until`. */
+  /** The secret before the last rotation, in base64. Messages are also signed with it until `until`. */
   readonly previous?: { readonly secret: string; readonly until: number };
 }
 
@@ -41,7 +41,7 @@ function open(env: Env, { board, secretsSealed }: Pick<WebhookRow, 'board' | 'se
   return JSON.parse(opened.value);
 }
 
-/** For the rotation of MASTER_KEY. */
+/** The webhooks' secrets, for the rotation of MASTER_KEY. */
 export const webhookSecrets: SecretKeeper = {
   name: 'board_webhooks',
   async list(env, after, limit) {
@@ -61,7 +61,7 @@ export async function putWebhook(env: Env, board: string, url: string, now: numb
   return { row, secret: row.secretsSealed === secretsSealed ? toWebhookSecret(secret) : null };
 }
 
-/** @returns the new secret; null if the board has no webhook. */
+/** Replaces the secret of a board's webhook. @returns the new secret; null if the board has no webhook. */
 export async function rotateWebhook(env: Env, board: string, now: number) {
   const store = createWebhookStore(env.DIRECTORY);
   const secret = mint();
@@ -107,7 +107,7 @@ const secretsAt = ({ current, previous }: WebhookSecrets, now: number): Buffer[]
     Buffer.from(secret, 'base64'),
   );
 
-/** The same for every attempt. */
+/** Body of a notice's message. It is the same for every attempt. */
 function toBody({ season, board, players, endsAt, closedAt, createdAt }: DueNotice): string {
   const timeOf = (at: number) => new Date(at).toISOString();
   return JSON.stringify({

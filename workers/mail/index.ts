@@ -1,109 +1,29 @@
 /**
- * Entry point of mail: the JSON API (each part adds its own routes), the email handler, the queue consumer and the schedule.
+ * Entry point of mail: the email handler, the queue consumer and the schedule. `api.ts` has the JSON API.
  *
- * Each user's mailbox is one Durable Object (`durable-objects/mailbox`). A route only calls the caller's own mailbox, so ids of
- * other users are not found.
+ * Each user's mailbox is one Durable Object (`durable-objects/mailbox`). A route calls only the caller's own mailbox, so ids of
+ * other users' messages are not found.
  */
 import { createClock } from '../shared/clock.ts';
 import { runInvocation } from '../shared/invocation.ts';
-import { allowJson, createRoutes } from '../shared/json-api.ts';
 import { readHints } from './bindings/hints.ts';
 import { dkimSecrets, transportSecrets } from './domains/sealed-secrets.ts';
-import { addJmap } from './jmap/index.ts';
 import { collectOrphans } from './maintenance/orphans.ts';
 import { logQueue } from './outbound/queue-metrics.ts';
 import { sendDue } from './outbound/send-due.ts';
-import { addAccountAddresses } from './routes/account-addresses.ts';
-import { addAccounts } from './routes/accounts.ts';
-import { addAddressForwards } from './routes/address-forwards.ts';
-import { addAuth } from './routes/auth.ts';
-import { addConfirmation } from './routes/confirmed.ts';
-import { addContacts } from './routes/contacts.ts';
-import { addDomains } from './routes/domains.ts';
-import { addDrafts } from './routes/drafts.ts';
-import { addEvents } from './routes/events.ts';
-import { addFilters } from './routes/filters.ts';
-import { addFolders } from './routes/folders.ts';
-import { addInbound } from './routes/inbound.ts';
-import { addInvitation } from './routes/invitation.ts';
-import { addLabels } from './routes/labels.ts';
-import { addMe } from './routes/me.ts';
-import { addAccessKeys } from './routes/me-access-keys.ts';
-import { addAddresses, addAppTokens } from './routes/me-credentials.ts';
-import { addForwardTargets, addVacation } from './routes/me-mail.ts';
-import { addPasskeys } from './routes/me-passkeys.ts';
-import { addRecoveryAddress } from './routes/me-recovery.ts';
-import { addSecurity } from './routes/me-security.ts';
-import { addMessageChanges } from './routes/message-changes.ts';
-import { addMessages } from './routes/messages.ts';
-import { addOutbound } from './routes/outbound.ts';
-import { addPasskeyLogin } from './routes/passkey-login.ts';
-import { addPushSubscriptions } from './routes/push-subscriptions.ts';
-import { addQuarantine } from './routes/quarantine.ts';
-import { addRecovery } from './routes/recovery.ts';
-import { addSearch } from './routes/search.ts';
-import { addSenders } from './routes/senders.ts';
-import { addSending } from './routes/sending.ts';
-import { addTransfer } from './routes/transfer.ts';
 import { createForwardInvitationStore } from './store/forward-invitation-store.ts';
-
-/**
- * Room for one attachment of 5 MB in Base64, or for long texts. Larger files are uploaded first, as streams. An isolate has 128 MB
- * for all its requests, and a body is in memory several times: as bytes, as text, parsed, and as the composed message.
- */
-const MESSAGE_JSON_BYTES_MAX = 8 * 1024 * 1024;
-
-export const mailApi = createRoutes();
-for (const path of ['/v1/messages', '/v1/drafts', '/v1/drafts/*']) mailApi.use(path, allowJson(MESSAGE_JSON_BYTES_MAX));
-addAuth(mailApi);
-addConfirmation(mailApi);
-addMe(mailApi);
-addSecurity(mailApi);
-addAppTokens(mailApi);
-addAccessKeys(mailApi);
-addAddresses(mailApi);
-addAccounts(mailApi);
-addAccountAddresses(mailApi);
-addRecovery(mailApi);
-addPasskeyLogin(mailApi);
-addPasskeys(mailApi);
-addRecoveryAddress(mailApi);
-addFolders(mailApi);
-addLabels(mailApi);
-addMessageChanges(mailApi);
-addMessages(mailApi);
-addInvitation(mailApi);
-addSearch(mailApi);
-addEvents(mailApi);
-addDrafts(mailApi);
-addFilters(mailApi);
-addContacts(mailApi);
-addSenders(mailApi);
-addTransfer(mailApi);
-addPushSubscriptions(mailApi);
-addVacation(mailApi);
-addForwardTargets(mailApi);
-addAddressForwards(mailApi);
-addSending(mailApi);
-addInbound(mailApi);
-addOutbound(mailApi);
-addDomains(mailApi);
-addQuarantine(mailApi);
-addJmap(mailApi);
 
 export { totpSecrets } from '../identity/index.ts';
 /** Secrets sealed with MASTER_KEY. */
 export const mailSecrets = [dkimSecrets, transportSecrets];
 
-export { mailboxObligation } from './accounts/user-obligation.ts';
 export { findSilentMailboxes } from './bindings/namespace-owner.ts';
 export { receiveEmail } from './inbound/receive-email.ts';
-export { WELL_KNOWN_PATH as JMAP_WELL_KNOWN_PATH } from './jmap/index.ts';
 export { readMailGauges } from './outbound/queue-metrics.ts';
 
 /**
- * Handles hints. A failure loses nothing: mailboxes know their work and find it through their alarm. One session of a relay may carry
- * messages of several users: they share the trace of the first hint.
+ * Handles a batch of hints. A failure loses no work, because each mailbox knows its work and its alarm finds it. One session of a
+ * relay may carry messages of several users; they share the trace of the first hint.
  */
 export async function consumeMail(batch: MessageBatch, env: Env): Promise<void> {
   const hints = [...readHints(batch)];
@@ -117,7 +37,7 @@ export async function runMailSchedule(
   _ctx: ExecutionContext,
 ): Promise<void> {
   const now = createClock(env)();
-  // The daily cron trigger.
+  // There are two cron triggers: one per minute, and this daily one.
   if (controller.cron !== '* * * * *') return createForwardInvitationStore(env.DIRECTORY).pruneInvitations(now);
   await logQueue(env);
   await collectOrphans(env, now);

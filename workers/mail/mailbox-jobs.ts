@@ -1,6 +1,7 @@
 /**
- * Work that mailbox objects hand to the Worker (`durable-objects/mailbox/alarm/jobs.ts`). Each call is an invocation of its own with
- * its own CPU time and subrequests, so SMTP, scanners and training do not load the object.
+ * Work that mailbox objects hand to the Worker (`durable-objects/mailbox/alarm/jobs.ts`). Each call is an invocation of its own,
+ * with its own CPU time and subrequests. So SMTP, scanners and training do not load the object. Their code is evaluated when it is
+ * needed.
  */
 import { WorkerEntrypoint } from 'cloudflare:workers';
 import type { MailboxJobs as Jobs } from '../../durable-objects/mailbox/alarm/jobs.ts';
@@ -11,15 +12,12 @@ import type { AutomaticSend } from '../../durable-objects/mailbox/rules/automati
 import { createClock } from '../shared/clock.ts';
 import { callInTrace, currentInvocation, runInvocation } from '../shared/invocation.ts';
 import { deleteBlobs, getBlob, putBlob } from './bindings/blobs.ts';
-import { readTokens, trainUserModel } from './checks/index.ts';
-import { processIncoming } from './inbound/process-incoming.ts';
-import { sendAutomatic } from './outbound/automatic-mail.ts';
-import { sendDue } from './outbound/send-due.ts';
-import { sendReports } from './outbound/send-reports.ts';
-import { sendPushes } from './push/send-push.ts';
 import { publishLedger, publishOutbox } from './store/queue-store.ts';
 
-/** Contains all the text that the classifier reads. Attachments are not used for training. */
+/**
+ * Bytes of a message that are read for training. They contain all the text that the classifier reads, because it ignores
+ * attachments.
+ */
 const LESSON_BYTES_MAX = 1024 * 1024;
 
 export class MailboxJobs extends WorkerEntrypoint<Env> implements Jobs {
@@ -27,21 +25,22 @@ export class MailboxJobs extends WorkerEntrypoint<Env> implements Jobs {
     return callInTrace(this, this.env, traceId, method, args);
   }
 
-  /** @param traceId of the request that accepted the mail. Default: that of the alarm. */
+  /** @param traceId trace of the request that accepted the mail. Default: the trace of the alarm. */
   async processIncoming(userId: string, traceId = currentInvocation()?.traceId): Promise<void> {
+    const { processIncoming } = await import('./inbound/process-incoming.ts');
     await runInvocation(this.env, traceId, () => processIncoming(this.env, userId));
   }
 
   async sendOutbox(userId: string): Promise<void> {
-    await sendDue(this.env, [userId]);
+    await (await import('./outbound/send-due.ts')).sendDue(this.env, [userId]);
   }
 
   async sendReports(userId: string): Promise<void> {
-    await sendReports(this.env, userId);
+    await (await import('./outbound/send-reports.ts')).sendReports(this.env, userId);
   }
 
   async sendAutomatic(userId: string, send: AutomaticSend): Promise<void> {
-    await sendAutomatic(this.env, userId, send);
+    await (await import('./outbound/automatic-mail.ts')).sendAutomatic(this.env, userId, send);
   }
 
   async publishLedger(userId: string, ledger: IncomingLedger): Promise<void> {
@@ -61,10 +60,11 @@ export class MailboxJobs extends WorkerEntrypoint<Env> implements Jobs {
   }
 
   async sendPushes(userId: string): Promise<void> {
-    await sendPushes(this.env, userId);
+    await (await import('./push/send-push.ts')).sendPushes(this.env, userId);
   }
 
   async trainSpamModel(model: Uint8Array | null, lessons: readonly SpamLesson[]): Promise<Uint8Array | null> {
+    const { readTokens, trainUserModel } = await import('./checks/index.ts');
     let trained = model;
     for (const { rawKey, label } of lessons) {
       const raw = rawKey === null ? null : await getBlob(this.env, rawKey, { offset: 0, length: LESSON_BYTES_MAX });

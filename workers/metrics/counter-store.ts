@@ -8,19 +8,19 @@ interface CounterRow {
   readonly name: Counter['name'];
   readonly label: string;
   readonly outcome: string;
-  /** Analytics Engine writes 64-bit numbers as text. */
+  /** Start of the hour in seconds. Analytics Engine writes 64-bit numbers as text. */
   readonly hour?: number | string;
   readonly count: number | string;
   readonly ms: number | string;
 }
 
-/** @returns null if ANALYTICS_TOKEN is not set. @throws if Analytics Engine does not answer. */
+/** Reads the counters of a period. @returns null if ANALYTICS_TOKEN is not set. @throws if Analytics Engine does not answer. */
 export async function readCounters(env: Env, sinceMs: number, untilMs: number): Promise<readonly Counter[] | null> {
   const rows = await query(env, sinceMs, untilMs, '');
   return rows && mergeHours(rows);
 }
 
-/** As `readCounters`, with one counter per hour. */
+/** Like `readCounters`, but with one counter per hour. */
 export const readHours = (env: Env, sinceMs: number, untilMs: number): Promise<readonly HourlyCounter[] | null> =>
   query(env, sinceMs, untilMs, 'intDiv(toUInt32(timestamp), 3600) * 3600 AS hour, ');
 

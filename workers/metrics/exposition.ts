@@ -1,10 +1,10 @@
 /**
- * Metrics as text. OpenMetrics 1.0 for clients that accept it, else the Prometheus text format 0.0.4, which differs in the names of
- * counters. https://prometheus.io/docs/specs/om/open_metrics_spec/
+ * Writes metrics as text: OpenMetrics 1.0 for clients that accept it, else the Prometheus text format 0.0.4, which differs in the
+ * names of counters. https://prometheus.io/docs/specs/om/open_metrics_spec/
  */
 
 export interface Metric {
-  /** Without `_total`. The unit is its last word. */
+  /** Name of the metric, without `_total`. Its last word is the unit. */
   readonly name: string;
   readonly type: 'counter' | 'gauge';
   readonly help: string;

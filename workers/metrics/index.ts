@@ -20,7 +20,7 @@ import { addHistoryRoute } from './history.ts';
 
 const DAY_MS = 86_400_000;
 
-/** Gauges of a product. */
+/** Reads the gauges of a product. */
 export type ReadGauges = (env: Env) => Promise<Metric[]>;
 
 const gauge = (name: string, help: string, samples: Metric['samples']): Metric => ({
@@ -30,7 +30,7 @@ const gauge = (name: string, help: string, samples: Metric['samples']): Metric =
   samples,
 });
 
-/** A store that does not answer has no size. */
+/** Sizes of all databases. A database that does not answer is left out. */
 async function readDatabaseSizes(env: Env): Promise<Metric> {
   const sizes = await Promise.all(
     [...listStores(env).databases].map(async ([database, binding]) => {
@@ -84,7 +84,7 @@ function toCounterMetrics(counters: readonly Counter[]): Metric[] {
   ];
 }
 
-/** Without counters, the gauges are still right. */
+/** Reads today's counters; null if that fails. The answer then has the gauges only. */
 async function readCountersSafely(env: Env, now: number): Promise<readonly Counter[] | null> {
   try {
     return await readCounters(env, now - (now % DAY_MS), now);
@@ -94,7 +94,7 @@ async function readCountersSafely(env: Env, now: number): Promise<readonly Count
   }
 }
 
-/** @param readGauges of the products that are served. */
+/** Creates the routes of the metrics. @param readGauges reads the gauges of the products that are served. */
 export function createMetricsApi(readGauges: ReadGauges): OpenAPIHono<JsonApiEnv> {
   const api = createRoutes();
   const guard = authorizeFirst(requireOperator);
@@ -139,7 +139,7 @@ export function createMetricsApi(readGauges: ReadGauges): OpenAPIHono<JsonApiEnv
     answer,
   );
   addHistoryRoute(api, guard);
-  // Only on APP_HOST. If products share one origin, `/metrics` is a bucket there.
+  // `/metrics` is reachable only on APP_HOST. If all products share one origin, `/metrics` is a bucket there.
   api.get('/metrics', guard, answer);
   return api;
 }
@@ -147,8 +147,8 @@ export function createMetricsApi(readGauges: ReadGauges): OpenAPIHono<JsonApiEnv
 const GAUGE_MINUTES = 10;
 
 /**
- * Every ten minutes: records the size of the databases. Daily: estimates the cost of the day before. An estimate over
- * COST_ALARM_DOLLARS is an error, for the alert on errors.
+ * Records the size of the databases every ten minutes. Daily, estimates the cost of the day before. An estimate over
+ * COST_ALARM_DOLLARS is logged as an error, so that the alert on errors reports it.
  */
 export async function runMetricsSchedule(controller: ScheduledController, env: Env): Promise<void> {
   if (controller.cron === '* * * * *') {

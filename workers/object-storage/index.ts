@@ -14,24 +14,8 @@ import { createClock } from '../shared/clock.ts';
 import { MisconfiguredError } from '../shared/settings.ts';
 import { s3Failure } from './domain/failure.ts';
 import { createEngine } from './engine/index.ts';
-import { createDirectoryApi, createStorageApi } from './operator-routes.ts';
 import { answerS3 } from './s3/pipeline.ts';
 import { failureAnswer, misconfiguredFailure } from './s3/protocol/answer.ts';
-
-export { findLostDatabases } from './maintenance/lost-stores.ts';
-export { findMissingCopies } from './maintenance/missing-copies.ts';
-export {
-  consumeStorageTasks,
-  isDirectoryTask,
-  runDirectorySchedule,
-  runStorageSchedule,
-} from './maintenance/schedule.ts';
-
-/** `/v1/storage/…`, for operators. */
-export const storageApi = createStorageApi();
-
-/** The rebuild of DIRECTORY, for operators of every deployment. */
-export const directoryApi = createDirectoryApi();
 
 export async function serveStorage(request: Request, env: Env, ctx: ExecutionContext): Promise<Response> {
   const requestId = crypto.randomUUID();
@@ -62,7 +46,7 @@ export async function serveStorage(request: Request, env: Env, ctx: ExecutionCon
   }
 }
 
-/** The answer to a write over plain HTTP if only HTTPS is allowed. */
+/** Answers a request over plain HTTP when only HTTPS is allowed. */
 export function refusePlainHttp({ method }: Request): Response {
   const requestId = crypto.randomUUID();
   const failure = s3Failure('AccessDenied', 'Send the request over HTTPS.', { headers: { 'x-request-id': requestId } });

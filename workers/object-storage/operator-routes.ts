@@ -16,7 +16,7 @@ import { addUsageRoute } from './operator/usage.ts';
 
 export function createStorageApi(): OpenAPIHono<JsonApiEnv> {
   const api = createRoutes();
-  // Added before the guard of the other routes, because users may call these.
+  // The routes of jobs are added before the guard of the other routes, because users may call them.
   addJobRoutes(api);
   guard(api, '/v1/storage/*');
   addBucketPolicyRoute(api);

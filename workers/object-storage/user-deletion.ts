@@ -3,7 +3,7 @@ import { forgetQuota } from './engine/actions/quotas.ts';
 import { createEngine, createEngineContext } from './engine/index.ts';
 import { forgetJobs } from './engine/store/job-store.ts';
 
-/** A user cannot be deleted while it owns buckets. */
+/** Object storage's part in the deletion of users. A user cannot be deleted while it owns buckets. */
 export const bucketObligation = {
   async findObstacle(userId: string, env: Env): Promise<string | null> {
     const engine = createEngine(env, createClock(env), { waitUntil: () => {} });

@@ -1,6 +1,6 @@
 /**
- * Examples of the API document: one for each JSON request and answer, composed from its schema, and one error for each
- * operation. A value comes from the schema's own `example`, else from the tables below, else from its type.
+ * Examples of the API document: one for each JSON request and answer, composed from its schema, and one error for each operation.
+ * The example of a value is the schema's own `example`, else it comes from the tables below, else from its type.
  */
 import { problem, toProblemBody } from './problem.ts';
 
@@ -29,7 +29,7 @@ interface Operation {
   readonly responses?: Record<string, { readonly content?: Content }>;
 }
 
-/** The parts of an OpenAPI document that get examples. */
+/** The parts of an OpenAPI document to which examples are added. */
 export interface ExampleDocument {
   readonly paths?: object;
   readonly components?: object;
@@ -42,7 +42,10 @@ const ADA = { name: 'Ada Lovelace', email: 'ada@example.test' };
 const UPDATE = { user_id: 'player-7f3a', points: 25, event_id: 'match-8812' };
 const CORRECTION = { score: 1200, reason: 'Points of a match that was annulled' };
 
-/** Bodies of requests, by operation id, whose members depend on each other. The others have their required members. */
+/**
+ * Bodies of requests by operation id, for requests whose members depend on each other. The examples of other requests have the
+ * required members.
+ */
 const REQUESTS: Readonly<Record<string, unknown>> = {
   addScore: { ...UPDATE, user_name: 'Ada' },
   addScores: { updates: [UPDATE] },
@@ -62,7 +65,7 @@ const REQUESTS: Readonly<Record<string, unknown>> = {
   setUserQuota: { bytes: 10 * 1024 ** 3, objects: 100_000 },
 };
 
-/** Complete examples of components. */
+/** Complete examples of components, by name of the component. */
 const COMPONENTS: Readonly<Record<string, unknown>> = {
   PolicyDocument: {
     Version: '2012-10-17',
@@ -73,8 +76,8 @@ const COMPONENTS: Readonly<Record<string, unknown>> = {
 };
 
 /**
- * Values of members. Keys are `<component>.<name>` (outside components the operation id in its place), or the name alone. A value
- * is used only where the schema accepts it.
+ * Example values of members. A key is `<component>.<name>`, `<operation id>.<name>` for members outside of components, or the name
+ * alone. A value is used only where the schema accepts it.
  */
 const MEMBERS: Readonly<Record<string, unknown>> = {
   'Folder.name': 'Projects',
@@ -180,7 +183,7 @@ const MEMBERS: Readonly<Record<string, unknown>> = {
   location: 'BLOBS',
 };
 
-/** Bodies that are not JSON. */
+/** Examples of bodies that are not JSON, by media type. */
 const RAW: Readonly<Record<string, string>> = {
   'text/csv': 'rank,user_id,user_name,score\r\n1,"player-7f3a","Ada",1225\r\n',
   'message/rfc822': 'From: ada@example.test\r\nSubject: Invoice 8812\r\n\r\nThe invoice is attached.\r\n',
@@ -193,7 +196,7 @@ const PROBLEM = toProblemBody(
   ID,
 );
 
-/** Adds examples to the bodies of every operation. */
+/** Adds examples to the request and response bodies of every operation. */
 export function addExamples(document: ExampleDocument): void {
   const { schemas = {} } = (document.components ?? {}) as { schemas?: Record<string, JsonSchema> };
   for (const operations of Object.values((document.paths ?? {}) as Record<string, Record<string, Operation>>)) {
@@ -219,7 +222,7 @@ function addToContent(content: Content = {}, makeExample: (schema: JsonSchema) =
 /**
  * Composes a value that a schema accepts.
  * @param members which members of an object to include: the required ones, or all.
- * @param name of the member that gets the value. @param component that has the member.
+ * @param name name of the member that gets the value. @param component name of the component that has the member.
  */
 export function compose(
   schema: JsonSchema,
@@ -270,7 +273,7 @@ function composeText({ format, type }: JsonSchema, name: string): string | null 
 
 const typesOf = ({ type = [] }: JsonSchema): readonly string[] => (typeof type === 'string' ? [type] : type);
 
-/** Whether a value of a table has the type and form of a schema. */
+/** Whether an example value has the type and form of a schema. */
 function fits(value: unknown, schema: JsonSchema): boolean {
   if (schema.enum !== undefined) return schema.enum.includes(value);
   const types = typesOf(schema);

@@ -3,7 +3,7 @@ import { MisconfiguredError, settingsOf } from './settings.ts';
 /**
  * The origin of the web app, for links in mail and for passkeys. Production never derives it from the request, whose Host
  * the sender chooses.
- * @param url of the request. Only a local server uses it.
+ * @param url URL of the request. Only a local server uses it.
  * @throws MisconfiguredError in production if APP_HOST is not set.
  */
 export function appOrigin(env: Env, url: string): string {

@@ -3,6 +3,6 @@ export const ACTOR_KINDS = ['root', 'token', 'operator', 'user', 'system'] as co
 
 export interface AuditActor {
   readonly kind: (typeof ACTOR_KINDS)[number];
-  /** `root` or `system`, or the id of the token, operator or user. */
+  /** Id of the actor: `root` or `system`, or the id of the token, operator or user. */
   readonly id: string;
 }

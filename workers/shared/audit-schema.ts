@@ -1,22 +1,25 @@
 /** The audit log's table in DIRECTORY. Times are milliseconds since 1970 UTC. */
 import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
-/** Rows are never changed, except by `audit-store.ts`: expiry after 400 days, and erasure of a person. */
+/**
+ * Entries of the audit log. Rows are never changed, except by `audit-store.ts`: they are deleted after 400 days, and a person's
+ * data is erased from them.
+ */
 export const auditEntry = sqliteTable(
   'audit_entry',
   {
     at: integer('at').notNull(),
     entryId: text('entry_id').notNull(),
-    /** `root`, `token`, `operator`, `user` or `system`. */
+    /** Kind of the actor: `root`, `token`, `operator`, `user` or `system`. */
     actorKind: text('actor_kind').notNull(),
-    /** `root` and `system` for these kinds, else the id of the token, operator or user. */
+    /** Id of the actor: `root` and `system` for these kinds, else the id of the token, operator or user. */
     actorId: text('actor_id').notNull(),
     action: text('action').notNull(),
     targetType: text('target_type').notNull(),
     targetId: text('target_id').notNull(),
-    /** The network of the client: a /24 of IPv4 or a /48 of IPv6. Null if unknown or erased. */
+    /** Network of the client: a /24 of IPv4 or a /48 of IPv6. Null if unknown or erased. */
     network: text('network'),
-    /** The first 16 hex digits of the SHA-256 of the User-Agent header. */
+    /** The first 16 hex digits of the SHA-256 of the client's User-Agent header. */
     userAgentDigest: text('user_agent_digest'),
     requestId: text('request_id'),
     details: text('details', { mode: 'json' }).notNull().$type<Readonly<Record<string, string | number | boolean>>>(),

@@ -1,4 +1,4 @@
-/** The SQL of the audit log. No other file reads or writes its table. */
+/** Queries of the audit log. No other file reads or writes its table. */
 import { and, asc, desc, eq, gte, inArray, lt, or, sql } from 'drizzle-orm';
 import { type DrizzleD1Database, drizzle } from 'drizzle-orm/d1';
 import { auditEntry } from './audit-schema.ts';
@@ -9,13 +9,13 @@ export interface AuditFilter {
   readonly action?: string | undefined;
   readonly actorId?: string | undefined;
   readonly targetId?: string | undefined;
-  /** Inclusive, in milliseconds since 1970 UTC. */
+  /** Start of the listed period in milliseconds since 1970 UTC, inclusive. */
   readonly since?: number | undefined;
-  /** Exclusive. */
+  /** End of the listed period in milliseconds since 1970 UTC, exclusive. */
   readonly until?: number | undefined;
 }
 
-/** Expired rows that one statement deletes. */
+/** Maximum number of expired rows that one statement deletes. */
 const ROWS_PER_DELETE_MAX = 1_000;
 
 const toInsert = (db: DrizzleD1Database, row: AuditRow, condition: ReturnType<typeof sql>) =>
@@ -23,15 +23,15 @@ const toInsert = (db: DrizzleD1Database, row: AuditRow, condition: ReturnType<ty
     ${row.targetType}, ${row.targetId}, ${row.network}, ${row.userAgentDigest}, ${row.requestId},
     ${JSON.stringify(row.details)} WHERE ${condition}`);
 
-/** For a batch: inserts the entry if the statement before it changed a row. */
+/** Statement for a batch: inserts the entry if the statement before it changed a row. */
 export const insertIfChanged = (db: DrizzleD1Database, row: AuditRow) => toInsert(db, row, sql`changes() > 0`);
 
-/** For a batch: inserts the entry unconditionally. */
+/** Statement for a batch: inserts the entry unconditionally. */
 export const insertAlways = (db: DrizzleD1Database, row: AuditRow) => toInsert(db, row, sql`TRUE`);
 
 /**
- * For a batch: removes what identifies a person from every entry, and keeps the facts. The person's id becomes a pseudonym, the
- * same in all entries.
+ * Statements for a batch: remove everything that identifies a person from every entry, and keep the other facts. The person's id is
+ * replaced by the same pseudonym in all entries.
  * @param type how entries name the person as a target. Only users are also actors.
  */
 export function eraseFromEntries(db: DrizzleD1Database, type: 'user' | 'player', id: string, pseudonym: string) {
@@ -50,13 +50,13 @@ export function createAuditStore(database: D1Database) {
       await insertAlways(db, row);
     },
 
-    /** Inserts an entry, unless one with its time and id exists. */
+    /** Inserts an entry, unless an entry with its time and id exists. */
     async insertOnce(row: AuditRow): Promise<void> {
       const same = sql`SELECT 1 FROM ${auditEntry} WHERE ${auditEntry.at} = ${row.at} AND ${auditEntry.entryId} = ${row.entryId}`;
       await toInsert(db, row, sql`NOT EXISTS (${same})`);
     },
 
-    /** Newest first. @param before the last entry of the previous page. */
+    /** Lists entries, newest first. @param before the last entry of the previous page. */
     async list(
       filter: AuditFilter,
       before: { readonly at: number; readonly id: string } | null,
@@ -84,7 +84,7 @@ export function createAuditStore(database: D1Database) {
         .limit(limit);
     },
 
-    /** Deletes the oldest entries from before `endsAt`, at most 1,000. @returns how many. */
+    /** Deletes at most 1,000 of the oldest entries from before `endsAt`. @returns the number of deleted entries. */
     async prune(endsAt: number): Promise<number> {
       const oldest = db
         .select({ entryId: auditEntry.entryId })
@@ -96,7 +96,7 @@ export function createAuditStore(database: D1Database) {
       return (await db.delete(auditEntry).where(expired).run()).meta.changes;
     },
 
-    /** Erases a player from the entries of some seasons. */
+    /** Erases a player from the audit entries of some seasons. */
     async erasePlayer(userId: string, seasons: readonly string[], pseudonym: string): Promise<void> {
       const isOfSeason = sql`json_extract(${auditEntry.details}, '$.season') IN (SELECT value FROM json_each(${JSON.stringify(seasons)}))`;
       await db

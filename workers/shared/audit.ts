@@ -19,7 +19,7 @@ import { createClock } from './clock.ts';
 import { parseIp } from './ip-address.ts';
 import type { JsonApiEnv } from './json-api.ts';
 
-/** `<kind of target>.<verb>`. */
+/** Actions of the audit log. Their names have the form `<kind of target>.<verb>`. */
 export const AUDIT_ACTIONS = [
   'access_key.create',
   'access_key.delete',
@@ -128,21 +128,21 @@ export interface AuditTarget {
   readonly id: string;
 }
 
-/** Ids, counts and flags. Texts are cut to 1,000 characters. Members that are undefined are left out. */
+/** Details of an audit entry: ids, counts and flags. Texts are cut to 1,000 characters. Members that are undefined are omitted. */
 export type AuditDetails = Readonly<Record<string, string | number | boolean | undefined>>;
 
-/** The whole service as a target. */
+/** Target of actions that concern the whole service. */
 export const SERVICE: AuditTarget = { type: 'service', id: 'service' };
 
 const SYSTEM: AuditActor = { kind: 'system', id: 'system' };
 const DETAIL_LENGTH_MAX = 1_000;
 const RETENTION_MS = 400 * 24 * 3_600_000;
-/** Statements of 1,000 rows per day. */
+/** Maximum number of delete statements per day. Each deletes 1,000 rows. */
 const DELETES_PER_RUN_MAX = 50;
 
 /**
- * The entry of an action of the request's caller.
- * @param actor only for routes without a guard. Guards set it.
+ * Makes the audit entry of an action of the request's caller.
+ * @param actor only for routes without a guard; guards set the actor.
  */
 export function toAuditRow(
   c: Context<JsonApiEnv>,
@@ -160,14 +160,14 @@ export function toAuditRow(
   };
 }
 
-/** Records an action of the request's caller. Call it before the answer. */
+/** Records an action of the request's caller. It must be called before the answer. */
 export async function recordAudit(...entry: Parameters<typeof toAuditRow>): Promise<void> {
   await createAuditStore(entry[0].env.DIRECTORY).insert(toAuditRow(...entry));
 }
 
 /**
  * Records work of the service itself, which may be repeated after a crash.
- * @param id of several calls with the same `at` and `id`, only the first adds an entry.
+ * @param id id of the entry. Of several calls with the same `at` and `id`, only the first adds an entry.
  */
 export async function recordSystemAudit(
   directory: D1Database,
@@ -176,7 +176,7 @@ export async function recordSystemAudit(
   await createAuditStore(directory).insertOnce(toSystemAuditRow({ at, id, action, target, details }));
 }
 
-/** For a batch in DIRECTORY that does the work. */
+/** Makes the audit entry of the service's own work, for the batch in DIRECTORY that does the work. */
 export const toSystemAuditRow = ({ at, id, action, target, details }: SystemEntry): AuditRow => ({
   ...toEntry(SYSTEM, action, target, details),
   at,
@@ -191,7 +191,7 @@ interface SystemEntry {
   readonly details: AuditDetails;
 }
 
-/** Daily: deletes entries that are older than 400 days, by the time in the entry itself. */
+/** Deletes entries that are older than 400 days by the time in the entry itself. Runs daily. */
 export async function pruneAudit(env: Env, now: number): Promise<void> {
   const store = createAuditStore(env.DIRECTORY);
   let entries = 0;
@@ -205,12 +205,12 @@ export async function pruneAudit(env: Env, now: number): Promise<void> {
   }
 }
 
-/** Replaces the id of an erased person. It is random, so it cannot be computed from the id. */
+/** Creates the pseudonym that replaces the id of an erased person. It is random, so it cannot be computed from the id. */
 export const mintPseudonym = (): string => `erased-${randomUUID()}`;
 
 const toRow = (env: Env, ...entry: Parameters<typeof toEntry>): AuditRow => ({
   at: createClock(env)(),
-  // Orders entries of the same millisecond.
+  // Ids ascend in time, so that entries of the same millisecond are in order.
   entryId: mintTimeOrderedId(),
   ...toEntry(...entry),
 });
@@ -237,7 +237,10 @@ function toEntry(
   };
 }
 
-/** @returns the network of a client without the host, such as `192.0.2.0/24` or `2001:db8:1::/48`. */
+/**
+ * The network of a request's client, without the host, such as `192.0.2.0/24` or `2001:db8:1::/48`.
+ * @returns null without an address.
+ */
 export function readNetwork(headers: Headers): string | null {
   const ip = parseIp(headers.get('cf-connecting-ip') ?? '');
   if (ip === null) return null;

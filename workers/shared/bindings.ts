@@ -10,16 +10,22 @@ interface NumberedBindings {
 
 const found = new WeakMap<object, NumberedBindings>();
 
-/** In the order of their numbers. @throws MisconfiguredError if a number is missing: the order would change later. */
+/**
+ * The bound databases `OBJECTS_n` in the order of their numbers.
+ * @throws MisconfiguredError if a number is missing, because the order would change once it is added.
+ */
 export const shardDatabases = (env: Env): readonly D1Database[] => complete(env).shards;
 
-/** In the order of their numbers. @throws MisconfiguredError if a number is missing: the order would change later. */
+/**
+ * The bound buckets `BLOBS`, `BLOBS_2`, … in the order of their numbers.
+ * @throws MisconfiguredError if a number is missing, because the order would change once it is added.
+ */
 export const blobLocations = (env: Env): readonly R2Bucket[] => complete(env).locations;
 
-/** Locations that must have a byte before it is acknowledged. @throws MisconfiguredError if WRITE_QUORUM is bad. */
+/** Number of locations that must have a byte before it is acknowledged. @throws MisconfiguredError if WRITE_QUORUM is bad. */
 export const writeQuorum = (env: Env): number => settingsOf(env).WRITE_QUORUM ?? blobLocations(env).length;
 
-/** The locations of mail, with the time limits of writes. */
+/** All locations, with the quorum and time limits of writes. Used by mail. */
 export const locationsOf = (env: Env): Locations => ({
   locations: blobLocations(env),
   quorum: writeQuorum(env),
@@ -29,7 +35,7 @@ export const locationsOf = (env: Env): Locations => ({
 
 export const bindingProblemOf = (env: Env): SettingProblem | null => bindingsOf(env).problem;
 
-/** Every store that health probes, by name. Includes stores after a gap in the numbers. */
+/** Every database and bucket that the health check probes, by name. Includes those after a gap in the numbers. */
 export function listStores(env: Env): { databases: Map<string, D1Database>; buckets: Map<string, R2Bucket> } {
   const databases = new Map<string, D1Database>([['DIRECTORY', env.DIRECTORY]]);
   const buckets = new Map<string, R2Bucket>();

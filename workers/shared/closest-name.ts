@@ -1,4 +1,4 @@
-/** @returns the name with the fewest edits to the text, with that number. */
+/** Finds the name that takes the fewest edits to become the text. @returns the name, and the number of edits. */
 export function closestName(text: string, names: readonly string[]): { name: string; edits: number } {
   let best = { name: '', edits: Number.POSITIVE_INFINITY };
   for (const name of names) {
@@ -8,7 +8,7 @@ export function closestName(text: string, names: readonly string[]): { name: str
   return best;
 }
 
-/** The Levenshtein distance: insertions, deletions and replacements of one character. */
+/** The Levenshtein distance of two texts: the number of insertions, deletions and replacements of one character. */
 function countEdits(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, at) => at);
   for (let i = 1; i <= from.length; i++) {

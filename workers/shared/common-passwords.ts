@@ -3,7 +3,7 @@ import { PACKED_COMMON_PASSWORDS } from './common-passwords.generated.ts';
 
 let known: ReadonlySet<string> | null = null;
 
-/** Whether a password, in any case, is one of the 10,000 most common ones of at least 8 characters. */
+/** Whether a password is one of the 10,000 most common ones of at least 8 characters, regardless of case. */
 export function isCommonPassword(password: string): boolean {
   known ??= unpack(PACKED_COMMON_PASSWORDS);
   return known.has(password.normalize('NFKC').toLowerCase());

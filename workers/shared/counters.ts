@@ -10,27 +10,30 @@ export type Outcome = 'ok' | 'refused' | 'failed';
 
 export interface Counter {
   readonly name: 'operations' | 'errors' | 'gauges';
-  /** The operation, the event of the log, or the gauge. */
+  /** Name of the operation, of the event in the log, or of the gauge. */
   readonly label: string;
-  /** '' for errors and gauges. */
+  /** Outcome of the operation; '' for errors and gauges. */
   readonly outcome: string;
   count: number;
-  /** The sum of the milliseconds, or of the gauge's values. */
+  /** Sum of the durations of the operations in milliseconds, or of the gauge's values. */
   ms: number;
 }
 
-/** A counter of one hour. */
+/** A counter with the counts of one hour. */
 export interface HourlyCounter extends Counter {
-  /** Its start, in seconds since 1970. */
+  /** Start of the hour, in seconds since 1970. */
   readonly hour: number;
 }
 
-/** A data point costs nearly as much as a request, so only one in this many successful requests is written, with this weight. */
+/**
+ * Sampling rate: one in this many successful requests is written, with this weight, because a data point costs nearly as much as a
+ * request.
+ */
 const SAMPLED_OF = 10;
 
 const local = new Map<string, HourlyCounter>();
 
-/** The counters of this local server since it started. */
+/** All counters that this local server has counted since its start. */
 export const readLocalCounters = (): readonly HourlyCounter[] => [...local.values()];
 
 export const toOutcome = (status: number): Outcome => (status >= 500 ? 'failed' : status >= 400 ? 'refused' : 'ok');
@@ -41,13 +44,13 @@ export function countOperation(env: Env, operation: Operation, outcome: Outcome,
   add(env, { name: 'operations', label: operation, outcome, count: weight, ms: ms * weight });
 }
 
-/** Counts a log line of level `error` of the running event. */
+/** Counts an error of the running event, at each log line of level `error`. */
 export function countError(event: string): void {
   const invocation = currentInvocation();
   if (invocation) add(invocation.env, { name: 'errors', label: event, outcome: '', count: 1, ms: 0 });
 }
 
-/** Records the present value of something. Readers get the mean of an hour. */
+/** Records the present value of a gauge. Readers get the mean of an hour. */
 export const recordGauge = (env: Env, label: string, value: number): void =>
   add(env, { name: 'gauges', label, outcome: '', count: 1, ms: value });
 

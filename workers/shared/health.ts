@@ -5,7 +5,7 @@ import { type DatabaseState, judgeDatabase, readDatabaseState } from './probe-st
 import { settingProblemsOf } from './settings.ts';
 
 const findingSchema = z.object({ name: z.string(), message: z.string() });
-/** Conditions that will soon need an operator. */
+/** Conditions that do not make the service unavailable yet, but need an operator soon. */
 const warnings = z.array(findingSchema);
 const okSchema = z.object({ status: z.literal('ok'), version: z.string(), warnings }).openapi('Health');
 const unavailableSchema = z
@@ -18,7 +18,7 @@ const unavailableSchema = z
   })
   .openapi('Unavailable');
 
-/** Finds the parts of a product that do not answer. Returns their names. */
+/** Finds the parts of a product that do not answer. @returns their names. */
 export type FindSilent = (env: Env) => Promise<string[]>;
 
 type HealthFinding = z.output<typeof findingSchema>;
@@ -28,7 +28,9 @@ interface Finders {
   readonly findWarnings: (env: Env) => Promise<HealthFinding[]>;
 }
 
-/** `GET /v1/health`: whether every store answers with the expected schema, and every setting is valid. */
+/**
+ * Adds `GET /v1/health`, which reports whether every store answers with the expected schema, and whether every setting is valid.
+ */
 export function addHealth(api: OpenAPIHono<JsonApiEnv>, version: string, finders: Finders): void {
   api.openapi(
     createRoute({
@@ -55,7 +57,10 @@ export function addHealth(api: OpenAPIHono<JsonApiEnv>, version: string, finders
 
 type HealthReport = z.output<typeof okSchema> | z.output<typeof unavailableSchema>;
 
-/** Probes each store with small requests. Lists settings with bad values and unknown names, never the values. */
+/**
+ * Probes each store with small requests. The report has the names of settings with bad values and of unknown settings, never their
+ * values.
+ */
 async function checkHealth(
   env: Env,
   version: string,
@@ -71,7 +76,7 @@ async function checkHealth(
   const outcomes = await Promise.all(
     [...probes].map(async ([name, probe]) => ((await answersInTime(probe, timeoutMs)) ? null : name)),
   );
-  // `findSilent` needs DIRECTORY. If DIRECTORY is silent, its own probe reports it.
+  // `findSilent` reads DIRECTORY, so it is not called if DIRECTORY does not answer; the probe of DIRECTORY reports that.
   const silent = outcomes.includes('DIRECTORY') ? [] : await findSilent(env).catch(() => []);
   const silentBuckets = outcomes.filter((name) => name !== null && buckets.has(name));
   const isQuorumHeld = buckets.size - silentBuckets.length >= quorumOf(env, buckets.size);
@@ -94,7 +99,7 @@ async function checkHealth(
   return { status, version, unavailable, misconfigured, warnings };
 }
 
-/** Health answers even if a setting is bad. */
+/** The write quorum. If the setting is bad, all bound locations count, because health must answer nevertheless. */
 function quorumOf(env: Env, bound: number): number {
   try {
     return writeQuorum(env);
@@ -103,7 +108,7 @@ function quorumOf(env: Env, bound: number): number {
   }
 }
 
-/** @returns false if the probe fails or takes too long. */
+/** Runs a probe. @returns false if it fails or takes too long. */
 export async function answersInTime(probe: () => Promise<unknown>, timeoutMs: number): Promise<boolean> {
   const late = new Promise<false>((resolve) => setTimeout(() => resolve(false), timeoutMs));
   return Promise.race([

@@ -1,6 +1,6 @@
-/** Range and If-Range (RFC 9110 §14), one range per request. Pure. */
+/** Parses Range and checks If-Range (RFC 9110 §14), with one range per request. Pure. */
 
-/** First and last byte, both included. */
+/** A byte range. First and last byte are both included. */
 export interface ByteRange {
   readonly first: number;
   readonly last: number;
@@ -14,9 +14,9 @@ export type RangeDecision =
 const WHOLE: RangeDecision = { kind: 'whole' };
 
 /**
- * Ignores a header that is malformed or has several ranges, as RFC 9110 §14.2 allows and S3 does.
+ * Decides what a Range header selects. Ignores one that is malformed or has several ranges, as RFC 9110 §14.2 allows and S3 does.
  * @param header value of `Range`, or null.
- * @param sizeBytes of the whole representation.
+ * @param sizeBytes size of the whole representation.
  */
 export function decideRange(header: string | null, sizeBytes: number): RangeDecision {
   const match = header === null ? null : /^bytes=(\d*)-(\d*)$/i.exec(header.trim());
@@ -34,7 +34,8 @@ export function decideRange(header: string | null, sizeBytes: number): RangeDeci
 }
 
 /**
- * Whether a `Range` still holds (RFC 9110 §13.1.5): an entity tag must be strong and equal, a date exactly the last modification.
+ * Whether `If-Range` lets a `Range` apply (RFC 9110 §13.1.5): an ETag must be strong and equal, a date must equal the time of last
+ * modification.
  * @param etag quoted. @param lastModifiedMs cut to whole seconds here, as HTTP dates are.
  */
 export function doesIfRangeHold(header: string | null, etag: string, lastModifiedMs: number): boolean {
@@ -44,6 +45,6 @@ export function doesIfRangeHold(header: string | null, etag: string, lastModifie
   return !Number.isNaN(date) && Math.floor(lastModifiedMs / 1000) * 1000 === date;
 }
 
-/** `bytes 0-9/100` */
+/** The value of `Content-Range`, such as `bytes 0-9/100`. */
 export const toContentRange = (range: ByteRange, sizeBytes: number): string =>
   `bytes ${range.first}-${range.last}/${sizeBytes}`;

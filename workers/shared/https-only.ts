@@ -12,8 +12,8 @@ const YEAR_SECONDS = 31_536_000;
 const STRICT_TRANSPORT = `max-age=${YEAR_SECONDS}`;
 
 /**
- * Never throws, so that health can name a bad setting. With a bad `APP_HOST` only health answers. A bad `LOCAL` counts as
- * production.
+ * Whether only HTTPS is allowed. Never throws, so that health can report a bad setting. With a bad `APP_HOST` only health answers.
+ * A bad `LOCAL` counts as production.
  */
 function isRequired(env: Env): boolean {
   const isBad = (setting: string) => settingProblemsOf(env).some(({ name }) => name === setting);
@@ -21,13 +21,16 @@ function isRequired(env: Env): boolean {
   return isBad('LOCAL') || settingsOf(env).LOCAL !== '1';
 }
 
-/** @returns what to do with a request: `redirect` a read, `refuse` anything else that came over plain HTTP. */
+/**
+ * Decides what to do with a request. If only HTTPS is allowed, a read over plain HTTP gets `redirect`, any other request over plain
+ * HTTP `refuse`.
+ */
 export function decideTransport({ method, url }: Request, env: Env): 'serve' | 'redirect' | 'refuse' {
   if (url.startsWith('https:') || !isRequired(env)) return 'serve';
   return method === 'GET' || method === 'HEAD' ? 'redirect' : 'refuse';
 }
 
-/** 308 to the same target over HTTPS, on the default port. The target is kept as it was sent. */
+/** Redirects with 308 to the same target over HTTPS, on the default port. The target is kept as it was sent. */
 export function redirectToHttps(url: string): Response {
   const location = url.replace(/^http:\/\/([^/?#]*?)(?::\d+)?(?=[/?#]|$)/, 'https://$1');
   const headers = { location, 'cache-control': 'no-store', 'x-request-id': crypto.randomUUID() };

@@ -1,4 +1,4 @@
-/** @returns the value, or `late` if it took too long. The work itself continues. */
+/** Waits for work, but only for a time. @returns its value, or `late` if it took too long. The work itself continues. */
 export async function inTime<T, L>(work: Promise<T>, timeoutMs: number, late: L): Promise<T | L> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const limit = new Promise<L>((resolve) => {

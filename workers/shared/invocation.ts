@@ -1,12 +1,12 @@
 /**
- * The running event: a request, a batch, a cron run, a call of an object. Its trace id (W3C Trace Context) is in each of its log
- * lines, and goes with queue messages and calls of objects.
+ * The running event: a request, a batch of queue messages, a cron run or a call of an object. Its trace id (W3C Trace Context) is
+ * in each of its log lines, and is passed on with queue messages and calls of objects.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 
 interface Invocation {
   readonly env: Env;
-  /** 32 hexadecimal digits. */
+  /** Trace id: 32 hexadecimal digits. */
   readonly traceId: string;
 }
 
@@ -17,23 +17,32 @@ export const currentInvocation = (): Invocation | undefined => invocations.getSt
 const TRACE_ID = /^(?!0{32})[0-9a-f]{32}$/;
 const TRACE_PARENT = /^(?!ff)[0-9a-f]{2}-([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-|$)/;
 
-/** The trace id of a `traceparent` header, or a new one. https://www.w3.org/TR/trace-context/#traceparent-header */
+/**
+ * Reads the trace id from a `traceparent` header; undefined if the header is absent or malformed.
+ * https://www.w3.org/TR/trace-context/#traceparent-header
+ */
 export function readTraceParent(header: string | null): string | undefined {
   return TRACE_PARENT.exec(header ?? '')?.[1];
 }
 
-/** Runs an event. @param traceId of the event that caused it. If it is absent or malformed, a new trace begins. */
+/**
+ * Runs the work of an event.
+ * @param traceId trace id of the event that caused it. If it is absent or malformed, a new trace begins.
+ */
 export function runInvocation<T>(env: Env, traceId: string | undefined, work: () => T): T {
   const isValid = traceId !== undefined && TRACE_ID.test(traceId);
   return invocations.run({ env, traceId: isValid ? traceId : crypto.randomUUID().replaceAll('-', '') }, work);
 }
 
-/** An object class that runs calls in the trace of their caller. */
+/** An object class that can run calls in the trace of their caller. */
 interface Traceable {
   inTrace(traceId: string, method: string, args: unknown[]): Promise<unknown>;
 }
 
-/** Implements `inTrace` of an object. Calls of objects have no headers, so the trace id is an argument of this one call. */
+/**
+ * Implements `inTrace` of an object class. Calls of objects have no headers, so `inTrace` is one call with the trace id as an
+ * argument.
+ */
 export async function callInTrace(
   object: object,
   env: Env,
@@ -46,10 +55,10 @@ export async function callInTrace(
   return runInvocation(env, traceId, () => Reflect.apply(call, object, args));
 }
 
-/** Members of the stub itself, which do not call the object. */
+/** Names of members of the stub itself, which do not call the object. */
 const OF_STUB = new Set(['id', 'name', 'fetch', 'connect', 'inTrace', 'then', 'dup']);
 
-/** A stub whose calls carry the trace id of the running event. Outside of an event, it is the stub itself. */
+/** Wraps a stub so that its calls carry the trace id of the running event. Outside of an event, returns the stub itself. */
 export function withTrace<T extends object>(stub: T): T {
   const invocation = currentInvocation();
   if (invocation === undefined) return stub;
@@ -57,7 +66,7 @@ export function withTrace<T extends object>(stub: T): T {
     get(target, name) {
       if (typeof name === 'symbol' || OF_STUB.has(name)) {
         const member: unknown = Reflect.get(target, name);
-        // `bind` on a method of a stub would call the object.
+        // The method is applied, not bound, because `bind` on a method of a stub would call the object.
         return typeof member === 'function' ? (...args: unknown[]) => Reflect.apply(member, target, args) : member;
       }
       return (...args: unknown[]) => (target as T & Traceable).inTrace(invocation.traceId, name, args);

@@ -1,6 +1,6 @@
 /**
- * IP addresses and networks. An IPv4-mapped IPv6 address (`::ffff:192.0.2.1`, RFC 4291 §2.5.5.2) is read as its IPv4
- * address, in any notation: one client must not have two addresses.
+ * IP addresses and networks. An IPv4-mapped IPv6 address (`::ffff:192.0.2.1`, RFC 4291 §2.5.5.2) in any notation is read as its
+ * IPv4 address, because one client must not have two addresses.
  */
 import ipaddr from 'ipaddr.js';
 
@@ -8,19 +8,20 @@ export type IpAddress = ipaddr.IPv4 | ipaddr.IPv6;
 
 export interface IpNetwork {
   readonly address: IpAddress;
-  /** 0 to 32 for IPv4, 0 to 128 for IPv6. */
+  /** Number of leading bits that identify the network: 0 to 32 for IPv4, 0 to 128 for IPv6. */
   readonly prefixBits: number;
 }
 
 const IPV4_BITS = 32;
 const IPV6_BITS = 128;
 const MAPPED_PREFIX_BITS = IPV6_BITS - IPV4_BITS;
-/** `ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255` */
+/** Maximum length of an address as text: `ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255`. */
 const TEXT_LENGTH_MAX = 45;
 
 /**
+ * Parses an IP address.
  * @param text one address: IPv4 as four decimal numbers without leading zeros, or IPv6 without brackets and zone.
- * @returns null for anything else. ipaddr.js alone also reads octal, hexadecimal and short IPv4 forms.
+ * @returns null for anything else. ipaddr.js alone also accepts octal, hexadecimal and short IPv4 forms.
  */
 export function parseIp(text: string): IpAddress | null {
   const parsed = parseAsWritten(text);
@@ -28,8 +29,10 @@ export function parseIp(text: string): IpAddress | null {
 }
 
 /**
- * @param text `192.0.2.0/24`, `2001:db8::/32`, or one address. A network of mapped addresses (`::ffff:192.0.2.0/120`) is
- * its IPv4 network. @returns null when it is neither.
+ * Parses a network.
+ * @param text `192.0.2.0/24`, `2001:db8::/32`, or one address. A network of mapped addresses (`::ffff:192.0.2.0/120`) is its IPv4
+ * network.
+ * @returns null when the text is neither a network nor an address.
  */
 export function parseNetwork(text: string): IpNetwork | null {
   const [, addressText = text, prefixText] = /^([^/]*)\/(0|[1-9]\d{0,2})$/.exec(text) ?? [];
@@ -44,7 +47,7 @@ export function parseNetwork(text: string): IpNetwork | null {
     : { address: written, prefixBits };
 }
 
-/** Whether the first bits are the same. IPv4 and IPv6 never match: `::/0` is every IPv6 address and no IPv4 address. */
+/** Whether an address is in a network. IPv4 and IPv6 never match: `::/0` contains every IPv6 address and no IPv4 address. */
 export const isInNetwork = (ip: IpAddress, { address, prefixBits }: IpNetwork): boolean =>
   ip.kind() === address.kind() && ip.match(address, prefixBits);
 

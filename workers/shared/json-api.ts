@@ -2,9 +2,9 @@
  * Common parts of all JSON APIs: one Hono app type, request ids, strict validation, errors as problems, and pages by
  * opaque cursor.
  *
- * A product's `index.ts` calls `const api = createRoutes()`, declares routes with `createRoute` and strict zod schemas, and
- * answers errors with `sendProblem(c, problem(…))`. `workers/products.ts` joins them in one `createJsonApi()`. The OpenAPI
- * document is generated from the same schemas.
+ * A product's `api.ts` calls `const api = createRoutes()`, declares routes with `createRoute` and strict zod schemas, and
+ * answers errors with `sendProblem(c, problem(…))`. `workers/api.ts` joins the APIs of all products in one
+ * `createJsonApi()`. The OpenAPI document is generated from the same schemas.
  */
 
 import { OpenAPIHono, type RouteConfig, z } from '@hono/zod-openapi';
@@ -26,28 +26,34 @@ export interface JsonApiEnv {
   Bindings: Env;
   Variables: {
     requestId: string;
-    /** The caller as the audit log names it. Set by the guards. */
+    /** The caller as actor of the audit log. Set by the guards. */
     actor?: AuditActor;
-    /** Looks the caller up again, after a body that was slow. Set by the guards. @returns the problem, or null. */
+    /**
+     * Looks the caller up again, after a body that arrived slowly. Set by the guards.
+     * @returns the problem if the caller is not valid any more, or null.
+     */
     authorizeAgain?: () => Promise<Problem | null>;
-    /** The problem that the second look-up returned. */
+    /** The problem that `authorizeAgain` returned. */
     refusal?: Problem;
-    /** Largest JSON body of the route, if it is not `JSON_BYTES_MAX`. */
+    /** Maximum size of the route's JSON body, if it is not `JSON_BYTES_MAX`. */
     jsonBytesMax?: number;
     isTooLarge?: boolean;
-    /** Headers of the request rate that the route applied. */
+    /** Headers of the request rate that was applied to the request. */
     rateHeaders?: Readonly<Record<string, string>>;
   };
 }
 
-/** Largest JSON body. Twice the largest batch of scores, with every character escaped. */
+/** Maximum size of a JSON body: twice the largest batch of scores, with every character escaped. */
 const JSON_BYTES_MAX = 4 * 1024 * 1024;
-/** Largest JSON body of a route that needs no credential. */
+/** Maximum size of a JSON body for routes that need no credential. */
 export const OPEN_JSON_BYTES_MAX = 16 * 1024;
-/** A longer list could make the answer longer than the request. */
+/** Maximum number of errors listed in a problem. A longer list could make the answer longer than the request. */
 const ERRORS_MAX = 20;
 
-/** Routes of a part of the API. They have no error handler of their own: Hono would run each of them in a further chain. */
+/**
+ * Creates the routes of a part of the API. They have no error handler of their own, because Hono would run each such part in a
+ * further chain.
+ */
 export function createRoutes(): OpenAPIHono<JsonApiEnv> {
   const app = new OpenAPIHono<JsonApiEnv>({
     defaultHook: (result, c) =>
@@ -59,7 +65,7 @@ export function createRoutes(): OpenAPIHono<JsonApiEnv> {
   return app;
 }
 
-/** The whole API: request ids, common headers, errors as problems. Parts are added with `route`. */
+/** Creates the whole API: request ids, common headers, and errors as problems. Parts are added with `route`. */
 export function createJsonApi(): OpenAPIHono<JsonApiEnv> {
   const app = createRoutes();
   app.use(async (c, next) => {
@@ -73,7 +79,7 @@ export function createJsonApi(): OpenAPIHono<JsonApiEnv> {
     }
     if (headers.has('x-request-id')) return;
     if (status !== 101) return headers.set('x-request-id', c.get('requestId'));
-    // Response headers of an upgrade from a Durable Object are immutable.
+    // The response headers of an upgrade from a Durable Object are immutable, so the response is made again.
     c.res = undefined;
     c.res = new Response(null, { status, webSocket, headers: { 'x-request-id': c.get('requestId') } });
   });
@@ -103,7 +109,10 @@ export function createJsonApi(): OpenAPIHono<JsonApiEnv> {
   return app;
 }
 
-/** Counts a request and sets its `RateLimit` fields. @returns false if it must be answered with `rateLimited(policy)`. */
+/**
+ * Counts a request towards a rate and sets its `RateLimit` headers.
+ * @returns false if the request must be answered with `rateLimited(policy)`.
+ */
 export async function admitToRoute(
   c: Context<JsonApiEnv>,
   policy: 'user' | 'client' | 'token',
@@ -124,15 +133,15 @@ type DeclareRoute = (route: RouteConfig, ...rest: never[]) => OpenAPIHono<JsonAp
 
 const NO_PARAMETERS = z.strictObject({});
 
-/** Refuses every query parameter. */
+/** Middleware that refuses every query parameter. */
 const refuseQuery: MiddlewareHandler<JsonApiEnv> = async (c, next) => {
   const { error } = c.req.url.includes('?') ? NO_PARAMETERS.safeParse(c.req.query()) : {};
   return error === undefined ? next() : sendProblem(c, toValidationProblem(error, 'query'));
 };
 
 /**
- * Makes a route reject unknown query parameters. A route without a query schema accepts no parameter. The check runs
- * after the route's middleware, so that a caller without rights gets 401 or 403, and before the body is read.
+ * Makes a route reject unknown query parameters. A route without a query schema then accepts no parameter. The check runs after the
+ * route's middleware, so that a caller without rights gets 401 or 403, and before the body is read.
  * @throws if the route's query schema would ignore unknown parameters.
  */
 function withStrictQuery(route: RouteConfig): RouteConfig {
@@ -143,13 +152,13 @@ function withStrictQuery(route: RouteConfig): RouteConfig {
   return route;
 }
 
-/** Lowers the JSON limit of a route that is declared with `security: []`. */
+/** Lowers the limit of JSON bodies for a route that is declared with `security: []`. */
 function withOpenLimit(route: RouteConfig): RouteConfig {
   if (route.security?.length !== 0) return route;
   return { ...route, middleware: [allowJson(OPEN_JSON_BYTES_MAX), ...[route.middleware ?? []].flat()] };
 }
 
-/** Middleware that sets the JSON limit of a path or a route. */
+/** Middleware that sets the maximum size of JSON bodies of a path or a route. */
 export function allowJson(bytesMax: number): MiddlewareHandler<JsonApiEnv> {
   return async (c, next) => {
     c.set('jsonBytesMax', bytesMax);
@@ -159,10 +168,13 @@ export function allowJson(bytesMax: number): MiddlewareHandler<JsonApiEnv> {
 
 const readJsonBytesMax = (c: Context<JsonApiEnv>): number => c.get('jsonBytesMax') ?? JSON_BYTES_MAX;
 
-/** If a body takes longer, the caller is looked up again: the credential may have expired or been revoked meanwhile. */
+/**
+ * If a body takes longer than this to arrive, the caller is looked up again, because the credential may have expired or been
+ * revoked meanwhile.
+ */
 const SLOW_BODY_MS = 1_000;
 
-/** Limits JSON bodies when they are parsed. Routes that read raw bodies apply their own limit. */
+/** Limits the size of JSON bodies when they are parsed. Routes that read raw bodies apply their own limit. */
 function limitJson(c: Context<JsonApiEnv>): void {
   const readAll = c.req.json.bind(c.req);
   c.req.json = async () => {
@@ -177,7 +189,7 @@ function limitJson(c: Context<JsonApiEnv>): void {
   const readAllowed = async () => {
     const bytesMax = readJsonBytesMax(c);
     const said = Number(c.req.header('content-length') ?? 0);
-    // The bytes are counted if there is no length, or a length of 0, which a proxy may set.
+    // The bytes are counted if the request declares no length, or a length of 0, which a proxy may set.
     const bytes = said === 0 ? await readLimited(c.req.raw.body, bytesMax) : null;
     if ((bytes?.length ?? said) <= bytesMax) return bytes ? JSON.parse(bytes.toString()) : readAll();
     c.set('isTooLarge', true);
@@ -185,7 +197,7 @@ function limitJson(c: Context<JsonApiEnv>): void {
   };
 }
 
-/** A response that any route may return: a problem, a file, a socket. Hono can check only JSON. */
+/** A response that any route may return: a problem, a file, a socket. Hono can check only the types of JSON responses. */
 export type UncheckedAnswer = Response & TypedResponse<never, never, never>;
 
 /** Lets a route return a response that its declared JSON types do not describe. */
@@ -195,7 +207,10 @@ export function sendProblem(c: Context<JsonApiEnv>, value: Problem): UncheckedAn
   return unchecked(toProblemResponse(value, c.get('requestId')));
 }
 
-/** Lists the first issues of a failed parse with their paths. Unknown members and query parameters are named. */
+/**
+ * Converts the first issues of a failed parse to a problem, with their paths and with the names of unknown members and query
+ * parameters.
+ */
 export function toValidationProblem(error: z.core.$ZodError, target: keyof ValidationTargets = 'json'): Problem {
   const unknown = target === 'query' ? 'unknown query parameter' : 'unknown member';
   const errors = error.issues.flatMap((issue) =>
@@ -208,7 +223,7 @@ export function toValidationProblem(error: z.core.$ZodError, target: keyof Valid
   });
 }
 
-/** The shape of a problem, for the OpenAPI document. */
+/** Schema of a problem, for the OpenAPI document. */
 export const problemSchema = z
   .object({
     type: z.string(),
@@ -222,7 +237,7 @@ export const problemSchema = z
   })
   .openapi('Problem');
 
-/** `responses` entries for the problems of a route. */
+/** Entries of `responses` in a route's declaration, for the problems with these statuses. */
 export function problemResponses(...statuses: number[]) {
   return Object.fromEntries(
     statuses.map((status) => [
@@ -235,20 +250,20 @@ export function problemResponses(...statuses: number[]) {
 export const PAGE_LIMIT_DEFAULT = 50;
 export const PAGE_LIMIT_MAX = 200;
 
-/** Query members of every paged collection; extend with `.extend({…})`. */
+/** Schema of the query of every paged collection. Routes extend it with `.extend({…})`. */
 export const pageQuerySchema = z.strictObject({
   limit: z.coerce.number().int().min(1).max(PAGE_LIMIT_MAX).default(PAGE_LIMIT_DEFAULT),
   cursor: z.string().max(1024).optional(),
 });
 
-/** The answer of every paged collection. */
+/** Schema of the answer of every paged collection. */
 export const pageSchema = <T extends z.ZodType>(item: T) =>
   z.object({ data: z.array(item), next_cursor: z.string().nullable() });
 
 export const INVALID_CURSOR = problem(400, 'invalid_cursor', 'The cursor is not valid for this collection.');
 
 interface KeyedCollection<Row, Item> {
-  /** Reads rows in the order of their keys, from the first one after `after`, which is '' at the start. */
+  /** Reads rows in the order of their keys, from the first one after `after`. At the start `after` is ''. */
   readonly read: (after: string, limit: number) => Promise<readonly Row[] | Result<readonly Row[], Problem>>;
   readonly keyOf: (row: Row) => string;
   readonly toItem: (row: Row) => Item | Promise<Item>;
@@ -271,7 +286,7 @@ export async function sendPage<Row, Item>(
   return c.json({ data: await Promise.all(rows.map(toItem)), next_cursor }, 200);
 }
 
-/** For `createRoute`: a JSON response, and a required JSON request body. */
+/** Parts of a route's declaration for `createRoute`: a JSON response, and a required JSON request body. */
 export const jsonContent = <T extends z.ZodType>(schema: T, description: string) => ({
   description,
   content: { 'application/json': { schema } },
@@ -280,7 +295,9 @@ export const jsonBody = <T extends z.ZodType>(schema: T) => ({
   body: { required: true, content: { 'application/json': { schema } } },
 });
 
-/** For `createRoute`: a required request body of other media types, which the route reads as bytes. */
+/**
+ * Part of a route's declaration for `createRoute`: a required request body of other media types, which the route reads as bytes.
+ */
 export const rawBody = (...types: string[]) => ({
   body: {
     required: true,
@@ -289,8 +306,8 @@ export const rawBody = (...types: string[]) => ({
 });
 
 /**
- * Answers paths that no route matched: 405 with `Allow` if the path has other methods, else 404. Call it after all
- * routes are added.
+ * Answers requests that no route matched: 405 with `Allow` if the path has other methods, else 404. Must be called after all routes
+ * are added.
  */
 export function refuseUnknownRoutes(app: OpenAPIHono<JsonApiEnv>): void {
   const routes = app.routes

@@ -1,6 +1,6 @@
 /**
- * Reads a body to its end, or to the chunk that exceeds the limit. @returns the bytes; more than `bytesMax` of them if the body is
- * too long.
+ * Reads a body to its end, or up to and including the chunk that exceeds the limit.
+ * @returns the bytes. If they are more than `bytesMax`, the body is too long.
  */
 export async function readLimited(
   body: ReadableStream<Uint8Array> | null,

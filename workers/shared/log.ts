@@ -11,7 +11,7 @@ export function logInfo(event: string, fields: LogFields = {}): void {
   console.log(JSON.stringify({ level: 'info', event, ...traceFields(), ...fields }));
 }
 
-/** @param error the thrown value. Its message and stack are logged without the values of a query. */
+/** Logs an error. @param error the thrown value. Its message and stack are logged without the values of a query. */
 export function logError(event: string, error: unknown, fields: LogFields = {}): void {
   const cause =
     error instanceof Error
@@ -21,11 +21,11 @@ export function logError(event: string, error: unknown, fields: LogFields = {}):
   countError(event);
 }
 
-/** The trace of the running event. */
+/** The trace id of the running event, as a field of log lines. */
 function traceFields(): LogFields {
   const invocation = currentInvocation();
   return invocation === undefined ? {} : { trace_id: invocation.traceId };
 }
 
-/** Errors of a database repeat the values of the query, such as mail addresses and names. */
+/** Removes the values of a query from a database's error, because they may be mail addresses or names. */
 const redact = (text = ''): string => text.replace(/\nparams: .*?(?=\n {4}at |$)/gs, '');

@@ -1,4 +1,4 @@
-/** The order in which a request reads the locations: the nearest to the client first. */
+/** Orders the locations for the reads of a request: the nearest to the client first. */
 
 /** The approximate centre of each R2 region's data centres: latitude and longitude in degrees. */
 const PLACES: Readonly<Record<string, readonly [number, number]>> = {
@@ -12,7 +12,7 @@ const PLACES: Readonly<Record<string, readonly [number, number]>> = {
 
 export const isRegionList = (value: string): boolean => value.split(',').every((region) => region in PLACES);
 
-/** Grows with the distance on the globe, from 0 to 1 (the haversine). */
+/** A measure that grows with the distance of two places on the globe, from 0 to 1 (the haversine). */
 function distanceOf([lat1, lon1]: readonly [number, number], [lat2, lon2]: readonly [number, number]): number {
   const radians = Math.PI / 180;
   const across = Math.sin(((lat2 - lat1) * radians) / 2) ** 2;
@@ -20,8 +20,9 @@ function distanceOf([lat1, lon1]: readonly [number, number], [lat2, lon2]: reado
 }
 
 /**
- * @param regions of the locations, in their order, separated by commas. Locations without one come last.
- * @param client coordinates (`request.cf`). Without them, the order of the bindings applies.
+ * The numbers of the locations, in the order in which a request reads them.
+ * @param regions regions of the locations, in the order of the bindings, separated by commas. Locations without a region come last.
+ * @param client coordinates of the client (`request.cf`). Without them, the order of the bindings applies.
  */
 export function orderLocations(
   count: number,

@@ -18,7 +18,7 @@ const documentRoute = createRoute({
   responses: { 200: jsonContent(documentSchema, 'The OpenAPI 3.1 document of the JSON APIs') },
 });
 
-/** Call it after all routes are added. @param version of the package. */
+/** Adds the route of the OpenAPI document. Must be called after all routes are added. @param version version of the package. */
 export function addApiDocument(api: OpenAPIHono<JsonApiEnv>, version: string): void {
   const { openAPIRegistry } = api;
   openAPIRegistry.registerComponent('securitySchemes', 'bearer', { type: 'http', scheme: 'bearer' });
@@ -47,9 +47,9 @@ export function addApiDocument(api: OpenAPIHono<JsonApiEnv>, version: string): v
     return unchecked(c.body(made.text, 200, { 'content-type': 'application/json', 'cache-control': 'no-cache' }));
   });
   for (const { route } of openAPIRegistry.definitions.filter((each) => each.type === 'route')) {
-    // Every route refuses unknown query parameters.
+    // Every route has the response for unknown query parameters, which it refuses.
     Object.assign(route.responses, { ...refusedRequest, ...route.responses });
-    // Every JSON body is refused if it is too long or has another media type.
+    // Every route with a JSON body has the responses for a body that is too long or of another media type.
     if (route.request?.body?.content['application/json']) Object.assign(route.responses, refusedBodies);
   }
   const config = {
@@ -69,7 +69,7 @@ export function addApiDocument(api: OpenAPIHono<JsonApiEnv>, version: string): v
   };
 }
 
-/** The generated document as JSON. */
+/** The parts of the generated document that are changed, as JSON. */
 interface JsonDocument {
   readonly paths: object;
   readonly components: { readonly schemas: Record<string, ObjectSchema> };
@@ -83,7 +83,9 @@ interface ObjectSchema {
   additionalProperties?: unknown;
 }
 
-/** Replaces `allOf` of objects without additional properties by one object: each part alone refuses the members of the others. */
+/**
+ * Replaces `allOf` of objects without additional properties by one object. Each part alone would refuse the members of the others.
+ */
 function mergeClosedParts(schemas: Record<string, ObjectSchema>): void {
   for (const schema of Object.values(schemas)) {
     const parts = (schema.allOf ?? []).map((part) => schemas[part.$ref?.split('/').at(-1) ?? ''] ?? part);
@@ -101,10 +103,13 @@ function mergeClosedParts(schemas: Record<string, ObjectSchema>): void {
 const refusedRequest = problemResponses(400);
 const refusedBodies = problemResponses(413, 415);
 
-/** The characters of `\p{Cc}`. Some readers of JSON Schema do not support property escapes. */
+/** The characters of `\p{Cc}` as ranges, because some readers of JSON Schema do not support property escapes. */
 const CONTROL_CHARACTERS = '\\u0000-\\u001f\\u007f-\\u009f';
 
-/** A pattern of JSON Schema is the bare source, always read as Unicode; the generator leaves the flag `u` at its end. */
+/**
+ * Removes the flag `u` from patterns. A pattern of JSON Schema is the bare source and always read as Unicode, but the generator
+ * leaves the flag at its end.
+ */
 const withoutFlags = (key: string, value: unknown): unknown =>
   key === 'pattern' && typeof value === 'string'
     ? value.replace(/\/u$/, '').replaceAll('\\p{Cc}', CONTROL_CHARACTERS)

@@ -1,4 +1,4 @@
-/** Runs work for each item, at most `max` at a time. @throws the first error. */
+/** Runs work for each item, for at most `max` items at a time. @throws the first error of the work. */
 export async function runInParallel<T>(
   items: readonly T[],
   max: number,

@@ -57,7 +57,7 @@ const descriptorSchema = z.object({
   transports: z.array(z.string()).optional(),
 });
 
-/** For `PublicKeyCredential.parseCreationOptionsFromJSON`. */
+/** Schema of the options for `PublicKeyCredential.parseCreationOptionsFromJSON`. */
 export const creationOptionsSchema = z
   .object({
     rp: z.object({ id: z.string(), name: z.string() }),
@@ -72,7 +72,7 @@ export const creationOptionsSchema = z
   .loose()
   .openapi('PasskeyCreationOptions');
 
-/** For `PublicKeyCredential.parseRequestOptionsFromJSON`. */
+/** Schema of the options for `PublicKeyCredential.parseRequestOptionsFromJSON`. */
 export const requestOptionsSchema = z
   .object({ challenge: z.string(), rpId: z.string(), timeout: z.int(), userVerification: z.string() })
   .loose()
@@ -82,7 +82,7 @@ export type Passkey = z.infer<typeof passkeySchema>;
 
 export const passkeyParams = z.object({ passkey_id: z.string().max(1400) });
 
-/** A stored passkey, with times in milliseconds since 1970 UTC. */
+/** A stored passkey. Times are milliseconds since 1970 UTC. */
 interface StoredPasskey {
   readonly passkeyId: string;
   readonly name: string;

@@ -3,7 +3,7 @@
  * these numbers. Prices: Cloudflare's pricing pages for Workers, D1, Durable Objects, R2, Queues and Logs, read in November 2026.
  */
 
-/** US dollars per million. */
+/** Prices in US dollars per million units. */
 export const PRICES = {
   workerRequest: 0.3,
   cpuMs: 0.02,
@@ -17,7 +17,8 @@ export const PRICES = {
 } as const;
 
 /**
- * Processor time of one event, in milliseconds. An assumption; the duration of objects ($12.50 per million GB-s) is not counted.
+ * Processor time of one event in milliseconds. This is an assumption. The duration of objects ($12.50 per million GB-s) is not
+ * counted.
  */
 export const CPU_MS = 2;
 
@@ -38,8 +39,8 @@ export type Usage = Readonly<Partial<Record<keyof typeof PRICES, number>>>;
 
 /**
  * Resources that one operation uses, including the background work that follows it. The counts are those of `bench/budget.json`:
- * reads and writes of 1 MiB, single scores, mail without attachments. The background work of a board is left out, because it is the
- * same for one score a second and for many. Each request also counts as `workerRequest` and `CPU_MS`.
+ * reads and writes of 1 MiB, single scores, mail without attachments. The background work of a leaderboard is omitted, because it
+ * is the same for one score a second and for many. Each request also counts as `workerRequest` and `CPU_MS`.
  */
 export const USAGE: Readonly<Record<Operation, Usage>> = {
   storage_read: { classB: 1 },
@@ -53,7 +54,7 @@ export const USAGE: Readonly<Record<Operation, Usage>> = {
   other: {},
 };
 
-/** @returns US dollars. */
+/** @returns the price of a usage in US dollars. */
 export const priceOf = (usage: Usage): number =>
   Object.entries(usage).reduce((sum, [name, count]) => sum + (count * PRICES[name as keyof typeof PRICES]) / 1e6, 0);
 
@@ -64,5 +65,8 @@ export const estimateDollars = (counts: Readonly<Partial<Record<Operation, numbe
     0,
   );
 
-/** US dollars per GB and month, and per million GB-seconds of an object in memory. Same pages, read at the same time. */
+/**
+ * Prices in US dollars per GB and month, and per million GB-seconds of an object in memory. From the same pages, read at the same
+ * time.
+ */
 export const STORED_PRICES = { r2: 0.015, database: 0.75, objectStorage: 0.2, objectDuration: 12.5 } as const;

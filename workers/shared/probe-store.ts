@@ -1,8 +1,8 @@
-/** Probes a database for health: whether it answers, its schema, and how full it is. */
+/** Probes a database for the health check: whether it answers, which schema it has, and how full it is. */
 import directory from '../../migrations/directory/meta/_journal.json';
 import objects from '../../migrations/objects/meta/_journal.json';
 
-/** The largest size of a D1 database. */
+/** Maximum size of a D1 database. */
 const DATABASE_BYTES_MAX = 10_000_000_000;
 const FULL_WARNING = 0.7;
 
@@ -12,14 +12,17 @@ export interface DatabaseState {
   readonly sizeBytes: number;
 }
 
-/** A finding about a store. The message completes the store's name to a sentence. */
+/** A finding about a store. The message completes a sentence that begins with the store's name. */
 export interface Finding {
   readonly message: string;
-  /** False for a warning. */
+  /** Whether the finding is an error; false for a warning. */
   readonly isSick: boolean;
 }
 
-/** Raw SQL, because `wrangler d1 migrations apply` creates this table and no schema file here has it. */
+/**
+ * Reads schema and size of a database, with raw SQL, because `wrangler d1 migrations apply` creates the table of migrations and no
+ * schema file here has it.
+ */
 export async function readDatabaseState(database: D1Database): Promise<DatabaseState> {
   const tables = await database.prepare("SELECT name FROM sqlite_master WHERE name = 'd1_migrations'").run();
   const { results, meta } =
@@ -27,7 +30,7 @@ export async function readDatabaseState(database: D1Database): Promise<DatabaseS
   return { migrations: results.map(({ name }) => String(name)), sizeBytes: meta.size_after };
 }
 
-/** @param name of the binding. */
+/** Judges the state of a database. @param name name of its binding. */
 export function judgeDatabase(name: string, { migrations, sizeBytes }: DatabaseState): Finding[] {
   const { entries } = name === 'DIRECTORY' ? directory : objects;
   const expected = entries.map(({ tag }) => `${tag}.sql`);

@@ -1,4 +1,4 @@
-/** Errors of the JSON APIs: RFC 9457 `application/problem+json`. */
+/** Errors of the JSON APIs, in the form of RFC 9457 `application/problem+json`. */
 import { addApiHeaders } from './api-headers.ts';
 import type { ProblemCode, StatusOf } from './problem-codes/index.ts';
 import type { MisconfiguredError } from './settings.ts';
@@ -8,19 +8,19 @@ export interface ProblemDetail {
   readonly message: string;
 }
 
-/** A challenge that a login or registration can solve. */
+/** A kind of challenge that a login or registration can solve. */
 export type Challenge = 'turnstile' | 'recovery_code_mail';
 
 export interface Problem {
   readonly status: number;
-  /** Stable, `snake_case`. For programs. */
+  /** Stable code of the problem for programs, in `snake_case`. */
   readonly code: ProblemCode;
   readonly title: string;
   readonly detail?: string;
   readonly errors?: readonly ProblemDetail[];
   /** Challenges that the caller may solve before it repeats the request. */
   readonly challenges?: readonly Challenge[];
-  /** Seconds; sent as `Retry-After`. */
+  /** Time after which to retry, in seconds; sent as `Retry-After`. */
   readonly retryAfterSeconds?: number;
 }
 
@@ -43,10 +43,10 @@ const TITLES: Readonly<Record<number, string>> = {
   503: 'Temporarily unavailable',
 };
 
-/** The usual title of a status. */
+/** The title of problems with an HTTP status. */
 export const titleOf = (status: number): string => TITLES[status] ?? 'Error';
 
-/** Builds a problem. The title follows from the status. */
+/** Builds a problem. Its title follows from the status. */
 export function problem<C extends ProblemCode>(
   status: StatusOf<C>,
   code: C,
@@ -56,7 +56,7 @@ export function problem<C extends ProblemCode>(
   return { status, code, title: titleOf(status), ...(detail === undefined ? {} : { detail }), ...more };
 }
 
-/** Ends a request with a problem from code that returns no result. */
+/** Error that ends a request with a problem, for code that returns no `Result`. */
 export class ProblemError extends Error {
   readonly problem: Problem;
   constructor(value: Problem, cause: unknown) {
@@ -65,10 +65,10 @@ export class ProblemError extends Error {
   }
 }
 
-/** A setting that the request needs has a bad value. `GET /v1/health` lists all such settings. */
+/** The problem for a setting that the request needs and that has a bad value. `GET /v1/health` lists all such settings. */
 export const misconfigured = (error: MisconfiguredError): Problem => problem(503, 'misconfigured', error.message);
 
-/** The JSON body of a problem, in responses and in items of batch responses. */
+/** Makes the JSON body of a problem, for responses and for items of batch responses. */
 export function toProblemBody(value: Problem, requestId: string): Record<string, unknown> {
   return {
     type: `/_/docs#problem-${value.code}`,

@@ -1,9 +1,12 @@
-/** URLs that the service may call although others chose them: they come from mail or from clients. */
+/** Checks URLs that the service calls although others chose them: in mail, or as clients. */
 import { settingsOf } from './settings.ts';
 
 const INTERNAL = /(?:^|\.)(?:localhost|local|internal|home\.arpa|onion|invalid)$/;
 
-/** Only HTTPS to a public name that is not this service, so that others cannot make it call itself or a private network (SSRF). */
+/**
+ * Whether the service may call a URL: only over HTTPS, to a public name that is not this service. Others thus cannot make it call
+ * itself or a private network (SSRF).
+ */
 export function isPublicUrl(env: Env, url: string): boolean {
   if (!URL.canParse(url) || url.length > 2_000) return false;
   const { protocol, hostname, username, password } = new URL(url);

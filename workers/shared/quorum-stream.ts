@@ -9,14 +9,17 @@ export type StreamedPut = Promise<Result<R2Object | null, unknown>>;
 
 export class QuorumStream {
   readonly #target: Locations;
-  /** By location; null for locations that were given up. */
+  /** Writers of the streams, by location; null for locations that were given up. */
   readonly #writers: (Writer | null)[];
   readonly #puts: readonly StreamedPut[];
-  /** Each resolves when its put fails. A failed put no longer reads its stream, so a write to that stream would never end. */
+  /**
+   * One promise per location, which resolves when the location's put fails. A failed put no longer reads its stream, so a write to
+   * that stream would never end.
+   */
   readonly #failures: readonly Promise<false>[];
-  /** The first error of a location. */
+  /** Message of the first error of a location. */
   failure: string | null = null;
-  /** Time left to wait for locations that are slower than the quorum. */
+  /** Time left in milliseconds to wait for locations that are slower than the quorum. */
   readonly #patience: { leftMs: number };
 
   constructor(target: Locations, key: string, length: number, options: R2PutOptions = {}) {
@@ -24,7 +27,7 @@ export class QuorumStream {
     this.#patience = { leftMs: target.lateMs };
     const streams = target.locations.map(() => new FixedLengthStream(length));
     this.#writers = streams.map((stream) => stream.writable.getWriter());
-    // A put lasts as long as the body, so the time limit applies only after its last byte.
+    // A put takes as long as the body, so the time limit applies only after its last byte.
     this.#puts = target.locations.map((bucket, location) =>
       bucket.put(key, at(streams, location).readable, options).then(ok, (error: unknown) => err(error)),
     );
@@ -41,17 +44,20 @@ export class QuorumStream {
     });
   }
 
-  /** @returns an error text if fewer locations than the quorum remain, else null. */
+  /**
+   * Writes a chunk to every location that is not given up.
+   * @returns an error text if fewer locations than the quorum remain, else null.
+   */
   write(chunk: Uint8Array): Promise<string | null> {
     return this.#each((writer) => writer.write(chunk));
   }
 
-  /** Ends the streams after the last byte. @returns as `write`. */
+  /** Ends the streams after the last byte. @returns an error text if fewer locations than the quorum remain, else null. */
   close(): Promise<string | null> {
     return this.#each((writer) => writer.close());
   }
 
-  /** Runs a step in every location. Gives up locations that fail or are late, as long as a quorum remains. */
+  /** Runs a step in every location. Locations that fail or are late are given up, as long as a quorum remains. */
   async #each(step: (writer: Writer) => Promise<void>): Promise<string | null> {
     const { locations, quorum, timeoutMs } = this.#target;
     const steps = this.#writers.map((writer, location) => {
@@ -60,7 +66,7 @@ export class QuorumStream {
         writer &&
         step(writer).then(
           () => true,
-          // The put fails next, with the reason.
+          // A write fails because the put fails, so this waits for the put, which has the reason.
           () => failed,
         );
       return taken && Promise.race([taken, failed]);
@@ -75,12 +81,12 @@ export class QuorumStream {
     return null;
   }
 
-  /** Cancels the writes: no location stores the object. */
+  /** Cancels the writes, so that no location stores the object. */
   abort(error: unknown): void {
     for (const writer of this.#writers) void writer?.abort(error).catch(() => {});
   }
 
-  /** By location; null for locations that were given up. */
+  /** Outcomes of the puts, by location; null for locations that were given up. */
   get puts(): readonly (StreamedPut | null)[] {
     return this.#puts.map((put, location) => (this.#writers[location] === null ? null : put));
   }

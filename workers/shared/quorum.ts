@@ -1,6 +1,6 @@
 /**
- * Waits for writes to several locations: until a quorum of them succeeded, then briefly for the others. A location that was
- * late or failed is not waited for again for a while, so that an outage does not slow every write.
+ * Waits for writes to several locations: until a quorum of them succeeded, then briefly for the others. If a location was late or
+ * failed, later writes do not wait for it for a while, so that an outage does not slow every write.
  */
 
 import { inTime } from './in-time.ts';
@@ -8,24 +8,24 @@ import { inTime } from './in-time.ts';
 export const LOCATION_TIMEOUT_MS = 20_000;
 export const LATE_LOCATION_MS = 2_000;
 
-/** The bound R2 buckets, in order, and how many of them a write needs. */
+/** The bound R2 buckets, in order, and the number of them that must store a write. */
 export interface Locations {
   readonly locations: readonly R2Bucket[];
   readonly quorum: number;
-  /** Time limit for a location. */
+  /** Time limit in milliseconds for a call of a location. */
   readonly timeoutMs: number;
-  /** Time to wait for further locations once the quorum has a copy. */
+  /** Time in milliseconds to wait for further locations once the quorum has a copy. */
   readonly lateMs: number;
 }
 
 /**
- * How many locations may be silent while a reader still finds every immutable object that a quorum has: the others include at least
- * one location of every quorum, and are a quorum themselves.
+ * Maximum number of locations that may not answer while a reader still finds every immutable object that a quorum stored. The
+ * others then include at least one location of every quorum, and are a quorum themselves.
  */
 export const silentLocationsMax = ({ locations, quorum }: Pick<Locations, 'locations' | 'quorum'>): number =>
   Math.min(locations.length - quorum, quorum - 1);
 
-/** After a failure, writes to a location are sent but not waited for, for this long or until it succeeds again. */
+/** Time after a failure for which writes to a location are sent but not awaited, unless one succeeds earlier. */
 const SUSPECTED_MS = 30_000;
 const suspectedUntil = new WeakMap<R2Bucket, number>();
 
@@ -37,7 +37,8 @@ export function noteOutcome(bucket: R2Bucket, isGood: boolean): void {
 }
 
 /**
- * @param writes in the order of the locations; they never reject. Null if a location gets no write.
+ * Waits until a quorum of the writes has succeeded, then for a limited time for the others.
+ * @param writes writes in the order of the locations; they never reject. Null if a location gets no write.
  * @param patience time to wait for further locations once the quorum has succeeded. The time spent waiting is subtracted.
  * @returns the bits of the locations that succeeded. If they are fewer than the quorum, every write has ended.
  */
@@ -86,15 +87,18 @@ export async function settleQuorum(
   return held;
 }
 
-/** Number of set bits. */
+/** Counts the locations in a bit mask. */
 export const countLocations = (bits: number): number => bits.toString(2).replaceAll('0', '').length;
 
 const MARKERS = 'missing/';
 
-/** Names a copy that a location lacks. It is in every location that has the object. */
+/** Key of the marker that says that a location lacks a copy of an object. Each location that has the object gets the marker. */
 const markerOf = (location: number, key: string): string => `${MARKERS}${location}/${key}`;
 
-/** Writes an object to every location; it must be in a quorum. A durable marker names each missing copy. @throws if it is not. */
+/**
+ * Writes an object to every location. A durable marker records each missing copy.
+ * @throws if fewer locations than the quorum store the object.
+ */
 export async function putInQuorum(target: Locations, key: string, value: Uint8Array | string): Promise<void> {
   const failures: unknown[] = [];
   const writes = target.locations.map((bucket) => putInTime(target, bucket, key, value, failures));
@@ -112,7 +116,7 @@ async function putInTime(
 ): Promise<boolean> {
   try {
     if ((await inTime(bucket.put(key, value), timeoutMs, 'late')) !== 'late') return true;
-    failures.push(new Error(`a location did not take ${key} in time`));
+    failures.push(new Error(`a location did not store ${key} in time`));
   } catch (error) {
     failures.push(error);
   }
@@ -120,7 +124,8 @@ async function putInTime(
 }
 
 /**
- * Writes markers for missing copies, before a write is acknowledged. @param held bits of the locations that have the object.
+ * Writes markers for the missing copies of an object, before its write is acknowledged. @param held bit mask of the locations that
+ * have the object.
  * @throws if a quorum does not store a marker.
  */
 export async function markMissing(target: Locations, key: string, held: number): Promise<void> {
@@ -137,7 +142,7 @@ export async function markMissing(target: Locations, key: string, held: number):
   }
 }
 
-/** Markers in one location. */
+/** Lists the markers that one location has. */
 export async function listMarkers(bucket: R2Bucket, limit: number): Promise<{ location: number; key: string }[]> {
   const page = await bucket.list({ prefix: MARKERS, limit });
   return page.objects.map((object) => {

@@ -4,13 +4,16 @@
  */
 import { logError } from './log.ts';
 
-/** `recent`: what this isolate read lately, else the replica. Like a replica, it may be behind. */
+/**
+ * Where to read a row of DIRECTORY. `recent` uses a row that this isolate read lately, else the replica. Like a replica, such a row
+ * may be out of date.
+ */
 export type Source = 'recent' | 'replica' | 'primary';
 
-/** A replica that takes longer is given up. The primary then answers. */
+/** Time limit of a read from a replica. After it, the caller asks the primary. */
 const REPLICA_TIMEOUT_MS = 1_000;
 
-/** @returns null if the replica fails or takes too long. */
+/** Reads from the nearest replica. @returns null if the replica fails or takes too long. */
 export async function askReplica<T>(
   database: D1Database,
   ask: (replica: D1DatabaseSession) => Promise<T>,
@@ -29,25 +32,25 @@ export async function askReplica<T>(
   }
 }
 
-/** A row of DIRECTORY. A later change of it has a higher generation. */
+/** A row of DIRECTORY with its generation. A later change of the row has a higher generation. */
 export interface Dated {
   readonly generation: number;
 }
 
 const RECENT_MS = 5_000;
-/** A row may have 100 KB of policies and other documents. */
+/** Maximum number of cached rows. A row may have 100 KB of policies and other documents. */
 const RECENT_MAX = 200;
 
-/** Rows that this isolate read lately, by database. */
+/** Rows of DIRECTORY that this isolate read lately, by database and key. */
 const recent = new WeakMap<D1Database, Map<string, { readonly row: Dated; readonly readAt: number }>>();
 
-/** @param key identifies the row. @returns null if this isolate did not read it within the last seconds. */
+/** Finds a cached row. @param key identifies the row. @returns null if this isolate did not read it within the last seconds. */
 export function recentRow<T extends Dated>(database: D1Database, key: string): T | null {
   const known = recent.get(database)?.get(key);
   return known && known.readAt > Date.now() - RECENT_MS ? (known.row as T) : null;
 }
 
-/** @param found null: there is no such row. Only the primary knows this. */
+/** Caches a row that was read. @param found null if there is no such row, which only the primary knows. */
 export function keepRow<T extends Dated>(
   database: D1Database,
   key: string,

@@ -6,32 +6,43 @@
  * not take its quota from the call.
  */
 import { logError } from './log.ts';
+import { settingsOf } from './settings.ts';
 import type { Settings } from './settings-schema.ts';
 
 interface RatePolicyRule {
   readonly limiter: keyof Env;
-  /** The setting with the quota. */
+  /** Name of the setting with the quota. */
   readonly quota: keyof Settings;
-  /** `period` of the limiter in wrangler.toml. After it, a refused client can try again. */
+  /** The `period` of the limiter in wrangler.toml, after which a refused client can try again. */
   readonly periodSeconds: number;
-  /** Requests that one call to the limiter stands for: the limiter counts for all isolates, but each call costs time. */
-  readonly requestsPerCall: number;
+  /** Whether one call to the limiter stands for ten requests: it counts for all isolates, but each call costs time. */
+  readonly isInTens: boolean;
 }
 
-const PER_10_SECONDS = { periodSeconds: 10, requestsPerCall: 1 };
+const PER_10_SECONDS = { periodSeconds: 10, isInTens: false };
+const TENS_PER_10_SECONDS = { periodSeconds: 10, isInTens: true };
 export const RATE_POLICIES = {
-  access_key: { limiter: 'RATE_LIMIT_ACCESS_KEY', quota: 'REQUESTS_PER_ACCESS_KEY', ...PER_10_SECONDS },
-  bucket: { limiter: 'RATE_LIMIT_BUCKET', quota: 'REQUESTS_PER_BUCKET', ...PER_10_SECONDS },
+  access_key: { limiter: 'RATE_LIMIT_ACCESS_KEY', quota: 'REQUESTS_PER_ACCESS_KEY', ...TENS_PER_10_SECONDS },
+  bucket: { limiter: 'RATE_LIMIT_BUCKET', quota: 'REQUESTS_PER_BUCKET', ...TENS_PER_10_SECONDS },
   client: { limiter: 'RATE_LIMIT_CLIENT', quota: 'REQUESTS_PER_CLIENT', ...PER_10_SECONDS },
   user: { limiter: 'RATE_LIMIT_USER', quota: 'REQUESTS_PER_USER', ...PER_10_SECONDS },
-  token: { limiter: 'RATE_LIMIT_SCORES', quota: 'SCORE_POSTS_PER_TOKEN', periodSeconds: 60, requestsPerCall: 10 },
+  token: { limiter: 'RATE_LIMIT_SCORES', quota: 'SCORE_POSTS_PER_TOKEN', periodSeconds: 60, isInTens: true },
 } as const satisfies Record<string, RatePolicyRule>;
 
 export type RatePolicy = keyof typeof RATE_POLICIES;
 
-/** The use of a key in this isolate. */
+/** Smaller quotas are counted exactly. */
+const TENS_FROM = 1_000;
+
+/** @returns how many requests one call to the limiter stands for. */
+export function requestsPerCallOf(policy: RatePolicy, settings: Settings): number {
+  const { quota, isInTens } = RATE_POLICIES[policy];
+  return isInTens && settings[quota] >= TENS_FROM ? 10 : 1;
+}
+
+/** The requests of a key in this isolate. */
 interface Use {
-  /** Requests since the last refusal. */
+  /** Number of requests since the last refusal. */
   requests: number;
   /** Time of the last refusal, in milliseconds; 0 if there was none. */
   refusedAt: number;
@@ -39,7 +50,7 @@ interface Use {
 
 const uses = new Map<string, Use>();
 const KEYS_MAX = 4_000;
-/** A refused key is refused again for this time without a call, if a call stands for several requests. */
+/** Time for which a refused key is refused again without a call of the limiter, if a call stands for several requests. */
 const PAUSE_MS = 1_000;
 
 function readUse(policy: RatePolicy, key: string): Use {
@@ -52,9 +63,10 @@ function readUse(policy: RatePolicy, key: string): Use {
   return use;
 }
 
-/** Counts a request. @returns false if the key used up its quota. A limiter that fails admits the request. */
+/** Counts a request of a key. @returns false if the key has used up its quota. If the limiter fails, the request is admitted. */
 export async function admitRequest(env: Env, policy: RatePolicy, key: string): Promise<boolean> {
-  const { limiter, requestsPerCall } = RATE_POLICIES[policy];
+  const { limiter } = RATE_POLICIES[policy];
+  const requestsPerCall = requestsPerCallOf(policy, settingsOf(env));
   const use = readUse(policy, key);
   if (requestsPerCall > 1 && Date.now() < use.refusedAt + PAUSE_MS) return false;
   if (use.requests++ % requestsPerCall !== 0) return true;
@@ -64,12 +76,12 @@ export async function admitRequest(env: Env, policy: RatePolicy, key: string): P
     logError('rate_limit_failed', error, { policy });
     return true;
   }
-  // The first request after the pause asks the limiter again.
+  // The count is reset, so that the first request after the pause asks the limiter again.
   Object.assign(use, { requests: 0, refusedAt: Date.now() });
   return false;
 }
 
-/** Whether this isolate refused the key within the period of the policy. */
+/** Whether this isolate refused the key within the last period of the policy. */
 export const wasRefused = (policy: RatePolicy, key: string): boolean =>
   Date.now() < readUse(policy, key).refusedAt + RATE_POLICIES[policy].periodSeconds * 1000;
 

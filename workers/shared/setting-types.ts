@@ -1,20 +1,20 @@
-/** Builders for the schema of settings. Each pairs a zod schema with the facts that errors and the documentation show. */
+/** Builders for the schema of settings. Each builder joins a zod schema with the facts that errors and the documentation show. */
 import { z } from 'zod';
 
 export interface SettingFacts {
   readonly group: string;
-  /** Allowed values. Completes "NAME must be …". */
+  /** The allowed values, as text that completes "NAME must be …". */
   readonly allowed: string;
-  /** Shown in the documentation when the setting is absent or empty. */
+  /** Text that the documentation shows as the value if the setting is absent or empty. */
   readonly fallback: string;
   readonly meaning: string;
-  /** Secrets are set with `wrangler secret put` or `.deploy.secrets`, never in wrangler.toml. */
+  /** Whether the setting is a secret. Secrets are set with `wrangler secret put` or `.deploy.secrets`, never in wrangler.toml. */
   readonly isSecret: boolean;
-  /** Read only by a local server. */
+  /** Whether only a local server reads the setting. */
   readonly isLocal: boolean;
 }
 
-/** The facts of every setting, by its schema. */
+/** The facts of every setting, by the schema of the setting. */
 export const settingFacts = z.registry<SettingFacts>();
 
 interface About {
@@ -24,14 +24,15 @@ interface About {
   readonly isLocal?: boolean;
 }
 
-/** Attaches the facts to a schema. */
+/** Registers the facts of a setting with its schema. */
 export function declare<T extends z.ZodType>(schema: T, about: About, allowed: string, fallback = ''): T {
   const { group, meaning, isSecret = false, isLocal = false } = about;
   settingFacts.add(schema, { group, meaning, isSecret, isLocal, allowed, fallback });
   return schema;
 }
 
-const count = (value: number): string => value.toLocaleString('en-US');
+// `toLocaleString` loads the tables of all languages, which takes several milliseconds of each start.
+const count = (value: number): string => String(value).replace(/\B(?=(?:\d{3})+$)/g, ',');
 const toAllowed = (unit: string, min: number, max: number): string =>
   `a whole number of ${unit} from ${count(min)} to ${count(max)}`;
 
@@ -48,14 +49,14 @@ interface NumberRange {
   readonly max: number;
 }
 
-/** A whole number in a range. */
+/** A setting whose value is a whole number in a range. */
 export function number(about: About & NumberRange & { readonly fallback: number }) {
   const { unit, min, max, fallback } = about;
   const allowed = toAllowed(unit, min, max);
   return declare(wholeNumber(allowed, min, max).default(fallback), about, allowed, count(fallback));
 }
 
-/** A whole number in a range, or undefined. `fallback` describes what applies when it is absent. */
+/** A setting whose value is a whole number in a range, or undefined. `fallback` describes what applies if it is absent. */
 export function optionalNumber(about: About & NumberRange & { readonly fallback: string }) {
   const allowed = toAllowed(about.unit, about.min, about.max);
   return declare(wholeNumber(allowed, about.min, about.max).optional(), about, allowed, about.fallback);
@@ -85,7 +86,7 @@ export function subset<const T extends readonly string[]>(words: T, about: About
   return declare(schema, about, allowed, words.join(', '));
 }
 
-/** `true` or `false`. */
+/** A setting whose value is `true` or `false`. */
 export function flag(about: About & { readonly fallback: boolean }) {
   const schema = z
     .enum(['true', 'false'], 'must be true or false')
@@ -94,7 +95,7 @@ export function flag(about: About & { readonly fallback: boolean }) {
   return declare(schema, about, 'true or false', String(about.fallback));
 }
 
-/** Text that a check accepts; `''` when it is absent. */
+/** A setting whose value is text that a check accepts; `''` if it is absent. */
 export function text(
   about: About & { readonly fallback?: string; readonly shownFallback?: string },
   allowed: string,
@@ -109,7 +110,7 @@ const LABEL = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?';
 const HOSTNAME = new RegExp(`^(?=.{1,253}$)${LABEL}(?:\\.${LABEL})*$`, 'i');
 export const isHostname = (value: string): boolean => HOSTNAME.test(value);
 
-/** A hostname without scheme, port or path, in lower case. */
+/** A setting whose value is a hostname without scheme, port or path, in lower case. */
 export function hostname(about: About & { readonly shownFallback?: string }) {
   const allowed = 'a hostname without scheme, port or path';
   const schema = z
@@ -120,7 +121,7 @@ export function hostname(about: About & { readonly shownFallback?: string }) {
   return declare(schema, about, allowed, about.shownFallback ?? '');
 }
 
-/** Domains separated by commas, in lower case. */
+/** A setting whose value is a list of domains, separated by commas and in lower case. */
 export function domains(about: About) {
   const allowed = 'domains separated by commas';
   const schema = z
@@ -137,7 +138,7 @@ export function domains(about: About) {
   return declare(schema, about, allowed);
 }
 
-/** An http or https URL without credentials. */
+/** A setting whose value is an http or https URL without credentials. */
 export function httpUrl(about: About & { readonly shownFallback?: string }) {
   return text(about, 'an http or https URL without user and password', (value) => {
     const url = URL.canParse(value) ? new URL(value) : null;
@@ -145,7 +146,7 @@ export function httpUrl(about: About & { readonly shownFallback?: string }) {
   });
 }
 
-/** `host:port`, or a host alone for the usual port. */
+/** A setting whose value is `host:port`, or a host alone for the usual port. */
 export function address(about: About, usualPort: number) {
   return text(about, `host:port, or a host alone for port ${usualPort}`, (value) => {
     const match = /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::(\d{1,5}))?$/i.exec(value);

@@ -1,4 +1,4 @@
-/** The settings of mail; part of `settings-schema.ts`. */
+/** The settings of mail, a part of `settings-schema.ts`. */
 import { address, choice, domains, hostname, httpUrl, isPort, number, optionalNumber, text } from './setting-types.ts';
 
 const MIB = 1024 ** 2;

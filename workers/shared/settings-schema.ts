@@ -12,7 +12,7 @@ export const PRODUCT_NAMES = ['storage', 'leaderboard', 'mail'] as const;
 export type ProductName = (typeof PRODUCT_NAMES)[number];
 
 const YEAR_SECONDS = 366 * 86_400;
-/** Counted at each Cloudflare location. */
+/** Unit and range of the request rates. Requests are counted at each Cloudflare location. */
 const REQUESTS_PER_PERIOD = { unit: 'requests', min: 1, max: 1_000_000_000 };
 
 const isMasterKey = (value: string): boolean =>
@@ -34,7 +34,7 @@ export const settingsSchema = z.object({
     max: 100,
     fallback: 1,
     meaning:
-      'Share of the requests that are logged. Failed and slow requests always are. A local server logs all if this is empty.',
+      'Share of the requests that are logged. Failed requests always are, and of slow ones up to 10 per second and isolate. A local server logs all if this is empty.',
   }),
   ANALYTICS_TOKEN: text(
     {
@@ -162,19 +162,19 @@ export const settingsSchema = z.object({
     group: 'Request rates',
     ...REQUESTS_PER_PERIOD,
     fallback: 50_000,
-    meaning: 'S3 requests of one access key or token, per 10 seconds.',
+    meaning: 'S3 requests of one access key or token, per 10 seconds. From 1,000 on, counted in tens.',
   }),
   REQUESTS_PER_BUCKET: number({
     group: 'Request rates',
     ...REQUESTS_PER_PERIOD,
     fallback: 100_000,
-    meaning: 'S3 requests to one bucket, per 10 seconds.',
+    meaning: 'S3 requests to one bucket, per 10 seconds. From 1,000 on, counted in tens.',
   }),
   SCORE_POSTS_PER_TOKEN: number({
     group: 'Request rates',
     ...REQUESTS_PER_PERIOD,
     fallback: 1_000_000,
-    meaning: 'Score posts of one token, per minute. Counted in tens; a batch is one post.',
+    meaning: 'Score posts of one token, per minute. From 1,000 on, counted in tens; a batch is one post.',
   }),
   LIVE_VIEWERS_PER_CLIENT: number({
     group: 'Request rates',

@@ -1,7 +1,7 @@
 /**
  * The settings of an environment, parsed once per isolate.
  *
- * A bad value never becomes another value: reading that setting throws `MisconfiguredError`, which the JSON APIs and S3
+ * A bad value is never replaced by another one: reading that setting throws `MisconfiguredError`, which the JSON APIs and S3
  * answer with 503. Everything that does not need the setting keeps working. `npm start`, `npm run deploy` and
  * `GET /v1/health` list every problem.
  */
@@ -12,15 +12,15 @@ import { type Settings, settingsSchema } from './settings-schema.ts';
 export type { Settings } from './settings-schema.ts';
 
 export interface SettingProblem {
-  /** The name of a variable or secret. */
+  /** Name of the variable or secret. */
   readonly name: string;
-  /** Completes the name to a sentence, without the final stop. Never contains the value. */
+  /** Text that completes a sentence which begins with the name, without the full stop. Never contains the value. */
   readonly message: string;
 }
 
 export const toSentence = ({ name, message }: SettingProblem): string => `${name} ${message}.`;
 
-/** A setting that is needed has a bad value. */
+/** Thrown when a setting with a bad value is read. */
 export class MisconfiguredError extends Error {
   readonly problem: SettingProblem;
   constructor(problem: SettingProblem) {
@@ -31,22 +31,25 @@ export class MisconfiguredError extends Error {
 }
 
 interface ParsedSettings {
-  /** Getters of settings with a bad value throw `MisconfiguredError`. */
+  /** The values. The getter of a setting with a bad value throws `MisconfiguredError`. */
   readonly settings: Settings;
   readonly problems: readonly SettingProblem[];
 }
 
 const parsedSettings = new WeakMap<object, ParsedSettings>();
 
-/** @throws nothing itself; the returned object throws when a setting with a bad value is read. */
+/** The settings of an environment. Never throws itself; reading a setting with a bad value from the returned object throws. */
 export const settingsOf = (env: Env): Settings => parsed(env).settings;
 
-/** Every bad value and unknown name of an environment. */
+/** Every bad value and every unknown name in an environment. */
 export const settingProblemsOf = (env: Env): readonly SettingProblem[] => parsed(env).problems;
 
 function parsed(env: Env): ParsedSettings {
-  const known = parsedSettings.get(env) ?? parseSettings(env);
-  parsedSettings.set(env, known);
+  let known = parsedSettings.get(env);
+  if (known === undefined) {
+    known = parseSettings(env);
+    parsedSettings.set(env, known);
+  }
   return known;
 }
 
@@ -54,7 +57,7 @@ export const settingNames: readonly string[] = Object.keys(settingsSchema.shape)
 
 /**
  * Parses variables and secrets. Empty text counts as absent.
- * @param environment bindings may be among them; they are ignored.
+ * @param environment variables and secrets by name. It may also have bindings, which are ignored.
  */
 export function parseSettings(environment: object): ParsedSettings {
   const values = readValues(environment);
@@ -79,7 +82,10 @@ export function parseSettings(environment: object): ParsedSettings {
   return { settings, problems: [...problems, ...findUnknownNames(Object.keys(values))] };
 }
 
-/** The text of every variable. Bindings and JSON variables are objects; wrangler.toml may hold numbers and booleans. */
+/**
+ * Converts every variable to text. Bindings and JSON variables are objects and are omitted; wrangler.toml may have numbers and
+ * booleans.
+ */
 function readValues(environment: object): Record<string, string> {
   const entries: [string, unknown][] = Object.entries(environment);
   return Object.fromEntries(
@@ -96,7 +102,7 @@ function toProblems(error: z.ZodError): SettingProblem[] {
   return [...byName].map(([name, message]) => ({ name, message }));
 }
 
-/** Rules about more than one setting. */
+/** Checks rules that concern more than one setting. */
 function* checkTogether(settings: Settings): Generator<SettingProblem> {
   const missing = 'is missing';
   if (settings.ROOT_TOKEN === '') yield { name: 'ROOT_TOKEN', message: missing };
@@ -119,18 +125,18 @@ function* checkTogether(settings: Settings): Generator<SettingProblem> {
     yield { name: 'MAIL_TRANSPORT', message: 'must not have tls=off: a password is sent inside TLS only' };
 }
 
-/** The first words of the settings' names: `MAIL_`, `RSPAMD_` and the like. */
+/** First words of the settings' names, such as `MAIL_` and `RSPAMD_`. */
 const PREFIXES = new Set(settingNames.flatMap((name) => /^[A-Z0-9]+_/.exec(name)?.[0] ?? []));
-/** A name with at most this many edits to a known one is a typing error. */
+/** Maximum number of edits from a name to a known one for which the name counts as a typing error. */
 const TYPING_ERRORS_MAX = 2;
 
 const hasPrefix = (name: string): boolean => PREFIXES.has(/^[A-Z0-9]+_/.exec(name)?.[0] ?? '');
 
-/** Names that look like a setting but are not one: by their first word, or because of a typing error. */
+/** Finds names that look like a setting but are none: they have its first word, or a typing error. */
 export const findUnknownNames = (names: readonly string[]): SettingProblem[] =>
   names.filter((name) => hasPrefix(name) || isTypingError(name)).flatMap(toUnknownName);
 
-/** Names that differ from a setting by one or two characters, for an environment that other programs share. */
+/** Finds names that differ from a setting by one or two characters. For an environment that other programs share. */
 export const findTypingErrors = (names: readonly string[]): SettingProblem[] =>
   names.filter(isTypingError).flatMap(toUnknownName);
 

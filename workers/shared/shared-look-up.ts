@@ -1,7 +1,6 @@
 /**
- * Shares one look-up among concurrent requests with the same credential, such as posts of a game server. This is not a
- * cache: a request uses only results of look-ups that began after the request arrived, so a revoked credential stops
- * working at once.
+ * Shares one look-up among concurrent requests with the same credential, such as posts of a game server. This is not a cache: a
+ * request uses only results of look-ups that began after the request arrived, so sharing does not delay the effect of a revocation.
  *
  * At most two look-ups of a credential run at a time. Other requests wait, and the next look-up serves all of them.
  * Requests share plain values and never a promise: code that awaits a promise of another request may continue in that
@@ -9,9 +8,9 @@
  */
 const LOOK_UPS_AT_ONCE = 2;
 const POLL_MS = 1;
-/** Requests stop waiting for a longer look-up: its own request may have been cancelled. */
+/** Time after which requests stop waiting for a look-up, because the request that runs it may have been cancelled. */
 const WAIT_MAX_MS = 500;
-/** Above this number, entries of cancelled look-ups are removed first. */
+/** Number of credentials above which the entries of cancelled look-ups are removed first. */
 const CREDENTIALS_MAX = 1_000;
 
 interface Waiter {
@@ -19,14 +18,14 @@ interface Waiter {
 }
 
 interface LookUps {
-  /** Start times of the look-ups under way. A cancelled one never ends. */
+  /** Start times of the running look-ups. One whose request was cancelled never ends. */
   readonly running: Map<symbol, number>;
   readonly waiting: Set<Waiter>;
 }
 
 const lookUps = new Map<string, LookUps>();
 
-/** @param key identifies the credential. */
+/** Runs a look-up, or shares the next one of another request. @param key identifies the credential. */
 export async function lookUpTogether<T>(key: string, lookUp: () => Promise<T>): Promise<T> {
   const group = lookUps.get(key) ?? { running: new Map(), waiting: new Set() };
   if (lookUps.size >= CREDENTIALS_MAX) forgetAbandoned();
@@ -57,12 +56,12 @@ function countRunning({ running }: LookUps): number {
   return running.size;
 }
 
-/** Requests that still wait in a removed group look up alone. */
+/** Removes groups without a running look-up. Requests that still wait in such a group look up alone. */
 function forgetAbandoned(): void {
   for (const [key, group] of lookUps) if (countRunning(group) === 0) lookUps.delete(key);
 }
 
-/** @returns null if this request has to look up itself. */
+/** Waits for the result of another request's look-up. @returns null if this request has to look up itself. */
 async function waitForTurn(group: LookUps): Promise<{ readonly answer: unknown } | null> {
   const me: Waiter = { outcome: null };
   const since = Date.now();

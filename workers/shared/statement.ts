@@ -27,15 +27,15 @@ export type RowOf<T extends Table> = {
 };
 
 export interface Statement<Values extends Parameters, Row> {
-  /** The SQL with SQLite's numbered parameters (`?1`). */
+  /** SQL of the statement with SQLite's numbered parameters (`?1`). */
   readonly text: string;
-  /** @throws if a parameter is missing or unknown. */
+  /** Orders the values of the named parameters. @throws if a parameter is missing or unknown. */
   toValues(values: Values): SqlValue[];
-  /** Carries the type of a row only; never set. */
+  /** Never set; it only carries the type of a row. */
   readonly row?: Row;
 }
 
-/** @param text SQL with parameters as `:name`; each name may occur several times. */
+/** Declares a statement. @param text SQL with parameters as `:name`; each name may occur several times. */
 export function statement<Values extends Parameters, Row = never>(text: string): Statement<Values, Row> {
   const names: string[] = [];
   const numbered = text.replace(/'(?:[^']|'')*'|:([A-Za-z]\w*)/g, (whole, name: string | undefined) => {
@@ -57,7 +57,7 @@ export function statement<Values extends Parameters, Row = never>(text: string):
   };
 }
 
-/** For a batch, or for a caller that sets time limits or retries itself. */
+/** Prepares a statement for a batch, or for a caller that sets time limits or retries itself. */
 export const prepare = <Values extends Parameters, Row>(
   database: D1Database | D1DatabaseSession,
   { text, toValues }: Statement<Values, Row>,
@@ -72,14 +72,16 @@ export async function readAll<Values extends Parameters, Row>(
   return (await prepare(database, query, values).all<Row>()).results;
 }
 
-/** @returns null when no row matches. */
+/** Reads the first row of a statement; null when no row matches. */
 export const readFirst = <Values extends Parameters, Row>(
   database: D1Database | D1DatabaseSession,
   query: Statement<Values, Row>,
   values: Values,
 ): Promise<Row | null> => prepare(database, query, values).first<Row>();
 
-/** Runs a statement in a Durable Object. The cursor reads lazily: end it before the next write to its tables. */
+/**
+ * Runs a statement in a Durable Object. The cursor reads lazily, so it must be read to its end before the next write to its tables.
+ */
 export const execute = <Values extends Parameters, Row extends Record<string, SqlStorageValue>>(
   sql: SqlStorage,
   { text, toValues }: Statement<Values, Row>,

@@ -3,17 +3,17 @@
  * Pure: the time and the random bytes come in as arguments.
  */
 
-/** 100 ns intervals from the Gregorian epoch (1582-10-15) to 1970-01-01 (RFC 9562 §5.1). */
+/** Number of 100-ns intervals from the Gregorian epoch (1582-10-15) to 1970-01-01 (RFC 9562 §5.1). */
 const GREGORIAN_OFFSET = 0x01b21dd213814000n;
 
-/** Ticks of 100 ns since 1582-10-15. */
+/** Converts a time to ticks: intervals of 100 ns since 1582-10-15. */
 export type TimeuuidTicks = bigint;
 
 export const toTicks = (epochMs: number): TimeuuidTicks => BigInt(Math.trunc(epochMs)) * 10_000n + GREGORIAN_OFFSET;
 export const toEpochMs = (ticks: TimeuuidTicks): number => Number((ticks - GREGORIAN_OFFSET) / 10_000n);
 
 /**
- * @param ticks 60-bit time.
+ * Makes a TIMEUUID. @param ticks time in 60 bits.
  * @param random 8 random bytes: clock sequence (14 bits used) and node. The multicast bit is set, as RFC 9562 §6.10 asks of a
  * random node.
  * @returns the UUID in its usual text form.
@@ -29,22 +29,22 @@ export function formatTimeuuid(ticks: TimeuuidTicks, random: Uint8Array): string
 
 const TIMEUUID = /^([0-9a-f]{8})-([0-9a-f]{4})-1([0-9a-f]{3})-([89ab][0-9a-f]{3})-([0-9a-f]{12})$/i;
 
-/** @returns the 60-bit time of a version 1 UUID, or null if the text is not one. */
+/** Reads the time of a TIMEUUID. @returns its 60 bits, or null if the text is not a UUID of version 1. */
 export function parseTimeuuid(text: string): TimeuuidTicks | null {
   const match = TIMEUUID.exec(text);
   return match ? BigInt(`0x${match[3]}${match[2]}${match[1]}`) : null;
 }
 
 /**
- * The 32 hexadecimal digits of a TIMEUUID with the time first, so that text order is time order.
- * D1 hands numbers over as doubles, which cannot hold 60 bits; this text can be compared inside SQL.
+ * Converts a TIMEUUID to its 32 hexadecimal digits with the time first, so that text order is time order. D1 returns numbers as
+ * doubles, which cannot hold 60 bits; this text can be compared inside SQL.
  */
 export function toSortableHex(timeuuid: string): string {
   const plain = timeuuid.toLowerCase();
   return `${plain.slice(15, 18)}${plain.slice(9, 13)}${plain.slice(0, 8)}1${plain.slice(19, 23)}${plain.slice(24)}`;
 }
 
-/** The inverse of `toSortableHex`. */
+/** Converts the digits of `toSortableHex` back to the UUID. */
 export function fromSortableHex(hex: string): string {
   return `${hex.slice(7, 15)}-${hex.slice(3, 7)}-1${hex.slice(0, 3)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }

@@ -1,7 +1,8 @@
-/** Constraint errors of D1. Drizzle wraps them and keeps the database's message in `cause`. */
+/** Reads constraint errors of D1. Drizzle wraps them and keeps the database's message in `cause`. */
 
 /**
- * @returns the columns or the index that a UNIQUE constraint names (`user.email`, `index 'user_name'`); null for any other error.
+ * @returns the columns or the index that a violated UNIQUE constraint names (`user.email`, `index 'user_name'`); null for any other
+ * error.
  */
 export function findUniqueConflict(error: unknown): string | null {
   const text = `${error} ${error instanceof Error ? error.cause : ''}`;

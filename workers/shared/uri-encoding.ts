@@ -1,4 +1,4 @@
-/** Percent-encoding for SigV4 (RFC 3986 §2.3: every byte but the unreserved ones, in upper-case hexadecimal). */
+/** Percent-encoding for SigV4 (RFC 3986 §2.3): every byte except the unreserved ones is encoded, in upper-case hexadecimal. */
 
 const HEX = '0123456789ABCDEF';
 
@@ -10,7 +10,7 @@ const ENCODED: readonly string[] = Array.from({ length: 256 }, (_, byte) => {
 const UNRESERVED_ONLY = /^[A-Za-z0-9\-._~]*$/;
 const UNRESERVED_OR_SLASH_ONLY = /^[A-Za-z0-9\-._~/]*$/;
 
-/** @param keepSlash leaves `/` as it is, as in the path of an object. */
+/** Percent-encodes text. @param keepSlash whether to leave `/` as it is, as in the path of an object. */
 export function encodeUriBytes(bytes: Uint8Array, keepSlash = false): string {
   let text = '';
   for (const byte of bytes) text += keepSlash && byte === 0x2f ? '/' : ENCODED[byte];
@@ -24,7 +24,7 @@ export function encodeUri(text: string, keepSlash = false): string {
 
 /**
  * Decodes percent-encoding byte by byte. Keeps a `%` that begins no escape.
- * @param plusIsSpace reads `+` as a space, as query strings of forms do.
+ * @param plusIsSpace whether `+` is a space, as in the query strings of forms.
  */
 export function decodeUriToBytes(text: string, plusIsSpace = false): Uint8Array {
   const source = new TextEncoder().encode(text);
@@ -42,13 +42,13 @@ export function decodeUriToBytes(text: string, plusIsSpace = false): Uint8Array 
   return bytes.subarray(0, length);
 }
 
-/** @returns the two hexadecimal digits after a `%`, or text that is not a number. */
+/** Reads the two hexadecimal digits after a `%`. @returns text that is not a number if there are none. */
 function text25(source: Uint8Array, at: number): string {
   const digits = String.fromCharCode(source[at + 1] ?? 0, source[at + 2] ?? 0);
   return /^[0-9A-Fa-f]{2}$/.test(digits) ? digits : 'none';
 }
 
-/** @returns the text, or null when the bytes are not UTF-8. */
+/** Decodes percent-encoded text. @returns null when the bytes are not UTF-8. */
 export function decodeUri(text: string, plusIsSpace = false): string | null {
   if (!text.includes('%') && !(plusIsSpace && text.includes('+'))) return text;
   try {

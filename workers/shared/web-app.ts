@@ -2,15 +2,15 @@
  * The web app under `/_/`: static pages with a security policy of their own. Deep links are hash routes.
  *
  * By design: a policy names `/_/assets/`, never `'self'` alone, because stored objects share the origin on loopback. No page allows
- * inline script. Only `/_/embed/…` may be framed by others. A message's HTML lives in `/_/mail-frame`, which allows no script at
- * all; `?images=1` is the same frame with remote images. Unknown paths get the page `not-found.html` with status 404.
+ * inline script. Only `/_/embed/…` may be framed by other sites. A message's HTML is shown in the frame `/_/mail-frame`, which
+ * allows no script at all; with `?images=1` it loads remote images. Unknown paths get the page `not-found.html` with status 404.
  */
 import { version } from '../../package.json';
 import { settingsOf } from './settings.ts';
 import type { WebConfig } from './web-config.ts';
 
 const SERVICE_WORKER = '/_/sw.js';
-/** Lets a browser install the mail page. */
+/** The web app manifest, with which a browser can install the mail page. */
 const MANIFEST = '/_/mail.webmanifest';
 const NOT_FOUND_PAGE = '/_/not-found.html';
 
@@ -22,7 +22,7 @@ function toPolicy(directives: Policy): string {
     .join('; ');
 }
 
-/** Host and port of storage: https at the edge, the port of the page during development. */
+/** Host and port of storage: the default port at the edge, the port of the page during development. */
 const storageAuthority = (url: URL, env: Env): string => `${settingsOf(env).S3_HOST}${url.port ? `:${url.port}` : ''}`;
 
 function appPolicy(url: URL, env: Env): string {
@@ -36,22 +36,23 @@ function appPolicy(url: URL, env: Env): string {
     'style-src': assets,
     'font-src': assets,
     'img-src': `${assets} blob: data:`,
-    // A page's own WebSockets count as 'self' in current browsers, but not in older ones.
+    // In current browsers 'self' includes a page's own WebSockets, but not in older ones, so they are listed.
     'connect-src': `'self' ${url.protocol === 'https:' ? 'wss' : 'ws'}://${url.host}${storage}`,
     'frame-src': isMail ? toFrames(url, env) : toEmbeds(url),
     'manifest-src': isMail ? `${url.origin}${MANIFEST}` : "'none'",
-    // The service worker lets the mail page open offline.
+    // Only the mail page needs the service worker, which lets it open offline.
     'worker-src': isMail ? `${url.origin}${SERVICE_WORKER}` : "'none'",
     'base-uri': "'none'",
     'form-action': "'none'",
     'frame-ancestors': url.pathname.startsWith('/_/embed/') ? '*' : "'none'",
     'require-trusted-types-for': "'script'",
-    // Only the mail page turns text into markup, through the one policy that cleans it, and registers a service worker.
+    // Only the mail page converts text to markup, through the policy `message`, which sanitizes it. Only that page registers a
+    // service worker.
     'trusted-types': isMail ? 'message service-worker' : "'none'",
   });
 }
 
-/** The leaderboard page shows a preview of the embedded board. */
+/** Pages that the leaderboard page may frame: it shows a preview of the embedded board. */
 const toEmbeds = ({ origin, pathname }: URL): string =>
   pathname === '/_/leaderboard' ? `${origin}/_/embed/leaderboard` : "'none'";
 
@@ -59,7 +60,7 @@ const toFrames = ({ origin }: URL, env: Env): string =>
   `${origin}/_/mail-frame${settingsOf(env).TURNSTILE_SITE_KEY === '' ? '' : ` ${origin}/_/turnstile`}`;
 
 /**
- * Policy of the frame that shows the Turnstile widget: what Cloudflare documents, without Trusted Types
+ * Policy of the frame that shows the Turnstile widget. It allows what Cloudflare documents, without Trusted Types
  * (https://developers.cloudflare.com/turnstile/reference/content-security-policy/).
  */
 function challengePolicy(url: URL): string {
@@ -77,8 +78,8 @@ function challengePolicy(url: URL): string {
 }
 
 /**
- * Policy of the frame that shows untrusted HTML: no script, form or connection, inline styles, embedded by the mail
- * page only.
+ * Policy of the frame that shows untrusted HTML of a message. It allows no script, form or connection, but inline styles. Only the
+ * mail page may embed the frame.
  */
 function messagePolicy(url: URL): string {
   return toPolicy({
@@ -87,7 +88,7 @@ function messagePolicy(url: URL): string {
     'style-src': "'unsafe-inline'",
     'base-uri': "'none'",
     'form-action': "'none'",
-    // Browsers compare ancestors by origin, so a path here would match nothing.
+    // Browsers compare only the origins of ancestors, so a path here would match nothing.
     'frame-ancestors': "'self'",
     sandbox: 'allow-same-origin allow-popups allow-popups-to-escape-sandbox',
   });
@@ -110,7 +111,10 @@ function toPage(pathname: string): string {
   return /\.[a-z0-9]+$/i.test(pathname) ? pathname : `${pathname}.html`;
 }
 
-/** Names of assets contain a hash of their content. At the edge `_headers` sets the same value. */
+/**
+ * Cache-Control of a file. Assets are immutable, because their names contain a hash of their content. At the edge, `_headers` sets
+ * the same values.
+ */
 function cacheControl(pathname: string): string {
   if (pathname === '/_/config.json') return 'no-store';
   return pathname.startsWith('/_/assets/') ? 'public, max-age=31536000, immutable' : 'no-cache';
@@ -130,7 +134,7 @@ const toNotFound = (page: Response): Response =>
 
 const COMPRESSIBLE = /^(?:text\/|application\/(?:javascript|json)|image\/svg)/;
 
-/** Compresses during development, as the edge does in production. The runtime encodes the body. */
+/** Compresses a response during development, as the edge does in production. The runtime encodes the body. */
 function compressLocally(request: Request, response: Response, env: Env): void {
   const { headers } = response;
   if (!settingsOf(env).LOCAL || response.body === null || request.method === 'HEAD') return;
@@ -139,7 +143,10 @@ function compressLocally(request: Request, response: Response, env: Env): void {
   if (/\bgzip\b/.test(request.headers.get('accept-encoding') ?? '')) headers.set('content-encoding', 'gzip');
 }
 
-/** @param isAbsent whether a path is a page of a product that is not served. Such a path gets the answer of an unknown page. */
+/**
+ * Answers requests for the web app.
+ * @param isAbsent whether a path is a page of a product that is not served. Such a path gets the answer of an unknown page.
+ */
 export async function serveWebApp(
   request: Request,
   env: Env,

@@ -1,12 +1,12 @@
-/** Configuration of the web app, at `/_/config.json`. Contains only what any visitor may know. */
+/** Configuration of the web app, served at `/_/config.json`. It contains only what any visitor may know. */
 export interface WebConfig {
   version: string;
-  /** Products that this deployment serves. */
+  /** The products that this deployment serves. */
   products: ('storage' | 'leaderboard' | 'mail')[];
-  /** Endpoint of signed storage requests; null for the page's own origin. */
+  /** URL of storage for signed requests; null if storage has the page's own origin. */
   storage_endpoint: string | null;
   mail_domains: string[];
   registration: 'closed' | 'invite' | 'open';
-  /** Site key of the Turnstile widget; null if challenges are off. */
+  /** Site key of the Turnstile widget; null if Turnstile is not configured. */
   turnstile_site_key: string | null;
 }

@@ -1,11 +1,11 @@
-/** Shared by the objects that hold WebSockets. */
+/** Code that all objects with WebSockets share. */
 
-/** Codes that are never sent in a frame (RFC 6455 §7.4.1). */
+/** Close codes that must never be sent in a frame (RFC 6455 §7.4.1). */
 const UNSENDABLE_CODES = [1004, 1005, 1006, 1015];
 
 /**
- * Answers a client's close frame with its own code (RFC 6455 §5.5.1). The client waits for it. Does nothing after our
- * own close.
+ * Answers a client's close frame with the same code (RFC 6455 §5.5.1), because the client waits for that. Does nothing if our side
+ * closed first.
  */
 export function answerClose(socket: WebSocket, code: number, reason: string): void {
   if (code < 1000 || code > 4999 || UNSENDABLE_CODES.includes(code)) socket.close();

@@ -7,17 +7,20 @@ import { createHmac } from 'node:crypto';
 const TIMEOUT_MS = 10_000;
 const RETRY_MS_MIN = 30_000;
 const RETRY_MS_MAX = 3_600_000;
-/** A message that could not be delivered for this long is dropped. */
+/** Age in milliseconds at which an undelivered message is dropped. */
 export const WEBHOOK_AGE_MS_MAX = 3 * 86_400_000;
-/** An invocation has six connections, and the database needs one. */
+/** Maximum number of deliveries at the same time. An invocation has six connections, and the database needs one. */
 export const WEBHOOKS_PARALLEL_MAX = 5;
 
 export interface Webhook {
   readonly url: string;
-  /** The same for every attempt, so that receivers recognise a repeated message. */
+  /** Id of the message. It is the same for every attempt, so that receivers recognise a repeated message. */
   readonly id: string;
   readonly body: string;
-  /** Usually one. During a rotation also the earlier one: receivers accept a signature by either. */
+  /**
+   * Secrets that sign the message, usually one. During a rotation the previous one signs too, and receivers accept either
+   * signature.
+   */
   readonly secrets: readonly Uint8Array[];
 }
 
@@ -29,8 +32,10 @@ export function signWebhook({ id, body, secrets }: Omit<Webhook, 'url'>, nowMs: 
 }
 
 /**
- * @param mayCall `isPublicUrl`. Asked again for each attempt.
- * @returns the status of the answer; null if the URL may not be called. @throws if there is no answer.
+ * Sends a message to its URL.
+ * @param mayCall `isPublicUrl`; it is asked again for each attempt.
+ * @returns the status of the answer; null if the URL may not be called.
+ * @throws if there is no answer.
  */
 export async function sendWebhook(
   webhook: Webhook,
@@ -51,8 +56,8 @@ export async function sendWebhook(
 
 export const isDelivered = (status: number | null): boolean => status !== null && status >= 200 && status < 300;
 
-/** @param attempts that failed before this one. */
+/** Time to wait until the next attempt, in milliseconds. @param attempts number of attempts that failed before this one. */
 export const retryAfter = (attempts: number): number => Math.min(RETRY_MS_MAX, RETRY_MS_MIN * 2 ** attempts);
 
-/** Formats a secret as Standard Webhooks does. */
+/** Formats a secret as Standard Webhooks requires: `whsec_…`. */
 export const toWebhookSecret = (secret: Uint8Array): string => `whsec_${Buffer.from(secret).toString('base64')}`;

@@ -1,6 +1,7 @@
 /**
- * Work that the alarm hands to the Worker: the mailbox stores and decides, workers act. `workers/mail/mailbox-jobs.ts` implements
- * it as an entrypoint of this Worker, which the object reaches by `ctx.exports`. A job throws when a store cannot be reached.
+ * Work that the alarm hands to the Worker: the mailbox stores and decides, the Worker acts. `workers/mail/mailbox-jobs.ts`
+ * implements these calls as an entrypoint of this Worker, which the object reaches by `ctx.exports`. A call throws when a store
+ * cannot be reached.
  */
 
 import type { IncomingLedger } from '../incoming/incoming-store.ts';
@@ -9,23 +10,26 @@ import type { OutboxSnapshot } from '../outbox/outbox-report-store.ts';
 import type { AutomaticSend } from '../rules/automatic-store.ts';
 
 export interface MailboxJobs {
-  /** Checks and delivers accepted mail until none is due. */
+  /** Checks and delivers accepted mail until no message is due. */
   processIncoming(userId: string, traceId?: string): Promise<void>;
-  /** Attempts every recipient of the outbox that is due. */
+  /** Attempts delivery to every due recipient of the outbox. */
   sendOutbox(userId: string): Promise<void>;
   /** Delivers due reports to the senders of the reported messages. */
   sendReports(userId: string): Promise<void>;
   /** Puts a forward, a vacation reply or a forwarding code into the outbox. */
   sendAutomatic(userId: string, send: AutomaticSend): Promise<void>;
-  /** Bring the operator's tables up to date with this mailbox. */
+  /** Brings the operator's table of incoming mail up to date with this mailbox. */
   publishLedger(userId: string, ledger: IncomingLedger): Promise<void>;
   publishOutbox(userId: string, snapshots: readonly OutboxSnapshot[]): Promise<void>;
   /** Deletes R2 objects in every location. */
   deleteBlobs(keys: readonly string[]): Promise<void>;
-  /** Writes an object into a quorum of the locations, in place of an earlier one. */
+  /** Writes an R2 object into a quorum of the locations. Replaces an earlier object. */
   saveSnapshot(r2Key: string, body: string): Promise<void>;
   /** Pushes changes to the devices of clients. */
   sendPushes(userId: string): Promise<void>;
-  /** @returns the trained model; null if the user had no model and no lesson's message could be read. */
+  /**
+   * Trains the user's spam model.
+   * @returns the trained model; null if the user had no model and no lesson's message could be read.
+   */
   trainSpamModel(model: Uint8Array | null, lessons: readonly SpamLesson[]): Promise<Uint8Array | null>;
 }

@@ -1,6 +1,7 @@
 /**
- * The work that the mailbox's one alarm runs. Nothing schedules it: each wake reads from the rows when it is due, so a crash loses none
- * and a wake costs no row. Work on other systems goes to the Worker (`jobs.ts`); the object records its result.
+ * The work that the mailbox's one alarm runs. Each kind of work is a wake. Nothing schedules a wake: its due time is read from the
+ * rows, so a crash loses none and a wake costs no row. Work on other systems goes to the Worker (`jobs.ts`); the object records its
+ * result.
  */
 import { logError } from '../../../workers/shared/log.ts';
 import { nextPruneAt, pruneLogs, readState } from '../database/change-store.ts';
@@ -22,19 +23,19 @@ import type { MailboxJobs } from './jobs.ts';
 
 const GARBAGE_PER_ROUND = 500;
 /**
- * Delay of a wake whose work threw. A wake that is still due after its work waits from `PAUSE_MS`, doubled each time, up to this
- * delay.
+ * Delay after a wake whose work threw. If a wake is still due after its work, it first waits `PAUSE_MS`, then twice as long each
+ * time, up to this delay.
  */
 const RETRY_DELAY_MS = 30_000;
 const PAUSE_MS = 50;
 /**
- * Time for which the alarm waits for transport, which may take minutes. The alarm then ends, so that other wakes can run, and
- * leases protect the work.
+ * Time that the alarm waits for transport, which may take minutes. Afterwards the alarm ends, so that other wakes can run. Leases
+ * protect work that is still running.
  */
 const TRANSPORT_WAIT_MS = 5_000;
-/** A queue message normally starts sending. If none did, the alarm starts it this much later. */
+/** Delay before the alarm starts sending. Normally a queue message starts it earlier. */
 const LOST_HINT_MS = 1_000;
-/** Automatic mail is dropped after five days, as long as delivery of other mail is attempted. */
+/** Age at which unsent automatic mail is dropped: five days, the same time for which delivery of other mail is attempted. */
 const AUTOMATIC_AGE_MAX_MS = 5 * 24 * 3_600_000;
 const PUBLISH_MAX = 100;
 /** Mail that takes longer shows as pending in the operator's totals. */
@@ -48,17 +49,17 @@ export interface WakeContext {
   readonly jobs: MailboxJobs;
   readonly userId: string;
   readonly now: () => number;
-  /** Keeps the object alive for work that the alarm does not wait for. */
+  /** Keeps the object alive for work that continues after the alarm has ended. */
   readonly waitUntil: (work: Promise<unknown>) => void;
-  /** Maximum delay of the operator's totals of incoming mail. */
+  /** Maximum delay of publishing the mailbox's totals of incoming mail to the operator's tables. */
   readonly ledgerDelayMs: number;
 }
 
 interface Wake {
-  /** Time at which the wake is due, or at once if it is in the past; null for never. */
+  /** @returns the time at which the wake is due (a time in the past means at once); null for never. */
   readonly dueAt: (context: Pick<WakeContext, 'memory' | 'now' | 'ledgerDelayMs'>, sql: SqlStorage) => number | null;
   readonly run: (context: WakeContext) => void | Promise<void>;
-  /** False if it can wait until the alarm runs for another reason. */
+  /** False if the wake does not set the alarm: it can wait until the alarm runs for another reason. */
   readonly setsAlarm?: false;
 }
 
@@ -138,7 +139,7 @@ export async function runWakes(context: WakeContext): Promise<void> {
   await Promise.all(Object.entries(WAKES).filter(isDue).map(run));
 }
 
-/** Waits for a job, but not longer than `TRANSPORT_WAIT_MS`. A job that fails later is logged, and its leases expire. */
+/** Waits for a job, at most `TRANSPORT_WAIT_MS`. A later failure of the job is logged, and its leases expire. */
 async function transport({ waitUntil }: WakeContext, job: Promise<void>): Promise<void> {
   const isLate = Symbol();
   const timeout = new Promise<typeof isLate>((resolve) => setTimeout(resolve, TRANSPORT_WAIT_MS, isLate));
@@ -146,7 +147,7 @@ async function transport({ waitUntil }: WakeContext, job: Promise<void>): Promis
     waitUntil(job.catch((error: unknown) => logError('transport_wake_failed', error)));
 }
 
-/** Updates the operator's table of waiting and failed mail. */
+/** Updates the operator's table of queued and failed mail. */
 async function publishOutbox({ database: { sql, transaction }, jobs, userId, now }: WakeContext): Promise<void> {
   const mailbox = readMailbox(sql);
   if (!mailbox) return;
@@ -180,8 +181,8 @@ async function publishLedger({ database: { sql }, jobs, userId, now }: WakeConte
 }
 
 /**
- * Sends automatic mail row by row. A row is removed once its mail is in the outbox. A row that fails is retried later and delays no
- * other.
+ * Sends automatic mail row by row. A row is removed once its mail is in the outbox. If sending a row fails, it is retried later;
+ * the other rows are sent.
  */
 async function sendAllAutomatic({ database: { sql, transaction }, jobs, userId, now }: WakeContext): Promise<void> {
   let failure: unknown = null;
@@ -219,7 +220,7 @@ async function collectGarbage({ database: { sql }, jobs }: WakeContext): Promise
   forgetGarbage(sql, keys);
 }
 
-/** Brings the bucket's snapshot up to date, page by page. If it is interrupted, the next run writes the pages that are left. */
+/** Brings the mailbox's snapshot in R2 up to date, page by page. If interrupted, the next run writes the remaining pages. */
 async function saveSnapshot({ database: { sql }, jobs }: WakeContext): Promise<void> {
   const mailbox = readMailbox(sql);
   if (!mailbox) return;
@@ -231,7 +232,7 @@ async function saveSnapshot({ database: { sql }, jobs }: WakeContext): Promise<v
   markSnapshot(sql, state);
 }
 
-/** Trains the user's spam model. If a job throws (a store is down), its lessons wait for the next time. */
+/** Trains the user's spam model. If the job throws because a store is down, the lessons wait for the next run. */
 async function learnLessons({ database, jobs }: WakeContext): Promise<void> {
   const { sql } = database;
   for (let lessons = listLessons(sql, LESSONS_PER_CALL); lessons.length > 0; ) {

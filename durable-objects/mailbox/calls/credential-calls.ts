@@ -1,6 +1,6 @@
 /**
- * Calls about the credentials that open the mailbox. They also work after the mailbox was erased, so that a user can repeat a
- * deletion of the account that failed half-way.
+ * Calls about the credentials that open the mailbox. They also work after the mailbox was erased: if deletion of the account fails
+ * half-way, the user can still repeat it.
  */
 import {
   confirmSession,
@@ -22,7 +22,7 @@ import { endSubscriptions } from '../jmap/push-store.ts';
 import { JmapCalls } from './jmap-calls.ts';
 
 export class CredentialCalls extends JmapCalls {
-  /** @returns null for an unknown, ended or expired credential, and while the user is suspended. */
+  /** @returns the credential; null if it is unknown, ended or expired, and while the user is suspended. */
   async identify(secretSha256: string): Promise<KeptCredential | null> {
     const { opened, now } = this.transactions;
     return opened ? identify(opened.sql, secretSha256, now()) : null;
@@ -63,8 +63,8 @@ export class CredentialCalls extends JmapCalls {
   }
 
   /**
-   * Stops every credential of the user, and closes all connections, until the suspension is lifted.
-   * @param at null lifts it.
+   * Suspends or resumes the user. While suspended, no credential works; all connections are closed at once.
+   * @param at time of the suspension; null lifts it.
    */
   async setSuspended(at: number | null): Promise<void> {
     const { sql } = await this.transactions.create();

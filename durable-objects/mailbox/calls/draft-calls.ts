@@ -15,30 +15,30 @@ import { MessageCalls, type ReadError } from './message-calls.ts';
 import { type NoMailbox, orNotFound } from './transactions.ts';
 
 export class DraftCalls extends MessageCalls {
-  /** Call it once the bytes are in a quorum of the locations. On an error, the caller deletes the bytes. */
+  /** Records an upload. Call it once the bytes are in a quorum of the locations. On an error, the caller deletes the bytes. */
   async insertUpload(upload: Upload): Promise<Result<Upload, UploadError | NoMailbox>> {
     return this.transactions.write((sql, mailbox, now) => insertUpload(sql, mailbox, upload, now));
   }
 
-  /** @returns the uploads of this mailbox among the ids, in order. */
+  /** @returns the uploads of this mailbox among the ids, in the order of the ids. */
   async readUploads(ids: readonly string[]): Promise<Result<Upload[], NoMailbox>> {
     return this.transactions.read((sql) => ok(readUploads(sql, ids)));
   }
 
-  /** @param cleanedHtml the content's HTML, safe to show. */
+  /** @param cleanedHtml `content.html`, cleaned by the caller so that it is safe to show. */
   async createDraft(content: DraftContent, cleanedHtml: string | null): Promise<Result<Draft, DraftError | NoMailbox>> {
     return this.transactions.write((sql, mailbox, now) => createDraft(sql, mailbox, content, cleanedHtml, now));
   }
 
   /**
-   * Keeps a message over the sending limit as a draft. @returns the draft's id. A repeated Idempotency-Key gets the draft of the
-   * first request.
+   * Keeps a message that exceeds the sending limit as a draft.
+   * @returns the draft's id. A repeated Idempotency-Key gets the draft of the first request.
    */
   async keepDraft(message: KeptMessage): Promise<Result<string, DraftError | NoMailbox>> {
     return this.transactions.write((sql, mailbox, now) => keepDraft(sql, mailbox, message, now));
   }
 
-  /** @returns the id of the draft in which this same request was kept; null if there is none. */
+  /** @returns the id of the draft in which an earlier, identical request was kept; null if there is none. */
   async findKeptDraft(idempotency: Idempotency): Promise<Result<string | null, NoMailbox>> {
     return this.transactions.read((sql) => {
       const kept = findKeptDraft(sql, idempotency);
@@ -47,7 +47,7 @@ export class DraftCalls extends MessageCalls {
   }
 
   /**
-   * @param revision the revision that the author saw; the save is rejected if the draft has another one now. Null saves in any
+   * @param revision the last revision that the author saw. If the draft has a later one, the save is rejected. Null saves in any
    * case.
    */
   async replaceDraft(

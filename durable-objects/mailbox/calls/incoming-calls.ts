@@ -44,7 +44,7 @@ export class IncomingCalls extends RuleCalls {
     });
   }
 
-  /** Stores the message and removes its row of accepted mail in one transaction. */
+  /** Stores an accepted message in a folder and removes its row of accepted mail, in one transaction. */
   async deliverIncoming(
     incomingId: string,
     input: StoreMessageInput,

@@ -1,4 +1,4 @@
-/** Calls that only JMAP makes. Each answer has the state at the time of the read. */
+/** Calls that only JMAP makes. Each answer includes the state of the mailbox at the time of the read. */
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
 import type { StoreMessageError, StoreMessageInput } from '../contract/delivered-message.ts';
 import { readState, recordChange } from '../database/change-store.ts';
@@ -60,7 +60,7 @@ import { type NoMailbox, orNotFound } from './transactions.ts';
 export interface EmailSetAnswer {
   readonly oldState: string;
   readonly newState: string;
-  /** Null for each message that was updated, otherwise the reason why it was not. */
+  /** One entry per message: null if it was updated, otherwise the reason why it was not. */
   readonly updated: Readonly<Record<string, EmailSetFailure | null>>;
   readonly destroyed: Readonly<Record<string, boolean>>;
 }
@@ -79,7 +79,7 @@ export class JmapCalls extends OutboxCalls {
     return this.transactions.write((sql, _, now) => orNotFound(arrangeFolder(sql, folderId, arrangement, now)));
   }
 
-  /** @param removeEmails true to erase messages that are in no other folder. */
+  /** @param removeEmails true to erase the folder's messages that are in no other folder. */
   async destroyFolder(
     folderId: string,
     removeEmails: boolean,
@@ -92,12 +92,12 @@ export class JmapCalls extends OutboxCalls {
     }
   }
 
-  /** @returns null if the state is too old. */
+  /** @returns the changes of a type since a state; null if the state is too old. */
   async readTypeChanges(type: JmapType, since: number, max: number): Promise<Result<TypeChanges | null, NoMailbox>> {
     return this.transactions.read((sql) => ok(readTypeChanges(sql, type, since, max)));
   }
 
-  /** @param ids null for all messages. If there are more than `max`, none is read and `hasMore` is true. */
+  /** @param ids null for all messages. If the mailbox has more than `max` messages, none is read and `hasMore` is true. */
   async readEmails(
     ids: readonly string[] | null,
     max = Number.MAX_SAFE_INTEGER,
@@ -123,12 +123,12 @@ export class JmapCalls extends OutboxCalls {
     return this.transactions.read((sql) => ok({ state: toState(sql), found: queryEmails(sql, request) }));
   }
 
-  /** @returns the email ids of all messages of the threads. */
+  /** @returns the email ids of all messages in the threads. */
   async listThreadMates(threadIds: readonly string[]): Promise<Result<string[], NoMailbox>> {
     return this.transactions.read((sql) => ok(listThreadMates(sql, threadIds)));
   }
 
-  /** Replaces the stored identities. @param change the change for the log. */
+  /** Replaces the stored identities. @param change the record to add to the change log. */
   async writeIdentities(
     identities: readonly StoredIdentity[],
     change: IdentityChange,
@@ -140,7 +140,10 @@ export class JmapCalls extends OutboxCalls {
     });
   }
 
-  /** Updates and destroys messages in one transaction. @returns null if the state is not `ifInState`. */
+  /**
+   * Updates and destroys messages in one transaction.
+   * @returns null, and changes nothing, if the mailbox's state is not `ifInState`.
+   */
   async setEmails(request: {
     readonly ifInState: string | null;
     readonly updates: Readonly<Record<string, EmailPatch>>;
@@ -176,7 +179,7 @@ export class JmapCalls extends OutboxCalls {
     return this.transactions.write((sql, _, now) => submitStored(sql, submission, now));
   }
 
-  /** @param ids null for the newest `max`. */
+  /** @param ids null for the newest `max` submissions. */
   async readSubmissions(
     ids: readonly string[] | null,
     max: number,
@@ -186,17 +189,17 @@ export class JmapCalls extends OutboxCalls {
     );
   }
 
-  /** Deletes the record of a submission. If its message is queued, it is sent nevertheless. */
+  /** Deletes the record of a submission. This does not cancel it: a queued message is still sent. */
   async forgetSubmission(submissionId: string): Promise<Result<null, ReadError>> {
     return this.transactions.write((sql, _, now) => orNotFound(forgetSubmission(sql, submissionId, now)));
   }
 
-  /** @returns false if it is too late to cancel. */
+  /** Cancels a submission. @returns false if it is too late. */
   async cancelEmailSubmission(outboxId: string): Promise<Result<boolean, NoMailbox>> {
     return this.transactions.write((sql, _, now) => ok(cancelSubmission(sql, outboxId, now)));
   }
 
-  /** @param credentialId a client sees only the subscriptions that were created with its credential. */
+  /** @param credentialId the client's credential. A client sees only the subscriptions that were created with its credential. */
   async listPushSubscriptions(credentialId: string): Promise<Result<PushSubscription[], NoMailbox>> {
     return this.transactions.read((sql, _, now) => ok(listSubscriptions(sql, credentialId, now)));
   }
@@ -221,8 +224,9 @@ export class JmapCalls extends OutboxCalls {
   }
 
   /**
-   * @returns the pushes that are due, leased to the caller. Other callers get none until it records the outcomes, or until the
+   * Leases the pushes that are due to the caller. Other callers get none until the caller records the outcomes, or until the
    * lease ends.
+   * @returns the due pushes.
    */
   async claimPushes(leaseMs: number): Promise<Result<DuePush[], NoMailbox>> {
     const { memory } = this.transactions;

@@ -1,17 +1,18 @@
 /**
- * The listeners of a mailbox: WebSockets (they may hibernate, so the last change sent is kept with the socket) and long polls (in
- * memory; a client whose poll is lost polls again). Pushes are hints: a client that missed one replays from `since`.
+ * The listeners of a mailbox: WebSockets and long polls. WebSockets may hibernate, so the number of the last change sent is stored
+ * with each socket. Polls are only in memory; a client whose poll is lost polls again. Pushes are hints: a client that missed one
+ * replays from `since`.
  */
 import type { ChangePage } from '../database/change-store.ts';
 
-/** Sockets per mailbox. One more closes the oldest. */
+/** Maximum of sockets per mailbox. A further socket closes the oldest one. */
 export const SOCKETS_MAX = 2_000;
 const POLLS_MAX = 200;
-/** The close code for an ended session: the client must log in again. */
+/** WebSocket close code for an ended session: the client must log in again. */
 const SESSION_ENDED = 4401;
 
 interface SocketState {
-  /** Number of the last change that was sent. */
+  /** Number of the last change that was sent to the socket. */
   readonly state: number;
   /** Expiry of the credential that opened the socket; null for never. */
   readonly expiresAt: number | null;
@@ -41,7 +42,8 @@ export class Listeners {
 
   /**
    * Accepts a socket and sends it the changes after `since` at once.
-   * @param since null starts from the current state. @param credential the socket is closed when it is revoked or expires.
+   * @param since null starts from the current state.
+   * @param credential the socket is closed when this credential is revoked or expires.
    */
   accept(since: number | null, credential: { id: string; expiresAt: number | null }, state: number): Response {
     const [client, server] = Object.values(new WebSocketPair()) as [WebSocket, WebSocket];
@@ -54,7 +56,7 @@ export class Listeners {
     return new Response(null, { status: 101, webSocket: client });
   }
 
-  /** Returns when there are changes after `since`, or after the timeout. */
+  /** @returns the changes after `since`. If there are none yet, waits for the next change or for the timeout. */
   async poll(since: number, timeoutMs: number): Promise<EventMessage> {
     const at = this.#readChanges(since);
     if (at.changes.length > 0 || at.resync || this.#polls.size >= POLLS_MAX) return toEventMessage(at);
@@ -77,8 +79,8 @@ export class Listeners {
   }
 
   /**
-   * Closes the sockets of one credential (`only`), of all others (`except`), or of all. Also ends every poll; its caller is then
-   * checked again.
+   * Closes the sockets of one credential (`only`), of all other credentials (`except`), or of all. Also ends every poll, and the
+   * caller of each poll is checked again.
    */
   close(which: { readonly only?: string; readonly except?: string }): void {
     for (const end of [...this.#polls]) end();
@@ -104,7 +106,7 @@ export class Listeners {
         if (!page.more) return;
       }
     } catch {
-      // The socket broke during the write. Its client reconnects with `since`.
+      // The write failed because the socket is broken. Its client reconnects with `since`.
       socket.close(1011, 'broken');
     }
   }

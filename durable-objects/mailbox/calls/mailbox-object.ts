@@ -3,14 +3,16 @@ import { callInTrace } from '../../../workers/shared/invocation.ts';
 import { Transactions } from './transactions.ts';
 
 /**
- * The base of all classes of calls. RPC exposes the methods of a class and of the classes it extends. So each concern has one class in
- * its own file, and each call is a plain method: one request to the object, and no stub to dispose of.
+ * Base of all classes of calls. RPC exposes the methods of a class and of its base classes. So each concern has one class in its
+ * own file, and each call is a plain method: one request to the object, and no stub to dispose of.
  *
- * By design: no getters that return RpcTargets. They also cost one request, but the Vitest plugin cannot resolve `stub.group.call()`.
- * One class with all calls would have over 60 methods and 600 lines. Mixins would hide where a call is declared.
+ * By design:
+ * - No getters that return RpcTargets. They would also cost one request, but the Vitest plugin cannot resolve `stub.group.call()`.
+ * - Not one class with all calls, which would have over 60 methods and 600 lines.
+ * - No mixins, which would hide where a call is declared.
  */
 export class MailboxObject extends DurableObject<Env> {
-  /** An instance property: RPC does not expose it. */
+  /** An instance property, because RPC does not expose those. */
   protected readonly transactions: Transactions;
 
   constructor(ctx: DurableObjectState, env: Env) {

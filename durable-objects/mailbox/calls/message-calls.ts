@@ -51,19 +51,19 @@ import type { NoMailbox, NotFound } from './transactions.ts';
 export type ReadError = NoMailbox | NotFound;
 
 export class MessageCalls extends MailboxObject {
-  /** The only way in which a message enters the mailbox; see `index.ts`. */
+  /** Stores a message. `index.ts` says what the caller must do before. */
   async storeMessage(input: StoreMessageInput): Promise<Result<StoredMessage, StoreMessageError>> {
     return this.transactions.write((sql, mailbox, now) => storeMessage(sql, mailbox, input, now));
   }
 
-  /** Many messages in one transaction. Each has its own result, as from `storeMessage`. */
+  /** Stores many messages in one transaction. Each has its own result, as from `storeMessage`. */
   async storeMessages(
     inputs: readonly StoreMessageInput[],
   ): Promise<Result<Result<StoredMessage, StoreMessageError>[], NoMailbox>> {
     return this.transactions.write((sql, _, now) =>
       ok(
         inputs.map((input) => {
-          // Read again for each message, because the previous one used some of the quota.
+          // The mailbox is read again for each message, because the previous message used some of the quota.
           const mailbox = readMailbox(sql);
           return mailbox ? storeMessage(sql, mailbox, input, now) : err({ kind: 'no_mailbox' });
         }),
@@ -91,7 +91,8 @@ export class MessageCalls extends MailboxObject {
   }
 
   /**
-   * @returns messages oldest first, after a position (exclusive). A page has at most `limit` messages and a bounded length of text.
+   * @returns messages after a position (exclusive), oldest first. A page has at most `limit` messages and a bounded length of
+   * text.
    */
   async readThread(threadId: string, after: number, limit: number): Promise<Result<ThreadPage, ReadError>> {
     return this.transactions.read((sql) => {
@@ -115,7 +116,7 @@ export class MessageCalls extends MailboxObject {
     return this.transactions.read((sql, _, now) => search(sql, request, now));
   }
 
-  /** Changes messages in one transaction. Each id has its own outcome. */
+  /** Changes messages in one transaction. Each message has its own outcome. */
   async patchMessages(
     ids: readonly string[],
     patch: BatchPatch,
@@ -123,12 +124,12 @@ export class MessageCalls extends MailboxObject {
     return this.transactions.write((sql, _, now) => patchMessages(sql, ids, patch, now));
   }
 
-  /** Moves messages to Trash. Messages that are in Trash already are erased. */
+  /** Moves messages to Trash. Erases messages that are already in Trash. */
   async deleteMessages(ids: readonly string[]): Promise<Result<BatchResult[], NoMailbox>> {
     return this.transactions.write((sql, _, now) => ok(deleteMessages(sql, ids, now)));
   }
 
-  /** Changes one round of the messages that a search finds. Call it again with `next`. */
+  /** Changes one round of the messages that a search finds. To continue, call it again with the returned `next`. */
   async changeFound(
     query: string,
     place: BatchPlace | null,
@@ -145,7 +146,7 @@ export class MessageCalls extends MailboxObject {
     return this.transactions.write((sql, _, now) => renameFolder(sql, key, name, now));
   }
 
-  /** Deletes a folder and the folders under it. Their messages move to Trash. */
+  /** Deletes a folder and its subfolders. Their messages move to Trash. */
   async deleteFolder(key: string): Promise<Result<null, FolderError | NoMailbox>> {
     for (;;) {
       const done = await this.transactions.write((sql, _, now) => deleteFolder(sql, key, now));
@@ -154,7 +155,7 @@ export class MessageCalls extends MailboxObject {
     }
   }
 
-  /** Erases the messages in Junk or Trash. @returns how many there were. */
+  /** Erases all messages in Junk or Trash. @returns how many were in the folder. */
   async emptyFolder(key: string): Promise<Result<number, FolderError | NoMailbox>> {
     let total = 0;
     for (;;) {
@@ -173,7 +174,7 @@ export class MessageCalls extends MailboxObject {
     return this.transactions.read((sql) => ok(countLabels(sql, after, limit)));
   }
 
-  /** @returns the given hashes that belong to stored messages. */
+  /** @returns those of the given hashes that belong to stored messages. */
   async listKnownRaws(rawSha256s: readonly string[]): Promise<Result<string[], NoMailbox>> {
     return this.transactions.read((sql) => ok(listKnownRaws(sql, rawSha256s)));
   }
@@ -195,7 +196,7 @@ export class MessageCalls extends MailboxObject {
     return this.transactions.write((sql, _, now) => rebuildMessage(sql, messageId, parsed, now));
   }
 
-  /** Gives a new mailbox the folders of a lost one. */
+  /** Gives a new mailbox the folders of a lost mailbox. */
   async restoreFolders(folders: readonly FolderState[]): Promise<Result<null, NoMailbox>> {
     return this.transactions.write((sql, _, now) => {
       restoreFolders(sql, folders, now);
@@ -203,7 +204,7 @@ export class MessageCalls extends MailboxObject {
     });
   }
 
-  /** @returns the given R2 keys that no row names. All keys must be under this mailbox's prefix. */
+  /** @returns those of the given R2 keys that no row names. All keys must be under this mailbox's prefix. */
   async listUnheld(keys: readonly string[]): Promise<Result<Unheld, NoMailbox>> {
     return this.transactions.read((sql) => ok(listUnheld(sql, keys)));
   }

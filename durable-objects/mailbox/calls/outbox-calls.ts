@@ -20,7 +20,7 @@ export interface SendRoom {
 }
 
 export class OutboxCalls extends IncomingCalls {
-  /** Submits a message: adds the copy in Sent and the outbox row in one transaction. */
+  /** Submits a message: adds the copy in Sent and the outbox row, in one transaction. */
   async submitMessage(
     submitted: submission.Submission,
   ): Promise<Result<submission.Submitted, submission.SubmitError | NoMailbox>> {
@@ -57,7 +57,8 @@ export class OutboxCalls extends IncomingCalls {
   }
 
   /**
-   * Adds recipients that DIRECTORY granted to the mailbox's share. They stay for later messages, so a refused message wastes none.
+   * Adds recipients that DIRECTORY granted to the mailbox's share of the domain's limit. If the message is then refused, later
+   * messages use them.
    */
   async addShare(domainHour: DomainHour, recipients: number): Promise<Result<void, NoMailbox>> {
     return this.transactions.write((sql, _, now) => ok(addShare(sql, domainHour, recipients, now)));
@@ -69,7 +70,7 @@ export class OutboxCalls extends IncomingCalls {
     return this.transactions.write((sql, mailbox, now) => submission.cancelSubmission(sql, mailbox, messageId, now));
   }
 
-  /** Queues mail that no user wrote. @returns the earliest time of sending, in milliseconds since 1970. */
+  /** Queues mail that no user wrote. @returns the earliest time at which it may be sent, in milliseconds since 1970. */
   async enqueueOutbox(
     message: outbox.NewOutboxMessage,
     automaticPerHour: number,
@@ -93,7 +94,7 @@ export class OutboxCalls extends IncomingCalls {
     );
   }
 
-  /** @param verdicts as JSON. */
+  /** @param verdicts verdicts of the checks, as JSON. */
   async saveVerdicts(outboxId: string, verdicts: string): Promise<Result<void, NoMailbox>> {
     return this.transactions.write((sql, _, now) => ok(attempts.saveVerdicts(sql, outboxId, verdicts, now)));
   }
@@ -123,8 +124,9 @@ export class OutboxCalls extends IncomingCalls {
   }
 
   /**
-   * Makes recipients due now. @param named addresses in lower case; null for all recipients that wait.
-   * @returns how many recipients are due again, and the named addresses that are not recipients.
+   * Makes recipients due now.
+   * @param named addresses in lower case; null for all recipients that wait.
+   * @returns how many recipients are due now, and the named addresses that are not recipients.
    */
   async retryOutbox(
     outboxId: string,
@@ -136,7 +138,7 @@ export class OutboxCalls extends IncomingCalls {
     });
   }
 
-  /** @returns whether the report is about a message of this mailbox. */
+  /** Applies a delivery report. @returns whether the report is about a message of this mailbox. */
   async applyReport(
     headerMessageId: string,
     outcomes: readonly outbox.ReportedOutcome[],
@@ -144,7 +146,10 @@ export class OutboxCalls extends IncomingCalls {
     return this.transactions.write((sql, _, now) => ok(outbox.applyReport(sql, headerMessageId, outcomes, now)));
   }
 
-  /** A write, because it assigns an id to each report, so that a repetition makes the same report. */
+  /**
+   * Assigns an id to each due report and returns the reports. Because of the id, a repetition after a crash makes the same
+   * report.
+   */
   async listDueReports(limit: number): Promise<Result<reports.DueReport[], NoMailbox>> {
     return this.transactions.write((sql, mailbox, now) => ok(reports.listDueReports(sql, mailbox, limit, now)));
   }

@@ -1,6 +1,6 @@
 /**
- * Reads that check the caller's credential in the same call, so that a request that only reads makes one call of the mailbox.
- * Nothing runs between the check and the read.
+ * Reads that check the caller's credential in the same call. A request that only reads therefore makes one call of the mailbox.
+ * Nothing else runs between the check and the read.
  */
 import type { Result } from '../../../workers/shared/result.ts';
 import type { KeptCredential } from '../credentials/credential-store.ts';
@@ -9,15 +9,15 @@ import type { SearchRequest } from '../search/search-store.ts';
 import { CredentialCalls } from './credential-calls.ts';
 
 /**
- * Proof that the caller may read: the hash of a secret that this mailbox checks, or the Worker's statement that it has checked the
- * caller.
+ * Proof that the caller may read: either the hash of a secret, which this mailbox checks, or the Worker's statement that it has
+ * checked the caller.
  */
 export type CallerProof = { readonly secretSha256: string } | 'checked_by_worker';
 
-/** Null if the credential is not valid; nothing was read then. */
+/** The caller and what was read; null if the credential is not valid, in which case nothing was read. */
 export type OwnRead<T> = { readonly caller: KeptCredential | null; readonly answer: T } | null;
 
-/** `OwnRead` with the answer of a call. */
+/** `OwnRead` with the answer type of a call. */
 type Own<Call extends (...args: never[]) => Promise<Result<unknown, unknown>>> = Promise<
   OwnRead<Awaited<ReturnType<Call>>>
 >;

@@ -53,7 +53,7 @@ import type { ReadError } from './message-calls.ts';
 import { type NoMailbox, orNotFound } from './transactions.ts';
 
 export class RuleCalls extends DraftCalls {
-  /** Replaces the given settings and keeps the others. @returns all of them. */
+  /** Replaces the given settings and keeps the others. @returns all settings. */
   async writeSettings(settings: Partial<MailboxSettings>): Promise<Result<MailboxSettings, NoMailbox>> {
     return this.transactions.write((sql, mailbox, now) => {
       const merged: MailboxSettings = { ...mailbox.settings, ...settings };
@@ -67,12 +67,12 @@ export class RuleCalls extends DraftCalls {
     return this.transactions.read((sql) => ok(listFilters(sql)));
   }
 
-  /** @param at position of the filter in the order; null for last. */
+  /** @param at position of the new filter in the list; null for the end. */
   async insertFilter(rule: FilterRule, at: number | null): Promise<Result<Filter, FilterError | NoMailbox>> {
     return this.transactions.write((sql, _, now) => insertFilter(sql, rule, at, now));
   }
 
-  /** @param at new position in the order; null keeps the old one. */
+  /** @param at new position of the filter in the list; null keeps the old one. */
   async replaceFilter(
     filterId: string,
     rule: FilterRule,
@@ -85,7 +85,7 @@ export class RuleCalls extends DraftCalls {
     return this.transactions.write((sql, _, now) => orNotFound(deleteFilter(sql, filterId, now)));
   }
 
-  /** Applies a filter to one round of messages before a position. Call again with the position that it returns. */
+  /** Applies a filter to one round of messages before a position. To continue, call it again with the returned position. */
   async applyFilter(filterId: string, before: number): Promise<Result<ApplyRound, ReadError>> {
     return this.transactions.write((sql, _, now) => {
       const filter = listFilters(sql).find((each) => each.filterId === filterId);

@@ -21,7 +21,7 @@ export class Transactions {
   readonly #storage: DurableObjectStorage;
   #database: Database | undefined;
   #opening: Promise<Database> | undefined;
-  /** The last state that listeners received. */
+  /** The last state that was pushed to listeners. */
   #announced = -1;
 
   constructor(ctx: DurableObjectState, env: Env) {
@@ -47,8 +47,8 @@ export class Transactions {
   }
 
   /**
-   * Opens the database if there is one, and applies pending migrations. Call it before anything else. An object without a database
-   * stays empty, because a made-up user id in a request also reaches an object.
+   * Opens the database if there is one, and applies pending migrations. Call it before anything else. An object without a
+   * database stays empty: a request with a made-up user id also reaches an object and must not fill it.
    */
   async open(): Promise<void> {
     if (isDatabase(this.#storage)) await this.create();
@@ -71,12 +71,12 @@ export class Transactions {
     return this.create();
   }
 
-  /** Maximum delay of the operator's totals of incoming mail. */
+  /** Maximum delay of publishing the mailbox's totals of incoming mail to the operator's tables. */
   get ledgerDelayMs(): number {
     return settingsOf(this.#env).MAIL_LEDGER_SECONDS * 1000;
   }
 
-  /** Runs work that only reads. */
+  /** Runs work that only reads the database. */
   read<T, E>(work: (sql: SqlStorage, mailbox: MailboxRow, now: number) => Result<T, E>): Result<T, E | NoMailbox> {
     if (!this.opened) return err({ kind: 'no_mailbox' });
     const { sql } = this.opened;
@@ -85,8 +85,8 @@ export class Transactions {
   }
 
   /**
-   * Runs work in one transaction, then sets the alarm and notifies listeners. Only a throw rolls back: work must return errors
-   * before its first write.
+   * Runs work in one transaction, then sets the alarm and notifies listeners. Only a throw rolls the transaction back. So work
+   * that returns an error must return it before its first write.
    */
   async write<T, E>(
     work: (sql: SqlStorage, mailbox: MailboxRow, now: number) => Result<T, E>,
@@ -114,7 +114,7 @@ export class Transactions {
   async armAlarm(): Promise<void> {
     const wakeAt = nextAlarmAt(this, this.database.sql);
     if (wakeAt === null) return;
-    // Alarms use the machine's clock; wakes use `now`, which tests can shift. Subtract the difference.
+    // Converts from `now`, which wakes use and tests can shift, to the machine's clock, which alarms use.
     const at = Math.max(Date.now(), wakeAt - (this.now() - Date.now()));
     const armed = await this.#storage.getAlarm();
     if (armed === null || armed > at) await this.#storage.setAlarm(at);

@@ -1,11 +1,11 @@
-/** Input and result of `Mailbox.storeMessage`: plain data. */
+/** Types of the input and the result of `Mailbox.storeMessage`. They are plain data. */
 
 export const FOLDER_ROLES = ['inbox', 'all', 'archive', 'drafts', 'flagged', 'junk', 'sent', 'trash'] as const;
 export type FolderRole = (typeof FOLDER_ROLES)[number];
-/** Roles whose folder is a view over all mail and holds no message itself. */
+/** Roles of views: folders that show messages of other folders and hold none. */
 export const VIEW_ROLES: readonly FolderRole[] = ['all', 'flagged'];
 
-/** The delivery key of an accepted message, from the hash of its content and envelope. */
+/** @returns the delivery key of an accepted message. @param contentKey hash of the message's content and envelope. */
 export const toDeliveryKey = (contentKey: string): string => `in:${contentKey}`;
 
 export interface MailAddress {
@@ -13,40 +13,41 @@ export interface MailAddress {
   readonly email: string;
 }
 
-/** Bytes of a file inside the raw message. */
+/** Range of the raw message that holds the bytes of a file. */
 export interface RawRange {
   readonly offset: number;
   readonly length: number;
-  /** The transfer encoding; empty if the bytes are the file. */
+  /** Transfer encoding of the range; empty if the range is the file itself. */
   readonly encoding: string;
   /**
-   * Set if the bytes are lines of Base64 and nothing else, which are decoded while they stream. `width` is the number of characters of
-   * every line but the last, `end` that of its line end. If lines differ, `width` is 0, and a range of the file is read from its start.
+   * Set if the range contains only lines of Base64, which are decoded while they stream. `width` is the number of characters of
+   * every line but the last; `end` is the length of the line end. If lines differ, `width` is 0, and reading any part of the file
+   * starts at its beginning.
    */
   readonly lines?: { readonly width: number; readonly end: number };
 }
 
 export interface StoredAttachment {
-  /** Unique within its message. */
+  /** File name, unique within the message. */
   readonly fileName: string;
   readonly contentType: string;
   /** Size of the decoded file. */
   readonly sizeBytes: number;
   readonly isInline: boolean;
-  /** Without angle brackets. */
+  /** Content-ID without angle brackets. */
   readonly contentId: string | null;
-  /** Key of the object with the decoded bytes; null if they are a range of the raw message. */
+  /** R2 key of the decoded bytes; null if they are a range of the raw message. */
   readonly r2Key: string | null;
   readonly range?: RawRange;
 }
 
-/** A text, in R2 if it is over 1 MB. `value` is then its first part, for the search. */
+/** A text of a message. If it is over 1 MB, it is stored in R2, and `value` is its first part, for the search. */
 export interface StoredText {
   readonly value: string;
   readonly r2Key: string | null;
 }
 
-/** A parsed message. The types of its texts and its attachments depend on where their bytes are. */
+/** A parsed message. The type parameters say how texts and attachments hold their bytes: in memory or in R2. */
 export interface MessageContent<Text, Attachment> {
   readonly from: MailAddress | null;
   readonly to: readonly MailAddress[];
@@ -54,74 +55,78 @@ export interface MessageContent<Text, Attachment> {
   readonly bcc: readonly MailAddress[];
   readonly replyTo: readonly MailAddress[];
   readonly subject: string;
-  /** The Date header, milliseconds since 1970; null if it is absent or invalid. */
+  /** Time of the Date header, milliseconds since 1970; null if it is absent or invalid. */
   readonly sentAt: number | null;
-  /** Message-IDs with their angle brackets. */
+  /** Message-ID with angle brackets, as in `inReplyTo` and `references`. */
   readonly messageId: string | null;
   readonly inReplyTo: string | null;
   readonly references: readonly string[];
-  /** Plain text, made from the HTML if the message has none. */
+  /** Plain text of the message, made from the HTML if there is none. */
   readonly text: Text;
-  /** Cleaned HTML; null if the message has none. */
+  /** Cleaned HTML; null if the message has no HTML. */
   readonly html: Text | null;
-  /** Every header in order, name as it was written, value unfolded; at most 64 KB in all. */
+  /** All headers in order: the name as it was written, the value unfolded. At most 64 KB in total. */
   readonly headers: readonly { readonly name: string; readonly value: string }[];
   readonly attachments: readonly Attachment[];
 }
 
-/** A message whose long texts and attachments are in R2. */
+/** A parsed message whose long texts and attachments are in R2. */
 export type ParsedMessage = MessageContent<StoredText, StoredAttachment>;
 
-/** Findings of the checks about the sender of received mail, and the certainty that it is junk. */
+/** Findings of the checks about received mail: its sender, and how certain it is that the message is junk. */
 export interface ArrivalJudgement {
-  /** From and List-Id as far as authentication proves them. */
+  /** Address in From and identifier of List-Id; each is null unless authentication proves it. */
   readonly sender: { readonly address: string | null; readonly list: string | null };
   /**
-   * `content`: the text or the rules say so. `certain`: a virus test, or the sender domain's own policy, which no trust overrides.
+   * `content`: text or rules indicate junk. `certain`: the spam verdict is `reject`, or the DMARC policy of the sender's domain asks
+   * for quarantine or rejection; trusting the sender overrides neither.
    */
   readonly junk: 'no' | 'content' | 'certain';
 }
 
 export interface StoreMessageInput {
   /**
-   * A message with a known key and the same bytes is not stored again, even if other fields differ, or if a received message was
-   * erased since.
+   * Identifies the delivery. If the key is known and the bytes are the same, the message is not stored again. This also holds if
+   * other fields differ, or if the earlier message was received and has been erased.
    */
   readonly deliveryKey: string;
-  /** The id that the message had in a lost mailbox. Default: a new one. */
+  /** Id of the message in a lost mailbox, to be kept. Default: a new id. */
   readonly messageId?: string;
-  /** R2 key of the raw bytes, under `mail/<user_id>/`, already in a quorum of the locations. The mailbox then owns the object. */
+  /**
+   * R2 key of the raw bytes, under `mail/<user_id>/`. The bytes must be in a quorum of the locations already. The mailbox then
+   * owns the object.
+   */
   readonly rawKey: string;
   readonly rawSha256: string;
-  /** Size of the raw bytes, which counts against the quota. */
+  /** Size of the raw bytes, which count against the quota. */
   readonly sizeBytes: number;
   readonly receivedAt: number;
   readonly origin: 'received' | 'sent' | 'imported';
-  /** The folder's role or id. A filter may choose another folder. */
+  /** Id or role of the message's first folder. A filter may choose another folder. */
   readonly folder: string;
-  /** Other folders of the message, by role or id. */
+  /** Ids or roles of the message's other folders. */
   readonly alsoIn?: readonly string[];
   readonly isRead: boolean;
   readonly isFlagged: boolean;
   readonly labels: readonly string[];
   readonly parsed: ParsedMessage;
-  /** SMTP's MAIL FROM; empty for the null sender. */
+  /** Envelope sender (MAIL FROM of SMTP); empty for the null sender. */
   readonly envelopeFrom: string;
-  /** The address it was accepted for; null for mail that was not received. */
+  /** Envelope recipient; null for mail that was not received. */
   readonly envelopeTo: string | null;
-  /** The address or wildcard that received it, if the message was accepted. */
+  /** Address or wildcard of the account that matched the recipient. Set for accepted mail only. */
   readonly deliveredTo?: string;
-  /** JSON of the verdicts, kept and returned unchanged. */
+  /** Verdict of the spam check as JSON. The mailbox returns it unchanged, as it does `authentication`. */
   readonly spam: string | null;
   readonly authentication: string | null;
-  /** True to run the user's filters and vacation reply: for received mail that is not spam. */
+  /** True to run the user's filters and vacation reply. Set for received mail that is not spam. */
   readonly applyRules: boolean;
   /**
-   * Set for received mail: known senders then decide between Inbox and Junk, and filters that move messages also run on mail in
-   * Junk.
+   * Set for received mail. Trusted and blocked senders then decide between Inbox and Junk, and filters that move messages also
+   * run on mail in Junk.
    */
   readonly judgement?: ArrivalJudgement;
-  /** False for messages that must be stored at any size: copies in Sent, delivery reports. */
+  /** False for messages that must be stored even over quota: copies in Sent, delivery reports. */
   readonly enforceQuota: boolean;
 }
 
@@ -130,9 +135,12 @@ export interface StoredMessage {
   readonly emailId: string;
   readonly threadId: string;
   readonly folderId: string;
-  /** Null for a folder that the user created. */
+  /** Role of the folder; null for a folder that the user created. */
   readonly folderRole: FolderRole | null;
-  /** True if the delivery key was known: nothing changed, and objects passed under other R2 keys become garbage. */
+  /**
+   * True if the delivery key was known. Nothing was changed then; objects that the caller stored under other R2 keys become
+   * garbage.
+   */
   readonly duplicate: boolean;
 }
 

@@ -22,7 +22,7 @@ export interface NewCredential {
 
 /** A valid credential with its user. */
 export interface KeptCredential extends Holder, Pick<NewCredential, 'credentialId' | 'kind' | 'expiresAt'> {
-  /** Null before the first use. Precise to an hour. */
+  /** Time of the last use, precise to an hour; null before the first use. */
   readonly lastUsedAt: number | null;
   readonly confirmedUntil: number | null;
 }
@@ -35,11 +35,11 @@ export interface SessionRow {
   readonly expiresAt: number;
 }
 
-/** Which credentials end: one (`only`), all others (`except`), or all. */
+/** Selects the credentials to end: one (`only`), all others (`except`), or all if neither is set. */
 export interface EndedCredentials {
   readonly only?: string;
   readonly except?: string;
-  /** Ends only credentials of this kind. */
+  /** Limits the selection to credentials of this kind. */
   readonly kind?: 'session' | 'token';
 }
 
@@ -55,8 +55,8 @@ const recordUse = statement<{ sha256: string; now: number }>(
 );
 
 /**
- * Finds a credential by the hash of its secret, and records the use. The search is not in constant time. That reveals no
- * secret, because it compares hashes, and a caller cannot make a secret with a chosen hash.
+ * Finds a credential by the hash of its secret, and records the use. The look-up is not in constant time. This reveals no secret:
+ * it compares hashes, and a caller cannot make a secret with a chosen hash.
  */
 export function identify(sql: SqlStorage, sha256: string, now: number): KeptCredential | null {
   const row = executeFirst(sql, selectValid, { sha256, now });
@@ -116,7 +116,7 @@ const writeSuspension = statement<{ at: number | null }>(
   `INSERT INTO holder (id, user_name, name, suspended_at) VALUES (1, '', '', :at)
    ON CONFLICT (id) DO UPDATE SET suspended_at = :at`,
 );
-/** @param at null lifts the suspension. */
+/** Suspends the user, or lifts the suspension. @param at time of the suspension; null lifts it. */
 export const setSuspended = (sql: SqlStorage, at: number | null): void => void execute(sql, writeSuspension, { at });
 
 const selectSuspension = statement<Record<never, never>, Pick<HolderRow, 'suspended_at'>>(
@@ -135,7 +135,7 @@ const selectSessions = statement<{ now: number; max: number }, CredentialRow>(
   `SELECT * FROM credential WHERE kind = 'session' AND expires_at > :now ORDER BY created_at DESC LIMIT :max`,
 );
 
-/** Newest first. */
+/** Lists the user's sessions, newest first. */
 export const listSessions = (sql: SqlStorage, now: number): SessionRow[] =>
   [...execute(sql, selectSessions, { now, max: SESSIONS_LISTED_MAX })].map((row) => ({
     sessionId: row.credential_id,
@@ -153,7 +153,7 @@ const deleteEnded = statement<
      AND (:kind IS NULL OR kind = :kind) RETURNING credential_id`,
 );
 
-/** @returns the ids of the credentials that it ended. */
+/** Ends credentials. @returns their ids. */
 export const endCredentials = (sql: SqlStorage, which: EndedCredentials): string[] =>
   [
     ...execute(sql, deleteEnded, {
@@ -165,13 +165,15 @@ export const endCredentials = (sql: SqlStorage, which: EndedCredentials): string
 
 const forgetHolder = statement<Record<never, never>>(`UPDATE holder SET user_name = '', name = '', email = NULL`);
 
-/** Removes the user's names. Call it once the mailbox is erased and no credential is left. A suspension stays. */
+/**
+ * Removes the user's names from the mailbox. Call it once the mailbox is erased and no credential is left. A suspension is kept.
+ */
 export const forgetNames = (sql: SqlStorage): void => void execute(sql, forgetHolder, {});
 
 const selectAll = statement<Record<never, never>, CredentialRow>('SELECT * FROM credential');
 const selectHolder = statement<Record<never, never>, HolderRow>('SELECT * FROM holder');
 
-/** Takes the credentials out of a mailbox that is being erased. @returns a function that puts them back. */
+/** Saves the credentials before the mailbox is erased. @returns a function that inserts them again. */
 export function takeCredentials(sql: SqlStorage): (emptied: SqlStorage) => void {
   const credentials = [...execute(sql, selectAll, {})];
   const holders = [...execute(sql, selectHolder, {})];

@@ -1,7 +1,7 @@
-/** Finds R2 keys that the mailbox does not hold. It holds every key that one of its rows names. */
+/** Finds R2 keys that the mailbox does not own. It owns every key that one of its rows names. */
 import { first } from './store.ts';
 
-/** All columns that name an R2 key. `garbage` is included, because the mailbox deletes those objects itself. */
+/** All columns that contain an R2 key. The table `garbage` is included, because the mailbox itself deletes its objects. */
 const HOLDERS = [
   { table: 'incoming', column: 'raw_key' },
   { table: 'message', column: 'raw_key' },
@@ -16,13 +16,16 @@ const HOLDERS = [
 
 export interface Unheld {
   readonly keys: string[];
-  /** When the mailbox was created, milliseconds since 1970. The mailbox cannot tell whether older objects have an owner. */
+  /**
+   * Time when the mailbox was created, milliseconds since 1970. For objects stored before it, the mailbox cannot tell whether
+   * they have an owner.
+   */
   readonly createdAt: number;
 }
 
 /**
- * Finds the keys that no row names. Each call reads every row of those tables, so pass many keys per call. An index on each
- * key column would write one more row per message, which costs more than these reads (docs/collectors.md).
+ * Finds the keys that no row names. Each call reads every row of the tables above, so pass many keys per call. An index on each key
+ * column would write one more row per message, which costs more than these reads (docs/collectors.md).
  */
 export function listUnheld(sql: SqlStorage, keys: readonly string[]): Unheld {
   const unheld = new Set(keys);

@@ -1,7 +1,10 @@
-/** The change log. A change gets its number in the transaction that makes it. Clients replay it from the last number they received. */
+/**
+ * The change log. A change gets its number in the transaction that makes it. Clients replay the log from the number of the last
+ * change that they received.
+ */
 import { first } from './store.ts';
 
-/** A client that was offline for longer reloads everything. */
+/** Maximum age of a change in the log. A client that was offline for longer must reload everything. */
 const CHANGE_AGE_MAX_MS = 30 * 24 * 3_600_000;
 export const CHANGES_PER_ANSWER_MAX = 1_000;
 
@@ -25,44 +28,44 @@ export interface Change {
     | 'submission_created'
     | 'submission_deleted';
   readonly message_id?: string;
-  /** The id of the JMAP email, if it is not `message_id`. */
+  /** Id of the JMAP email; absent if it equals `message_id`. */
   readonly email_id?: string;
-  /** Set if a draft was saved: the id of the JMAP email that `email_id` replaces. */
+  /** Set if a draft was saved: the id of the JMAP email that the email `email_id` replaces. */
   readonly replaced_email_id?: string;
   readonly folder_id?: string;
   readonly thread_id?: string;
-  /** The thread that a saved draft left. */
+  /** The thread that a saved draft left for another one. */
   readonly left_thread_id?: string;
   readonly identity_id?: string;
   readonly submission_id?: string;
-  /** Set if the message came by mail into a folder other than Junk and Trash. */
+  /** Set if a message arrived by mail in a folder other than Junk and Trash. */
   readonly is_delivered?: true;
   readonly is_read?: boolean;
   readonly is_flagged?: boolean;
   readonly is_answered?: boolean;
   readonly is_forwarded?: boolean;
-  /** Set if the snooze changed: a time in RFC 3339, or null. */
+  /** Set if the snooze changed: its end as a time of RFC 3339, or null if the snooze ended. */
   readonly snoozed_until?: string | null;
   readonly is_muted?: boolean;
   readonly labels?: readonly string[];
-  /** All folders of the message, if it is in several. */
+  /** All folders of the message; absent if it is in only one. */
   readonly folder_ids?: readonly string[];
-  /** Folders that the message left. */
+  /** Folders that the message left in this change. */
   readonly left_folder_ids?: readonly string[];
   /**
-   * `began`: the message was the first one of its thread. `ended`: it was the last one; for a saved draft, in the thread that it
-   * left.
+   * `began`: the message was the first of its thread. `ended`: it was the last. For a saved draft, `ended` refers to the thread
+   * that it left.
    */
   readonly thread?: 'began' | 'ended';
 }
 
 export interface ChangePage {
-  /** State after these changes, as a decimal number. It is the next `since`. */
+  /** State after these changes, as a decimal number. The client passes it as the next `since`. */
   readonly state: string;
   readonly changes: readonly Change[];
-  /** True if `since` is too old or not of this mailbox: reload everything, then continue from `state`. */
+  /** True if `since` is too old or of another mailbox. The client must then reload everything and continue from `state`. */
   readonly resync: boolean;
-  /** True if there are more changes after `state`. */
+  /** True if the log has more changes after `state`. */
   readonly more: boolean;
 }
 
@@ -70,7 +73,7 @@ export function recordChange(sql: SqlStorage, change: Change, now: number): void
   sql.exec('INSERT INTO change (changed_at, body) VALUES (?, ?)', now, JSON.stringify(change));
 }
 
-/** The number of the last change; "0" before the first. */
+/** @returns the number of the last change; 0 before the first. */
 export function readState(sql: SqlStorage): number {
   return first<{ state: number | null }>(sql, 'SELECT max(state) AS state FROM change')?.state ?? 0;
 }
@@ -96,21 +99,21 @@ export function readChanges(sql: SqlStorage, since: number): ChangePage {
 }
 
 const DAY_MS = 24 * 3_600_000;
-/** Age at which delivery keys of erased messages are deleted. No delivery is retried for that long. */
+/** Age at which delivery keys of erased messages are deleted. No sender retries a delivery for that long. */
 const DELIVERY_AGE_MAX_MS = 60 * DAY_MS;
-/** The operator may retry failed mail for this long. */
+/** Age at which failed mail is deleted. Until then, the operator may retry it. */
 const FAILED_AGE_MAX_MS = 60 * DAY_MS;
 
 /**
- * Time at which old changes are pruned: a day after the oldest one may be deleted, so that it happens once a day. Null if there is
- * only one change.
+ * @returns the time at which old changes are pruned; null if there is only one change. It is a day after the oldest change may be
+ * deleted, so pruning runs at most once a day.
  */
 export const nextPruneAt = (sql: SqlStorage): number | null => {
   const [oldest, next] = sql.exec<{ at: number }>('SELECT changed_at AS at FROM change ORDER BY state LIMIT 2');
   return oldest && next ? oldest.at + CHANGE_AGE_MAX_MS + DAY_MS : null;
 };
 
-/** Deletes changes, failed mail, delivery keys and JMAP submissions that are too old to be needed. */
+/** Deletes changes, failed mail, delivery keys and JMAP submissions that have reached their maximum age. */
 export function pruneLogs(sql: SqlStorage, now: number): void {
   pruneChanges(sql, now);
   sql.exec(
@@ -123,7 +126,7 @@ export function pruneLogs(sql: SqlStorage, now: number): void {
 
 /** Deletes changes older than a month. Keeps the newest, because numbering continues from it. */
 export function pruneChanges(sql: SqlStorage, now: number): void {
-  // The log is in order of time, so the first change that is young enough ends the search.
+  // Changes are in order of time, so the search ends at the first one that is young enough.
   const kept = first<{ state: number }>(
     sql,
     'SELECT state FROM change WHERE changed_at >= ? ORDER BY state LIMIT 1',

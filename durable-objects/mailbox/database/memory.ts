@@ -1,18 +1,21 @@
 /**
- * State that is in memory only. An eviction loses it, which costs a repeated check or an early attempt, and no mail.
- * So none of it costs a row.
+ * State that is only in memory. Losing it by an eviction costs a repeated check or an early attempt, but no mail. So it needs no
+ * rows.
  */
 export interface Memory {
   readonly leases: Leases;
-  /** End of the lease of the job that pushes changes to devices. A lost lease costs a repeated push. */
+  /** End of the lease of the job that pushes changes to devices. If the lease is lost, a push may be repeated. */
   pushedUntil: number;
-  /** Delayed wakes by name: the time before which a wake does not run, and how many runs in a row failed or left it due. */
+  /** Delayed wakes by name. A wake does not run before `until`. `tries` counts its runs in a row that failed or left it due. */
   readonly delays: Map<string, { readonly until: number; readonly tries: number }>;
-  /** The trace of the message that was accepted last, for the logs of its processing. */
+  /** Trace id of the request that accepted the last message, for the logs of processing that message. */
   incomingTrace: string | undefined;
 }
 
-/** The lease of each incoming message that is being processed, and when it ends. A message is stored once, so a lost lease only costs a repeated check. */
+/**
+ * Leases of the incoming messages that are being processed, with the end of each. A message is stored only once, so a lost lease
+ * costs only a repeated check.
+ */
 export type Leases = Map<string, { readonly until: number; readonly attempts: number }>;
 
 export const createMemory = (): Memory => ({

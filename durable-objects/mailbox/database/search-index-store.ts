@@ -1,33 +1,33 @@
 /**
- * The full-text index: FTS5, keyed by a message's position. It holds terms only (contentless): `domain/search-text.ts` makes the terms,
- * and snippets come from the message.
+ * The full-text index (FTS5). Its row ids are positions of messages. It stores only terms (a contentless table):
+ * `workers/mail/domain/search-text.ts` makes them, and snippets are made from the stored message.
  */
 import { toIndexText } from '../../../workers/mail/domain/search-text.ts';
 import type { MailAddress } from '../contract/delivered-message.ts';
 
-/** Searchable characters per body. */
+/** Characters of a body that are indexed. */
 const INDEXED_TEXT_LENGTH_MAX = 1_000_000;
 
-/** Column filters of the query language name these. */
+/** Columns of the index that can be searched alone. */
 export const SEARCH_COLUMNS = ['sender', 'recipients', 'copies', 'hidden', 'subject', 'body', 'files'] as const;
-export type SearchColumn = (typeof SEARCH_COLUMNS)[number];
 
 /**
- * The last column holds the time of arrival as one term per period, so that a search in a window of time ends there. A range of
- * rowids does not stop FTS5: it reads on to its next hit. A required term that no later message has does.
+ * Size of a period, as a power of two in microseconds. The last column of the index has one term for the period in which the
+ * message arrived. A search in a window of time requires the terms of the window's periods, so it ends there. A range of row ids
+ * would not end it: FTS5 reads on to its next hit, even outside the range.
  */
 const PERIOD_BITS = 39;
-/** The term starts with a private-use character, which ordinary text does not contain. */
+/** First character of a period's term. It is a private-use character, which ordinary text does not contain. */
 const PERIOD_MARK = 0xe000;
-/** A window that spans more periods is searched without period terms. */
+/** Maximum of period terms per search. A longer window is searched without them. */
 const PERIODS_MAX = 64;
 
 const toPeriod = (position: number): number => Math.floor(position / 2 ** PERIOD_BITS);
 const toPeriodTerm = (period: number): string => String.fromCharCode(PERIOD_MARK) + period;
-/** SQL expression for the period of a message `m`, as an FTS5 string. */
+/** SQL expression that makes the period term of a message `m`, quoted for FTS5. */
 export const PERIOD_TERM_SQL = `'"' || char(${PERIOD_MARK}) || (m.position >> ${PERIOD_BITS}) || '"'`;
 
-/** @returns an FTS5 expression that matches every message of the window and few others; null if it would be too long. */
+/** @returns an FTS5 expression that matches every message in a window of positions and few others; null if it would be too long. */
 export function toPeriodsExpression(from: number, before: number): string | null {
   const [first, last] = [toPeriod(from), toPeriod(before - 1)];
   if (last - first >= PERIODS_MAX) return null;
@@ -36,8 +36,8 @@ export function toPeriodsExpression(from: number, before: number): string | null
 }
 
 /**
- * Prefixes of two, three and five characters have their own indexes (`prefix`). Such an index also serves prefixes one character shorter, at
- * the cost of reading every message with such a word. Longer prefixes match few words.
+ * Creates the index. Prefixes of two, three and five characters are indexed (`prefix`). Such an index also serves prefixes that are
+ * one character shorter, at the cost of reading every message with such a word. Longer prefixes match few words.
  */
 export function createSearchIndex(sql: SqlStorage): void {
   sql.exec(
@@ -59,7 +59,7 @@ export interface SearchableMessage {
 const toPeopleText = (people: readonly MailAddress[]) =>
   toIndexText(people.map(({ name, email }) => `${name} ${email}`).join(' , '));
 
-/** Indexes a message, replacing its old entry. */
+/** Indexes a message, and replaces its old entry if it has one. */
 export function indexMessage(sql: SqlStorage, position: number, message: SearchableMessage): void {
   sql.exec(
     `INSERT OR REPLACE INTO message_search (rowid, ${SEARCH_COLUMNS.join(', ')}, period) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,

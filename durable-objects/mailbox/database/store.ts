@@ -1,4 +1,4 @@
-/** The mailbox as a whole: opening its database, its one row, and garbage. */
+/** The mailbox as a whole: opening its database, reading and writing its one row in `mailbox`, and marking garbage. */
 import { drizzle } from 'drizzle-orm/durable-sqlite';
 import { migrate } from 'drizzle-orm/durable-sqlite/migrator';
 import migrations from '../../../migrations/mailbox/migrations.js';
@@ -7,13 +7,13 @@ import { createSearchIndex } from './search-index-store.ts';
 
 export interface Database {
   readonly sql: SqlStorage;
-  /** Atomic: a throw rolls everything back. */
+  /** Runs work atomically: if it throws, everything is rolled back. */
   transaction<T>(work: () => T): T;
 }
 
 export type Row = Record<string, SqlStorageValue>;
 
-/** Whether the object has tables. */
+/** Whether the object's storage has a database with tables. */
 export const isDatabase = ({ sql }: DurableObjectStorage): boolean =>
   first(sql, "SELECT 1 AS one FROM sqlite_master WHERE type = 'table' AND name = 'mailbox'") !== null;
 
@@ -23,13 +23,13 @@ export async function openDatabase(storage: DurableObjectStorage): Promise<Datab
   return { sql: storage.sql, transaction: (work) => storage.transactionSync(work) };
 }
 
-/** @returns the first row of a query, or null. */
+/** @returns the first row of a query; null if there is none. */
 export function first<T extends Row>(sql: SqlStorage, query: string, ...values: SqlStorageValue[]): T | null {
   for (const row of sql.exec<T>(query, ...values)) return row;
   return null;
 }
 
-/** @returns the first row of a statement, or null. */
+/** @returns the first row of a statement; null if there is none. */
 export function executeFirst<Values extends Parameters, Result extends Row>(
   sql: SqlStorage,
   query: Statement<Values, Result>,
@@ -42,7 +42,7 @@ export function executeFirst<Values extends Parameters, Result extends Row>(
 export interface MailboxSettings {
   readonly signature: string;
   readonly vacation: VacationSettings | null;
-  /** The settings of JMAP clients for each address, and the identities that they added. */
+  /** Identities of JMAP: the settings that clients made for each address, and the identities that clients added. */
   readonly identities: readonly StoredIdentity[];
 }
 
@@ -54,7 +54,7 @@ export interface StoredIdentity {
   readonly bcc?: readonly { readonly name: string | null; readonly email: string }[] | null | undefined;
   readonly textSignature?: string | undefined;
   readonly htmlSignature?: string | undefined;
-  /** True if a client added it in addition to the identity of its address. */
+  /** True for an identity that a client added; false for settings of an address's own identity. */
   readonly isAdded?: boolean;
 }
 
@@ -62,12 +62,12 @@ export interface VacationSettings {
   readonly isEnabled: boolean;
   readonly subject: string;
   readonly body: string;
-  /** HTML as a JMAP client set it. The reply itself is sent as plain text. */
+  /** HTML of the reply, as a JMAP client set it. The reply itself is sent as plain text. */
   readonly htmlBody?: string | null;
-  /** Milliseconds since 1970; null for no limit. */
+  /** First and last time at which messages are answered, milliseconds since 1970; null for no limit. */
   readonly startsAt: number | null;
   readonly endsAt: number | null;
-  /** The user's own addresses when it was set. Only a message with one of them in To or Cc is answered. */
+  /** The user's own addresses when the reply was set. Only messages with one of them in To or Cc are answered. */
   readonly addresses: readonly string[];
 }
 
@@ -81,7 +81,7 @@ export interface MailboxRow {
 
 const NO_SETTINGS: MailboxSettings = { signature: '', vacation: null, identities: [] };
 
-/** @returns null before the mailbox was created and after it was erased. */
+/** @returns the row of the mailbox; null before the mailbox was created and after it was erased. */
 export function readMailbox(sql: SqlStorage): MailboxRow | null {
   const row = first<{
     user_id: string;
@@ -110,7 +110,7 @@ export interface NewMailbox {
   readonly limitBytes: number;
 }
 
-/** Creates the row, or updates type and limit of an existing one. */
+/** Creates the row of the mailbox. If it exists, updates its type and limit. */
 export function writeMailbox(sql: SqlStorage, mailbox: NewMailbox, now: number): void {
   sql.exec(
     `INSERT INTO mailbox (id, user_id, account_type, limit_bytes, created_at) VALUES (1, ?, ?, ?, ?)
@@ -133,7 +133,7 @@ export function addGarbage(sql: SqlStorage, keys: Iterable<string | null>, now: 
 }
 
 export function listGarbage(sql: SqlStorage, count: number): string[] {
-  // Keeps the raw bytes of a message that is still being sent, even if its copy in Sent was erased.
+  // Skips the raw bytes of a message that is still being sent, whose copy in Sent was erased.
   const rows = sql.exec<{ r2_key: string }>(
     `SELECT r2_key FROM garbage WHERE r2_key NOT IN (SELECT raw_key FROM outbox WHERE next_attempt_at IS NOT NULL) LIMIT ?`,
     count,

@@ -1,8 +1,9 @@
 /**
- * Drafts. A draft is a message row in Drafts whose content is replaced as a whole, under one id, in one transaction. The content is kept
- * as the author sent it (`draft.content`). The row is its summary, and search finds it like any other.
+ * Drafts. A draft is a message in the folder Drafts that keeps its id; each save replaces its whole content in one transaction. The
+ * table `draft` has the content as the author sent it. The message row is a summary of it, and search finds it like any other
+ * message.
  *
- * Sending a draft calls `takeDraft` in the transaction that inserts the outbox row, so a draft is never both sent and still a draft.
+ * Sending a draft calls `takeDraft` in the transaction that inserts the outbox row. So no message is both sent and still a draft.
  */
 import { makeNamesUnique } from '../../../workers/mail/domain/attachment-name.ts';
 import { toEmailId } from '../../../workers/mail/domain/email-id.ts';
@@ -36,7 +37,7 @@ import {
 } from '../messages/thread-store.ts';
 import { dropUploads, holdUploads, readUploads, type Upload } from '../messages/upload-store.ts';
 
-/** A row holds at most 2 MB. */
+/** Maximum of a draft's content, below the 2 MB that a row may have. */
 const CONTENT_BYTES_MAX = 1_900_000;
 
 export interface DraftContent {
@@ -46,7 +47,7 @@ export interface DraftContent {
   readonly bcc: readonly MailAddress[];
   readonly subject: string;
   readonly body: string;
-  /** HTML as the author wrote it. */
+  /** HTML of the body as the author wrote it. */
   readonly html: string | null;
   readonly attachmentIds: readonly string[];
   readonly inReplyTo: string | null;
@@ -54,7 +55,7 @@ export interface DraftContent {
   readonly replyTo?: readonly MailAddress[];
   readonly headers?: readonly HeaderField[];
   readonly importance?: Importance;
-  /** Id of the message that it forwards. */
+  /** Id of the message that the draft forwards. */
   readonly forwardOf?: string | null;
 }
 
@@ -113,7 +114,7 @@ function check(
   return ok({ json, sizeBytes, uploads });
 }
 
-/** A draft as a message row. It gets its Message-ID when it is sent. */
+/** Converts a draft to the fields of a message row. A draft has no Message-ID; it gets one when it is sent. */
 function toParsed(
   content: DraftContent,
   uploads: readonly Upload[],
@@ -225,7 +226,7 @@ export function replaceDraft(
   return ok({ messageId: message.message_id, revision, updatedAt: now, content, attachments: uploads });
 }
 
-/** For JMAP the draft is a new email: an email never changes under its id. */
+/** Records that the save made a new email for JMAP, because an email never changes under its id. */
 function recordSave(sql: SqlStorage, before: MessageState, thread: number, revision: number, now: number): void {
   const { message_id, position } = before;
   const [folder_id = '', ...others] = foldersOf(before).map((folder) => findFolderByNumber(sql, folder).folder_id);
@@ -278,7 +279,10 @@ function rewriteRow(sql: SqlStorage, message: MessageState, parsed: ParsedMessag
   return thread;
 }
 
-/** True if nothing that decides the thread has changed: saving a draft must not move it out of its conversation. */
+/**
+ * True if subject and references are unchanged. The draft then keeps its thread, so that saving does not move it to another
+ * conversation.
+ */
 const isPlaceSame = (sql: SqlStorage, position: number, { subject, inReplyTo, references }: ParsedMessage): boolean =>
   first(
     sql,
@@ -308,7 +312,7 @@ export function readDraft(sql: SqlStorage, messageId: string): Draft | null {
   };
 }
 
-/** Erases a draft and the files it holds. @returns false if it does not exist. */
+/** Erases a draft and its files. @returns false if the draft does not exist. */
 export function deleteDraft(sql: SqlStorage, messageId: string, now: number): boolean {
   const message = findDraft(sql, messageId);
   if (!message) return false;
@@ -318,7 +322,8 @@ export function deleteDraft(sql: SqlStorage, messageId: string, now: number): bo
 
 /**
  * Removes the draft and the uploads of a message that is sent. Call it in the transaction that sends.
- * @param draftId null if the message was not written as a draft. @returns false if the draft does not exist: send nothing.
+ * @param draftId null if the message was not written as a draft.
+ * @returns false if the draft does not exist; the message must not be sent then.
  */
 export function takeDraft(
   sql: SqlStorage,

@@ -1,4 +1,6 @@
-/** Drafts that keep messages over the sending limit, by Idempotency-Key, so that a repeated request makes no second draft. */
+/**
+ * Drafts in which messages over the sending limit are kept, by Idempotency-Key. A repeated request therefore makes no second draft.
+ */
 import { ok, type Result } from '../../../workers/shared/result.ts';
 import { execute, type RowOf, statement } from '../../../workers/shared/statement.ts';
 import { executeFirst, type MailboxRow } from '../database/store.ts';
@@ -12,10 +14,10 @@ import {
   replaceDraft,
 } from './draft-store.ts';
 
-/** Keys are kept as long as those of accepted submissions. */
+/** Maximum age of a key, the same as for keys of accepted submissions. */
 const KEY_AGE_MAX_MS = 7 * 24 * 3_600_000;
 
-/** An Idempotency-Key, and the hash of the request that it came with. */
+/** An Idempotency-Key, and the hash of the request that had it. */
 export interface Idempotency {
   readonly key: string;
   readonly requestSha256: string;
@@ -23,7 +25,7 @@ export interface Idempotency {
 
 export interface KeptMessage {
   readonly content: DraftContent;
-  /** The HTML of the content, safe to show. */
+  /** HTML of the content, cleaned so that it is safe to show. */
   readonly cleanedHtml: string | null;
   readonly idempotency: Idempotency | null;
 }
@@ -54,12 +56,15 @@ export function findKeptDraft(sql: SqlStorage, idempotency: Idempotency): KeptDr
 export interface KeptDraft {
   readonly messageId: string;
   readonly revision: number;
-  /** False once the user has edited it. */
+  /** True if the user has not edited the draft since the message was kept. */
   readonly isUnchanged: boolean;
   readonly isSameRequest: boolean;
 }
 
-/** Keeps a message as a draft. A request with a known key updates the draft of that key, unless the user edited it. @returns its id. */
+/**
+ * Keeps a message as a draft. A request with a known key updates the draft of that key, unless the user edited it.
+ * @returns the draft's id.
+ */
 export function keepDraft(
   sql: SqlStorage,
   mailbox: MailboxRow,
@@ -78,7 +83,7 @@ export function keepDraft(
   return ok(messageId);
 }
 
-/** Deletes the draft of a message that is sent now, unless the user edited it. Call it in the transaction that sends. */
+/** Deletes the draft of a message that is now sent, unless the user edited it. Call it in the transaction that sends. */
 export function dropKeptDraft(sql: SqlStorage, idempotency: Idempotency, now: number): void {
   const known = findKeptDraft(sql, idempotency);
   if (known?.isUnchanged) deleteDraft(sql, known.messageId, now);

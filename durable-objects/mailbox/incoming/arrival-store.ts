@@ -1,4 +1,7 @@
-/** Stores an arriving message: once per delivery, within the quota, in the folder that the user's rules choose. Runs in the caller's transaction. */
+/**
+ * Stores an arriving message once per delivery, within the quota, in the folder that the user's rules choose. Runs in the caller's
+ * transaction.
+ */
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
 import type { StoredMessage, StoreMessageError, StoreMessageInput } from '../contract/delivered-message.ts';
 import { addGarbage, first, type MailboxRow } from '../database/store.ts';
@@ -17,12 +20,10 @@ import { formatThreadId, isThreadMuted } from '../messages/thread-store.ts';
 import { gatherContacts } from '../rules/contact-store.ts';
 import { applyMovesOnArrival, applyRulesOnArrival } from '../rules/filter-store.ts';
 
-/**
- * Fields that recognise a repeated delivery, by its key. An import compares bytes instead, and skips messages that the mailbox has.
- */
+/** Fields that tell whether a message was stored before. A delivery is recognised by its key, an imported message by its bytes. */
 type Delivery = Pick<StoreMessageInput, 'origin' | 'rawSha256' | 'deliveryKey'>;
 
-/** @returns the message that a delivery created, even if it was erased since; null if the delivery is new. */
+/** @returns the message that a delivery created, even if it has been erased since; null for a new delivery. */
 export function findDelivery(sql: SqlStorage, { origin, rawSha256, deliveryKey }: Delivery): StoredMessage | null {
   const stored = first<{ message_id: string; thread: number; folder: number }>(
     sql,
@@ -46,7 +47,7 @@ export function findDelivery(sql: SqlStorage, { origin, rawSha256, deliveryKey }
   };
 }
 
-/** Checks quota and folder, then writes all rows of the message. */
+/** Checks the quota and decides the folder, then writes all rows of the message. */
 export function storeMessage(
   sql: SqlStorage,
   mailbox: MailboxRow,
@@ -56,7 +57,7 @@ export function storeMessage(
 ): Result<StoredMessage, StoreMessageError> {
   const known = findDelivery(sql, input);
   if (known) {
-    // Objects that the caller put under other keys, or for a message that was erased since, have no owner.
+    // If the caller used other R2 keys, or the message has been erased, nothing needs the objects that the caller stored.
     const message = findMessage(sql, known.messageId);
     const held = new Set(message ? listStoredKeys(sql, message.position) : []);
     addGarbage(
@@ -88,7 +89,7 @@ export function storeMessage(
   });
 }
 
-/** @returns a new id, or the former one if no message has its position. */
+/** Decides position and id of a message: those of its former id if no message has that position, otherwise new ones. */
 function decideId(sql: SqlStorage, { messageId, receivedAt }: StoreMessageInput) {
   const former = messageId === undefined ? -1 : toPosition(messageId);
   const isFree = first(sql, 'SELECT 1 AS taken FROM message WHERE position = ?', former) === null;
@@ -97,7 +98,10 @@ function decideId(sql: SqlStorage, { messageId, receivedAt }: StoreMessageInput)
   return { position, messageId: mintMessageId(position) };
 }
 
-/** Decides folder and marks by the user's rules. A rule whose folder was deleted moves nothing. */
+/**
+ * Decides folder and marks of a message by the user's rules. If the folder of a rule was deleted, the rule does not move the
+ * message.
+ */
 function decideArrival(
   sql: SqlStorage,
   mailbox: MailboxRow,
@@ -127,7 +131,10 @@ const ACQUAINTANCES: Readonly<Record<Acquaintance, string>> = {
   answer: 'It answers a message of yours',
 };
 
-/** Lets known and blocked senders decide between Inbox and Junk, and decides which rules run: on Junk only those that move. */
+/**
+ * Decides between Inbox and Junk by the user's trusted, known and blocked senders. Also decides which rules run: on mail in Junk
+ * only rules that move messages.
+ */
 function judgePeople(sql: SqlStorage, input: StoreMessageInput, target: FolderRow) {
   const { judgement, spam } = input;
   if (!judgement) return { folder: target, spam, rules: input.applyRules ? 'all' : 'none' } as const;
@@ -148,7 +155,7 @@ function judgePeople(sql: SqlStorage, input: StoreMessageInput, target: FolderRo
   return { folder: target, spam, rules } as const;
 }
 
-/** Replaces the verdict of a stored spam check, with the reason. */
+/** Replaces the verdict in a stored spam check, and adds the reason. */
 function withReason(spam: string | null, verdict: 'junk' | 'ham', rule: string, text: string): string {
   const given = spam === null ? {} : (JSON.parse(spam) as { reasons?: readonly unknown[] });
   return JSON.stringify({ ...given, verdict, reasons: [...(given.reasons ?? []), { rule, score: 0, text }] });

@@ -1,6 +1,6 @@
 /**
- * Accepted mail that has no outcome yet. The row backs the reply "250": it is written before the reply and stays until the message
- * is stored in a folder, or refused; in quarantine it stays. Each function runs inside the caller's transaction.
+ * Accepted mail that has no outcome yet. The row of a message is written before the reply "250". It is removed once the message is
+ * stored in a folder or refused, and stays while the message is in quarantine. Each function runs inside the caller's transaction.
  */
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
 import { execute, type RowOf, statement } from '../../../workers/shared/statement.ts';
@@ -12,7 +12,7 @@ import type { incoming } from './schema.ts';
 
 export interface IncomingMessage {
   readonly incomingId: string;
-  /** Identifies content and envelope: a retry has the same key. */
+  /** Hash that identifies content and envelope. A sender's retry has the same hash. */
   readonly contentKey: string;
   readonly rawKey: string;
   readonly rawSha256: string;
@@ -23,7 +23,7 @@ export interface IncomingMessage {
   readonly clientIp: string | null;
   readonly helo: string | null;
   readonly origin: 'smtp' | 'local';
-  /** Verdicts as JSON. */
+  /** JSON of earlier verdicts: authentication at acceptance, or all verdicts for local mail. */
   readonly verdicts: string | null;
 }
 
@@ -33,11 +33,11 @@ export interface ClaimedIncoming extends Omit<IncomingMessage, 'rawSha256'> {
   readonly attempts: number;
 }
 
-/** `refused`: it cannot be stored, because the mailbox was erased, or an operator destroyed it. */
+/** Outcomes of accepted mail. `refused`: it could not be stored because the mailbox was erased, or an operator destroyed it. */
 export const INCOMING_OUTCOMES = ['inbox', 'junk', 'folder', 'quarantine', 'refused'] as const;
 export type IncomingOutcome = (typeof INCOMING_OUTCOMES)[number];
 
-/** An outcome other than a stored message. */
+/** Outcome of an accepted message that was not stored in a folder. */
 export interface IncomingEnd {
   readonly outcome: 'quarantine' | 'refused';
   readonly detail: string | null;
@@ -47,7 +47,7 @@ export interface IncomingLedger {
   readonly accepted: number;
   readonly pending: number;
   readonly oldestPendingAt: number | null;
-  /** Pending messages whose last attempt failed: a scanner or store did not answer. */
+  /** Number of pending messages whose last attempt failed because a scanner or store did not answer. */
   readonly deferred: number;
   readonly outcomes: Readonly<Record<IncomingOutcome, number>>;
 }
@@ -59,7 +59,10 @@ type IncomingRow = RowOf<typeof incoming>;
 const findKnown = statement<{ contentKey: string }, { known: number }>(
   'SELECT 1 AS known FROM incoming WHERE content_key = :contentKey',
 );
-/** @returns `duplicate` if the same message was accepted before: nothing is written and its raw bytes are not needed. */
+/**
+ * Records an accepted message.
+ * @returns `duplicate` if the same message was accepted before. Nothing is written then, and the new raw bytes are not needed.
+ */
 export function acceptIncoming(
   sql: SqlStorage,
   mailbox: MailboxRow,
@@ -102,8 +105,8 @@ const listWaiting = statement<{ now: number }, IncomingRow>(
 
 /**
  * Leases messages that are due. No other caller gets them until the lease expires. Messages with the fewest attempts come first, so
- * that a message which crashes its worker delays no other.
- * @param leaseMs how long the caller may work on them.
+ * a message that crashes its worker does not delay the others.
+ * @param leaseMs how long the caller may work on the messages.
  */
 export function claimIncoming(
   sql: SqlStorage,
@@ -146,12 +149,12 @@ const remove = statement<{ incomingId: string }, { raw_key: string }>(
   'DELETE FROM incoming WHERE incoming_id = :incomingId RETURNING raw_key',
 );
 
-/** Removes the row of a message that is stored. */
+/** Removes the row of an accepted message that has been stored. */
 export function removeIncoming(sql: SqlStorage, incomingId: string): void {
   for (const _ of execute(sql, remove, { incomingId }));
 }
 
-/** Records an outcome other than a stored message. Idempotent. */
+/** Records the outcome of an accepted message that was not stored in a folder. Idempotent. */
 export function finishIncoming(sql: SqlStorage, incomingId: string, end: IncomingEnd, now: number): void {
   if (end.outcome === 'quarantine') {
     sql.exec(
@@ -167,7 +170,7 @@ export function finishIncoming(sql: SqlStorage, incomingId: string, end: Incomin
   sql.exec('UPDATE mailbox SET refused = refused + 1 WHERE id = 1');
 }
 
-/** Schedules a retry with exponential backoff. Retries never end. */
+/** Schedules the next attempt with exponential backoff. The number of attempts is unlimited. */
 export function deferIncoming(
   sql: SqlStorage,
   incomingId: string,
@@ -186,7 +189,7 @@ export function deferIncoming(
   );
 }
 
-/** @returns null if the message is not in quarantine. */
+/** Reads a message in quarantine. @returns null if the message is not in quarantine. */
 export function readQuarantined(sql: SqlStorage, mailbox: MailboxRow, incomingId: string): ClaimedIncoming | null {
   const row = first<IncomingRow>(
     sql,
@@ -196,7 +199,7 @@ export function readQuarantined(sql: SqlStorage, mailbox: MailboxRow, incomingId
   return row && toClaimed(row, mailbox, row.attempts);
 }
 
-/** @returns totals since the mailbox was created. Each folder counts the messages that were delivered to it. */
+/** @returns the totals since the mailbox was created. Counts of messages by folder are read from the rows of the folders. */
 export function readLedger(sql: SqlStorage): IncomingLedger {
   const pending = first<{
     count: number;
@@ -246,7 +249,7 @@ export function savePublishedLedger(sql: SqlStorage, ledger: IncomingLedger, pub
   sql.exec('UPDATE mailbox SET published_ledger = ? WHERE id = 1', JSON.stringify({ ...ledger, publishedAt }));
 }
 
-/** @returns the time at which a message is due or its lease ends; null if none waits. */
+/** @returns the next time at which a message is due or its lease ends; null if none waits. */
 export function nextIncomingAt(sql: SqlStorage, leases: Leases): number | null {
   const rows = sql.exec<{ incoming_id: string; at: number }>(
     'SELECT incoming_id, next_attempt_at AS at FROM incoming WHERE next_attempt_at IS NOT NULL',

@@ -1,4 +1,4 @@
-/** The JMAP types that a change affects. Pure. */
+/** Finds the JMAP types that a change affects. Pure. */
 import type { Change } from '../database/change-store.ts';
 
 export const JMAP_TYPES = [
@@ -29,13 +29,13 @@ const TYPES_OF: Partial<Record<Change['type'], readonly JmapType[]>> = {
   submission_deleted: ['EmailSubmission'],
 };
 
-/** `EmailDelivery` changes only when mail arrives (RFC 8621 §1.5). */
+/** `EmailDelivery` is a type that changes only when mail arrives (RFC 8621 §1.5). */
 const typesOf = ({ type, replaced_email_id, is_delivered }: Change): readonly JmapType[] => [
   ...((replaced_email_id === undefined ? TYPES_OF[type] : SAVED) ?? []),
   ...(is_delivered ? (['EmailDelivery'] as const) : []),
 ];
 
-/** Types that a saved draft affects. It is a new email for JMAP. */
+/** Types that a saved draft affects. For JMAP, the save makes a new email. */
 const SAVED: readonly JmapType[] = ['Email', 'Thread', 'Mailbox', 'Quota'];
 
 export function listChangedTypes(changes: readonly Change[]): JmapType[] {

@@ -1,4 +1,7 @@
-/** `Foo/changes` of each type (RFC 8620 §5.2), read from the change log. The state of every type is the number of the last change. */
+/**
+ * Answers `/changes` of each JMAP type (RFC 8620 §5.2) from the change log. The state of every type is the number of the last
+ * change.
+ */
 import { execute, statement } from '../../../workers/shared/statement.ts';
 import { type Change, readState } from '../database/change-store.ts';
 import { first } from '../database/store.ts';
@@ -10,24 +13,27 @@ export interface TypeChanges {
   readonly created: readonly string[];
   readonly updated: readonly string[];
   readonly destroyed: readonly string[];
-  /** True if only counts changed in the updated mailboxes. */
+  /** True if nothing but counts changed in the updated mailboxes. */
   readonly onlyCounts: boolean;
-  /** Threads of the changed messages. */
+  /** Ids of the changed messages' threads. */
   readonly threadIds: readonly string[];
 }
 
 type Event = { readonly kind: 'created' | 'updated' | 'counted' | 'destroyed'; readonly id: string };
 
-/** Limit of change records read per answer, whatever their type. */
+/** Maximum of change records read per answer, of all types. */
 const ROWS_MAX = 20_000;
-/** Id that stands for all objects of a type. */
+/** Stands for all objects of a type, in place of an id. */
 export const ALL_OBJECTS = '*';
 
 const listAfter = statement<{ since: number; limit: number }, { state: number; body: string }>(
   'SELECT state, body FROM change WHERE state > :since ORDER BY state LIMIT :limit',
 );
 
-/** @returns null if the state is too old or not of this mailbox: the client must reload everything. */
+/**
+ * @returns the changes of a type since a state; null if the state is too old or of another mailbox. The client must then reload
+ * everything.
+ */
 export function readTypeChanges(sql: SqlStorage, type: JmapType, since: number, max: number): TypeChanges | null {
   const latest = readState(sql);
   const floor = first<{ floor: number }>(sql, 'SELECT state_floor AS floor FROM mailbox WHERE id = 1')?.floor ?? 0;
@@ -41,7 +47,7 @@ export function readTypeChanges(sql: SqlStorage, type: JmapType, since: number, 
     const change = JSON.parse(row.body) as Change;
     const events = toEvents(sql, type, change);
     const added = new Set(events.map(({ id }) => id).filter((id) => !objects.has(id))).size;
-    // One change may name more objects than `max`. It is then answered alone.
+    // A change record that alone has more objects than `max` is answered all the same, but with no other record.
     if (objects.size > 0 && objects.size + added > max) break;
     for (const { kind, id } of events) {
       const known = objects.get(id) ?? { isNew: kind === 'created', isGone: false, isUpdated: false };
@@ -127,7 +133,7 @@ function toMailboxEvents(change: Change): Event[] {
 }
 
 const listSubmissions = statement<{ messageId: string }, { submission_id: string }>(
-  // The email ids of a draft are the message's id and `-` with a revision. `.` is the character after `-`.
+  // Covers all email ids of a draft: the message's id, alone or with `-` and a revision. `.` is the character after `-`.
   `SELECT submission_id FROM email_submission WHERE email_id >= :messageId AND email_id < :messageId || '.'`,
 );
 

@@ -1,4 +1,4 @@
-/** Reads the properties of JMAP emails that need no bytes of the message (RFC 8621 §4.1.1), and threads (§3). */
+/** Reads emails (RFC 8621 §4.1.1) and threads (§3) for JMAP: only the properties that need no bytes of the message. */
 import { parseEmailId } from '../../../workers/mail/domain/email-id.ts';
 import { execute, statement } from '../../../workers/shared/statement.ts';
 import type { MailAddress } from '../contract/delivered-message.ts';
@@ -6,7 +6,10 @@ import { EMAIL_ID, readEmailId } from '../messages/email-id-store.ts';
 import { findMessage, type MessageState } from '../messages/message-store.ts';
 import { findThread, formatThreadId } from '../messages/thread-store.ts';
 
-/** Finds a message by the id of its email. After another save, a draft has another email id. */
+/**
+ * Finds a message by the id of its email. An id of an earlier save of a draft finds nothing, because each save changes the email
+ * id.
+ */
 export function findEmail(sql: SqlStorage, emailId: string): MessageState | null {
   const found = findMessage(sql, parseEmailId(emailId)?.messageId ?? '');
   return found && readEmailId(sql, found) === emailId.toLowerCase() ? found : null;
@@ -36,7 +39,7 @@ export interface EmailRecord {
   readonly messageId: string | null;
   readonly inReplyTo: string | null;
   readonly references: readonly string[];
-  /** Null for a draft that was written in the app. */
+  /** R2 key of the raw message; null for a draft that was written in the app. */
   readonly rawKey: string | null;
 }
 
@@ -77,7 +80,7 @@ const readRow = statement<{ position: number }, EmailRow & Record<string, SqlSto
    FROM message AS m WHERE m.position = :position`,
 );
 
-/** @returns the given messages that exist, in the order of the ids. */
+/** @returns those of the given messages that exist, in the order of the ids. */
 export const readEmails = (sql: SqlStorage, ids: readonly string[]): EmailRecord[] =>
   ids.flatMap((id) => {
     const found = findEmail(sql, id);
@@ -113,7 +116,7 @@ const toRecord = (row: EmailRow): EmailRecord => ({
 
 export interface ThreadRecord {
   readonly id: string;
-  /** Oldest first. */
+  /** Ids of the thread's emails, oldest first. */
   readonly emailIds: readonly string[];
 }
 
@@ -121,7 +124,7 @@ const listThread = statement<{ thread: number }, { email_id: string }>(
   `SELECT ${EMAIL_ID} AS email_id FROM message AS m WHERE m.thread = :thread ORDER BY m.position`,
 );
 
-/** @returns the given threads that exist, in the order of the ids. */
+/** @returns those of the given threads that exist, in the order of the ids. */
 export const readThreads = (sql: SqlStorage, ids: readonly string[]): ThreadRecord[] =>
   ids.flatMap((id) => {
     const thread = findThread(sql, id);
@@ -132,11 +135,11 @@ export const readThreads = (sql: SqlStorage, ids: readonly string[]): ThreadReco
 export interface EmailText {
   readonly id: string;
   readonly subject: string;
-  /** The beginning of the text. */
+  /** Beginning of the message's text. */
   readonly text: string;
 }
 
-/** Characters of a text that are searched for a snippet. */
+/** Characters of a text that are searched for the snippet's words. */
 const SNIPPET_TEXT_LENGTH_MAX = 100_000;
 
 const readText = statement<{ position: number; length: number }, { subject: string; text: string | null }>(
@@ -144,7 +147,7 @@ const readText = statement<{ position: number; length: number }, { subject: stri
    WHERE m.position = :position`,
 );
 
-/** @returns the given messages that exist. */
+/** @returns the texts of those of the given messages that exist. */
 export const readEmailTexts = (sql: SqlStorage, ids: readonly string[]): EmailText[] =>
   ids.flatMap((id) => {
     const found = findEmail(sql, id);

@@ -1,4 +1,4 @@
-/** `Email/set` (RFC 8621 §4.6): changes of keywords and folders, and erasing. Runs in the caller's transaction. */
+/** Writes of `Email/set` (RFC 8621 §4.6): changes keywords and folders, and erases messages. Runs in the caller's transaction. */
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
 import type { StoreMessageError, StoreMessageInput } from '../contract/delivered-message.ts';
 import type { MailboxRow } from '../database/store.ts';
@@ -9,24 +9,24 @@ import { listLabels } from '../messages/label-store.ts';
 import { eraseMessage, findMessage, foldersOf, patchMessage } from '../messages/message-store.ts';
 import { type EmailRecord, findEmail, readEmails } from './email-read-store.ts';
 
-/** New values of marks; undefined leaves a mark unchanged. */
+/** New flags and labels of an email. An undefined flag stays unchanged. */
 export interface MarkPatch {
   readonly isDraft?: boolean | undefined;
   readonly isRead?: boolean | undefined;
   readonly isFlagged?: boolean | undefined;
   readonly isAnswered?: boolean | undefined;
   readonly isForwarded?: boolean | undefined;
-  /** True adds a label, false removes it. */
+  /** Labels to change: true adds the label, false removes it. */
   readonly labels: Readonly<Record<string, boolean>>;
-  /** True to remove labels that are not named. */
+  /** True to remove all labels that `labels` does not name. */
   readonly replacesLabels: boolean;
 }
 
 export interface EmailPatch {
   readonly marks: MarkPatch | null;
-  /** True adds the folder with this id, false removes it. */
+  /** Folders to change, by id: true adds the email to the folder, false removes it. */
   readonly folders: Readonly<Record<string, boolean>>;
-  /** True if the message leaves folders that are not named. */
+  /** True to remove the email from all folders that `folders` does not name. */
   readonly replacesFolders: boolean;
 }
 
@@ -35,14 +35,14 @@ export type EmailSetFailure =
   | { readonly kind: 'bad_folder'; readonly folderId: string }
   | { readonly kind: 'no_folder_left' }
   | { readonly kind: 'too_many_folders' }
-  /** A draft of the web app stays a draft until it is sent. */
+  /** The patch would end a draft of the web app, which stays a draft until it is sent. */
   | { readonly kind: 'draft_fixed' };
 
 export const FOLDERS_PER_EMAIL_MAX = 50;
-/** Keyword of drafts that JMAP clients stored. Drafts of the web app are recognised by `origin`. */
+/** Label that marks drafts of JMAP clients. Drafts of the web app have the origin `draft` instead. */
 const DRAFT_LABEL = '$draft';
 
-/** @returns null on success. */
+/** Updates keywords and folders of an email. @returns null on success. */
 export function updateEmail(sql: SqlStorage, id: string, patch: EmailPatch, now: number): EmailSetFailure | null {
   const message = findEmail(sql, id);
   if (!message) return { kind: 'not_found' };
@@ -94,7 +94,7 @@ export function destroyEmail(sql: SqlStorage, id: string, now: number): boolean 
   return true;
 }
 
-/** Stores a message that a client created, with all of its folders. */
+/** Stores a message that a JMAP client created, in all of its folders. */
 export function createEmail(
   sql: SqlStorage,
   mailbox: MailboxRow,

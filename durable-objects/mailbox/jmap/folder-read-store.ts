@@ -6,7 +6,7 @@ import type { folder } from '../messages/schema.ts';
 
 export interface JmapFolder {
   readonly folderId: string;
-  /** The whole path. */
+  /** Whole path of the folder. */
   readonly name: string;
   readonly role: FolderRole | null;
   readonly total: number;
@@ -17,7 +17,10 @@ export interface JmapFolder {
   readonly isSubscribed: boolean;
 }
 
-/** Threads are counted only in folders with at most this many messages. Other folders report their number of messages instead. */
+/**
+ * Threads are counted only in folders with at most this many messages. Other folders report their number of messages as that of
+ * threads.
+ */
 export const COUNTED_MESSAGES_MAX = 2_000;
 
 const listArrangement = statement<
@@ -25,7 +28,7 @@ const listArrangement = statement<
   Pick<RowOf<typeof folder>, 'folder' | 'sort_order' | 'is_subscribed'>
 >('SELECT folder, sort_order, is_subscribed FROM folder');
 
-/** @param withThreads counts threads. */
+/** @param withThreads true to count threads too, which costs more reads. */
 export function readJmapFolders(sql: SqlStorage, withThreads: boolean): JmapFolder[] {
   const arrangement = new Map([...execute(sql, listArrangement, {})].map((row) => [row.folder, row]));
   const folders = listFolders(sql);
@@ -63,8 +66,8 @@ const listUnread = statement<
 );
 
 /**
- * A thread is unread in each folder that has one of its messages, whichever message is unread. Unread messages in Junk and Trash count
- * only there.
+ * Counts unread threads per folder. A thread is unread in each folder that has one of its messages, whichever of its messages is
+ * unread. But unread messages in Junk and Trash count only in these folders.
  */
 function countUnreadThreads(
   sql: SqlStorage,

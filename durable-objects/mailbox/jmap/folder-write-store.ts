@@ -14,7 +14,7 @@ const arrange = statement<{ folder: number; sortOrder: number | null; isSubscrib
    WHERE folder = :folder`,
 );
 
-/** @returns false if the folder does not exist. */
+/** Changes a folder's order and subscription. @returns false if the folder does not exist. */
 export function arrangeFolder(sql: SqlStorage, folderId: string, arrangement: Arrangement, now: number): boolean {
   const folder = findFolder(sql, folderId);
   if (!folder) return false;
@@ -28,7 +28,7 @@ export function arrangeFolder(sql: SqlStorage, folderId: string, arrangement: Ar
   return true;
 }
 
-/** Messages per transaction. */
+/** Messages removed per transaction. */
 const REMOVED_PER_ROUND = 500;
 
 const listIn = statement<{ folder: number; limit: number }, MessageState>(
@@ -38,7 +38,10 @@ const listIn = statement<{ folder: number; limit: number }, MessageState>(
 
 export type DestroyRound = 'done' | 'has_mail' | 'more' | 'not_found';
 
-/** Removes a folder without folders under it. Messages that are in no other folder are erased with it. Call it again while it returns `more`. */
+/**
+ * Removes a folder that has no subfolders, one round of messages at a time. Messages that are in no other folder are erased. Call
+ * it again while it returns `more`.
+ */
 export function destroyFolder(sql: SqlStorage, folderId: string, removeEmails: boolean, now: number): DestroyRound {
   const folder = findFolder(sql, folderId);
   if (!folder || folder.role !== null) return 'not_found';

@@ -1,6 +1,7 @@
 /**
- * Push subscriptions of clients (RFC 8620 §7.2). A subscription is used once its client has returned the code that was pushed to
- * it, and ends with the credential that made it. A push says only which types changed, so a lost push only delays the client.
+ * Push subscriptions of clients (RFC 8620 §7.2). A subscription becomes active once its client has returned the code that was
+ * pushed to it. It ends with the credential that made it. A push says only which types changed, so losing one only delays the
+ * client.
  */
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
 import { execute, type RowOf, statement } from '../../../workers/shared/statement.ts';
@@ -19,16 +20,16 @@ export interface PushSubscription {
   readonly deviceClientId: string;
   readonly url: string;
   readonly keys: PushKeys | null;
-  /** JMAP types to push; null for all. */
+  /** JMAP types whose changes are pushed; null for all. */
   readonly types: readonly string[] | null;
   readonly expiresAt: number;
-  /** The code that the client returned; null until then. */
+  /** The verification code that the client returned; null before that. */
   readonly verificationCode: string | null;
 }
 
 export type NewPushSubscription = Omit<PushSubscription, 'verificationCode'> & {
   readonly code: string;
-  /** False for a client that must still prove with a code that it receives pushes to its address. */
+  /** False if the client must still return a code, to prove that pushes reach its address. */
   readonly isVerified: boolean;
 };
 
@@ -36,9 +37,9 @@ export interface DuePush {
   readonly id: string;
   readonly url: string;
   readonly keys: PushKeys | null;
-  /** JSON of the push; null if no type that the client asked for changed. */
+  /** JSON to push; null if no type that the client subscribed to has changed. */
   readonly body: string | null;
-  /** State to record as pushed; null for a verification. */
+  /** State to record as pushed; null if this push only carries a verification code. */
   readonly state: number | null;
 }
 
@@ -47,10 +48,10 @@ export interface PushOutcome {
   readonly result: 'done' | 'gone' | 'failed';
 }
 
-/** Delay after a change, so that one push covers several changes. */
+/** Delay of a push after a change, so that one push covers several changes. */
 const PUSH_DELAY_MS = 1_000;
 const SUBSCRIPTIONS_MAX = 50;
-/** Failures in a row after which a subscription is dropped. They take about two hours. */
+/** Failures in a row after which a subscription is deleted. With the retry delays, that takes about two hours. */
 const FAILURES_MAX = 8;
 const FIRST_RETRY_MS = 30_000;
 
@@ -95,7 +96,7 @@ const insert = statement<{
    VALUES (:id, :credentialId, :deviceClientId, :url, :keys, :types, :code, :isVerified, 0, :state, 0, :now, :expiresAt)`,
 );
 
-/** Inserts a subscription. Replaces one with the same id. */
+/** Inserts a subscription. Replaces a subscription with the same id. */
 export function insertSubscription(
   sql: SqlStorage,
   credentialId: string,
@@ -133,7 +134,7 @@ const change = statement<{ id: string; types: string | null; expiresAt: number }
 
 export type PushUpdate = Partial<Pick<PushSubscription, 'types' | 'expiresAt' | 'verificationCode'>>;
 
-/** @returns false if the subscription is unknown, or the code is wrong. */
+/** Updates a subscription. @returns false if the subscription is unknown or the verification code is wrong. */
 export function updateSubscription(
   sql: SqlStorage,
   credentialId: string,
@@ -160,7 +161,7 @@ export function deleteSubscription(sql: SqlStorage, credentialId: string, id: st
   return isOwn;
 }
 
-/** Deletes the subscriptions of ended credentials. */
+/** Deletes the subscriptions of ended credentials: of one (`only`), of all but one (`except`), or of all. */
 export function endSubscriptions(sql: SqlStorage, which: { readonly only?: string; readonly except?: string }): void {
   for (const row of execute(sql, listAll, {})) {
     const isEnded = which.only === undefined ? row.credential_id !== which.except : row.credential_id === which.only;
@@ -168,7 +169,7 @@ export function endSubscriptions(sql: SqlStorage, which: { readonly only?: strin
   }
 }
 
-/** @returns the pushes that are due now. */
+/** @returns the pushes that are due now, one per subscription. */
 export function listDuePushes(sql: SqlStorage, accountId: string, now: number): DuePush[] {
   const state = readState(sql);
   return [...execute(sql, listAll, {})].flatMap((row): DuePush[] => {
@@ -189,7 +190,7 @@ export function listDuePushes(sql: SqlStorage, accountId: string, now: number): 
   });
 }
 
-/** @returns the time of the next push; null if there is none. */
+/** @returns the time at which the next push is due; null if none is. */
 export function nextPushAt(sql: SqlStorage, now: number): number | null {
   const times = [...execute(sql, listAll, {})].flatMap((row): number[] => {
     if (row.expires_at <= now) return [];

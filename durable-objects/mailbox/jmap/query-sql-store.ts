@@ -1,4 +1,4 @@
-/** Compiles a query for messages to SQL. The message is `m`. */
+/** Compiles a JMAP query for messages to SQL. The alias of the message row is `m`. */
 import type {
   EmailFilter,
   EmailQuery,
@@ -19,26 +19,26 @@ export interface Condition {
 export interface CompiledQuery {
   readonly from: string;
   readonly where: Condition;
-  /** Column with the position. The rows of the driver are read in its order. */
+  /** SQL column with the position. The query reads rows in its order. */
   readonly position: string;
-  /** Columns of the sort other than the time, as `key0`, `key1` and so on. */
+  /** SQL for further columns to sort by, as `key0`, `key1` and so on. */
   readonly keys: string;
-  /** The folder, if the query asks for all its messages and nothing else; null for any other query. */
+  /** The folder, if the query asks for all messages of one folder and nothing else; null for any other query. */
   readonly folder: number | null;
 }
 
 const NEVER: Condition = { sql: '0', values: [] };
 
-/** The rows that a query reads, in order of time. The other conditions are tested on each of them. */
+/** The index that a query reads, in order of time. Conditions that it does not test are tested on each row. */
 interface Driver {
   readonly from: string;
   readonly position: string;
   readonly where: readonly Condition[];
-  /** The conditions that the driver tests already. */
+  /** Filters that the driver's `where` tests already. */
   readonly done: readonly EmailFilter[];
 }
 
-/** A folder with at most this many messages is read by its own index, whatever else the query asks for. */
+/** A folder with at most this many messages is always read by its own index, whatever else the query asks for. */
 const SMALL_FOLDER_MAX = 500;
 
 export function compileQuery(sql: SqlStorage, { filter, sort }: EmailQuery): CompiledQuery {
@@ -73,7 +73,7 @@ function findPlace(sql: SqlStorage, parts: readonly EmailFilter[]): Place | null
   return part && found ? { part, folder: found.folder, total: found.total } : null;
 }
 
-/** Picks the narrowest index, as far as that is known without reading. */
+/** Picks the most selective index, as far as that is known without reading rows. */
 function pickDriver(parts: readonly EmailFilter[], place: Place | null): Driver {
   const inFolder = place && {
     from: 'message_folder AS f CROSS JOIN message AS m ON m.position = f.position',
@@ -160,7 +160,7 @@ function compile(sql: SqlStorage, filter: EmailFilter): Condition {
     case 'before':
       return { sql: 'm.received_at < ?', values: [filter.time] };
     case 'after':
-      // A position is never before the time of arrival. Its range therefore ends the walk through the index.
+      // No position is before the time of arrival. So a lower limit of positions ends the read without losing a match.
       return { sql: 'm.position >= ? AND m.received_at >= ?', values: [filter.time * 1_000, filter.time] };
     case 'min_size':
       return { sql: 'm.size_bytes >= ?', values: [filter.bytes] };
@@ -189,7 +189,7 @@ const hasLabel = (message: string): string =>
 
 function compileMark(test: KeywordTest, message: string): Condition {
   if (test.kind === 'label') return { sql: hasLabel(message), values: [test.label] };
-  // A draft of the web app has the origin `draft`; a draft of a JMAP client has the keyword.
+  // A draft of the web app has the origin `draft`; a draft of a JMAP client has the label `$draft`.
   if (test.flag === 'isDraft')
     return { sql: `${message}.origin = 'draft' OR ${hasLabel(message)}`, values: ['$draft'] };
   return { sql: `${message}.${FLAG_COLUMNS[test.flag]}`, values: [] };
@@ -209,7 +209,7 @@ const compileHeader = (name: string, text: string | null): Condition => ({
   values: text === null ? [name.toLowerCase()] : [name.toLowerCase(), text.toLowerCase()],
 });
 
-/** The columns of the full-text index. */
+/** Columns of the full-text index, by the part of the message that a text filter names. */
 const COLUMNS: Readonly<Record<Exclude<TextPlace, 'any'>, string>> = {
   from: 'sender',
   to: 'recipients',
@@ -219,7 +219,7 @@ const COLUMNS: Readonly<Record<Exclude<TextPlace, 'any'>, string>> = {
   body: 'body',
 };
 
-/** @returns null if the text has no word. */
+/** @returns the FTS5 expression of a text filter; null if the text has no word. */
 function toExpression(place: TextPlace, text: string): string | null {
   const expressions = splitPhrases(text).flatMap((phrase) => {
     const parts = toPhrase(phrase);
@@ -232,7 +232,7 @@ function toExpression(place: TextPlace, text: string): string | null {
 
 type TextFilter = Extract<EmailFilter, { kind: 'text' }>;
 
-/** @param scope `one` looks each message up in the index, `all` reads all hits of the index first. */
+/** @param scope `one` looks each message up in the full-text index, `all` first reads all hits of the index. */
 function compileText({ place, text }: TextFilter, scope: 'one' | 'all'): Condition {
   const expression = toExpression(place, text);
   if (expression === null) return NEVER;
@@ -241,7 +241,7 @@ function compileText({ place, text }: TextFilter, scope: 'one' | 'all'): Conditi
   return { sql: match, values: [expression] };
 }
 
-/** The value that a message is sorted by. Texts are compared in JavaScript, because SQLite folds only ASCII. */
+/** SQL of the value that a message is sorted by. JavaScript compares texts, because SQLite folds case only in ASCII. */
 function toKey({ by, keyword }: EmailSort): string {
   switch (by) {
     case 'receivedAt':
@@ -261,7 +261,7 @@ function toKey({ by, keyword }: EmailSort): string {
   }
 }
 
-/** A sort has no bound values, so a label is written as a literal. */
+/** SQL of a keyword to sort by. The clause with the sort keys has no bound values, so a label is written as a literal. */
 function toKeywordKey({ test, scope }: NonNullable<EmailSort['keyword']>): string {
   const { sql, values } = compileKeyword(test, scope);
   let at = 0;

@@ -1,6 +1,6 @@
 /**
- * `Email/query` (RFC 8621 §4.4). Sorted by time, messages are read from an index until the window is full. A total or another sort
- * reads all matches, but the total of a whole folder is its stored count.
+ * `Email/query` (RFC 8621 §4.4). A query sorted by time reads messages from an index until the window is full. A total, or another
+ * sort, reads all matches. The total of a whole folder is its stored count instead.
  */
 import { toBaseSubject } from '../../../workers/mail/domain/base-subject.ts';
 import type { EmailQuery, EmailSort } from '../../../workers/mail/domain/email-filter.ts';
@@ -21,11 +21,11 @@ export interface EmailQueryRequest extends EmailQuery {
 export interface EmailQueryAnswer {
   readonly position: number;
   readonly ids: readonly string[];
-  /** Null if it was not requested. */
+  /** Number of all matches; null if the client did not request it. */
   readonly total: number | null;
 }
 
-/** Limit of matches that can be sorted by anything but time. */
+/** Maximum of matches that are sorted by anything but time. */
 const SORTED_MAX = 50_000;
 
 interface Hit extends Row {
@@ -64,7 +64,7 @@ const readFolderTotal = (sql: SqlStorage, { folder }: CompiledQuery): number | n
     ? null
     : (first<{ total: number }>(sql, 'SELECT total FROM folder WHERE folder = ?', folder)?.total ?? 0);
 
-/** @returns null if too many messages match to be sorted. */
+/** @returns the matches in order; null if they must be sorted and are too many. */
 function listHits(sql: SqlStorage, compiled: CompiledQuery, sort: readonly EmailSort[]): Iterable<Hit> | null {
   const { from, where, position, keys } = compiled;
   const columns = `m.position, ${EMAIL_ID} AS email_id, m.thread`;
@@ -93,7 +93,7 @@ function toSortKey({ by }: EmailSort, value: SqlStorageValue): string | number {
   return foldCase(person?.name || person?.email || '');
 }
 
-/** Folds case as RFC 5051 does, except for its rare title case. */
+/** Folds case as RFC 5051 does, except for title case, which is rare. */
 const foldCase = (text: string): string => text.normalize('NFKD').toUpperCase();
 
 function compareKeys(
@@ -108,7 +108,7 @@ function compareKeys(
   return 0;
 }
 
-/** Keeps the first message of each thread. */
+/** Keeps only the first match of each thread. */
 function* collapse(hits: Iterable<Hit>): Generator<Hit> {
   const seen = new Set<number>();
   for (const hit of hits) {
@@ -118,6 +118,6 @@ function* collapse(hits: Iterable<Hit>): Generator<Hit> {
   }
 }
 
-/** @returns the email ids of all messages of threads. A change of one may show or hide the others in a collapsed query. */
+/** @returns the email ids of all messages in the threads. When one of them changes, a collapsed query may show or hide others. */
 export const listThreadMates = (sql: SqlStorage, threadIds: readonly string[]): string[] =>
   readThreads(sql, threadIds).flatMap(({ emailIds }) => emailIds);

@@ -14,7 +14,10 @@ import { findEmail } from './email-read-store.ts';
 import type { emailSubmission } from './schema.ts';
 
 export interface StoredSubmission {
-  /** Owns its bytes, because the message may be changed or erased while the submission waits. */
+  /**
+   * The outgoing message. It has raw bytes of its own, because the stored message may be changed or erased while the submission
+   * waits.
+   */
   readonly outbox: NewOutboxMessage;
   readonly emailId: string;
   readonly identityId: string;
@@ -30,7 +33,7 @@ export interface SubmissionRecord {
   readonly envelope: { readonly from: string; readonly to: readonly string[] };
   readonly sendAt: number;
   readonly isCanceled: boolean;
-  /** Empty if neither the outbox nor the submission has states. */
+  /** Delivery states; empty if neither the outbox nor the submission has any. */
   readonly recipients: readonly {
     readonly email: string;
     readonly state: RecipientState;
@@ -93,7 +96,7 @@ const readOne = statement<{ id: string }, SubmissionRow>(
    WHERE submission_id = :id`,
 );
 
-/** @returns the given submissions that exist, in the order of the ids. */
+/** @returns those of the given submissions that exist, in the order of the ids. */
 export const readSubmissions = (sql: SqlStorage, ids: readonly string[]): SubmissionRecord[] =>
   ids.flatMap((id) => [...execute(sql, readOne, { id })].map((row) => toRecord(sql, row)));
 
@@ -108,7 +111,9 @@ const toRecord = (sql: SqlStorage, row: SubmissionRow): SubmissionRecord => ({
   recipients: readStates(sql, row),
 });
 
-/** True if `later` is `state` after a report about it: accepted by another server, then reported as failed or delivered. */
+/**
+ * True if `later` is `state` after a report from another server: the message was accepted, then reported as failed or delivered.
+ */
 const isReported = (later: DeliveryState, state: DeliveryState): boolean =>
   state.state === 'sent' &&
   (later.state === 'failed' || later.state === 'delivered') &&
@@ -119,13 +124,13 @@ function readStates(sql: SqlStorage, row: SubmissionRow): SubmissionRecord['reci
   if (waiting) return waiting.recipients;
   const final = JSON.parse(row.delivery ?? '[]') as DeliveryState[];
   const known = readDelivery(sql, toPosition(parseEmailId(row.email_id)?.messageId ?? ''));
-  // A report that came after the last attempt is stored only with the message.
+  // A report that arrived after the last attempt is stored only in the message row, not in the submission.
   const reported = (state: DeliveryState) =>
     known.find((each) => each.email === state.email && isReported(each, state));
   return final.map((state) => reported(state) ?? state);
 }
 
-/** @returns false if it is too late to cancel. */
+/** Cancels a submission. @returns false if it is too late. */
 export const cancelSubmission = (sql: SqlStorage, id: string, now: number): boolean =>
   cancelOutboxById(sql, id, now) > 0;
 
@@ -138,7 +143,10 @@ export const listSubmissionIds = (sql: SqlStorage, limit: number): string[] =>
 
 const remove = statement<{ id: string }>('DELETE FROM email_submission WHERE submission_id = :id');
 
-/** Deletes the record of a submission. If its message is queued, it is sent nevertheless. @returns false if it does not exist. */
+/**
+ * Deletes the record of a submission. This does not cancel it: a queued message is still sent.
+ * @returns false if there is no record.
+ */
 export function forgetSubmission(sql: SqlStorage, id: string, now: number): boolean {
   if (readSubmissions(sql, [id]).length === 0) return false;
   execute(sql, remove, { id });

@@ -2,12 +2,12 @@
 import { first } from '../database/store.ts';
 import { findMessage, type MessageState, patchMessage, STATE_COLUMNS } from './message-store.ts';
 
-/** Limit of copies of one message that are marked, such as one by mail and one by a list. */
+/** Maximum of copies of one message that are marked. A message may have several copies, such as one by mail and one by a list. */
 const COPIES_MAX = 20;
 
 /**
- * Marks the messages with a Message-ID as answered, or removes the mark if no sent message answers them.
- * @param parentId the In-Reply-To of the answer.
+ * Marks the messages with a given Message-ID as answered, or removes the mark if no sent message answers them.
+ * @param parentId the Message-ID: In-Reply-To of the answer.
  */
 export function markAnswered(sql: SqlStorage, parentId: string | null, isAnswered: boolean, now: number): void {
   if (parentId === null) return;
@@ -34,7 +34,7 @@ const isStillAnswered = (sql: SqlStorage, thread: number, parentId: string): boo
     parentId,
   ) !== null;
 
-/** @param messageId nothing is marked if it is null or the message was erased. */
+/** Marks a message as forwarded. @param messageId nothing is marked if it is null or the message was erased. */
 export function markForwarded(sql: SqlStorage, messageId: string | null, now: number): void {
   const message = messageId === null ? null : findMessage(sql, messageId);
   if (message) patchMessage(sql, message, { isForwarded: true }, now);

@@ -1,4 +1,4 @@
-/** Changes to many messages in one transaction: patch, delete, erase expired ones, empty a folder. */
+/** Changes to many messages in one transaction: patches, deletion, erasing expired messages, emptying a folder. */
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
 import { first } from '../database/store.ts';
 import {
@@ -23,7 +23,7 @@ import { learnSender, readSenderFacts } from './sender-store.ts';
 import { addLesson, decideLesson } from './spam-lesson-store.ts';
 
 export interface BatchPatch extends Omit<MessagePatch, 'folder'> {
-  /** A folder's id, or a role. */
+  /** Id or role of the folder to move the message to. */
   readonly folderKey?: string | undefined;
 }
 
@@ -33,9 +33,9 @@ export interface BatchResult {
   readonly status: BatchStatus;
 }
 
-/** Only messages of these origins train the spam model. Mail that the user wrote says nothing about mail from others. */
+/** Origins of messages that train the spam model. Mail that the user wrote says nothing about mail from others. */
 const TEACHING_ORIGINS = new Set(['received', 'imported']);
-/** Messages erased per transaction. The alarm continues with the rest. */
+/** Messages erased per transaction. The alarm continues with the next ones. */
 const ERASED_PER_ROUND = 500;
 /** Messages moved per transaction when their folder is deleted. */
 const MOVED_PER_ROUND = 1_000;
@@ -47,7 +47,7 @@ export function patchMessages(
   now: number,
 ): Result<BatchResult[], FolderError> {
   const { folderKey, ...rest } = patch;
-  // A snoozed message is in the Archive until it returns.
+  // A snoozed message is in the Archive until it returns to the Inbox.
   const key = folderKey ?? (rest.snoozedUntil ? 'archive' : undefined);
   const folder = key === undefined ? undefined : findFolder(sql, key);
   if (folder === null || (folder && isView(folder))) return err({ kind: 'no_folder' });
@@ -62,15 +62,15 @@ export function patchMessages(
   );
 }
 
-/** Learns from a completed move. @param message its state before the move. @param to its first folder after the move. */
+/** Learns from a move that was made. @param message its state before the move. @param to its first folder after the move. */
 export function learnFromMove(sql: SqlStorage, message: MessageState, to: FolderRow, now: number): void {
   const lesson = decideLesson(findFolderByNumber(sql, message.folder), to);
   if (lesson && TEACHING_ORIGINS.has(message.origin)) learn(sql, message, lesson, now);
 }
 
 /**
- * A move into or out of Junk teaches about the sender first. It trains words only if no sender is proven, or if it undoes the
- * user's own move, which trained words.
+ * Learns from a move into or out of Junk. The move first decides whether the sender is trusted or blocked. It trains the spam model
+ * on the words only if no sender is proven, or if it undoes an earlier move by the user, which had trained the words.
  */
 function learn(sql: SqlStorage, message: MessageState, label: 'junk' | 'ham', now: number): void {
   const facts = readSenderFacts(sql, message.position);
@@ -79,7 +79,7 @@ function learn(sql: SqlStorage, message: MessageState, label: 'junk' | 'ham', no
   if (!isLearned || undoesOwnMove) addLesson(sql, message.message_id, label);
 }
 
-/** Moves messages to Trash, and erases those that are in Trash already. A repeated id counts once. */
+/** Moves messages to Trash, and erases those that are in Trash already. An id that is given twice counts once. */
 export function deleteMessages(sql: SqlStorage, ids: readonly string[], now: number): BatchResult[] {
   const trash = findFolder(sql, 'trash');
   if (!trash) throw new Error('the mailbox has no Trash');
@@ -96,8 +96,8 @@ export function deleteMessages(sql: SqlStorage, ids: readonly string[], now: num
 }
 
 /**
- * Moves the messages of a folder and of those under it to Trash, one round at a time. The last round removes the folders.
- * @returns how many were moved. Call it again until it returns 0.
+ * Moves the messages of a folder and its subfolders to Trash, one round at a time. The last round removes the folders.
+ * @returns how many messages were moved. Call it again until it returns 0.
  */
 export function deleteFolder(sql: SqlStorage, key: string, now: number): Result<number, FolderError> {
   const folder = findFolder(sql, key);
@@ -122,7 +122,7 @@ const listInFolder = (sql: SqlStorage, { folder }: FolderRow, limit: number): Me
   ),
 ];
 
-/** Takes a message out of a folder. If it is in no other folder, it moves to `last`. */
+/** Removes a message from a folder. If the message is in no other folder, moves it to the folder `last`. */
 function leaveFolder(sql: SqlStorage, message: MessageState, from: FolderRow, last: FolderRow, now: number): void {
   const others = foldersOf(message).filter((folder) => folder !== from.folder);
   const folders = others.map((folder) => findFolderByNumber(sql, folder));
@@ -146,8 +146,8 @@ export const nextExpiryAt = (sql: SqlStorage): number | null =>
   null;
 
 /**
- * Erases one round of messages of Junk or Trash. Messages that are also in another folder only leave this one. @returns how many
- * left. Call it again until it returns 0.
+ * Erases one round of messages of Junk or Trash. A message that is also in another folder only leaves this one.
+ * @returns how many messages left the folder. Call it again until it returns 0.
  */
 export function emptyFolder(sql: SqlStorage, folder: FolderRow, now: number): number {
   const messages = listInFolder(sql, folder, ERASED_PER_ROUND);

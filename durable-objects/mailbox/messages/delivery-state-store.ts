@@ -1,4 +1,4 @@
-/** The delivery state of a sent message: in the outbox while a recipient waits, then with its copy in Sent. */
+/** The delivery states of a sent message. They are in the outbox while a recipient waits, then in the row of the copy in Sent. */
 import type { RecipientState } from '../../../workers/mail/outbound/domain/recipient-state.ts';
 import { first } from '../database/store.ts';
 
@@ -6,7 +6,7 @@ export interface DeliveryState {
   readonly email: string;
   readonly state: RecipientState;
   readonly attempts: number;
-  /** Null once the state is final. */
+  /** Time of the next attempt for the recipient; null once the state is final. */
   readonly nextAttemptAt: number | null;
   readonly lastCode: number | null;
   readonly lastReply: string | null;
@@ -34,19 +34,22 @@ export function readDelivery(sql: SqlStorage, position: number): DeliveryState[]
 
 const parse = (states: string | null | undefined): DeliveryState[] => JSON.parse(states ?? '[]') as DeliveryState[];
 
-/** @returns the delivery states in the message's own row. */
+/** @returns the delivery states that are stored in the message row. */
 export const readSaved = (sql: SqlStorage, position: number): DeliveryState[] =>
   parse(
     first<{ states: string | null }>(sql, 'SELECT delivery AS states FROM message WHERE position = ?', position)
       ?.states,
   );
 
-/** JMAP may submit a message several times, each time to other recipients. @returns the last state of each recipient. */
+/**
+ * JMAP may submit a message several times, each time to other recipients.
+ * @returns the last state of each recipient, without the outbox's own fields.
+ */
 const merge = (states: readonly DeliveryState[]): DeliveryState[] => [
   ...new Map(states.map((each) => [each.email, toState(each)])).values(),
 ];
 
-/** Saves the states of one submission of a JMAP client. Does nothing for other mail. */
+/** Saves the delivery states in a JMAP submission. Does nothing for other mail, which has no submission. */
 export function saveSubmissionDelivery(sql: SqlStorage, submissionId: string, states: readonly DeliveryState[]): void {
   const json = JSON.stringify(states.map(toState));
   sql.exec('UPDATE email_submission SET delivery = ? WHERE submission_id = ?', json, submissionId);

@@ -1,4 +1,4 @@
-/** Messages in order for an export, and the messages that an import can skip. */
+/** Reads messages in order for an export. Also finds the messages that an import can skip. */
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
 import type { MailAddress } from '../contract/delivered-message.ts';
 import { first } from '../database/store.ts';
@@ -18,15 +18,17 @@ export interface ExportedMessage {
   readonly folder: string;
 }
 
-/** @returns the given hashes that belong to stored messages. */
+/** @returns those of the given hashes that belong to stored messages. */
 export const listKnownRaws = (sql: SqlStorage, rawSha256s: readonly string[]): string[] =>
   rawSha256s.filter(
     (sha256) => first(sql, 'SELECT 1 AS found FROM message WHERE raw_sha256 = ? LIMIT 1', sha256) !== null,
   );
 
 /**
- * Lists messages, oldest first, without drafts (they have no raw form).
- * @param folderKey null for all mail. @param afterId starts after this message. @param position continues after this position.
+ * Lists messages, oldest first, without drafts, which have no raw form.
+ * @param folderKey id or role of the folder; null for all mail.
+ * @param afterId starts after the message with this id.
+ * @param position continues after this position.
  */
 export function listForExport(
   sql: SqlStorage,

@@ -1,4 +1,4 @@
-/** Folders and their counts. Eight have roles and exist from the start. All and Flagged are views. */
+/** Folders and their counts. Eight folders have roles and always exist. All and Flagged are views. */
 import { toNameKey } from '../../../workers/mail/domain/folder-name.ts';
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
 import { execute, type RowOf, statement } from '../../../workers/shared/statement.ts';
@@ -39,7 +39,10 @@ const listAll = statement<Record<never, never>, CountedRow>(
   `SELECT ${COLUMNS}, total_elsewhere, unread_elsewhere FROM folder ORDER BY role IS NULL, folder, name_key`,
 );
 
-/** Lists Inbox first, then the other roles in RFC 6154's order, then the user's folders by name. Views have their own counts. */
+/**
+ * Lists Inbox first, then the other folders with roles in RFC 6154's order, then the user's folders by name. Views have counts of
+ * their own.
+ */
 export function listFolders(sql: SqlStorage): FolderRow[] {
   const rows = [...execute(sql, listAll, {})];
   const own = rows.filter((row) => row.role === null).sort((a, b) => (toNameKey(a.name) < toNameKey(b.name) ? -1 : 1));
@@ -55,7 +58,7 @@ export function listFolders(sql: SqlStorage): FolderRow[] {
 
 export const isView = (folder: { role: FolderRole | null }): boolean =>
   folder.role !== null && VIEW_ROLES.includes(folder.role);
-/** True for Junk and Trash. Their messages are not in All or in a search without a folder, and are erased after 30 days. */
+/** True for Junk and Trash. Their messages are not in All, nor in a search that names no folder, and are erased after 30 days. */
 export const isHidden = (folder: { role: FolderRole | null }): boolean =>
   folder.role === 'junk' || folder.role === 'trash';
 
@@ -65,7 +68,7 @@ const findByKey = statement<{ key: string }, FolderRow>(
 const findByNumber = statement<{ folder: number }, FolderRow>(`SELECT ${COLUMNS} FROM folder WHERE folder = :folder`);
 const findByName = statement<{ nameKey: string }, FolderRow>(`SELECT ${COLUMNS} FROM folder WHERE name_key = :nameKey`);
 
-/** @param key a folder's id or role. */
+/** @param key id or role of the folder. @returns the folder; null if there is none. */
 export const findFolder = (sql: SqlStorage, key: string): FolderRow | null => executeFirst(sql, findByKey, { key });
 
 export function findFolderByNumber(sql: SqlStorage, folder: number): FolderRow {
@@ -85,7 +88,7 @@ const addFlaggedCounts = statement<{ total: number; unread: number }>(
   `UPDATE folder SET total = total + :total, unread = unread + :unread WHERE role = 'flagged'`,
 );
 
-/** What a message adds to the counts of a folder. */
+/** Counts that a message adds to a folder. */
 type Counted = {
   readonly total: number;
   readonly unread: number;
@@ -95,12 +98,12 @@ type Counted = {
   readonly delivered: number;
 };
 
-/** The folders of a message, the first one first, and the facts that their counts depend on. */
+/** The folders of a message, its first folder first, and the facts that the folders' counts depend on. */
 export interface Place {
   readonly folders: readonly number[];
   readonly isUnread: boolean;
   readonly sizeBytes: number;
-  /** True for an accepted message that is stored now. Its first folder counts it as delivered. */
+  /** True for an accepted message that is being stored now. Its first folder counts it as delivered. */
   readonly isDelivered?: boolean;
 }
 
@@ -119,8 +122,9 @@ function countIn(folder: number, place: Place | null): Counted {
 }
 
 /**
- * Updates the counts of the folders that a message was in and is in now. `before` is null for a new message, `after` for an erased
- * one.
+ * Updates the counts of all folders that a message left, joined or stayed in.
+ * @param before null for a new message.
+ * @param after null for an erased message.
  */
 export function updateCounts(sql: SqlStorage, before: Place | null, after: Place | null): void {
   for (const folder of new Set([...(before?.folders ?? []), ...(after?.folders ?? [])])) {
@@ -137,7 +141,7 @@ export function updateCounts(sql: SqlStorage, before: Place | null, after: Place
   }
 }
 
-/** Adds to the Flagged view's own counts, which count flagged messages outside Junk and Trash. */
+/** Changes the counts of the view Flagged. They include flagged messages outside Junk and Trash. */
 export function addToFlaggedCounts(sql: SqlStorage, total: number, unread: number): void {
   if (total === 0 && unread === 0) return;
   execute(sql, addFlaggedCounts, { total, unread });
@@ -168,7 +172,7 @@ export function createFolder(sql: SqlStorage, name: string, now: number): Result
     path = path === '' ? part : `${path}/${part}`;
     const existing = findFolderByName(sql, path);
     if (existing) {
-      // An existing folder keeps its spelling, and folders in it use that spelling.
+      // If a folder of the path exists, its spelling is kept, and new subfolders get the same spelling of the path.
       path = existing.name;
       continue;
     }
@@ -181,8 +185,8 @@ export function createFolder(sql: SqlStorage, name: string, now: number): Result
 }
 
 /**
- * @returns the fault of a path, or null. A path has at most 10 parts of at most 100 characters each and no control characters, and
- * is not under a view.
+ * @returns why a path is invalid, or null. A path has at most 10 parts of at most 100 characters each and no control characters,
+ * and is not under a view.
  */
 export function findNameFault(name: string): string | null {
   const parts = name.split('/');
@@ -192,7 +196,7 @@ export function findNameFault(name: string): string | null {
     if (part.length > 100) return 'Each part of the name may have at most 100 characters.';
     if (/[\p{C}\p{Zl}\p{Zp}]/u.test(part)) return 'The name contains a character that cannot be displayed.';
   }
-  // A wide "／" folds to "/", which would split one part in two.
+  // The full-width slash "／" folds to "/", which would split one part in two.
   if (toNameKey(name).split('/').length !== parts.length)
     return 'The name contains a character that is equivalent to "/".';
   const root = toNameKey(parts[0] ?? '');
@@ -228,7 +232,7 @@ export function renameFolder(sql: SqlStorage, key: string, name: string, now: nu
   const made = makeParent(sql, name, now);
   if (!made.ok) return made;
   const spelled = made.value;
-  // In two steps, so that a change of only the case of a name does not conflict with the old name.
+  // Renaming takes two steps. With one, a new name that differs from an old one only in case would conflict with it.
   for (const { row } of targets) execute(sql, setKey, { folder: row.folder, nameKey: `\u0000${row.folder}` });
   for (const { row } of targets) {
     const path = spelled + row.name.slice(folder.name.length);
@@ -238,7 +242,10 @@ export function renameFolder(sql: SqlStorage, key: string, name: string, now: nu
   return ok({ ...folder, name: spelled });
 }
 
-/** Creates the parent folder of a path. @returns the path, with its beginning spelt as in the parent's name. */
+/**
+ * Creates the parent folder of a path if it is missing.
+ * @returns the path, with the parent's part spelt as in the parent's name.
+ */
 function makeParent(sql: SqlStorage, name: string, now: number): Result<string, FolderError> {
   const slash = name.lastIndexOf('/');
   if (slash === -1) return ok(name);
@@ -251,14 +258,14 @@ const listUnder = statement<{ folder: number; from: string; before: string }, Fo
   `SELECT ${COLUMNS} FROM folder WHERE folder = :folder OR (role IS NULL AND name_key >= :from AND name_key < :before)`,
 );
 
-/** @returns the folder and all folders under it. */
+/** @returns the folder and all its subfolders. */
 export function listSubtree(sql: SqlStorage, folder: FolderRow): FolderRow[] {
   const key = toNameKey(folder.name);
-  // "0" is the character after "/".
+  // "0" is the character after "/", so the range contains all names that begin with the folder's name and "/".
   return [...execute(sql, listUnder, { folder: folder.folder, from: `${key}/`, before: `${key}0` })];
 }
 
-/** Adds the delivered messages of a deleted folder to those of the archive, so that the ledger's totals do not shrink. */
+/** Adds the count of delivered messages of a deleted folder to that of the Archive, so that the ledger's totals do not shrink. */
 const keepDelivered = statement<{ folder: number }>(
   `UPDATE folder SET delivered = delivered + (SELECT delivered FROM folder WHERE folder = :folder) WHERE role = 'archive'`,
 );

@@ -3,7 +3,7 @@ import { execute, type RowOf, statement } from '../../../workers/shared/statemen
 import type { messageLabel } from './schema.ts';
 
 export interface LabelPatch {
-  /** Replaces all labels. */
+  /** Labels that replace all present ones. */
   readonly labels?: readonly string[] | undefined;
   readonly addLabels?: readonly string[] | undefined;
   readonly removeLabels?: readonly string[] | undefined;
@@ -33,7 +33,7 @@ export function insertLabel(sql: SqlStorage, position: number, label: string): v
 export const listLabels = (sql: SqlStorage, position: number): string[] =>
   [...execute(sql, list, { position })].map((row) => row.label);
 
-/** @returns whether anything changed. */
+/** Changes the labels of a message. @returns whether any label changed. */
 export function patchLabels(sql: SqlStorage, position: number, patch: LabelPatch): boolean {
   if (!patch.labels && !patch.addLabels && !patch.removeLabels) return false;
   const before = listLabels(sql, position);
@@ -51,7 +51,7 @@ type CountRow = LabelRow & { count: number };
 const countAll = statement<{ after: string; limit: number }, CountRow>(
   `SELECT label, count(*) AS count FROM message_label WHERE label > :after GROUP BY label ORDER BY label LIMIT :limit`,
 );
-/** Each of the next two statements reads an index that has only the messages that it counts. */
+/** The index that each of the next two statements reads contains only the messages that are counted. */
 const countHidden = statement<Record<never, never>, CountRow>(
   `SELECT l.label, count(*) AS count FROM message AS m INDEXED BY message_expires
    CROSS JOIN message_label AS l ON l.position = m.position WHERE m.expires_at IS NOT NULL GROUP BY l.label`,
@@ -63,8 +63,8 @@ const countUnread = statement<Record<never, never>, CountRow>(
 const toCounts = (rows: Iterable<CountRow>) => new Map([...rows].map(({ label, count }) => [label, count]));
 
 /**
- * Counts messages per label, in order of name, after `after`. Messages in Junk and Trash do not count, so a label that only they have
- * counts zero. Work grows with labels, hidden and unread messages, not with the size of the mailbox.
+ * Counts messages per label, for the labels after `after` in order of name. Messages in Junk and Trash do not count, so a label
+ * that only they have counts zero. The work grows with the numbers of labels, hidden messages and unread messages.
  */
 export function countLabels(sql: SqlStorage, after: string, limit: number): LabelCounts[] {
   const totals = [...execute(sql, countAll, { after, limit })];

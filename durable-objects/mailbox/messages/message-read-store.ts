@@ -43,14 +43,14 @@ export interface MessageDetail extends MessageSummary {
   readonly inReplyTo: string | null;
   readonly references: readonly string[];
   readonly headers: readonly HeaderField[];
-  /** JSON of the verdicts, as `storeMessage` received it. */
+  /** Verdict as JSON, unchanged since `storeMessage` received it. */
   readonly authentication: string | null;
   readonly spam: string | null;
   readonly text: TextRow;
   readonly html: TextRow | null;
   readonly attachments: readonly StoredAttachment[];
   readonly rawKey: string | null;
-  /** The state of each recipient; empty unless the message was sent. */
+  /** Delivery state of each recipient; empty unless the message was sent. */
   readonly delivery: readonly DeliveryState[];
 }
 
@@ -77,7 +77,7 @@ interface SummaryRow extends Row {
   labels: string;
 }
 
-/** Columns of a summary, read from `message AS m JOIN folder AS f ON f.folder = m.folder`. */
+/** SQL columns of a summary, for a query of `message AS m JOIN folder AS f ON f.folder = m.folder`. */
 const SUMMARY_COLUMNS = `m.position, m.message_id, m.thread, f.folder_id, f.role, m.origin, m.sender, m.to_list, m.subject,
   m.preview, m.sent_at, m.received_at, m.size_bytes, m.is_read, m.is_flagged, m.is_answered, m.is_forwarded, m.snoozed_until, m.has_attachment,
   (SELECT json_group_array(l.label) FROM message_label AS l WHERE l.position = m.position) AS labels`;
@@ -105,10 +105,13 @@ const toSummary = (row: SummaryRow): MessageSummary => ({
   labels: (JSON.parse(row.labels) as string[]).sort(),
 });
 
-/** The start of a list page: before a position (exclusive), or after a number of the newest messages. */
+/** Start of a list page: before a position (exclusive), or after skipping the newest `offset` messages. */
 export type ListPlace = { readonly before: number } | { readonly offset: number };
 
-/** Skips messages by counting in the narrow index; their rows are not read. @returns a position, exclusive. */
+/**
+ * Finds the position that follows the newest `offset` messages. Counts in a narrow index, without reading their rows.
+ * @returns a position, exclusive.
+ */
 function findOffset(sql: SqlStorage, source: string, offset: number): number {
   if (offset === 0) return Number.MAX_SAFE_INTEGER;
   const query = `SELECT m.position FROM ${source} ORDER BY m.position DESC LIMIT 1 OFFSET ?`;
@@ -116,7 +119,7 @@ function findOffset(sql: SqlStorage, source: string, offset: number): number {
   return begin === null ? 0 : begin.position + 1;
 }
 
-/** Lists messages newest first. Every folder and view has an index in that order. */
+/** Lists messages newest first. Every folder and view has an index in this order. */
 export function listMessages(sql: SqlStorage, folder: FolderRow, place: ListPlace, limit: number): MessageSummary[] {
   const [index, where] = toListIndex(folder);
   const before = 'before' in place ? place.before : findOffset(sql, `${index} WHERE ${where}`, place.offset);
@@ -137,7 +140,7 @@ function toListIndex({ role, folder }: FolderRow): readonly [from: string, where
   return ['message_folder AS m', `m.folder = ${folder}`];
 }
 
-/** @returns summaries in the order of the positions, without erased messages. */
+/** @returns the summaries of messages in the order of the positions. Erased messages are omitted. */
 export function readSummaries(sql: SqlStorage, positions: readonly number[]): MessageSummary[] {
   const rows = sql.exec<SummaryRow>(
     `SELECT ${SUMMARY_COLUMNS} FROM json_each(?) AS j CROSS JOIN message AS m ON m.position = j.value
@@ -147,7 +150,7 @@ export function readSummaries(sql: SqlStorage, positions: readonly number[]): Me
   return [...rows].map(toSummary);
 }
 
-/** Characters of text and headers per result; an RPC result has at most 32 MiB. */
+/** Maximum of characters of text and headers per result. The platform limits an RPC result to 32 MiB. */
 const THREAD_TEXT_LENGTH_MAX = 4_000_000;
 
 export interface ThreadPage {
@@ -156,7 +159,7 @@ export interface ThreadPage {
   readonly hasMore: boolean;
 }
 
-/** @returns messages oldest first, after a position (exclusive); at least one, however long it is. */
+/** @returns messages after a position (exclusive), oldest first: at least one, however long it is. */
 export function readThreadMessages(sql: SqlStorage, thread: number, after: number, limit: number): ThreadPage {
   const messages: MessageDetail[] = [];
   const isMuted = isThreadMuted(sql, thread);

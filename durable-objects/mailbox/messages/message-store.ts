@@ -31,7 +31,9 @@ const PREVIEW_LENGTH_MAX = 200;
 const UNIX_EPOCH_TICKS = toTicks(0);
 
 /**
- * @returns microseconds since 1970: the time of arrival, or the next microsecond that is not the number of a message or a thread.
+ * Chooses the position of a new message.
+ * @returns microseconds since 1970: the time of arrival, or the next microsecond that is neither a position nor the number of a
+ * thread.
  */
 export function mintPosition(sql: SqlStorage, receivedAt: number): number {
   let at = Math.max(0, Math.trunc(receivedAt)) * 1_000;
@@ -54,7 +56,7 @@ export function mintMessageId(position: number): string {
   return formatTimeuuid(UNIX_EPOCH_TICKS + BigInt(position) * 10n, crypto.getRandomValues(new Uint8Array(8)));
 }
 
-/** The columns that decide how a change is applied. */
+/** The columns that must be known to change a message. */
 export interface MessageState extends Row {
   position: number;
   message_id: string;
@@ -73,13 +75,13 @@ export interface MessageState extends Row {
 export const STATE_COLUMNS = `position, message_id, folder, also_in, thread, origin, is_read, is_flagged, is_answered, is_forwarded,
   snoozed_until, is_visible, size_bytes`;
 
-/** @returns the position that a message's id contains; -1 if it is not an id. */
+/** @returns the position that a message's id contains; -1 if the text is not such an id. */
 export function toPosition(messageId: string): number {
   const ticks = parseTimeuuid(messageId);
   return ticks === null || ticks < UNIX_EPOCH_TICKS ? -1 : Number((ticks - UNIX_EPOCH_TICKS) / 10n);
 }
 
-/** Finds a message by its public id, which contains the time that is its row id. */
+/** Finds a message by its public id. The id contains the message's time of arrival, which is its row id. */
 export function findMessage(sql: SqlStorage, messageId: string): MessageState | null {
   const position = toPosition(messageId);
   const found = first<MessageState>(sql, `SELECT ${STATE_COLUMNS} FROM message WHERE position = ?`, position);
@@ -91,7 +93,7 @@ export function findDraft(sql: SqlStorage, messageId: string): MessageState | nu
   return found?.origin === 'draft' ? found : null;
 }
 
-/** The folders of a message, the first one first. */
+/** @returns the folders of a message, its first folder first. */
 export const foldersOf = (message: Pick<MessageState, 'folder' | 'also_in'>): number[] => [
   message.folder,
   ...(message.also_in === null ? [] : (JSON.parse(message.also_in) as number[])),
@@ -104,8 +106,8 @@ const placeOf = (message: MessageState): Place => ({
 });
 
 /**
- * Removes repeated folders and puts visible ones first. The first folder of a visible message must be visible, because the counts
- * of All add up first folders.
+ * Removes repeated folders, and puts Junk and Trash last. The counts of All add up first folders, so the first folder of a visible
+ * message must not be Junk or Trash.
  */
 function visibleFirst(folders: readonly FolderRow[]): FolderRow[] {
   const each = [...new Map(folders.map((folder) => [folder.folder, folder])).values()];
@@ -119,10 +121,10 @@ export interface NewMessage {
   readonly position: number;
   readonly messageId: string;
   readonly folder: FolderRow;
-  /** Other folders of the message. */
+  /** The message's folders other than `folder`. */
   readonly alsoIn?: readonly FolderRow[];
   readonly deliveryKey: string | null;
-  /** True for accepted mail, which the operator's totals count. */
+  /** True for accepted mail. The operator's totals count it as delivered. */
   readonly isAccepted?: boolean;
   readonly origin: string;
   readonly isRead: boolean;
@@ -137,7 +139,7 @@ export interface NewMessage {
   readonly parsed: ParsedMessage;
 }
 
-/** @returns the thread's number. */
+/** Inserts all rows of a message. @returns the number of its thread. */
 export function insertMessage(sql: SqlStorage, message: NewMessage, now: number): number {
   const { parsed, position, folder } = message;
   const thread = assignThread(sql, parsed, position, message.receivedAt);
@@ -224,7 +226,7 @@ export const toPreview = (text: string): string =>
     .trim()
     .slice(0, PREVIEW_LENGTH_MAX);
 
-/** Writes bodies, attachments and search terms, in place of earlier ones. */
+/** Writes bodies, attachments and search terms of a message. Replaces earlier ones. */
 export function writeContent(sql: SqlStorage, position: number, parsed: ParsedMessage): void {
   const { text, html, headers, attachments } = parsed;
   sql.exec(
@@ -250,18 +252,18 @@ export interface MessagePatch extends LabelPatch {
   readonly isFlagged?: boolean | undefined;
   readonly isAnswered?: boolean | undefined;
   readonly isForwarded?: boolean | undefined;
-  /** Time at which the message returns to the Inbox, or null. A move without this member ends the snooze. */
+  /** Time at which the message returns to the Inbox; null for no snooze. A move without this member ends the snooze. */
   readonly snoozedUntil?: number | null | undefined;
-  /** Moves the message: it leaves all other folders. */
+  /** The only folder of the message after the change. */
   readonly folder?: FolderRow | undefined;
-  /** All folders of the message after the change, at least one. */
+  /** All folders of the message after the change, at least one. Alternative to `folder`. */
   readonly folders?: readonly FolderRow[] | undefined;
 }
 
 const toFlag = (wanted: boolean | undefined, before: number): number =>
   wanted === undefined ? before : Number(wanted);
 
-/** Changes a message's folders, flags or labels, and updates counts, views and the change log. @returns false if nothing changed. */
+/** Changes a message's folders, flags or labels. Updates counts, views and the change log. @returns false if nothing changed. */
 export function patchMessage(sql: SqlStorage, before: MessageState, patch: MessagePatch, now: number): boolean {
   const { position } = before;
   const from = foldersOf(before).map((folder) => findFolderByNumber(sql, folder));
@@ -333,7 +335,7 @@ export function patchMessage(sql: SqlStorage, before: MessageState, patch: Messa
   return true;
 }
 
-/** @returns every R2 key that a message's rows name. */
+/** @returns all R2 keys in the rows of a message. */
 export const listStoredKeys = (sql: SqlStorage, position: number): string[] =>
   [
     ...sql.exec<{ r2_key: string | null }>(
@@ -347,12 +349,12 @@ export const listStoredKeys = (sql: SqlStorage, position: number): string[] =>
   ].flatMap((row) => row.r2_key ?? []);
 
 /**
- * A message that was received within this time leaves its delivery key when it is erased, so that a retry of its sender is
+ * Age of a received message up to which its delivery key is kept when it is erased, so that a retry of its sender is still
  * recognised.
  */
 const RETRY_AGE_MAX_MS = 30 * 24 * 3_600_000;
 
-/** Erases a message: rows, search terms, counts, quota. Its R2 objects become garbage. */
+/** Erases a message with its search terms, counts and quota. Its R2 objects become garbage. */
 export function eraseMessage(sql: SqlStorage, message: MessageState, now: number): void {
   const { position } = message;
   const folders = foldersOf(message).map((folder) => findFolderByNumber(sql, folder));

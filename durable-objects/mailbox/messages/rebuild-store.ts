@@ -1,4 +1,7 @@
-/** Rebuilds a message's derived data (texts, attachments, search terms, summary) from a new parse. Its thread stays. */
+/**
+ * Rebuilds a message's derived data (texts, attachments, search terms, summary) from a new parse. The thread of the message stays
+ * the same.
+ */
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
 import type { ParsedMessage } from '../contract/delivered-message.ts';
 import { recordChange } from '../database/change-store.ts';
@@ -10,11 +13,14 @@ export interface RebuildSource {
   readonly position: number;
   readonly messageId: string;
   readonly rawKey: string;
-  /** True for a sent message. Its files have objects of their own, because they become files of a draft if sending is canceled. */
+  /**
+   * True for a sent message. Its files must have R2 objects of their own, because they become files of a draft if sending is
+   * canceled.
+   */
   readonly isSent: boolean;
 }
 
-/** Lists messages that have a raw form, oldest first, after a position. */
+/** Lists messages after a position that have a raw form, oldest first. */
 export function listRebuildSources(sql: SqlStorage, after: number, limit: number): RebuildSource[] {
   const rows = sql.exec<{ position: number; message_id: string; raw_key: string; origin: string }>(
     `SELECT position, message_id, raw_key, origin FROM message WHERE position > ? AND raw_key IS NOT NULL
@@ -30,7 +36,7 @@ export function listRebuildSources(sql: SqlStorage, after: number, limit: number
   }));
 }
 
-/** Keeps folder, flags, labels and Bcc, which are not in the raw bytes. Idempotent. */
+/** Replaces the derived data of a message. Keeps folder, flags, labels and Bcc, which are not in the raw bytes. Idempotent. */
 export function rebuildMessage(
   sql: SqlStorage,
   messageId: string,

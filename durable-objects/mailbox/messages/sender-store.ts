@@ -1,4 +1,7 @@
-/** Senders that the user trusts or blocks. Trust needs a proven sender; a block also applies to an address that From only claims. */
+/**
+ * Senders that the user trusts or blocks. Trust applies only to a proven sender. A block also applies to an address that From only
+ * claims.
+ */
 import { kindOfSender, listSenderKeys, type SenderKind, toSenderKey } from '../../../workers/mail/domain/sender-key.ts';
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
 import { execute, type RowOf, statement } from '../../../workers/shared/statement.ts';
@@ -8,7 +11,7 @@ import { executeFirst } from '../database/store.ts';
 import type { message, sender } from './schema.ts';
 
 const SENDERS_MAX = 10_000;
-/** References of a message that are compared with sent mail, the newest last. */
+/** Maximum of References of a message, the last ones, that are compared with sent mail. */
 const REFERENCES_MAX = 50;
 
 export type SenderStatus = 'trusted' | 'blocked';
@@ -18,7 +21,7 @@ export interface Sender {
   readonly sender: string;
   readonly kind: SenderKind;
   readonly status: SenderStatus;
-  /** `user`: entered. `mail`: by moving a message out of Junk or into it. */
+  /** `user`: the user entered the sender. `mail`: the user moved a message out of Junk or into it. */
   readonly origin: 'user' | 'mail';
   readonly createdAt: number;
 }
@@ -43,7 +46,11 @@ const list = statement<{ status: string; after: string; limit: number }, SenderR
   `SELECT ${COLUMNS} FROM sender WHERE sender > :after AND (:status = '' OR status = :status) ORDER BY sender LIMIT :limit`,
 );
 
-/** @param status null for both. @param after the last sender of the page before, empty for the first page. */
+/**
+ * Lists senders in order.
+ * @param status null for both statuses.
+ * @param after the last sender of the previous page, empty for the first page.
+ */
 export const listSenders = (sql: SqlStorage, status: SenderStatus | null, after: string, limit: number): Sender[] =>
   [...execute(sql, list, { status: status ?? '', after, limit })].map(toSender);
 
@@ -83,15 +90,15 @@ export function deleteSender(sql: SqlStorage, senderId: string, now: number): bo
   return deleted;
 }
 
-/** Why the user knows a sender. */
+/** Why the user knows a sender: trusted, a contact, or the sender answered the user's mail. */
 export type Acquaintance = 'trusted' | 'contact' | 'answer';
 export type SenderRuling = { readonly kind: 'blocked' } | { readonly kind: 'known'; readonly by: Acquaintance } | null;
 
 type Arrival = Pick<ParsedMessage, 'from' | 'inReplyTo' | 'references'>;
 
 /**
- * Judges the sender of an arriving message. The most specific entry of the user's list wins. Contacts and answers need a proven
- * address.
+ * Judges the sender of an arriving message. The most specific entry of the user's list of senders wins. Otherwise, a sender with a
+ * proven address is known if it is a contact or answers mail of the user.
  */
 export function judgeSender(sql: SqlStorage, parsed: Arrival, proven: ArrivalJudgement['sender']): SenderRuling {
   const claimed = toSenderKey(parsed.from?.email ?? '');
@@ -107,7 +114,7 @@ export function judgeSender(sql: SqlStorage, parsed: Arrival, proven: ArrivalJud
   return answersOwnMessage(sql, parsed) ? { kind: 'known', by: 'answer' } : null;
 }
 
-/** Finds a contact, which the user saved or which was gathered from sent mail. */
+/** Finds a contact: saved by the user, or gathered from sent mail. */
 const findContact = statement<{ email: string }, { found: number }>(
   'SELECT 1 AS found FROM contact WHERE email = :email',
 );
@@ -126,7 +133,7 @@ const findFacts = statement<{ position: number }, FactsRow>(
   'SELECT sender, in_reply_to, reference_list, authentication, spam FROM message WHERE position = :position',
 );
 
-/** The facts about the sender that a stored message holds. */
+/** Reads what a stored message says about its sender. */
 export function readSenderFacts(
   sql: SqlStorage,
   position: number,
@@ -146,8 +153,8 @@ export function readSenderFacts(
 /**
  * Trusts or blocks the proven sender of a message that was moved out of or into Junk: its list if it has one, otherwise its
  * address.
- * @returns false if the move only trains words: no sender is proven, or the user did not know the sender of a message that went to
- * Junk.
+ * @returns false if the move must train words instead, because no sender is proven, or because the user did not know the sender of
+ * a message moved to Junk.
  */
 export function learnSender(
   sql: SqlStorage,

@@ -1,9 +1,9 @@
 /**
- * Snapshots of what raw mail does not have: folders, flags, labels and ids. An hour after the first change, each page that changed
- * is written to the bucket, so a lost mailbox is rebuilt as it was in the last hour. A page is the mail of 25 days.
+ * Snapshots of the facts that raw mail lacks: folders, flags, labels and ids. An hour after the first change, each changed page is
+ * written to R2. A lost mailbox is therefore rebuilt as it was at most about an hour before. A page covers the mail of 25 days.
  *
- * The key has the time when the mailbox was created. A mailbox that replaces a lost one therefore never overwrites the snapshots of
- * the lost one.
+ * R2 keys contain the time when the mailbox was created. A mailbox that replaces a lost one therefore never overwrites the lost
+ * one's snapshots.
  */
 import { createHash } from 'node:crypto';
 import { execute, type RowOf, statement } from '../../../workers/shared/statement.ts';
@@ -32,7 +32,7 @@ export interface MessageSnapshot {
   readonly id: string;
   readonly rawKey: string;
   readonly receivedAt: number;
-  /** Ids of its folders, the first one first. */
+  /** Ids of the message's folders, the first folder first. */
   readonly folders: readonly string[];
   readonly isRead: boolean;
   readonly isFlagged: boolean;
@@ -49,7 +49,7 @@ const firstAfter = statement<{ state: number }, { at: number }>(
   'SELECT changed_at AS at FROM change WHERE state > :state ORDER BY state LIMIT 1',
 );
 
-/** @returns the time an hour after the first change that the last snapshot does not have; null if there is none. */
+/** @returns the time of the next snapshot: an hour after the first change that the last snapshot lacks; null if it lacks none. */
 export function nextSnapshotAt(sql: SqlStorage): number | null {
   const { state } = executeFirst(sql, findState, {}) ?? { state: 0 };
   const change = executeFirst(sql, firstAfter, { state });
@@ -85,7 +85,7 @@ const listStates = statement<{ from: number; until: number }, StateRow>(
    FROM message AS m WHERE position >= :from AND position < :until AND raw_key IS NOT NULL ORDER BY position`,
 );
 
-/** The pages whose content changed since they were written, one at a time: the folders last. */
+/** Yields the pages whose content changed since they were written, one at a time, the page with the folders last. */
 export function* listChangedPages(sql: SqlStorage, mailbox: MailboxRow): Generator<SnapshotPage> {
   const createdAt = first<{ at: number }>(sql, 'SELECT created_at AS at FROM mailbox')?.at ?? 0;
   const folders = [...execute(sql, listFolderStates, {})];
@@ -140,7 +140,7 @@ export const markPageSaved = (sql: SqlStorage, { page, r2Key, sha256 }: Snapshot
   execute(sql, savePage, { page, r2Key, sha256 });
 };
 
-/** Records that the bucket has everything up to a change. */
+/** Records that the snapshot in R2 includes everything up to a change. */
 export const markSnapshot = (sql: SqlStorage, state: number): void => {
   execute(sql, saveState, { state });
 };
@@ -148,7 +148,7 @@ export const markSnapshot = (sql: SqlStorage, state: number): void => {
 const setId = statement<{ id: string; role: string }>('UPDATE folder SET folder_id = :id WHERE role = :role');
 const setOwnId = statement<{ id: string; folder: number }>('UPDATE folder SET folder_id = :id WHERE folder = :folder');
 
-/** Gives a new mailbox the folders of a lost one, with their ids. Idempotent. */
+/** Gives a new mailbox the folders of a lost mailbox, with their ids. Idempotent. */
 export function restoreFolders(sql: SqlStorage, folders: readonly FolderState[], now: number): void {
   for (const { id, role, name } of folders) {
     if (findFolder(sql, id)) continue;

@@ -1,6 +1,6 @@
 /**
- * The user's spam training. Moving mail into or out of Junk writes a lesson. A wake trains the model with it, so that a move never waits
- * for the raw message.
+ * Training of the user's spam model. A move into or out of Junk only writes a lesson; a wake trains the model with it later. So a
+ * move never waits for the raw message.
  */
 
 import { first, readMailbox } from '../database/store.ts';
@@ -9,29 +9,32 @@ import type { FolderRow } from './folder-store.ts';
 export interface SpamLesson {
   readonly messageId: string;
   readonly label: 'junk' | 'ham';
-  /** R2 key of the raw message; null if it was erased. */
+  /** R2 key of the raw message; null if the message was erased. */
   readonly rawKey: string | null;
 }
 
-/** A move to Junk is a lesson, and so is a move out of it, except to Trash: emptying Junk says nothing about the message. */
+/**
+ * @returns the lesson of a move, or null. A move to Junk is a lesson, and so is a move out of Junk. A move from Junk to Trash is
+ * none: emptying Junk says nothing about the message.
+ */
 export function decideLesson(from: FolderRow, to: FolderRow): 'junk' | 'ham' | null {
   if (from.role === to.role) return null;
   if (to.role === 'junk') return 'junk';
   return from.role === 'junk' && to.role !== 'trash' ? 'ham' : null;
 }
 
-/** Replaces an older lesson about the same message. */
+/** Adds a lesson. Replaces an older lesson about the same message. */
 export function addLesson(sql: SqlStorage, messageId: string, label: 'junk' | 'ham'): void {
   sql.exec('INSERT OR REPLACE INTO spam_lesson (message_id, label) VALUES (?, ?)', messageId, label);
 }
 
-/** @returns the user's model; null before the first lesson. */
+/** @returns the user's spam model; null before the first training. */
 export function readSpamModel(sql: SqlStorage): Uint8Array | null {
   const row = first<{ model: ArrayBuffer }>(sql, 'SELECT model FROM spam_model WHERE id = 1');
   return row ? new Uint8Array(row.model) : null;
 }
 
-/** @returns the oldest lessons that are not learnt yet. */
+/** @returns the oldest lessons that wait for training. */
 export function listLessons(sql: SqlStorage, limit: number): SpamLesson[] {
   const rows = sql.exec<{ message_id: string; label: 'junk' | 'ham'; raw_key: string | null }>(
     `SELECT l.message_id, l.label, m.raw_key FROM spam_lesson l LEFT JOIN message m ON m.message_id = l.message_id
@@ -41,7 +44,10 @@ export function listLessons(sql: SqlStorage, limit: number): SpamLesson[] {
   return [...rows].map((row) => ({ messageId: row.message_id, label: row.label, rawKey: row.raw_key }));
 }
 
-/** Stores the trained model and removes its lessons. Keeps a lesson that was replaced meanwhile. Does nothing if the mailbox was erased. */
+/**
+ * Stores the trained model and removes its lessons. Keeps a lesson that was replaced during the training. Does nothing if the
+ * mailbox was erased.
+ */
 export function finishLessons(sql: SqlStorage, lessons: readonly SpamLesson[], model: Uint8Array | null): void {
   if (!readMailbox(sql)) return;
   if (model) sql.exec('INSERT OR REPLACE INTO spam_model (id, model) VALUES (1, ?)', model);

@@ -1,26 +1,31 @@
 /**
- * Threads by In-Reply-To, References and Message-ID. A message joins the thread of its nearest known parent. If no parent is known,
- * it joins a thread in which a message refers to it. A message never moves to another thread, and threads are never merged. Thread
- * ids are therefore stable.
+ * Assigns messages to threads by Message-ID, In-Reply-To and References. A message joins the thread of its nearest known parent. If
+ * no parent is known, it joins a thread in which a message refers to it; otherwise it begins a thread. A message never moves to
+ * another thread, and threads are never merged, so thread ids are stable.
  *
- * The subject is used only where no ids are given and RFC 5256 allows it: a reply without a parent joins a message with the same base
- * subject, and an original joins a thread that consists of such replies. The sender and a recipient must already have taken part in
- * that thread within a few days. Otherwise a stranger who guesses a subject would appear in a trusted conversation.
+ * The subject decides only where ids are missing and RFC 5256 allows it:
+ * - A reply that names no parent joins a message with the same base subject.
+ * - An original message joins a thread that consists only of such replies.
+ * In both cases, the sender and a recipient must have taken part in that thread within a few days. Otherwise a stranger who guesses
+ * a subject would appear in a trusted conversation.
  */
 import { toBaseSubject } from '../../../workers/mail/domain/base-subject.ts';
 import type { MailAddress } from '../contract/delivered-message.ts';
 import { first } from '../database/store.ts';
 
-/** Ids used per message. The root and the nearest parents matter, so the middle of a longer list is dropped. */
+/** Maximum of ids used per message. The root and the nearest parents matter, so ids in the middle of a longer list are dropped. */
 const REFERENCES_MAX = 100;
-/** Longest time between a message and another one of the thread that it joins by its subject. */
+/** Maximum time between a message and a message of the thread that it joins by its subject. */
 const SUBJECT_AGE_MAX_MS = 5 * 86_400_000;
-/** Messages near in time, and messages of a thread, that are searched for the subject and a participant. */
+/**
+ * `SUBJECT_MESSAGES_MAX`: messages near in time that are searched for the subject. `PARTICIPANTS_MESSAGES_MAX`: messages of a
+ * thread that are searched for a participant.
+ */
 const SUBJECT_MESSAGES_MAX = 500;
 const PARTICIPANTS_MESSAGES_MAX = 100;
 /**
- * Longest thread in which the ids of an erased message are forgotten if no other message of the thread names them. In longer
- * threads they stay.
+ * Limit for forgetting the ids of an erased message. In threads of up to this many messages, ids that no other message names are
+ * forgotten. In longer threads they stay.
  */
 const FORGET_MESSAGES_MAX = 200;
 
@@ -35,9 +40,9 @@ export interface Threadable {
 }
 
 /**
- * Finds the thread of a new message, or begins one.
- * @param receivedAt when the message came, which may be years ago for an imported one.
- * @returns the thread's number, which is `position` if the message begins a thread.
+ * Finds the thread of a new message, or begins a thread.
+ * @param receivedAt time of arrival, which may be years ago for an imported message.
+ * @returns the thread's number; it equals `position` if the message begins a thread.
  */
 export function assignThread(sql: SqlStorage, message: Threadable, position: number, receivedAt: number): number {
   const thread = findByIds(sql, message) ?? findBySubject(sql, message, receivedAt) ?? position;
@@ -45,20 +50,23 @@ export function assignThread(sql: SqlStorage, message: Threadable, position: num
   return thread;
 }
 
-/** Moves a saved draft to the thread of a parent that it names now. Without one it stays. @returns the thread's number. */
+/**
+ * Moves a saved draft to the thread of the parent that it now names. A draft without a known parent stays in its thread.
+ * @returns the thread's number.
+ */
 export function reassignThread(sql: SqlStorage, thread: number, message: Threadable): number {
   const found = findByIds(sql, message) ?? thread;
   keepReferences(sql, found, message);
   return found;
 }
 
-/** Assigns to a thread those of the message's ids that no thread has yet. */
+/** Assigns the ids of a message to a thread, except ids that belong to a thread already. */
 export function keepReferences(sql: SqlStorage, thread: number, message: Threadable): void {
   for (const id of listIds(message))
     sql.exec('INSERT OR IGNORE INTO thread_reference (reference, thread) VALUES (?, ?)', id, thread);
 }
 
-/** The nearest parent first, the message's own id last. */
+/** @returns the ids that a message names, its nearest parent first, its own id last. */
 function listIds({ messageId, inReplyTo, references }: Threadable): string[] {
   const named = [...references, ...(inReplyTo === null ? [] : [inReplyTo])].reverse();
   const kept = named.length > REFERENCES_MAX ? [...named.slice(0, REFERENCES_MAX - 1), ...named.slice(-1)] : named;
@@ -95,7 +103,7 @@ function findBySubject(sql: SqlStorage, message: Threadable, receivedAt: number)
   return null;
 }
 
-/** True if a thread holds only replies that name no parent. */
+/** True if all messages of a thread are replies that name no parent. */
 function lacksOriginal(sql: SqlStorage, thread: number): boolean {
   const rows = sql.exec<{ subject: string; is_alone: number }>(
     `SELECT subject, in_reply_to IS NULL AND reference_list = '[]' AS is_alone FROM message WHERE thread = ? LIMIT ?`,
@@ -105,7 +113,7 @@ function lacksOriginal(sql: SqlStorage, thread: number): boolean {
   return [...rows].every(({ subject, is_alone }) => is_alone === 1 && toBaseSubject(subject).isReply);
 }
 
-/** Senders and recipients of a thread's messages near a time; empty if it has none. */
+/** @returns senders and recipients of a thread's messages near a time; empty if the thread has none then. */
 function listParticipants(sql: SqlStorage, thread: number, near: number): Set<string> {
   const rows = sql.exec<{ sender: string; to_list: string; cc_list: string }>(
     `SELECT sender, to_list, cc_list FROM (SELECT * FROM message WHERE thread = ? ORDER BY position DESC LIMIT ?)
@@ -125,7 +133,7 @@ function listParticipants(sql: SqlStorage, thread: number, near: number): Set<st
 
 const toKey = (person: MailAddress | null): string => person?.email.toLowerCase() ?? '';
 
-/** The ids that a stored message has or names. */
+/** @returns the ids of a stored message: its own id and those it refers to. */
 export function readReferences(sql: SqlStorage, position: number): string[] {
   const row = first<ReferencesRow>(sql, `SELECT ${REFERENCES_COLUMNS} FROM message WHERE position = ?`, position);
   return row ? toIds(row) : [];
@@ -144,7 +152,11 @@ const toIds = (row: ReferencesRow): string[] =>
     cc: [],
   });
 
-/** Call it after a message with these ids left a thread. Forgets those that no other message of the thread has or names. @returns whether the thread ended. */
+/**
+ * Forgets those of the ids that no message of the thread has or refers to any more. Call it after the message with these ids left
+ * the thread.
+ * @returns whether the thread is empty.
+ */
 export function forgetReferences(sql: SqlStorage, thread: number, ids: readonly string[]): boolean {
   const rows = [
     ...sql.exec<ReferencesRow>(
@@ -164,7 +176,7 @@ export function forgetReferences(sql: SqlStorage, thread: number, ids: readonly 
   return rows.length === 0;
 }
 
-/** @returns false if nothing changed. */
+/** Mutes or unmutes a thread. @returns false if nothing changed. */
 export function muteThread(sql: SqlStorage, thread: number, isMuted: boolean, now: number): boolean {
   if (isMuted === isThreadMuted(sql, thread)) return false;
   if (isMuted) sql.exec('INSERT INTO muted_thread (thread, muted_at) VALUES (?, ?)', thread, now);
@@ -177,11 +189,11 @@ export const isThreadMuted = (sql: SqlStorage, thread: number): boolean =>
 
 export const formatThreadId = (thread: number): string => `t${thread.toString(36)}`;
 
-/** @returns -1 if it is not an id. */
+/** @returns the thread's number; -1 if the text is not a thread id. */
 export const parseThreadId = (threadId: string): number =>
   /^t[0-9a-z]{1,10}$/.test(threadId) ? Number.parseInt(threadId.slice(1), 36) : -1;
 
-/** @returns the thread's number; null if the id is unknown. */
+/** @returns the thread's number; null if there is no thread with this id. */
 export function findThread(sql: SqlStorage, threadId: string): number | null {
   const thread = parseThreadId(threadId);
   return isThread(sql, thread) ? thread : null;

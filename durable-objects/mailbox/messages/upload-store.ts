@@ -4,7 +4,7 @@ import { execute, type RowOf, statement } from '../../../workers/shared/statemen
 import { addGarbage, type MailboxRow } from '../database/store.ts';
 import type { upload } from './schema.ts';
 
-/** An upload that no draft holds is deleted after a day. */
+/** Age at which an upload is deleted if no draft holds it. */
 const UPLOAD_AGE_MAX_MS = 24 * 3_600_000;
 const UPLOADS_MAX = 1_000;
 
@@ -13,12 +13,12 @@ export interface Upload {
   readonly fileName: string;
   readonly contentType: string;
   readonly sizeBytes: number;
-  /** Key of the file, in a quorum of the locations. */
+  /** R2 key of the file. Its bytes are in a quorum of the locations. */
   readonly r2Key: string;
 }
 
 export interface StoredUpload extends Upload {
-  /** The draft that holds it, by its position. */
+  /** Position of the draft that contains this upload; null if no draft does. */
   readonly draftPosition: number | null;
 }
 
@@ -50,13 +50,13 @@ const insert = statement<{
    VALUES (:attachmentId, :fileName, :contentType, :sizeBytes, :r2Key, :now)`,
 );
 
-/** Inserts the row of a file that is in R2. */
+/** Inserts the row of a file whose bytes are in R2 already. */
 export function insertUploadRow(sql: SqlStorage, file: Upload, now: number): void {
   const { attachmentId, fileName, contentType, sizeBytes, r2Key } = file;
   execute(sql, insert, { attachmentId, fileName, contentType, sizeBytes, r2Key, now });
 }
 
-/** Call it once the bytes are in R2. If the upload is rejected, the caller deletes the bytes. */
+/** Adds an upload, within the quota. Call it once the bytes are in R2. If the upload is rejected, the caller deletes the bytes. */
 export function insertUpload(
   sql: SqlStorage,
   mailbox: MailboxRow,
@@ -76,7 +76,7 @@ const listByIds = statement<{ ids: string }, UploadRow>(
    FROM json_each(:ids) AS j CROSS JOIN upload AS u ON u.attachment_id = j.value ORDER BY j.key`,
 );
 
-/** @returns uploads in the order of the ids. Unknown ids are omitted. */
+/** @returns the uploads among the ids, in the order of the ids. Unknown ids are omitted. */
 export const readUploads = (sql: SqlStorage, ids: readonly string[]): StoredUpload[] =>
   [...execute(sql, listByIds, { ids: JSON.stringify(ids) })].map(toUpload);
 
@@ -87,13 +87,13 @@ const hold = statement<{ position: number; ids: string }>(
   'UPDATE upload SET draft_position = :position WHERE attachment_id IN (SELECT value FROM json_each(:ids))',
 );
 
-/** Sets the uploads that a draft holds. Uploads that it no longer holds are deleted after a day. */
+/** Sets the uploads of a draft. An upload that the draft no longer contains is deleted after a day. */
 export function holdUploads(sql: SqlStorage, draftPosition: number, ids: readonly string[], now: number): void {
   execute(sql, release, { position: draftPosition, now });
   execute(sql, hold, { position: draftPosition, ids: JSON.stringify(ids) });
 }
 
-/** @returns the uploads among the ids that no draft holds, without repetition. Sending the message deletes them. */
+/** @returns the uploads among the ids that no draft contains, each once. Sending the message deletes them. */
 export const readLooseUploads = (sql: SqlStorage, ids: readonly string[]): StoredUpload[] =>
   readUploads(sql, [...new Set(ids)]).filter(({ draftPosition }) => draftPosition === null);
 
@@ -101,7 +101,7 @@ const sumHeld = statement<{ position: number }, { bytes: number }>(
   'SELECT coalesce(sum(size_bytes), 0) AS bytes FROM upload WHERE draft_position = :position',
 );
 
-/** The bytes of a draft's uploads, which count against the quota in addition to the draft. */
+/** @returns the total size of a draft's uploads. They count against the quota in addition to the draft itself. */
 export const countHeldBytes = (sql: SqlStorage, draftPosition: number): number =>
   execute(sql, sumHeld, { position: draftPosition }).one().bytes;
 
@@ -109,12 +109,12 @@ const deleteByIds = statement<{ ids: string }>(
   'DELETE FROM upload WHERE attachment_id IN (SELECT value FROM json_each(:ids))',
 );
 
-/** Deletes rows, which frees their quota. Their R2 objects stay: another row names them. */
+/** Deletes rows of uploads, which frees their quota. The R2 objects stay, because another row names them now. */
 export function deleteUploadRows(sql: SqlStorage, uploads: readonly Upload[]): void {
   execute(sql, deleteByIds, { ids: JSON.stringify(uploads.map((upload) => upload.attachmentId)) });
 }
 
-/** Deletes the uploads among the ids that no draft holds. Frees their quota; their R2 objects become garbage. */
+/** Deletes the uploads among the ids that no draft contains. Frees their quota; their R2 objects become garbage. */
 export function dropUploads(sql: SqlStorage, ids: readonly string[], now: number): void {
   const uploads = readLooseUploads(sql, ids);
   addGarbage(

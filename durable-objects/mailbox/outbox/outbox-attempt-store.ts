@@ -1,7 +1,7 @@
 /**
- * Delivery attempts: leases of recipients, and their outcomes. Each function runs inside the caller's transaction.
- * `outbound/domain` decides the next state of a recipient. Leases are stored in the row, because a lost lease would send a message
- * twice.
+ * Delivery attempts: leases of recipients, and outcomes of attempts. Each function runs inside the caller's transaction.
+ * `workers/mail/outbound/domain` decides the next state of a recipient. Leases are stored in the row, because a lost lease would
+ * send a message twice.
  */
 import {
   type AttemptOutcome,
@@ -22,7 +22,7 @@ import {
   saveOutbox,
 } from './outbox-store.ts';
 
-/** A message, and the recipients that the caller must attempt now. */
+/** A message with the recipients that the caller must attempt now. */
 export interface OutboxJob {
   readonly userId: string;
   readonly outboxId: string;
@@ -36,7 +36,7 @@ export interface OutboxJob {
   readonly isEightBit: boolean;
   readonly envelopeFrom: string;
   readonly queuedAt: number;
-  /** JSON; null until the checks have passed the message. */
+  /** JSON of the verdicts; null until the checks have passed the message. */
   readonly verdicts: string | null;
   /** Whether the mail of the user is held. */
   readonly isSuspended: boolean;
@@ -53,10 +53,10 @@ interface AttemptOptions {
   readonly jitter: number;
 }
 
-/** The reply recorded for an attempt whose worker died. The recipient is retried soon. */
+/** Reply that is recorded for an attempt whose worker died. The recipient is retried soon. */
 const INTERRUPTED = 'The attempt was interrupted on our side. The message may have arrived.';
 
-/** Leases the recipients that are due. An expired lease counts as an attempt with unknown outcome. */
+/** Leases the recipients that are due. If a lease has expired, its attempt is recorded with unknown outcome first. */
 export function claimOutbox(
   sql: SqlStorage,
   mailbox: MailboxRow,
@@ -110,8 +110,8 @@ export function saveVerdicts(sql: SqlStorage, outboxId: string, verdicts: string
 }
 
 /**
- * Changes the recipients that a lease still holds. Other recipients were lost to another worker. @returns null if the lease holds
- * none.
+ * Changes the recipients that a lease still holds. Skips recipients whose lease was lost to another worker.
+ * @returns null if the lease holds none of the recipients.
  */
 function changeLeased(
   sql: SqlStorage,
@@ -128,7 +128,7 @@ function changeLeased(
   return changed;
 }
 
-/** Releases recipients that were not attempted, such as those of a destination on hold. Does not count as an attempt. */
+/** Releases recipients that were not attempted, such as those of a destination on hold. This does not count as an attempt. */
 export function releaseRecipients(
   sql: SqlStorage,
   outboxId: string,
@@ -143,7 +143,7 @@ export function releaseRecipients(
   changeLeased(sql, outboxId, leaseId, release, now);
 }
 
-/** Records outcomes of delivery attempts. */
+/** Records outcomes of delivery attempts, for the recipients that the lease still holds. */
 export function recordOutcomes(
   sql: SqlStorage,
   outboxId: string,

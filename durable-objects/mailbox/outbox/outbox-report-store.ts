@@ -1,6 +1,6 @@
 /**
- * Follow-up work of the outbox: reports to senders, and updates of the operator's tables. Both are marked in the transaction that makes
- * them due and cleared when done, so a crash in between only repeats them.
+ * Follow-up work of the outbox: reports to senders, and updates of the operator's tables. The transaction that makes such work due
+ * also marks it in the row. The mark is removed when the work is done, so a crash in between only repeats it.
  */
 import { first, type MailboxRow } from '../database/store.ts';
 import {
@@ -13,7 +13,7 @@ import {
 } from './outbox-store.ts';
 
 export interface DueReport {
-  /** The same id for every repetition of a report. */
+  /** Id of the report, the same for every repetition. */
   readonly reportId: string;
   readonly userId: string;
   readonly outboxId: string;
@@ -22,7 +22,7 @@ export interface DueReport {
   readonly headerMessageId: string | null;
   readonly rawKey: string;
   readonly queuedAt: number;
-  /** Time of the last attempt that the report is about. */
+  /** Time of the last attempt among the recipients that the report is about. */
   readonly attemptedAt: number;
   readonly recipients: readonly {
     readonly email: string;
@@ -34,8 +34,8 @@ export interface DueReport {
 }
 
 /**
- * Assigns report ids before reports are written. Recipients that fail later belong to another report, so a repetition after a crash
- * makes the same report about the same recipients.
+ * Assigns ids to due reports before they are written. A recipient that fails later gets another id and report. So a repetition
+ * after a crash makes the same report about the same recipients.
  */
 function beginReports(sql: SqlStorage, message: OutboxMessage, now: number): OutboxMessage {
   if (!message.recipients.some(({ report }) => report?.id === null)) return message;
@@ -78,7 +78,7 @@ function toReports(message: OutboxMessage, userId: string): DueReport[] {
   }));
 }
 
-/** Marks a report as delivered or not needed. Recipients that failed since then stay due. */
+/** Ends a report that was delivered or is not needed. Recipients that failed since it began stay due for another report. */
 export function finishReport(sql: SqlStorage, { outboxId, reportId, action }: DueReport, now: number): void {
   const message = readOutbox(sql, outboxId);
   if (!message?.recipients.some(({ report }) => report?.id === reportId)) return;
@@ -88,7 +88,7 @@ export function finishReport(sql: SqlStorage, { outboxId, reportId, action }: Du
   saveOutbox(sql, { ...message, recipients, warnedAt: action === 'delayed' ? now : message.warnedAt }, now);
 }
 
-/** A message of the outbox for the operator's tables: one entry per destination domain. */
+/** The state of an outbox message for the operator's tables: one entry per destination domain. */
 export interface OutboxSnapshot {
   readonly outboxId: string;
   readonly userId: string;
@@ -105,7 +105,7 @@ export interface OutboxDestination {
   readonly queued: number;
   readonly deferred: number;
   readonly failed: number;
-  /** The earliest time that a recipient is due; null if none waits. */
+  /** The earliest time at which a recipient is due; null if none waits. */
   readonly nextAttemptAt: number | null;
   readonly lastReply: string | null;
 }
@@ -142,8 +142,8 @@ function toDestination(domain: string, recipients: readonly OutboxRecipient[]): 
 }
 
 /**
- * Records the versions that the operator's tables have. Then deletes the rows of user messages that have no waiting recipient,
- * failure or due report.
+ * Records which versions of outbox rows the operator's tables have. Then deletes the rows of users' messages among them that have
+ * no waiting recipient, no failure and no due report.
  */
 export function markPublished(sql: SqlStorage, seen: readonly { outboxId: string; version: number }[]): void {
   for (const { outboxId, version } of seen) {

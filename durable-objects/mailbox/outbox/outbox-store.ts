@@ -1,6 +1,6 @@
 /**
- * The outbox: outgoing mail, with a state per recipient. A queue message is only a hint to look here. A row is read, changed and written
- * as a whole, inside the caller's transaction. Leases and attempts are in `outbox-attempt-store.ts`.
+ * The outbox: outgoing mail with the state of each recipient. Queue messages are only hints to look here. A row is read, changed
+ * and written as a whole, inside the caller's transaction. `outbox-attempt-store.ts` has leases and attempts.
  */
 import type { RecipientState } from '../../../workers/mail/outbound/domain/recipient-state.ts';
 import { execute, type RowOf, statement } from '../../../workers/shared/statement.ts';
@@ -28,11 +28,11 @@ export interface NewOutboxMessage {
   readonly isEightBit: boolean;
   readonly envelopeFrom: string;
   readonly recipients: readonly { readonly email: string; readonly domain: string }[];
-  /** Not sent before this time. A held message can be canceled. */
+  /** Earliest time of sending. Until then, the message can be canceled. */
   readonly holdUntil: number;
 }
 
-/** The state of a recipient according to a report from another server. */
+/** State of a recipient as a report from another server says. */
 export interface ReportedOutcome {
   readonly email: string;
   readonly state: 'failed' | 'delivered';
@@ -42,19 +42,19 @@ export interface ReportedOutcome {
 export interface OutboxRecipient extends DeliveryState {
   readonly ordinal: number;
   readonly domain: string;
-  /** Time at which it was last made ready to send. The five days of attempts start here. */
+  /** Time at which the recipient was last made ready to send. The five days of attempts start here. */
   readonly queuedAt: number;
   readonly lease: { readonly id: string; readonly until: number } | null;
   readonly lastAttemptAt: number | null;
   readonly isExpired: boolean;
-  /** A report to the sender is due; the id is null until the report was begun. */
+  /** Report to the sender that is due, or null. Its id is null until the report was begun. */
   readonly report: { readonly due: 'failed' | 'delayed'; readonly id: string | null } | null;
 }
 
 export interface OutboxMessage extends Omit<NewOutboxMessage, 'recipients'> {
   readonly position: number | null;
   readonly queuedAt: number;
-  /** Verdicts as JSON. */
+  /** Verdicts of the checks as JSON. */
   readonly verdicts: string | null;
   readonly warnedAt: number | null;
   readonly recipients: readonly OutboxRecipient[];
@@ -64,12 +64,12 @@ export interface OutboxMessage extends Omit<NewOutboxMessage, 'recipients'> {
 
 const HOUR_MS = 3_600_000;
 /**
- * Delay before a message appears in the operator's tables, counted from the end of a short hold. A message that is sent earlier
- * never appears there.
+ * Delay before a queued message appears in the operator's tables, counted from the end of a short hold. A message that is sent
+ * earlier never appears there.
  */
 const PUBLISH_AFTER_MS = 5_000;
 const PUBLISH_SOON_MS = 1_000;
-/** A message with a hold of at least this long appears in the operator's tables during the hold. */
+/** Shortest hold during which a message appears in the operator's tables. */
 const SHORT_HOLD_MS = 60_000;
 
 type OutboxRow = RowOf<typeof outbox>;
@@ -132,7 +132,7 @@ const save = statement<{
 );
 const remove = statement<{ outboxId: string }>('DELETE FROM outbox WHERE outbox_id = :outboxId');
 
-/** @returns the time at which a recipient needs work next: it is due, or its lease ends. Null if it does not wait. */
+/** @returns the time at which a recipient needs work next, because it is due or its lease ends; null if it does not wait. */
 const nextOf = ({ nextAttemptAt, lease }: OutboxRecipient): number | null =>
   nextAttemptAt === null ? null : Math.max(nextAttemptAt, lease?.until ?? 0);
 
@@ -143,8 +143,9 @@ const earliest = (recipients: readonly OutboxRecipient[]): number | null =>
   }, null);
 
 /**
- * Writes a changed message. Once no recipient waits and no report is due, its bytes are released and the states move to the copy in Sent;
- * the row stays while it has failures or the operator's tables have it.
+ * Writes a changed message. Once no recipient waits, the delivery states are copied to the copy in Sent. Once no report is due
+ * either, the message's own bytes become garbage. The row is then deleted, unless it has failures, the operator's tables have it,
+ * or no user wrote the message.
  */
 export function saveOutbox(sql: SqlStorage, message: OutboxMessage, now: number): void {
   const { outboxId, recipients, publishedVersion, position } = message;
@@ -155,10 +156,9 @@ export function saveOutbox(sql: SqlStorage, message: OutboxMessage, now: number)
     saveDelivery(sql, position, recipients);
     saveSubmissionDelivery(sql, outboxId, recipients);
   }
-  // Bytes that the copy in Sent owns need nothing here. If that copy was erased, they are in `garbage` already, and were only kept
-  // while this row waited.
+  // Bytes that the copy in Sent owns are not garbage, or were added to `garbage` when the copy was erased.
   if (isOver && message.ownsRaw) addGarbage(sql, [message.rawKey], now);
-  // Automatic mail may be enqueued again after a crash, so its row stays for a while.
+  // Automatic mail may be enqueued again after a crash. Its row is therefore kept for an hour, to recognise the repetition.
   if (isOver && !hasFailed && publishedVersion === 0 && message.kind === 'message')
     return void execute(sql, remove, { outboxId });
   const isShown = hasFailed || publishedVersion > 0;
@@ -177,7 +177,7 @@ export function saveOutbox(sql: SqlStorage, message: OutboxMessage, now: number)
 const toPublishAt = ({ queuedAt, holdUntil }: Pick<OutboxMessage, 'queuedAt' | 'holdUntil'>): number =>
   PUBLISH_AFTER_MS + (holdUntil - queuedAt < SHORT_HOLD_MS ? Math.max(queuedAt, holdUntil) : queuedAt);
 
-/** Inserts a message. Idempotent by `outboxId`. @param position of the copy in Sent; null for none. */
+/** Inserts a message. Idempotent by `outboxId`. @param position of the copy in Sent; null if there is none. */
 export function insertOutbox(sql: SqlStorage, message: NewOutboxMessage, position: number | null, now: number): void {
   if (readOutbox(sql, message.outboxId)) return;
   if (position === null) pruneAutomatic(sql, now);
@@ -211,7 +211,10 @@ export function insertOutbox(sql: SqlStorage, message: NewOutboxMessage, positio
   );
 }
 
-/** Deletes automatic mail that was sent more than an hour ago: neither a repetition nor the hourly limit needs it. */
+/**
+ * Deletes automatic mail that was sent more than an hour ago. Neither recognising a repetition nor the hourly limit needs its row
+ * any more.
+ */
 function pruneAutomatic(sql: SqlStorage, now: number): void {
   sql.exec(
     `DELETE FROM outbox WHERE position IS NULL AND next_attempt_at IS NULL AND publish_at IS NULL
@@ -221,8 +224,8 @@ function pruneAutomatic(sql: SqlStorage, now: number): void {
 }
 
 /**
- * Delays forwards and vacation replies beyond an hourly limit, so that a flood of incoming mail does not become a flood of
- * outgoing mail. @returns the earliest time to send.
+ * Limits forwards and vacation replies per hour, so that a flood of incoming mail does not cause a flood of outgoing mail.
+ * @returns the earliest time to send the next one.
  */
 export function readAutomaticTurn(sql: SqlStorage, limitPerHour: number): number {
   const nth = first<{ at: number }>(
@@ -234,7 +237,7 @@ export function readAutomaticTurn(sql: SqlStorage, limitPerHour: number): number
   return nth ? nth.at + HOUR_MS : 0;
 }
 
-/** Records a change of delivery for the copy in Sent. Automatic mail has no such copy. */
+/** Records in the change log that the delivery of a copy in Sent changed. Automatic mail has no such copy. */
 export function announceDelivery(sql: SqlStorage, position: number | null, now: number): void {
   const copy = first<{ message_id: string; folder_id: string }>(
     sql,
@@ -244,17 +247,20 @@ export function announceDelivery(sql: SqlStorage, position: number | null, now: 
   if (copy) recordChange(sql, { type: 'delivery_updated', ...copy }, now);
 }
 
-/** @returns the time at which a recipient is due or its lease ends; null if none waits. */
+/** @returns the next time at which a recipient is due or its lease ends; null if none waits. */
 export const nextOutboxAt = (sql: SqlStorage): number | null =>
   first<{ at: number | null }>(sql, 'SELECT min(next_attempt_at) AS at FROM outbox')?.at ?? null;
 
-/** Cancels the recipients that are still held. @returns how many are canceled; null if the message is not in the outbox. */
+/**
+ * Cancels the recipients of a message that are still held.
+ * @returns how many recipients are canceled; null if the message is not in the outbox.
+ */
 export function cancelOutbox(sql: SqlStorage, position: number, now: number): number | null {
   const rows = [...execute(sql, findByPosition, { position })];
   return rows.length === 0 ? null : rows.reduce((sum, row) => sum + cancelHeld(sql, toMessage(row), now), 0);
 }
 
-/** Cancels the held recipients of one submission of a message. @returns how many are canceled. */
+/** Cancels the held recipients of one submission of a message. @returns how many recipients are canceled. */
 export function cancelOutboxById(sql: SqlStorage, outboxId: string, now: number): number {
   const message = readOutbox(sql, outboxId);
   return message ? cancelHeld(sql, message, now) : 0;
@@ -279,10 +285,10 @@ function cancelHeld(sql: SqlStorage, message: OutboxMessage, now: number): numbe
 }
 
 /**
- * Makes recipients due now: those that wait, or only the named ones. A failed recipient must be named. It restarts with another
- * five days.
- * @param named addresses in lower case; null for all that wait.
- * @returns how many, and the named addresses that are not recipients; null if the message is unknown.
+ * Makes recipients due now: all that wait, or only the named ones. A failed recipient is retried only if it is named; its attempts
+ * start again, with another five days.
+ * @param named addresses in lower case; null for all recipients that wait.
+ * @returns how many recipients are due now, and the named addresses that are not recipients; null if the message is unknown.
  */
 export function retryOutbox(
   sql: SqlStorage,
@@ -311,7 +317,10 @@ export function retryOutbox(
   return { count, unknown };
 }
 
-/** Applies a delivery report from another server. @returns false if it is about a message that was not sent from here. */
+/**
+ * Applies a delivery report from another server.
+ * @returns false if the report is about a message that was not sent from this mailbox.
+ */
 export function applyReport(
   sql: SqlStorage,
   headerMessageId: string,
@@ -336,7 +345,7 @@ export function applyReport(
   return true;
 }
 
-/** Finds a copy in Sent by its Message-ID, through the thread that the Message-ID belongs to. */
+/** Finds a copy in Sent by its Message-ID. Searches only the thread of that Message-ID. */
 const findSent = (sql: SqlStorage, headerMessageId: string): number | null =>
   first<{ position: number }>(
     sql,

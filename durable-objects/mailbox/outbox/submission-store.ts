@@ -1,4 +1,7 @@
-/** Submits a message in one transaction: sending limit, idempotency key, copy in Sent and outbox row, or nothing. */
+/**
+ * Submits a message in one transaction. It checks the sending limit and the Idempotency-Key, then writes the copy in Sent and the
+ * outbox row. If a step fails, nothing is written.
+ */
 import { toDraftContentId } from '../../../workers/mail/domain/inline-picture.ts';
 import { showRemoteImages } from '../../../workers/mail/domain/remote-images.ts';
 import { fromHeaderFields } from '../../../workers/mail/domain/written-fields.ts';
@@ -30,15 +33,15 @@ export interface Submission {
   readonly sentCopy: StoreMessageInput;
   readonly idempotency: Idempotency | null;
   readonly limits: SendLimits;
-  /** The domain and hour whose limit the message counts against. */
+  /** Domain and hour whose sending limit the message counts against. */
   readonly domainHour: DomainHour;
-  /** The draft as which it was written; it is removed. */
+  /** Id of the draft in which the message was written; null if there is none. The draft is removed. */
   readonly draftId: string | null;
-  /** The revision of the draft whose content was sent; null if the request had its own content. */
+  /** Revision of the draft whose content is sent; null if the request has its own content. */
   readonly draftRevision: number | null;
-  /** Id of the message that it forwards. */
+  /** Id of the message that this message forwards. */
   readonly forwardOf: string | null;
-  /** Uploads that were attached. Their bytes are in the copy in Sent now. */
+  /** Ids of the attached uploads. Their bytes are in the copy in Sent already. */
   readonly attachmentIds: readonly string[];
 }
 
@@ -46,22 +49,22 @@ export interface Submitted {
   readonly messageId: string;
   readonly emailId: string;
   readonly delivery: readonly DeliveryState[];
-  /** True if the same request was made before: nothing was written. */
+  /** True if the same request was made before. Nothing was written then. */
   readonly duplicate: boolean;
 }
 
 export type SubmitError =
   | StoreMessageError
   | { readonly kind: 'rate_limited'; readonly retryAfterMs: number }
-  /** The mailbox's share of the domain's limit is too small, because another submission used it. */
+  /** The mailbox's share of the domain's limit is too small, because another submission used it meanwhile. */
   | { readonly kind: 'share_taken' }
-  /** The Idempotency-Key was used with another request. */
+  /** The Idempotency-Key was used before with another request. */
   | { readonly kind: 'idempotency_conflict' }
   | { readonly kind: 'no_draft' }
   | { readonly kind: 'draft_changed' };
 
 const HOUR_MS = 3_600_000;
-/** How long an Idempotency-Key is kept. */
+/** Time for which an Idempotency-Key is kept. */
 const KEY_AGE_MAX_MS = 7 * 24 * HOUR_MS;
 
 /** @returns the result of the first request with this key; null if there was none. */
@@ -108,7 +111,7 @@ export function submitMessage(
   const draft = draftId === null ? null : readDraft(sql, draftId);
   if (draftId !== null && draft === null) return err({ kind: 'no_draft' });
   if (draftRevision !== null && draft?.revision !== draftRevision) return err({ kind: 'draft_changed' });
-  // The copy in Sent replaces the draft that `takeDraft` removes.
+  // The copy in Sent replaces the draft that `takeDraft` removes, so the draft's size is subtracted before the quota is checked.
   const replaced = draftId === null ? null : findDraft(sql, draftId);
   const draftBytes = replaced ? replaced.size_bytes + countHeldBytes(sql, replaced.position) : 0;
   const freedBytes = readLooseUploads(sql, attachmentIds).reduce((sum, upload) => sum + upload.sizeBytes, draftBytes);
@@ -140,13 +143,13 @@ export function submitMessage(
 
 export interface Canceled {
   readonly delivery: readonly DeliveryState[];
-  /** The draft that the message became; null if it was sent to some recipients already. */
+  /** Id of the draft that the message became; null if it did not, because some recipients have the message already. */
   readonly draftId: string | null;
 }
 
 /**
  * Cancels held recipients. If the message was sent to no recipient, the copy in Sent becomes a draft again, with its files.
- * `too_late`: none was held.
+ * `too_late` means that no recipient was held.
  */
 export function cancelSubmission(
   sql: SqlStorage,
@@ -172,8 +175,9 @@ export function cancelSubmission(
 }
 
 /**
- * Turns the copy in Sent into a draft. @returns null if the copy was erased. A message that is too long for a draft only moves to
- * Drafts.
+ * Turns the copy in Sent into a draft. If it is too long for a draft, or its files are not R2 objects of their own, it is only
+ * moved to Drafts.
+ * @returns the draft's id; null if the copy was erased or only moved.
  */
 function toDraft(sql: SqlStorage, mailbox: MailboxRow, messageId: string, now: number): string | null {
   const message = findMessage(sql, messageId);
@@ -181,7 +185,7 @@ function toDraft(sql: SqlStorage, mailbox: MailboxRow, messageId: string, now: n
   const drafts = findFolder(sql, 'drafts');
   if (!message || !detail || !drafts) return null;
   const files = detail.attachments.flatMap(({ r2Key, ...file }) => (r2Key === null ? [] : [{ ...file, r2Key }]));
-  // A rebuilt copy may have its files in the raw message.
+  // After a rebuild, the copy may have its files as ranges of the raw message. These cannot become uploads.
   const hasFiles = files.length === detail.attachments.length;
   const attachmentIds = hasFiles ? files.map((file) => moveToUploads(sql, file, now)) : [];
   const cleanedHtml = detail.html?.value
@@ -203,7 +207,7 @@ function toDraft(sql: SqlStorage, mailbox: MailboxRow, messageId: string, now: n
     ...fromHeaderFields(detail.headers),
   };
   const isInline = hasFiles && detail.text.r2Key === null && (detail.html === null || detail.html.r2Key === null);
-  // The copy in Sent counted against the quota, so there is room for the draft.
+  // The draft needs no quota check: the copy in Sent, which it replaces, counted against the quota.
   const draft = isInline
     ? createDraft(sql, { ...mailbox, limitBytes: Number.MAX_SAFE_INTEGER }, content, cleanedHtml, now)
     : null;
@@ -212,13 +216,13 @@ function toDraft(sql: SqlStorage, mailbox: MailboxRow, messageId: string, now: n
     patchMessage(sql, message, { folder: drafts }, now);
     return null;
   }
-  // The draft owns the files now.
+  // The draft owns the files now, so erasing the copy must not delete them.
   sql.exec(`UPDATE message_content SET attachments = '[]' WHERE position = ?`, message.position);
   eraseMessage(sql, message, now);
   return draft.value.messageId;
 }
 
-/** Pictures get new Content-IDs, because the attachments got new ids. */
+/** Gives the pictures in the HTML new Content-IDs, because the attachments got new ids. */
 const nameDraftPictures = (
   html: string,
   attachments: readonly StoredAttachment[],

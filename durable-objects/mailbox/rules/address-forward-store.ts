@@ -1,4 +1,7 @@
-/** Forwards of whole addresses: mail for an address goes to confirmed targets, and the mailbox keeps a copy or not. */
+/**
+ * Forwards of whole addresses. Mail for such an address goes to confirmed targets; each forward says whether the mailbox keeps a
+ * copy.
+ */
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
 import { execute, type RowOf, statement } from '../../../workers/shared/statement.ts';
 import { executeFirst } from '../database/store.ts';
@@ -27,7 +30,10 @@ export const listAddressForwards = (sql: SqlStorage): AddressForward[] => [...ex
 
 const find = statement<{ email: string }, Row>('SELECT * FROM address_forward WHERE email = :email');
 
-/** @returns the forward of an address with its confirmed targets; null if it has none. The mail then stays. */
+/**
+ * @returns the forward of an address with its confirmed targets; null if no target is confirmed or the address is not forwarded.
+ * Its mail then stays in the mailbox.
+ */
 export function findAddressForward(sql: SqlStorage, email: string): AddressForward | null {
   const row = executeFirst(sql, find, { email });
   const forward = row && toForward(row);
@@ -61,8 +67,8 @@ export const deleteAddressForward = (sql: SqlStorage, email: string): boolean =>
   executeFirst(sql, remove, { email }) !== null;
 
 /**
- * Finishes a message of an address that keeps no copy. Erases it if all its forwards are in the outbox, otherwise moves it to the
- * Inbox as unread.
+ * Ends a message of an address that keeps no copy. If all its forwards are in the outbox, erases the message; otherwise moves it to
+ * the Inbox as unread.
  */
 export function endForwarded(sql: SqlStorage, messageId: string, isForwarded: boolean, now: number): void {
   const message = findMessage(sql, messageId);

@@ -1,13 +1,15 @@
-/** Automatic mail that waits to be sent. A row is written with the message that caused it and removed once the mail is in the outbox. */
+/**
+ * Automatic mail that waits to be sent. The transaction that stores the causing message also writes a row here. The row is removed
+ * once the mail is in the outbox.
+ */
 import { first } from '../database/store.ts';
 
 export interface AutomaticSend {
   /**
-   * `end` sends nothing. It follows the forwards of a message whose address keeps no copy, and finishes the message
-   * (`endForwarded`).
+   * `end` sends nothing. If an address keeps no copy, a row `end` follows the forwards of each message; it calls `endForwarded`.
    */
   readonly kind: 'forward' | 'vacation' | 'confirm' | 'end';
-  /** Id of the message that caused it; for `confirm`, the code. */
+  /** Id of the message that caused the mail. For `confirm`, the code to mail. */
   readonly messageId: string;
   readonly recipient: string;
   readonly envelopeFrom: string;
@@ -29,7 +31,7 @@ export function queueAutomatic(sql: SqlStorage, send: AutomaticSend, now: number
   );
 }
 
-/** Lists rows in order, including those added during the iteration. */
+/** Yields the rows in order, including rows that are added during the iteration. */
 export function* listAutomatic(sql: SqlStorage): Generator<QueuedAutomatic> {
   for (let next = findAfter(sql, 0); next !== null; next = findAfter(sql, next.sendId)) yield next;
 }

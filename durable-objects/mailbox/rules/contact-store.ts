@@ -13,7 +13,7 @@ export interface Contact {
   readonly name: string;
   readonly email: string;
   readonly note: string;
-  /** True if the user saved it, false if it was gathered from sent mail. */
+  /** True if the user saved the contact; false if it was gathered from sent mail. */
   readonly isSaved: boolean;
   readonly sentCount: number;
   readonly lastSentAt: number | null;
@@ -45,7 +45,7 @@ const gather = statement<{ email: string; contactId: string; name: string; now: 
      name = CASE WHEN is_saved = 0 AND :name <> '' THEN :name ELSE name END`,
 );
 
-/** Adds the recipients of a sent message. Names that the user saved stay. */
+/** Adds the recipients of a sent message. Does not change names that the user saved. */
 export function gatherContacts(sql: SqlStorage, recipients: readonly MailAddress[], now: number): void {
   for (const { name, email } of recipients) {
     if (!email.includes('@')) continue;
@@ -67,8 +67,8 @@ const list = statement<{ needle: string; sentCount: number; email: string; limit
 );
 
 /**
- * Lists contacts, those with the most messages sent to them first.
- * @param text a prefix of the address, the name or any word of the name; empty for all.
+ * Lists contacts, those with the most sent messages first.
+ * @param text a prefix of the address, the name or any word of the name; empty for all contacts.
  */
 export function listContacts(sql: SqlStorage, text: string, after: ContactCursor | null, limit: number): Contact[] {
   const needle = text

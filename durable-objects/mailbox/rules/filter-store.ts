@@ -46,7 +46,7 @@ const insert = statement<{ filterId: string; ordinal: number; rule: string; now:
   'INSERT INTO filter (filter_id, ordinal, rule, created_at) VALUES (:filterId, :ordinal, :rule, :now)',
 );
 
-/** @param at position of the filter in the order; null for last. */
+/** @param at position of the new filter in the list; null for the end. */
 export function insertFilter(
   sql: SqlStorage,
   rule: FilterRule,
@@ -106,7 +106,7 @@ function placeFilter(sql: SqlStorage, filterId: string, at: number): void {
   for (const [ordinal, id] of ids.entries()) execute(sql, setOrdinal, { filterId: id, ordinal });
 }
 
-/** @returns why a rule is invalid, or null. A move needs a folder that holds mail; a forward needs a confirmed target. */
+/** @returns why a rule is invalid, or null. A move needs a folder that can hold mail; a forward needs a confirmed target. */
 function findFault(sql: SqlStorage, rule: FilterRule): FilterError | null {
   for (const [at, action] of rule.actions.entries()) {
     if (action.type === 'move') {
@@ -153,8 +153,8 @@ export function applyRulesOnArrival(
 }
 
 /**
- * Applies the rules that move messages or stop the list to a message that the checks call junk. Other actions of these rules count
- * too, except forwards. No vacation reply is sent, because the sender may be forged.
+ * Applies the user's rules to a message that the checks call junk. Only rules that move messages, or stop the list, are applied;
+ * their other actions count too, except forwards. No vacation reply is sent, because the sender may be forged.
  */
 export function applyMovesOnArrival(sql: SqlStorage, input: StoreMessageInput): FilterDecision {
   const moves = listFilters(sql).filter(({ actions }) =>
@@ -163,7 +163,7 @@ export function applyMovesOnArrival(sql: SqlStorage, input: StoreMessageInput): 
   return decideFilters(moves, toFacts(input));
 }
 
-/** Returns a row if the address has had no reply since `before`. */
+/** Records a vacation reply to an address. Returns a row only if the address has had no reply since `before`. */
 const recordReply = statement<{ email: string; now: number; before: number }, { recorded: number }>(
   `INSERT INTO vacation_reply (email, replied_at) VALUES (:email, :now)
    ON CONFLICT (email) DO UPDATE SET replied_at = :now WHERE replied_at <= :before RETURNING 1 AS recorded`,
@@ -225,11 +225,11 @@ function readFacts(sql: SqlStorage, position: number): MessageFacts {
 export interface ApplyRound {
   readonly looked: number;
   readonly changed: number;
-  /** Position before which to continue; null if all messages were checked. */
+  /** Position before which to continue; null once all messages were checked. */
   readonly before: number | null;
 }
 
-/** Applies one filter to a round of received mail outside Junk and Trash, newest first. Does not forward stored mail. */
+/** Applies one filter to a round of received messages outside Junk and Trash, newest first. Stored messages are not forwarded. */
 export function applyFilterRound(sql: SqlStorage, filter: Filter, before: number, now: number): ApplyRound {
   const messages = [
     ...sql.exec<MessageState>(

@@ -1,8 +1,9 @@
 /**
  * Forwarding targets. Filters forward only to a confirmed target: the user has entered the code that was mailed to that address.
  *
- * A user can name any address, so codes are limited per address and per account, and count as sent messages. The limits count
- * rows of `forward_invitation`, which stay when a target is removed. DIRECTORY limits the codes to an address over all accounts.
+ * A user can name any address as a target. So codes are limited per address and per account, and each counts as a sent message. The
+ * limits count rows of `forward_invitation`, which stay when a target is removed. DIRECTORY limits the codes that one address gets
+ * from all accounts.
  */
 import { createHash, randomInt } from 'node:crypto';
 import type { SendLimits } from '../../../workers/mail/outbound/domain/send-limit.ts';
@@ -15,7 +16,7 @@ import { countSend, readSendWait } from './send-limit-store.ts';
 const TARGETS_MAX = 20;
 const RESEND_AFTER_MS = 60_000;
 const DAY_MS = 24 * 3_600_000;
-/** Codes per `DAY_MS`. This limits guesses too, because each code allows ten. */
+/** Maximum of codes per `DAY_MS`. It also limits guesses, because each code allows ten. */
 const INVITATIONS_PER_TARGET_MAX = 3;
 const INVITATIONS_PER_ACCOUNT_MAX = 10;
 
@@ -52,7 +53,10 @@ const saveTarget = statement<{ email: string; codeSha256: string; now: number }>
    ON CONFLICT (email) DO UPDATE SET code_sha256 = :codeSha256, guesses = 0, created_at = :now`,
 );
 
-/** Mails a code of eight digits to the address. A code counts as a message to one recipient. @returns null, or why no code was mailed. */
+/**
+ * Mails a code of eight digits to the address. The code counts as a message to one recipient.
+ * @returns null if a code was mailed, otherwise why not.
+ */
 export function requestForwardTarget(
   sql: SqlStorage,
   email: string,
@@ -77,7 +81,7 @@ export function requestForwardTarget(
 
 const pruneInvitations = statement<{ until: number }>('DELETE FROM forward_invitation WHERE created_at <= :until');
 type InvitationRow = Pick<RowOf<typeof forwardInvitation>, 'created_at'>;
-/** The n-th latest invitation of an address, or of all addresses if `email` is null. `skip` is n - 1. */
+/** Finds the n-th latest invitation of an address, or of all addresses if `email` is null. `skip` is n - 1. */
 const findNthLatest = statement<{ email: string | null; skip: number }, InvitationRow>(
   `SELECT created_at FROM forward_invitation WHERE :email IS NULL OR email = :email
    ORDER BY created_at DESC LIMIT 1 OFFSET :skip`,
@@ -91,7 +95,7 @@ function findInvitationLimit(sql: SqlStorage, email: string, now: number): Forwa
   if (latest && latest.created_at > now - RESEND_AFTER_MS) {
     return { kind: 'conflict', detail: 'A code was mailed to this address less than a minute ago.' };
   }
-  // With a limit of n, the n-th latest invitation must be a day old before the next one.
+  // With a limit of n per day, a further invitation is allowed only if the n-th latest one is at least a day old.
   const limiting = nthLatest(INVITATIONS_PER_TARGET_MAX, email) ?? nthLatest(INVITATIONS_PER_ACCOUNT_MAX, null);
   return limiting && { kind: 'rate_limited', retryAfterMs: limiting.created_at + DAY_MS - now };
 }
@@ -102,7 +106,10 @@ const confirm = statement<{ email: string; codeSha256: string; now: number }, Pi
    WHERE email = :email AND code_sha256 = :codeSha256 AND guesses <= 10 RETURNING email`,
 );
 
-/** Each code allows ten guesses. @returns false if the code is wrong. */
+/**
+ * Confirms a target by its code. Counts a guess; each code allows ten.
+ * @returns false if the code is wrong or has no guesses left.
+ */
 export function confirmForwardTarget(sql: SqlStorage, email: string, code: string, now: number): boolean {
   execute(sql, countGuess, { email });
   return executeFirst(sql, confirm, { email, codeSha256: hash(email, code), now }) !== null;

@@ -4,12 +4,12 @@ import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 export const filter = sqliteTable('filter', {
   filterId: text('filter_id').primaryKey(),
   ordinal: integer('ordinal').notNull(),
-  /** JSON: name, enabled, match, conditions, actions. */
+  /** The filter as JSON: name, enabled, match, conditions, actions. */
   rule: text('rule').notNull(),
   createdAt: integer('created_at').notNull(),
 });
 
-/** Addresses for automatic forwards. Only confirmed ones are used. */
+/** Addresses to which filters may forward. Only confirmed targets are used. */
 export const forwardTarget = sqliteTable('forward_target', {
   email: text('email').primaryKey(),
   codeSha256: text('code_sha256'),
@@ -18,20 +18,25 @@ export const forwardTarget = sqliteTable('forward_target', {
   createdAt: integer('created_at').notNull(),
 });
 
-/** Codes mailed to forward targets in the last day. Rows outlive their target: removing and adding it again must not reset a limit. */
+/**
+ * Codes that were mailed to forward targets in the last day. A row stays when its target is removed. Otherwise, removing and adding
+ * the target would reset the limits.
+ */
 export const forwardInvitation = sqliteTable('forward_invitation', {
   invitationId: integer('invitation_id').primaryKey(),
   email: text('email').notNull(),
   createdAt: integer('created_at').notNull(),
 });
 
-/** Recipients of the vacation reply. RFC 3834 §2: the same person gets no second one within days. */
+/**
+ * Recipients of the vacation reply, with the time of the last one. RFC 3834 §2: the same person gets no second reply within days.
+ */
 export const vacationReply = sqliteTable('vacation_reply', {
   email: text('email').primaryKey(),
   repliedAt: integer('replied_at').notNull(),
 });
 
-/** Automatic mail to be sent (a forward, a vacation reply), written with the message that caused it. */
+/** Automatic mail that waits to be sent, such as a forward or vacation reply. Written with the message that caused it. */
 export const automaticSend = sqliteTable('automatic_send', {
   sendId: integer('send_id').primaryKey({ autoIncrement: true }),
   kind: text('kind').notNull(),
@@ -41,13 +46,16 @@ export const automaticSend = sqliteTable('automatic_send', {
   createdAt: integer('created_at').notNull(),
 });
 
-/** At most 20,000 rows. Every sent message writes here, and each further index would add a row to that write, so there is none. */
+/**
+ * Contacts, at most 20,000 rows. The table has no further index, because every sent message writes here, and an index would add a
+ * row to each write.
+ */
 export const contact = sqliteTable('contact', {
   email: text('email').primaryKey(),
   contactId: text('contact_id').notNull(),
   name: text('name').notNull(),
   note: text('note').notNull().default(''),
-  /** 1: entered by the user; 0: gathered from sent mail. */
+  /** 1 if the user saved the contact; 0 if it was gathered from sent mail. */
   isSaved: integer('is_saved').notNull(),
   sentCount: integer('sent_count').notNull().default(0),
   lastSentAt: integer('last_sent_at'),

@@ -1,7 +1,7 @@
 /**
- * The sending limit of an account, in recipients per hour. Forwarding codes count as one recipient. Forwards and vacation replies
- * have their own limit (`readAutomaticTurn`), so that incoming mail does not keep a user from sending. All counts are in one column of
- * the mailbox, so that a message writes one row for them.
+ * The sending limit of an account, in recipients per hour. A forwarding code counts as one recipient. Forwards and vacation replies
+ * have a limit of their own (`readAutomaticTurn`), so that incoming mail cannot keep a user from sending. All counts are in one
+ * column of the table `mailbox`, so counting a message writes only one row.
  */
 import { decideSendWait, type SendLimits } from '../../../workers/mail/outbound/domain/send-limit.ts';
 import { first } from '../database/store.ts';
@@ -10,13 +10,13 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_HOURS = 24;
 
-/** JSON of `mailbox.sending`. Keys are minutes and hours since 1970. */
+/** Content of the column `mailbox.sending`, as JSON. */
 interface Sending {
-  /** Recipients of the last hour. */
+  /** Recipients of the last hour, by minute since 1970. */
   readonly minutes: Readonly<Record<string, number>>;
-  /** Recipients of the last day, and those among them that failed permanently. */
+  /** Recipients of the last day, and how many of them failed permanently, by hour since 1970. */
   readonly hours: Readonly<Record<string, readonly [recipients: number, failures: number]>>;
-  /** Recipients left of what DIRECTORY granted out of the hourly limit of a domain. */
+  /** Shares of the hourly limits of domains, by domain: recipients that DIRECTORY granted in an hour and that are still unused. */
   readonly shares: Readonly<Record<string, { readonly hour: number; readonly recipients: number }>>;
 }
 
@@ -41,7 +41,7 @@ function writeSending(sql: SqlStorage, { minutes, hours, shares }: Sending, now:
 
 const toMinute = (at: number): number => Math.floor(at / MINUTE_MS);
 
-/** @returns milliseconds until a message to this many recipients may be sent; 0 for now. */
+/** @returns milliseconds until a message to this many recipients may be sent; 0 if it may be sent now. */
 export function readSendWait(sql: SqlStorage, limits: SendLimits, recipients: number, now: number): number {
   const { minutes, hours } = readSending(sql);
   const createdAt = first<{ at: number }>(sql, 'SELECT created_at AS at FROM mailbox WHERE id = 1')?.at ?? now;
@@ -58,14 +58,17 @@ export function readSendWait(sql: SqlStorage, limits: SendLimits, recipients: nu
   return decideSendWait(limits, history, recipients, now);
 }
 
-/** An hour in which the recipients of a domain are counted. */
+/** A domain and an hour, for which the domain's recipients are counted. */
 export interface DomainHour {
   readonly domain: string;
-  /** Hours since 1970. */
+  /** The hour, as hours since 1970. */
   readonly hour: number;
 }
 
-/** Counts the recipients of a message, and takes them from the share of a domain. Forwarding codes have no domain. */
+/**
+ * Counts the recipients of a message, and subtracts them from the mailbox's share of the domain's limit. Forwarding codes have no
+ * domain, so they use no share.
+ */
 export function countSend(sql: SqlStorage, recipients: number, of: DomainHour | null, now: number): void {
   const { minutes, hours, shares } = readSending(sql);
   const [minute, hour] = [toMinute(now), Math.floor(now / HOUR_MS)];
@@ -95,10 +98,10 @@ const addTo = (shares: Sending['shares'], of: DomainHour, recipients: number) =>
   recipients: leftOf(shares, of) + recipients,
 });
 
-/** @returns the recipients that are left of what DIRECTORY granted to this mailbox for this hour. */
+/** @returns how many of the recipients that DIRECTORY granted to this mailbox for this hour are unused. */
 export const readShare = (sql: SqlStorage, of: DomainHour): number => leftOf(readSending(sql).shares, of);
 
-/** Adds recipients that DIRECTORY granted. */
+/** Adds recipients that DIRECTORY granted to the mailbox's share. */
 export function addShare(sql: SqlStorage, of: DomainHour, recipients: number, now: number): void {
   const sending = readSending(sql);
   writeSending(

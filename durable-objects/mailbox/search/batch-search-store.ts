@@ -8,11 +8,14 @@ import { type CompileError, compileSearch } from './search-sql.ts';
 import { toQueryFault } from './search-store.ts';
 import { walk } from './search-walk-store.ts';
 
-/** Messages changed per transaction. */
+/** Maximum of messages changed per transaction. */
 const CHANGED_PER_ROUND = 250;
 const ROUND_EFFORT = 4;
 
-/** Messages from `top` up arrived after the first round. The next round continues before `before`. Both are positions. */
+/**
+ * Where the next round continues. Messages at position `top` or later arrived after the first round. The next round changes
+ * messages before position `before`.
+ */
 export interface BatchPlace {
   readonly top: number;
   readonly before: number;
@@ -20,13 +23,16 @@ export interface BatchPlace {
 
 export interface BatchRound {
   readonly results: readonly BatchResult[];
-  /** Null after the last round. */
+  /** Where to continue; null after the last round. */
   readonly next: BatchPlace | null;
-  /** The part that is done of the time since the oldest message, from 0 to 1. */
+  /** Progress from 0 to 1: the part of the time since the oldest message that is done. */
   readonly progress: number;
 }
 
-/** A message that matches again after its change is not changed twice: each round continues where the last one ended. */
+/**
+ * Changes one round of the messages that a query finds. Each round continues where the last one ended. So a message that still
+ * matches after its change is not changed twice.
+ */
 export function changeFound(
   sql: SqlStorage,
   query: string,

@@ -1,6 +1,7 @@
 /**
- * Compiles a parsed query to SQL: texts that must match, texts that must not, and conditions on the message row. `search-walk-store.ts`
- * chooses which of them drives the search. Every statement has the window as `?1` (before, exclusive) and `?2` (from).
+ * Compiles a parsed query to SQL: texts that must match, texts that must not, and conditions on the message row.
+ * `search-walk-store.ts` chooses which of them drives the search. In every statement, `?1` and `?2` are the window of positions:
+ * before `?1` (exclusive), from `?2`.
  */
 
 import type { SearchNode, TextField } from '../../../workers/mail/domain/search-query.ts';
@@ -15,36 +16,42 @@ export interface Condition {
   readonly values: readonly SqlStorageValue[];
 }
 
-/** A condition with its own index, so that it can drive the search. */
+/** A condition with an index of its own. The search can read its rows and test the other conditions on each. */
 export interface Driver {
-  /** The `FROM` clause, with the message as `m`. */
+  /** Content of the `FROM` clause. The alias of the message is `m`. */
   readonly from: string;
-  /** The message's position in that index: a range of `m.position` does not narrow the index of another table. */
+  /** Column of the index with the position. A range of `m.position` would not narrow the index of another table. */
   readonly position: 'm.position' | 'd.position';
   readonly where: Condition;
-  /** The index alone, in order of position, to count its rows. */
+  /** Content of a `FROM` clause that reads only the index, in order of position, to count rows. */
   readonly narrow: string;
 }
 
-/** A text that must match, as FTS5 expressions. */
+/** A text that must match, as an FTS5 expression. */
 export interface TextTest {
   readonly expression: string;
-  /** True for one term or its inflections: cheap to test on a single message. */
+  /** True for one term or its inflections, which is cheap to test on a single message. */
   readonly isOneTerm: boolean;
-  /** Expressions that match at least the hits of the whole. Their row counts tell how selective the text is. */
+  /**
+   * FTS5 expressions for parts of the text. Each matches at least the messages that the whole text matches, so its row count
+   * shows how selective the text is.
+   */
   readonly probes: readonly string[];
 }
 
-/** How a text is tested: on the whole window at once (`periods` narrows the index to it), or on each message alone. */
+/**
+ * How texts are tested: all messages of the window at once, or each message alone. `periods` is an FTS5 expression that narrows the
+ * full-text index to the window.
+ */
 export type TextScope = { readonly kind: 'window'; readonly periods: string | null } | { readonly kind: 'message' };
 
 export interface CompiledSearch {
   readonly texts: readonly TextTest[];
-  /** The text that must not match; null for none. */
+  /** FTS5 expression of the texts that must not match; null if there are none. */
   readonly absent: string | null;
   readonly conditions: (scope: TextScope) => readonly Condition[];
   readonly drivers: readonly Driver[];
-  /** The window of positions: `from` (inclusive) to `before` (exclusive). */
+  /** Window of positions: from `from` (inclusive) to `before` (exclusive). */
   readonly from: number;
   readonly before: number;
 }
@@ -62,7 +69,7 @@ const COLUMN_OF: Readonly<Record<Exclude<TextField, 'any'>, string>> = {
 
 type TextNode = Extract<SearchNode, { kind: 'text' }>;
 
-/** Terms contain only letters, digits and marks, so quoting is sufficient. */
+/** Terms contain only letters, digits and marks, so quotes need no escaping. */
 function toTextExpression(node: TextNode): string {
   const parts = toPhrase(node.text, node.match === 'prefix');
   const phrase = (terms: readonly string[], isPrefix: boolean) => `"${terms.join(' ')}"${isPrefix ? '*' : ''}`;
@@ -82,7 +89,10 @@ function toTextExpression(node: TextNode): string {
 const inColumn = (field: TextField, expression: string): string =>
   field === 'any' ? expression : `{${COLUMN_OF[field]}} : ${expression}`;
 
-/** @returns the FTS5 expression of a node; null if it is not about text alone. FTS5 cannot express a lone negation. */
+/**
+ * @returns the FTS5 expression of a node. Null if the node has conditions other than text, or is a lone negation, which FTS5 cannot
+ * express.
+ */
 function toMatch(node: SearchNode): string | null {
   switch (node.kind) {
     case 'text':
@@ -105,7 +115,7 @@ function toMatch(node: SearchNode): string | null {
 
 class UnknownFolder extends Error {}
 
-/** @param node null matches every message. */
+/** @param node the parsed query; null matches every message. */
 export function compileSearch(sql: SqlStorage, node: SearchNode | null): Result<CompiledSearch, CompileError> {
   const folders = createFolderFinder(sql);
   const conjuncts = node === null ? [] : flatten(node);
@@ -146,17 +156,17 @@ function toTextTest(node: SearchNode): TextTest {
   return { expression, isOneTerm: false, probes };
 }
 
-/** @returns the SQL condition that is true for messages with the text. */
+/** @returns the SQL condition that a message has a text. @param expression the text as an FTS5 expression. */
 export function toTextCondition(expression: string, isOneTerm: boolean, scope: TextScope): Condition {
   if (scope.kind === 'window') {
-    // LIMIT makes SQLite keep the order. FTS5 ends a window quickly only if it reads the newest message first.
+    // LIMIT keeps the order of the subquery. FTS5 ends quickly at the window's end only if it reads the newest message first.
     return {
       sql: `m.position IN (SELECT rowid FROM message_search WHERE rowid < ?1 AND rowid >= ?2 AND message_search MATCH ?
         ORDER BY rowid DESC LIMIT -1)`,
       values: [scope.periods === null ? expression : `${scope.periods} AND (${expression})`],
     };
   }
-  // If the message is not a hit, FTS5 searches for the next hit, however far away it is. The term of the message's period stops it.
+  // Without a hit, FTS5 searches on to the next hit, however far away. Requiring the message's period term stops it.
   const asked = isOneTerm ? '?' : `${PERIOD_TERM_SQL} || ' AND (' || ? || ')'`;
   return {
     sql: `EXISTS (SELECT 1 FROM message_search WHERE message_search.rowid = m.position AND message_search MATCH ${asked})`,
@@ -227,17 +237,20 @@ const FLAG_CONDITIONS = {
   muted: 'EXISTS (SELECT 1 FROM muted_thread AS q WHERE q.thread = m.thread)',
 } as const;
 
-/** Case is ignored in ASCII. `instr` skips most messages before their fields are read. */
+/**
+ * Compares without regard to case, in ASCII only. The first `instr` tests all headers at once, which skips most messages before
+ * their headers are parsed.
+ */
 const toHeaderCondition = (name: string, text: string): Condition => ({
   sql: `EXISTS (SELECT 1 FROM message_content AS c CROSS JOIN json_each(c.headers) AS h WHERE c.position = m.position
     AND instr(lower(c.headers), ?) > 0 AND lower(h.value ->> 'name') = ? AND instr(lower(h.value ->> 'value'), lower(?)) > 0)`,
   values: [name, name, text],
 });
 
-/** Finds a folder by role, name or id. Throws `UnknownFolder`. */
+/** Finds a folder by role, name or id. @throws UnknownFolder if there is none. */
 type FolderFinder = (name: string, at: number) => FolderRow;
 
-/** Looks each folder up once, however many statements name it. */
+/** @returns a finder that looks each folder up once, even if several conditions name it. */
 function createFolderFinder(sql: SqlStorage): FolderFinder {
   const known = new Map<string, FolderRow>();
   return (name, at) => {
@@ -261,7 +274,10 @@ function toFolderCondition(folders: FolderFinder, name: string, at: number): Con
   return { sql: isAll ? '(m.is_visible = 1)' : '(m.is_flagged = 1 AND m.is_visible = 1)', values: [] };
 }
 
-/** Each `from` names its index, because SQLite has no statistics to choose one. */
+/**
+ * Makes the driver of a condition; null if the condition has no index. Each `from` names its index, because SQLite has no
+ * statistics to choose one.
+ */
 function toDriver(folders: FolderFinder, node: SearchNode): Driver | null {
   const byIndex = (index: string, where: string): Driver => ({
     from: `message AS m INDEXED BY ${index}`,

@@ -1,9 +1,10 @@
 /**
- * Search. The newest hits are ranked by where the words occur: subject, sender, elsewhere; equal ones newest first. Older hits follow
- * newest first, and so do all hits of a query without words. (FTS5's bm25() first counts every row that has a word, so a word in
- * every message would cost 200,000 rows.)
+ * Search. The newest hits are ranked by where the words occur: subject, sender, elsewhere. Hits of equal rank are in order of time,
+ * newest first. Older hits follow, newest first. Without words in the query, all hits are newest first. FTS5's own ranking, bm25(),
+ * is not used: it first counts every row with a word, so a word in every message would cost 200,000 rows.
  *
- * The work per page is bounded (`search-walk-store.ts`): a page may have fewer hits than requested, even none, and still have a next one.
+ * The work per page is bounded (`search-walk-store.ts`). So a page may have fewer hits than requested, even none, although there is
+ * a next page.
  */
 
 import { parseSearch, type QueryError } from '../../../workers/mail/domain/search-query.ts';
@@ -14,9 +15,9 @@ import { type MessageSummary, readSummaries } from '../messages/message-read-sto
 import { type CompiledSearch, type CompileError, compileSearch } from './search-sql.ts';
 import { walk } from './search-walk-store.ts';
 
-/** Number of the newest hits that are ranked. */
+/** Maximum of hits that are ranked: the newest ones. */
 const RANKED_HITS_MAX = 200;
-/** Work per page, in steps of `walk`: the first page must be quick, later ones may be full. */
+/** Maximum work per page, as `effort` of `walk`. It is less for the first page, which must be quick, than for later pages. */
 const FIRST_PAGE_EFFORT = 1;
 const NEXT_PAGE_EFFORT = 8;
 const SNIPPET_TEXT_LENGTH_MAX = 100_000;
@@ -25,11 +26,11 @@ const SENDER_WEIGHT = 5;
 const END_OF_TIME = Number.MAX_SAFE_INTEGER;
 
 export interface SearchPage {
-  /** Messages from this position up arrived after the first page was read. */
+  /** Messages at this position or later arrived after the first page was read. They are skipped. */
   readonly top: number;
-  /** How many ranked hits were returned; null after the last one. */
+  /** Number of ranked hits that were returned; null once all were. */
   readonly offset: number | null;
-  /** Continue newest first before this position (exclusive). */
+  /** Position before which the hits continue, newest first (exclusive). */
   readonly before: number;
 }
 
@@ -60,7 +61,7 @@ export function search(sql: SqlStorage, request: SearchRequest, now: number): Re
   return ok({ hits: toHits(sql, found.positions, needles), next: found.next });
 }
 
-/** @param path the member of the request with the query. */
+/** Converts a syntax error of a query. @param path the member of the request that has the query. */
 export const toQueryFault = (path: string, { at, message }: QueryError): CompileError => ({
   kind: 'bad_request',
   path,
@@ -74,7 +75,7 @@ interface Found {
 
 function readNewest(sql: SqlStorage, compiled: CompiledSearch, page: SearchPage, limit: number): Found {
   const effort = page.before === END_OF_TIME ? FIRST_PAGE_EFFORT : NEXT_PAGE_EFFORT;
-  // One more than requested tells whether there is a next page.
+  // One more hit than requested tells whether there is a next page.
   const found = walk(sql, compiled, page.before, limit + 1, effort);
   const positions = found.positions.slice(0, limit);
   const floor = found.positions.length > limit ? (positions.at(-1) ?? null) : found.floor;
@@ -97,7 +98,7 @@ function readRanked(
   return { positions, next: newest.floor === null ? null : { top, offset: null, before: newest.floor } };
 }
 
-/** Sorts best first. Equal ones keep their order, newest first. */
+/** Sorts hits by rank, the best first. Hits of equal rank stay newest first. */
 function rank(sql: SqlStorage, positions: readonly number[], needles: Needles): number[] {
   const rows = sql.exec<{ position: number; subject: string; sender: string }>(
     `SELECT m.position, m.subject, m.sender FROM json_each(?) AS j CROSS JOIN message AS m ON m.position = j.value`,

@@ -1,48 +1,58 @@
 /**
- * Finds hits newest first with bounded work, whatever the size of the mailbox and the query. Each step reads a bounded number of rows and
- * returns the position down to which every hit is known.
+ * Finds hits newest first, with bounded work for any mailbox and query. A walk consists of steps. Each step reads a bounded number
+ * of rows and returns its floor: all hits from there up have been found.
  *
- * Each step takes the cheapest of four ways, estimated on the next messages:
- * - a condition with its own index (a flag, a folder, a label …) and few rows left: those rows;
- * - a text in few messages: the full-text index, which jumps from hit to hit;
- * - a condition with an index that excludes most messages: its next rows, the text tested on each;
- * - otherwise the next thousands of messages as a whole.
+ * Each step uses the cheapest of four methods, as estimated on the next messages:
+ * - If a condition with its own index (a flag, a folder, a label …) has few rows left: read these rows.
+ * - If a text is in few messages: follow it in the full-text index, which jumps from hit to hit.
+ * - If a condition with its own index excludes most messages: read its next rows and test the texts on each.
+ * - Otherwise: test the next thousands of messages as a whole.
  */
 
 import { toPeriodsExpression } from '../database/search-index-store.ts';
 import { first } from '../database/store.ts';
 import { type CompiledSearch, type Condition, type Driver, type TextTest, toTextCondition } from './search-sql.ts';
 
-/** Messages per step of a whole window. */
+/** Messages that a window step tests. */
 const WINDOW_MESSAGES = 2_000;
-/** A text in fewer of these messages than this is followed in the full-text index. */
+/** If fewer messages of a window than this have a text, the search follows that text in the full-text index. */
 const SPARSE_HITS = 128;
 const TEXT_ROWS = 256;
-/** Rows of each further step. They are more, because looking up a term costs as much as a hundred of its rows. */
+/**
+ * Rows of each further step that follows a text. There are more than in the first such step, because looking up a term costs as
+ * much as a hundred rows.
+ */
 const MORE_TEXT_ROWS = 768;
-/** If fewer messages than this have one text, the other texts are tested on each of them. */
+/** If fewer messages than this have the followed text, the other texts are tested on each of these messages. */
 const FEW_TEXT_ROWS = 32;
-/** Rows of an indexed condition per step. Testing a text on one message costs as much as ten rows. */
+/**
+ * Rows of an indexed condition per step. With texts there are fewer, because testing a text on one message costs as much as ten
+ * rows.
+ */
 const DRIVER_ROWS = 512;
 const DRIVER_ROWS_WITH_TEXT = 64;
 
-/** Cost of each kind of step, relative to the most expensive. */
+/** Cost of a step of each kind, relative to a window step. */
 const EFFORT = { window: 1, driver: 0.5, text: 0.25 } as const;
 
 export interface Walk {
-  /** Newest first. */
+  /** Positions of the hits, newest first. */
   readonly positions: readonly number[];
-  /** All hits at or above this position were found; continue below it. Null if all hits were found. */
+  /** All hits at this position or later have been found; continue before it. Null once all hits have been found. */
   readonly floor: number | null;
 }
 
 interface Step extends Walk {
   readonly effort: number;
-  /** The text that the step followed. The next step continues with it. */
+  /** The text that this step followed in the full-text index. The next step follows it again. */
   readonly followed?: TextTest;
 }
 
-/** @param before exclusive. @param wanted stops the walk at this many hits. @param effort stops it after this much work. */
+/**
+ * @param before position before which the walk starts (exclusive).
+ * @param wanted number of hits at which the walk stops.
+ * @param effort amount of work after which the walk stops.
+ */
 export function walk(sql: SqlStorage, search: CompiledSearch, before: number, wanted: number, effort: number): Walk {
   const positions: number[] = [];
   let at = Math.floor(Math.min(before, search.before, newestPosition(sql) + 1));
@@ -96,11 +106,11 @@ const ANY: Driver = {
 };
 
 interface ReachingDriver extends Driver {
-  /** The position that a step over its rows reaches. */
+  /** Position that a step reaches if it reads this condition's index; 0 if it reads all of its rows. */
   readonly floor: number;
 }
 
-/** @returns the driver whose next rows reach furthest back. */
+/** @returns the indexed condition (driver) whose next rows reach furthest back in time; null if the query has none. */
 function pickDriver(sql: SqlStorage, search: CompiledSearch, before: number): ReachingDriver | null {
   const hasText = search.texts.length > 0 || search.absent !== null;
   const rows = hasText ? DRIVER_ROWS_WITH_TEXT : DRIVER_ROWS;
@@ -112,14 +122,14 @@ function pickDriver(sql: SqlStorage, search: CompiledSearch, before: number): Re
   return best;
 }
 
-/** @returns the position of a driver's n-th row before a position; 0 if there are fewer. */
+/** @returns the position of the n-th row, before a position, in the index of a condition (driver); 0 if it has fewer rows. */
 function findNth(sql: SqlStorage, { narrow, position, where }: Driver, before: number, n: number): number {
   const query = `SELECT ${position} AS position FROM ${narrow} WHERE ${where.sql} AND ${position} < ?
     ORDER BY ${position} DESC LIMIT 1 OFFSET ?`;
   return first<{ position: number }>(sql, query, ...where.values, before, n - 1)?.position ?? 0;
 }
 
-/** @returns the text in the fewest messages of a window, if those are few. */
+/** @returns the text that the fewest messages of a window have; null if no text is in fewer than `SPARSE_HITS`. */
 function findSparseText(sql: SqlStorage, search: CompiledSearch, from: number, before: number): TextTest | null {
   let [sparsest, least]: [TextTest | null, number] = [null, SPARSE_HITS];
   const periods = toPeriodsExpression(from, before);
@@ -135,7 +145,7 @@ function findSparseText(sql: SqlStorage, search: CompiledSearch, from: number, b
   return sparsest;
 }
 
-/** Reads all rows of a driver down to its floor. */
+/** Step that reads the rows of an indexed condition (driver) down to its floor, and tests the other conditions on each. */
 function stepByDriver(
   sql: SqlStorage,
   search: CompiledSearch,
@@ -159,8 +169,8 @@ function stepByDriver(
 }
 
 /**
- * Reads the next messages that have the text and tests the rest on each. Tests a driver first, in its own narrow index, because message
- * rows are wide and few share a page.
+ * Step that reads the next messages with a text and tests the other conditions on each. An indexed condition (driver) is tested
+ * first, in its narrow index, because message rows are wide and few fit on a page.
  */
 function stepByText(
   sql: SqlStorage,
@@ -199,7 +209,7 @@ function stepByText(
   return { ...endStep(positions, isOver ? 0 : (hits.at(-1) ?? 0), wanted, effort), followed: sparse };
 }
 
-/** Tests every message of a window. */
+/** Step that tests every message of a window. */
 function stepByWindow(
   sql: SqlStorage,
   search: CompiledSearch,
@@ -229,13 +239,13 @@ function stepByWindow(
   return endStep(positions, floor, wanted, EFFORT.window);
 }
 
-/** A step that found as many hits as it wanted stopped reading at the last of them. */
+/** Ends a step. If it found as many hits as wanted, it stopped reading at the last hit, so its floor is there. */
 function endStep(positions: readonly number[], floor: number, wanted: number, effort: number): Step {
   const seen = positions.length === wanted ? (positions.at(-1) ?? floor) : floor;
   return { positions, floor: seen === 0 ? null : seen, effort };
 }
 
-/** All texts in one expression; null if no text must match. FTS5 cannot express a lone negation. */
+/** Joins all texts in one FTS5 expression. Null if no text must match, because FTS5 cannot express a lone negation. */
 function toWholeExpression({ texts, absent }: CompiledSearch, periods: string | null = null): string | null {
   if (texts.length === 0) return null;
   const wanted = [...(periods === null ? [] : [periods]), ...texts.map((text) => `(${text.expression})`)].join(' AND ');
@@ -252,7 +262,7 @@ function readPositions(sql: SqlStorage, query: string, values: readonly SqlStora
   return [...sql.exec<{ position: number }>(query, ...values)].map((row) => row.position);
 }
 
-/** Picks the index that excludes the most messages, among those in order of time. */
+/** Picks the index that excludes the most messages, among the indexes in order of time. */
 function pickScan(conditions: readonly Condition[]): string {
   const has = (text: string) => conditions.some((condition) => condition.sql === text);
   if (has('m.is_flagged = 1')) return 'message AS m INDEXED BY message_flagged';

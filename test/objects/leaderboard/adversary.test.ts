@@ -10,6 +10,7 @@ import { LeaderboardSeason } from '../../../durable-objects/leaderboard-season/i
 import { LeaderboardShard } from '../../../durable-objects/leaderboard-shard/index.ts';
 import { ShardBoard } from '../../../durable-objects/leaderboard-shard/shard-board.ts';
 import { ShardStore } from '../../../durable-objects/leaderboard-shard/store.ts';
+import { apiOf } from '../../../workers/api.ts';
 import { shardOf } from '../../../workers/leaderboard/domain/shard-map.ts';
 import type { StandingKey } from '../../../workers/leaderboard/domain/standing.ts';
 import { runLeaderboardSchedule } from '../../../workers/leaderboard/index.ts';
@@ -17,7 +18,6 @@ import { seasonStub, shardStub, viewStub } from '../../../workers/leaderboard/ob
 import { createSeasonStore } from '../../../workers/leaderboard/records/season-store.ts';
 import { writeScores } from '../../../workers/leaderboard/score-writer.ts';
 import { openStandings } from '../../../workers/leaderboard/standings-opening.ts';
-import { apiOf } from '../../../workers/products.ts';
 import { announceSeed, createRandom } from '../../unit/leaderboard/random.ts';
 
 const SHARDS = 3;
@@ -44,7 +44,7 @@ async function open(season: string, isExact = true) {
   };
 }
 
-/** Lets counts become stale, so that the next rank or list pulls new ones. */
+/** Moves the clock so that counts are stale. The next rank or list then pulls new ones. */
 const letCountsAge = () => vi.setSystemTime(Date.now() + 2_000);
 
 async function readAll(season: string) {
@@ -77,7 +77,7 @@ describe('a month that is over', () => {
     await writeScores(env, [win('left', 1), win('stays', 2)]);
     const address = { season, shard: shardOf('left', SHARDS), shards: SHARDS };
     vi.spyOn(LeaderboardShard.prototype, 'erase').mockImplementationOnce(async () => {
-      // The call is delayed until the whole month has been archived.
+      // Delay this call until the whole month has been archived.
       vi.setSystemTime(Date.parse('2040-06-01T00:01:00Z'));
       await runSchedule();
       return shardStub(env, address).erase(address, 'left');
@@ -139,7 +139,7 @@ describe('a board with more different scores than buckets', () => {
     letCountsAge();
     const reader = await open('2041-01', false);
     const chosen = Array.from({ length: 100 }, () => Math.floor(random() * players));
-    // On a busy machine a shard may answer too late. The season then uses the shard's last counts.
+    // Retry: on a busy machine a shard may answer too late, and the season then uses the shard's last counts.
     await vi.waitFor(
       async () => {
         const { entries, players: counted } = await reader.standings(chosen.map((i) => `p${i}`));
@@ -163,7 +163,7 @@ describe('a board with more different scores than buckets', () => {
       expect(inRange).toBe(scores.filter((score) => score >= from && score <= to).length);
     }
     letCountsAge();
-    // Adds a new score in the middle and compares its answer with the answer to its retry.
+    // Adds a new score in the middle of the list, and compares its answer with the answer to its retry.
     const [first] = await writeScores(env, [win('p100', 90_000, 'jump')]);
     const expected = 1 + scores.filter((score, i) => i !== 100 && score > (scores[100] ?? 0) + 90_000).length;
     expect(first).toMatchObject({ ok: true, value: { rank: expected, isDuplicate: false } });
@@ -183,7 +183,7 @@ describe('a board with more different scores than buckets', () => {
   });
 });
 
-/** On a slow machine, an object may hibernate by itself before it is evicted. */
+/** Evicts an object. Ignores that it is not running: on a slow machine, it may have hibernated by itself. */
 async function hibernate(stub: Parameters<typeof evictDurableObject>[0]): Promise<void> {
   await evictDurableObject(stub).catch((error: unknown) => {
     if (!String(error).includes('not currently running')) throw error;
@@ -202,7 +202,7 @@ describe('viewers', () => {
     socket.addEventListener('message', ({ data }) => {
       const list = JSON.parse(String(data)).data as { user_id: string; score: number }[];
       const shown = list.map((entry) => `${entry.user_id}:${entry.score}`);
-      // A view that hibernated may send the same list again.
+      // Ignore a repeated list: a view that hibernated may send the same list again.
       if (String(shown) !== String(messages.at(-1))) messages.push(shown);
     });
     socket.accept();
@@ -212,7 +212,7 @@ describe('viewers', () => {
     await until(1);
     const season = new Date().toISOString().slice(0, 7);
     for (let sleep = 1; sleep <= 2; sleep++) {
-      // Pushes have to finish before the object may hibernate.
+      // Wait until pushes have finished, because only then the object may hibernate.
       await new Promise((resolve) => setTimeout(resolve, 300));
       await hibernate(seasonStub(env, season));
       await hibernate(viewStub(env, season, 'enam:0'));
@@ -225,12 +225,13 @@ describe('viewers', () => {
 });
 
 describe('a viewer who comes', () => {
-  it('just after its view answered that nobody reads it receives the next change', async () => {
+  it('receives the next change, even if its view has just reported that it has no readers', async () => {
     const season = new Date().toISOString().slice(0, 7);
     await writeScores(env, [win('first', 1_000)]);
     const current = await open(season, false);
     await expect.poll(async () => (await current.page(null, 1)).entries[0]?.userId).toBe('first');
-    // A view without readers, as after a restart of all objects: it receives the list, and the season then removes the view.
+    // A view without readers, as after a restart of all objects: it still receives the list, returns false, and the season then
+    // removes the view.
     const view = viewStub(env, season, 'oc:0');
     const list = { entries: (await current.page(null, 10)).entries, players: 1, asOf: Date.now() };
     expect(await view.news(season, list)).toBe(false);
@@ -297,7 +298,7 @@ describe('unusual use by a game', () => {
     const season = '2042-02';
     const openLine = vi.spyOn(LeaderboardSeason.prototype, 'openLine');
     const address = { season, shard: shardOf('ada', SHARDS), shards: SHARDS };
-    // Shards of other tests may still push.
+    // Count only calls of this season, because shards of other tests may still push.
     const countLines = () => openLine.mock.calls.filter(([opened]) => opened.season === season).length;
     await writeScores(env, [win('ada', 1)]);
     await vi.waitFor(() => expect(countLines()).toBe(1));
@@ -438,7 +439,7 @@ describe('unusual use by a game', () => {
   });
 });
 
-it('reads and writes as many players at once as can wait for a stalled shard', async () => {
+it('reads and writes 25,000 players in one call, as many as can wait for a stalled shard', async () => {
   const store = shardStub(env, { season: 'many', shard: 0, shards: 1 });
   await runInDurableObject(store as DurableObjectStub, async (_, { storage }) => {
     const shard = await ShardStore.open(storage);
@@ -475,13 +476,13 @@ it('writes one row for a post of a known player, and one for a thousand posts to
       ).toBe(true);
       return written;
     };
-    // A new player takes a row and an index entry, and the first player also creates the board's row.
+    // Rows written: a new player takes a row and an index entry, and the first player also creates the board's row.
     expect(countRows(1)).toBe(4);
     expect(countRows(1_000)).toBe(1 + 2 * 999);
     expect(countRows(1_000)).toBe(1);
     let alone = 0;
     for (let i = 0; i < 20_000; i++) alone += countRows(1);
-    // Every 4,096 commits cause a checkpoint, which writes pages and the row of the board.
+    // The average stays near 1, although every 4,096 commits cause a checkpoint, which writes pages and the row of the board.
     expect(alone / 20_000).toBeLessThan(1.01);
   });
 });
@@ -500,7 +501,7 @@ describe('a month that has not begun', () => {
     expect(await run('2048-02-28T23:59:00Z')).toEqual([0, 0]);
     expect(await run('2048-02-29T00:00:00Z')).toEqual([1, SHARDS]);
     expect(await run('2048-02-29T00:01:00Z')).toEqual([1, SHARDS]);
-    // A month that has not begun is not listed, and its players can post once it begins.
+    // A month that has not begun must not be listed, and its players can post once it begins.
     expect(await createSeasonStore(env.DIRECTORY).find('2048-03')).toBeNull();
     vi.setSystemTime(Date.parse('2048-03-01T00:00:00Z'));
     const [first] = await writeScores(env, [win('early', 1)]);

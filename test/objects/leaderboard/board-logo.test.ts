@@ -1,8 +1,8 @@
-/** Operators set the logo of a board. Readers of the board get it unchanged, under a path that contains a hash of its content. */
+/** Tests logos of boards: operators set one, and readers get it unchanged, under a path that contains a hash of its content. */
 import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
+import { apiOf } from '../../../workers/api.ts';
 import { forgetBoard } from '../../../workers/leaderboard/boards.ts';
-import { apiOf } from '../../../workers/products.ts';
 
 /** A red pixel. */
 const PNG = new Uint8Array(

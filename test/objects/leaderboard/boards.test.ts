@@ -1,15 +1,15 @@
-/** Boards of every sort and operator against an oracle, with crashes of objects, period ends, archives and deletion. */
+/** Compares boards of every sort and operator with a model, through crashes of objects, period ends, archives and deletion. */
 import { createExecutionContext, env, runInDurableObject, waitOnExecutionContext } from 'cloudflare:test';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { LeaderboardSeason } from '../../../durable-objects/leaderboard-season/index.ts';
 import { LeaderboardShard } from '../../../durable-objects/leaderboard-shard/index.ts';
+import { apiOf } from '../../../workers/api.ts';
 import { shardOf } from '../../../workers/leaderboard/domain/shard-map.ts';
 import { runLeaderboardSchedule } from '../../../workers/leaderboard/index.ts';
 import { seasonStub, shardStub } from '../../../workers/leaderboard/objects.ts';
 import { createSeasonStore } from '../../../workers/leaderboard/records/season-store.ts';
 import { writeScores } from '../../../workers/leaderboard/score-writer.ts';
 import { findSeason } from '../../../workers/leaderboard/seasons.ts';
-import { apiOf } from '../../../workers/products.ts';
 import { announceSeed, createRandom } from '../../unit/leaderboard/random.ts';
 
 const SHARDS = 3;
@@ -52,13 +52,13 @@ async function makeBoard(rules: Record<string, unknown>): Promise<string> {
 async function post(board: string, userId: string, points: number, eventId: string | null = null) {
   for (let attempt = 0; ; attempt++) {
     const [result] = await writeScores(env, [{ userId, points, userName: null, eventId, season: undefined }], board);
-    // The first call to an object that crashed may fail. An event id makes the retry safe.
+    // Repeat a failed call: the first call to an object that crashed may fail, and an event id makes the retry safe.
     const isLost = result?.ok === false && result.error.kind === 'unavailable' && eventId !== null;
     if (!isLost || attempt === 5) return result;
   }
 }
 
-/** Model of a board: the scores that it must show. */
+/** Model of a board: has the scores that the board must show. */
 class Oracle {
   readonly #sort: Sort;
   readonly #operator: Operator;
@@ -121,7 +121,7 @@ async function expectBoard(board: string, season: string, oracle: Oracle): Promi
   const [best, last] = [list[0], list.at(-1)] as [Entry, Entry];
   expect(among.body.data.map(toEntry)).toEqual([best, { ...last, rank: last.score === best.score ? 1 : 2 }]);
   const countIn = (from: number, to: number) => list.filter(({ score }) => from <= score && score <= to).length;
-  // The season's counts are at most a second old if every shard answers in time. The reads below use these counts.
+  // Update the season's counts, which the reads below use. They are at most a second old if every shard answers in time.
   await expect
     .poll(async () => {
       vi.setSystemTime(Date.now() + 2_000);
@@ -202,7 +202,7 @@ describe('a board', () => {
       oracle.set(chosen, score);
       expect((await call('PATCH', path, { ...corrected, score })).body.user_info.rank).toBe(oracle.rankOf(score));
       await expectBoard(board, season, oracle);
-      // An event of the previous day gets its first answer again. A new one counts today.
+      // A repeated event of the previous day must get its first answer again. A new event counts today.
       const first = answers[7] as (typeof answers)[number];
       const late = await post(board, first.userId, first.points, first.eventId);
       expect(late).toMatchObject({
@@ -356,7 +356,7 @@ describe('a board', () => {
 
   it('costs cron calls to its objects only when its periods change', async () => {
     vi.setSystemTime(Date.parse('2048-07-07T12:00:00Z'));
-    // Removes the seasons of other tests, because work for them is due too.
+    // Remove the seasons of other tests, because their due work would run here too.
     await env.DIRECTORY.prepare('DELETE FROM season').run();
     const boards: string[] = [];
     for (let i = 0; i < 12; i++) boards.push(await makeBoard({}));
@@ -378,13 +378,13 @@ describe('a board', () => {
     };
     const all = boards.length;
     expect(await callsOfRun('2048-07-07T13:00:00Z')).toEqual([0, 0, 0, 0]);
-    // The objects of the next day are created two hours before it begins.
+    // The schedule creates the objects of the next day two hours before it begins.
     expect(await callsOfRun('2048-07-07T22:00:00Z')).toEqual([all, 0, 0, all * SHARDS]);
     expect(await callsOfRun('2048-07-07T22:01:00Z')).toEqual([0, 0, 0, 0]);
     expect(await callsOfRun('2048-07-08T00:00:10Z')).toEqual([0, all, 0, all * SHARDS]);
     for (const minute of ['00:01', '12:00', '22:00'])
       expect([minute, await callsOfRun(`2048-07-08T${minute}:10Z`)]).toEqual([minute, [0, 0, 0, 0]]);
-    // The day's objects are erased once retries of its events are no longer possible.
+    // The schedule erases the objects of a day once retries of its events are no longer possible.
     expect(await callsOfRun('2048-07-10T01:01:00Z')).toEqual([0, all, 0, all * SHARDS]);
     expect(await callsOfRun('2048-07-10T01:02:00Z')).toEqual([0, 0, 0, 0]);
   });

@@ -1,4 +1,4 @@
-/** Runs some of the hundreds of cuts. `closing-crashes.long.test.ts` runs all of them. */
+/** Cuts the power at some of the hundreds of steps. `closing-crashes.long.test.ts` does so at all of them. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { announceSeed, createRandom } from '../../unit/leaderboard/random.ts';
 import { runWithCut, watchClosings } from './closing-crashes.ts';
@@ -9,7 +9,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Number of steps between two cuts. */
+/** Distance between two steps at which the power is cut. */
 const STRIDE = 16;
 
 describe('closing a month with a power cut', () => {

@@ -8,6 +8,7 @@ import { expect, vi } from 'vitest';
 import { SeasonClosing } from '../../../durable-objects/leaderboard-season/closing.ts';
 import { LeaderboardSeason } from '../../../durable-objects/leaderboard-season/index.ts';
 import { SeasonObjectStore } from '../../../durable-objects/leaderboard-season/store.ts';
+import { apiOf } from '../../../workers/api.ts';
 import { EVENT_RETENTION_MS } from '../../../workers/leaderboard/domain/board.ts';
 import { parseSeason, seasonAt } from '../../../workers/leaderboard/domain/season-name.ts';
 import type { RankedEntry } from '../../../workers/leaderboard/domain/standing.ts';
@@ -24,15 +25,14 @@ import {
 import { createSeasonStore } from '../../../workers/leaderboard/records/season-store.ts';
 import { writeScores } from '../../../workers/leaderboard/score-writer.ts';
 import { openStandings } from '../../../workers/leaderboard/standings-opening.ts';
-import { apiOf } from '../../../workers/products.ts';
 import { type Cut, POWER_CUT, Power } from './closing-power.ts';
 
 const SHARDS = 2;
 const ROUND_MS = 60_000;
-/** One round is cut, one finds a lost file, and one finishes the closing. Further rounds must not be needed. */
+/** Limit of rounds of cron until the closing is done: one is cut, one finds a lost file, one finishes. More must not be needed. */
 const ROUNDS_MAX = 5;
 
-/** The list that `fill` creates, best player first. */
+/** The list of players that `fill` creates, best player first. */
 const MODEL: readonly (readonly [userId: string, score: number, rank: number])[] = [
   ['p5', 6, 1],
   ['p11', 6, 1],
@@ -56,7 +56,7 @@ class Month {
   readonly season: string;
   readonly power: Power;
   readonly #cut: Cut;
-  /** The whole list before the month closed, without players that were erased since. */
+  /** The list of the month as it was before closing, without players that were erased since. */
   #live: readonly RankedEntry[] = [];
   #archive: string | null = null;
   #erased = '';
@@ -101,7 +101,7 @@ class Month {
     const ids = [...this.#live.map(({ userId }) => userId), 'nobody'];
     const { entries: found } = await reader.standings(ids, true);
     expect(found, this.#where).toEqual([...this.#live, null]);
-    // A published archive is final.
+    // A published archive must never change.
     if (this.#archive !== null) expect(archive, this.#where).toBe(this.#archive);
     else if (archive !== null) {
       this.#archive = archive;
@@ -109,7 +109,10 @@ class Month {
     }
   }
 
-  /** Once the archive exists, erases the first player of one of its files, because the manifest names that player. */
+  /**
+   * Erases the first player of one of the archive's files, once the archive exists. The manifest names that player, so it must
+   * change too.
+   */
   async #eraseNamedPlayer(archive: string): Promise<void> {
     const { standings } = await this.#readFile<ArchiveManifest>(env.BLOBS, manifestKey(archive));
     this.#erased = standings.at(-1)?.first.userId ?? '';
@@ -126,7 +129,7 @@ class Month {
     return read.value;
   }
 
-  /** Runs the work that cron runs each minute. */
+  /** Runs the work that cron runs each minute, once. */
   async runSchedule(): Promise<void> {
     vi.setSystemTime(Date.now() + ROUND_MS);
     await runLeaderboardSchedule({} as ScheduledController, env, createExecutionContext());
@@ -190,7 +193,10 @@ class Month {
     );
   }
 
-  /** Erases the objects once retries are no longer possible. Work that was planned for the alarm is run by the alarm. */
+  /**
+   * Erases the season's objects, once retries of events are no longer possible. If the schedule planned the work for the alarm,
+   * runs the alarm.
+   */
   async erase(): Promise<void> {
     vi.setSystemTime(Date.now() + EVENT_RETENTION_MS - 2 * ROUNDS_MAX * ROUND_MS);
     await this.runSchedule();
@@ -199,7 +205,7 @@ class Month {
     for (let round = 1; (await this.#readStep()) !== 'done'; round++) {
       if (round > ROUNDS_MAX) throw new Error(`${this.#where}: its objects are never erased`);
       await this.runSchedule();
-      // The platform repeats an alarm that a power cut ended.
+      // Run the alarm again: the platform repeats an alarm that a power cut ended.
       await runDurableObjectAlarm(seasonStub(env, this.season) as DurableObjectStub).catch(ignorePowerCut);
       await this.expectReadable();
     }
@@ -220,10 +226,10 @@ class Month {
 }
 
 let power: Power | undefined;
-/** Number of runs so far. Each run has its own month. */
+/** Number of runs so far. Each run gets its own month from it. */
 let months = 0;
 
-/** Installs the spies. Call it before each test. */
+/** Installs the spies of a run. Call it before each test. */
 export function watchClosings(): void {
   vi.useFakeTimers({ toFake: ['Date'] });
   vi.spyOn(console, 'error').mockImplementation(() => {});
@@ -243,7 +249,7 @@ export function watchClosings(): void {
     connect(this);
     return alarm.call(this);
   });
-  // Runs the same work on watched bindings. Small file sizes give a dozen players several files of each kind.
+  // Runs the closing with wrapped bindings. Small file sizes give a dozen players several files of each kind.
   const closings = new WeakMap<SeasonClosing, SeasonClosing>();
   const { advance } = SeasonClosing.prototype;
   vi.spyOn(SeasonClosing.prototype, 'advance').mockImplementation(async function (this: SeasonClosing, closing) {
@@ -270,7 +276,7 @@ export function watchClosings(): void {
   });
 }
 
-/** @returns the name of every step that was begun, over all rounds. */
+/** Runs one closing with a cut. @returns the name of every step that was begun, over all rounds. */
 export async function runWithCut(cut: Cut): Promise<readonly string[]> {
   vi.setSystemTime(Date.UTC(2050, months++, 20));
   const month = new Month(seasonAt(Date.now()), cut);
@@ -280,8 +286,8 @@ export async function runWithCut(cut: Cut): Promise<readonly string[]> {
   await month.erase();
   power = undefined;
   await month.forget();
-  // The closing resumes where it stopped. It abandons an attempt if a file is lost, and again if the power is cut at that
-  // moment.
+  // Expect that the closing resumed where it stopped: it abandons an attempt only if a file is lost, and once more if the power is
+  // cut at that moment.
   const { steps } = month.power;
   const abandoned = steps
     .slice(0, steps.indexOf('SeasonObjectStore.planAlarm'))

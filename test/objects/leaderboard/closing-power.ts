@@ -7,17 +7,17 @@ import { env } from 'cloudflare:test';
 export const POWER_CUT = 'the power is cut';
 
 export interface Cut {
-  /** Number of the step to cut, from 1; 0 for no cut. */
+  /** Number of the step at which the power is cut, from 1; 0 for no cut. */
   readonly at: number;
-  /** With `after`, the step takes effect and its result is lost. */
+  /** With `after`, the step takes effect but its result is lost. */
   readonly side: 'before' | 'after';
-  /** Whether the first location loses the first file of the archive, so that a second attempt is needed. */
+  /** Whether the first location loses the first file of the archive. The closing then needs a second attempt. */
   readonly isFileLost: boolean;
 }
 
 /**
- * The bindings that closings and erasures use. `steps` are the methods that count as steps; `makers` return objects with
- * such methods.
+ * Bindings that closings and erasures use, with patterns of method names. `steps` matches methods that count as steps; `makers`
+ * matches methods that return objects with such methods.
  */
 const BINDINGS: Record<string, { readonly steps: string; readonly makers: string }> = {
   BLOBS: { steps: 'put get delete list', makers: '' },
@@ -32,7 +32,7 @@ export class Power {
   #isOff = false;
   #isFileLost: boolean;
   #season: DurableObjectState | undefined;
-  /** The name of each step that was begun. */
+  /** Names of all steps that were begun, in order. */
   readonly steps: string[] = [];
 
   constructor(cut: Cut) {
@@ -40,13 +40,13 @@ export class Power {
     this.#isFileLost = !cut.isFileLost;
   }
 
-  /** Connects the season object that is running now. An object that restarts after a cut has power again. */
+  /** Connects the running season object. After a cut, the restarted object connects and has power again. */
   connect(season: DurableObjectState): void {
     this.#season = season;
     this.#isOff = false;
   }
 
-  /** The bindings for the season object, wrapped to count steps. */
+  /** Returns the bindings for the season object, wrapped to count steps. */
   get env(): Env {
     const watched = Object.keys(BINDINGS).map((name) => [name, this.#watch(Reflect.get(env, name), name)]);
     return { ...env, ...Object.fromEntries(watched) };

@@ -1,4 +1,7 @@
-/** Events count exactly once, regardless of where they are stored: in the log or on a page, in memory or reloaded from SQL. */
+/**
+ * Tests that events count exactly once, regardless of where they are stored: in the log or on a page, in memory or reloaded from
+ * SQL.
+ */
 import { env, evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { shardStub } from '../../../workers/leaderboard/objects.ts';
@@ -21,7 +24,7 @@ const readAll = async <T>(season: string, query: string): Promise<T[]> =>
   (await Promise.all(addresses(season).map(({ shard }) => read<T>(season, shard, query)))).flat();
 const countPages = async (season: string) => (await readAll(season, 'SELECT id FROM event_page')).length;
 
-/** Calls each shard first, because an object that is not running cannot be evicted. */
+/** Restarts all shards of a season. Calls each one first, because an object that is not running cannot be evicted. */
 async function restartAll(season: string): Promise<void> {
   for (const address of addresses(season)) {
     await shardStub(env, address).report(address, '');
@@ -29,7 +32,7 @@ async function restartAll(season: string): Promise<void> {
   }
 }
 
-/** Runs the checkpoint and the removal of old events. */
+/** Runs the alarms of the season's shards, which make checkpoints and remove old events. */
 async function runAlarms(season: string): Promise<void> {
   for (const address of addresses(season)) {
     await shardStub(env, address).report(address, '');
@@ -62,7 +65,7 @@ it('repeats first answers through renames, small and large calls, conflicts and 
     const updates = Array.from({ length: 1 + (random() < 0.5 ? below(4) : below(40)) }, () => {
       const old = random() < 0.3 ? known[below(known.length)] : undefined;
       if (old !== undefined) return win(old.userId, old.points + (random() < 0.2 ? 1 : 0), old.eventId);
-      // Half of the ids belong to a match of which several players have an event.
+      // Half of the event ids belong to a match, in which several players have an event.
       const [userId, id] = [
         `p${Math.floor(random() ** 3 * 40)}`,
         random() < 0.5 ? `match ${next >> 3}` : `event ${next}`,
@@ -127,7 +130,7 @@ it('moves events from the log to pages at a checkpoint, and uses the rows of the
   }
 });
 
-it('accepts as many events at once as stalled calls may bring', async () => {
+it('accepts 12,000 events together, as many as stalled calls may bring', async () => {
   vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2043-07-10T12:00:00Z') });
   const calls = Array.from({ length: 12 }, (_, call) =>
     Array.from({ length: 1_000 }, (_, i) => win(`${i}`, 1, `${call} ${i}`, call === 7 ? `Name ${i}` : null)),
@@ -161,7 +164,7 @@ it('deletes pages after 49 hours and not before, and still recognises the events
   expect(await countPages(season)).toBe(2 * SHARDS);
   expect(await send('old')).toEqual(all(true));
   vi.setSystemTime(Date.now() + 10 * HOUR_MS);
-  // A change schedules the alarm.
+  // Post once more: the alarm, which removes old events, is scheduled by a change.
   await writeScores(env, batch('later'));
   await runAlarms(season);
   expect(await countPages(season)).toBe(2 * SHARDS);

@@ -1,18 +1,18 @@
-/** Operators correct, hide, show or erase a player in one season, past or current. No other season changes. */
+/** Tests that operators correct, hide, show or erase a player in one season, past or current, and that no other season changes. */
 import { createExecutionContext, env } from 'cloudflare:test';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { apiOf } from '../../../workers/api.ts';
 import type { RankedEntry } from '../../../workers/leaderboard/domain/standing.ts';
 import { runLeaderboardSchedule } from '../../../workers/leaderboard/index.ts';
 import { locationsOf } from '../../../workers/leaderboard/records/archive-files.ts';
 import { createSeasonStore } from '../../../workers/leaderboard/records/season-store.ts';
 import { writeScores } from '../../../workers/leaderboard/score-writer.ts';
 import { openStandings } from '../../../workers/leaderboard/standings-opening.ts';
-import { apiOf } from '../../../workers/products.ts';
 import { Power } from './closing-power.ts';
 
 const SHARDS = 2;
 const PLAYERS = Array.from({ length: 90 }, (_, i) => `p${i}`);
-/** Archived with its objects erased; archived with its objects kept; current. */
+/** One season of each kind: archived with its objects erased, archived with its objects kept, and current. */
 const [OLD, PAST, CURRENT] = ['2042-01', '2042-02', '2042-03'] as const;
 const SEASONS = [OLD, PAST, CURRENT];
 
@@ -90,7 +90,7 @@ describe('one season of three', () => {
     expect(await erase(userId, season)).toEqual([404, 'unknown_player']);
     const after = await readLists();
     for (const other of SEASONS.filter((each) => each !== season)) expect(after[other]).toEqual(before[other]);
-    // Only in the current season do the players below move up.
+    // Ranks of players below move up only in the current season. In an archive they keep their ranks.
     const list = without(before[season], userId);
     if (season !== CURRENT) expect(after[season]).toEqual(list);
     else expect(after[season]?.map((entry) => entry.userId)).toEqual(list.map((entry) => entry.userId));
@@ -131,7 +131,7 @@ describe('one season of three', () => {
     expect(await erase('p89', '2042-04')).toEqual([404, 'unknown_player']);
     expect(await erase('p89', CURRENT)).toEqual([409, 'season_closing']);
     expect(await readLists()).toEqual(before);
-    // The archiving of one season does not delay an erasure in a season that is already archived.
+    // The archiving of one season must not delay an erasure in a season that is already archived.
     expect(await erase('p89', PAST)).toEqual([204, undefined]);
     expect(await readLists()).toEqual({ ...before, [PAST]: without(before[PAST], 'p89') });
   });
@@ -145,7 +145,7 @@ describe('one season of three', () => {
     const { userId } = own;
     const patch = (change: object) =>
       request('PATCH', `${userId}?season=${season}`, env, { ...change, reason: 'a test' });
-    /** @param score of the player; null while the player is hidden or erased. */
+    /** Expects that all reads of the player agree. @param score of the player; null while the player is hidden or erased. */
     const expectList = async (userIds: readonly string[], score: number | null) => {
       const after = await readLists();
       const found = after[season] ?? [];

@@ -1,18 +1,18 @@
-/** If a shard or the season object does not answer, only its own players cannot post or get their ranks. */
+/** Tests that if a shard or the season object does not answer, only its own players cannot post or get their ranks. */
 import { createExecutionContext, env, evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { LeaderboardSeason } from '../../../durable-objects/leaderboard-season/index.ts';
 import { LeaderboardShard } from '../../../durable-objects/leaderboard-shard/index.ts';
+import { apiOf } from '../../../workers/api.ts';
 import { shardOf } from '../../../workers/leaderboard/domain/shard-map.ts';
 import { findSilentObjects, runLeaderboardSchedule } from '../../../workers/leaderboard/index.ts';
 import { seasonStub, shardStub } from '../../../workers/leaderboard/objects.ts';
 import { createSeasonStore } from '../../../workers/leaderboard/records/season-store.ts';
 import { writeScores } from '../../../workers/leaderboard/score-writer.ts';
 import { findSeason } from '../../../workers/leaderboard/seasons.ts';
-import { apiOf } from '../../../workers/products.ts';
 
 const SHARDS = 4;
-/** Three players have each score. The top 100 are the 33 best scores. */
+/** Players of which three have each score. So the 33 best scores fill 99 of the top 100 places. */
 const PLAYERS = Array.from({ length: 480 }, (_, i) => ({ userId: `p${i}`, points: 1 + (i % 160) }));
 const rankOf = (points: number) => 1 + PLAYERS.filter((player) => player.points > points).length;
 
@@ -48,12 +48,12 @@ async function fill(season: string): Promise<void> {
   )) {
     expect(result.ok).toBe(true);
   }
-  // The season's snapshot has the changes after ten seconds.
+  // Move the clock past ten seconds, after which the season's snapshot has the changes.
   for (let read = 0; read < 2; read++) {
     vi.setSystemTime(Date.now() + 11_000);
     expect((await get('/v1/scores?limit=1')).body.players).toBe(PLAYERS.length);
   }
-  // Each shard has the counts of the other shards.
+  // Read ranks of players of all shards, so that each shard pulls the counts of the others.
   for (const { userId, points } of PLAYERS.slice(0, 40)) {
     expect((await get(`/v1/scores/${userId}`)).body.user_info.rank).toBe(rankOf(points));
   }
@@ -140,7 +140,7 @@ describe('one of four shards that does not answer', () => {
       expect(posted).toMatchObject({ ok: true, value: { rank: rankOf(points) } });
     }
     const top = await get('/v1/scores?limit=100');
-    // The top list includes the players of the silent shard.
+    // The top list must include the players of the silent shard.
     expect([top.status, top.body.data, top.body.players]).toEqual([200, before.data, PLAYERS.length]);
     expect(Date.parse(top.body.as_of)).toBeLessThanOrEqual(lastSeenAt);
     const page = await get(`/v1/scores?limit=100&cursor=${top.body.next_cursor}`);
@@ -161,7 +161,7 @@ describe('one of four shards that does not answer', () => {
     expect(shards.data.map((each) => (each as unknown as { available: boolean }).available)).toEqual(
       [0, 1, 2, 3].map((shard) => shard !== SILENT),
     );
-    // The shard answers again: nothing is lost, and ranks are current.
+    // When the shard answers again, nothing may be lost and ranks must be current.
     vi.restoreAllMocks();
     vi.setSystemTime(Date.now() + 5_000);
     expect(Date.parse((await get('/v1/scores')).body.as_of)).toBe(Date.now());
@@ -172,7 +172,7 @@ describe('one of four shards that does not answer', () => {
 });
 
 describe('a board with a shard that does not answer', () => {
-  /** A slow shard is skipped for a second. */
+  /** Moves the clock while it polls, because a slow shard is skipped for a second. */
   const expectHealthy = () =>
     expect
       .poll(() => {
@@ -206,7 +206,7 @@ describe('a board with a shard that does not answer', () => {
     vi.spyOn(console, 'error').mockImplementation(() => {});
     await expectHealthy();
     expect(await createSeasonStore(env.DIRECTORY).listSilent(10)).toEqual([]);
-    // The season object is named too. Cron detects its failure within the hour.
+    // A season object that fails must be listed as silent too. Cron detects the failure within the hour.
     vi.spyOn(LeaderboardSeason.prototype, 'status').mockRejectedValue(new Error('the storage is gone') as never);
     vi.setSystemTime(Date.parse('2046-06-10T12:41:00Z'));
     const controller = { scheduledTime: Date.now() } as ScheduledController;

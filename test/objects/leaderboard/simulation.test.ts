@@ -117,7 +117,7 @@ describe('a month of lost, repeated and reordered calls, and of power cuts', () 
     for (let step = 0; step < 240; step++) {
       vi.setSystemTime(Date.now() + Math.floor(random() * 2_000));
       if (step === 120) {
-        // The month ends while answers are missing and calls are still to be repeated.
+        // End the month while some answers are missing and their calls are still to be repeated.
         vi.setSystemTime(Date.parse('2031-06-01T00:00:00.500Z'));
         season = '2031-06';
         await env.BLOBS_2.put('leaderboard/2031-05/broken-off/standings/00000000.json', '[]');
@@ -129,7 +129,7 @@ describe('a month of lost, repeated and reordered calls, and of power cuts', () 
       const sent = calls.map((call) => world.send(call));
       if (random() < 0.15) await world.crash(season);
       if (step > 120 && random() < 0.1) await world.crash('2031-05');
-      // Requests the closing repeatedly and interrupts it at random points.
+      // Close the month by repeated requests that are interrupted at random points.
       if (step > 130 && random() < 0.2) {
         const close = seasonStub(env, '2031-05').close({ season: '2031-05', shards: SHARDS });
         sent.push(

@@ -7,7 +7,7 @@ beforeEach(wipe);
 const struck: Record<string, number> = {};
 afterAll(() => console.log(`faults in jobs and lifecycle rules: ${JSON.stringify(struck)}`));
 
-/** Distance between the calls that are tested; 1 tests each call. */
+/** Distance between the store calls that are tested; 1 tests every call. */
 const STEP = Number(process.env.CUT_STEP ?? 1);
 
 describe.each(Object.keys(WORKS))('%s', (name) => {

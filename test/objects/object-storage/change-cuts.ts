@@ -1,9 +1,8 @@
 /**
  * Cuts the power of jobs and lifecycle rules at one chosen call of a store, or lets only that call fail. The next run must end in
  * the same state as a run without a fault: the same versions, each event once, exact counts of the quota, every locked version.
- *
- * A second kind of test lets clients change the bucket just before that call. Their changes must stay, and each must have its
- * event.
+ * \n A second kind of test lets clients change the bucket just before that call. The changes of the clients must stay, and each
+ * must have its event.
  */
 import { expect } from 'vitest';
 import type { JobOrder } from '../../../workers/object-storage/domain/jobs.ts';
@@ -27,20 +26,26 @@ const LIMITS = { bucketSpread: SHARDS, jobPageRows: 8, lifecyclePageRows: 4, dat
 interface Scene {
   readonly bucket: Bucket;
   readonly target: Bucket;
-  /** A time between the old and the new content. */
+  /** A time after the old content was written and before the new content, for jobs that restore it. */
   readonly atMs: number;
 }
 
 interface Work {
   readonly start: (context: EngineContext, scene: Scene) => Promise<unknown>;
   readonly run: (context: EngineContext) => Promise<unknown>;
-  /** Milliseconds between the changes of clients and the work. */
+  /** Milliseconds between the clients' changes and the tested work. */
   readonly waitsMs: number;
-  /** Number of days on which the work runs. A repeated page may do what the next day would have done. */
+  /**
+   * Number of further days on which the work runs before the comparison: a page that is repeated after a fault may do what the
+   * next day would have done.
+   */
   readonly days?: number;
 }
 
-/** A call that hangs until its invocation ends has the same effect as a power cut, so it is not a separate fault. */
+/**
+ * The faults that are tested. A call that hangs until its invocation ends has the same effect as a power cut, so it is not among
+ * them.
+ */
 export const CHANGE_FAULTS = ['cut before', 'cut after', 'before', 'after'] as const;
 
 const JOB_ID = 'the job';
@@ -129,7 +134,7 @@ async function fill(engine: Engine, context: EngineContext, pass: (ms: number) =
   return { bucket: value(await engine.getBucket(bucket.name)), target, atMs };
 }
 
-/** The contents of a bucket without ids: names with the bytes of their versions, and open uploads. */
+/** Describes a bucket without ids: names with the bytes of their versions, and open uploads. */
 async function listContents(engine: Engine, bucket: Bucket): Promise<string[]> {
   const query = { bucket, prefix: '', delimiter: '', from: '', limit: 1_000 };
   const seen: string[] = [];
@@ -166,7 +171,7 @@ async function readOutcome(engine: Engine, context: EngineContext, { bucket, tar
 
 type Outcome = Awaited<ReturnType<typeof readOutcome>>;
 
-/** Fills two buckets and creates the job or the rules. The calls of the work then follow the fault plan. */
+/** Fills two buckets and creates the job or the rules. Later calls of the work follow the fault plan. */
 async function begin(work: Work, plan: FaultPlan) {
   let now = Date.now() + DAY;
   const pass = (ms: number) => {
@@ -186,6 +191,7 @@ async function begin(work: Work, plan: FaultPlan) {
 }
 
 /**
+ * Runs the work with a fault.
  * @param at number of the call that fails, or at which the power is cut; null for none.
  * @returns the outcome, the number of calls, and the call that failed; null if the work makes fewer calls.
  */
@@ -200,7 +206,7 @@ export async function runChangeWithFault(
   await work.run(planned.context).catch(() => {});
   await planned.settle();
   const { calls } = plan;
-  // After this, the lease of the interrupted run has expired.
+  // Pass a minute, so that the lease of the interrupted run has expired.
   pass(MINUTE);
   await work.run(context);
   for (let day = 0; day < (work.days ?? 0); day++) {
@@ -224,12 +230,12 @@ async function changeMeanwhile(engine: Engine, bucket: Bucket) {
   newest.set('k1', value(await engine.deleteObject(bucket, { name: 'k1' })).versionId ?? '');
   const version = await engine.getVersion(bucket, 'k2');
   const isThere = version.ok && !version.value.isMarker;
-  // The version may be removed between the read and the lock. If the lock was acknowledged, the version must stay.
+  // The version may be removed between the read and the lock. Only if the lock was acknowledged, the version must stay.
   const isHeld = isThere && (await engine.setLock(version.value, { isHeld: true })).ok;
   return { newest, held: isHeld ? version.value.versionId : null };
 }
 
-/** @returns false if the work ends before call `at`. */
+/** Lets clients change the bucket before call `at` of the work. @returns false if the work ends before that call. */
 export async function runChangeBesideClients(name: string, at: number): Promise<boolean> {
   const work = WORKS[name] as Work;
   const plan: FaultPlan = { at, how: 'meanwhile', calls: 0, hit: null };
@@ -247,7 +253,7 @@ export async function runChangeBesideClients(name: string, at: number): Promise<
   const sent = new Map<string, string[]>();
   for (let shard = 0; shard < SHARDS; shard++) {
     for (const event of await selectDueEvents(context, shard, 1_000)) {
-      // Skips events of removed versions, because the work may remove older versions later.
+      // Skip events of removals, because the work may remove older versions later.
       if (event.bucketId !== bucket.bucketId || event.kind.endsWith(':Delete')) continue;
       sent.set(event.name, [...(sent.get(event.name) ?? []), event.facts.versionId ?? '']);
     }
@@ -270,7 +276,7 @@ export async function runChangeBesideClients(name: string, at: number): Promise<
 }
 
 /**
- * Runs an upload that needs the shares of both shards, while other uploads need the rest of the quota.
+ * Runs an upload that needs the quota shares of both shards, while other uploads need the rest of the quota.
  * @returns false if it ends before call `at`.
  */
 export async function runRecallBesideUploads(at: number): Promise<boolean> {
@@ -288,7 +294,7 @@ export async function runRecallBesideUploads(at: number): Promise<boolean> {
     by.putObject({ bucket, name, body: patternOf(size), size, metadata: METADATA });
   const uploadOthers = () => Promise.all(['a', 'b', 'c', 'd'].map((name) => upload(engine, name, 100)));
   let others: ReturnType<typeof uploadOthers> | null = null;
-  // The other uploads wait for the shares that the recall holds, so the recall must not wait for the uploads.
+  // Do not await the other uploads here: they wait for the shares that the recall holds, so awaiting them would be a deadlock.
   plan.meanwhile = async () => {
     others = uploadOthers();
   };

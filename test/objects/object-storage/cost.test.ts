@@ -1,4 +1,4 @@
-/** The cost of an action in Cloudflare's billing units: rows read and written in D1, operations in R2, and round trips. */
+/** Tests the cost of an action in Cloudflare's billing units: rows read and written in D1, operations in R2, and round trips. */
 import { env } from 'cloudflare:test';
 import { beforeEach, expect, test } from 'vitest';
 import { setQuota } from '../../../workers/object-storage/engine/actions/quotas.ts';
@@ -101,6 +101,11 @@ test('keeps puts, overwrites and reads within their cost', async () => {
     const read = await measure(async () => readAll(engine, value(await engine.getVersion(bucket, name))));
     expect(read).toMatchObject({ d1Calls: 1, r2Calls, rowsWritten: 0 });
     expect(read.rowsRead).toBeLessThanOrEqual(12);
+    const { engine: other } = makeEngine({ bindings: countingBindings(bill) });
+    const cold = await measure(async () =>
+      readAll(engine, value(await other.beginRead(bucket.name, name).open(bucket))),
+    );
+    expect(cold).toEqual({ ...read, rowsRead: read.rowsRead + 1 });
   }
   const source = value(await engine.getVersion(bucket, 'y'));
   const copy = await measure(() =>
@@ -117,7 +122,7 @@ test('writes few rows over the life of an object: its commit, the journal, and p
   const { engine, context } = makeEngine({ bindings: countingBindings(bill) });
   const bucket = await makeBucket(engine, 'enabled');
   await put(engine, bucket, 'first', 'x');
-  // The fixed cost of a round does not depend on the number of objects, so the difference of two rounds is the cost of the objects.
+  // The fixed cost of a round does not depend on the number of objects, so the cost of the objects is the difference of two rounds.
   const costOf = async (write: (at: number) => Promise<unknown>) => {
     const rounds: number[] = [];
     for (const count of [1, 3, 13]) {

@@ -1,6 +1,7 @@
-/** Reads through the cache of the data centre: hits, ranges, and every way in which the cache can fail. */
+/** Tests reads through the cache of the data centre: hits, ranges, and every way in which the cache can fail. */
 import { env } from 'cloudflare:test';
 import { beforeEach, expect, it } from 'vitest';
+import { type FaultPlan, faultyDatabase } from './faults.ts';
 import { expectContent, failure, makeBucket, makeEngine, patternOf, put, readAll, value, wipe } from './harness.ts';
 import { makeMaintainedEngine } from './maintained-engine.ts';
 
@@ -8,7 +9,7 @@ beforeEach(wipe);
 
 const MIB = 1024 ** 2;
 
-/** Counts the reads of blobs. */
+/** Wraps the locations to count the reads of blobs. */
 function countedBuckets() {
   const counts = { gets: 0 };
   const counted = (bucket: R2Bucket) =>
@@ -61,7 +62,7 @@ it('does not store a chunk that was read in part, and continues from R2 after th
     await settle();
     expect(counts.gets).toBe(expected);
   }
-  // All of the first chunk and a little of the second.
+  // This range has all of the first chunk and a little of the second, so only the first chunk can be cached.
   await readAll(engine, version, { start: 0, end: 8 * MIB });
   await settle();
   expect(counts.gets).toBe(3);
@@ -102,9 +103,50 @@ it('an object that was erased or replaced is unreachable at once, although its b
   expect(failure(await engine.getVersion(bucket, 'x'))).toEqual({ kind: 'no_such_key' });
 });
 
+it('reads bytes from the cache while their row is on the way, and returns them only if the row names them', async () => {
+  const plan: FaultPlan = { at: null, how: 'meanwhile', calls: 0, hit: null };
+  const { counts, bindings } = countedBuckets();
+  let onMatch = () => {};
+  const cache = {
+    match(request: Request) {
+      onMatch();
+      return caches.default.match(request);
+    },
+    put: (request: string, response: Response) => caches.default.put(request, response),
+    delete: (request: string) => caches.default.delete(request),
+  } as unknown as Cache;
+  const { engine, settle } = makeEngine({
+    bindings: { ...bindings, OBJECTS_0: faultyDatabase(env.OBJECTS_0, plan) },
+    cache,
+  });
+  const bucket = await makeBucket(engine);
+  const readAhead = async () => {
+    const matched = new Promise<void>((resolve) => {
+      onMatch = resolve;
+    });
+    // The row arrives after the look-up in the cache has begun.
+    Object.assign(plan, { at: plan.calls, meanwhile: () => matched });
+    const version = value(await engine.beginRead(bucket.name, 'x').openProven(bucket, null, true));
+    const bytes = await readAll(engine, version);
+    await settle();
+    return bytes;
+  };
+  const [first, second] = [patternOf(MIB, 6), patternOf(MIB, 7)];
+  await put(engine, bucket, 'x', first);
+  await expectContent(engine, bucket, 'x', first);
+  await settle();
+  expect((await readAhead()).equals(first)).toBe(true);
+  expect(counts.gets).toBe(1);
+  await put(engine, bucket, 'x', second);
+  for (let read = 0; read < 2; read++) {
+    expect((await readAhead()).equals(second)).toBe(true);
+    expect(counts.gets).toBe(2);
+  }
+});
+
 type CacheFault = 'flips' | 'is short' | 'throws' | 'hangs' | 'hangs in the body' | 'breaks in the body' | 'refuses';
 
-/** The real cache, with a fault in its answers. */
+/** Wraps the real cache and adds a fault to its answers. */
 function faultyCache(fault: CacheFault, removed: string[]): Cache {
   const never = () => new Promise<never>(() => {});
   const spoil = async (response: Response): Promise<Response> => {
@@ -157,7 +199,7 @@ it.each([
   ['hangs in the body', 1],
   ['breaks in the body', 1],
   ['refuses', 0],
-  // In the last case, the cache's store never ends.
+  // In the case `hangs`, storing into the cache never ends either.
   ['hangs', 0],
 ] as const)('a read returns the right bytes from R2 if the cache %s', async (fault, removals) => {
   const sound = makeEngine({ cache: caches.default });
@@ -176,10 +218,13 @@ it.each([
   await expectContent(engine, bucket, 'x', bytes);
   expect(counts.gets).toBe(1);
   expect(removed).toHaveLength(removals);
-  if (fault === 'hangs') return;
-  await settle();
-  if (removals === 0) return;
-  // The bad entry was removed, so the next read stores a good one.
-  const cache = caches.default;
-  expect(await cache.match(removed[0] as string)).toBeUndefined();
+  if (removals > 0) {
+    await settle();
+    // The bad entry must have been removed, so the next read stores a good one.
+    const cache = caches.default;
+    expect(await cache.match(removed[0] as string)).toBeUndefined();
+  }
+  // Reads ahead, because the place of the bytes is known now.
+  const again = value(await engine.beginRead(bucket.name, 'x').openProven(bucket, null, true));
+  expect((await readAll(engine, again)).equals(bytes)).toBe(true);
 });

@@ -353,5 +353,9 @@ describe.each([1, 3])('on %i shards', (shards) => {
     context.memory.placements.set(bucket.name, bucket);
     const stale = engine.beginRead(bucket.name, 'x');
     expect(value(await stale.open(value(await engine.getBucket(bucket.name)))).size).toBe(14);
+    // A new isolate has only the name of the bucket.
+    const { engine: other } = makeEngine();
+    expect(value(await other.beginRead(bucket.name, 'x').openProven(again, null)).size).toBe(14);
+    expect(failure(await other.beginRead(bucket.name, 'x').openProven(bucket, null)).kind).toBe('unproven');
   });
 });

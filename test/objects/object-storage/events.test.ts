@@ -1,4 +1,6 @@
-/** The outbox of event notifications: which changes write an event, in the same transaction, and in which order they are sent. */
+/**
+ * Tests the outbox of event notifications: which changes write an event, in the same transaction, and in which order they are sent.
+ */
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { JobOrder } from '../../../workers/object-storage/domain/jobs.ts';
 import type { Bucket, Engine } from '../../../workers/object-storage/engine/model/contract.ts';
@@ -208,7 +210,7 @@ describe('the outbox', () => {
   it('keeps an event that no destination accepts, and drops it after three days', async () => {
     const { engine, context, bucket, pass } = await setUp('never');
     await put(engine, bucket, 'k', 'x');
-    // A deployment without a queue keeps the event.
+    // A deployment without a queue must keep the event.
     expect(await sendEvents({ ...context, events: { ...context.events, queue: null } }, 0)).toBe(false);
     expect(await countRows(context, 'event')).toBe(1);
     pass(3 * 86_400_000 + 60_000);

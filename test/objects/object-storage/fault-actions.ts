@@ -1,4 +1,4 @@
-/** Actions of clients, for tests in which a store fails. */
+/** Actions of clients, for tests in which a call of a store fails. */
 import { expect } from 'vitest';
 import { setQuota } from '../../../workers/object-storage/engine/actions/quotas.ts';
 import type { Bucket, Engine, StoredVersion, VersionFacts } from '../../../workers/object-storage/engine/index.ts';
@@ -34,11 +34,13 @@ export type Action = {
   readonly versioning: 'never' | 'enabled' | 'suspended';
   readonly prepare: (engine: Engine, bucket: Bucket, context: EngineContext) => Promise<unknown>;
   readonly act: (engine: Engine, bucket: Bucket, prepared: never) => Promise<{ readonly ok: boolean }>;
-  /** Number of events of an acknowledged action. Default: one. */
+  /** Number of events that an acknowledged action makes. Default: one. */
   readonly events?: number;
-  /** Whether the action is sent only once. If its answer is lost, it is reported as unavailable and may have taken effect. */
+  /**
+   * Whether the test must not repeat the action. If its answer is lost, it is reported as unavailable and may have taken effect.
+   */
   readonly isSentOnce?: boolean;
-  /** Checks the state after an acknowledged action. */
+  /** Checks the state of the bucket after an acknowledged action. */
   readonly after: (engine: Engine, bucket: Bucket) => Promise<void>;
 };
 

@@ -28,7 +28,7 @@ import {
 export const FAULTS: readonly Fault[] = ['before', 'after', 'hang before', 'hang after', 'late', 'half'];
 export const LIMITS = { databaseTimeoutMs: 60, locationTimeoutMs: 60 };
 
-/** Lists each version of a bucket with its bytes. */
+/** Describes each version of a bucket with its bytes. */
 async function listContents(engine: Engine, bucket: Bucket): Promise<string[]> {
   const { entries } = value(await engine.listVersions({ bucket, prefix: '', delimiter: '', from: '', limit: 1000 }));
   const seen: string[] = [];
@@ -86,21 +86,21 @@ async function expectNothingLeft(shards: number): Promise<void> {
     while (await walkOrphans(at, report));
   };
   await collect(context);
-  // Two rounds a day apart remove an orphan from the first location. The second location follows a day later.
+  // An orphan is removed from the first location by two rounds a day apart, and from the second location a day later.
   const at = (hours: number) => makeEngine({ shards, now: () => Date.now() + hours * 3_600_000 }).context;
   const later = at(77);
   for (const each of [at(27), at(52), later]) await collect(each);
   expect(await expectSound(later)).toMatchObject({ copies_of_wrong_size: 0, orphans: 0 });
 }
 
-/** The Worker's own bindings lack these shards, which are bound for tests only. */
+/** Binds the second and third shard, which the Worker's own bindings do not have. */
 const bindExtraShards = (plan: FaultPlan) => {
   const { OBJECTS_1, OBJECTS_2 } = env as unknown as Readonly<Record<string, D1Database>>;
   if (!OBJECTS_1 || !OBJECTS_2) throw new Error('three shards are not bound');
   return { OBJECTS_1: faultyDatabase(OBJECTS_1, plan), OBJECTS_2: faultyDatabase(OBJECTS_2, plan) };
 };
 
-/** Defines tests of every action under every fault, at each of the store calls of the action. */
+/** Defines a test for every action and every fault. Each test lets each of the action's store calls fail in turn. */
 export function defineFaultTests(names: readonly string[], faults: readonly Fault[], shards: 1 | 3 = 1): void {
   beforeEach(wipe);
   afterAll(() => console.log(`faults injected into storage: ${JSON.stringify(tally)}, lost: 0`));
@@ -142,9 +142,9 @@ export function defineFaultTests(names: readonly string[], faults: readonly Faul
           } else expect(await listContents(healthy.engine, bucket), where).toEqual(before);
           const events = (await countEvents(healthy.context, bucket)) - eventsBefore;
           expect(events, where).toBe(outcome.ok ? (action.events ?? 1) : 0);
-          // The repetition of an abort whose answer was lost finds no upload.
+          // Repeat an action that failed. An abort is left out: if only its answer was lost, the repetition finds no upload.
           if (!outcome.ok && name !== 'an abort') {
-            // After this, the lease of a worker that died while it distributed shares has expired.
+            // Use a later clock, at which the lease of a worker that died while it distributed shares has expired.
             const later = makeEngine({ shards, now: () => Date.now() + 60_000 });
             expect((await action.act(later.engine, bucket, prepared as never)).ok, `${where}, repeated`).toBe(true);
           }
@@ -161,7 +161,7 @@ export function defineFaultTests(names: readonly string[], faults: readonly Faul
     );
   });
 
-  // Background work handles one shard at a time.
+  // Background work handles one shard at a time, so test it only with one shard.
   if (shards > 1) return;
   test.each(faults)('packing and compaction lose nothing, whichever store call fails: %s', async (how) => {
     const healthy = makeEngine();

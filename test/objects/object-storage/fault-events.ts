@@ -1,4 +1,4 @@
-/** Lets each call fail that the sending of events makes, including the call of the destination. */
+/** Tests the sending of events while one of its calls fails, including the call of the destination. */
 import { env } from 'cloudflare:test';
 import { expect, test } from 'vitest';
 import { selectDueEvents } from '../../../workers/object-storage/engine/store/event-store.ts';
@@ -8,7 +8,7 @@ import { countEvents, LIMITS, makeCountedBucket } from './fault-cases.ts';
 import { type Fault, type FaultPlan, faultyDatabase, faultyQueue } from './faults.ts';
 import { makeEngine, put } from './harness.ts';
 
-/** Call it after `defineFaultTests`, which empties the stores before each test. */
+/** Defines the tests. Call it after `defineFaultTests`, which empties the stores before each test. */
 export function defineEventFaultTests(faults: readonly Fault[]): void {
   test.each(faults)('every event is sent, those of a name in order, whichever call fails: %s', async (how) => {
     const healthy = makeEngine();
@@ -32,7 +32,7 @@ export function defineEventFaultTests(faults: readonly Fault[]): void {
       expect(due).toHaveLength(5);
       sent.length = 0;
       Object.assign(plan, { at, calls: 0, hit: null });
-      // A call that never answers ends with its invocation.
+      // Do not wait for a call that never answers: in production it ends with its invocation.
       const run = sendEvents(context, 0).catch(() => {});
       await Promise.race([run, new Promise((resolve) => setTimeout(resolve, 400))]);
       plan.at = null;

@@ -1,4 +1,4 @@
 import { defineFaultTests } from './fault-cases.ts';
 
-// A selection. `faults-shards.long.test.ts` runs every action under every fault.
+// Some actions and faults. `faults-shards.long.test.ts` runs every action under every fault.
 defineFaultTests(['a put', 'a copy', 'a put that needs the shares of other shards'], ['after'], 3);

@@ -16,7 +16,7 @@ export interface FaultPlan {
   /** Number of the call that fails, from 0 over all stores. Null only counts the calls. */
   at: number | null;
   how: Fault;
-  /** Number of calls so far. */
+  /** Number of calls made so far. */
   calls: number;
   /** Name of the call that failed. */
   hit: string | null;
@@ -34,7 +34,7 @@ async function callWithFault<T>(
   half?: () => Promise<T>,
 ): Promise<T> {
   const call = plan.calls++;
-  // After a power cut every call fails.
+  // After a power cut, every further call fails too.
   if (plan.how.startsWith('cut') && plan.at !== null && call > plan.at) throw new Error(`the power is off: ${name}`);
   if (call !== plan.at) return await work();
   plan.hit = name;
@@ -55,7 +55,7 @@ async function callWithFault<T>(
       await work();
       return await never();
     case 'late':
-      // The call takes effect after its caller has given up.
+      // Let the call take effect after its caller has given up.
       await new Promise((resolve) => setTimeout(resolve, LATE_MS));
       await work().catch(() => {});
       return await never();
@@ -126,7 +126,7 @@ export function faultyBucket(bucket: R2Bucket, plan: FaultPlan): R2Bucket {
         'r2.put',
         () => bucket.put(key, value, options),
         async () => {
-          // Reads part of the body, then fails.
+          // Reads part of the request body, then fails.
           if (value instanceof ReadableStream) {
             const reader = value.getReader();
             await reader.read();
@@ -140,7 +140,7 @@ export function faultyBucket(bucket: R2Bucket, plan: FaultPlan): R2Bucket {
   } as unknown as R2Bucket;
 }
 
-/** DIRECTORY and the databases of two shards. */
+/** Bindings of DIRECTORY and of two shards' databases, with the faults of the plan. */
 export const faultyDatabases = (plan: FaultPlan) => ({
   DIRECTORY: faultyDatabase(env.DIRECTORY, plan),
   OBJECTS_0: faultyDatabase(env.OBJECTS_0, plan),

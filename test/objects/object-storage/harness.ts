@@ -23,7 +23,7 @@ import { emptyFsckReport, type FsckReport } from '../../../workers/object-storag
 import type { Result } from '../../../workers/shared/result.ts';
 import { SOUND_FSCK } from '../../support/clean-fsck.ts';
 
-/** A third location, bound by tests that need one. */
+/** A third location, which only some tests bind. */
 export const { SPARE_BLOBS } = env as unknown as { readonly SPARE_BLOBS: R2Bucket };
 
 export const METADATA: ObjectMetadata = { headers: { 'content-type': 'text/plain' }, user: { a: 'b' }, ownerId: 'u1' };
@@ -31,7 +31,7 @@ export const METADATA: ObjectMetadata = { headers: { 'content-type': 'text/plain
 export interface TestEngine {
   readonly engine: Engine;
   readonly context: EngineContext;
-  /** Resolves when all work passed to `waitUntil` is done. */
+  /** Resolves when all work that was passed to `waitUntil` is done. */
   settle(): Promise<void>;
 }
 
@@ -39,9 +39,9 @@ export interface TestEngineOptions {
   readonly limits?: Partial<EngineLimits>;
   readonly shards?: number;
   readonly now?: () => number;
-  /** Bindings that replace the real ones. */
+  /** Bindings that replace those of the test environment. */
   readonly bindings?: Readonly<Record<string, unknown>>;
-  /** The cache of the data centre. Default: none. */
+  /** The edge cache that the engine uses. Default: none. */
   readonly cache?: Cache;
 }
 
@@ -68,7 +68,7 @@ export function makeEngine(options: TestEngineOptions = {}): TestEngine {
   };
 }
 
-/** Returns the value of a result that must be ok. */
+/** Returns the value of a result. Fails if the result is an error. */
 export function value<T, E>(result: Result<T, E>): T {
   if (!result.ok) throw new Error(`expected a value, got ${JSON.stringify(result.error)}`);
   return result.value;
@@ -79,7 +79,7 @@ export function failure<T, E>(result: Result<T, E>): E {
   return result.error;
 }
 
-/** Expects fsck to find no fault in any shard or location. Changes nothing. @returns its report. */
+/** Expects fsck, without repairs, to find no fault in any shard or location. @returns its report. */
 export async function expectSound(context: EngineContext): Promise<FsckReport> {
   const report = emptyFsckReport(true);
   for (let shard = 0; shard < context.shards.length; shard++) await checkShard(context, shard, report);
@@ -102,7 +102,7 @@ export async function makeBucket(
 
 export const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-/** Deterministic bytes that do not repeat. */
+/** Makes deterministic bytes that do not repeat. */
 export function patternOf(length: number, seed = 1): Uint8Array {
   const bytes = new Uint8Array(length);
   let state = seed * 2654435761;
@@ -145,7 +145,7 @@ export async function expectContent(
   expect(bytes.equals(Buffer.from(content as Uint8Array)), `${name} has the bytes it was given`).toBe(true);
 }
 
-/** Counts the rows of a table over all shards, so that tests find leftovers. */
+/** Counts the rows of a table over all shards, so that tests can find leftovers. */
 export async function countRows(context: EngineContext, table: string): Promise<number> {
   const counts = await Promise.all(
     context.shards.map((database) => database.prepare(`SELECT count(*) AS n FROM ${table}`).first<number>('n')),

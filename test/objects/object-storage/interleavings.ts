@@ -74,7 +74,7 @@ const listNames = (): string[] => Array.from({ length: NAMES_OF_A_BUCKET }, (_, 
 async function changeName(scene: Scene, bucket: Bucket, name: string, kind: Change): Promise<void> {
   const { engine } = scene;
   const newBytes = (size: number) => patternOf(size, ++scene.serial);
-  // A time in the past, so that the version can be deleted.
+  // The retention ends at a time in the past, so the version can be deleted.
   const retainUntilMs = scene.random(1000);
   const lock = { mode: retainUntilMs % 2 === 0 ? 'GOVERNANCE' : 'COMPLIANCE', retainUntilMs, isHeld: false } as const;
   switch (kind) {
@@ -95,7 +95,7 @@ async function changeName(scene: Scene, bucket: Bucket, name: string, kind: Chan
     default: {
       const version = await engine.getVersion(bucket, name);
       if (!version.ok || version.value.isMarker) return;
-      // The retention is in the past here too.
+      // The retention ends in the past here too, so the version can still be deleted.
       if (kind === 'lock')
         return void value(
           await engine.setLock(version.value, { mode: 'GOVERNANCE', retainUntilMs, bypassesGovernance: false }),
@@ -109,13 +109,14 @@ async function changeName(scene: Scene, bucket: Bucket, name: string, kind: Chan
 
 /**
  * Changes each name of each bucket at random.
- * @param isSecond whether no journal was written since the last change. Versioned buckets then only get deletes.
+ * @param isSecond whether no journal was written since the last change. Versioned buckets then get only deletes.
  */
 async function changeAll(scene: Scene, isSecond = false): Promise<void> {
   for (const bucket of scene.buckets) {
     for (const name of listNames()) {
       const kind = CHANGES[scene.random(CHANGES.length)] as Change;
-      // The rebuild restores versions that are in no journal only if they have blobs, so it may skip versions between them.
+      // Without a journal, the rebuild restores only versions that have blobs, so it may skip versions between them. Such changes
+      // are not made.
       const isOrdered = bucket.versioning === 'never' || kind === 'delete';
       if (!isSecond || isOrdered) await changeName(scene, bucket, name, kind);
     }
@@ -157,7 +158,7 @@ export async function playInterleaving(
   const buckets: Bucket[] = [];
   for (const versioning of ['never', 'suspended', 'enabled'] as const) {
     const bucket = await makeBucket(engine, 'never');
-    // The suspended bucket has versions from before versioning was enabled, from the time when it was, and from after.
+    // The suspended bucket has versions from before versioning was enabled, from while it was enabled, and from after.
     await put(engine, bucket, 'x0', 'the first');
     if (versioning !== 'never') value(await engine.setVersioning(bucket, 'enabled'));
     await put(engine, bucket, 'x1', 'the second');

@@ -1,4 +1,4 @@
-/** Jobs over the stores: what each kind changes, what it keeps, and how it recovers from an interruption. */
+/** Tests jobs over the stores: what each kind changes, what it keeps, and how it recovers from an interruption. */
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { JobOrder } from '../../../workers/object-storage/domain/jobs.ts';
@@ -28,7 +28,7 @@ import {
 
 beforeEach(wipe);
 
-/** In the future, because no version gets a time before that of the database's clock. */
+/** Start of the test's clock, in the future, because no version gets a time before that of the database's clock. */
 const START = Date.now() + 86_400_000;
 const MINUTE = 60_000;
 
@@ -74,7 +74,7 @@ function setUp(options: TestEngineOptions = {}) {
   };
 }
 
-/** Names with the kinds of their versions, newest first: `v` data, `m` a deletion marker. */
+/** Lists names with the kinds of their versions, newest first: `v` data, `m` a delete marker. */
 async function versionsOf(engine: Engine, bucket: Bucket): Promise<Record<string, string>> {
   const page = value(await engine.listVersions({ bucket, prefix: '', delimiter: '', from: '', limit: 1_000 }));
   const found: Record<string, string> = {};
@@ -281,7 +281,7 @@ it('a job that counts reports the totals of a prefix', async () => {
 });
 
 describe('an interrupted job', () => {
-  /** DIRECTORY fails the nth time that the position of a job is saved, as if the worker had died after the step. */
+  /** Wraps DIRECTORY: it fails when the position of a job is saved for the nth time, as if the worker had died after the step. */
   function failingDirectory(nth: number): D1Database {
     let saves = 0;
     const { DIRECTORY } = env as unknown as Env;

@@ -12,7 +12,7 @@ import { makeRandom } from './interleavings.ts';
 
 beforeEach(wipe);
 
-/** An acknowledged change of a name: the number of journal writes before it, and its content, which is null for a delete. */
+/** An acknowledged change of a name. `tick` is the number of journal writes before it; the content is null for a delete. */
 interface Change {
   readonly tick: number;
   readonly version: string;
@@ -70,7 +70,7 @@ function startWriters(engine: Engine, buckets: readonly Bucket[], random: (below
   const workers = [0, 1, 2, 3].map(worker);
   return {
     changes,
-    /** Changes acknowledged before this call are included in a journal write that begins after it. */
+    /** Changes acknowledged before this point must be in a journal write that begins after it. */
     nextTick: () => state.tick++,
     stop: async () => {
       state.isRunning = false;
@@ -107,7 +107,7 @@ test('keeps every change acknowledged before the last journal write, if the data
     const version = await engine.getVersion(bucket, name);
     const found = version.ok && !version.value.isMarker ? await readAll(engine, version.value) : null;
     const lastSure = history.findLastIndex(({ tick }) => tick <= sealed);
-    // Allows the last change that must be in the journal, and all later ones.
+    // The rebuilt content may be the last change that must be in the journal, or any later one.
     const allowed = history.slice(Math.max(0, lastSure)).map(({ content }) => describeBytes(content));
     if (lastSure < 0) allowed.push(describeBytes(null));
     const steps = history.map((one) => `${one.tick} ${one.version} ${describeBytes(one.content)}`);

@@ -31,7 +31,7 @@ import {
 
 beforeEach(wipe);
 
-/** The retention has ended, so the version can be deleted. */
+/** A lock whose retention has ended, so the version can be deleted. */
 const EXPIRED = { mode: 'COMPLIANCE', retainUntilMs: 1000, isHeld: false } as const;
 const HELD = { mode: 'COMPLIANCE', retainUntilMs: 1995359379360, isHeld: true } as const;
 
@@ -106,13 +106,13 @@ test('a rebuild restores changes since the snapshot: inline bytes, deletes, mark
     value(await engine.setTags(value(await engine.getVersion(bucket, 'old6')), { colour: 'blue' }));
   }
   await writeJournal(context, 0);
-  // Deletes these objects again while their blobs still exist. They must not reappear.
+  // Delete these objects again while their blobs still exist. The rebuild must not restore them.
   for (const bucket of [plain, versioned, suspended]) {
     const { versionId } = value(await engine.getVersion(bucket, 'old4'));
     value(await engine.deleteObject(bucket, { name: 'old4', versionId }));
     await put(engine, bucket, 'old3', 'replaced again');
   }
-  // Packs objects and compacts their volume, so that their bytes move after the snapshot.
+  // Pack objects and compact their volume, so that their bytes move after the snapshot.
   for (const name of ['old7', 'old8', 'old10']) value(await engine.deleteObject(plain, { name }));
   await packVolume(context, 0, emptyPackReport());
   clock.offsetMs += 7_200_000;
@@ -140,7 +140,7 @@ test('a rebuild restores changes since the snapshot: inline bytes, deletes, mark
   expect(outcome).toMatchObject({ ok: true, report: { versions_incomplete: 0 } });
   for (const [i, bucket] of buckets.entries()) expect(await listContents(engine, bucket)).toEqual(before[i]);
   await expectSound(tested.context);
-  // A rebuilt database can be lost and rebuilt again immediately.
+  // It must be possible to lose a rebuilt database and rebuild it again immediately.
   await loseDatabase(context, 0);
   expect(await rebuildShard(context, 0)).toMatchObject({ ok: true, report: { versions_incomplete: 0 } });
   for (const [i, bucket] of buckets.entries()) expect(await listContents(engine, bucket)).toEqual(before[i]);
@@ -253,7 +253,7 @@ test('a delete during a paged snapshot leaves the previous version', async () =>
   await put(engine, bucket, 'x', 'older');
   const { versionId } = await put(engine, bucket, 'x', 'newer');
   await writeJournal(context, 0);
-  // The page of 2,000 versions ends between the two versions of `x`.
+  // Delete between two pages: the page of 2,000 versions ends between the two versions of `x`.
   let pages = 0;
   while ((await snapshotStep(context, 0, 1)) === null) {
     if (++pages === 3) value(await engine.deleteObject(bucket, { name: 'x', versionId }));
@@ -271,7 +271,7 @@ test('an empty database in place of a lost one accepts no writes, reports no nam
   await put(engine, bucket, 'x', patternOf(50_000));
   await maintainShard(context, 0);
   await loseDatabase(context, 0);
-  const lost = { kind: 'unavailable', reason: 'the database of shard 0 was lost and is not rebuilt yet' };
+  const lost = { kind: 'unavailable', reason: 'the database of shard 0 was lost and has not been rebuilt yet' };
   expect(failure(await engine.getVersion(bucket, 'x'))).toEqual(lost);
   expect(failure(await engine.listObjects({ bucket, prefix: '', delimiter: '', from: '', limit: 10 }))).toEqual(lost);
   expect(failure(await engine.deleteBucket(bucket))).toEqual(lost);
@@ -281,7 +281,7 @@ test('an empty database in place of a lost one accepts no writes, reports no nam
   const before = await blobs();
   expect(await walkOrphans(context, emptyCollectReport())).toBe(false);
   expect(await maintainShard(context, 0)).toBe(false);
-  // A snapshot of the empty database would replace those of the lost one, and would count as a claim.
+  // No snapshot may be written: one of the empty database would replace those of the lost one, and would count as a claim.
   await expect(snapshotStep(context, 0, 1)).rejects.toThrow('lost');
   expect(await maintainShard(context, 0)).toBe(false);
   expect(await blobs()).toBe(before);
@@ -319,7 +319,7 @@ test('a lost DIRECTORY is restored from its snapshot, with buckets and moves tha
   await directory.batch(tables.map((table) => directory.prepare(`DELETE FROM "${table}"`)));
   context.memory.placements.clear();
 
-  // The rebuild stops after the users and is then repeated.
+  // Delete a page of the snapshot, so that the rebuild stops after the users. It is then repeated.
   const pages = (await Promise.all(context.locations.map(async (each) => (await each.list()).objects))).flat();
   const lost = pages.map(({ key }) => key).find((key) => /^snapshots\/directory\/.*\/bucket\/000000/.test(key)) ?? '';
   const page = await (await context.locations[0]?.get(lost))?.arrayBuffer();

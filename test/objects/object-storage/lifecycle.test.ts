@@ -1,4 +1,4 @@
-/** Runs of lifecycle rules over the stores: what they remove, what they keep, and how they recover from an interruption. */
+/** Tests runs of lifecycle rules over the stores: what they remove, what they keep, and how they recover from an interruption. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { EngineLimits } from '../../../workers/object-storage/engine/model/context.ts';
 import type { Bucket, Engine, ObjectLock } from '../../../workers/object-storage/engine/model/contract.ts';
@@ -10,7 +10,7 @@ import { countRows, expectSound, METADATA, makeBucket, makeEngine, put, value, w
 beforeEach(wipe);
 
 const DAY = 86_400_000;
-/** A noon in the future, because no version gets a time before that of the database's clock. */
+/** Start of the test's clock: noon of a future day, because no version gets a time before that of the database's clock. */
 const NOW = (Math.floor(Date.now() / DAY) + 1.5) * DAY;
 const EXPIRE = '<Expiration><Days>1</Days></Expiration>';
 const NONCURRENT = '<NoncurrentVersionExpiration><NoncurrentDays>1</NoncurrentDays></NoncurrentVersionExpiration>';
@@ -39,7 +39,7 @@ async function setUp(versioning: 'never' | 'enabled' | 'suspended', shards = 1, 
   return { engine, context, bucket, setRules, runAfter, setNow };
 }
 
-/** Names with the kinds of their versions, newest first: `v` data, `m` a deletion marker. */
+/** Lists names with the kinds of their versions, newest first: `v` data, `m` a delete marker. */
 async function versionsOf(engine: Engine, bucket: Bucket): Promise<Record<string, string>> {
   const page = value(await engine.listVersions({ bucket, prefix: '', delimiter: '', from: '', limit: 1_000 }));
   const found: Record<string, string> = {};
@@ -233,7 +233,7 @@ it('an interrupted run continues where it was, and one that ended is recorded on
   setNow(NOW + 3 * DAY);
   expect(await isLifecycleDue(context, 0)).toBe(true);
   const [run] = await selectRuns(context, 0, 1);
-  // The state after a kill between the audit entry and the end of the run.
+  // Make the state after a kill between the audit entry and the end of the run.
   await runLifecycle(context, 0);
   const before = await audits(context.directory, bucket);
   await context.shards[0]

@@ -1,4 +1,4 @@
-/** D1 executes a write but its answer is lost, while other requests write the same name. */
+/** Tests writes that D1 executes although the answer is lost, while other requests write the same name. */
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Bucket, Engine, StoredVersion } from '../../../workers/object-storage/engine/index.ts';
@@ -21,7 +21,7 @@ const LIMITS = { databaseTimeoutMs: 60 };
 
 interface Scene {
   readonly healthy: Engine;
-  /** An engine whose first batch is executed and loses its answer, after `meanwhile` has run. */
+  /** Engine whose first batch is executed but loses its answer, after `meanwhile` has run. */
   readonly lossy: Engine;
 }
 
@@ -170,7 +170,7 @@ export function defineLostAnswerTests(): void {
     });
   });
 
-  /** An engine whose first batch is sent, but arrives only when the test calls `arrive`. */
+  /** Makes an engine whose first batch is sent, but arrives only when the test calls `arrive`. */
   function makeLate(): { engine: Engine; arrive: () => Promise<unknown> } {
     let late: () => Promise<unknown> = async () => {};
     let isFirst = true;
@@ -271,7 +271,7 @@ export function defineLostAnswerTests(): void {
     const first = await change(engine, version, false);
     value(await change(healthy, version, true));
     const before = value(await healthy.getVersion(bucket, 'x'));
-    // A change that was not acknowledged may still take effect. An acknowledged one took effect once.
+    // A change that was not acknowledged may still take effect. An acknowledged change must take effect once.
     if (first.ok) await arrive();
     expect(value(await healthy.getVersion(bucket, 'x'))).toEqual(before);
     expect(first.ok).toBe(false);

@@ -14,7 +14,7 @@ import { makeEngine, value } from './harness.ts';
 
 export function makeMaintainedEngine(shards = 1) {
   const clock = { offsetMs: 0 };
-  // Small pages, so that every check spans many of them.
+  // Pages are small, so that every check spans many of them.
   const limits = { checkPageRows: 3 };
   const made = makeEngine({ shards, limits, now: () => Date.now() + clock.offsetMs });
   const { context, engine } = made;

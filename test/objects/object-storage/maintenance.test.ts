@@ -43,7 +43,7 @@ describe.each([1, 3])('on %i shards', (shards) => {
         (contents.get('n40') as Uint8Array).slice(100, 5001),
       ),
     ).toBe(true);
-    // A copy of a packed object refers to the same bytes of the volume.
+    // A copy of a packed object must refer to the same bytes of the volume.
     const packedSource = value(await engine.getVersion(bucket, 'n50'));
     value(
       await engine.copyObject({
@@ -193,7 +193,8 @@ describe.each([1, 3])('on %i shards', (shards) => {
     expect(found).toMatchObject({ extents_dangling: 1, blobs_unreferenced: 1, repaired: 0 });
     expect(found.copies_missing).toBeGreaterThanOrEqual(1);
     expect(await fsck()).toMatchObject({ ...found, examples: expect.anything() });
-    // Runs one page per request, with small pages and an unusual key before and after all others. The result must be the same.
+    // Run an fsck of one page per request, with small pages and an unusual key before and after all others. The result must be the
+    // same.
     const strange = ['blobs/0 strange', 'blobs/zz strange'];
     for (const key of strange) await context.locations[0]?.put(key, 'not ours');
     const paged = makeEngine({ shards, limits: { checkPageRows: 1 } }).context;
@@ -248,7 +249,7 @@ describe.each([1, 3])('on %i shards', (shards) => {
     });
     const { locations } = await measureShard(context, 0);
     expect(locations[0]?.bytes).toBe(locations[1]?.bytes);
-    // A count that is interrupted after every page has the same result.
+    // A count that is interrupted after every page must have the same result.
     const whole = await measureShard(context, 0);
     for (let asked = 1; ; asked++) {
       const part = await measureShard(context, 0, () => false);

@@ -5,13 +5,13 @@ import type { EngineContext } from '../../../workers/object-storage/engine/model
 export interface ModelVersion {
   readonly id: string;
   readonly isNull: boolean;
-  /** Null for a deletion marker. */
+  /** Content of the version; null for a delete marker. */
   readonly content: Uint8Array | null;
   /** Whether the version is under a legal hold. */
   isHeld?: boolean;
 }
 
-/** Versions by name, newest first. */
+/** The model of a bucket: versions by name, newest first. */
 export type Model = Map<string, ModelVersion[]>;
 
 export interface World {
@@ -19,7 +19,7 @@ export interface World {
   readonly context: EngineContext;
   readonly model: Model;
   readonly clock: { offsetMs: number };
-  /** Events that each name must have in the outbox, in order. */
+  /** Events that the outbox must have, by name and in order. */
   readonly events: Map<string, string[]>;
   bucket: Bucket;
 }
@@ -30,7 +30,7 @@ export const versionsOf = (model: Model, key: string): ModelVersion[] => {
   return found;
 };
 
-/** Adds a version by the rules of S3: a null version replaces the previous null version. */
+/** Adds a version to the model by the rules of S3: a null version replaces the previous null version. */
 export function addVersion(world: World, key: string, version: ModelVersion): void {
   const versions = versionsOf(world.model, key);
   const kept = version.isNull ? versions.filter((old) => !old.isNull) : versions;

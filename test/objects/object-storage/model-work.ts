@@ -1,4 +1,4 @@
-/** Background work of the model: jobs, lifecycle rules, packing, collection and scrub. */
+/** Background work in the tests that compare the engine with a model: jobs, lifecycle rules, packing, collection and scrub. */
 import { expect } from 'vitest';
 import type { EngineContext } from '../../../workers/object-storage/engine/model/context.ts';
 import { findJob, insertJob } from '../../../workers/object-storage/engine/store/job-store.ts';
@@ -20,7 +20,7 @@ const DAY_MS = 86_400_000;
 
 export async function playJob(world: World, kind: 'empty' | 'delete', prefix: string): Promise<void> {
   const { context, model, clock, bucket } = world;
-  // A job changes no version that is newer than the job.
+  // Advance the clock, because a job changes no version that is newer than the job.
   clock.offsetMs += 1_000;
   const { bucketId } = bucket;
   const jobId = crypto.randomUUID();
@@ -43,7 +43,7 @@ export async function playJob(world: World, kind: 'empty' | 'delete', prefix: st
 }
 
 /**
- * Applies a rule that expires current objects below a prefix, and deletion markers without other versions. All of them are old
+ * Applies a rule that expires current objects below a prefix, and delete markers without other versions. All of them are old
  * enough.
  */
 export async function playLifecycle(world: World, prefix: string): Promise<void> {
@@ -67,7 +67,7 @@ export async function playLifecycle(world: World, prefix: string): Promise<void>
   }
 }
 
-/** Updates the model of a name whose current object was deleted by name. */
+/** Updates the model and the expected events of a name whose current object was deleted without a version id. */
 async function hide(world: World, key: string, cause: 'ObjectRemoved' | 'LifecycleExpiration'): Promise<void> {
   const { engine, model, bucket } = world;
   if (!versionsOf(model, key)[0]?.content) return;

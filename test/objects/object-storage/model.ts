@@ -146,7 +146,7 @@ async function play(world: World, action: Step): Promise<void> {
       return;
     case 'hold': {
       const chosen = versionsOf(model, action.name)[action.index];
-      // S3 locks only versions that no write replaces.
+      // Lock only versions with an id of their own. A null version could be replaced by a write, so S3 does not lock it.
       if (!chosen?.content || chosen.isNull) return;
       const version = value(await engine.getVersion(bucket, action.name, { versionId: chosen.id }));
       value(await engine.setLock(version, { isHeld: action.isHeld }));
@@ -198,7 +198,7 @@ async function compare(world: World): Promise<void> {
   await expectEvents(world);
 }
 
-/** Each name has the events of its changes, in order, with ascending sequencers. */
+/** Expect the events of each name's changes, in order, with ascending sequencers. */
 async function expectEvents({ context, events }: World): Promise<void> {
   const kinds = new Map<string, string[]>();
   const last = new Map<string, string>();
@@ -212,7 +212,7 @@ async function expectEvents({ context, events }: World): Promise<void> {
   expect(kinds).toEqual(events);
 }
 
-/** @param seed printed by fast-check on failure, and here on success. */
+/** Compares the engine with the model. @param seed printed by fast-check on failure, and here on success. */
 export async function checkModel(runs: number, stepsMax: number, seed: number): Promise<void> {
   let steps = 0;
   await fc.assert(

@@ -54,7 +54,7 @@ describe.each([1, 3])('on %i shards', (shards) => {
     while (await collectUploads(context, version.handle.shard, emptyCollectReport()));
     expect(await countRows(context, `extent WHERE object_id = x'${version.objectId.replaceAll('-', '')}'`)).toBe(0);
     expect(Buffer.from(await new Response(body).arrayBuffer()).equals(whole)).toBe(true);
-    // A read that begins now is too late and fails before its first byte.
+    // A read that begins now is too late and must fail before its first byte.
     expect(failure(await engine.readVersion(version))).toMatchObject({ kind: 'unavailable' });
   });
 
@@ -246,7 +246,7 @@ describe.each([1, 3])('on %i shards', (shards) => {
     value(await engine.completeUpload({ bucket, name: 'source', uploadId, parts, partBytesMin: 0 }));
     const source = value(await engine.getVersion(bucket, 'source'));
     expect([source.partCount, source.etag]).toEqual([2, expect.stringMatching(/-2$/)]);
-    // On three shards some of these names are in the source's shard and some are not.
+    // Copy to several names: on three shards, some of them are in the source's shard and some are not.
     for (const name of ['copy a', 'copy b', 'copy c', 'source']) {
       const blobs = await countRows(context, 'blob');
       const copied = value(
@@ -272,7 +272,7 @@ describe.each([1, 3])('on %i shards', (shards) => {
   test('a part copied from an object moves no bytes and outlives its source', async () => {
     const bucket = await makeBucket(engine);
     const content = patternOf(2_000_000, 6);
-    // The same name puts source and target in one shard.
+    // Use the same name for source and target, because it puts both in one shard.
     const first = await begin(bucket, 'target');
     const halves = [
       await sendPart(bucket, 'target', first.uploadId, 1, content.subarray(0, 1_200_000)),
@@ -374,7 +374,7 @@ test('completing 10,000 parts is one batch, and a read of the end seeks to it', 
   const one = value(
     await engine.putPart({ bucket, name: 'x', uploadId, partNumber: 1, body: patternOf(1000, 3), size: 1000 }),
   );
-  // The other 9,999 parts refer to the blob of the first. Uploading each would take minutes without testing more.
+  // Insert the other 9,999 parts as rows that refer to the blob of the first. Uploading each would take minutes without testing more.
   const database = context.shards[0] as D1Database;
   await database.batch([
     database

@@ -1,4 +1,4 @@
-/** Object Lock in the engine: the guard of every delete, and locks that survive a lost database and a slot move. */
+/** Tests Object Lock in the engine: the guard of every delete, and locks that survive a lost database and a slot move. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { LockChange, ObjectLock } from '../../../workers/object-storage/engine/model/contract.ts';
 import { writeJournal } from '../../../workers/object-storage/maintenance/journal.ts';

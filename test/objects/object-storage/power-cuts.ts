@@ -37,10 +37,10 @@ const SHARDS = 2;
 const NAME = 'packed 1';
 
 interface Work {
-  /** Creates the state that the work needs. */
+  /** Creates the state that the tested work needs. */
   readonly prepare?: (context: EngineContext, bucket: Bucket) => Promise<unknown>;
   readonly run: (context: EngineContext, bucket: Bucket) => Promise<unknown>;
-  /** Time between the preparation and the work. */
+  /** Milliseconds between the preparation and the work. */
   readonly offsetMs?: number;
 }
 
@@ -126,13 +126,13 @@ export const WORKS: Readonly<Record<string, Work>> = {
     },
     run: async (context, bucket) => {
       const outcome = await rebuildShard(context, homeOf(bucket));
-      // If the run died after its last step, the shard has already been rebuilt.
+      // If the run died after its last step, the shard is already rebuilt and the result is `not_empty`.
       if (!outcome.ok && outcome.error.kind !== 'not_empty') throw new Error(outcome.error.kind);
     },
   },
 };
 
-/** @returns false if the work ends before call `at`. */
+/** Cuts the power at one call of the work. @returns false if the work ends before call `at`. */
 export async function runWithPowerCut(name: string, how: 'cut before' | 'cut after', at: number): Promise<boolean> {
   const work = WORKS[name] as Work;
   const offsetMs = work.offsetMs ?? 0;
@@ -151,20 +151,20 @@ export async function runWithPowerCut(name: string, how: 'cut before' | 'cut aft
   await work.run(interrupted.context, bucket).catch(() => {});
   await interrupted.settle();
   const where = `${name}, ${how} call ${at} (${plan.hit})`;
-  // Reads succeed at once. Only a slot in a move or a database in a rebuild may report that it is unavailable.
+  // Reads must succeed right after the cut. Only a slot in a move or a database in a rebuild may report that it is unavailable.
   const seen = await listContents(engine, bucket.name).catch((error: Error) => error.message);
   const mayRefuse = name === 'a rebuild' || name === 'the move of a slot';
   if (mayRefuse && typeof seen === 'string') expect(seen, `${where}, at once`).toContain('unavailable');
   else expect(seen, `${where}, at once`).toEqual(before);
-  // At this time the lease of the interrupted run has expired.
+  // Use a later clock, at which the lease of the interrupted run has expired.
   const after = makeEngine({ shards: SHARDS, now: () => Date.now() + offsetMs + 660_000 });
   await work.run(after.context, bucket).catch((error: unknown) => {
     throw new Error(`${where}, repeated: ${error}`);
   });
   expect(await listContents(after.engine, bucket.name), `${where}, repeated`).toEqual(before);
   await put(after.engine, value(await after.engine.getBucket(bucket.name)), 'late', 'and it takes writes');
-  // Two rounds a day apart remove an orphan from the first location. The second location follows a day later; then only referenced
-  // blobs remain.
+  // Collect on several days: two rounds a day apart remove an orphan from the first location, and the second location follows a day
+  // later. Then only referenced blobs may remain.
   for (const hours of [3, 28, 53, 78]) {
     const later = makeEngine({ shards: SHARDS, now: () => Date.now() + offsetMs + hours * 3_600_000 }).context;
     for (let shard = 0; shard < SHARDS; shard++) while (await collectBlobs(later, shard, emptyCollectReport()));

@@ -1,4 +1,4 @@
-/** Writes that copies of DIRECTORY authorised: the commit detects every change and revocation that the shard knows. */
+/** Tests writes that copies of DIRECTORY authorised: the commit must detect every change and revocation that the shard knows. */
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Bucket, Engine, Proof, PutRequest } from '../../../workers/object-storage/engine/model/contract.ts';
@@ -11,7 +11,7 @@ beforeEach(wipe);
 const REFUSED = 'access was revoked';
 type Renew = NonNullable<PutRequest<typeof REFUSED>['renew']>;
 
-/** A bucket as from a replica of DIRECTORY: generation 5 of the bucket, 7 of identity. */
+/** Makes a bucket as a replica of DIRECTORY returns it: generation 5 of the bucket, 7 of identity. */
 const fromCopies = (bucket: Bucket, identityGeneration: number | null = 7): Bucket & { readonly proof: Proof } => ({
   ...bucket,
   generation: 5,
@@ -30,7 +30,7 @@ interface Changed {
   readonly renew?: Renew;
 }
 
-/** Puts `x`. @returns the result, and the number of times that the write was authorised again. */
+/** Puts the object `x`. @returns the result, and how often the write was authorised again. */
 async function putProven(engine: Engine, bucket: Bucket, content: Uint8Array, changed: Changed = {}) {
   let renewals = 0;
   const renew: Renew = async () => {
@@ -107,7 +107,7 @@ describe.each([
         break;
       }
       expect(isChanged).toBe(true);
-      // Later calls belong to the removal of the refused body.
+      // Skip later calls, which belong to the removal of the refused body.
       expect(failure(result)).toEqual({ kind: 'refused', error: REFUSED });
       refused++;
     }
@@ -115,7 +115,7 @@ describe.each([
   });
 });
 
-/** Each engine call that proves a bucket. */
+/** Every engine call that takes a bucket with a proof. */
 type Upload = Awaited<ReturnType<typeof openUpload>>;
 type Prove = (engine: Engine, bucket: Bucket, upload: Upload) => Promise<{ readonly ok: boolean }>;
 
@@ -140,7 +140,7 @@ const CALLS: Readonly<Record<string, Prove>> = {
   'abort upload': (engine, bucket, { uploadId }) => engine.abortUpload(bucket, 'x', uploadId),
 };
 
-/** Begins an upload of `x` with one part. */
+/** Begins an upload of the object `x` with one part. */
 async function openUpload(engine: Engine, bucket: Bucket) {
   const { uploadId } = value(await engine.createUpload({ bucket, name: 'x', metadata: METADATA }));
   const part = { bucket, name: 'x', uploadId, partNumber: 1, body: patternOf(100), size: 100 };

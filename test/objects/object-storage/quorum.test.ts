@@ -1,4 +1,4 @@
-/** Three locations and a quorum of two: behaviour while one of them fails, hangs or is slow, and after it has recovered. */
+/** Tests three locations with a quorum of two: behaviour while one of them fails, hangs or is slow, and after it has recovered. */
 import { createExecutionContext, env } from 'cloudflare:test';
 import { beforeEach, describe, expect, test } from 'vitest';
 import worker from '../../../workers/index.ts';
@@ -54,7 +54,7 @@ async function readRecords(database: D1Database) {
   return (await database.prepare(sql).all<{ id: string; kind: string; locations: number; missing: number }>()).results;
 }
 
-/** Writes an object of each kind: inline, one blob, a streamed blob, several parts. */
+/** Writes an object of each kind: inline, one blob, a streamed blob, and several parts. */
 async function writeAll(engine: Engine, bucket: Bucket, seed: number): Promise<Map<string, Uint8Array>> {
   const contents = new Map([
     [`inline ${seed}`, patternOf(9_000, seed)],
@@ -92,7 +92,8 @@ describe.each([0, 1, 2])('with location %i', (sick) => {
       await settle();
       const records = await readRecords(context.shards[0] as D1Database);
       const short = records.filter(({ missing }) => missing !== 0);
-      // Only a streamed body is cut short. The engine then skips the location for a while, and some copies may be late.
+      // The fault `broken off` cuts only streamed bodies. The engine then skips the location for a while, so the number of missing
+      // copies varies.
       if (state === 'broken off') expect(short.length).toBeGreaterThanOrEqual(1);
       else expect(short.length).toBe(5);
       for (const { locations: held, missing } of short) expect([held, missing]).toEqual([7 & ~(1 << sick), 1 << sick]);
@@ -110,7 +111,7 @@ describe.each([0, 1, 2])('with location %i', (sick) => {
       expect(await copyMissing(context, 0)).toBe(report.copies_due);
       expect((await measureShard(context, 0)).stats.copies_missing).toBe(0);
       expect((await expectSound(context)).copies_due).toBe(0);
-      // Reads only from the repaired location, to show that its copies are good.
+      // Turn off all other locations, to show that the copies of the repaired one are good.
       for (const [n, location] of locations.entries()) location.state = n === sick ? 'up' : 'down';
       await expectAll(engine, bucket, new Map([...before, ...during]));
     },
@@ -150,7 +151,7 @@ test('a worker that dies after the commit leaves the task, and cron and the queu
     send: async () => {},
     sendBatch: async (batch: { body: { kind: string } }[]) => void sent.push(...batch),
   };
-  // This context is another isolate, which knows nothing of the write.
+  // This context simulates another isolate, which knows nothing of the write.
   const { context } = makeEngine({ bindings: { ...bindings, STORAGE_TASKS: tasks } });
   await maintainShard(context, 0);
   at(locations, 2).state = 'up';
@@ -180,7 +181,7 @@ test.each(['a snapshot', 'the journal', 'the blobs alone'])(
     else if (source === 'the journal') await writeJournal(context, 0);
     else for (const name of ['inline 1', 'parts 1']) contents.delete(name);
     await loseDatabase(context, 0);
-    // A rebuild takes over every location, so it waits until all answer.
+    // A rebuild takes over every location, so it waits until all of them answer.
     await expect(rebuildShard(context, 0)).rejects.toThrow('the location is down');
     third.state = 'up';
     await rebuildShard(context, 0);

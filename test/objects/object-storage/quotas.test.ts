@@ -1,4 +1,7 @@
-/** Storage quotas in the engine: which data counts, which writes are refused, and what survives a lost database and a slot move. */
+/**
+ * Tests storage quotas in the engine: which data counts, which writes are refused, and what survives a lost database and a slot
+ * move.
+ */
 import { beforeEach, expect, test } from 'vitest';
 import { slotOf } from '../../../workers/object-storage/domain/slots.ts';
 import { forgetQuota, getQuota, setQuota } from '../../../workers/object-storage/engine/actions/quotas.ts';
@@ -55,7 +58,7 @@ test.each(['bucket', 'user'] as const)(
     for (const outcome of refused) expect(failure(outcome)).toEqual(EXCEEDED);
     expect(refused.length).toBe(64 - 41);
     expect(value(await getQuota(context, subject))?.used).toEqual({ bytes: 41_000, objects: 41 });
-    // An upload of all remaining bytes fits, even if the share is in another shard.
+    // An upload that uses all remaining bytes must fit, even if the share is in another shard.
     expect((await tryPut(engine, bucket, 'rest', 500)).ok).toBe(true);
     expect(failure(await tryPut(engine, bucket, 'one more', 1))).toEqual(EXCEEDED);
     value(await engine.deleteObject(bucket, { name: 'rest' }));
@@ -111,7 +114,7 @@ test('every write and delete counts, in each state of versioning', async () => {
     }
     await put(engine, bucket, 'k3', patternOf(33));
     await expectCounted(context, bucket);
-    // Removing a marker makes the object current again.
+    // Removing the delete marker makes the object current again, so it counts again.
     const marker = value(await engine.deleteObject(bucket, { name: 'k5' }));
     if (marker.versionId) value(await engine.deleteObject(bucket, { name: 'k5', versionId: marker.versionId }));
     await expectCounted(context, bucket);
@@ -160,7 +163,7 @@ test('a limit below what is stored refuses uploads until enough is deleted', asy
   expect(failure(await tryPut(engine, bucket, 'newer', 1))).toEqual(EXCEEDED);
   value(await setQuota(context, ofBucket(bucket), { bytes: null, objects: 5 }));
   expect(failure(await tryPut(engine, bucket, 'newer', 1))).toEqual(EXCEEDED);
-  // An overwrite does not add an object.
+  // An overwrite adds no object, so it must fit.
   value(await tryPut(engine, bucket, 'new', 5_000));
   value(await setQuota(context, ofBucket(bucket), null));
   value(await tryPut(engine, bucket, 'newer', 1));
@@ -199,7 +202,7 @@ test('a rebuilt shard counts again before it accepts writes, and a new shard kno
   await expectCounted(context, bucket);
   value(await tryPut(engine, bucket, nameIn(bucket, 0), 200));
   expect(failure(await tryPut(engine, bucket, 'over', 1))).toEqual(EXCEEDED);
-  // The third shard was not bound when the quotas were set.
+  // Add a third shard, which was not bound when the quotas were set.
   const { engine: larger, context: all } = makeEngine({ shards: 3, limits: { bucketSpread: 3 } });
   const other = await makeBucket(larger);
   expect(failure(await tryPut(larger, other, nameIn(other, 2), 1))).toEqual(EXCEEDED);
@@ -223,7 +226,7 @@ test('quotas hold after an interrupted distribution, a restored DIRECTORY and a 
   const { engine, context } = makeEngine({ shards: 3, limits: { bucketSpread: 3 }, now: () => now });
   const bucket = await makeBucket(engine);
   value(await setQuota(context, ofBucket(bucket), { bytes: 1_000, objects: null }));
-  // The state after a worker died once it had lowered the shares.
+  // Make the state after a worker died once it had lowered the shares.
   for (const shard of context.shards) await shard.prepare('UPDATE quota SET bytes_share = bytes_used, lease = 7').run();
   await context.directory
     .prepare('UPDATE storage_quota SET lease = 7, busy_until = ?1')
@@ -232,11 +235,11 @@ test('quotas hold after an interrupted distribution, a restored DIRECTORY and a 
   const upload = tryPut(engine, bucket, 'a', 600);
   now += 501;
   value(await upload);
-  // The state after a restore of DIRECTORY from a snapshot.
+  // Make the state after a restore of DIRECTORY from a snapshot.
   await context.directory.prepare('UPDATE storage_quota SET lease = 1').run();
   expect(failure(await tryPut(engine, bucket, 'b', 401))).toEqual(EXCEEDED);
   value(await tryPut(engine, bucket, 'b', 400));
-  // The state after a restore from a snapshot that is older than the quota.
+  // Make the state after a restore from a snapshot that is older than the quota.
   await context.directory.prepare('DELETE FROM storage_quota').run();
   value(await tryPut(engine, bucket, 'c', 1_000));
   await forgetQuota(context, ofBucket(bucket));

@@ -67,7 +67,7 @@ test('a shard whose database is lost is rebuilt with every version', async () =>
   contents.set(`0 ${done.versionId} m`, Buffer.concat([patternOf(90_000, 1), patternOf(90_000, 2)]));
   const marker = value(await engine.deleteObject(bucket, { name: 'n0\u0000é' }));
   for (let shard = 0; shard < 3; shard++) await snapshotShard(context, shard);
-  // Written after the snapshot: large objects, and small ones that are packed into a volume.
+  // Write after the snapshot: large objects, and small ones that are packed into a volume.
   await write('after', [50_000, 60_000, 1_200_000]);
   await write('packed', [100, 200, 300]);
   for (let shard = 0; shard < 3; shard++) while (await packVolume(context, shard, emptyPackReport()));
@@ -83,8 +83,7 @@ test('a shard whose database is lost is rebuilt with every version', async () =>
 
   for (const shard of [1, 0]) {
     await loseDatabase(context, shard);
-    // One shard is rebuilt in a single call. The other is rebuilt in requests of one step, which share no state except the
-    // databases.
+    // Rebuild one shard in a single call, and the other in requests of one step, which share no state except the databases.
     const isStepped = shard === 0;
     let outcome = await rebuildShard(context, shard, { mayContinue: () => !isStepped });
     const absent = Array.from({ length: 99 }, (_, i) => `absent ${i}`).find(
@@ -92,7 +91,7 @@ test('a shard whose database is lost is rebuilt with every version', async () =>
     ) as string;
     let refusals = 0;
     while (outcome.ok && !outcome.isDone) {
-      // Until the rebuild ends, no name is reported as missing. Then a full snapshot is written.
+      // Until the rebuild ends, an absent name must be reported as unavailable, not as missing. Then a full snapshot is written.
       const kind = (await isClaimed(context, shard)) ? 'no_such_key' : 'unavailable';
       expect(failure(await engine.getVersion(bucket, absent)).kind).toBe(kind);
       if (kind === 'unavailable') {
@@ -132,7 +131,7 @@ test('a shard whose database is lost is rebuilt with every version', async () =>
 
 test('a lost shard keeps locks, counts of quotas, rules and jobs, and loses the events that it had not sent', async () => {
   const DAY = 86_400_000;
-  // No version gets a time before that of the database's clock.
+  // The test's clock starts in the future, because no version gets a time before that of the database's clock.
   let now = (Math.floor(Date.now() / DAY) + 1.5) * DAY;
   const { engine, context } = makeEngine({ shards: 2, limits: { bucketSpread: 2 }, now: () => now });
   const made = await makeBucket(engine, 'enabled');
@@ -182,7 +181,7 @@ test('a lost shard keeps locks, counts of quotas, rules and jobs, and loses the 
   expect(await counts()).toEqual(before);
   expect(failure(await engine.deleteObject(bucket, { name: locked, versionId }))).toEqual({ kind: 'object_locked' });
   expect(await selectDueEvents(context, 0, 99)).toEqual([]);
-  // After this, the leases of the jobs have expired.
+  // Advance the clock, so that the leases of the jobs have expired.
   now += 60_000;
   for (const kind of jobs) expect([await runJob(context, kind), await stateOf(kind)]).toEqual([false, 'done']);
   expect((await findJob(context, 'count', null))?.report.counts).toMatchObject({ objects: 2, bytes: 1_000 });

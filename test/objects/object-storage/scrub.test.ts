@@ -34,7 +34,7 @@ describe.each([1, 3])('on %i shards', (shards) => {
       else await bucket.put(key, damaged);
     };
 
-    /** Creates a blob, a part and a volume, each with the names stored in it. */
+    /** Creates a blob, a part and a volume, each together with the names stored in it. */
     const makeKinds = async (made: ReturnType<typeof makeMaintainedEngine>) => {
       const { engine } = made;
       const bucket = await makeBucket(engine);
@@ -107,7 +107,7 @@ describe.each([1, 3])('on %i shards', (shards) => {
       const readWhole = async (name: string, content: Uint8Array) => {
         const body = await engine.readVersion(await made.version(bucket, name));
         if (!body.ok) return 'refused';
-        // A read in progress breaks off. It never continues with wrong bytes.
+        // A read in progress must break off. It must never continue with wrong bytes.
         const bytes = await new Response(body.value).arrayBuffer().then(
           (b) => Buffer.from(b),
           () => null,
@@ -129,7 +129,7 @@ describe.each([1, 3])('on %i shards', (shards) => {
           expect(failure(await engine.readVersion(await made.version(bucket, name)))).toEqual({ kind: 'data_lost' });
         }
       }
-      // Deletes the damaged objects, so that later tests are not affected.
+      // Delete the damaged objects, so that later tests are not affected.
       for (const name of Object.keys(contents)) value(await engine.deleteObject(bucket, { name }));
       made.clock.offsetMs = 3 * HOUR;
       await made.collect();
@@ -217,7 +217,7 @@ describe.each([1, 3])('on %i shards', (shards) => {
     }
     expect(report.blobs).toBeLessThan(all);
     clock.offsetMs = 30.1 * 24 * HOUR;
-    // The next scrub begins, and the last one skipped nothing.
+    // When the next scrub begins, the last one must have read every blob.
     await scrubStep(context, shard, 1e12, report);
     expect(report.blobs).toBe(all);
   });

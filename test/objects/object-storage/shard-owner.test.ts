@@ -1,4 +1,4 @@
-/** A database that does not own the bytes of its shard, or is an older copy, must not delete or replace anything. */
+/** Tests that a database that does not own the bytes of its shard, or is an older copy, deletes and replaces nothing. */
 import { env } from 'cloudflare:test';
 import { beforeEach, expect, test } from 'vitest';
 import type { EngineContext } from '../../../workers/object-storage/engine/model/context.ts';
@@ -27,7 +27,7 @@ async function copyRows(database: D1Database): Promise<Map<string, Rows>> {
   return copies;
 }
 
-/** Restores a database to the copied state. */
+/** Restores a database to an earlier copy of its rows. */
 async function restoreRows(database: D1Database, copies: Map<string, Rows>): Promise<void> {
   for (const [table, rows] of copies) {
     await database.prepare(`DELETE FROM ${table}`).run();

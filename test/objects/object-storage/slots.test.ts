@@ -67,7 +67,7 @@ test('a bucket moves completely: versions, markers, volumes, blobs, copies and u
   expect([...moved.placement.shards]).toEqual(SLOTS.map(() => to));
   for (const [key, content] of contents) {
     const [name, versionId] = key.split(' ') as [string, string];
-    // A `Bucket` that was read before the move still finds its objects.
+    // A caller whose `Bucket` was read before the move must still find its objects.
     await expectContent(engine, bucket, name, content, versionId);
   }
   const second = value(
@@ -78,7 +78,7 @@ test('a bucket moves completely: versions, markers, volumes, blobs, copies and u
   );
   await expectContent(engine, bucket, 'upload', Buffer.concat([patternOf(50_000), patternOf(7)]));
   expect(await (context.shards[from] as D1Database).prepare('SELECT count(*) AS n FROM version').first('n')).toBe(0);
-  // The source deletes its records. The shared blobs stay, because the target has records of them.
+  // The source must delete its rows. Blobs stay, because the target's rows refer to them.
   const later = makeEngine({ shards: 3, now: () => Date.now() + 7_200_000 }).context;
   for (let shard = 0; shard < 3; shard++) while (await collectBlobs(later, shard, emptyCollectReport()));
   while (await walkOrphans(later, emptyCollectReport()));
@@ -155,7 +155,8 @@ test('a move interrupted at any batch is finished later', async () => {
   const slot = slotOf('x');
   await put(engine, bucket, 'x', patternOf(40_000));
   let deaths = 0;
-  // Covers batches only. `npm run test:long -- power-cuts` covers every call, before and after it takes effect.
+  // Cut the power after each shard batch. `npm run test:long -- power-cuts` does so at every call, before and after it takes
+  // effect.
   for (let calls = 0; ; calls++) {
     const from = value(await engine.getBucket(bucket.name)).placement.shards[slot] ?? 0;
     const outcome = await moveSlot(interruptedMover(context, calls), bucket.bucketId, slot, 1 - from).catch(String);
@@ -213,7 +214,8 @@ test('listings are correct if a move died after the map was switched, even with 
 });
 
 /**
- * Returns a context whose power is cut after `calls` shard batches, or after `callsAfterSwitch` of them once the map was switched.
+ * Returns a context whose power is cut after `calls` batches of shards. Once the slot map was switched, the limit is
+ * `callsAfterSwitch`.
  */
 function interruptedMover(context: EngineContext, calls: number, callsAfterSwitch = calls): EngineContext {
   let left = calls;
@@ -253,7 +255,7 @@ test('a listing shows each name once if its bucket is versioned while a slot mov
     const plan: FaultPlan = { at, how: 'meanwhile', calls: 0, hit: null };
     plan.meanwhile = async () => {
       value(await engine.setVersioning(bucket, 'enabled'));
-      // This write is refused while the slot is sealed.
+      // This write must be refused while the slot is sealed.
       await engine.putObject({ bucket, name: 'x', body: patternOf(9), size: 9, metadata: METADATA });
     };
     const bindings = {

@@ -1,4 +1,4 @@
-/** Usage of a bucket and of a user, counted over all shards. */
+/** Tests the usage of a bucket and of a user, counted over all shards. */
 import { createExecutionContext, env } from 'cloudflare:test';
 import { beforeEach, expect, it } from 'vitest';
 import worker from '../../../workers/index.ts';

@@ -4,7 +4,7 @@ import { sendRaw } from '../../support/s3-raw.ts';
 import { signLink, signRequest } from '../../support/sigv4-signer.ts';
 import type { World } from './world.ts';
 
-/** Stored in every private place of the victims. An answer to an attacker that contains it is a leak. */
+/** Text in every private place of the victims. If an answer to an attacker contains it, data has leaked. */
 export const SECRET = 'the-private-bytes-of-alice';
 
 export interface Reply {
@@ -16,11 +16,13 @@ export interface Reply {
 export interface Attack {
   readonly name: string;
   readonly attempt: (world: World) => Promise<Reply>;
-  /** The statuses that count as a refusal. 2xx: the attack is accepted but must have no effect, which `gotThrough` checks. */
+  /**
+   * Statuses that count as a refusal. With a 2xx status, the attack is accepted but must have no effect, which `gotThrough` checks.
+   */
   readonly refusal: readonly number[];
-  /** The caller may read the secret, because the attack runs in its owner's browser or on a copy that the owner made. */
+  /** Whether the caller may read the secret, because the attack runs in its owner's browser or on a copy that the owner made. */
   readonly isByOwner?: true;
-  /** @returns what the attack achieved although the status is as expected, or null. */
+  /** Checks for effects of an attack whose status is as expected. @returns what the attack achieved, or null for nothing. */
   readonly gotThrough?: (reply: Reply, world: World) => string | null | Promise<string | null>;
 }
 
@@ -70,16 +72,16 @@ export function sendJson(
 }
 
 interface SignedParts extends RequestParts {
-  /** Milliseconds since 1970 UTC. */
+  /** Time of the signature in milliseconds since 1970 UTC. Default: now. */
   readonly signedAt?: number;
-  /** Changes the request after it was signed. */
+  /** Changes the request after it was signed, so that the signature no longer fits. */
   readonly tamper?: (
     target: string,
     headers: Readonly<Record<string, string>>,
   ) => { target?: string; headers?: Record<string, string>; method?: string };
 }
 
-/** Signs a request in its header, changes it, and sends it. `headers` are signed. */
+/** Signs a request in its header, changes it, and sends it. The signature covers `headers`. */
 export function sendSigned(
   world: World,
   credentials: Credentials,
@@ -95,7 +97,7 @@ export function sendSigned(
   });
 }
 
-/** Presigns a link for an hour, changes it, and sends it with headers that are not signed. */
+/** Presigns a link for an hour, changes it, and sends it. The signature does not cover the headers. */
 export function sendLink(
   world: World,
   credentials: Credentials,
@@ -119,6 +121,6 @@ export function sendLink(
   });
 }
 
-/** @returns the parsed body of a JSON answer, or an empty object. */
+/** Parses a JSON answer. @returns its body, or an empty object if it is not JSON. */
 // biome-ignore lint/suspicious/noExplicitAny: answers of any route; each attack reads the members that it needs
 export const parsed = (reply: Reply): any => (/^[[{]/.test(reply.text) ? JSON.parse(reply.text) : {});

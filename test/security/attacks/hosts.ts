@@ -1,4 +1,4 @@
-/** Attacks that confuse the host of the app with the hosts of storage. The server has both. */
+/** Attacks that use a host of storage for routes of the app, or the reverse. The server has both kinds of hosts. */
 import { type Attack, send, sendJson } from './attack.ts';
 
 const APP = 'app.local';

@@ -8,7 +8,7 @@ const SMALL_ANSWER_BYTES = 16_384;
 const isSmall = ({ text }: Reply) =>
   text.length > SMALL_ANSWER_BYTES ? `the answer has ${text.length} characters` : null;
 
-/** Without a credential. */
+/** A login attempt, whose body needs no credential. */
 const login = (name: string, body: unknown, refusal: readonly number[] = [400]): Attack => ({
   name: `a login with ${name}`,
   attempt: (world) => sendJson(world, 'POST', '/v1/auth/login', null, body),

@@ -1,4 +1,4 @@
-/** Attacks on every route of the OpenAPI document, made from the document: callers who may not use it. */
+/** Attacks on every route of the OpenAPI document, generated from the document: callers who may not use the route. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type JsonSchema, sample } from '../../support/mail/json-schema-sample.ts';
@@ -19,7 +19,7 @@ interface Route {
   readonly method: string;
   readonly path: string;
   readonly operation: Operation;
-  /** Whether users of mail may call the route. Other guarded routes are for operators and services. */
+  /** Whether mail users may call the route. Other guarded routes are for operators and services. */
   readonly isOfUsers: boolean;
 }
 
@@ -35,8 +35,8 @@ const toRoutes = (document: ApiDocument): Route[] =>
   );
 
 /**
- * The document that is published with the TypeScript client. The server's own document would be too late: tests get their names
- * before it runs.
+ * The document that is published with the TypeScript client. The running server's document would be too late, because the names of
+ * tests are needed before it runs.
  */
 const DOCUMENT: ApiDocument = JSON.parse(
   readFileSync(join(import.meta.dirname, '../../../clients/typescript/openapi.json'), 'utf8'),
@@ -44,7 +44,7 @@ const DOCUMENT: ApiDocument = JSON.parse(
 const ROUTES = toRoutes(DOCUMENT);
 const GUARDED = ROUTES.filter(({ operation }) => operation.security?.length !== 0);
 
-/** @returns the routes of the running server that the published document lacks. */
+/** Lists the routes of the running server that are missing in the published document. */
 export async function findMissingRoutes(world: World): Promise<string[]> {
   const document: ApiDocument = parsed(await sendJson(world, 'GET', '/v1/openapi.json', null));
   const names = new Set(ROUTES.map(({ name }) => name));
@@ -84,12 +84,12 @@ const attack = (
 
 const SCORES = /^POST \/v1(?:\/boards\/\{board\})?\/scores(?:\/batch)?$/;
 const INBOUND = /^POST \/v1\/inbound(?:\/check)?$/;
-/** Routes of an operator's own session. */
+/** Routes that act on an operator's own session. */
 const OWN = /\/v1\/operators\/(?:me|me\/.*|logout)$/;
-/** Threads are numbered in each mailbox, so a caller may have one with the number of the victim's. */
+/** Routes with a thread number. Threads are numbered in each mailbox, so the caller may have a thread with the victim's number. */
 const OWN_NUMBERS = /^\/v1\/threads\//;
 const changes = ({ method }: Route) => method !== 'GET';
-/** Actions of a person that an app token may not take. */
+/** Actions of a person that need a session: an app token may not take them. */
 const OF_SESSIONS =
   /^(?:POST|PUT|DELETE) \/v1\/me\/(?:password|totp|tokens|passkeys|addresses|recovery-address|access-keys)|^DELETE \/v1\/me$/;
 

@@ -2,7 +2,7 @@
 import { type Attack, parsed, send, sendJson } from './attack.ts';
 import type { World } from './world.ts';
 
-/** HTML, and a pattern that must not match after cleaning. */
+/** Hostile HTML, each with a pattern that must not match the cleaned HTML. */
 const HTML: readonly (readonly [string, RegExp])[] = [
   ['<script>alert(1)</script>', /<script|alert\(/i],
   ['<scr<script>ipt>alert(1)</script>', /<script/i],
@@ -43,7 +43,7 @@ const HTML: readonly (readonly [string, RegExp])[] = [
 ];
 
 let messages = 0;
-/** Puts a message into the mailbox of eve and reads it. */
+/** Imports a message into the mailbox of eve and reads it, with its cleaned HTML. */
 export async function importAndRead(world: World, contentType: string, body: string, headers = '') {
   const subject = `hostile ${++messages}`;
   const raw = `From: a@elsewhere.test\r\nMessage-ID: <hostile-${messages}@elsewhere.test>\r\nSubject: ${subject}\r\nMIME-Version: 1.0\r\n${headers}Content-Type: ${contentType}\r\n\r\n${body}\r\n`;

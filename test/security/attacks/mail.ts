@@ -17,7 +17,7 @@ const mail = (name: string, message: object, refusal: readonly number[] = [400])
   refusal,
 });
 
-/** CR and LF in every member that becomes a header. */
+/** Messages with CR or LF in each member that becomes a header. */
 const INJECTIONS: Readonly<Record<string, object>> = {
   subject: { subject: CRLF },
   'subject, LF only': { subject: 'x\nBcc: hidden@evil.test' },
@@ -43,7 +43,7 @@ const FOREIGN_FROM = [
   '',
 ];
 
-/** Speaks SMTP and keeps the last reply. Stops at the first refusal. */
+/** Sends commands over SMTP and returns the last reply. Stops at the first refusal. */
 async function dialog(world: World, lines: readonly string[]): Promise<Reply> {
   const socket = connect(world.server.smtpPort, '127.0.0.1');
   let text = '';
@@ -111,7 +111,7 @@ async function deliver(world: World, subject: string, headers: string, from = 'a
   return sendJson(world, 'GET', `/v1/messages/${id}`, world.eve.token);
 }
 
-/** Checks that the service's own verdicts of a delivered message do not say that it passed. */
+/** Checks that the service's own verdicts of a delivered message do not say that a sender check passed. */
 const claimsPass = (reply: Reply): string | null => {
   const { authentication, subject } = parsed(reply);
   if (!subject) return `the message was not read: ${reply.text}`;
@@ -121,7 +121,7 @@ const claimsPass = (reply: Reply): string | null => {
 };
 const FORGED_RESULTS = 'From: security@bank.test\r\n';
 
-/** A zip whose one file is 64 MiB of zeros. */
+/** A zip archive with one file of 64 MiB of zeros. */
 function zipBomb(): Buffer {
   const data = deflateRawSync(Buffer.alloc(64 << 20));
   const name = Buffer.from('bomb.txt');
@@ -137,7 +137,7 @@ function zipBomb(): Buffer {
 const attachment = (name: string, type: string, content: string, disposition = 'attachment') =>
   `--b\r\n\r\nhello\r\n--b\r\nContent-Type: ${type}\r\nContent-Disposition: ${disposition}; filename="${name}"\r\nContent-Transfer-Encoding: base64\r\n\r\n${content}\r\n--b--`;
 
-/** Active files as attachments. They must be downloads that no browser runs. */
+/** Active files as attachments. They must be served as downloads that no browser runs. */
 const ACTIVE: readonly (readonly [string, string])[] = [
   ['page.html', 'text/html'],
   ['picture.svg', 'image/svg+xml'],

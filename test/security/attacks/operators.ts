@@ -1,4 +1,4 @@
-/** Attacks of operators who try to exceed the rights of their role. */
+/** Attacks by operators who try to exceed the rights of their role. */
 import { type Attack, parsed, sendJson } from './attack.ts';
 import { codeAt } from './totp.ts';
 import type { World } from './world.ts';

@@ -1,4 +1,4 @@
-/** Attacks of a user with a good key, and of anonymous clients, on the property of another user. */
+/** Attacks by a user with a valid key, and by anonymous clients, on the buckets and objects of another user. */
 import { type Attack, SECRET, send, sendJson, sendSigned } from './attack.ts';
 import { allow, type World } from './world.ts';
 
@@ -111,7 +111,7 @@ const COPY_SOURCES = [
 const OWNED = (world: World, xml: string) =>
   `<AccessControlPolicy><Owner><ID>${world.mallory.userId}</ID></Owner><AccessControlList>${xml}</AccessControlList></AccessControlPolicy>`;
 
-/** For attacks whose answer looks like success: checks that nothing changed. */
+/** Checks that nothing changed, for attacks whose answer looks like success. */
 const readsBack = async (_: unknown, world: World): Promise<string | null> => {
   const { status, text } = await sendSigned(world, world.alice, 'GET', '/alice-private/secret.txt');
   return status === 200 && text === SECRET ? null : `the object of alice is now ${status} ${text}`;

@@ -7,17 +7,17 @@ import type { World } from './world.ts';
 
 interface Form {
   readonly credentials?: Credentials;
-  /** Fields that replace or extend those of a good form. Null removes one. */
+  /** Form fields that replace or extend those of a valid form. Null removes a field. */
   readonly fields?: Readonly<Record<string, string | null>>;
   readonly conditions?: readonly unknown[];
   readonly expiresInMs?: number;
   readonly body?: string;
   readonly bucket?: string;
-  /** Changes the policy after it was signed. */
+  /** Changes the form's policy after it was signed. */
   readonly swapPolicy?: (policy: string) => string;
 }
 
-/** Posts a form that alice signed for keys under `drop/` of `alice-private`, of up to 100 bytes. */
+/** Posts a form that alice signed for keys under `drop/` of `alice-private` and for at most 100 bytes. */
 export function postForm(world: World, form: Form = {}): Promise<Reply> {
   const { conditions } = form;
   const good = (base: Readonly<Record<string, string>>) => [

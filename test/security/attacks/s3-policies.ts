@@ -10,7 +10,7 @@ interface Trial {
   readonly refusal?: readonly number[];
 }
 
-/** A new bucket of alice with one object, `home/alice/secret.txt`, and a policy. */
+/** Creates a new bucket of alice with a policy and one object, `home/alice/secret.txt`. */
 const trial = ({ name, policy, attempt, refusal = [403] }: Trial): Attack => ({
   name,
   attempt: async (world) => {
@@ -26,14 +26,14 @@ const trial = ({ name, policy, attempt, refusal = [403] }: Trial): Attack => ({
   refusal,
 });
 const toAll = (bucket: string) => [`arn:aws:s3:::${bucket}`, `arn:aws:s3:::${bucket}/*`];
-/** The variable of AWS's example of home directories. */
+/** Resource of AWS's example of home directories, with the variable `aws:username`. */
 const home = (bucket: string) => ['arn:aws:s3:::', bucket, '/home/$', '{aws:username}/*'].join('');
 const read = (world: World, user: S3User, bucket: string, query: Record<string, string> = {}) =>
   sendSigned(world, user, 'GET', `/${bucket}/home/alice/secret.txt`, { query });
 const deny = (principal: unknown, action: string, resource: unknown, condition?: object): string =>
   allow(principal, action, resource, condition).replace('"Allow"', '"Deny"');
 
-/** Conditions of an Allow that a request by mallory does not meet. */
+/** Conditions in an Allow statement. A request by mallory must not meet them. */
 const CONDITIONS: Readonly<Record<string, object>> = {
   'a secure transport': { Bool: { 'aws:SecureTransport': 'true' } },
   'a referer': { StringEquals: { 'aws:Referer': 'https://app.test/' } },
@@ -118,7 +118,7 @@ export const POLICY_ATTACKS: readonly Attack[] = [
     ] as const
   ).map(([what, action, condition]) =>
     trial({
-      // Uploaders own their objects and may set ACLs, unless a policy denies it.
+      // Uploaders own their objects and may set ACLs, unless a policy denies it. This policy does.
       name: `a public ACL on an upload that a policy denies by ${what}`,
       policy: ({ mallory }, bucket) => {
         const [allowed, denied] = [

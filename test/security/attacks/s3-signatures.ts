@@ -7,7 +7,7 @@ const OBJECT = '/alice-private/secret.txt';
 const HOUR = 3_600_000;
 const DENIED = [400, 403];
 
-/** A GET of the secret that alice signed, changed afterwards. */
+/** A GET request for the secret that alice signed and that is changed afterwards. */
 const changedHeader = (name: string, change: (headers: Record<string, string>) => void, path = OBJECT): Attack => ({
   name,
   attempt: (world) =>
@@ -62,7 +62,7 @@ const linkedPut = (name: string, value: string): Attack => ({
   refusal: DENIED,
 });
 
-/** @returns a SigV2 link, as `aws s3 presign` once made. */
+/** Makes a link in the form of SigV2, as older versions of `aws s3 presign` did. @returns the link. */
 function sendVersion2Link(world: World, secret: string, path: string, expires: number, extra = ''): Promise<Reply> {
   const text = `GET\n\n\n${expires}\n/alice-private/secret.txt`;
   const signature = encodeURIComponent(createHmac('sha1', secret).update(text).digest('base64'));

@@ -8,7 +8,7 @@ const FOREIGN_ORIGINS = ['https://evil.test', 'null', 'http://127.0.0.1', 'http:
 const login = (world: World, email: string, more: object = {}) =>
   sendJson(world, 'POST', '/v1/auth/login', null, { email, password: PASSWORD, ...more });
 
-/** A write with the victim's cookie, from another site. */
+/** A cross-site request that writes with the victim's cookie (CSRF). */
 const forged = (
   name: string,
   headers: Record<string, string>,
@@ -29,7 +29,7 @@ const forged = (
   },
 });
 
-/** Sensitive actions with a session that was never confirmed. */
+/** Sensitive actions with a session that was never confirmed. They must be refused. */
 const SENSITIVE: readonly (readonly [string, string, object?])[] = [
   ['POST', '/v1/me/tokens', { name: 'x' }],
   ['POST', '/v1/me/totp', {}],
@@ -49,10 +49,10 @@ const SENSITIVE: readonly (readonly [string, string, object?])[] = [
   ['DELETE', '/v1/me', {}],
 ];
 
-/** Logs in again, because set-up may confirm a session. */
+/** Logs in again to get an unconfirmed session, because set-up may have confirmed the first one. */
 const freshSession = async (world: World): Promise<string> => parsed(await login(world, world.eve.email)).token;
 
-/** Two requests whose answers must not tell whether an account exists. */
+/** Sends two requests, for an existing and for an unknown account. The answers must not differ. */
 const sameAnswer = (
   name: string,
   ask: (world: World, email: string) => Promise<Reply>,
@@ -70,7 +70,7 @@ const sameAnswer = (
 });
 
 let people = 0;
-/** A new person with a second factor. The code of the present step is used up. */
+/** Creates a person with a second factor. The code of the present 30-second step is used up. */
 async function withSecondFactor(
   world: World,
 ): Promise<{ email: string; secret: string; used: string; token: string; recovery: string[] }> {
@@ -217,7 +217,7 @@ const RECOVERY: readonly Attack[] = [
   },
 ];
 
-/** When a person changes the password, the credentials of a thief stop working. */
+/** Attacks with credentials of a thief, which must stop working when the person changes the password. */
 const OUTLIVING: readonly Attack[] = (['session', 'app token'] as const).map((kind) => ({
   name: `a stolen ${kind} after the owner changed the password`,
   attempt: async (world) => {

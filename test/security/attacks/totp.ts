@@ -1,4 +1,4 @@
-/** One-time codes of RFC 6238, written from the document, independently of the code under test. */
+/** Computes one-time codes of RFC 6238, written from the document, independently of the code under test. */
 import { createHmac } from 'node:crypto';
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
@@ -8,7 +8,7 @@ function decodeBase32(text: string): Buffer {
   return Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));
 }
 
-/** @param offset in steps of 30 seconds from now */
+/** Computes the code of a 30-second step. @param offset number of steps from now. */
 export function codeAt(secret: string, offset = 0): string {
   const counter = Buffer.alloc(8);
   counter.writeBigUInt64BE(BigInt(Math.floor(Date.now() / 30_000) + offset));

@@ -45,7 +45,7 @@ const TYPES = [
   'application/javascript',
   'text/html;charset=utf-7',
 ];
-/** A stored object that pretends to be a page of this origin. */
+/** A stored object that is a page with a script, and pretends to belong to this origin. */
 const stored = (type: string): Attack => ({
   name: `a stored object of type ${type} as a page of the app`,
   attempt: async (world) => {

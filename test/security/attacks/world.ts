@@ -4,7 +4,7 @@ import { startServer, type TestServer } from '../../support/server.ts';
 import { parsed, type Reply, SECRET, send, sendJson, sendSigned } from './attack.ts';
 import { codeAt } from './totp.ts';
 
-/** Life of credentials that must expire before the attacks begin. */
+/** Lifetime in milliseconds of credentials that must expire before the attacks begin. */
 const SOON_MS = 5_000;
 export const PASSWORD = 'correct horse battery';
 
@@ -14,15 +14,15 @@ export interface S3User extends Credentials {
 export interface Person {
   readonly email: string;
   readonly userId: string;
-  /** A session. */
+  /** Token of a session. */
   readonly token: string;
-  /** `session=…`, for the header `Cookie`. */
+  /** Value of the header `Cookie`: `session=…`. */
   readonly cookie: string;
 }
 
 export interface World {
   readonly server: TestServer;
-  /** Owns all buckets except `mallory-own`. */
+  /** S3 user who owns all buckets except `mallory-own`. */
   readonly alice: S3User;
   readonly mallory: S3User;
   readonly revokedKey: Credentials;
@@ -34,9 +34,9 @@ export interface World {
   readonly uploadId: string;
   readonly victim: Person;
   readonly eve: Person;
-  /** A message and other resources of the victim, by the names of path parameters. */
+  /** Ids of the victim's message and other resources, by the names of path parameters. */
   readonly ids: Readonly<Record<string, string>>;
-  /** Tokens of each kind. */
+  /** Bearer tokens, one of each kind. */
   readonly tokens: Readonly<
     Record<'game' | 'inbound' | 'objects' | 'mailApp' | 'revoked' | 'expired' | 'suspended', string>
   >;
@@ -48,7 +48,7 @@ function must(reply: Reply, ...statuses: number[]): Reply {
   return reply;
 }
 
-/** A policy of a bucket that allows some actions. */
+/** Makes a bucket policy that allows some actions. */
 export const allow = (principal: unknown, action: unknown, resource: unknown, condition?: object): string =>
   JSON.stringify({
     Version: '2012-10-17',
@@ -82,7 +82,7 @@ async function createOperator(world: World, role: 'admin' | 'support' | 'read'):
   return body.token;
 }
 
-/** Buckets of alice, each with a secret. */
+/** Creates the buckets of alice, each with a secret. */
 async function furnishStorage(world: World): Promise<{ versionId: string; uploadId: string }> {
   const { alice, mallory } = world;
   const put = async (path: string, body: string, headers: Record<string, string> = {}) =>
@@ -155,7 +155,7 @@ const RAW = [
   '',
 ].join('\r\n');
 
-/** @returns identifiers of the victim's resources. */
+/** Fills the victim's mailbox. @returns the ids of its resources, by the names of path parameters. */
 async function furnishMailbox(world: World): Promise<Record<string, string>> {
   const { server, victim } = world;
   const post = async (path: string, body: unknown) => {
@@ -202,7 +202,7 @@ async function furnishMailbox(world: World): Promise<Record<string, string>> {
     operator_id: 'any',
     board: 'default',
     hash: '0000000000000000',
-    // A job of another user: test/security/storage-jobs.test.ts.
+    // A job id that does not exist. test/security/storage-jobs.test.ts tests jobs of another user.
     job_id: '00000000-0000-4000-8000-000000000000',
     account_id: victim.userId,
     blob_id: `m${message.id}`,
@@ -254,7 +254,7 @@ export async function createWorld(): Promise<World> {
   const gone = await server.createAccessKey('gone');
   world.suspendedKey = gone;
   Object.assign(world, await furnishStorage(whole));
-  // Uses each key once before it is revoked or expires, so that it may be cached as valid.
+  // Use each key once before it is revoked or expires, so that the server may have cached it as valid.
   must(await sendSigned(whole, world.revokedKey, 'GET', '/alice-private/secret.txt'), 200);
   must(await sendSigned(whole, gone, 'PUT', '/gone-bucket', { body: '' }), 200);
   await server.call('DELETE', `/v1/iam/access-keys/${world.revokedKey.accessKeyId}`);

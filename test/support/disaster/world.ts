@@ -1,4 +1,4 @@
-/** A server with data in every store, a record of all acknowledged data, and the files of its stores. */
+/** Runs a server with data in every store, records all acknowledged data, and knows the files of the stores. */
 import { createHash, randomBytes } from 'node:crypto';
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,12 +12,14 @@ const OBJECTS = 200;
 const MESSAGES = 30;
 const PLAYERS = 120;
 const SHARDS = 4;
-/** Slots of a bucket, and slots that one invocation moves: it may make 1,000 queries, and a move makes about 20. */
+/**
+ * Number of slots of a bucket. One invocation may make 1,000 queries and a move makes about 20, so it moves only `SLOTS_PER_MOVE`.
+ */
 const SLOTS = 256;
 const SLOTS_PER_MOVE = 32;
 const QUOTA = '/v1/storage/quotas/buckets/kept';
 const SIZES = [0, 10, 4_096, 16_384, 16_385, 100_000, 1_500_000];
-/** Cron runs each minute and writes the journal. */
+/** Wait in milliseconds after which the journal is written: cron runs each minute and writes it. */
 const JOURNAL_MS = 75_000;
 
 // biome-ignore lint/suspicious/noExplicitAny: answers of the API; each test asserts the members it needs
@@ -27,11 +29,11 @@ const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes)
 
 export class World {
   readonly server: TestServer;
-  /** Path and SHA-256 of each acknowledged object. */
+  /** SHA-256 of each acknowledged object, by path. */
   readonly objects = new Map<string, string>();
   #objectBytes = 0;
   readonly users: MailUser[] = [];
-  /** SHA-256 of each raw message, per user. */
+  /** SHA-256 of each raw message, by user. */
   readonly messages = new Map<string, string[]>();
   #objectToken = '';
   #scoreToken = '';
@@ -107,7 +109,7 @@ export class World {
   exportSeason = async (season: string): Promise<string> =>
     (await this.server.call('GET', `/v1/seasons/${season}/export`)).body;
 
-  /** Every player with rank and score, from every shard. */
+  /** Lists every player with rank and score, from every shard. */
   async listLive(): Promise<string[]> {
     const all: string[] = [];
     for (let cursor: string | null = ''; cursor !== null; ) {
@@ -164,7 +166,7 @@ export class World {
     for (const user of this.users) this.messages.set(user.userId, await this.readMail(user));
   }
 
-  /** A lost mailbox loses the sessions that it kept. */
+  /** If the mailbox was lost, its sessions are lost too, so log in again. */
   async logIn(): Promise<void> {
     for (const [n, { email, userId }] of this.users.entries()) {
       const { token } = await this.#post('/v1/auth/login', { email, password: 'correct horse battery' });
@@ -172,7 +174,7 @@ export class World {
     }
   }
 
-  /** SHA-256 of every raw message of a user, sorted. */
+  /** Lists the SHA-256 of every raw message of a user, sorted. */
   async readMail(user: MailUser): Promise<string[]> {
     const found: string[] = [];
     for (const { id } of await listFolder(this.server, user, 'all')) {
@@ -240,7 +242,7 @@ export class World {
     try {
       return database.prepare(sql).all();
     } catch {
-      // The file is another kind of database, without this table.
+      // The table does not exist: the file is a database of another kind.
       return [];
     } finally {
       database.close();
@@ -259,7 +261,7 @@ export class World {
   seasonFiles = (): string[] => this.#list('do/tessera-LeaderboardSeason');
   viewFiles = (): string[] => this.#list('do/tessera-LeaderboardView');
 
-  /** A shard with players of the live season, and their ids. */
+  /** Finds the database file of a shard that has players of the live season, and returns the players' ids. */
   scoreShard(): { file: string; players: string[] } {
     for (const file of this.#list('do/tessera-LeaderboardShard')) {
       const rows = this.#query(file, "SELECT user_id FROM player WHERE user_id LIKE 'live-%'");
@@ -268,7 +270,7 @@ export class World {
     throw new Error('no shard has players');
   }
 
-  /** The bytes of a location, and the database of its keys. */
+  /** Lists the files of a location: its bytes, and the database of its keys. */
   locationFiles(bucket: string): string[] {
     const blobs = readdirSync(join(this.server.directory, 'r2', bucket, 'blobs'));
     const [some = ''] = blobs;

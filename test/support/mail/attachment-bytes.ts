@@ -1,4 +1,4 @@
-/** Reads an attachment in two ways: as the parser decodes it, and as it is served from the raw message. */
+/** Reads an attachment in two ways, for comparison: as the parser decodes it, and as it is served from the raw message. */
 import { decodeCut, type OpenedMessage } from '../../../workers/mail/checks/opened-message.ts';
 import type { ParsedAttachment } from '../../../workers/mail/mime/parse.ts';
 import { readRange } from '../../../workers/mail/mime/raw-range.ts';
@@ -18,7 +18,7 @@ export async function readPieces(opened: OpenedMessage, { pieces }: ParsedAttach
   return Buffer.concat(await Promise.all(read));
 }
 
-/** @returns null for a file that is not a range of the raw message. */
+/** Reads an attachment from its range of the raw message. @returns null if it has no range. */
 export async function readServed(
   raw: Uint8Array,
   { range }: ParsedAttachment,

@@ -18,7 +18,7 @@ export interface JsonSchema {
   readonly minLength?: number;
 }
 
-/** Values for members whose format the schema does not fully describe. */
+/** Sample values of members whose format the schema does not fully describe. */
 const BY_NAME: Readonly<Record<string, unknown>> = {
   email: 'someone@elsewhere.test',
   to: 'someone@elsewhere.test',

@@ -1,4 +1,4 @@
-/** The model of a mailbox, in plain arrays and maps. Random operations compare the real mailbox with it. */
+/** The model of a mailbox, in plain arrays and maps. The real mailbox is compared with it after random operations. */
 import { toBaseSubject } from '../../../workers/mail/domain/base-subject.ts';
 import type { FilterRule } from '../../../workers/mail/domain/filter-rule.ts';
 
@@ -10,7 +10,7 @@ export type ModelThread = { readonly number: number };
 export interface ModelMessage {
   readonly id: string;
   readonly origin: 'received' | 'imported' | 'sent' | 'draft';
-  /** Folder id. */
+  /** Id of the folder that has the message. */
   folder: string;
   isRead: boolean;
   isFlagged: boolean;
@@ -19,50 +19,50 @@ export interface ModelMessage {
   words: readonly string[];
   hasFile: boolean;
   thread: ModelThread;
-  /** Decides the thread. */
+  /** Facts of the message that decide its thread. */
   threaded: Threaded;
-  /** When it came, in milliseconds since 1970. Null for a draft, which has neither a sender nor recipients here. */
+  /** Time of arrival in milliseconds since 1970. Null for a draft, which has neither a sender nor recipients here. */
   readonly receivedAt: number | null;
   /** SHA-256 of the raw bytes; null for a draft. */
   readonly rawSha256: string | null;
-  /** Drafts only: number of saves. */
+  /** Number of saves; for drafts only. */
   revision: number;
-  /** Sent messages only: still held, so the user can undo sending. */
+  /** Whether the message is still held, so that the user can undo sending it. For sent messages only. */
   isHeld: boolean;
-  /** Sent messages only: sizes of the attachments. */
+  /** Sizes of the attachments in bytes; for sent messages only. */
   readonly fileBytes: readonly number[];
 }
 
 export interface ModelUpload {
   readonly id: string;
   readonly sizeBytes: number;
-  /** Id of the draft that uses the upload. */
+  /** Id of the draft that uses the upload; null if none does. */
   holder: string | null;
 }
 
 export interface Threaded {
-  /** The nearest parent first, the message's own Message-ID last. */
+  /** Message-IDs that find the thread: the nearest parent first, the message's own id last. */
   readonly ids: readonly string[];
   readonly namesParent: boolean;
   readonly subject: string;
   readonly receivedAt: number | null;
 }
 
-/** Longest time between messages that only their subject joins. */
+/** Longest time between messages that are joined only by their subject. */
 const SUBJECT_AGE_MAX_MS = 5 * 86_400_000;
 
 export class Model {
   messages: ModelMessage[] = [];
   uploads: ModelUpload[] = [];
-  /** Rules in execution order. */
+  /** Filter rules in the order of their execution. */
   rules: { id: string; rule: FilterRule }[] = [];
-  /** Folders that the user created: id → name. */
+  /** Names of the folders that the user created, by id. */
   readonly own = new Map<string, string>();
-  /** Folders with roles: role → id. */
+  /** Ids of the folders with roles, by role. */
   readonly roles = new Map<string, string>();
-  /** Every id under which a thread was ever returned. */
+  /** Threads by every id under which they were ever returned. */
   readonly shownThreads = new Map<string, ModelThread>();
-  /** Each id that messages have or name, and the thread that had it first. */
+  /** Threads by Message-ID. An id that messages have or name belongs to the thread that had it first. */
   readonly #references = new Map<string, ModelThread>();
   #threadsCreated = 0;
 
@@ -86,7 +86,7 @@ export class Model {
     return thread;
   }
 
-  /** A saved draft moves only to the thread of a parent that it names now. */
+  /** Decides the thread of a saved draft again. The draft moves only to the thread of a parent that it names now. */
   reassign(draft: ModelMessage, threaded: Threaded): void {
     const { thread: left, threaded: before } = draft;
     draft.thread = this.#findByIds(threaded) ?? left;
@@ -104,8 +104,8 @@ export class Model {
   }
 
   /**
-   * Subjects join messages of the same people that are near in time. All received messages here have the same people, so the time
-   * decides.
+   * Finds a thread by its subject. A subject joins messages of the same people that are near in time. All received messages here
+   * have the same people, so only the time decides.
    */
   #findBySubject({ namesParent, subject, receivedAt }: Threaded): ModelThread | undefined {
     const { base, isReply } = toBaseSubject(subject);
@@ -114,7 +114,7 @@ export class Model {
       .filter((each) => each.receivedAt !== null && Math.abs(each.receivedAt - receivedAt) <= SUBJECT_AGE_MAX_MS)
       .filter((each) => toBaseSubject(each.threaded.subject).base === base)
       .filter((each) => isReply || this.#lacksOriginal(each.thread));
-    // The newest message; if several have the same time, the last to arrive.
+    // Returns the newest message; of several with the same time, the last to arrive.
     return near.reduce<ModelMessage | undefined>(
       (best, each) => (best && (best.receivedAt ?? 0) > (each.receivedAt ?? 0) ? best : each),
       undefined,

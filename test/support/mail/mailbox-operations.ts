@@ -133,7 +133,7 @@ const remove = fc.array(fc.option(small, { freq: 12 }), { minLength: 1, maxLengt
       const results = value(await mailbox.deleteMessages(ids));
       expect(results.map(({ status }) => status)).toEqual(
         chosen.map((message, at) => {
-          // If the id is given twice and the first erases the message, the second finds nothing.
+          // If an id is given twice and its first occurrence erases the message, the second occurrence finds nothing.
           const isAgain = message !== undefined && chosen.indexOf(message) < at;
           return message && !(isAgain && message.folder === model.role('trash')) ? 'deleted' : 'not_found';
         }),
@@ -145,7 +145,7 @@ const remove = fc.array(fc.option(small, { freq: 12 }), { minLength: 1, maxLengt
     },
 );
 
-/** Copies the ids of folders into the model, by name. */
+/** Copies the ids of folders from the mailbox into the model, by name. */
 async function learnFolders({ mailbox, model }: World, names: ReadonlySet<string>): Promise<void> {
   const own = value(await mailbox.listFolders()).filter(({ role }) => role === null);
   expect(new Set(own.map(({ name }) => name))).toEqual(names);
@@ -201,7 +201,7 @@ const empty = fc.constantFrom('junk', 'trash').map(
     },
 );
 
-/** Runs the alarm's expiry 31 days later. */
+/** Runs the alarm's erasure of expired mail at a time 31 days later. */
 const expire = fc.constant<Operation>(async (world) => {
   await atTime(world, Date.now() + 31 * DAY_MS, eraseExpired);
   for (const message of world.model.messages) if (world.model.isHidden(message.folder)) world.model.erase(message);

@@ -9,7 +9,7 @@ import { LIMIT_BYTES, Model, type ModelMessage, WORDS } from './mailbox-model.ts
 import { operation } from './mailbox-operations.ts';
 import { type Operation, value, type World } from './mailbox-world.ts';
 
-/** A client that sometimes polls the change log, and reads nothing else. */
+/** A client that sometimes polls the change log, and reads nothing else. Its copy must equal the mailbox. */
 class Replica {
   readonly messages = new Map<string, Change>();
   readonly folders = new Set<string>();
@@ -142,7 +142,7 @@ async function verifyReplica(world: World, replica: Replica): Promise<void> {
   expect(replica.folders).toEqual(new Set(world.model.own.keys()));
 }
 
-/** Queries that find inconsistent rows. The names describe the rows. */
+/** Queries that find inconsistent rows. The names describe the rows that they find. */
 const STRAYS = {
   'terms without message': 'SELECT rowid FROM message_search WHERE rowid NOT IN (SELECT position FROM message)',
   'messages without terms': 'SELECT position FROM message WHERE position NOT IN (SELECT rowid FROM message_search)',
@@ -188,7 +188,7 @@ async function verifyRows({ userId, mailbox }: World): Promise<void> {
       cursor = page.cursor;
     }
     expect(needed.filter((key) => !keys.includes(key))).toEqual([]);
-    // Since the listing, the alarm may have deleted garbage and its rows.
+    // Ignore objects that are gone: since the listing, the alarm may have deleted garbage and its rows.
     const unheld = value(await openMailbox(env, userId).listUnheld(keys));
     const left = await Promise.all(unheld.keys.map(async (key) => ((await bucket.head(key)) ? key : null)));
     expect(left.filter((key) => key !== null)).toEqual([]);
@@ -217,7 +217,10 @@ async function runAll(operations: readonly (Operation | 'verify')[]): Promise<vo
   }
 }
 
-/** Runs random sequences of operations. A failure prints its seed. Shrinking is off, because it would take minutes. */
+/**
+ * Runs random sequences of operations. A failure prints its seed. Shrinking a failed sequence is off, because it would take
+ * minutes.
+ */
 export async function checkMailbox(runs: number, operationsMax: number): Promise<void> {
   const seed = Math.floor(Math.random() * 2 ** 31);
   console.log(`mailbox model: seed ${seed}, ${runs} runs of up to ${operationsMax} operations`);

@@ -1,4 +1,4 @@
-/** Shared parts of the random operations on a mailbox: the mailbox with its model, and messages for both. */
+/** Shared parts of the random operations on a mailbox: the mailbox together with its model, and messages for both. */
 import { env, runInDurableObject } from 'cloudflare:test';
 import fc from 'fast-check';
 import type { StoreMessageInput } from '../../../durable-objects/mailbox/contract/delivered-message.ts';
@@ -48,7 +48,7 @@ const toThreaded = ({ own, parents, subject }: Text, receivedAt: number): Thread
   subject,
 });
 
-/** @returns the raw bytes of a message, as received by SMTP. */
+/** Makes a message. @returns its raw bytes, as received by SMTP. */
 function compose({ own, parents, subject, words }: Text, fileBytes: readonly number[]): Uint8Array {
   const headers = [
     'From: Far <far@elsewhere.test>',
@@ -99,7 +99,7 @@ export async function put({ userId, model }: World, given: Letter) {
   return given.origin === 'sent' ? withFileObjects(userId, delivery) : delivery;
 }
 
-/** The files of a sent message have objects of their own, because they become uploads again if it is canceled. */
+/** The files of a sent message have R2 objects of their own, because they become uploads again if the message is canceled. */
 async function withFileObjects(userId: string, { input, written }: Awaited<ReturnType<typeof putDelivery>>) {
   const keys: string[] = [];
   const attachments: StoreMessageInput['parsed']['attachments'][number][] = [];

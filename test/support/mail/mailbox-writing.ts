@@ -1,4 +1,4 @@
-/** Random operations of composing: uploads, drafts, sending and undoing. */
+/** Random operations of writing messages: uploads, drafts, sending and undoing. */
 import { env } from 'cloudflare:test';
 import fc from 'fast-check';
 import { expect } from 'vitest';
@@ -28,7 +28,7 @@ const upload = fc.integer({ min: 1, max: 8_000 }).map(
     },
 );
 
-/** Runs the alarm's clean-up two days later, which drops the uploads that no draft uses. */
+/** Runs the alarm's clean-up at a time two days later. It drops uploads that no draft uses. */
 const dropUploads = fc.constant<Operation>(async (world) => {
   await atTime(world, Date.now() + 2 * DAY_MS, dropOldUploads);
   world.model.uploads = world.model.uploads.filter(({ holder }) => holder !== null);
@@ -50,7 +50,7 @@ const toContent = (model: Model, { text, uploads }: Writing): DraftContent => ({
   references: text.parents.map(toId),
 });
 
-/** @returns whether a draft with this content may be saved, as a new draft or in place of `replaced`. */
+/** Returns whether the mailbox must accept a draft with this content, as a new draft or in place of `replaced`. */
 function maySave(model: Model, content: DraftContent, replaced: ModelMessage | null): boolean {
   const isForeign = model.uploads.some(
     ({ id, holder }) => content.attachmentIds.includes(id) && holder !== null && holder !== replaced?.id,
@@ -148,8 +148,8 @@ const dropDraft = small.map(
 const DOMAIN_HOUR = { domain: 'example.test', hour: Math.floor(Date.now() / 3_600_000) };
 
 /**
- * Sends with a hold of one hour, so that it can be undone. Attachments may be any uploads, including repeated ones and those of
- * other drafts.
+ * Sends a draft with a hold of one hour, so that it can be undone. Attachments may be any uploads, including repeated ones and
+ * those of other drafts.
  */
 const send = fc
   .record({

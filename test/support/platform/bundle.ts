@@ -2,6 +2,6 @@ import { join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '../../..');
 
-/** The Worker under the rules of the platform: `worker.ts`, bundled. */
+/** Path of the bundle of `worker.ts`: the Worker under the rules of the production platform. */
 export const PLATFORM_BUNDLE = join(ROOT, 'dist/platform');
 export const PLATFORM_ENTRY = join(ROOT, 'test/support/platform/worker.ts');

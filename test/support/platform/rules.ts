@@ -10,20 +10,23 @@ import type { BindingKind, Interceptor } from './wrap-bindings.ts';
 import type { EntryWrapper, Invocation } from './wrap-entry.ts';
 
 export interface Rules {
-  /** Connections that may wait for an answer at once, per invocation. */
+  /** Limit of connections per invocation that wait for an answer at the same time. */
   readonly connections: number;
-  /** Calls to other systems, per invocation. */
+  /** Limit of calls to other systems per invocation. */
   readonly subrequests: number;
-  /** D1 queries, per invocation. A batch counts as one. */
+  /** Limit of D1 queries per invocation. A batch counts as one. */
   readonly queries: number;
   /** How long a call may wait for a connection before it is reported as a deadlock. */
   readonly deadlockMs: number;
 }
 
-/** The default limit of subrequests. `[limits]` of wrangler.toml allows more, but no flow of the tests needs more. */
+/**
+ * Limits of production. `subrequests` is the default limit: `[limits]` of wrangler.toml allows more, but no flow of the tests needs
+ * more.
+ */
 export const PRODUCTION: Rules = { connections: 6, subrequests: 10_000, queries: 1_000, deadlockMs: 20_000 };
 
-/** D1 and Durable Objects are reached without a connection of the invocation. */
+/** Kinds of bindings whose calls use a connection of the invocation. Calls of D1 and Durable Objects use none. */
 const USES_CONNECTION: ReadonlySet<BindingKind> = new Set([
   'r2',
   'queue',
@@ -34,7 +37,7 @@ const USES_CONNECTION: ReadonlySet<BindingKind> = new Set([
   'email',
 ]);
 
-/** Lets `size` holders in at once. The others wait in order. */
+/** Semaphore: lets `size` holders in at once. The others wait in order. */
 class ConnectionGate {
   readonly #waiting: (() => void)[] = [];
   readonly #holders = new Map<symbol, string>();
@@ -67,11 +70,11 @@ export interface RuledInvocation extends Invocation {
   readonly gate: ConnectionGate;
   subrequests: number;
   queries: number;
-  /** The time that the code sees. Null after I/O. */
+  /** Time that the code sees while the clock stands still. Null after I/O, when the clock may advance. */
   now: number | null;
 }
 
-/** Prints one JSON line. `startServer` in `test/support/server.ts` fails the test that finds it in the log. */
+/** Logs a violation as one JSON line. `startServer` in `test/support/server.ts` fails the test that finds it in the log. */
 function report(rule: string, detail: string): void {
   console.error(JSON.stringify({ level: 'error', event: 'platform_violation', rule, detail }));
 }
@@ -80,7 +83,7 @@ export function makeRules(rules: Rules, current: () => RuledInvocation | undefin
   const intercept: Interceptor = async (call, run) => {
     const invocation = current();
     if (!invocation) return run();
-    // The budget of an event does not count what an object does between its events.
+    // Calls that a Durable Object makes between its events do not count against the budget of an event.
     if (!(invocation.isObject && invocation.isDone)) {
       if (++invocation.subrequests > rules.subrequests)
         throw new Error('Too many subrequests by single Worker invocation.');
@@ -110,8 +113,8 @@ export function makeRules(rules: Rules, current: () => RuledInvocation | undefin
 }
 
 /**
- * Freezes the clock while code runs. It advances when the runtime delivers the next event, which is after any answer that the code
- * awaits.
+ * Freezes the clock while code runs, as production does. The clock advances when the runtime delivers the next event, such as an
+ * answer that the code awaits.
  */
 export function freezeClock(current: () => RuledInvocation | undefined): void {
   const realNow = Date.now.bind(Date);
@@ -136,7 +139,7 @@ export function freezeClock(current: () => RuledInvocation | undefined): void {
   });
 }
 
-/** Reports work that is still under way 30 s after the answer, when production ends it. */
+/** Report `waitUntil` work that is still running 30 s after the answer, when production would end it. */
 function watchWaitUntil(ctx: ExecutionContext, event: string): ExecutionContext {
   const waitUntil = (work: Promise<unknown>) => {
     const timer = setTimeout(() => report('wait_until', `${event} has work 30 s after its answer`), 30_000);

@@ -6,21 +6,21 @@
 export type BindingKind = 'd1' | 'r2' | 'queue' | 'object' | 'service' | 'email' | 'cache' | 'fetch' | 'socket';
 
 export interface BindingCall {
-  /** Name in the environment: `DIRECTORY`, `BLOBS`, … For globals, `fetch`, `caches` or `connect`. */
+  /** Name of the binding in the environment: `DIRECTORY`, `BLOBS`, … For globals: `fetch`, `caches` or `connect`. */
   readonly binding: string;
   readonly kind: BindingKind;
   readonly method: string;
-  /** Arguments of the call, the statements of a batch included. */
+  /** Arguments of the call. For a batch, they include its statements. */
   readonly args: readonly unknown[];
-  /** The object that is called. Only for the kind `object`. */
+  /** Id of the Durable Object that is called. Only for the kind `object`. */
   readonly target?: DurableObjectId;
-  /** Location hint for the creation of the object. Only for the kind `object`. */
+  /** Location hint for the creation of the Durable Object. Only for the kind `object`. */
   readonly locationHint?: string;
 }
 
 /**
- * Runs one call. It may wait before and after `run`, or throw in its place.
- * @param run accepts other arguments for the call, which only calls of objects use.
+ * Intercepts one call. It may wait before and after `run`, or throw instead of calling it.
+ * @param run makes the call. It accepts other arguments for the call, which only calls of objects use.
  */
 export type Interceptor = <T>(call: BindingCall, run: (args?: readonly unknown[]) => Promise<T>) => Promise<T>;
 
@@ -28,7 +28,7 @@ type Method = (...args: unknown[]) => unknown;
 
 const isFunction = (value: unknown): value is Method => typeof value === 'function';
 
-/** A proxy of `target` in which `overrides` replace some members. The other members work on the target. */
+/** Makes a proxy of `target` in which `overrides` replace some members. The other members work on the target. */
 function intercepted<T extends object>(target: T, overrides: Readonly<Record<string, unknown>>): T {
   return new Proxy(target, {
     get(_, key) {
@@ -39,7 +39,7 @@ function intercepted<T extends object>(target: T, overrides: Readonly<Record<str
   });
 }
 
-/** The statement under each wrapped one. D1 accepts only its own statements in a batch. */
+/** The original statement of each wrapped one. D1 accepts only its own statements in a batch. */
 const statements = new WeakMap<object, D1PreparedStatement>();
 export const unwrapStatement = (statement: D1PreparedStatement): D1PreparedStatement =>
   statements.get(statement) ?? statement;
@@ -82,7 +82,7 @@ function wrapDatabase<T extends Database>(binding: string, database: T, intercep
   return intercepted(database, overrides);
 }
 
-/** Wraps all methods of a binding. For bindings whose methods are all calls to another system. */
+/** Wraps all methods of a binding, if all of them are calls to another system. */
 function wrapMethods<T extends object>(
   binding: string,
   kind: BindingKind,
@@ -95,7 +95,7 @@ function wrapMethods<T extends object>(
       const found = Reflect.get(target, key, target);
       if (!isFunction(found) || typeof key !== 'string') return found;
       if (kind === 'object' && (key === 'dup' || key === 'then')) return found;
-      // A stub's methods are remote: they are called on the stub itself, never through `apply`.
+      // A stub's methods are remote. So they are called on the stub itself, never through `apply`.
       return (...args: unknown[]) =>
         intercept({ binding, kind, method: key, args, ...about }, async (changed = args) =>
           (target as Record<string, Method>)[key]?.(...changed),
@@ -121,7 +121,7 @@ function wrapNamespace(
   });
 }
 
-/** Wraps one binding. Variables and rate limiters are returned unchanged. */
+/** Wraps one binding by its kind. Variables and rate limiters are returned unchanged. */
 function wrapBinding(binding: string, value: unknown, intercept: Interceptor): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if ('prepare' in value) return wrapDatabase(binding, value as D1Database, intercept);
@@ -135,7 +135,10 @@ function wrapBinding(binding: string, value: unknown, intercept: Interceptor): u
 
 const wrappedEnvironments = new WeakMap<object, object>();
 
-/** @returns the same wrapped environment each time, because the code keeps parsed settings by environment. */
+/**
+ * Wraps an environment.
+ * @returns the same wrapped object for the same environment, because the code keeps parsed settings by environment.
+ */
 export function wrapEnvironment<T extends object>(env: T, intercept: Interceptor): T {
   const known = wrappedEnvironments.get(env);
   if (known) return known as T;
@@ -145,7 +148,7 @@ export function wrapEnvironment<T extends object>(env: T, intercept: Interceptor
   return wrapped;
 }
 
-/** Makes the global `fetch` and the Cache API pass the interceptor. */
+/** Wraps the global `fetch` and the Cache API, so that their calls pass the interceptor. */
 export function wrapGlobals(intercept: Interceptor): void {
   const realFetch = globalThis.fetch.bind(globalThis);
   globalThis.fetch = ((...args: Parameters<typeof fetch>) =>

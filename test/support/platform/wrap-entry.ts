@@ -2,15 +2,15 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { type Interceptor, wrapEnvironment } from './wrap-bindings.ts';
 
-/** State of one event: a request, a batch, an alarm, a call of an object. */
+/** State of one event: a request, a batch, an alarm, or a call of an object. */
 export interface Invocation {
-  /** `fetch`, `queue`, `scheduled`, `email`, or `Class.method`. */
+  /** Name of the event: `fetch`, `queue`, `scheduled`, `email`, or `Class.method` for a Durable Object. */
   readonly event: string;
   readonly isObject: boolean;
-  /** True after the handler has returned. Timers of an object may still run. */
+  /** True after the handler has returned. Timers of a Durable Object may still run. */
   isDone: boolean;
   readonly request?: Request;
-  /** The object that is called, and the arguments of its call. The wrapper may change them. */
+  /** Id of the Durable Object that is called, and the arguments of its call. The wrapper may change the arguments. */
   readonly object?: DurableObjectId;
   readonly args?: unknown[];
 }
@@ -20,15 +20,15 @@ type AnyMethod = (...args: unknown[]) => unknown;
 type AnyClass = new (...args: any[]) => object;
 
 export interface EntryWrapper<T extends Invocation> {
-  /** Makes the state of one invocation. */
+  /** Makes the state of one invocation when it begins. */
   begin(invocation: Invocation): T;
-  /** Runs after the handler has returned. */
+  /** Runs after the handler of the invocation has returned. */
   end?(invocation: T): void;
   readonly intercept: Interceptor;
-  /** Runs before an environment is wrapped, each time that it is used. */
+  /** Runs each time that an environment is used, before it is wrapped. */
   prepareEnvironment?(env: object): void;
   wrapContext?(context: ExecutionContext, invocation: Invocation): ExecutionContext;
-  /** Wraps the state of an object: its storage, its alarms. */
+  /** Wraps the state of a Durable Object: its storage and its alarms. */
   wrapState?(state: DurableObjectState): DurableObjectState;
 }
 
@@ -40,7 +40,7 @@ export class Entry<T extends Invocation> {
     this.#wrapper = makeWrapper(() => this.#invocations.getStore());
   }
 
-  /** The invocation of the running code. Undefined outside of events. */
+  /** The invocation whose code is running. Undefined outside of events. */
   current(): T | undefined {
     return this.#invocations.getStore();
   }
@@ -64,7 +64,7 @@ export class Entry<T extends Invocation> {
     }
   }
 
-  /** Wraps `export default`. */
+  /** Wraps the handlers of the Worker's `export default`. */
   wrapHandlers(handlers: ExportedHandler<Env>): ExportedHandler<Env> {
     const names = Object.keys(handlers) as (keyof ExportedHandler<Env>)[];
     const wrap = (name: keyof ExportedHandler<Env>) => {
@@ -83,7 +83,7 @@ export class Entry<T extends Invocation> {
     return Object.fromEntries(names.map((name) => [name, wrap(name)]));
   }
 
-  /** Wraps an object class or an entrypoint class: each public call is an invocation. */
+  /** Wraps a Durable Object class or an entrypoint class: each public call is an invocation. */
   wrapClass<C extends AnyClass>(name: string, Base: C, isObject: boolean): C {
     const { wrapState } = this.#wrapper;
     const wrapEnv = (env: Env) => this.#wrapEnvironment(env);
@@ -109,7 +109,7 @@ export class Entry<T extends Invocation> {
         },
       });
     }
-    // `inTrace` calls another method, which is the invocation. Arguments that a wrapper added belong to that call.
+    // `inTrace` calls another method, and that call is the invocation. So arguments that a wrapper added belong to that call.
     const inTrace: unknown = Reflect.get(Base.prototype, 'inTrace');
     if (typeof inTrace === 'function')
       Object.defineProperty(Wrapped.prototype, 'inTrace', {
@@ -123,7 +123,7 @@ export class Entry<T extends Invocation> {
   }
 }
 
-/** Names of the methods of a class and the classes that it extends, without those of the runtime. */
+/** Lists the names of the methods of a class and of the classes that it extends, without those of the runtime. */
 function methodsOf(Base: AnyClass): string[] {
   const names = new Set<string>();
   for (let at = Base.prototype; isOurs(at); at = Object.getPrototypeOf(at)) {

@@ -5,7 +5,11 @@ import { DOCUMENT_PATH } from '../../../dev/api-document.ts';
 
 const text = readFileSync(DOCUMENT_PATH, 'utf8');
 const read = () => JSON.parse(text);
-/** @param change edits a copy of the document. @returns the breaking changes from the document to the copy. */
+/**
+ * Compares a document with a changed copy.
+ * @param change edits the copy.
+ * @returns the breaking changes from the document to the copy.
+ */
 const changesAfter = (change: (document: ReturnType<typeof read>) => void): string[] => {
   const changed = read();
   change(changed);

@@ -1,4 +1,6 @@
-/** From v0.2.0 on, a release's migrations are never rewritten, and a store of each release can be brought forward. */
+/**
+ * Tests that a release's migrations are never rewritten (from v0.2.0 on), and that a store of each release can be brought forward.
+ */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -9,7 +11,7 @@ import { DATABASES } from '../../../drizzle.config.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 
-/** Applies migrations to an empty database in order. @returns the columns and indexes that it then has. */
+/** Applies migrations to an empty database in order. @returns the columns and indexes of the result. */
 function migrate(texts: readonly string[]): unknown[] {
   const database = new DatabaseSync(':memory:');
   for (const text of texts) database.exec(text.replaceAll('--> statement-breakpoint', ''));
@@ -36,7 +38,7 @@ describe('migrations', () => {
       for (const name of Object.keys(DATABASES)) {
         const now = current(name);
         const earlier = Object.keys(released).filter((path) => path.startsWith(`${name}/`));
-        // In the order in which a store of that release gets them.
+        // Apply the migrations in the order in which a store of that release gets them: its own first, then the newer ones.
         const order = [...earlier.sort(), ...Object.keys(now).filter((path) => !earlier.includes(path))];
         expect([tag, name, migrate(order.map((path) => now[path] ?? ''))]).toEqual([
           tag,

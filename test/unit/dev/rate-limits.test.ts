@@ -1,4 +1,4 @@
-/** The quotas of wrangler.toml's limiters are those of the settings. */
+/** Tests that the limits of wrangler.toml's rate limiters equal those of the settings. */
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { experimental_readRawConfig, unstable_readConfig } from 'wrangler';
@@ -19,7 +19,12 @@ it('wrangler.toml has a limiter with the default quota and the period of each po
 
 it('a deployment writes the quotas of its settings into the limiters, and no others', () => {
   const config = experimental_readRawConfig({ config: CONFIG }).rawConfig as WorkerConfig;
-  const rateLimits = readRateLimits({ REQUESTS_PER_BUCKET: '7', REQUESTS_PER_USER: '8', SCORE_POSTS_PER_TOKEN: '95' });
+  const rateLimits = readRateLimits({
+    REQUESTS_PER_BUCKET: '7',
+    REQUESTS_PER_USER: '8000',
+    REQUESTS_PER_ACCESS_KEY: '1001',
+    SCORE_POSTS_PER_TOKEN: '995',
+  });
   const input = {
     environment: '',
     accountId: 'a'.repeat(32),
@@ -33,8 +38,8 @@ it('a deployment writes the quotas of its settings into the limiters, and no oth
   } as const;
   const { ratelimits } = planDeployment(config, input).config;
   const limitOf = (name: string) => ratelimits.find((limiter) => limiter.name === name)?.simple.limit;
-  expect([limitOf('RATE_LIMIT_BUCKET'), limitOf('RATE_LIMIT_USER')]).toEqual([7, 8]);
-  // The limiter of score posts counts tens of posts.
-  expect(limitOf('RATE_LIMIT_SCORES')).toBe(10);
+  expect([limitOf('RATE_LIMIT_BUCKET'), limitOf('RATE_LIMIT_USER')]).toEqual([7, 8000]);
+  // From 1,000 on, the limiters of access keys, buckets and score posts count tens.
+  expect([limitOf('RATE_LIMIT_ACCESS_KEY'), limitOf('RATE_LIMIT_SCORES')]).toEqual([101, 995]);
   expect([limitOf('RATE_LIMIT_AUTH'), limitOf('RATE_LIMIT_CLIENT')]).toEqual([30, 5000]);
 });

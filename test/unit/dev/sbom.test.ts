@@ -1,4 +1,7 @@
-/** `sbom.cdx.json` lists exactly the packages of package-lock.json, and docs/dependencies.md reviews each production dependency. */
+/**
+ * Tests that `sbom.cdx.json` lists exactly the packages of package-lock.json, and that docs/dependencies.md reviews each production
+ * dependency.
+ */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';

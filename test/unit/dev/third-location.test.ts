@@ -1,4 +1,4 @@
-/** A deployment has two locations, and a third one if it is asked for or exists. */
+/** Tests that a deployment has two locations, and a third one if it is requested or exists. */
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { experimental_readRawConfig } from 'wrangler';

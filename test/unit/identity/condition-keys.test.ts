@@ -1,4 +1,4 @@
-/** The guide of object storage lists the condition keys that policies may name. */
+/** Tests that the guide of object storage lists the condition keys that policies may name. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';

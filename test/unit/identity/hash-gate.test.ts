@@ -22,7 +22,7 @@ describe('the password hash gate', () => {
     const results = Array.from({ length: 24 }, () => gate.run(hash));
     await vi.advanceTimersByTimeAsync(10_000);
     const settled = await Promise.all(results);
-    // One hash runs and twenty requests wait.
+    // Expect that one hash runs and twenty requests wait; further ones were refused.
     expect(settled.filter((result) => result.ok)).toHaveLength(21);
     const refused = settled.filter((result) => !result.ok).map((result) => !result.ok && result.error);
     expect(refused).toHaveLength(3);
@@ -30,7 +30,7 @@ describe('the password hash gate', () => {
     expect([most, starts.length]).toEqual([1, 21]);
     const gaps = starts.slice(1).map((start, index) => start - (starts[index] ?? 0));
     expect(Math.min(...gaps)).toBeGreaterThanOrEqual(HASH_MS + 100);
-    // Then it accepts work again.
+    // When the queue is empty, the gate must accept work again.
     const later = gate.run(async () => 'later');
     await vi.advanceTimersByTimeAsync(200);
     expect(await later).toEqual({ ok: true, value: 'later' });
@@ -49,7 +49,7 @@ describe('the password hash gate', () => {
     void gate.run(never);
     const polls: ReturnType<typeof setTimeout>[] = [];
     const timer = vi.spyOn(globalThis, 'setTimeout').mockImplementation(((run: () => void) => {
-      // The timer of a dead request never fires.
+      // Simulate a dead request: its timer never fires.
       polls.push(run as never);
       return 0;
     }) as never);

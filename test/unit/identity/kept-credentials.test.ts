@@ -1,4 +1,4 @@
-/** How long an isolate may use a credential again without asking DIRECTORY. */
+/** Tests how long an isolate may use a credential again without querying DIRECTORY. */
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { findUnrevoked, publishRevocations } from '../../../workers/identity/revocations.ts';
 
@@ -9,7 +9,7 @@ interface Row {
   readonly generation: number;
 }
 
-/** A database with one credential. `copy` is what its replicas answer. */
+/** A database with one credential. `copy` is the credential as its replicas return it. */
 function createDatabase() {
   const state = { primary: { generation: 1 } as Row | null, copy: { generation: 1 } as Row | null, looked: 0 };
   const replica = { isReplica: true };

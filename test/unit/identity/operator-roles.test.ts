@@ -2,24 +2,24 @@ import { expect, it } from 'vitest';
 import { mayManage, mayOperate, OPERATOR_ROLES } from '../../../workers/identity/domain/operator-roles.ts';
 
 it.each([
-  // Rights of admin, support and read.
+  // The last column has the rights of the roles admin, support and read: y or n for each.
   ['GET', '/v1/metrics', 'yyy'],
   ['HEAD', '/v1/metrics', 'yyy'],
   ['POST', '/v1/metrics', 'ynn'],
   ['DELETE', '/v1/storage/buckets/a', 'ynn'],
-  // Their own session and profile.
+  // Routes for an operator's own session and profile.
   ['POST', '/v1/operators/logout', 'yyy'],
   ['GET', '/v1/operators/me', 'yyy'],
   ['PUT', '/v1/operators/me/password', 'yyy'],
   ['POST', '/v1/operators/meter', 'ynn'],
   ['POST', '/v1/operators', 'ynn'],
-  // Other roles may not even read identity administration and the content of mail.
+  // Roles other than admin may not even read identity administration and the content of mail.
   ['GET', '/v1/iam/users', 'ynn'],
   ['GET', '/v1/quarantine/7/raw', 'ynn'],
   ['HEAD', '/v1/quarantine/7/raw', 'ynn'],
   ['GET', '/v1/quarantine/7', 'yyy'],
   ['DELETE', '/v1/quarantine/7', 'ynn'],
-  // Help for accounts.
+  // Actions that help the owner of an account, which the role support may take too.
   ['PATCH', '/v1/accounts/7', 'yyn'],
   ['PUT', '/v1/accounts/7/suspension', 'yyn'],
   ['POST', '/v1/accounts/7/password-reset', 'yyn'],

@@ -15,7 +15,7 @@ const isMet = (block: unknown, context: ConditionContext, effect: 'Allow' | 'Den
   if (!parsed.ok) throw new Error(parsed.error);
   return areConditionsMet(parsed.value, context, effect);
 };
-/** Whether `operator` holds for the actual values, with `expected` in the policy. */
+/** Returns whether `operator` holds for the actual values, with `expected` in the policy. */
 const holds = (operator: string, expected: string, actuals: readonly string[]) =>
   actuals.map((actual) => isMet({ [operator]: { key: expected } }, { key: actual }));
 
@@ -197,7 +197,8 @@ describe('a policy variable', () => {
     ['no variable', 'no variable'],
     [`\${unknown}`, '\uffff'],
     [`\${wild}\${mark}`, '\uffff\uffff'],
-    // A variable has one value. A list of values is not allowed in a pattern.
+    // A variable must have one value. A key with a list of values is not allowed in a pattern, so it becomes \uffff, which matches
+    // nothing.
     [`\${aws:tags}`, '\uffff'],
   ])('is replaced: %s becomes %j', (pattern, expected) => {
     expect(substituteVariables(pattern, context)).toBe(expected);
@@ -224,7 +225,7 @@ describe('a wildcard pattern', () => {
     ['b', 'ab', false],
     ['xa', 'aa', false],
     ['xxb', 'aab', false],
-    // A star in the text is an ordinary character.
+    // A star in the text (not in the pattern) is an ordinary character.
     ['*', '*b', true],
     ['a*b', 'a*xb', true],
     ['a?', 'a', false],

@@ -52,7 +52,7 @@ function toRequest(target: string, options: Options = {}): S3AuthenticationReque
 
 const sign = (text: string) => encodeURIComponent(createHmac('sha1', SECRET).update(text).digest('base64'));
 
-/** Builds a link from a string to sign that the test writes out. */
+/** Builds a link. The test writes out the string to sign. */
 function toLink(target: string, stringToSign: string, expires: number | string = EXPIRES): string {
   const joiner = target.includes('?') ? '&' : '?';
   return `${target}${joiner}AWSAccessKeyId=${KEY_ID}&Signature=${sign(stringToSign)}&Expires=${expires}`;
@@ -190,7 +190,7 @@ describe('the string to sign of a SigV2 link', () => {
       '/b/k?versionId=v&response-content-type=text%2Fx&tagging&response-content-disposition=a%20b%2B&prefix=p&foo=1';
     const text = `GET\n\n\n${EXPIRES}\n/b/k?response-content-disposition=a b+&response-content-type=text/x&tagging&versionId=v`;
     expect(await codeOf(toLink(target, text))).toBe(ACCEPTED);
-    // A raw plus is a space for the operation, so it is another value.
+    // The signed value has a plus (%2B). A raw plus in the query means a space, so it is another value.
     expect(await codeOf(toLink(target, text).replace('b%2B', 'b+'))).toBe(MISMATCH);
     expect(await codeOf(toLink(target, text).replace('a%20b', 'a+b'))).toBe(ACCEPTED);
     const part = `PUT\n\n\n${EXPIRES}\n/b/k?partNumber=1&uploadId=u%2B`.replace('%2B', '+');

@@ -83,7 +83,7 @@ describe('an Authorization header', () => {
         .map(([key, value]) => `${key}=${value}`)
         .join(',');
     expect(messageOf(join({ ...all, [name]: '' }))).toBe(message);
-    // A part without "=" is not a field, even if it starts with the name of a field.
+    // A part of the Authorization header without "=" is not a field, even if it starts with the name of a field.
     const others = Object.entries(all).filter(([key]) => key !== name);
     expect(messageOf(`${name}x,${join(Object.fromEntries(others))}`)).toBe(message);
   });
@@ -183,7 +183,7 @@ describe('the time of a request', () => {
 describe('a canonical query', () => {
   it.each([
     ['', ''],
-    // Sorted by name, then by value.
+    // Parameters are sorted by name, then by value.
     ['b=1&a=2&c&a=1', 'a=1&a=2&b=1&c='],
     ['a=1&b=1&a=2', 'a=1&a=2&b=1'],
     ['a=3&a=2&a=1&a=2', 'a=1&a=2&a=2&a=3'],
@@ -193,7 +193,7 @@ describe('a canonical query', () => {
     ['a=b=c', 'a=b%3Dc'],
     ['x&X-Amz-Signature=ab', 'x='],
     ['a%20b=%7e%2b', 'a%20b=~%2B'],
-    // `+` is a space, as the operation reads it.
+    // `+` means a space, as operations read it.
     ['a+b=c+d', 'a%20b=c%20d'],
   ])('of %j is %j', (rawQuery, expected) => {
     expect(toCanonicalQuery(rawQuery)).toBe(expected);

@@ -17,7 +17,7 @@ const PLAYERS = 1_000_000;
 const SHARDS = 32;
 const ROUNDS = 20;
 
-/** @param scoreOf the score of each place, descending. */
+/** Creates the archive of a season. @param scoreOf returns the score of each place, in descending order. */
 function createArchive(archive: string, scoreOf: (place: number) => number) {
   const list = Array.from({ length: PLAYERS }, (_, place): TopEntry => {
     const number = (place * 7_919) % PLAYERS;

@@ -31,9 +31,9 @@ describe('the logo of a board', () => {
     for (const chunk of [vp8, vp8l, vp8x]) {
       for (const size of [1, 64, 1024]) expect(readLogoType(webp(chunk(size, size)))).toBe('image/webp');
     }
-    // Scaling of VP8 is in the two bits above each size.
+    // VP8 stores scaling in the two bits above each size. The size must be read without them.
     expect(readLogoType(webp(vp8(64 | 0x4000, 32 | 0xc000)))).toBe('image/webp');
-    // A whole file with one pixel.
+    // A complete WebP file of one pixel.
     const dot = Buffer.from('UklGRhoAAABXRUJQVlA4TA0AAAAvAAAAEAcQERGIiP4HAA==', 'base64');
     expect(readLogoType(dot)).toBe('image/webp');
   });

@@ -17,7 +17,7 @@ describe('the season of a board', () => {
   it.each([
     ['week', '2026-11-22T23:59:59.999Z', '2026-W47'],
     ['week', '2026-11-23T00:00:00Z', '2026-W48'],
-    // ISO 8601: a week belongs to the year of its Thursday.
+    // By ISO 8601, a week belongs to the year of its Thursday.
     ['week', '2027-01-03T23:59:59.999Z', '2026-W53'],
     ['week', '2027-01-04T00:00:00Z', '2027-W01'],
     ['week', '2024-12-30T00:00:00Z', '2025-W01'],
@@ -51,7 +51,7 @@ describe('the season of a board', () => {
       expect([label, parseSeason(`${REF}:${label}`)]).toEqual([label, null]);
       expect([label, seasonNamed(label, { ref: REF, period: 'week' })]).toEqual([label, null]);
     }
-    // The board `default` has months only, and a month is not a season of a weekly board.
+    // Seasons of the board `default` are months only, and a month is not a season of a weekly board.
     expect([parseSeason('2026-W47'), parseSeason('all'), parseSeason('2026-11-22')]).toEqual([null, null, null]);
     expect(seasonNamed('2026-11', { ref: REF, period: 'week' })).toBeNull();
   });

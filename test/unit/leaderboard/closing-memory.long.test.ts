@@ -1,6 +1,6 @@
 /**
- * The first files of a month's end with 25 million players. The shards compute their players, because 25 million real players do
- * not fit here. The rows are as long as real ones.
+ * Tests the memory of a closing: it writes the first files of a month's end with 25 million players. The shards compute their
+ * players, because 25 million real players do not fit here. The rows are as long as real ones.
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -15,7 +15,7 @@ const collectGarbage: () => void = runInNewContext('gc');
 const PLAYERS = 25_000_000;
 const FILES = 200;
 
-/** A shard with every n-th player of a board without ties. */
+/** A shard with every n-th player of a board on which no two scores are equal. */
 function toShard(shard: number, shards: number) {
   const rowAt = (i: number) => ({
     userId: `player-0123456789-${shard}-${i}`,
@@ -27,7 +27,7 @@ function toShard(shard: number, shards: number) {
     async run(_address: unknown, key: StandingKey, _before: number, limit: number) {
       const from = Math.max(0, Math.floor((PLAYERS - key.score - shard) / shards) + 1);
       const size = Math.max(0, Math.min(limit, PLAYERS / shards - from));
-      // As in an answer of an object, strings are not shared between rows.
+      // Copy the rows through JSON: as in an answer of a Durable Object, rows then share no strings.
       return JSON.parse(JSON.stringify({ after: Array.from({ length: size }, (_, i) => rowAt(from + i)) }));
     },
   };

@@ -28,7 +28,7 @@ describe('the report of a shard', () => {
   });
   const createShard = (bucketsMax?: number) => new ShardCounts(3, 'boot', bucketsMax);
   const later = (more: Partial<CountAnswer> = {}) => answer({ isFull: false, version: 2, ...more });
-  /** A shard whose full report has been acknowledged. */
+  /** Makes a shard whose full report has been acknowledged. */
   const acknowledgedShard = (index: OrderedIndex) => {
     const shard = createShard();
     shard.acknowledge(shard.report(index, 1, () => []).number, answer());
@@ -105,7 +105,7 @@ describe('the report of a shard', () => {
     shard.noteMove(null, 16_385);
     const full = shard.report(index, 3, () => []);
     expect([full.isFull, rowsOf(full)]).toEqual([true, [[7, 1]]]);
-    // Only the answer to this report ends the full state, not an answer to an older one.
+    // Only the answer to the full report completes it, not an answer to an older report.
     shard.acknowledge(full.number - 1, later());
     expect(shard.hasChanges).toBe(true);
     shard.acknowledge(full.number, later());
@@ -146,7 +146,7 @@ describe('the report of a shard', () => {
     expect(shard.hasChanges).toBe(false);
   });
   it('counts by the buckets of the season', () => {
-    // With three bits, 8 to 15 are in pairs and 16 to 31 in fours.
+    // With three significant bits, scores 8 to 15 share buckets in pairs and 16 to 31 in fours.
     const index = indexOf(10, 11, 30);
     const shard = createShard();
     const first = shard.report(index, 1, () => []);
@@ -216,7 +216,7 @@ describe('the counts of a season', () => {
     expect(season.apply(report({ ...change, boot: 'c' }))).toBe('refused');
     expect(season.apply(report(change))).toBe('applied');
     expect([season.players, season.least]).toEqual([2, 6]);
-    // A full report after a restart replaces all counts of that shard.
+    // A full report after a restart must replace all counts of that shard.
     expect(season.apply(report({ boot: 'c', number: 1, buckets: buckets([8, 1]) }))).toBe('applied');
     expect([season.players, season.least]).toEqual([1, 8]);
   });
@@ -253,7 +253,8 @@ describe('the counts of a season', () => {
       [6, 3],
       [7, 0],
     ]);
-    // A higher version belongs to an earlier life of the season, so the answer is full.
+    // The shard knows a higher version than the season has, so it is from an earlier life of the season object. The answer must be
+    // full.
     expect(season.answer(report({ ...known, since: 99 }), true).isFull).toBe(true);
   });
   it('adopt the coarser buckets of a full report, and send all counts with them', () => {
@@ -265,7 +266,8 @@ describe('the counts of a season', () => {
     expect(season.countAbove(13)).toEqual({ above: 1, unsure: 0 });
     const answer = season.answer(report({ generation: 's.0', since: 2 }), true);
     expect([answer.isFull, answer.bits, rowsOf(answer)]).toEqual([true, 3, [[12, 5]]]);
-    // The same buckets again change nothing. A finer full report is summed.
+    // A report with the same buckets again must change nothing. A full report with finer buckets must be summed into the coarser
+    // ones.
     season.apply(report({ shard: 1, number: 2, bits: 3, buckets: buckets([12, 5]) }));
     season.apply(report({ number: 2, buckets: buckets([12, 4], [13, 4]) }));
     expect([season.generation, season.players]).toEqual(['s.1', 13]);

@@ -9,7 +9,7 @@ it('finds every event on its page with few false positives, and no pages that we
   const count = stepsOf(200_000);
   const perPage = stepsOf(256);
   const filter = new EventFilter(count);
-  // Numbers of pages that do not fit into 16 bits.
+  // Page numbers that begin below and end above the limit of 16 bits.
   const first = 65_500;
   const events = Array.from({ length: count }, (_, i) => {
     return { slot: 1 + (i % 700), hash: hash(), page: first + Math.floor(i / perPage) };

@@ -6,17 +6,17 @@ import { BITS_MAX, bucketOf, foldCounts, toScoreBuckets } from '../../../workers
 import { type CountAnswer, type CountReport, ShardCounts } from '../../../workers/leaderboard/domain/shard-counts.ts';
 import { announceSeed, createRandom, stepsOf } from './random.ts';
 
-/** Shards and a season object with crashes, joined by a network that loses, repeats, delays and reorders messages. */
+/** A simulation: shards and a season object with crashes, joined by a network that loses, repeats, delays and reorders messages. */
 class World {
   readonly indexes: OrderedIndex[];
   readonly shards: ShardCounts[] = [];
   season: MergedCounts;
   now = 1;
-  /** The largest number of rounds until no shard had changes to report. */
+  /** Maximum over the run: how many rounds it took until no shard had changes to report. */
   rounds = 0;
   #boots = 0;
   readonly #bucketsMax: number;
-  /** Messages in flight: reports to the season, answers to a shard. */
+  /** Messages in flight: reports on their way to the season, answers on their way to a shard. */
   readonly inFlight: ({ report: CountReport } | { to: ShardCounts; number: number; answer: CountAnswer })[] = [];
 
   constructor(shards: number, bucketsMax: number) {
@@ -151,7 +151,7 @@ describe('the merged counts', () => {
     });
     world.move(1, 2, 10);
     world.exchangeOnce();
-    // A snapshot has no empty buckets.
+    // The season's stored snapshot must have no empty buckets.
     expect(world.season.bucketsOf(1).buckets).toEqual({ lows: Float64Array.of(10), counts: Float64Array.of(1) });
     const next = world.report(0);
     expect(world.season.answer(next, world.season.apply(next) !== 'refused').buckets).toEqual({
@@ -231,7 +231,7 @@ describe('the merged counts', () => {
   });
 });
 
-/** The highest score of a range that fulfils a condition. A range of one score is sure. */
+/** Finds the highest score of a range that fulfils a condition, or its lowest score. A range of one score needs no search. */
 function rangeStart({ low, high }: { low: number; high: number }, isEnough: (score: number) => boolean): number {
   let score = high;
   while (low < score && !isEnough(score)) score--;

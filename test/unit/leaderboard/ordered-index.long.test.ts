@@ -1,2 +1,2 @@
-/** Runs the same cases with twenty times the steps: twenty million in all. */
+/** Runs the cases of `ordered-index.test.ts` with twenty times the steps: twenty million in all. */
 import './ordered-index.test.ts';

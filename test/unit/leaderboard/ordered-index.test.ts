@@ -4,8 +4,8 @@ import { ABSENT } from '../../../workers/leaderboard/domain/slot-keys.ts';
 import { announceSeed, createRandom, stepsOf } from './random.ts';
 
 /**
- * The oracle: the key of every slot, without an order. A range is correct if it is sorted and its first and last entries
- * have the expected number of entries before them. Counting scans every key, but only for a query.
+ * The model to compare with: the key of every slot, without an order. A range is correct if it is sorted and its first and last
+ * entries have the expected number of entries before them. Counting scans every key, but only for a query.
  */
 class Keys {
   readonly scores: Float64Array;
@@ -55,7 +55,7 @@ class Keys {
     return count;
   }
 
-  /** Whether `slots` are the slots from place `at`, as many as `limit` or as there are. */
+  /** Returns whether `slots` are the slots of the places from `at` on: `limit` of them, or fewer at the end. */
   isRange(slots: readonly number[], at: number, limit: number): boolean {
     if (slots.length !== Math.max(0, Math.min(limit, this.size - at))) return false;
     const isAt = (slot: number, place: number) =>

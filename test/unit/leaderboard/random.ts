@@ -16,5 +16,5 @@ export function announceSeed(): number {
   return seed;
 }
 
-/** The number of steps of a random test. A twentieth during mutation tests, because each mutant repeats the test. */
+/** Returns the number of steps of a random test. During mutation tests it is a twentieth, because each mutant repeats the test. */
 export const stepsOf = (steps: number): number => (process.env.TESSERA_MUTANTS === '1' ? Math.ceil(steps / 20) : steps);

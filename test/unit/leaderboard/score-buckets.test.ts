@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { OtherCounts } from '../../../workers/leaderboard/domain/other-counts.ts';
 import {
   BITS_MAX,
   bucketOf,
@@ -8,6 +7,7 @@ import {
   foldCounts,
   toScoreBuckets,
 } from '../../../workers/leaderboard/domain/score-buckets.ts';
+import { OtherCounts } from '../../../workers/leaderboard/domain/shard-counts.ts';
 
 const scores = fc.maxSafeNat();
 const bits = fc.integer({ min: 1, max: BITS_MAX });

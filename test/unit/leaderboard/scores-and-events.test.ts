@@ -60,7 +60,7 @@ describe('standings', () => {
         first,
       ).map(({ rank }) => rank);
     expect(ranks(0, 1, 9, 9, 8, 7, 7)).toEqual([1, 1, 3, 4, 4]);
-    // A run that starts inside a tie takes the rank of the tie for its first entries.
+    // In a part of the list that starts inside a tie, the first entries have the rank of the tie.
     expect(ranks(10, 8, 5, 5, 4)).toEqual([8, 8, 13]);
     expect(ranks(0, 1)).toEqual([]);
   });
@@ -138,7 +138,7 @@ describe('a page of events', () => {
     userName,
   });
   it('has the first half of the SHA-256 of an event id', () => {
-    // FIPS 180-2, B.1
+    // Expected hash: FIPS 180-2, example B.1.
     expect(Buffer.from(hashEvent('abc')).toString('hex')).toBe('ba7816bf8f01cfea414140de5dae2223');
   });
   it('returns its events after it was stored, by player and the whole hash', () => {

@@ -3,7 +3,7 @@ import { SeasonLink } from '../../../durable-objects/leaderboard-shard/season-li
 import type { ShardBoard } from '../../../durable-objects/leaderboard-shard/shard-board.ts';
 import type { CountAnswer, CountReport } from '../../../workers/leaderboard/domain/shard-counts.ts';
 
-/** A board that counts its reports, and a season that answers, fails or hangs. */
+/** Makes a board that counts its reports, and a season that answers, fails or hangs. */
 function createLink(shards = 4) {
   const state = {
     mode: 'answers' as 'answers' | 'fails' | 'hangs',
@@ -30,17 +30,17 @@ function createLink(shards = 4) {
   } as unknown as ShardBoard;
   const open = async () => {
     state.sessions++;
-    return {
-      async exchange(report: CountReport): Promise<CountAnswer> {
-        sent.push(report.number);
-        if (state.mode === 'hangs') await new Promise(() => {});
-        if (state.mode === 'fails') throw new Error('the season is gone');
-        return { needsFull: state.needsFull-- > 0 } as CountAnswer;
-      },
+    const exchange = async (report: CountReport): Promise<CountAnswer> => {
+      sent.push(report.number);
+      if (state.mode === 'hangs') await new Promise(() => {});
+      if (state.mode === 'fails') throw new Error('the season is gone');
+      return { needsFull: state.needsFull-- > 0 } as CountAnswer;
+    };
+    return Object.assign(exchange, {
       [Symbol.dispose]() {
         state.closed++;
       },
-    };
+    });
   };
   const link = new SeasonLink(
     board,

@@ -13,10 +13,10 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** A list whose content is just a number. */
+/** Makes a top list whose content is just a number. */
 const toList = (n: number) => ({ message: `${n}`, shown: `${n}` });
 
-/** Viewers that read event streams. */
+/** Makes viewers that read event streams. */
 function createViewers() {
   const ctx = { setWebSocketAutoResponse() {}, getWebSockets: () => [] };
   const viewers = new Viewers(ctx as unknown as DurableObjectState);
@@ -79,7 +79,7 @@ describe('viewers of the live list', () => {
   });
 });
 
-/** A season with views that answer, fail or hang. */
+/** Makes a season with views that answer, fail or hang. */
 function createFeed() {
   const state = { list: 0, mode: 'reads' as 'reads' | 'idle' | 'fails' | 'hangs', names: ['enam:0'], onNews: () => {} };
   const got: [view: string, list: number][] = [];

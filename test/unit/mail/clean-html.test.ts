@@ -15,7 +15,7 @@ const tagsOf = (html: string) =>
 const INERT_TAGS =
   /^(?:a|abbr|address|article|aside|b|bdi|bdo|big|blockquote|br|caption|center|cite|code|col|colgroup|dd|del|dfn|div|dl|dt|em|figcaption|figure|font|footer|h[1-6]|header|hr|i|img|ins|kbd|li|main|mark|nav|ol|p|pre|q|rp|rt|ruby|s|samp|section|small|span|strike|strong|sub|sup|table|tbody|td|tfoot|th|thead|time|tr|tt|u|ul|var|wbr)$/;
 
-/** Expects text that cannot run, load or submit anything, and that cannot be parsed as anything else. */
+/** Expects cleaned HTML that cannot run, load or submit anything, and that every parser reads in the same way. */
 function expectInert(html: string): void {
   for (const { name, attributes } of tagsOf(html)) {
     expect(name).toMatch(INERT_TAGS);

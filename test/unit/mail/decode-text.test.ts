@@ -15,11 +15,11 @@ describe('text in Unicode', () => {
     ['utf-16', utf16('a漢漢'), 'a漢漢'],
     ['utf-16', utf16('\ufeffGrüße'), 'Grüße'],
     ['utf-16', swapped('\ufeffGrüße'), 'Grüße'],
-    // Zero bytes suggest the other order, but the byte order mark decides.
+    // The zero bytes suggest the other byte order, but the byte order mark must decide.
     ['utf-16', utf16('\ufeff\u4e00\u4e00\u4e00'), '\u4e00\u4e00\u4e00'],
     ['utf-16', swapped('\ufeff\u4e00\u4e00\u4e00'), '\u4e00\u4e00\u4e00'],
     ['utf-16', utf16('\u4e00a\u4e00b'), '\u4e00a\u4e00b'],
-    // Only the first 1,000 bytes show the order.
+    // Only the first 1,000 bytes show the byte order; the rest would suggest the other one.
     ['utf-16', utf16(`a${'漢'.repeat(499)}${'\u4e00'.repeat(9)}`), `a${'漢'.repeat(499)}${'\u4e00'.repeat(9)}`],
     ['', utf16('\ufeffGrüße'), 'Grüße'],
     ['us-ascii', swapped('\ufeffGrüße'), 'Grüße'],
@@ -87,7 +87,7 @@ describe('text without a known charset', () => {
   it.each([
     ['us-ascii', '\u001b$@$3\u001b(J', 'こ'],
     ['us-ascii', '\u001b$B$3\u001b(B', 'こ'],
-    // The label is right if there is one. A single escape sequence does not prove the encoding.
+    // A declared encoding must be used. A single escape sequence does not prove ISO-2022-JP.
     ['', '\u001b$B$3\u001b(B', '\u001b$B$3\u001b(B'],
     ['windows-1252', '\u001b$B$3\u001b(B', '\u001b$B$3\u001b(B'],
     ['us-ascii', '\u001b$B$3', '\u001b$B$3'],
@@ -105,13 +105,13 @@ describe('text that switches between tables', () => {
     ['iso-2022-jp', '\u001b$(D0!', '丂'],
     ['iso-2022-jp', '\u001b$A<:\u001b$(A<:\u001b$(C>H', '己己안'],
     ['iso-2022-jp', '\u001b(I1\u001b(B1', 'ｱ1'],
-    // Spaces and line ends are the same in all tables. A line begins in ASCII.
+    // Expect that spaces and line ends are the same in all ISO-2022 tables, and that a line begins in ASCII.
     ['iso-2022-jp', '\u001b$B$3 $s', 'こ ん'],
     ['iso-2022-jp', '\u001b$B$3\nab', 'こ\nab'],
     ['iso-2022-jp', '\u001b$B$3\u007f$s', 'こ\u007fん'],
     ['iso-2022-jp', '\u001b$B$3!!~~', 'こ\u3000\ufffd'],
     ['iso-2022-jp', '\u001bXx', 'Xx'],
-    // Half-width katakana in eight bits, with and without SO and SI.
+    // Half-width katakana as bytes above 127, with and without the controls SO and SI.
     ['iso-2022-jp', '\u00b1x', 'ｱx'],
     ['iso-2022-jp', '\u000e1\u000f1', 'ｱ1'],
     ['iso-2022-jp', '\u000e1\n1', 'ｱ\n1'],

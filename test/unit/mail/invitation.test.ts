@@ -19,7 +19,7 @@ const start = (line: string, ...zone: string[]) => {
   return time && [time.local, time.timeZone, time.at === null ? null : new Date(time.at).toISOString()];
 };
 
-/** A time zone as Outlook writes it. */
+/** A VTIMEZONE component as Outlook writes it. */
 const BERLIN = [
   ...['BEGIN:VTIMEZONE', 'TZID:W. Europe Standard Time'],
   ...['BEGIN:STANDARD', 'DTSTART:16010101T030000', 'TZOFFSETFROM:+0200', 'TZOFFSETTO:+0100'],
@@ -93,7 +93,7 @@ describe('an invitation', () => {
   });
 
   it.each([
-    // 1 November 2026 is a Sunday, 1 October a Thursday, 31 October a Saturday.
+    // Dates of the cases: 1 November 2026 is a Sunday, 1 October a Thursday, 31 October a Saturday.
     ['BYDAY=1SU;BYMONTH=11', '20261031T235900', '20261101T000000'],
     ['BYDAY=2SU;BYMONTH=11', '20261107T235900', '20261108T000000'],
     ['BYDAY=1SA;BYMONTH=11', '20261106T235900', '20261107T000000'],
@@ -135,7 +135,7 @@ describe('an invitation', () => {
     expect(hourOf('20260601T000000', ...fresh, ...old)).toBe('21:00');
     expect(hourOf('20270201T120000', ...fresh, ...old)).toBe('09:00');
     expect(hourOf('20270201T120000', ...part('20261201T000000', 'soon'), ...old)).toBe('11:00');
-    // A rule applies from its first date. A rule with a month that does not exist is ignored.
+    // A recurrence rule applies from its first date on. A rule with a month that does not exist is ignored.
     const late = part('20260601T000000', '+0300', 'RRULE:FREQ=YEARLY;BYDAY=1MO;BYMONTH=1');
     expect(hourOf('20260301T120000', ...late, ...old)).toBe('11:00');
     expect(hourOf('20270101T120000', ...late, ...old)).toBe('09:00');
@@ -219,7 +219,7 @@ describe('an invitation', () => {
     expect([read1?.attendees.length, read1?.attendees[0]?.response.length]).toEqual([500, 50]);
     const lines = (count: number) =>
       readInvitation(event(...Array.from({ length: count }, () => 'X-A:1'), 'DTSTART:20261105T093000Z'));
-    // Four lines precede these, and DTSTART follows them.
+    // The limit is 20,000 lines. Four lines come before these and DTSTART after them.
     expect([lines(19_995)?.uid, lines(19_996)]).toEqual(['', null]);
   });
 
@@ -239,7 +239,7 @@ describe('an invitation', () => {
         ...Array.from({ length: depth }, () => 'END:VALARM'),
         'SUMMARY:outer',
       )?.summary;
-    // The calendar and the event are the first two.
+    // Up to five components may be nested. The calendar and the event are the first two.
     expect([nested(0), nested(1), nested(3)]).toEqual(['inner', 'outer', 'outer']);
     // A component that is nested too deeply is not opened, so its END line closes its parent.
     expect(nested(4)).toBe('outer');
@@ -259,7 +259,7 @@ describe('an invitation', () => {
     ])
       expect([line, summaryOf(line)]).toEqual([line, 'x']);
     expect(readInvitation(`BEGIN:VEVENT\r\nEND:VEVENT\r\n${event('DTSTART:20261105T093000Z')}`)?.uid).toBe('');
-    // Only a time zone component has the rules of a time zone.
+    // Only a component inside VTIMEZONE may set the rules of a time zone.
     const other = BERLIN.map((line) => line.replace('VTIMEZONE', 'VTODO'));
     expect(start('DTSTART;TZID=W. Europe Standard Time:20260705T103000', ...other)?.[2]).toBeNull();
   });

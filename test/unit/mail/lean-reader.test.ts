@@ -1,4 +1,6 @@
-/** A large message read without its attachments is the same message for the parser, the scanner and signatures. */
+/**
+ * Tests that a large message that is read without its attachments is the same message for the parser, the scanner and signatures.
+ */
 import { createHash, randomBytes } from 'node:crypto';
 import { zipSync } from 'fflate';
 import { describe, expect, test } from 'vitest';
@@ -14,7 +16,7 @@ import { offlineDependencies } from './checks/messages.ts';
 const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
 console.log(`SEED=${seed}`);
 let state = seed;
-/** A linear congruential generator (Numerical Recipes), repeatable by its seed. */
+/** Makes a generator of random numbers, reproducible by its seed (linear congruential, Numerical Recipes). */
 const random = (below: number) => {
   state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
   return Math.floor((state / 2 ** 32) * below);
@@ -47,7 +49,7 @@ const file = (name: string, bytes: Uint8Array, width?: number, end?: string) =>
     wrap(bytes, width, end),
   );
 
-/** Describes everything that is stored of a message, with files by their hash. */
+/** Describes everything that is stored of a message. Files are represented by their hash. */
 async function describeStored(opened: OpenedMessage) {
   const { attachments, ...parsed } = await parseMessage(opened.bytes, opened);
   const files = [];
@@ -192,7 +194,7 @@ test('has the same body hash in one piece and in many, in both forms', async () 
   }
 });
 
-/** The digest of RFC 6376 §3.4.3 and §3.4.4, implemented literally. A bare LF counts as a line end. */
+/** Computes the digest of RFC 6376 §3.4.3 and §3.4.4, implemented literally. A bare LF counts as a line end. */
 function referenceDigest(body: string, form: 'simple' | 'relaxed'): Buffer {
   let lines = body.split(/\r?\n/);
   if (lines.at(-1) === '') lines.pop();

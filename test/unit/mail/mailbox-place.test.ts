@@ -23,7 +23,7 @@ it.each([
   (continent, options) => {
     expect(placeMailbox(env, 'user-1', continent)).toEqual({ id: 'anywhere:user-1', options });
     expect(openMailbox(env, 'user-1')).toEqual({ id: 'anywhere:user-1', options: {} });
-    // A jurisdiction decides the place.
+    // With a jurisdiction, the location hint is ignored: the jurisdiction decides where the mailbox is.
     expect(placeMailbox(inEu, 'user-1', continent)).toEqual({ id: 'eu:user-1', options: {} });
     expect(openMailbox(inEu, 'user-1')).toEqual({ id: 'eu:user-1', options: {} });
   },

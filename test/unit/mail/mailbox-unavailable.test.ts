@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { callMailbox } from '../../../workers/mail/routes/route.ts';
 
-/** A mailbox that cannot be reached. A real one cannot be put into this state from outside. */
+/** Bindings with a mailbox that cannot be reached. A real one cannot be put into this state from outside. */
 const unreachable = (error: object): Env =>
   ({
     MAILBOX: {

@@ -1,4 +1,6 @@
-/** Mbox files as other programs write them, well-formed and damaged: every message is found, every byte is accounted for. */
+/**
+ * Tests mbox files as other programs write them, well-formed and damaged: every message must be found, every byte accounted for.
+ */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { formatMbox, readMboxMessage } from '../../../workers/mail/domain/mbox.ts';
@@ -12,7 +14,7 @@ function split(file: Uint8Array, chunkBytes = file.length || 1): MboxSpan[] {
   return [...spans, ...splitter.end()];
 }
 
-/** The kind of each span, with the subjects inside it, so that two messages in one span are noticed. */
+/** Describes each span of a file: its kind, with the subjects inside it, so that two messages in one span are noticed. */
 function summary(file: string | Uint8Array): string[] {
   return split(Buffer.from(file)).map(({ kind, raw }) => {
     const subjects = [

@@ -11,7 +11,8 @@ const DATED = 'From a@x.test Mon Jan  1 10:00:00 2024';
 describe('a line that begins with From', () => {
   const contexts: readonly SeparatorContext[] = ['start', 'blank', 'text'];
   it.each([
-    // Line, next line, and whether it separates messages at the start, after a blank line, and after text.
+    // Columns: a line, the next line, and whether the first one separates messages at the start, after a blank line, and after
+    // text.
     [DATED, 'Subject: x', 'yyy'],
     [DATED, 'Odd: x', 'yyy'],
     [DATED, 'text', 'yyn'],

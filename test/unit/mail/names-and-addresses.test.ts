@@ -280,7 +280,7 @@ describe('a return path', () => {
     expect(make('Bob@far.test', 0)).toMatch(/^ann\+SRS0=[a-z2-7]{8}=aa=far\.test=bob@example\.test$/);
     expect(make("o'b@far.test", 0)).toMatch(/^ann\+SRS0=[a-z2-7]{8}=aa@example\.test$/);
     const local = (length: number) => make(`${'b'.repeat(length)}@far.test`, 0).split('@')[0] ?? '';
-    // "ann+SRS0=", 8 characters, "=aa" and "=far.test=" leave 34.
+    // A local part has at most 64 characters. "ann+SRS0=", 8 characters, "=aa" and "=far.test=" leave 34.
     expect([local(34).length, local(35).length]).toEqual([64, 20]);
   });
   it('is not recognised without an owner, and is invalid without its parts', () => {

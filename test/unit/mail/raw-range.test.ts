@@ -1,4 +1,4 @@
-/** A file that is served from the raw message is the file that the parser decoded, as a whole and in every part. */
+/** Tests that a file that is served from the raw message equals the file that the parser decoded, as a whole and in every part. */
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ async function* inOnePiece(raw: Buffer): AsyncGenerator<Uint8Array> {
 const openCut = (raw: Buffer): Promise<OpenedMessage> => openStream(inOnePiece(raw), openBytes(raw));
 const random = (below: number) => Math.floor(Math.random() * below);
 
-/** Compares every file of a message. @returns the files as served. */
+/** Compares every file of a message with its decoded form. @returns the files as served. */
 async function check(raw: Buffer, opened: OpenedMessage): Promise<Buffer[]> {
   const { attachments } = await parseMessage(opened.bytes, opened);
   const files: Buffer[] = [];
@@ -134,7 +134,7 @@ describe('a file is served as it was decoded', () => {
   });
 });
 
-/** postal-mime changes line ends of a file without an encoding. */
+/** Removes a difference: postal-mime changes line ends of a file without an encoding. */
 const toPlain = (file: Buffer) => file.toString('latin1').replaceAll('\r\n', '\n').trimEnd();
 
 describe.skipIf(!existsSync(CORPUS))('real mail', () => {

@@ -32,7 +32,7 @@ test('a return path names its owner and the sender, and is valid for three weeks
     [400, false],
   ] as const)
     expect([days, read(made, NOW + days * DAY_MS)]).toEqual([days, isValid ? { owner: 'ann@example.test' } : false]);
-  // A date in the future, as after a clock was set back.
+  // A return path from the future must be invalid. It exists after a clock was set back.
   expect(read(made, NOW - DAY_MS)).toBe(false);
 });
 

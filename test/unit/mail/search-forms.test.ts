@@ -34,7 +34,7 @@ describe('the limits of a search query', () => {
     expect(refusal(`${'('.repeat(11)}a${')'.repeat(11)}`)).toEqual([11, 'Parentheses may be nested at most 10 deep.']);
     expect(refusal(`${'NOT '.repeat(10)}a`)).toBeNull();
     expect(refusal(`${'NOT '.repeat(11)}a`)).toEqual([40, 'Negations may be nested at most 10 deep.']);
-    // Operators and parentheses are not terms.
+    // Operators and parentheses must not count as terms.
     expect(refusal('-a OR '.repeat(49).concat('a'))).toBeNull();
   });
 });
@@ -235,7 +235,7 @@ describe('a snippet', () => {
     const inside = `${'abcdefghi '.repeat(6)}plan`;
     expect(snippet(`1234${inside}`, 'plan')).toBe(`…${'abcdefghi '.repeat(4)}plan`);
     expect(snippet(`ab ${'-'.repeat(48)}plan`, 'plan')).toBe(`…${'-'.repeat(48)}plan`);
-    // Without a space before the hit it begins inside a word.
+    // Without a space before the found word, the snippet begins inside a word.
     expect(snippet(`${'-'.repeat(51)}plan`, 'plan')).toBe(`…${'-'.repeat(50)}plan`);
     expect(snippet(`${'-'.repeat(60)}plan`, 'plan')).toBe(`…${'-'.repeat(50)}plan`);
   });

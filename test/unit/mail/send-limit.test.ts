@@ -1,4 +1,4 @@
-/** The sending limit of an account by age, standing and the last hour. */
+/** Tests the sending limit of an account, which depends on its age, its standing and the last hour. */
 import { expect, it } from 'vitest';
 import { decideSendLimit, decideSendWait, type SendHistory } from '../../../workers/mail/outbound/domain/send-limit.ts';
 
@@ -57,7 +57,7 @@ it('a message with more recipients than the limit waits for the age that allows 
     7 * DAY_MS - HOUR_MS,
     0,
   ]);
-  // No age allows it: the operator may raise the limit.
+  // 201 recipients exceed the limit of every age. The wait is an hour, because the operator may raise the limit.
   expect([waitFor(201, HOUR_MS), waitFor(201, 30 * DAY_MS)]).toEqual([HOUR_MS, HOUR_MS]);
   expect(decideSendWait(LIMITS, history({ ageMs: HOUR_MS, recipients: 20, failures: 10 }), 21, NOW)).toBe(HOUR_MS);
 });

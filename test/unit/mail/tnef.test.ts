@@ -1,4 +1,4 @@
-/** winmail.dat: its files and texts are shown, and the file itself is never lost. */
+/** Tests winmail.dat (TNEF): its files and texts must be shown, and the file itself must never be lost. */
 import { describe, expect, it } from 'vitest';
 import { scanMessage } from '../../../workers/mail/checks/virus/scanner.ts';
 import { decompressRtf } from '../../../workers/mail/mime/compressed-rtf.ts';
@@ -13,7 +13,7 @@ const u32 = (value: number) => {
 };
 const padded = (bytes: Buffer) => Buffer.concat([bytes, Buffer.alloc((4 - (bytes.length % 4)) % 4)]);
 
-/** An attribute with its checksum ([MS-OXTNEF] §2.1.3.1). */
+/** Encodes an attribute with its checksum ([MS-OXTNEF] §2.1.3.1). */
 function attribute(level: 1 | 2, id: number, data: Buffer | string): Buffer {
   const bytes: Buffer = typeof data === 'string' ? Buffer.from(data, 'latin1') : data;
   const sum = bytes.reduce((total, byte) => (total + byte) & 0xffff, 0);
@@ -128,7 +128,7 @@ describe('winmail.dat', () => {
   });
 
   it('gives its formatted text as a file if there is no other', async () => {
-    // The example of [MS-OXRTFCP] §3.1.1.
+    // Compressed RTF from the example of [MS-OXRTFCP] §3.1.1.
     const rtf = Buffer.from(
       '2d0000002b0000004c5a4675f1c5c7a703000a0072637067313235423 20af32068656c090020627705b06c647d0a800fa0'.replace(
         / /g,

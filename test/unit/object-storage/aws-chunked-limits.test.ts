@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { type ChunkSignatures, createAwsChunkedDecoder } from '../../../workers/object-storage/domain/aws-chunked.ts';
 
-/** Replaces real signatures: the signature of a chunk is the hash of its data. */
+/** Stands in for real signatures: the signature of a chunk is the hash of its data. */
 const signatures: ChunkSignatures = {
   verifyChunk: (signature, sha256) => signature === sha256,
   verifyTrailer: (signature) => signature === 'good',

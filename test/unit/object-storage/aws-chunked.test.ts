@@ -6,7 +6,7 @@ import { type ChunkSignatures, createAwsChunkedDecoder } from '../../../workers/
 const CRLF = '\r\n';
 const hash = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 const hashOfTrailers = (trailers: unknown) => hash(Buffer.from(JSON.stringify(trailers)));
-/** Replaces real signatures: the signature of a chunk is the hash of its data. */
+/** Stands in for real signatures: the signature of a chunk is the hash of its data. */
 const signatures: ChunkSignatures = {
   verifyChunk: (signature, sha256) => signature === sha256,
   verifyTrailer: (signature, trailers) => signature === hashOfTrailers(trailers),

@@ -59,7 +59,7 @@ describe('a checksum claim', () => {
 });
 
 describe('the checksum type of a multipart upload', () => {
-  // Amazon S3 User Guide, "Checking object integrity", table of full object and composite checksums.
+  // Source: Amazon S3 User Guide, "Checking object integrity", table of full object and composite checksums.
   it.each([
     ['CRC64NVME', 'FULL_OBJECT', [true, false]],
     ['CRC32', 'COMPOSITE', [true, true]],
@@ -73,7 +73,7 @@ describe('the checksum type of a multipart upload', () => {
 });
 
 describe('a cyclic redundancy check', () => {
-  // First, because Stryker runs only the test that builds the tables against mutants of the tables.
+  // This test is the first to build the tables, because Stryker runs only that test against mutants of the tables.
   it('of eight bytes at once is that of the bytes one after the other', () => {
     for (let value = 0; value < 256; value++) {
       for (let place = 0; place < 8; place++) {
@@ -89,7 +89,7 @@ describe('a cyclic redundancy check', () => {
     const empty = new Uint8Array(0);
     expect([crc32(empty), crc32c(empty), crc64nvme(empty)]).toEqual([0, 0, 0n]);
     expect([crc32(text), crc32c(text), crc64nvme(text)]).toEqual([0xcbf43926, 0xe3069283, 0xae8b14860a799888n]);
-    // RFC 3720 §B.4: CRC-32C of 32 bytes of zeros, of ones, and ascending.
+    // Source: RFC 3720 §B.4, CRC-32C of 32 bytes of zeros, of ones, and ascending.
     expect(crc32c(new Uint8Array(32))).toBe(0x8a9136aa);
     expect(crc32c(new Uint8Array(32).fill(0xff))).toBe(0x62a8ab43);
     expect(crc32c(Uint8Array.from({ length: 32 }, (_, i) => i))).toBe(0x46dd794e);

@@ -1,4 +1,4 @@
-/** The HTTP status of each error code: SDKs decide by it whether they repeat a request and which exception they throw. */
+/** Tests the HTTP status of each error code. SDKs decide by it whether they repeat a request and which exception they throw. */
 import { expect, it } from 'vitest';
 import { S3_ERRORS, type S3ErrorCode } from '../../../workers/object-storage/domain/error-codes.ts';
 import { isServerError, s3Failure } from '../../../workers/object-storage/domain/failure.ts';
@@ -6,7 +6,10 @@ import { isServerError, s3Failure } from '../../../workers/object-storage/domain
 const codesWith = (status: number) =>
   Object.entries(S3_ERRORS).flatMap(([code, [each]]) => (each === status ? [code as S3ErrorCode] : []));
 
-/** Amazon S3 API Reference, "Error responses". `QuotaExceeded` and 451 are our own. All other codes have 400. */
+/**
+ * Error codes by status (Amazon S3 API Reference, "Error responses"). `QuotaExceeded` and 451 are our own. All other codes have
+ * 400.
+ */
 const STATUSES: Readonly<Record<number, readonly string[]>> = {
   301: ['PermanentRedirect'],
   304: ['NotModified'],

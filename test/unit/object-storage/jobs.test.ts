@@ -14,7 +14,7 @@ it.each([
 ] as const)('a restore of %s', (_, name, decision) => {
   expect(decideRestore({ ...name, modifiedAt: 99 }, 100)).toBe(decision);
   expect(decideRestore({ ...name, modifiedAt: 100 }, 100)).toBe(decision);
-  // A change made after the job began is kept.
+  // A change that was made after the job began must be kept.
   expect(decideRestore({ ...name, modifiedAt: 101 }, 100)).toBe(decision === 'nothing' ? 'nothing' : 'changed');
 });
 

@@ -1,4 +1,4 @@
-/** Lifecycle rules: their document, and what they decide. */
+/** Tests lifecycle rules: how their document is read, and what they decide. */
 import { describe, expect, it } from 'vitest';
 import {
   DAY_MS,
@@ -177,7 +177,7 @@ describe('a lifecycle rule', () => {
     ).toBeNull();
   });
 
-  it('removes a deletion marker only if it is the only version, and not by tags or size', () => {
+  it('removes a delete marker only if it is the only version, and not by tags or size', () => {
     const rules = rulesOf(`${ALL}<Expiration><ExpiredObjectDeleteMarker>true</ExpiredObjectDeleteMarker></Expiration>`);
     expect(kindOf(rules)).toBeNull();
     expect(kindOf(rules, { isMarker: true })).toBe('alone');
@@ -238,13 +238,13 @@ describe('a lifecycle rule', () => {
     ['<Filter><Tag><Key>k</Key><Value>v</Value></Tag></Filter>'],
     ['<Filter><ObjectSizeLessThan>5</ObjectSizeLessThan></Filter>'],
     ['<Filter><ObjectSizeGreaterThan>0</ObjectSizeGreaterThan></Filter>'],
-  ])('with the filter %s selects no deletion marker', (filter) => {
+  ])('with the filter %s selects no delete marker', (filter) => {
     expect(kindOf(rulesOf(`${filter}${DAYS}`), { isMarker: true })).toBeNull();
     expect(kindOf(rulesOf(`<Filter><Prefix>a/</Prefix></Filter>${DAYS}`), { isMarker: true })).toBe('alone');
     expect(kindOf(rulesOf(`<Filter><Prefix>b/</Prefix></Filter>${DAYS}`), { isMarker: true })).toBeNull();
   });
 
-  it('keeps deletion markers if it says so', () => {
+  it('keeps delete markers if it says so', () => {
     const rules = rulesOf(
       `${ALL}<Expiration><ExpiredObjectDeleteMarker>false</ExpiredObjectDeleteMarker></Expiration>`,
     );
@@ -274,7 +274,7 @@ describe('a lifecycle rule', () => {
     expect(findAbort(rules, 'x', NOW, DAY_MS)).toEqual({ id: 'a', atMs: Date.UTC(2026, 10, 28) });
     expect(findExpiry(rulesOf(`<Filter><Prefix>z</Prefix></Filter>${DAYS}`), object)).toBeNull();
     expect(findAbort(rules, 'x', NOW, 10_000)).toEqual({ id: 'a', atMs: NOW + 50_000 });
-    // Of rules that are due at once, the first is named.
+    // If several rules are due at the same time, the first one must be named.
     const twice = rulesOf(`<ID>first</ID>${ALL}${DAYS}${abort}`, `<ID>second</ID>${ALL}${DAYS}${abort}`);
     expect([findExpiry(twice, object)?.id, findAbort(twice, 'x', NOW, DAY_MS)?.id]).toEqual(['first', 'first']);
     const sooner = rulesOf(`<ID>a</ID>${ALL}${abort}`, `<ID>b</ID>${ALL}${abort.replace('5', '4')}`);

@@ -73,7 +73,7 @@ describe('the order of names', () => {
 
 describe('a slot', () => {
   it('is the CRC-32 of the name, folded to a byte', () => {
-    // CRC-32 of "123456789" is cbf43926 (the published check value): cb ^ f4 ^ 39 ^ 26 = 20.
+    // Expected slot: CRC-32 of "123456789" is cbf43926 (the published check value), and cb ^ f4 ^ 39 ^ 26 = 20.
     expect(slotOf('123456789')).toBe(0x20);
     fc.assert(
       fc.property(fc.string(), (name) => {

@@ -1,4 +1,4 @@
-/** Event notifications: their document, their routes, and the message as consumers of AWS's events expect it. */
+/** Tests event notifications: their document, their routes, and the message as consumers of AWS's events expect it. */
 import type { S3Event } from 'aws-lambda';
 import { describe, expect, it } from 'vitest';
 import {
@@ -136,7 +136,8 @@ describe('the message of an event', () => {
 
   it('has the form that consumers of AWS expect', () => {
     const message = toEventMessage(event, 'rule');
-    // The compiler checks the form. AWS omits size and ETag from events of removed objects, although its types require them.
+    // The compiler checks that the message has AWS's type. Add size and ETag, which the type requires although AWS omits them from
+    // events of removed objects.
     const typed: S3Event = {
       Records: message.Records.map(({ s3, ...record }) => ({
         ...record,

@@ -101,7 +101,7 @@ describe('a POST form', () => {
     expect(check([{ key: 'a' }], { key: 'ab' })).toBe(failed('["eq","$key","a"]'));
     expect(check([['starts-with', '$key', 'a']], { key: 'ab' })).toEqual(ANY_SIZE);
     expect(check([['starts-with', '$key', 'b']], { key: 'ab' })).toBe(failed('["starts-with","$key","b"]'));
-    // An empty prefix admits every value, also that of a field that was not sent. An exact empty value does not.
+    // An empty prefix must admit every value, even if the field was not sent. An exact empty value must not.
     expect(check([['starts-with', '$key', '']], {})).toEqual(ANY_SIZE);
     expect(check([['starts-with', '$key', 'a']], {})).toBe(failed('["starts-with","$key","a"]'));
     expect(check([{ key: 'a' }], {})).toBe(failed('["eq","$key","a"]'));
@@ -111,7 +111,7 @@ describe('a POST form', () => {
     const conditions = [['starts-with', '$Content-Type', 'image/']];
     expect(check(conditions, { 'content-type': 'image/png,image/gif' })).toEqual(ANY_SIZE);
     expect(check(conditions, { 'content-type': 'image/png,text/html' })).toContain('Policy Condition failed');
-    // The value of any other field is one text, commas included.
+    // The value of any other field is one text, including its commas.
     expect(check([['starts-with', '$key', 'a']], { key: 'a,b' })).toEqual(ANY_SIZE);
   });
   it('is refused with a field that no condition names', () => {

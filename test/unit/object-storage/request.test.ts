@@ -112,7 +112,7 @@ describe('the action of a request', () => {
     ['GET', '/b/k?attributes', 'GetObjectAttributes'],
     ['GET', '/b/k?torrent', 'NotImplemented'],
     ['OPTIONS', '/b/k', 'PreflightObject'],
-    // A write refuses unknown names, and names of other operations.
+    // Writes must refuse unknown query names, and names of other operations.
     ['PUT', '/b/k?foo', 'NotImplemented'],
     ['PUT', '/b/k?foo=', 'NotImplemented'],
     ['PUT', '/b/k?acl&foo', 'NotImplemented'],
@@ -137,7 +137,7 @@ describe('the action of a request', () => {
     ['PUT', '/b?partNumber=1&uploadId=u', 'InvalidRequest'],
     ['HEAD', '/b/k?annotation', 'NotImplemented'],
     ['GET', '/b?metadataInventoryTable', 'NotImplemented'],
-    // Unknown names with a value are ignored, and so are unknown names of reads.
+    // Unknown query names with a value are ignored, and so are unknown names on reads.
     ['PUT', '/b/k?x-id=PutObject&foo=bar', 'PutObject'],
     ['PUT', '/b/k?x-log-me', 'PutObject'],
     ['DELETE', '/b/k?versionId=&x-id=DeleteObject', 'DeleteObject'],

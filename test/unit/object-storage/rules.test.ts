@@ -53,7 +53,7 @@ describe('a conditional read', () => {
     [{ ifModifiedSince: 'no date' }, 'proceed'],
     [{ ifUnmodifiedSince: BEFORE }, 'precondition_failed'],
     [{ ifUnmodifiedSince: SAME }, 'proceed'],
-    // RFC 9110 §13.2.2: an ETag condition overrides its date counterpart.
+    // By RFC 9110 §13.2.2, an ETag condition overrides its date counterpart.
     [{ ifMatch: '"e"', ifUnmodifiedSince: BEFORE }, 'proceed'],
     [{ ifNoneMatch: '"x"', ifModifiedSince: SAME }, 'proceed'],
     [{ ifMatch: '"e"', ifNoneMatch: '"e"' }, 'not_modified'],

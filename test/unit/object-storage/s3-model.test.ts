@@ -1,6 +1,6 @@
 /**
- * Checks every command of the public S3 model against the router. `test/system/storage-model.test.ts` does so in the
- * running server.
+ * Checks every command of the public S3 model against the router. `test/system/storage-model.test.ts` sends them to a running
+ * server.
  */
 import { describe, expect, it } from 'vitest';
 import { OPERATIONS } from '../../../workers/object-storage/s3/operations/index.ts';

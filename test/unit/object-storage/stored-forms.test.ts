@@ -20,7 +20,7 @@ import {
 } from '../../../workers/object-storage/domain/volume.ts';
 
 const NOW = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
-/** Bytes whose values show how many were requested. */
+/** Fake random bytes, whose values show how many were requested. */
 const bytes = (count: number) => new Uint8Array(count).fill(count);
 
 describe('a version id', () => {
@@ -32,7 +32,7 @@ describe('a version id', () => {
         const versions = all.map((time) => mint.mint(time));
         const orders = versions.map(toVersionOrder);
         expect(orders.map(fromVersionOrder)).toEqual(versions);
-        // Databases answer with upper-case digits.
+        // Databases return upper-case hex digits.
         const upper = orders.map((order) => order.toUpperCase());
         expect(upper.map(fromVersionOrder)).toEqual(versions);
         expect(upper.map(epochMsOfOrder)).toEqual(versions.map(epochMsOf));
@@ -142,7 +142,7 @@ describe('a volume', () => {
   it('is refused if it is shorter than a footer, has another mark or version, or inconsistent lengths', () => {
     const not = { ok: false, error: { kind: 'not_a_volume' } };
     expect(readVolumeIndex(Buffer.alloc(0))).toEqual(not);
-    // Too short, but with the mark where the footer would begin.
+    // The file is too short, although it has the mark where the footer would begin.
     expect(readVolumeIndex(Buffer.from(`${'x'.repeat(48)}TSVOLUME`))).toEqual(not);
     expect(readVolumeIndex(volume.subarray(volume.length - 63))).toEqual(not);
     expect(readVolumeIndex(volume.subarray(volume.length - 64))).toEqual(not);

@@ -3,7 +3,7 @@ import { passwordSchema } from '../../../workers/mail/schemas/account.ts';
 import { PACKED_COMMON_PASSWORDS } from '../../../workers/shared/common-passwords.generated.ts';
 import { isCommonPassword } from '../../../workers/shared/common-passwords.ts';
 
-/** The first and the last in the order of the list, and neighbours that share a prefix. */
+/** Passwords of the list: the first and the last in its order, and neighbours that share a prefix. */
 const COMMON = ['!qaz2wsx', '12345678', 'baseball', 'football', 'iloveyou', 'password', 'password1', 'password123'];
 const OTHERS = [
   'correct horse battery',

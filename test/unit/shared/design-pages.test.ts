@@ -5,14 +5,14 @@ import { expect, it } from 'vitest';
 const ROOT = join(import.meta.dirname, '../../..');
 const FILES = globSync('{workers,durable-objects,web,test,dev,bench,migrations,docs}/**', { cwd: ROOT });
 
-/** Names of files and folders in code spans: `a/b.ts`, `b.ts`, `a/b/`. */
+/** Lists the names of files and folders in code spans of a page: `a/b.ts`, `b.ts`, `a/b/`. */
 function listPaths(page: string): string[] {
   const prose = page.replace(/^```[\s\S]*?^```$/gm, '');
   const spans = [...prose.matchAll(/`([^`\s]+)`/g)].map(([, span = '']) => span);
   return spans.filter((span) => /^[\w./-]+(?:\.(?:ts|tsx|md|sql)|[a-z]\/)$/.test(span));
 }
 
-/** A full path, or the end of one: the pages shorten paths inside a section. */
+/** Whether a file has this full path, or this end of a path: the pages shorten paths inside a section. */
 const isThere = (path: string): boolean =>
   existsSync(join(ROOT, path)) || FILES.some((file) => `/${file}${path.endsWith('/') ? '/' : ''}`.endsWith(`/${path}`));
 

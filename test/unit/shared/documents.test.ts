@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { PROBLEM_CODES_BY_PART } from '../../../workers/shared/problem-codes/index.ts';
 import { DOCUMENTS, listAnchors, listLinks, parseDocument, ROOT, readDocument } from '../../support/markdown.ts';
 
-/** @returns the error of a relative link, or null. */
+/** Checks a relative link. @returns its error, or null. */
 function explainLink(document: string, target: string): string | null {
   const [path = '', anchor] = target.split('#');
   const file = path === '' ? document : normalize(join(dirname(document), path));

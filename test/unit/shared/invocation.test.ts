@@ -6,7 +6,7 @@ const env = {} as Env;
 
 it.each([
   [`00-${ID}-00f067aa0ba902b7-01`, ID],
-  // A later version may have more fields.
+  // A later version of the header `traceparent` may have more fields.
   [`cc-${ID}-00f067aa0ba902b7-01-more`, ID],
   [`ff-${ID}-00f067aa0ba902b7-01`, undefined],
   [`00-${'0'.repeat(32)}-00f067aa0ba902b7-01`, '0'.repeat(32)],

@@ -19,7 +19,7 @@ describe('an address', () => {
     ['0:0:0:0:0:ffff:192.0.2.1', '192.0.2.1'],
     ['0000:0000:0000:0000:0000:ffff:c000:0201', '192.0.2.1'],
     ['2001:DB8:0::1', '2001:db8::1'],
-    // IPv4-compatible (RFC 4291 §2.5.5.1), not IPv4-mapped.
+    // These addresses are IPv4-compatible (RFC 4291 §2.5.5.1), not IPv4-mapped.
     ['::192.0.2.1', '::c000:201'],
     ['64:ff9b::192.0.2.1', '64:ff9b::c000:201'],
   ])('parses %s to %s', (text, address) => {

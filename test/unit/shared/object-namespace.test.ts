@@ -1,4 +1,4 @@
-/** workerd has no jurisdictions, so this records the calls that the code makes to a namespace. */
+/** Records the calls that the code makes to a namespace with a jurisdiction, because workerd has no jurisdictions. */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';

@@ -6,7 +6,7 @@ import { estimateDollars, type Operation, USAGE } from '../../../workers/shared/
 type Budget = Record<string, { rows_written?: number; r2_a?: number; r2_b?: number; do_requests?: number }>;
 const budget: Budget = JSON.parse(readFileSync(join(import.meta.dirname, '../../../bench/budget.json'), 'utf8'));
 
-/** The measured operation that stands for each counted one. */
+/** The measured operation of the benchmark that represents each operation of the cost estimate. */
 const MEASURED: Readonly<Record<Exclude<Operation, 'other'>, string>> = {
   storage_read: 'get-1m',
   storage_write: 'put-1m',
@@ -34,7 +34,7 @@ it.each(Object.entries(MEASURED))('counts for %s what the benchmark measured for
 
 it('estimates dollars from counts', () => {
   expect(estimateDollars({})).toBe(0);
-  // Dollars per million: 0.30 for the request, 0.04 for two milliseconds, 0.36 for one read.
+  // Expected dollars per million: 0.30 for the request, 0.04 for two milliseconds, 0.36 for one read.
   expect(estimateDollars({ storage_read: 1_000_000 })).toBeCloseTo(0.7, 10);
   expect(estimateDollars({ storage_read: 500_000, other: 1_000_000 })).toBeCloseTo(0.35 + 0.34, 10);
 });

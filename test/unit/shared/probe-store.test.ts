@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
+import { entries } from '../../../migrations/objects/meta/_journal.json';
 import { judgeDatabase } from '../../../workers/shared/probe-store.ts';
 
-const migrations = ['0000_initial.sql'];
+const migrations = entries.map(({ tag }) => `${tag}.sql`);
 
 it('warns of a database that is more than 70% full', () => {
   expect(judgeDatabase('OBJECTS_3', { migrations, sizeBytes: 7_000_000_000 })).toEqual([]);

@@ -39,7 +39,7 @@ it('forgets a row that the primary does not have, and not one that a replica doe
   expect(recentRow(database, 'key')).toBeNull();
 });
 
-it('believes the primary about a successor of the same name, whose generation is lower', () => {
+it('takes a row of the primary with a lower generation, because it is of a successor with the same name', () => {
   keepRow(database, 'key', row(3), 'primary');
   keepRow(database, 'key', row(0), 'primary');
   expect(recentRow(database, 'key')).toEqual(row(0));

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { admitRequest, wasRefused } from '../../../workers/shared/request-rates.ts';
 
-/** Behaves like the platform's rate limiter: a number of calls per key. */
+/** Makes a rate limiter that behaves like the platform's: it admits a number of calls per key. */
 function createLimiter(limit: number) {
   const calls = new Map<string, number>();
   return {
@@ -37,6 +37,14 @@ it('calls the limiter again in the next second, as long as it refuses', async ()
     expect(await admit()).toBe(false);
   }
   expect(limiter.calls.get('patient')).toBe(7);
+});
+
+it('calls the limiter for each post if the quota is small', async () => {
+  const limiter = createLimiter(3);
+  const env = { RATE_LIMIT_SCORES: limiter, SCORE_POSTS_PER_TOKEN: '3' } as unknown as Env;
+  let admitted = 0;
+  while (await admitRequest(env, 'token', 'small')) admitted++;
+  expect([admitted, limiter.calls.get('small')]).toEqual([3, 4]);
 });
 
 it('calls the limiter for each request of a user, and remembers a refusal for the period', async () => {

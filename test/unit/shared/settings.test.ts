@@ -19,7 +19,7 @@ const facts = Object.entries(settingsSchema.shape).map(([name, setting]) => ({
 }));
 const namesOf = (isSecret: boolean) => facts.filter((one) => one.facts?.isSecret === isSecret).map(({ name }) => name);
 
-/** For each setting, values that are not allowed. */
+/** Values that are not allowed, for each setting. */
 const BAD: Record<string, readonly string[]> = {
   LOCAL: ['true', '0'],
   PRODUCTS: ['files', 'storage;mail', 'storage,,mail'],
@@ -123,7 +123,7 @@ describe('settings', () => {
         expect(problem?.message).toMatch(/^must /);
         if (value.length > 5) expect(JSON.stringify(problems)).not.toContain(value);
         expect(JSON.stringify(problems)).not.toContain('secret@');
-        // The setting gets no replacement value. The other settings keep working.
+        // A misconfigured setting must get no replacement value: reading it throws. The other settings keep working.
         expect(() => settings[name as keyof typeof settings]).toThrow(MisconfiguredError);
         expect(settings[name === 'SCRUB_DAYS' ? 'LEADERBOARD_SHARDS' : 'SCRUB_DAYS']).toBe(
           name === 'SCRUB_DAYS' ? 32 : 30,
@@ -139,7 +139,7 @@ describe('settings', () => {
       { name: 'REGISTRATON', message: 'is not a setting. The closest name is REGISTRATION' },
       { name: 'RSPAMD_TIMEOUT', message: expect.stringContaining('is not a setting') },
     ]);
-    // Other programs may share the environment, so a prefix alone is not an error there.
+    // Unknown names in the environment are errors only if they resemble a setting: other programs may use the same prefixes.
     expect(findTypingErrors(['S3_ENDPOINT_URL', 'MAIL', 'SMTP_SERVER', 'APP_HOSTS']).map(({ name }) => name)).toEqual([
       'APP_HOSTS',
     ]);

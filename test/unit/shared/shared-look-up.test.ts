@@ -14,7 +14,7 @@ class SlowTable {
   };
 }
 
-/** Waits long enough for every caller to check for a shared answer. */
+/** Waits until every caller has polled for a shared answer. */
 const waitForPolls = () => new Promise((resolve) => setTimeout(resolve, 20));
 
 it('shares one query between callers that arrive while queries are running', async () => {
@@ -44,7 +44,7 @@ it('repeats the query if the request that ran it failed or died', async () => {
   const table = new SlowTable();
   const cut = [lookUpTogether('cut', table.query), lookUpTogether('cut', table.query)];
   const waiting = Array.from({ length: 3 }, () => lookUpTogether('cut', table.query));
-  // The first two queries never finish. The waiting callers give up on them.
+  // The first two queries never finish, so the waiting callers give up on them and a third query starts.
   while (table.queries.length < 3) await new Promise((resolve) => setTimeout(resolve, 50));
   for (const { finish } of table.queries.slice(2)) finish();
   expect(await Promise.all(waiting)).toEqual(new Array(3).fill('valid'));

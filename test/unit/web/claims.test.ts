@@ -1,4 +1,4 @@
-/** docs/web-app-tests.md names a browser test for each claim about the web app. */
+/** Tests that docs/web-app-tests.md names an existing browser test for each claim about the web app. */
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 
@@ -13,7 +13,7 @@ const rows = page
     return { line, claim, file, name };
   });
 
-/** Names of `it` and `it.each`, in single or double quotes, also on a line of their own. */
+/** Finds names of `it` and `it.each`, in single or double quotes, also on a line of their own. */
 function listTests(file: string): string[] {
   const path = new URL(`test/browser/${file}`, root);
   if (!existsSync(path)) return [];

@@ -11,7 +11,7 @@ import {
   toFontStyle,
 } from '../../../web/mail/compose/colours.ts';
 
-/** WCAG 2.2, relative luminance. */
+/** Computes the relative luminance of a colour (WCAG 2.2). */
 function luminance(colour: string): number {
   const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => {
     const value = Number.parseInt(colour.slice(at, at + 2), 16) / 255;

@@ -8,9 +8,13 @@ import { toHue, toMonogram } from '../../../web/shared/avatar.tsx';
 import { findCommands } from '../../../web/shared/commands.ts';
 
 describe('monograms', () => {
-  it('take the first letters of the first and the last word, in any script', () => {
-    const names = ['Ada Lovelace', 'grace@navy.test', 'Anna Maria von Ort', 'سلمى', '“Bob”', '', '🙂'];
-    expect(names.map(toMonogram)).toEqual(['AL', 'G', 'AO', 'س', 'B', '?', '?']);
+  it('take the first letters of the first and the last word, or two letters of a single word, in any script', () => {
+    const names = ['Ada Lovelace', 'grace@navy.test', 'Anna Maria von Ort', 'سلمى', '“Bob”', 'X', 'अमित', '', '🙂'];
+    expect(names.map(toMonogram)).toEqual(['AL', 'GR', 'AO', 'سل', 'BO', 'X', 'अमि', '?', '?']);
+  });
+  it('differ between numbered names', () => {
+    const names = ['Player 31', 'Player 32', 'player33', 'Player 7', 'Agent 007', '42'];
+    expect(names.map(toMonogram)).toEqual(['P31', 'P32', 'P33', 'P7', 'A07', '42']);
   });
   it('have one colour per address, whatever its case', () => {
     expect(toHue('Ann@example.test')).toBe(toHue('ann@EXAMPLE.test'));
@@ -88,7 +92,7 @@ describe('a row of the list', () => {
       isAnsweredLast: true,
       other: { email: 'carol@o.test' },
     });
-    // A folder such as All contains the reply itself.
+    // A folder such as All contains the reply itself, so it must be counted once.
     expect(describe2([mine, carol], [mine]).count).toBe(2);
     const again = message('3', 'carol@o.test', 'Carol Shaw', 3);
     expect(describe2([again, carol], [mine])).toMatchObject({

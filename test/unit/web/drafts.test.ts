@@ -22,7 +22,7 @@ const upload = (id: string | null, error: string | null = null) => ({
 });
 const writing = (part: Partial<Writing> = {}): Writing => ({ ...blankWriting('key', ''), ...part });
 
-/** The server's version of a draft. It has every member; names are empty instead of absent. */
+/** Makes the server's version of a draft. It has every member; names are empty instead of absent. */
 function answer(from: Writing, revision: number): DraftAnswer {
   const body = toDraftBody(from);
   const named = (list: { name?: string; email: string }[]) => list.map(({ name = '', email }) => ({ name, email }));

@@ -1,4 +1,4 @@
-/** Finds texts that a module reads while it is loaded, when they may still be in English. Pure. */
+/** Finds texts that a module reads while it is loaded. They may still be in English then. Pure. */
 import { parseSync } from 'vite';
 
 interface Node {
@@ -9,13 +9,13 @@ interface Node {
 
 const isNode = (value: unknown): value is Node => typeof value === 'object' && value !== null && 'type' in value;
 
-/** @param catalogues the English texts, by the name that modules import them by. */
+/** Finds the early reads of a file. @param catalogues the English texts, by the names by which modules import them. */
 export function findEarlyReads(fileName: string, source: string, catalogues: Record<string, unknown>): string[] {
   const { program } = parseSync(fileName, source);
   const bound = new Map<string, unknown>(Object.entries(catalogues));
   const found: string[] = [];
 
-  /** The part of a catalogue that an expression names; undefined for other expressions. */
+  /** Returns the part of the texts that an expression names; undefined for other expressions. */
   const resolve = (node: unknown): unknown => {
     if (!isNode(node)) return undefined;
     if (node.type === 'Identifier') return bound.get(String(node.name));

@@ -10,7 +10,7 @@ import { welcomeTexts } from '../../../web/shared/texts/welcome.ts';
 import { findEarlyReads } from './early-reads.ts';
 import { findLiterals } from './literals.ts';
 
-/** The catalogue, and programs that run in Node. */
+/** Files that may have literal texts: the English texts, and programs that run in Node. */
 const OTHER = /^web\/(shared\/texts\/|build\.ts|page-sizes\.ts|size\.ts|preact-alias\.ts)/;
 const FILES = globSync('web/**/*.{ts,tsx}').filter((file) => !OTHER.test(file));
 
@@ -66,7 +66,7 @@ describe('texts', () => {
     welcomeTexts,
   };
 
-  // The compose window and the settings of mail are loaded after it.
+  // The texts of the compose window and of the mail settings are not checked, because their modules are loaded after the language.
   it('are not read before the language is loaded', () => {
     expect(FILES.flatMap((file) => findEarlyReads(file, readFileSync(file, 'utf8'), catalogues))).toEqual([]);
   });

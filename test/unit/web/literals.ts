@@ -12,7 +12,7 @@ interface Node {
   [member: string]: unknown;
 }
 
-/** Attributes and members whose value is shown or read out. */
+/** Attributes and object members whose value is shown or read out. */
 const SHOWN_NAMES = new Set([
   'alt',
   'aria-description',
@@ -40,22 +40,22 @@ const SHOWN_NAMES = new Set([
   'what',
 ]);
 
-/** Functions whose texts are shown. */
+/** Functions whose arguments are shown as texts. */
 const SHOWN_CALLS =
   /^(show\w*|notify\w*|announce\w*|toast\w*|confirm|alert|prompt|set(Error|Notice|Status|Message|Problem)|fillNodes|fill|offer\w*)$/;
 
-/** Elements whose content is code or a key: the same in every language. */
+/** Elements whose content is code or a key, which is the same in every language. */
 const CODE_ELEMENTS = new Set(['code', 'kbd', 'samp', 'pre', 'Snippet']);
 
-/** Names of products and tools: the same in every language. */
+/** Names of products and tools, which are the same in every language. */
 const NAMES = new Set(['Tessera', 'curl', 'TypeScript', 'Edge']);
 
-/** A word of at least two letters. */
+/** Matches a word of at least two letters. */
 const WORD = /\p{L}{2}/u;
-/** One word with signs inside or before it, or in capitals with signs: an address, a path, a code. */
+/** Matches an address, a path or a code: one word with signs inside or before it, or in capitals with signs. */
 const CODE = /^\S*[./:@_{}]\S*[^\s.:]$|^\S*[/@_]$|^[\p{Lu}\d-]+$|:\/\/$/u;
 const isText = (value: string): boolean => WORD.test(value) && !CODE.test(value.trim()) && !NAMES.has(value.trim());
-/** A sentence or a label of several words: it begins with a capital letter. */
+/** Matches a sentence or a label of several words: it begins with a capital letter. */
 const SENTENCE = /^\p{Lu}[\p{L}’']*,? \p{L}|^\p{Lu}\p{Ll}+[.…]$/u;
 
 const isNode = (value: unknown): value is Node => typeof value === 'object' && value !== null && 'type' in value;
@@ -67,7 +67,7 @@ const nameOf = (node: unknown): string => {
   return typeof node.name === 'string' ? node.name : '';
 };
 
-/** Literals that an expression may have as its value. */
+/** Lists the literals that an expression may have as its value. */
 function* valuesOf(node: unknown): Generator<{ node: Node; text: string }> {
   if (!isNode(node)) return;
   const parts: Record<string, string[]> = {

@@ -8,7 +8,7 @@ describe('the times of snoozing', () => {
   const offered = (now: Date) => listSnoozeTimes(now).map(({ name, at }) => [name, at.getDate(), at.getHours()]);
 
   it('lie ahead in their order', () => {
-    // A Wednesday.
+    // 25 November 2026, a Wednesday.
     expect(offered(new Date(2026, 10, 25, 9))).toEqual([
       ['today', 25, 18],
       ['tomorrow', 26, 8],
@@ -18,7 +18,7 @@ describe('the times of snoozing', () => {
   });
 
   it('omit times less than an hour away, and repeated days', () => {
-    // On Friday and Sunday evening, Saturday and Monday are tomorrow, so they are not offered again.
+    // On Friday and on Sunday evening, "weekend" and "next week" are tomorrow, so they are not offered as well.
     expect(offered(new Date(2026, 10, 27, 17, 30))).toEqual([
       ['tomorrow', 28, 8],
       ['week', 30, 8],

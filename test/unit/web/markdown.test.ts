@@ -1,4 +1,4 @@
-/** The Markdown of the guides. */
+/** Tests the Markdown parser of the guides. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

@@ -5,7 +5,7 @@ import { formatMbox } from '../../../workers/mail/domain/mbox.ts';
 import { MboxSplitter } from '../../../workers/mail/domain/mbox-splitter.ts';
 
 const encoder = new TextEncoder();
-/** Lines that are separators or resemble them, and lines around them. */
+/** Generates lines: mbox separators, lines that resemble them, and lines around them. */
 const line = fc.constantFrom(
   'From a@x.test Sat Jan 10 10:00:00 2026',
   'From a@x.test Sat Jan 10 10:00:00 +0100 2026',

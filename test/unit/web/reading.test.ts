@@ -162,7 +162,7 @@ describe('the list', () => {
     expect(back(['10', '5'], ['9', '7'])).toEqual(['10', '9', '7', '5']);
     expect(back([], ['8'])).toEqual(['8']);
     expect(back(['9', '8', '7', '6', '5'], ['8'])).toEqual(['9', '8', '7', '6', '5']);
-    // In a distant part of the list, a message from elsewhere is not inserted.
+    // If the loaded part is far from the message's place in the list, the message must not be inserted.
     expect(back(['2', '1'], ['8'])).toEqual(['2', '1']);
   });
 

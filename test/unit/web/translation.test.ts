@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type Catalogue, fill, fillNodes, plural, translate } from '../../../web/shared/texts/index.ts';
 import { ENGLISH, toGreek, toGreekTexts } from '../../support/greek.ts';
 
-/** Each text with its path. */
+/** Lists each text with its path in the texts. */
 const textsOf = (part: unknown, path = ''): [string, string][] =>
   typeof part === 'string'
     ? [[path, part]]

@@ -1,4 +1,7 @@
-/** Actions on rows, for keys, buttons and gestures. If no row is selected, an action applies to the active row. */
+/**
+ * Actions on rows of the conversation list, for keys, buttons and gestures. If no row is selected, an action applies to the active
+ * row.
+ */
 import { focusRegion } from '../../shared/focus-keeper.ts';
 import { mailTexts } from '../../shared/texts/mail.ts';
 import { showToast } from '../../shared/toasts.tsx';
@@ -36,13 +39,13 @@ function activate(row: Row | undefined, isOpening: boolean): void {
   if (isOpening) view.set({ threadId: row.threadId, messageId: row.messages[0]?.id ?? null });
 }
 
-/** Conversation of the row that was selected last: a range starts there. */
+/** Conversation of the row that was selected last. A range selection (Shift) starts there. */
 let selectionStart: string | null = null;
 
 /** A narrow page shows one pane at a time: an open conversation covers the list. */
 export const isNarrow = (): boolean => matchMedia('(max-width: 820px)').matches;
 
-/** Focuses the row after the next render, unless the user is typing. */
+/** Focuses the list's row after the next render, unless the user is typing. */
 function focusRow(threadId: string | null): void {
   if (threadId === null) return;
   requestAnimationFrame(() => {
@@ -52,7 +55,7 @@ function focusRow(threadId: string | null): void {
 }
 const focusReader = () => requestAnimationFrame(() => focusRegion(document.getElementById('reader')));
 
-/** Removes rows from the list and activates the row that takes their place. */
+/** Removes rows from the conversation list and makes the row that takes their place active. */
 function removeAndActivateNext(rows: Row[], run: (messages: Summary[]) => Promise<void>): void {
   if (rows.length === 0) return;
   const all = mailbox.get().rows;
@@ -71,7 +74,7 @@ function removeAndActivateNext(rows: Row[], run: (messages: Summary[]) => Promis
   focusRow(mailbox.get().activeId);
 }
 
-/** Only received mail can return to the Inbox. */
+/** Whether a message can be snoozed: only received mail can return to the Inbox. */
 const canWait = (message: Summary): boolean =>
   !['sent', 'drafts'].includes(mailbox.get().folders.find(({ id }) => id === message.folder_id)?.role ?? '');
 
@@ -80,7 +83,7 @@ function moveToRole(role: FolderRole, rows: Row[]): void {
   if (folder) removeAndActivateNext(rows, (messages) => moveMessages(messages, folder));
 }
 
-/** Opens the choice of times for the chosen conversations. */
+/** Opens the snooze menu for the selected conversations, or for the active one. */
 export function openSnooze(): void {
   if (chosenRows().length > 0) view.set({ isSnoozeOpen: true });
 }
@@ -104,7 +107,7 @@ export const act = {
 
   step(by: 1 | -1): void {
     const { rows, activeId } = mailbox.get();
-    // Before the first step, start from the row that has the focus.
+    // Before the first step there is no active row, so start from the row that has the focus.
     const from = activeId ?? (document.activeElement as HTMLElement | null)?.dataset.thread;
     const at = rows.findIndex((row) => row.threadId === from);
     const next = rows[at === -1 ? 0 : Math.min(Math.max(at + by, 0), rows.length - 1)];
@@ -131,7 +134,7 @@ export const act = {
     selectionStart = threadId;
     mailbox.set({ selected });
   },
-  /** Selects a row or clears it. With Shift, does the same to all rows since the last one that was clicked. */
+  /** Selects or deselects a row. With Shift, does the same to all rows since the last one that was clicked. */
   select(row: Row, isRange: boolean): void {
     const { rows, selected, activeId } = mailbox.get();
     const start = rows.findIndex((one) => one.threadId === (selectionStart ?? activeId));

@@ -8,7 +8,7 @@ import { shortcuts } from './keys.ts';
 
 const SETTINGS_TABS = Object.keys(mailTexts.settings) as (keyof typeof mailTexts.settings)[];
 
-/** The keys, the user's own folders, and the settings. */
+/** Lists the commands of the keyboard shortcuts, of opening the user's own folders, and of opening the settings. */
 export function listMailCommands(): Command[] {
   const own = mailbox.get().folders.filter((folder) => folder.role === null);
   return [

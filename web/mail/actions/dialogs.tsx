@@ -84,7 +84,7 @@ export function MoveDialog() {
   );
 }
 
-/** Labels of the selected conversations: all labels in the loaded messages, and a field for a new one. */
+/** Dialog that labels the selected conversations. It lists all labels of the loaded messages, and has a field for a new one. */
 export function LabelDialog() {
   const rows = act.chosen();
   const messages = useStore(mailbox, (state) => state.messages);

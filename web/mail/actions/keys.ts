@@ -1,6 +1,6 @@
 /**
- * Keyboard shortcuts of the mail page, the same as in Gmail and Fastmail. `g i` means g and then i. They do nothing while
- * the user types. The command palette offers them too.
+ * Keyboard shortcuts of the mail page, the same as in Gmail and Fastmail. `g i` means g and then i. Shortcuts do nothing while the
+ * user types. The command palette offers them too.
  */
 import type { Command } from '../../shared/commands.ts';
 import { go, toHash } from '../../shared/hash-route.ts';
@@ -74,11 +74,11 @@ function findKey(pressed: string): Key | undefined {
 
 const MODIFIERS: readonly string[] = ['Shift', 'Control', 'Alt', 'Meta', 'AltGraph'];
 
-/** Also called with events from the frame of a message. */
+/** Handles a key press of the page, or of the frame that shows a message's HTML. */
 export function handleKey(event: KeyboardEvent): void {
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
   if (MODIFIERS.includes(event.key)) return;
-  // Keys that are typed while the compose window opens are text for it.
+  // Keys that are typed while the compose window is opening are text for that window, not shortcuts.
   if (compose.get().writing && !document.querySelector('.compose')) return;
   // A focused button or link handles Enter itself.
   if (event.key === 'Enter' && event.target instanceof Element && event.target.closest('button, a')) return;

@@ -13,10 +13,10 @@ const MONDAY = 1;
 const at = (now: Date, days: number, hour: number): Date =>
   new Date(now.getFullYear(), now.getMonth(), now.getDate() + days, hour);
 
-/** Days until the next such weekday after today. */
+/** Number of days from now to the next such weekday, from 1 to 7: today does not count. */
 const daysUntil = (now: Date, weekday: number): number => ((weekday - now.getDay() + 6) % 7) + 1;
 
-/** @returns times in their order, without those that are less than an hour away or equal to another time. */
+/** Lists the offered times in ascending order, without times that are less than an hour away or equal to another one. */
 export function listSnoozeTimes(now: Date): SnoozeTime[] {
   const all: SnoozeTime[] = [
     { name: 'today', at: at(now, 0, EVENING) },

@@ -1,4 +1,4 @@
-/** Choice of the time at which a conversation returns to the Inbox. */
+/** Menu of the times at which a snoozed conversation returns to the Inbox. */
 import { useState } from 'react';
 import { Dialog } from '../../shared/dialog.tsx';
 import { focusOnAppearing } from '../../shared/focus.ts';
@@ -10,10 +10,10 @@ import { act } from './actions.ts';
 import { listSnoozeTimes } from './snooze-times.ts';
 
 const { snooze: t } = mailTexts;
-/** Limit of the API: 366 days. */
+/** Latest day to snooze until, in days from now: one below the limit of the API (366). */
 const DAYS_MAX = 365;
 
-/** Local time without a zone, for `datetime-local`. */
+/** Formats local time without a zone, as `<input type="datetime-local">` expects it. */
 const toLocalInput = (date: Date) =>
   new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 

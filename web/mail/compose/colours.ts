@@ -6,7 +6,8 @@
  */
 
 /**
- * At least 4.5:1 on white and on each highlight, and 3:1 in mail programs that show it on dark grey (WCAG 2.2, 1.4.3 and 1.4.11).
+ * Text colours. Their contrast is at least 4.5:1 on white and on each highlight, and 3:1 in mail programs that show them on dark
+ * grey (WCAG 2.2, 1.4.3 and 1.4.11).
  */
 export const INKS = {
   red: '#cb291d',
@@ -17,7 +18,10 @@ export const INKS = {
   grey: '#6d6a63',
 } as const;
 export type Ink = keyof typeof INKS;
-/** The same colours for a dark editor. The browser's editor writes the colours that it shows, so they must be recognised too. */
+/**
+ * The same text colours for a dark editor. The browser's editor writes the colours that it shows, so reading them back needs both
+ * lists.
+ */
 export const INKS_IN_DARK: Readonly<Record<Ink, string>> = {
   red: '#ef958f',
   orange: '#e89c5b',
@@ -29,7 +33,7 @@ export const INKS_IN_DARK: Readonly<Record<Ink, string>> = {
 
 export const MARKS = { yellow: '#fff1a8', green: '#d6f3d3', blue: '#e3efff', pink: '#ffe6ee' } as const;
 export type Mark = keyof typeof MARKS;
-/** Text on a highlight. Without it, mail programs with a dark background would show light text there. */
+/** Text colour on a highlight. Without it, mail programs with a dark background would show light text there. */
 export const MARKED_TEXT = '#1d1c1a';
 export const toFace = (mark: Mark): string => `mark-${mark}`;
 
@@ -37,9 +41,9 @@ const INK_NAMES = Object.keys(INKS) as Ink[];
 const MARK_NAMES = Object.keys(MARKS) as Mark[];
 
 /**
- * The style of a `<font>` in the message. Other colours and fonts are those of the editor.
+ * Returns the style that a `<font>` of the editor has in the sent message. The editor makes no other colours and fonts.
  * @param color its attribute `color`.
- * @param face its attribute `face`. The browser's editor adds the fonts that follow in the style sheet.
+ * @param face its attribute `face`. The browser's editor appends the fallback fonts of the style sheet to it.
  */
 export function toFontStyle(color: string | null, face: string | null): string {
   const mark = MARK_NAMES.find((name) => face?.startsWith(toFace(name)));
@@ -49,7 +53,7 @@ export function toFontStyle(color: string | null, face: string | null): string {
   return ink === null ? '' : `color:${ink}`;
 }
 
-/** Reverses `toFontStyle`. */
+/** Converts a style of a message back to a `<font>` of the editor: the reverse of `toFontStyle`. */
 export function fromFontStyle(style: string): { color: string | null; face: string | null } {
   const read = (property: string) => new RegExp(`(?:^|;)${property}:(#[0-9a-f]{6})`).exec(style)?.[1] ?? null;
   const background = read('background-color');

@@ -21,8 +21,7 @@ import { fromDraft, isEmptyWriting, isOwnDraft, type Upload, type Writing } from
 const t = mailTexts.writing;
 
 /**
- * Opens the newest message that a closed tab left in this browser. Older ones go to Drafts, where the user can find
- * them.
+ * Opens the newest message that a closed tab left in this browser. Older such messages go to Drafts, where the user can find them.
  */
 export async function resumeWriting(): Promise<void> {
   const [newest, ...older] = await findKeptMessages();
@@ -41,7 +40,7 @@ export function startWriting(start: Partial<Writing> = {}): void {
       document.querySelector<HTMLElement>('.compose input')?.focus();
       return;
     }
-    // Save the previous message to Drafts. Once it is there, remove it from this browser.
+    // Save the message that was open before to Drafts. Once it is in Drafts, remove it from this browser.
     cancelScheduledSave();
     if (saved === 'drafts') forgetWriting(writing.key);
     else void saveDetached(writing);
@@ -49,11 +48,11 @@ export function startWriting(start: Partial<Writing> = {}): void {
   compose.set({ ...CLOSED_COMPOSE, writing: { ...newWriting(), ...start } });
 }
 
-/** Files of an answered message that the new message needs. */
+/** Files of an answered or forwarded message that the new message needs. */
 export interface NeededFiles {
-  /** Pictures of the quote. */
+  /** Pictures of the quoted text. */
   pictures: Picture[];
-  /** Whether an attachment, by its position, is forwarded. */
+  /** Whether an attachment is forwarded. `at` is the attachment's position in the original message. */
   isForwarded: (at: number) => boolean;
 }
 /** Listeners that copy files of an answered or forwarded message. */
@@ -114,7 +113,7 @@ const PLAIN_UNDO_MS = 20_000;
 const isOfQuote = (quote: Writing['quote'], upload: Upload): boolean =>
   upload.isInline === true && quote !== null && quote.html.includes(`cid:${upload.key}@`);
 
-/** Removes the formatting and the pictures of the text. A quote becomes text too, unless it is kept. */
+/** Turns formatted text into plain text and removes its pictures. A quote becomes plain text too, unless it is kept. */
 export function makePlain({ isQuoteKept = false } = {}): void {
   const { writing } = compose.get();
   if (!writing || (writing.html === null && writing.rich === null && writing.quote === null)) return;
@@ -136,7 +135,7 @@ export function makePlain({ isQuoteKept = false } = {}): void {
   offerUndo(t.formattingWasRemoved, undo, PLAIN_UNDO_MS);
 }
 
-/** Lets the user format the text. */
+/** Turns plain text into formatted text, so that the user can format it. */
 export function makeRich(): void {
   const { writing } = compose.get();
   if (!writing || writing.html !== null || writing.rich !== null) return;
@@ -158,7 +157,7 @@ export function removeQuote(): void {
   offerUndo(t.quotedMessageWasRemoved, undo, PLAIN_UNDO_MS);
 }
 
-/** Uploads end at any time, so this changes the attachments as they are now. */
+/** Changes one upload, or removes it if `part` is null. Uploads end at any time, so this reads the newest list of attachments. */
 export function changeUpload(key: string, part: Partial<Upload> | null): void {
   const { writing } = compose.get();
   if (!writing) return;

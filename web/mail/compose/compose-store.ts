@@ -7,20 +7,20 @@ import { blankWriting, type Writing } from './writing.ts';
 export interface ComposeState {
   writing: Writing | null;
   /**
-   * `here`: saved in this browser. `drafts`: saved in Drafts. `changed`: the draft has two versions, and the user must
-   * choose.
+   * Where the message is saved. `here`: in this browser only. `drafts`: in Drafts. `changed`: the draft has two versions, and the
+   * user must choose.
    */
   saved: 'no' | 'here' | 'drafts' | 'failed' | 'changed';
-  /** Why saving to Drafts failed. */
+  /** Reason why saving to Drafts failed, as text for the user. */
   trouble: string | null;
   /** The version of this draft that another tab or device has saved. */
   theirs: DraftAnswer | null;
   isSending: boolean;
   /** Why the server refused to send the message. */
   error: string | null;
-  /** A reply is written in a window of its own instead of at the end of its conversation. */
+  /** Whether a reply is written in a window of its own instead of at the end of its conversation. */
   isPoppedOut: boolean;
-  /** The field for the address of answers is open. */
+  /** Whether the Reply-To field is open. */
   isReplyToShown: boolean;
 }
 

@@ -9,6 +9,7 @@ import {
   useState,
 } from 'react';
 import { createPortal, flushSync } from 'react-dom';
+import { FileButton } from '../../shared/files.tsx';
 import { IconButton } from '../../shared/icon-button.tsx';
 import { Icon } from '../../shared/icons.tsx';
 import { Menu, type MenuCommand } from '../../shared/menu.tsx';
@@ -84,7 +85,7 @@ function Head({ writing }: { writing: Writing }) {
   );
 }
 
-/** Asks once before a likely mistake. Sending is the default. */
+/** Asks for a confirmation if the message probably has a mistake, for example no attachment. Sending is the default. */
 function Question({ text, onSend, onBack }: { text: string; onSend: () => void; onBack: () => void }) {
   const button = useRef<HTMLButtonElement>(null);
   useLayoutEffect(() => button.current?.focus(), []);
@@ -101,7 +102,7 @@ function Question({ text, onSend, onBack }: { text: string; onSend: () => void; 
   );
 }
 
-/** Options that few messages need. */
+/** Menu entries of options that few messages need, such as the importance. */
 const listOptions = ({ importance }: Writing): MenuCommand[] => [
   ...(['high', 'normal', 'low'] as const)
     .filter((one) => one !== importance)
@@ -128,8 +129,8 @@ export function Compose() {
   const body = useRef<HTMLElement>(null);
   const key = writing?.key;
   const slot = useStore(view, (state) => state.replySlot);
-  // On closing, the focus returns to the element that had it. It is read while rendering, before a field takes the
-  // focus.
+  // When the window closes, the focus returns to the element that had it. Read that element while rendering, before a field takes
+  // the focus.
   const [before] = useState(() => document.activeElement);
   useLayoutEffect(
     () => () => {
@@ -154,7 +155,7 @@ export function Compose() {
     body.current?.scrollTo(0, 0);
     slot?.scrollIntoView({ block: 'nearest' });
   }, [key, slot]);
-  // When the choice between two versions closes, its button is gone: focus the text.
+  // When the user has chosen one of two versions, the button of the choice is gone: focus the text.
   const hadChoice = useRef(false);
   useLayoutEffect(() => {
     if (hadChoice.current && !theirs) body.current?.focus();
@@ -168,7 +169,7 @@ export function Compose() {
       answer(true);
       return;
     }
-    // The keys may arrive before the page has drawn the last change, so this reads the current message.
+    // A keyboard shortcut may arrive before the page has drawn the last change, so read the current message from the store.
     const current = compose.get().writing ?? writing;
     const text = answered.current.has(current.key) ? null : findSendQuestion(current);
     if (text === null || findSendProblem(current) !== null) setProblem(await send(at));
@@ -281,19 +282,7 @@ export function Compose() {
           isExpanded={isScheduling}
           onClick={() => setScheduling(!isScheduling)}
         />
-        <label className="button quiet icon attach" data-tip={t.attach}>
-          <Icon name="clip" />
-          <span className="visually-hidden">{t.attach}</span>
-          <input
-            type="file"
-            multiple
-            className="visually-hidden"
-            onChange={(event) => {
-              attach(event.target.files ?? []);
-              event.target.value = '';
-            }}
-          />
-        </label>
+        <FileButton icon="clip" label={t.attach} className="quiet icon" onFiles={attach} />
         {writing.html === null && (
           <IconButton
             icon="format"

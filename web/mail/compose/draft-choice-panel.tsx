@@ -11,7 +11,7 @@ import { fromDraft, type Writing } from './writing.ts';
 
 const t = mailComposeTexts.window;
 
-/** The text to compare: recipients, subject, body and names of attachments. */
+/** Makes the text of a version for the comparison: recipients, subject, body and names of attachments. */
 const toText = (writing: Omit<Writing, 'key'>): string =>
   [
     ...(

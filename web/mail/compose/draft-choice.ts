@@ -53,8 +53,8 @@ export function chooseTheirs(): void {
 }
 
 /**
- * Makes the version written here a draft of its own. The other one stays in Drafts. Attachments of both are uploaded
- * again.
+ * Makes the version written here a draft of its own. The other one stays in Drafts. Attachments of both versions are uploaded
+ * again, because an upload belongs to one draft only.
  */
 export async function chooseBoth(): Promise<void> {
   const { writing, theirs } = compose.get();

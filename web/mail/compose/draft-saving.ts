@@ -13,16 +13,19 @@ import { checksumOf, fromDraft, isEmptyWriting, isOwnDraft, splitFiles, toDraftB
 const t = mailTexts.writing;
 
 const SAVE_AFTER_MS = 1500;
-/** Delay after a failure. When the network is back, `retrySave` saves at once. */
+/** Delay before a failed save is tried again. When the network is back, `retrySave` saves at once. */
 const RETRY_AFTER_MS = 15_000;
-/** Limit of attempts if the draft's revision changes during each of them. */
+/** Limit of attempts to save if the draft's revision changes during each attempt. */
 const ATTEMPTS_MAX = 3;
 const TRIED_MAX = 5;
 
-/** Draft of each message of this tab, by the message's key. Another message may open before the first save has ended. */
+/**
+ * Id and revision of the draft of each message of this tab, by the message's key. Another message may open before the first save
+ * has ended.
+ */
 const draftRefs = new Map<string, { draftId: string; revision: number }>();
 
-/** The draft has a version that was written elsewhere, so this one is not saved over it. */
+/** Thrown if the draft has a version that was written elsewhere. This version is then not saved over it. */
 class DraftChanged extends Error {
   readonly theirs: DraftAnswer;
   constructor(theirs: DraftAnswer) {
@@ -37,11 +40,11 @@ const isStatus = (error: unknown, ...statuses: number[]): boolean =>
 interface Saved {
   draftId: string;
   revision: number;
-  /** The server deleted the attachments with the old draft. */
+  /** Whether the attachments are gone, because the server deleted them with the old draft. */
   hasLostFiles: boolean;
 }
 
-/** Creates a new draft after the old one was sent or deleted elsewhere. Its attachments may be deleted too. */
+/** Creates a new draft after the old one was sent or deleted elsewhere. The old draft's attachments may be deleted too. */
 async function recreateDraft(writing: Writing): Promise<Saved> {
   const body = toDraftBody(writing);
   try {
@@ -54,7 +57,7 @@ async function recreateDraft(writing: Writing): Promise<Saved> {
   }
 }
 
-/** @throws DraftChanged, and ApiError if the API refuses. */
+/** Saves the message once. @throws DraftChanged if the draft was changed elsewhere, and ApiError if the API refuses. */
 async function putDraft(requested: Writing): Promise<Saved> {
   if (requested.draftId === null) {
     const { id, revision } = await createDraft(toDraftBody(requested));
@@ -78,7 +81,7 @@ async function putDraft(requested: Writing): Promise<Saved> {
   }
 }
 
-/** @returns null if the draft no longer exists. */
+/** Reads a draft. @returns null if it no longer exists. */
 export async function readDraft(draftId: string): Promise<DraftAnswer | null> {
   try {
     return await loadDraft(draftId);
@@ -94,8 +97,7 @@ async function save(requested: Writing): Promise<void> {
   const writing = { ...requested, ...draftRefs.get(requested.key) };
   writing.tried = [...requested.tried, checksumOf(toDraftBody(requested))].slice(-TRIED_MAX);
   const isOpen = () => compose.get().writing?.key === requested.key;
-  // Keep the checksum before the request. If the answer and even this tab are lost, the saved text still counts as our
-  // own.
+  // Store the checksum before the request. If the answer is lost, even with this tab, the saved text still counts as written here.
   if (isOpen()) {
     compose.set({ writing });
     keepWriting(writing);
@@ -115,7 +117,7 @@ async function save(requested: Writing): Promise<void> {
 }
 
 let timer: ReturnType<typeof setTimeout> | undefined;
-/** Saves run one at a time. Otherwise two first saves would create two drafts. */
+/** The running save. Saves run one at a time: otherwise two first saves would create two drafts. */
 let saving: Promise<unknown> = Promise.resolve();
 
 export const cancelScheduledSave = (): void => clearTimeout(timer);
@@ -137,7 +139,7 @@ function recordFailure(error: unknown): void {
   if (isAway) scheduleSave(RETRY_AFTER_MS);
 }
 
-/** @returns whether Drafts has the current text. */
+/** Saves the message now. @returns whether Drafts has the current text. */
 export function saveDraft(): Promise<boolean> {
   clearTimeout(timer);
   const requested = compose.get().writing;

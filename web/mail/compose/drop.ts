@@ -6,7 +6,7 @@ import { startWriting } from './compose-state.ts';
 
 const hasFiles = (event: DragEvent) => event.dataTransfer?.types.includes('Files') ?? false;
 
-/** @returns a function that stops listening. */
+/** Listens for dropped files. @returns a function that stops listening. */
 export function listenForDroppedFiles(): () => void {
   const onDragOver = (event: DragEvent) => {
     if (hasFiles(event)) event.preventDefault();

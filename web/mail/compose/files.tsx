@@ -1,7 +1,6 @@
 /** Attachments of the message being written, with progress and errors. */
-import { formatBytes } from '../../shared/format.ts';
+import { FileRow, FileRows } from '../../shared/files.tsx';
 import { Icon } from '../../shared/icons.tsx';
-import { fill } from '../../shared/texts/index.ts';
 import { mailComposeTexts } from '../../shared/texts/mail-compose.ts';
 import { findPictureType, usePicture } from '../../shared/use-picture.ts';
 import { findLoader } from './pictures.ts';
@@ -10,21 +9,21 @@ import type { Upload } from './writing.ts';
 
 const t = mailComposeTexts.window;
 
-/** Larger pictures have no preview. */
+/** Size limit in bytes of a picture with a preview. */
 const PICTURE_BYTES_MAX = 25_000_000;
 
 function Preview({ upload }: { upload: Upload }) {
   const type = upload.size > PICTURE_BYTES_MAX ? null : findPictureType(upload.fileName);
-  // Before the upload has ended, only this tab can have the picture.
+  // Until the upload has ended, only the tab that uploads has the picture. The preview is loaded again when it ends.
   const { url, forget } = usePicture(type === null ? null : findLoader(upload), type ?? '', [
     upload.key,
     upload.attachmentId === null,
   ]);
   if (type === null) return <Icon name="clip" />;
   return url === null ? (
-    <span className="upload-picture" />
+    <span className="file-picture" />
   ) : (
-    <img className="upload-picture" src={url} alt="" onError={forget} />
+    <img className="file-picture" src={url} alt="" onError={forget} />
   );
 }
 
@@ -33,32 +32,18 @@ export function Files({ uploads }: { uploads: Upload[] }) {
   const shown = uploads.filter((upload) => !upload.isInline || upload.error || upload.attachmentId === null);
   if (shown.length === 0) return null;
   return (
-    <ul className="uploads" aria-label={t.attachments}>
+    <FileRows label={t.attachments}>
       {shown.map((upload) => (
-        <li key={upload.key}>
-          <Preview upload={upload} />
-          <span className="ellipsis grow" title={upload.fileName}>
-            {upload.fileName}
-          </span>
-          <span className="muted small">{formatBytes(upload.size)}</span>
-          {!upload.error && upload.attachmentId === null && (
-            <progress value={upload.progress} aria-label={fill(t.uploading, { fileName: upload.fileName })} />
-          )}
-          <button
-            type="button"
-            className="quiet icon"
-            aria-label={fill(t.removeFile, { fileName: upload.fileName })}
-            onClick={() => detach(upload.key)}
-          >
-            ✕
-          </button>
-          {upload.error && (
-            <span className="danger-text small upload-error" role="alert">
-              {upload.error}
-            </span>
-          )}
-        </li>
+        <FileRow
+          key={upload.key}
+          name={upload.fileName}
+          size={upload.size}
+          picture={<Preview upload={upload} />}
+          error={upload.error}
+          {...(!upload.error && upload.attachmentId === null ? { progress: upload.progress } : {})}
+          onRemove={() => detach(upload.key)}
+        />
       ))}
-    </ul>
+    </FileRows>
   );
 }

@@ -19,7 +19,7 @@ const COMMANDS: Record<Exclude<Tool, 'link'>, [command: string, value?: string]>
 };
 const KEYS: Partial<Record<Tool, string>> = { bold: 'Ctrl+B', italic: 'Ctrl+I' };
 
-// The only interface to the browser's editor that keeps its undo.
+// Runs an editor command. `execCommand` is deprecated, but nothing else keeps the undo of the browser's editor.
 export const run = (command: string, value?: string): boolean => document.execCommand(command, false, value);
 
 function use(tool: Tool): void {
@@ -31,7 +31,7 @@ function use(tool: Tool): void {
   if (typed && /^(?:https?:\/\/|mailto:)./i.test(typed)) run('createLink', typed);
 }
 
-/** Whether the cursor is in a table. While the focus is elsewhere, the last answer stays. */
+/** Returns whether the cursor is in a table. While the focus is outside the editor, the last answer stays. */
 function useInTable(editor: RefObject<HTMLElement | null>): boolean {
   const [isInTable, setInTable] = useState(false);
   useEffect(() => {
@@ -52,7 +52,7 @@ const TABLE_ICONS: Record<TableChange, MenuCommand['icon']> = {
   removeTable: 'trash',
 };
 
-/** @param onChange reads the editor after a change that the browser does not report. */
+/** The toolbar. @param onChange reads the editor's content after a change that the browser does not report. */
 export function FormatBar({ editor, onChange }: { editor: RefObject<HTMLElement | null>; onChange: () => void }) {
   const isInTable = useInTable(editor);
   const edit = (work: (element: HTMLElement) => void) => () => {
@@ -96,7 +96,7 @@ export function FormatBar({ editor, onChange }: { editor: RefObject<HTMLElement 
       }))
     : [{ icon: 'table', title: t.table.insert, run: edit(insertTable) }];
   return (
-    // Pressing a button must not move the cursor.
+    // Keep the focus: a press on a button must not move the cursor out of the text.
     <div
       className="format-bar"
       role="toolbar"

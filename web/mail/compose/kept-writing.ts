@@ -9,7 +9,7 @@ import { blankWriting, type Writing } from './writing.ts';
 
 const t = mailTexts.writing;
 
-/** The key contains the user's id, so that the tab of another user does not open the message. */
+/** Storage key of a message. It contains the user's id, so that the tab of another user does not open the message. */
 const prefix = () => `tessera.writing.${session.get().profile?.user_id ?? ''}.`;
 
 const lockReleases = new Map<string, () => void>();
@@ -26,7 +26,7 @@ export function keepWriting(writing: Writing): void {
   try {
     localStorage.setItem(name, JSON.stringify({ ...writing, keptAt: Date.now() }));
   } catch {
-    // Storage may be full or unavailable. Drafts still gets the message.
+    // The browser's storage may be full or unavailable. The message is then saved in Drafts only.
   }
 }
 
@@ -35,13 +35,13 @@ export function forgetWriting(key: string): void {
   try {
     localStorage.removeItem(name);
   } catch {
-    // Storage is unavailable, so nothing was kept.
+    // Storage is unavailable, so there is no stored message to remove.
   }
   lockReleases.get(name)?.();
   lockReleases.delete(name);
 }
 
-/** Messages that closed tabs left in this browser, newest first. */
+/** Lists the messages that closed tabs left in this browser, newest first. */
 export async function findKeptMessages(): Promise<Writing[]> {
   const open = new Set((await navigator.locks?.query())?.held?.map((lock) => lock.name));
   const found: (Writing & { keptAt?: number })[] = [];
@@ -56,10 +56,10 @@ export async function findKeptMessages(): Promise<Writing[]> {
   return found
     .toSorted((a, b) => (b.keptAt ?? 0) - (a.keptAt ?? 0))
     .map(({ keptAt: _, ...writing }) => ({
-      // Messages kept by an older version of this page lack some fields.
+      // Adds fields that are missing in messages kept by an older version of this page.
       ...blankWriting(writing.key, ''),
       ...writing,
-      // Unfinished uploads ended with their tab.
+      // Unfinished uploads ended with the tab that ran them, so drop them.
       attachments: writing.attachments.map((upload) =>
         upload.attachmentId || upload.error ? upload : { ...upload, error: t.uploadInterrupted },
       ),

@@ -13,9 +13,9 @@ export interface Letter {
   id: string;
   idempotencyKey: string;
   body: Outgoing;
-  /** The content for the window if it opens again after an undo or a refusal. */
+  /** The message as the compose window edits it, needed if the window opens again after an undo or a refusal. */
   writing: Writing;
-  /** RFC 3339. */
+  /** Time when the user sent the message, in RFC 3339. */
   writtenAt: string;
 }
 
@@ -30,12 +30,15 @@ export const outbox = createStore<{ letters: readonly OutgoingLetter[] }>({ lett
 export interface OutboxEvents {
   onSent: (letter: Letter, messageId: string, delivery: Delivery[]) => void;
   onWaiting: (letter: Letter) => void;
-  /** The server refused the message. It is no longer in the outbox. */
+  /** Called when the server refused the message. The message is no longer in the outbox. */
   onRefused: (letter: Letter, error: unknown) => void;
 }
 
 const RETRY_MS = 15_000;
-/** A sent message is shown until the conversation contains it, but not longer than this. */
+/**
+ * How long a sent message is shown in its conversation at most. It goes away earlier when the conversation contains the server's
+ * copy.
+ */
 const SENT_SHOWN_MS = 30_000;
 const LOCK = 'tessera.mail.outbox';
 
@@ -52,7 +55,7 @@ function update(id: string, part: Partial<OutgoingLetter> | null): void {
   }));
 }
 
-/** Starts to send a user's messages, with those that closed tabs left on this device. */
+/** Starts sending the user's outbox, including messages that closed tabs left on this device. */
 export async function startOutbox(userId: string, handlers: OutboxEvents): Promise<void> {
   owner = userId;
   events = handlers;
@@ -75,7 +78,7 @@ export function stopOutbox(): void {
   outbox.set({ letters: [] });
 }
 
-/** @returns the message as stored, and whether it survives the end of this tab. */
+/** Stores a message in the outbox. @returns the message as stored, and whether it survives the end of this tab. */
 export async function postLetter(
   letter: Omit<Letter, 'id' | 'writtenAt'>,
 ): Promise<{ letter: Letter; isDurable: boolean }> {
@@ -107,12 +110,12 @@ async function sendAll(): Promise<void> {
     update(value.id, { state: 'sending' });
     if (!(await sendOne(userId, value))) break;
   }
-  // Another tab may have sent or removed letters: drop those here too.
+  // Another tab may have sent or removed messages of the outbox: drop those here too.
   const left = new Set((await listEntries<Letter>('outbox', userId)).map((entry) => entry.id));
   for (const { id, state } of outbox.get().letters) if (state === 'waiting' && !left.has(id)) update(id, null);
 }
 
-/** @returns false if the server could not be reached. */
+/** Sends one message of the outbox. @returns false if the server could not be reached. */
 async function sendOne(userId: string, letter: Letter): Promise<boolean> {
   try {
     const { id, delivery } = await sendMessage(letter.body, letter.idempotencyKey);

@@ -6,7 +6,7 @@ import { compose } from './compose-store.ts';
 import { findFile } from './uploads.ts';
 import type { Upload, Writing } from './writing.ts';
 
-/** A picture that this tab has copied, or one that the saved draft has. */
+/** Loads a picture of the message: from this tab if it holds the file, otherwise from the saved draft. */
 export async function loadPicture(writing: Writing, contentId: string): Promise<Blob | null> {
   const upload = writing.attachments.find((one) => toDraftContentId(one.key) === contentId);
   if (!upload) return null;
@@ -17,7 +17,7 @@ export async function loadPicture(writing: Writing, contentId: string): Promise<
   return attachment ? await (await call(attachmentPath(draft.id, attachment.file_name))).blob() : null;
 }
 
-/** Reads an attachment of this tab, or of the saved draft. @returns null if neither has it yet. */
+/** Returns a function that reads an attachment from this tab or from the saved draft; null if neither has it yet. */
 export function findLoader({ key, fileName, attachmentId }: Upload): (() => Promise<Response>) | null {
   const here = findFile(key);
   if (here) return async () => new Response(here);

@@ -7,9 +7,9 @@ import type { Message } from '../model/api.ts';
 import { clean, escapeHtml, toContentId, writeHtml } from '../model/message-html.ts';
 
 export interface Quote {
-  /** Sanitised. Pictures have the address `cid:<key of the upload>@attachment`. */
+  /** Sanitised HTML. Its pictures have the address `cid:<key of the upload>@attachment`. */
   html: string;
-  /** The same as plain text, for the text part. */
+  /** The quote as plain text, for the text part of the message. */
   text: string;
 }
 
@@ -21,10 +21,10 @@ export interface Picture {
   size: number;
 }
 
-/** Longer HTML is quoted as text: a draft has at most 1.9 MB. */
+/** Limit of the quoted HTML in characters. Longer HTML is quoted as plain text, because a draft has at most 1.9 MB. */
 const QUOTE_LENGTH_MAX = 1_000_000;
 
-/** @returns the message's HTML and the pictures in it; null if it has no HTML or too much of it. */
+/** Quotes a message. @returns its HTML and its pictures; null if the message has no HTML or more than the limit. */
 export function quoteHtml(message: Message): { html: string; pictures: Picture[] } | null {
   if (!message.html) return null;
   const pictures = new Map<string, Picture>();
@@ -46,7 +46,7 @@ const QUOTE_END = '</div>';
 const BETWEEN = '\n\n';
 
 /**
- * The typed text and the quote as one document. `splitHtml` reverses it.
+ * Joins the typed text and the quote into one HTML document. `splitHtml` reverses it.
  * @param rich the typed text as HTML without classes, if it is formatted.
  */
 export const joinHtml = (text: string, rich: string | null, quote: Quote | null): { html: string; body: string } => ({
@@ -65,7 +65,7 @@ const unescapeHtml = (html: string): string =>
     .replaceAll('&lt;', '<')
     .replaceAll('&amp;', '&');
 
-/** @returns null if another program wrote the HTML or changed it. */
+/** Splits the HTML of a draft into the typed text and the quote. @returns null if another program wrote or changed the HTML. */
 export function splitHtml(
   html: string,
   body: string,
@@ -77,7 +77,7 @@ export function splitHtml(
     return { text: body, rich: html.slice(RICH_START.length, html.length - QUOTE_END.length), quote: null };
   const quoted = html.slice(at + QUOTE_START.length, html.length - QUOTE_END.length);
   if (isRich) {
-    // The text part has no mark between the two, but the quote has its own text at the end.
+    // The text part has no separator mark. The quote's own text is at the end, so look for its first line.
     const end = body.lastIndexOf(BETWEEN + firstLine(quoted));
     const text = end === -1 ? body : body.slice(0, end);
     const rest = end === -1 ? '' : body.slice(end + BETWEEN.length);
@@ -88,12 +88,12 @@ export function splitHtml(
   return { text, rich: null, quote: { html: quoted, text: body.slice(text.length + BETWEEN.length) } };
 }
 
-/** The first line of a quote, "On …, … wrote:", begins its HTML and its text. */
+/** Finds the first line of a quote, "On …, … wrote:". It begins both the quote's HTML and the quote's text. */
 const firstLine = (quoted: string): string => unescapeHtml(/^<div[^>]*>(.*?)(?:<br>|<\/div>)/.exec(quoted)?.[1] ?? '');
 
 /**
- * Puts the ids of uploaded attachments into the addresses of pictures. Leaves out pictures without an upload: they were
- * removed, or could not be copied.
+ * Puts the ids of uploaded attachments into the addresses of pictures. Leaves out pictures without an upload, which were removed or
+ * could not be copied.
  * @param ids attachment id by key of the upload.
  */
 export const resolvePictures = (html: string, ids: ReadonlyMap<string, string>): string =>

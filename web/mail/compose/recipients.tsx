@@ -11,7 +11,10 @@ import type { SavedContact } from '../model/settings-api.ts';
 const { window: t } = mailComposeTexts;
 const SUGGESTIONS_MAX = 6;
 
-/** Splits typed text at its last separator outside quotes: finished recipients, and the one that is still typed. */
+/**
+ * Splits typed text at its last separator outside quotes. Returns the finished recipients (`done`) and the rest, which is still
+ * being typed.
+ */
 export function splitTyped(text: string): { done: string[]; rest: string } {
   let isQuoted = false;
   let end = 0;
@@ -57,7 +60,7 @@ export function Recipients({ label, value, onChange, isFirst = false }: Props) {
   const [known, setKnown] = useState<SavedContact[]>([]);
   const [isOpen, setOpen] = useState(false);
   const [chosen, setChosen] = useState(0);
-  /** The recipient that is being typed. `value` ends with it. */
+  /** Text of the recipient that is still being typed. It is also the last part of `value`. */
   const [typed, setTyped] = useState('');
   const input = useRef<HTMLInputElement>(null);
   const id = useId();

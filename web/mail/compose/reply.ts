@@ -12,7 +12,7 @@ const t = mailTexts.writing;
 
 export type ReplyKind = 'reply' | 'all' | 'forward';
 
-/** Accepts only the form of a Message-ID, because the value goes into a header. */
+/** Accepts a text only if it has the form of a Message-ID, because it goes into a header. */
 export function toMessageId(text: string | null): string | null {
   const id = text?.trim().replaceAll(/^<|>$/g, '');
   return id && /^[^<>\s\p{Cc}]+$/u.test(id) ? `<${id}>` : null;
@@ -25,7 +25,7 @@ function toOwnSender(message: Message, own: readonly string[]): string {
   return at > 0 ? (own[at] ?? '') : '';
 }
 
-/** The line or lines above the quoted text. */
+/** Makes the line or lines above the quoted text, such as "On …, … wrote:". */
 function toIntroduction(kind: ReplyKind, message: Message): string {
   const when = formatDateTime(message.date);
   const sender = message.from ? formatAddresses([message.from]) : t.unknownSender;
@@ -35,7 +35,7 @@ function toIntroduction(kind: ReplyKind, message: Message): string {
 
 const REPLY_QUOTE_STYLE = 'margin:0 0 0 0.8ex;border-left:1px solid #cccccc;padding-left:1ex';
 
-/** @param html the sanitised HTML of the message. */
+/** Makes a quote with an introduction. @param html the sanitised HTML of the message. */
 function toQuote(kind: ReplyKind, message: Message, html: string): Quote {
   const introduction = toIntroduction(kind, message);
   const head = `<div dir="auto">${escapeHtml(introduction).replaceAll('\n', '<br>')}</div><br>`;
@@ -48,6 +48,7 @@ function toQuote(kind: ReplyKind, message: Message, html: string): Quote {
 }
 
 /**
+ * Builds a reply or a forwarded message.
  * @param own the user's addresses, the default one first.
  * @param signed the body of a new message: the signature, or empty.
  * @param html the sanitised HTML of the message, which is kept outside the editor; null to quote its plain text.

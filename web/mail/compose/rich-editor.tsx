@@ -22,10 +22,10 @@ function setStyle(element: Element, style: string): void {
   else element.setAttribute(PARSED_STYLE_ATTRIBUTE, style);
 }
 
-/** The text as HTML without classes and handlers; pictures by the keys of their uploads. */
+/** Returns the editor's text as HTML without classes and handlers. Pictures are named by the keys of their uploads. */
 function serialize(editor: HTMLElement): string {
   const { nodes } = clean(editor.innerHTML);
-  // From the inside out, because a highlight takes the colour of the text around it.
+  // Inner elements first, because a highlight takes the colour of the text around it.
   for (const element of listElements(nodes).toReversed()) {
     const { localName, dataset } = element as HTMLElement;
     if (localName === 'img' && dataset.picture !== undefined) dataset.cid = toDraftContentId(dataset.picture);
@@ -50,7 +50,7 @@ function fill(editor: HTMLElement, rich: string): void {
   for (const element of editor.querySelectorAll<HTMLElement>(`[${PARSED_STYLE_ATTRIBUTE}]`)) {
     const style = element.getAttribute(PARSED_STYLE_ATTRIBUTE) ?? '';
     element.removeAttribute(PARSED_STYLE_ATTRIBUTE);
-    // The page's own style sheet has the styles of tables.
+    // Styles of tables are left out here, because the page's style sheet has them.
     if (element.localName in TABLE_STYLES) continue;
     if (element.localName !== 'font') {
       element.style.cssText = style;
@@ -64,7 +64,7 @@ function fill(editor: HTMLElement, rich: string): void {
   }
 }
 
-/** Structure only: lists, links, tables and words. Colours and sizes of another page rarely fit. */
+/** Reduces pasted HTML to lists, links, tables and words. Colours and sizes of another page rarely fit. */
 function toPasted(html: string): string {
   const { nodes } = clean(html);
   const body = document.implementation.createHTMLDocument('').body;
@@ -72,7 +72,7 @@ function toPasted(html: string): string {
   for (const image of body.querySelectorAll('img')) image.remove();
   for (const element of body.querySelectorAll('*'))
     for (const { name } of [...element.attributes]) if (name !== 'href') element.removeAttribute(name);
-  // The editor keeps line ends, HTML does not.
+  // The editor shows line ends as they are, but in HTML a line end is a space.
   const walker = body.ownerDocument.createTreeWalker(body, NodeFilter.SHOW_TEXT);
   for (let node = walker.nextNode(); node; node = walker.nextNode())
     if (!node.parentElement?.closest('pre')) node.nodeValue = (node.nodeValue ?? '').replaceAll(/\s+/g, ' ');
@@ -92,7 +92,7 @@ function insertFiles(editor: HTMLElement, files: readonly File[]): void {
   }
 }
 
-/** Draws pictures that have no address yet. */
+/** Draws the pictures of the editor that have no address yet. */
 function usePictures(editor: RefObject<HTMLElement | null>, writing: Writing): void {
   const urls = useRef<string[]>([]);
   useEffect(() => () => urls.current.forEach(URL.revokeObjectURL), []);
@@ -111,12 +111,12 @@ function usePictures(editor: RefObject<HTMLElement | null>, writing: Writing): v
   });
 }
 
-/** @param body is set to the element that takes the text. */
+/** Shows the editor. @param body ref that is set to the element that takes the typed text. */
 export function RichEditor({ writing, body }: { writing: Writing; body: RefObject<HTMLElement | null> }) {
   const editor = useRef<HTMLDivElement>(null);
   const shown = useRef<string | null>(null);
   const { rich } = writing;
-  // The text was replaced: by another tab, an undo, or because another message is written.
+  // Fill the editor when its text was replaced: by another tab, by an undo, or because another message was opened.
   useLayoutEffect(() => {
     body.current = editor.current;
     if (!editor.current || rich === null || rich === shown.current) return;
@@ -165,15 +165,15 @@ export function RichEditor({ writing, body }: { writing: Writing; body: RefObjec
   );
 }
 
-/** Files of a paste into plain text: pictures turn it into formatted text. */
+/** Takes the files of a paste into plain text. Pictures turn the text into formatted text. */
 export function findPastedFiles(event: ClipboardEvent): File[] {
   const hasText = event.clipboardData.types.some((type) => type.startsWith('text/'));
   return hasText ? [] : [...event.clipboardData.files];
 }
 
 /**
- * Inserts files into the editor that has just taken the place of the plain text.
- * @param before the plain text before its cursor. Each line became an element.
+ * Inserts files into the editor that has just replaced the plain text.
+ * @param before the plain text before its cursor. Each line of it became one element, so it tells where to insert.
  */
 export function insertIntoEditor(files: readonly File[], before: string): void {
   const editor = document.querySelector<HTMLElement>('.compose-body.rich');

@@ -1,10 +1,10 @@
-/** Choice of a time at which the message is sent. */
+/** Menu of the times at which the message can be sent. */
 import { useState } from 'react';
 import { mailComposeTexts } from '../../shared/texts/mail-compose.ts';
 
 const t = mailComposeTexts.window;
 
-/** Local time without a zone, for `datetime-local`. */
+/** Formats local time without a zone, as `<input type="datetime-local">` expects it. */
 const toLocalInput = (date: Date) =>
   new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 

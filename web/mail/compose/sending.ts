@@ -17,11 +17,11 @@ import { fromDraft, isEmptyWriting, isOwnDraft, toOutgoing, type Writing } from 
 
 const t = mailTexts.writing;
 
-/** Limits of the time in which the user can undo. If the answer has no sending time, the maximum applies. */
+/** Limits of the time in which the user can undo a send. If the answer has no sending time, the maximum applies. */
 const UNDO_MS_MIN = 10_000;
 const UNDO_MS_MAX = 30_000;
 
-/** @returns why the message cannot be sent, as text for the user; null if it can. */
+/** Checks whether the message can be sent. @returns the reason why not, as text for the user; null if it can. */
 export function findSendProblem(writing: Writing): string | null {
   const lines = [writing.to, writing.cc, writing.bcc].map(parseAddresses);
   const bad = [...lines, parseAddresses(writing.replyTo)].flatMap((line) => line.bad);
@@ -34,10 +34,12 @@ export function findSendProblem(writing: Writing): string | null {
 
 const changedElsewhere = () => t.changedElsewhere;
 
-/** Sending deletes the draft, so a version written elsewhere would be lost. */
+/**
+ * Checks first whether the draft was changed elsewhere. Sending deletes the draft, so a version written elsewhere would be lost.
+ */
 async function wasChangedElsewhere(writing: Writing): Promise<boolean> {
   if (compose.get().theirs) return true;
-  // If the draft cannot be read, sending reports the reason.
+  // An error while reading the draft is ignored here: sending reports the reason.
   const theirs = writing.draftId && navigator.onLine ? await readDraft(writing.draftId).catch(() => null) : null;
   if (theirs === null || isOwnDraft(theirs, writing)) return false;
   compose.set({ theirs, saved: 'changed' });
@@ -98,7 +100,7 @@ export const SENDING: OutboxEvents = {
       void saveDraft();
       return;
     }
-    // Another message is being written. This one goes to Drafts.
+    // Another message is already open in the window, so this one goes to Drafts.
     void saveDetached(letter.writing);
     showToast(fill(t.notSent, { subject: letter.body.subject || t.aMessage, error: describeError(error) }), {
       bad: true,
@@ -107,7 +109,7 @@ export const SENDING: OutboxEvents = {
   },
 };
 
-/** Ids of waiting letters that were announced to the user. */
+/** Ids of waiting messages of the outbox of which the user has been notified. */
 const announced = new Set<string>();
 
 function toUndoMs(delivery: readonly Delivery[]): number {
@@ -130,7 +132,7 @@ const untilAnswered = (id: string): Promise<void> =>
     });
   });
 
-/** Opens the window again with a message of the outbox. */
+/** Opens the compose window again with a message of the outbox. */
 async function reopen(letter: Letter): Promise<void> {
   await untilAnswered(letter.id);
   if (await takeBack(letter.id)) {
@@ -143,14 +145,14 @@ async function reopen(letter: Letter): Promise<void> {
   if (messageId) await cancelSending(messageId, letter.writing);
 }
 
-/** Undo on a card of the conversation. */
+/** Handles the undo button of a sent message that is shown in its conversation. */
 export const undoLetter = (letter: Letter): Promise<void> => reopen(letter);
 
 /** Cancels the send. The server stores the message in Drafts with new ids for draft and attachments. */
 async function cancelSending(messageId: string, sent: Writing): Promise<void> {
   const { draft_id: draftId = null } = await cancelSend(messageId);
   const draft = draftId ? await loadDraft(draftId).then(fromDraft, () => null) : null;
-  // Keep the text as it was typed. Take id, revision and the ids of the attachments from the draft.
+  // Keep the text as the user typed it. Take the draft's id, its revision and the ids of the attachments from the draft.
   const attachments = draft?.attachments.map((upload, at) => ({ ...sent.attachments[at], ...upload }));
   const draftRef = draft && attachments ? { draftId, revision: draft.revision } : { draftId, revision: null };
   startWriting({

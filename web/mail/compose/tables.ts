@@ -6,7 +6,7 @@ const COLUMNS = 3;
 const CELL = '<td><br></td>';
 
 const CELL_STYLE = 'border:1px solid #8b877e;padding:4px 8px;min-width:2em;vertical-align:top';
-/** Styles of tables in a message, by element. The editor has the same in its style sheet. */
+/** Styles of tables in a sent message, by element. The editor's style sheet has the same styles. */
 export const TABLE_STYLES: Readonly<Record<string, string>> = {
   table: 'border-collapse:collapse',
   td: CELL_STYLE,
@@ -16,7 +16,7 @@ export const TABLE_STYLES: Readonly<Record<string, string>> = {
 export const TABLE_CHANGES = ['rowBelow', 'columnAfter', 'removeRow', 'removeColumn', 'removeTable'] as const;
 export type TableChange = (typeof TABLE_CHANGES)[number];
 
-/** The cell of the cursor, if it is in a table of the editor. */
+/** Returns the table cell that has the cursor; null outside tables of the editor. */
 export function findCell(editor: HTMLElement | null): HTMLTableCellElement | null {
   const node = getSelection()?.anchorNode ?? null;
   if (!editor || !node || !editor.contains(node)) return null;
@@ -44,7 +44,7 @@ function emptyCell(): HTMLTableCellElement {
   return cell;
 }
 
-/** Changes the table of a cell. The cursor stays in the nearest cell that is left. */
+/** Adds or removes rows or columns at a cell of a table. The cursor stays in the nearest cell that is left. */
 export function changeTable(cell: HTMLTableCellElement, change: TableChange): void {
   const row = cell.closest('tr');
   const table = cell.closest('table');

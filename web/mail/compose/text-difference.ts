@@ -1,14 +1,14 @@
-/** Finds the lines that two texts do not share. Pure. */
+/** Compares two texts line by line: finds the lines that only one of them has. Pure. */
 
 export interface Line {
   text: string;
   isOnlyHere: boolean;
 }
 
-/** For longer texts, only the lines before the first and after the last difference count as shared. */
+/** Above this product of line counts, only the lines before the first and after the last difference count as shared. */
 const TABLE_CELLS_MAX = 1_000_000;
 
-/** @returns the lines of both texts. `isOnlyHere` marks those that the other text does not have in this order. */
+/** Compares two texts. @returns the lines of both. `isOnlyHere` marks lines that the other text does not have in this order. */
 export function compareLines(mine: string, theirs: string): { mine: Line[]; theirs: Line[] } {
   const a = mine.split('\n');
   const b = theirs.split('\n');
@@ -25,7 +25,7 @@ export function compareLines(mine: string, theirs: string): { mine: Line[]; thei
   return { mine: mark(a, common.a), theirs: mark(b, common.b) };
 }
 
-/** Positions of a longest common subsequence in both texts. */
+/** Returns the line numbers of a longest common subsequence, for each of the two texts. */
 function commonLines(a: readonly string[], b: readonly string[]): { a: Set<number>; b: Set<number> } {
   const kept = { a: new Set<number>(), b: new Set<number>() };
   if (a.length * b.length > TABLE_CELLS_MAX) return kept;

@@ -66,7 +66,7 @@ export function attach(chosen: Iterable<File>): void {
   }
 }
 
-/** Files of this tab by key of the upload, for previews. */
+/** Files of this tab by key of the upload. Previews are made from them. */
 const files = new Map<string, Blob>();
 export const findFile = (key: string): Blob | null => files.get(key) ?? null;
 
@@ -109,8 +109,8 @@ export function detach(key: string): void {
 }
 
 /**
- * Uploads attachments of a message again for the new one.
- * @param isWanted selects them by position.
+ * Uploads attachments of an existing message again for the new one.
+ * @param isWanted whether to copy the attachment at this position.
  */
 export async function attachCopies(message: Message, isWanted: (at: number) => boolean = () => true): Promise<void> {
   try {

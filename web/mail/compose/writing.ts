@@ -8,11 +8,11 @@ export interface Upload {
   key: string;
   fileName: string;
   size: number;
-  /** Uploaded share, from 0 to 1. */
+  /** Uploaded fraction of the file, from 0 to 1. */
   progress: number;
   attachmentId: string | null;
   error: string | null;
-  /** A picture of the quoted message. It is shown in the quote instead of the list of attachments. */
+  /** Whether this is a picture of the quoted message. It is shown in the quote instead of the list of attachments. */
   isInline?: boolean;
 }
 
@@ -29,7 +29,7 @@ export interface Writing {
   revision: number | null;
   /** Checksums of unconfirmed saves. A newer revision with one of these checksums is our own. */
   tried: string[];
-  /** One of the user's own addresses; empty for the default one. */
+  /** Sender: one of the user's own addresses; empty for the default one. */
   from: string;
   to: string;
   cc: string;
@@ -38,7 +38,7 @@ export interface Writing {
   body: string;
   /** Formatted text that another program wrote. This page keeps it but cannot edit it. `body` has the same text. */
   html: string | null;
-  /** The typed text with its formatting, if the user formats it. `body` has the same text. Pictures as in `quote`. */
+  /** The typed text with its formatting, if the user formats it. `body` has the same text. Pictures are named as in `quote`. */
   rich: string | null;
   /** Formatted text that is answered or forwarded. It follows `body`; this page keeps it as it is. */
   quote: Quote | null;
@@ -54,10 +54,12 @@ export interface Writing {
   forwardOf: string | null;
 }
 
-/** Limit of the API. The newest references are kept, because they place the message in its conversation. */
+/**
+ * Limit of the API for the References field. The newest references are kept, because they place the message in its conversation.
+ */
 const REFERENCES_MAX = 100;
 
-/** @param signature the user's signature, may be empty. */
+/** A new message. @param signature the user's signature, may be empty. */
 export const blankWriting = (key: string, signature: string): Writing => ({
   key,
   draftId: null,
@@ -81,10 +83,7 @@ export const blankWriting = (key: string, signature: string): Writing => ({
   forwardOf: null,
 });
 
-/**
- * Whether nothing in the message is worth saving.
- * @param untouched the body of a new message.
- */
+/** Whether the message has no content worth saving. @param untouched the body of a new message. */
 export const isEmptyWriting = (writing: Writing, untouched = ''): boolean =>
   ![writing.to, writing.cc, writing.bcc, writing.subject].some((text) => text.trim() !== '') &&
   (writing.body.trim() === '' || writing.body === untouched) &&
@@ -92,13 +91,16 @@ export const isEmptyWriting = (writing: Writing, untouched = ''): boolean =>
   writing.quote === null &&
   writing.attachments.length === 0;
 
-/** Drafts accepts incomplete addresses. `send` rejects them. */
+/**
+ * Converts typed recipients to the API's form. Keeps invalid ones, because Drafts accepts incomplete addresses; `send` rejects
+ * them.
+ */
 function toAddresses(text: string): Address[] {
   const { addresses, bad } = parseAddresses(text);
   return [...addresses, ...bad.map((email) => ({ email }))];
 }
 
-/** The text parts in the form of the API. */
+/** The text and HTML parts of the message in the form of the API. */
 function toTexts({ body, html, rich, quote, attachments }: Writing): { body: string; html?: string } {
   if (!quote && rich === null) return { body, ...(html === null ? {} : { html }) };
   const ids = new Map(attachments.flatMap(({ key, attachmentId }) => (attachmentId ? [[key, attachmentId]] : [])));
@@ -111,7 +113,7 @@ function toTexts({ body, html, rich, quote, attachments }: Writing): { body: str
 
 export function toDraftBody(writing: Writing): DraftBody {
   const written = toTexts(writing);
-  // A picture that was removed from the text again is not an attachment.
+  // Whether to send an attachment: a picture that was removed from the text is left out.
   const isUsed = ({ isInline, attachmentId }: Upload) =>
     !isInline || findDraftContentId(written.html ?? null, attachmentId ?? '') !== null;
   return {
@@ -133,7 +135,7 @@ export function toDraftBody(writing: Writing): DraftBody {
   };
 }
 
-/** The message as it is sent. Pictures of the quote get the Content-ID that the HTML names. */
+/** The request that sends the message. Pictures of the quote get the Content-ID that the HTML names. */
 export function toOutgoing(writing: Writing, sendAt: Date | null): Outgoing {
   const draft = toDraftBody(writing);
   return {
@@ -158,7 +160,7 @@ export const toUploads = (draft: DraftAnswer): Upload[] =>
     ...(findDraftContentId(draft.html, one.attachment_id) === null ? {} : { isInline: true }),
   }));
 
-/** The typed text, and the quote if this page wrote the draft. */
+/** Splits a draft's body into the typed text and the quote, if this page wrote the draft. */
 function fromTexts({ html, body }: DraftAnswer): Pick<Writing, 'body' | 'html' | 'rich' | 'quote'> {
   const split = html === null ? null : splitHtml(html, body);
   return split
@@ -223,7 +225,10 @@ export const isOwnDraft = (theirs: DraftAnswer, writing: Writing): boolean =>
   writing.tried.includes(checksumOf(theirs)) ||
   checksumOf(theirs) === checksumOf(toDraftBody(writing));
 
-/** Separates attachments of `mine` that belong to `theirs` as well: an upload belongs to only one draft. */
+/**
+ * Separates the attachments of `mine` into own ones and those that `theirs` has as well. An upload belongs to only one draft, so
+ * shared ones must be uploaded again.
+ */
 export function splitFiles(mine: Writing, theirs: DraftAnswer | null): { own: Upload[]; shared: Upload[] } {
   const taken = new Set(theirs?.attachments.map((one) => one.attachment_id));
   const isShared = (upload: Upload) => upload.attachmentId !== null && taken.has(upload.attachmentId);

@@ -1,14 +1,14 @@
-/** Day headings of the list: which row begins a new period, and where rows and headings are. Pure. */
+/** Day headings of the list: finds which rows begin a new period, and where rows and headings are on the screen. Pure. */
 
 export const DAY_HEAD_PX = 30;
 
 export type Period =
   | { readonly kind: 'today' | 'yesterday' | 'week' }
-  /** `month` is the first day of a month. */
+  /** `month` is midnight of the month's first day. */
   | { readonly kind: 'month'; readonly month: Date };
 
 export interface DayHead {
-  /** Index of the row below the heading. */
+  /** Index of the row that the heading is above. */
   readonly index: number;
   readonly period: Period;
 }
@@ -16,11 +16,11 @@ export interface DayHead {
 const DAY_MS = 86_400_000;
 const startOfDay = (date: Date): Date => new Date(date.getFullYear(), date.getMonth(), date.getDate());
 
-/** Today, yesterday, the five days before, and then whole months. */
+/** Finds the period of a date: today, yesterday, the five days before, and then whole months. */
 export function periodOf(iso: string, now: Date): Period | null {
   const date = new Date(iso);
   if (Number.isNaN(date.getTime())) return null;
-  // Rounds, because days may have 23 or 25 hours.
+  // Days between two midnights. Rounded, because a day may have 23 or 25 hours.
   const days = Math.round((startOfDay(now).getTime() - startOfDay(date).getTime()) / DAY_MS);
   if (days <= 0) return { kind: 'today' };
   if (days === 1) return { kind: 'yesterday' };
@@ -31,6 +31,7 @@ export function periodOf(iso: string, now: Date): Period | null {
 const keyOf = (period: Period): string => (period.kind === 'month' ? String(period.month.getTime()) : period.kind);
 
 /**
+ * Finds the day headings of the loaded rows.
  * @param dates the date of each loaded row, newest first.
  * @param firstRow index of the first loaded row in the whole list.
  */
@@ -46,7 +47,7 @@ export function findDayHeads(dates: readonly string[], firstRow: number, now: Da
   return heads;
 }
 
-/** How many headings are above a row, with the one directly above it. */
+/** Number of headings above a row, including the one directly above it. */
 export const headsAbove = (heads: readonly DayHead[], index: number): number => {
   const after = heads.findIndex((head) => head.index > index);
   return after === -1 ? heads.length : after;
@@ -55,7 +56,7 @@ export const headsAbove = (heads: readonly DayHead[], index: number): number => 
 export const topOfRow = (heads: readonly DayHead[], index: number, rowPx: number): number =>
   index * rowPx + headsAbove(heads, index) * DAY_HEAD_PX;
 
-/** The row at a distance from the top of the list. */
+/** Finds the row at a distance from the top of the list. */
 export function rowAt(heads: readonly DayHead[], y: number, rowPx: number): number {
   let above = 0;
   for (const head of heads) {

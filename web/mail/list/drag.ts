@@ -1,4 +1,4 @@
-/** Dragging conversations to folders and labels. Keys do the same: `v` moves, `l` labels. */
+/** Lets the user drag conversations to folders and labels. The keys `v` (move) and `l` (label) do the same. */
 import type { DragEvent } from 'react';
 import { useState } from 'react';
 import { plural } from '../../shared/texts/index.ts';
@@ -11,13 +11,13 @@ const TYPE = 'application/x-tessera-conversations';
 
 let dragged: readonly Row[] = [];
 
-/** If the row is selected, all selected rows are dragged. */
+/** Conversations that a drag of this row moves: all selected ones if the row is selected, otherwise only this one. */
 function rowsWith(row: Row): Row[] {
   const { rows, selected } = mailbox.get();
   return selected.has(row.threadId) ? rows.filter((one) => selected.has(one.threadId)) : [row];
 }
 
-/** Touch screens have swipes instead of dragging. */
+/** Whether the device has a mouse. Touch screens have swipe gestures instead of dragging. */
 const hasMouse = (): boolean => matchMedia('(pointer: fine)').matches;
 
 /** Attributes that make a row draggable. */
@@ -32,7 +32,7 @@ export const draggable = (row: Row) => ({
     sign.textContent = plural(mailTexts.counts.conversations, dragged.length);
     document.body.append(sign);
     dataTransfer.setDragImage(sign, 0, 0);
-    // The browser copies the picture during this event, so the element can be removed afterwards.
+    // The browser copies the drag image during this event, so the element can be removed afterwards.
     setTimeout(() => sign.remove());
   },
   onDragEnd: () => {

@@ -12,7 +12,7 @@ import { session } from '../model/session.ts';
 
 const { firstSteps: t } = mailTexts;
 const KEY = 'tessera.mail.first-steps';
-/** A mailbox with more messages needs no introduction. */
+/** The introduction is shown only in mailboxes with at most this many messages. */
 const MESSAGES_MAX = 5;
 
 function isDone(userId: string): boolean {

@@ -1,15 +1,15 @@
 /** The list of folders, with live counts. */
-import { type ReactNode, useState } from 'react';
+import { type MouseEvent, type ReactNode, useState } from 'react';
 import { callJson } from '../../shared/api.ts';
 import { focusOnAppearing } from '../../shared/focus.ts';
 import { formatBytes, formatCount } from '../../shared/format.ts';
-import { toHash, useRoute } from '../../shared/hash-route.ts';
+import { readRoute, toHash, useRoute } from '../../shared/hash-route.ts';
 import { Icon, type IconName } from '../../shared/icons.tsx';
 import { useStore } from '../../shared/store.ts';
 import { fill, texts } from '../../shared/texts/index.ts';
 import { mailTexts } from '../../shared/texts/mail.ts';
 import { showError } from '../../shared/toasts.tsx';
-import { act, openSnooze } from '../actions/actions.ts';
+import { act, isNarrow, openSnooze } from '../actions/actions.ts';
 import { startWriting } from '../compose/compose-state.ts';
 import type { Folder } from '../model/api.ts';
 import { labels } from '../model/labels.ts';
@@ -22,6 +22,7 @@ import { useDrop } from './drag.ts';
 import { labelView, snoozedView } from './views.ts';
 
 const t = mailTexts.folders;
+const SETTINGS = toHash(['settings', 'profile']);
 
 export const folderHash = (folder: Folder) => toHash([folder.role ?? folder.id]);
 
@@ -38,6 +39,14 @@ interface PlaceProps {
   onDrop: ((rows: Row[]) => void) | null;
 }
 
+/** On a phone, a link to the place that is open already shows it. The address stays the same, so nothing else would. */
+function showOpenPlace(event: MouseEvent<HTMLAnchorElement>, href: string): void {
+  const { parts, query } = readRoute();
+  if (!isNarrow() || href !== toHash(parts.length === 0 ? ['inbox'] : parts, Object.fromEntries(query))) return;
+  event.preventDefault();
+  view.set({ isFoldersOpen: false, threadId: null, messageId: null });
+}
+
 /** A folder, a label or another list. Conversations can be dropped on it. */
 function Place({ href, icon, name, isCurrent, count, effect, onDrop }: PlaceProps) {
   const { isOver, handlers } = useDrop(effect, onDrop);
@@ -47,6 +56,7 @@ function Place({ href, icon, name, isCurrent, count, effect, onDrop }: PlaceProp
       className={isOver ? 'folder drop' : 'folder'}
       aria-current={isCurrent ? 'page' : undefined}
       draggable={false}
+      onClick={(event) => showOpenPlace(event, href)}
       {...handlers}
     >
       <span className="sign" aria-hidden="true">
@@ -61,7 +71,7 @@ function Place({ href, icon, name, isCurrent, count, effect, onDrop }: PlaceProp
 }
 
 function FolderLink({ folder, isCurrent }: { folder: Folder; isCurrent: boolean }) {
-  // All repeats the messages of other folders, so it has no count.
+  // The folder All has no count, because it repeats the messages of other folders.
   const count = folder.role === 'drafts' ? folder.total : folder.role === 'all' ? 0 : folder.unread;
   return (
     <Place
@@ -178,10 +188,10 @@ export function Folders() {
       )}
       <span className="grow" />
       <a
-        href={toHash(['settings', 'profile'])}
+        href={SETTINGS}
         className="folder"
         aria-current={isSettings ? 'page' : undefined}
-        onClick={() => view.set({ isFoldersOpen: false })}
+        onClick={(event) => showOpenPlace(event, SETTINGS)}
       >
         <span className="sign" aria-hidden="true">
           <Icon name="settings" />

@@ -1,9 +1,9 @@
-/** The excerpt of a search result, with the words that were searched for marked. */
+/** Shows the excerpt of a search result and marks the words that were searched for. */
 
-/** A word further from the start of the excerpt may be cut off in a narrow list. */
+/** Maximum of characters shown before the first found word. With more, a narrow list may cut the word off. */
 const BEFORE_MAX = 18;
 
-/** The plain words of a search: without operators, negated words and quotation marks. */
+/** Returns the plain words of a search: without operators, negated words and quotation marks. */
 function wordsOf(search: string): string[] {
   return (search.match(/-?"[^"]*"|\S+/g) ?? [])
     .filter((word) => !/^(-|\w+:|OR$)/.test(word))

@@ -1,4 +1,4 @@
-/** Gestures of a finger on the list: a swipe on a row, and pulling the list down to refresh it. */
+/** Touch gestures on the list: a swipe on a row, and pulling the list down to refresh it. */
 import { type PointerEvent, type RefObject, useEffect, useRef, useState } from 'react';
 import { showError } from '../../shared/toasts.tsx';
 import { act } from '../actions/actions.ts';
@@ -7,7 +7,7 @@ import type { Row } from '../model/rows.ts';
 
 const SWIPE_PX = 90;
 const PULL_PX = 72;
-/** The list follows the finger at half its speed, at most this far. */
+/** Maximum distance in pixels by which the pulled list moves. It follows the finger at half its speed. */
 const PULL_SHOWN_PX_MAX = 60;
 
 /** A swipe to the left archives a row, to the right marks it as read or unread. */

@@ -26,7 +26,7 @@ function remove(folder: Folder): void {
   if (!confirm(fill(t.confirmDeleteFolder, { name: folder.name }))) return;
   callJson(path(folder), { method: 'DELETE' }).then(() => {
     const { source } = mailbox.get();
-    // If the user has opened another folder meanwhile, stay there.
+    // Leave the deleted folder, unless the user has opened another one meanwhile.
     if (source?.kind === 'folder' && source.folderId === folder.id) go(toHash([]));
     void refreshFolders();
     showToast(fill(t.folderDeleted, { name: folder.name }));

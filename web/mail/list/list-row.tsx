@@ -54,7 +54,7 @@ interface Props {
   count: number;
   top: number;
   isActive: boolean;
-  /** The Tab key stops at one row only. */
+  /** Roving tab index: the Tab key stops at only one row of the list. */
   isTabStop: boolean;
   isSelected: boolean;
   isOutgoing: boolean;

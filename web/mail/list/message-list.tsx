@@ -59,7 +59,7 @@ function Empty({ source }: { source: Source }) {
   if (role === 'inbox' && firstSteps.isShown && isNarrow()) return <FirstSteps onFinish={firstSteps.finish} />;
   return (
     <div className="muted empty">
-      <Icon name={role ?? (source.kind === 'search' ? 'all' : 'folder')} />
+      <Icon name={role ?? (source.kind === 'search' ? 'search' : 'folder')} />
       <p>{source.kind === 'search' ? list.nothingFound : list.nothingHere}</p>
       {role && EMPTY[role] && <p className="small">{EMPTY[role]}</p>}
       {source.kind === 'search' && <p className="small">{list.nothingFoundHint}</p>}
@@ -97,7 +97,7 @@ export function MessageList({ isOutgoing, title }: { isOutgoing: boolean; title:
     else waiting.push(index);
   }
   const tabStop = activeAt === -1 ? drawn[0]?.[0] : activeAt;
-  // Always render the active row, because it may have the focus.
+  // Always render the active row, even outside the visible part, because it may have the focus.
   const active = rows[known];
   if (active && activeAt < first) drawn.unshift([activeAt, active]);
   else if (active && activeAt >= last) drawn.push([activeAt, active]);
@@ -123,7 +123,7 @@ export function MessageList({ isOutgoing, title }: { isOutgoing: boolean; title:
     const element = ref.current;
     if (!element || activeAt === -1) return;
     const top = topOf(activeAt);
-    // A heading above the row comes into view with it.
+    // Scroll far enough up that the day heading above the row is visible too.
     if (top - DAY_HEAD_PX < element.scrollTop) element.scrollTop = top - DAY_HEAD_PX;
     else if (top + rowPx > element.scrollTop + element.clientHeight) {
       element.scrollTop = top + rowPx - element.clientHeight;

@@ -60,6 +60,8 @@ export function SearchBox() {
           value={text}
           onChange={(event) => {
             setText(event.target.value);
+            // The button that clears the field leaves the search, as the next thing that a user looks for is the Inbox.
+            if (event.target.value === '' && active !== '') go(toHash([]));
             setOpen(true);
             setChosen(-1);
           }}

@@ -11,12 +11,12 @@ export interface Suggestion {
 const operators = () => Object.entries(mailTexts.operators);
 
 const VALUES_MAX = 8;
-/** Labels are suggested from this many of the newest messages. */
+/** Number of newest messages whose labels are suggested. */
 const MESSAGES_MAX = 1_000;
 
 const quoted = (value: string): string => (/\s/.test(value) ? `"${value}"` : value);
 
-/** The last word, which is still being typed. Inside quotation marks it includes spaces. */
+/** Returns the last word of the search, which is still being typed. Inside quotation marks it includes spaces. */
 function lastWord(text: string): string {
   const isQuoted = (text.match(/"/g) ?? []).length % 2 === 1;
   if (!isQuoted) return text.slice(text.lastIndexOf(' ') + 1);
@@ -30,7 +30,7 @@ function valuesOf(operator: string, folders: readonly Folder[], messages: readon
   return [];
 }
 
-/** @param messages the loaded messages, whose labels are suggested. */
+/** Lists suggestions for the last word of a search. @param messages the loaded messages, whose labels are suggested. */
 export function suggestSearch(text: string, folders: readonly Folder[], messages: readonly Summary[]): Suggestion[] {
   const typed = lastWord(text);
   const sign = typed.length > 1 && typed.startsWith('-') ? '-' : '';
@@ -48,6 +48,6 @@ export function suggestSearch(text: string, folders: readonly Folder[], messages
     .map(([operator, meaning]) => ({ text: `${sign}${operator}`, meaning }));
 }
 
-/** @returns the search with its last word replaced by the suggestion. */
+/** Accepts a suggestion. @returns the search with its last word replaced by the suggestion. */
 export const applySuggestion = (text: string, suggestion: string): string =>
   text.slice(0, text.length - lastWord(text).length) + suggestion.replace('…', '');

@@ -1,4 +1,4 @@
-/** Lists that are searches, shown beside the folders: snoozed mail, and one list per label. */
+/** Lists beside the folders that are saved searches: snoozed mail, and one list per label. */
 import { toHash } from '../../shared/hash-route.ts';
 import { fill } from '../../shared/texts/index.ts';
 import { mailTexts } from '../../shared/texts/mail.ts';

@@ -15,7 +15,7 @@ export const formatAddress = (address: Address): string => {
 export const formatAddresses = (addresses: readonly Address[] | undefined): string =>
   (addresses ?? []).map(formatAddress).join(', ');
 
-/** Parses `Ann <ann@a.test>, "B, C" <b@c.test>, d@e.test`. Parts that are not addresses are returned in `bad`. */
+/** Parses a list such as `Ann <ann@a.test>, "B, C" <b@c.test>, d@e.test`. Parts that are not addresses are returned in `bad`. */
 export function parseAddresses(text: string): { addresses: Address[]; bad: string[] } {
   const addresses: Address[] = [];
   const bad: string[] = [];
@@ -28,7 +28,7 @@ export function parseAddresses(text: string): { addresses: Address[]; bad: strin
   return { addresses, bad };
 }
 
-/** Splits at commas, semicolons and line ends outside quotes. */
+/** Splits a list of addresses at commas, semicolons and line ends outside quotes. */
 export function splitAddresses(text: string): string[] {
   const parts: string[] = [];
   let part = '';

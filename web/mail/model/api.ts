@@ -11,6 +11,7 @@ import type {
 } from '../../../workers/mail/schemas/message.ts';
 import { call, callJson, type Page } from '../../shared/api.ts';
 import { mailTexts } from '../../shared/texts/mail.ts';
+import { FOLDERS_PATH, nameInbox, readFirst, toListPath } from './first-reads.ts';
 import { loadKept } from './kept-answers.ts';
 
 export interface Address {
@@ -45,18 +46,19 @@ const id = encodeURIComponent;
 const THREAD_MESSAGES_MAX = 500;
 
 export const loadProfile = () => loadKept('profile', () => callJson<Profile>('/v1/me'), true);
-/** Folders with a role have their name in the language of the page. */
+/** Loads the folders. Folders with a role get their name in the language of the page. */
 export async function loadFolders(): Promise<Folder[]> {
-  const folders = await loadKept('folders', () => callJson<Folder[]>('/v1/folders'));
+  const folders = await loadKept('folders', () => readFirst<Folder[]>(FOLDERS_PATH));
+  nameInbox(folders.find(({ role }) => role === 'inbox')?.id ?? '');
   return folders.map((folder) => (folder.role ? { ...folder, name: mailTexts.roles[folder.role] } : folder));
 }
 
-/** @param from the cursor of the previous page, or how many of the newest messages to skip. */
+/** Loads one page of a folder. @param from the cursor of the previous page, or how many of the newest messages to skip. */
 export function loadMessages(folderId: string, from: { cursor: string | null } | { offset: number }, limit = 50) {
   const [name, value] = Object.entries(from)[0] ?? [];
-  const start = value ? `&${name}=${id(value)}` : '';
-  const load = () => callJson<Page<Summary>>(`/v1/folders/${id(folderId)}/messages?limit=${limit}${start}`);
-  return value ? load() : loadKept(`list ${folderId}`, load);
+  const path = toListPath(folderId, limit);
+  if (value) return callJson<Page<Summary>>(`${path}&${name}=${id(value)}`);
+  return loadKept(`list ${folderId}`, () => readFirst<Page<Summary>>(path));
 }
 
 export const searchMessages = (q: string, cursor: string | null, limit = 50) =>
@@ -64,7 +66,7 @@ export const searchMessages = (q: string, cursor: string | null, limit = 50) =>
 
 export const loadMessage = (messageId: string) => callJson<Message>(`/v1/messages/${id(messageId)}`);
 export interface Thread {
-  /** Oldest first. */
+  /** Messages of the conversation, oldest first. */
   messages: Message[];
   isMuted: boolean;
 }
@@ -76,11 +78,11 @@ export async function loadThread(threadId: string): Promise<Thread> {
   return thread;
 }
 let shownMessages: Message[] = [];
-/** A message of the conversation that was read last. */
+/** Finds a message of the conversation that was read last. */
 export const findShownMessage = (messageId: string): Message | undefined =>
   shownMessages.find((message) => message.id === messageId);
 
-/** Reads page by page. Stops after the page that reaches 500 messages. */
+/** Reads a conversation page by page. Stops after the page that reaches 500 messages. */
 async function loadWholeThread(threadId: string): Promise<Thread> {
   const messages: Message[] = [];
   let isMuted = false;
@@ -142,8 +144,9 @@ export const sendMessage = (message: Outgoing, idempotencyKey: string) =>
 export type DraftBody = Omit<Outgoing, 'send_at' | 'draft_id'>;
 export const createDraft = (draft: DraftBody) => callJson<DraftAnswer>('/v1/drafts', { body: draft });
 /**
- * @param revision the revision that the text is based on. If the draft has another one by now, the server answers 412
- * and changes nothing. Null saves unconditionally.
+ * Saves a draft.
+ * @param revision the revision that the text is based on. If the draft has another one by now, the server answers 412 and changes
+ * nothing. Null saves unconditionally.
  */
 export const replaceDraft = (draftId: string, draft: DraftBody, revision: number | null) =>
   callJson<DraftAnswer>(`/v1/drafts/${id(draftId)}`, {

@@ -11,6 +11,7 @@ import { mailTexts } from '../../shared/texts/mail.ts';
 import { showError, showToast } from '../../shared/toasts.tsx';
 import { type BatchPatch, eraseMessages, leaveList, muteThread, patchMessages } from './api.ts';
 import { deleteEntry, type Entry, listEntries, mintId, putEntry } from './device-store.ts';
+import { type InvitationReply, sendInvitationReply } from './invitation-reply.ts';
 import { deleteSender, type Sender, saveSender } from './senders.ts';
 
 const t = mailTexts.changes;
@@ -18,12 +19,14 @@ const t = mailTexts.changes;
 export type QueuedChange =
   | { kind: 'patch'; ids: string[]; patch: BatchPatch }
   | { kind: 'erase'; ids: string[] }
-  /** `patch` is the change that the server then makes to the messages `ids`. */
+  /** Mutes or unmutes a conversation. `patch` is the change that the server then makes to the messages `ids`. */
   | { kind: 'mute'; threadId: string; isMuted: boolean; ids: string[]; patch: BatchPatch }
-  | { kind: 'sender'; sender: string; status: Sender['status']; isForgotten: boolean }
-  | { kind: 'leave'; messageId: string };
+  /** `isForgotten`: the decision is deleted, by its id if the page knows it. */
+  | { kind: 'sender'; sender: string; status: Sender['status']; isForgotten: boolean; id?: string }
+  | { kind: 'leave'; messageId: string }
+  | { kind: 'answer'; reply: InvitationReply };
 
-/** Changes that the server does not have yet. `isBlocked`: the last attempt did not reach the server. */
+/** Changes that are not on the server yet. `isBlocked`: the last attempt did not reach the server. */
 export const waiting = createStore<{ changes: readonly QueuedChange[]; isBlocked: boolean }>({
   changes: [],
   isBlocked: false,
@@ -45,16 +48,16 @@ let isAsked = false;
 let retry: ReturnType<typeof setTimeout> | undefined;
 let onReplayed = (): void => undefined;
 
-/** Increases when a change is queued and when it ends. */
+/** Returns a counter that increases when a change is queued and when it ends. */
 export const changeCount = (): number => count;
 
-/** Resolves when all changes have ended, or when they wait for the network. */
+/** Resolves when all changes have ended or wait for the network. */
 export const changesSettled = (): Promise<unknown> => running ?? Promise.resolve();
 
 export const isOffline = (): boolean => waiting.get().isBlocked || !navigator.onLine;
 
 /**
- * Starts to send the changes of a user, with those that closed tabs left on this device.
+ * Starts to send the changes of a user, including those that closed tabs left on this device.
  * @param afterReplay runs when changes that had waited are sent.
  */
 export function startChanges(userId: string, afterReplay: () => void): void {
@@ -87,8 +90,9 @@ export async function queueChange(change: QueuedChange, onWaiting = (): void => 
 }
 
 /**
- * Queues a change. @returns whether the server has it; false as soon as it waits for the network.
- * @throws ApiError if the server refuses it. A refusal after it waited is shown instead.
+ * Queues a change.
+ * @returns whether the server has it; false as soon as it waits for the network.
+ * @throws ApiError if the server refuses it at once. A refusal after a wait is shown to the user instead.
  */
 export function sendOrKeep(change: QueuedChange): Promise<boolean> {
   return new Promise((resolve, reject) => {
@@ -137,7 +141,7 @@ async function drain(): Promise<void> {
   if (wasBlocked && sent > 0) onReplayed();
 }
 
-async function send(change: QueuedChange): Promise<unknown> {
+async function send({ value: change, ...entry }: Entry<QueuedChange>): Promise<unknown> {
   switch (change.kind) {
     case 'patch':
       return patchMessages(change.ids, change.patch);
@@ -147,9 +151,14 @@ async function send(change: QueuedChange): Promise<unknown> {
       return muteThread(change.threadId, change.isMuted);
     case 'leave':
       return leaveList(change.messageId);
+    case 'answer':
+      return sendInvitationReply(change.reply, (reply) =>
+        putEntry('changes', { ...entry, value: { ...change, reply } }),
+      );
     case 'sender': {
-      // Deleting a decision needs its id, which a page that was offline does not have.
-      const { id } = await saveSender(change.sender, change.status);
+      // Deleting a decision about a sender needs its id. A page that was offline may not have it. Then save the decision first to
+      // get the id.
+      const id = (change.isForgotten && change.id) || (await saveSender(change.sender, change.status)).id;
       return change.isForgotten ? deleteSender(id) : undefined;
     }
   }
@@ -159,14 +168,15 @@ async function send(change: QueuedChange): Promise<unknown> {
 const hasToWait = (error: unknown): boolean =>
   isUnreachable(error) && (error as ApiError).code !== 'unsubscribe_failed';
 
-/** @returns false if the change has to wait. */
-async function sendOne({ id, userId, value }: Entry<QueuedChange>): Promise<boolean> {
+/** Sends one change. @returns false if the change has to wait. */
+async function sendOne(entry: Entry<QueuedChange>): Promise<boolean> {
+  const { id, userId } = entry;
   const outcome = outcomes.get(id);
   try {
-    await send(value);
+    await send(entry);
     outcome?.resolve();
   } catch (error) {
-    // After the next sign-in the change is sent again.
+    // If the session has ended, keep the change: it is sent again after the next sign-in.
     const isSignedOut = error instanceof ApiError && error.status === 401;
     if (isSignedOut) outcome?.reject(error);
     if (isSignedOut || hasToWait(error)) {

@@ -9,6 +9,7 @@ import { dismissToast, showError, showToast } from '../../shared/toasts.tsx';
 import type { BatchPatch, Folder, Patch, Summary } from './api.ts';
 import { isOffline, type QueuedChange, queueChange, sendOrKeep } from './change-queue.ts';
 import { refreshLabels } from './labels.ts';
+import { forgetLists } from './left-lists.ts';
 import { refreshAll, refreshFolders } from './list-reading.ts';
 import { folderByRole, isVirtualFolder, mailbox, setMessages, updateMessages } from './mailbox.ts';
 import { restoreRemoved } from './rows.ts';
@@ -21,7 +22,7 @@ const t = mailTexts.changes;
 const BATCH_MAX = 1_000;
 
 interface Undo {
-  /** Id of the toast that offers the undo. */
+  /** Id of the toast that offers the undo, so that a new one replaces the last. */
   toast: number;
   run: () => Promise<unknown>;
 }
@@ -44,7 +45,10 @@ function revert(undo: Undo): void {
   );
 }
 
-/** @param isSent whether the server has the change, as far as the page knows. */
+/**
+ * Adds to the text of a toast that the change is kept on this device, if it is not sent.
+ * @param isSent whether the server has the change.
+ */
 const withState = (text: string, isSent: boolean): string => (isSent ? text : `${text} ${mailTexts.offline.kept}`);
 
 export function offerUndo(text: string, run: () => Promise<unknown>, durationMs = 6000): void {
@@ -101,13 +105,16 @@ async function sendPatch(ids: string[], patch: BatchPatch): Promise<void> {
   }
 }
 
-/** @returns a function that puts messages back into their folders, and into the list if it is still open. */
+/**
+ * Prepares the undo of a move.
+ * @returns a function that puts messages back into their folders, and into the list if it is still open.
+ */
 function toReturn(messages: readonly Summary[]): () => Promise<void> {
   const before = new Map<string, string[]>();
   for (const message of messages) before.set(message.folder_id, [...(before.get(message.folder_id) ?? []), message.id]);
   const { source, messages: then } = mailbox.get();
   return async () => {
-    // Far down in a long list, a refresh of its first page would not show them.
+    // Put the messages back into the list here. They may be far down, where a refresh of the first page would not show them.
     const { source: shown, messages: now } = mailbox.get();
     if (shown === source) setMessages(restoreRemoved(now, then, new Set(messages.map((message) => message.id))));
     await Promise.all(
@@ -127,7 +134,7 @@ export async function moveMessages(messages: Summary[], folder: Folder): Promise
   await changeMessages(idsOf(messages), { folder_id: folder.id });
 }
 
-/** Takes messages out of the Inbox until a time, and offers an undo. */
+/** Snoozes messages: takes them out of the Inbox until a time, and offers an undo. */
 export async function snoozeMessages(messages: Summary[], until: Date): Promise<void> {
   const archive = folderByRole('archive');
   if (!archive || messages.length === 0) return;
@@ -137,7 +144,7 @@ export async function snoozeMessages(messages: Summary[], until: Date): Promise<
   await changeMessages(idsOf(messages), { snoozed_until }, { snoozed_until, folder_id: archive.id });
 }
 
-/** Mutes a conversation: archives it and its later mail as read. Or ends the muting. */
+/** Mutes a conversation, which archives it and its later mail as read, or ends the muting. */
 export async function muteConversation(threadId: string, messages: Summary[], isMuted: boolean): Promise<void> {
   const archive = folderByRole('archive');
   const inbox = folderByRole('inbox');
@@ -164,22 +171,26 @@ export async function muteConversation(threadId: string, messages: Summary[], is
     });
 }
 
-/** Trusts or blocks a sender, and offers an undo that forgets the decision. */
+/** Trusts or blocks a sender, and offers an undo that forgets the decision. @throws ApiError if the server refuses. */
 export async function decideSender(sender: string, status: Sender['status']): Promise<void> {
   const change = { kind: 'sender', sender, status, isForgotten: false } as const;
-  try {
-    const isSent = await sendOrKeep(change);
-    const text = status === 'blocked' ? mailTexts.senders.blockedNow : mailTexts.senders.trustedNow;
-    offerUndo(withState(fill(text, { email: sender }), isSent), () => sendOrKeep({ ...change, isForgotten: true }));
-  } catch (error) {
-    signOutIfUnauthorized(error);
-    showError(error);
-  }
+  const isSent = await sendOrKeep(change);
+  const text = status === 'blocked' ? mailTexts.senders.blockedNow : mailTexts.senders.trustedNow;
+  offerUndo(withState(fill(text, { email: sender }), isSent), () => sendOrKeep({ ...change, isForgotten: true }));
+}
+
+/** Forgets the decision about a sender, and offers an undo. @throws ApiError if the server refuses. */
+export async function forgetSender({ id, sender, status }: Sender): Promise<void> {
+  const change = { kind: 'sender', sender, status } as const;
+  const isSent = await sendOrKeep({ ...change, isForgotten: true, ...(id && { id }) });
+  const text = fill(mailTexts.senders.removed, { sender });
+  offerUndo(withState(text, isSent), () => sendOrKeep({ ...change, isForgotten: false }));
 }
 
 /** Leaves the mailing list of a message. @throws ApiError if the server or the list refuses. */
 export async function leaveListOf(messageId: string, name: string): Promise<void> {
   const isSent = await sendOrKeep({ kind: 'leave', messageId });
+  forgetLists();
   showToast(fill(isSent ? mailTexts.reader.leave.done : mailTexts.reader.leave.later, { name }));
   refreshAll();
 }

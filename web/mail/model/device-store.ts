@@ -8,7 +8,7 @@
 export type StoreName = 'answers' | 'changes' | 'outbox';
 
 export interface Entry<T = unknown> {
-  /** Entries are listed in the order of their ids. */
+  /** Id of the entry. Entries are listed in the order of their ids. */
   id: string;
   userId: string;
   value: T;
@@ -68,7 +68,7 @@ async function transact<T>(
 const ofUser = (userId: string): IDBKeyRange => IDBKeyRange.bound([userId], [userId, []]);
 const fallbackKey = (store: StoreName, userId: string, id: string): string => [store, userId, id].join('\n');
 
-/** @returns whether the entry survives the end of this tab. */
+/** Stores an entry. @returns whether it survives the end of this tab. */
 export async function putEntry(store: StoreName, entry: Entry): Promise<boolean> {
   if (await transact(store, 'readwrite', (objects) => objects.put(entry))) return true;
   fallback.set(fallbackKey(store, entry.userId, entry.id), entry);
@@ -80,7 +80,7 @@ export async function getEntry<T>(store: StoreName, userId: string, id: string):
   return ((found?.value ?? fallback.get(fallbackKey(store, userId, id))) as Entry<T> | undefined) ?? null;
 }
 
-/** @returns the user's entries by ascending id. */
+/** Lists a user's entries of a store. @returns them by ascending id. */
 export async function listEntries<T>(store: StoreName, userId: string): Promise<Entry<T>[]> {
   const found = await transact(store, 'readonly', (objects) => objects.getAll(ofUser(userId)));
   const prefix = fallbackKey(store, userId, '');

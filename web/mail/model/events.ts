@@ -7,13 +7,13 @@ import { createStore } from '../../shared/store.ts';
 import { type Events, loadMessage } from './api.ts';
 import { refreshAll, refreshFolders, refreshList } from './list-reading.ts';
 import { mailbox, replaceSummary } from './mailbox.ts';
-import { signOutIfUnauthorized } from './session.ts';
+import { refreshQuota, signOutIfUnauthorized } from './session.ts';
 
 export type ConnectionStatus = 'connecting' | 'live' | 'away';
 export const connection = createStore<{ status: ConnectionStatus; state: string }>({ status: 'connecting', state: '' });
 
 type ChangeListener = (messageIds: ReadonlySet<string>, threadIds: ReadonlySet<string>) => void;
-/** Run with the ids of changed messages and their conversations, for example by the reader. */
+/** Listeners that run with the ids of changed messages and of their conversations, for example the reader. */
 const listeners = new Set<ChangeListener>();
 export function onMessagesChanged(listener: ChangeListener): () => void {
   listeners.add(listener);
@@ -23,22 +23,30 @@ export function onMessagesChanged(listener: ChangeListener): () => void {
 const SETTLE_MS = 120;
 const RETRY_MS_MIN = 500;
 const RETRY_MS_MAX = 20_000;
-/** If more loaded messages below the list's first page change at once, they are not read one by one. */
+/** Up to this many changed messages below the list's first page are read one by one. If more change at once, they are not. */
 const SINGLE_READS_MAX = 12;
+
+/** Events after which the mailbox has another size or quota. */
+const SIZE_CHANGES: readonly string[] = ['message_created', 'message_deleted', 'folder_deleted', 'mailbox_updated'];
 
 let pending = new Set<string>();
 let pendingThreads = new Set<string>();
+let isSizeChanged = false;
 let settle: ReturnType<typeof setTimeout> | undefined;
 
 function receive(events: Events): void {
   const isFirst = connection.get().state === '';
   connection.set({ status: 'live', state: events.state });
-  // A change between the first read of the list and the first state is in neither, so read the list again.
+  // Read the list again at the first state: otherwise a change between the first read of the list and that state would be missed.
   if (isFirst || events.resync) refreshAll();
-  if (events.resync) return;
+  if (events.resync) {
+    void refreshQuota();
+    return;
+  }
   for (const change of events.changes ?? []) {
     if (change.message_id) pending.add(change.message_id);
     if (change.thread_id) pendingThreads.add(change.thread_id);
+    isSizeChanged ||= SIZE_CHANGES.includes(change.type);
   }
   if ((events.changes?.length ?? 0) === 0) return;
   clearTimeout(settle);
@@ -50,6 +58,8 @@ async function applyChanges(): Promise<void> {
   const changedThreads = pendingThreads;
   pending = new Set();
   pendingThreads = new Set();
+  if (isSizeChanged) void refreshQuota();
+  isSizeChanged = false;
   void refreshFolders();
   const known = new Set(mailbox.get().messages.map((message) => message.id));
   const deep = [...changed].filter((id) => known.has(id));

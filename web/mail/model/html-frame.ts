@@ -8,7 +8,7 @@
 import { clean, PARSED_STYLE_ATTRIBUTE } from './message-html.ts';
 
 export const FRAME_SANDBOX = 'allow-same-origin allow-popups allow-popups-to-escape-sandbox';
-/** Wide mail is scaled down to the frame, but not below this factor. */
+/** Smallest factor by which wide mail is scaled down to fit the frame. */
 const ZOOM_MIN = 0.3;
 
 export interface FrameFacts {
@@ -19,11 +19,11 @@ export interface FrameFacts {
 
 export interface FrameOptions {
   withRemoteImages: boolean;
-  /** Shows wide mail at its own size, with a scroll bar, instead of scaling it. */
+  /** Whether wide mail is shown at its own size with a scroll bar, instead of being scaled down. */
   isFullSize: boolean;
-  /** Loads an attached image; null if there is none. */
+  /** Loads an image that is attached to the message; null if there is none of this Content-ID. */
   loadPicture: (contentId: string) => Promise<Blob | null>;
-  /** Hides the quote at the end. */
+  /** Whether the quoted message at the end is hidden. */
   isQuoteFolded: boolean;
   onFilled: (facts: FrameFacts) => void;
   onKeyDown?: (event: KeyboardEvent) => void;
@@ -96,8 +96,8 @@ export function fillFrame(frame: HTMLIFrameElement, html: string, options: Frame
 }
 
 /**
- * The quoted message at the end of a reply: the last outermost blockquote, with a line such as "On … wrote:" before it or
- * at its start, text before it and none after it. Other quotations stay visible.
+ * Finds the quoted message at the end of a reply: the last outermost blockquote, with a line such as "On … wrote:" before it or at
+ * its start, text before it and none after it. Other quotations stay visible.
  */
 export function findQuote(body: HTMLElement): HTMLElement | null {
   const quote = [...body.querySelectorAll<HTMLElement>('blockquote')].findLast(
@@ -124,7 +124,7 @@ function fitWidth(inside: Document, isFullSize: boolean): boolean {
   const isWide = documentElement.scrollWidth > documentElement.clientWidth + 1;
   documentElement.style.overflowX = isWide && isFullSize ? 'auto' : 'hidden';
   if (!isWide || isFullSize) return isWide;
-  // The content may become narrower or wider when it is scaled, so approach the factor.
+  // Scaling changes how lines break and so the width of the content. Repeat until the content fits.
   let zoom = 1;
   for (let round = 0; round < 4; round += 1) {
     const ratio = documentElement.clientWidth / documentElement.scrollWidth;

@@ -1,14 +1,14 @@
-/** The answer to an invitation, as calendars read it (RFC 5546 §3.2.3). Pure. */
+/** Builds the answer to an invitation, as calendars read it (RFC 5546 §3.2.3). Pure. */
 
 export const ANSWERS = ['accepted', 'tentative', 'declined'] as const;
 export type Answer = (typeof ANSWERS)[number];
 
-/** The name of the file tells a later reader which answer was given. */
+/** File name of the answer. It tells a later reader of the mail which answer was given. */
 export const answerFileName = (answer: Answer): string => `${answer}.ics`;
 export const findAnswer = (fileName: string): Answer | null =>
   ANSWERS.find((answer) => answerFileName(answer) === fileName) ?? null;
 
-/** RFC 5545 §3.1: a line has at most 75 octets; one that begins with a space continues the line before. */
+/** Folds a line (RFC 5545 §3.1): at most 75 octets; a line that begins with a space continues the line before. */
 const unfold = (text: string): string[] =>
   text
     .replaceAll(/\r?\n[ \t]/g, '')
@@ -30,7 +30,7 @@ function fold(line: string): string {
   return result;
 }
 
-/** The components of this name, each with its BEGIN and END. */
+/** Finds the calendar components of this name, each from its BEGIN line to its END line. */
 function findComponents(lines: readonly string[], name: string): string[][] {
   const found: string[][] = [];
   let start = -1;
@@ -45,7 +45,7 @@ function findComponents(lines: readonly string[], name: string): string[][] {
 
 const nameOf = (line: string): string => (/^[\w-]+/.exec(line)?.[0] ?? '').toUpperCase();
 
-/** Members of the event that its organizer compares. They are returned unchanged. */
+/** Properties of the event that its organizer compares. They are returned unchanged. */
 const RETURNED: ReadonlySet<string> = new Set([
   'UID',
   'SEQUENCE',
@@ -57,6 +57,7 @@ const RETURNED: ReadonlySet<string> = new Set([
 ]);
 
 /**
+ * Makes the calendar file of an answer.
  * @param calendar the file of the invitation.
  * @param email the address that was invited.
  * @returns null if the file has no event.
@@ -64,10 +65,10 @@ const RETURNED: ReadonlySet<string> = new Set([
 export function writeAnswer(calendar: string, email: string, answer: Answer, now: Date): string | null {
   const lines = unfold(calendar);
   const events = findComponents(lines, 'VEVENT');
-  // The event itself comes before changes of single dates, as the server reads it.
+  // Prefer the event itself to changes of single dates (RECURRENCE-ID), as the server does.
   const event = events.find((one) => !one.some((line) => nameOf(line) === 'RECURRENCE-ID')) ?? events[0];
   if (!event) return null;
-  // Alarms and other components inside the event have members of the same names.
+  // Stop at the first inner component, such as an alarm: its properties have the same names as those of the event.
   const inner = event.findIndex((line, at) => at > 0 && nameOf(line) === 'BEGIN');
   const members = inner === -1 ? event : event.slice(0, inner);
   return [

@@ -2,9 +2,9 @@
 import { isUnreachable } from '../../shared/api.ts';
 import { clearStore, deleteEntry, getEntry, listEntries, putEntry } from './device-store.ts';
 
-/** Limit of kept answers. The oldest are deleted. */
+/** Limit of stored answers. The oldest are deleted. */
 const ANSWERS_MAX = 600;
-/** The number of answers is checked once per this many writes. */
+/** Number of writes between two checks of the number of stored answers. */
 const WRITES_PER_CHECK = 100;
 
 interface Kept {
@@ -12,7 +12,7 @@ interface Kept {
   value: unknown;
 }
 
-/** Owner of the kept profile, which is read before the user is known. */
+/** Owner of the stored profile. The profile is read before the user is known. */
 const NOBODY = '';
 let owner = NOBODY;
 let writes = 0;

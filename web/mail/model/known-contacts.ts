@@ -1,4 +1,4 @@
-/** Contacts for address completion. Loaded once, and again after a change. */
+/** Contacts for address completion. They are loaded once, and again after a contact was changed. */
 import { callJson, type Page } from '../../shared/api.ts';
 import type { SavedContact } from './settings-api.ts';
 

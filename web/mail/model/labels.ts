@@ -1,15 +1,15 @@
-/** The labels of the mailbox. They are read at the start, after a change of labels, and when mail has an unknown one. */
+/** The labels of the mailbox. They are read at the start, after a change of labels, and when a message has an unknown one. */
 import { callJson, type Page } from '../../shared/api.ts';
 import { createStore } from '../../shared/store.ts';
 import { loadKept } from './kept-answers.ts';
 
-/** More do not fit beside the list. */
+/** Limit of labels that are listed. More do not fit beside the list of messages. */
 const LABELS_MAX = 50;
 
 /** The label of a message whose list the user has left. The server sets it. */
 export const UNSUBSCRIBED_LABEL = '$unsubscribed';
 
-/** Labels that the page lists: a mark that the server sets itself is shown in words beside the sender. */
+/** Filters the labels that the page lists. The mark that the server sets itself is shown in words beside the sender instead. */
 export const toShownLabels = (names: readonly string[]): string[] =>
   names.filter((name) => name !== UNSUBSCRIBED_LABEL);
 
@@ -23,14 +23,14 @@ export function refreshLabels(): Promise<void> {
     ({ data }) => {
       if (reading === own) labels.set({ names: toShownLabels(data.map(({ label }) => label)) });
     },
-    // The server cannot be reached. The next change of labels reads again.
+    // If the server cannot be reached, labels are read again at their next change.
     () => undefined,
   );
   reading = own;
   return own;
 }
 
-/** At sign-out: the next user of this browser may be another person. */
+/** Clears the labels at sign-out: the next user of this browser may be another person. */
 export function forgetLabels(): void {
   reading = null;
   labels.set({ names: [] });

@@ -8,6 +8,7 @@ import { announce, showError } from '../../shared/toasts.tsx';
 import { describeAddress } from './addresses.ts';
 import { loadFolders, loadMessages, type Summary, searchMessages } from './api.ts';
 import { changeCount, changesSettled, waiting } from './change-queue.ts';
+import { FIRST_PAGE_MESSAGES } from './first-reads.ts';
 import { noticeLabels } from './labels.ts';
 import { isVirtualFolder, type MailboxState, mailbox, type Source, setMessages } from './mailbox.ts';
 import { appendToRows, findRowShift, groupByThread, rowCount, toMessageOffset } from './rows.ts';
@@ -16,11 +17,10 @@ import { applyWaiting, forgetAddresses, toSummary } from './summaries.ts';
 
 const t = mailTexts.changes;
 
-const FIRST_PAGE_MESSAGES = 100;
 const PAGE_MESSAGES = 200;
-/** If the visible rows come this close to an end of the loaded part, the next page is read. */
+/** Distance in rows: if the visible rows come this close to an end of the loaded part, the next page is read. */
 const READ_AHEAD_ROWS = 40;
-/** If the visible rows are farther than this from the loaded part, the rows between are skipped. */
+/** Distance in rows: if the visible rows are farther than this from the loaded part, the rows between are skipped. */
 const JUMP_ROWS = 200;
 /** Overlap of the page above with the loaded part, in messages. It allows for messages that came or left since. */
 const OVERLAP_MESSAGES = 20;
@@ -32,7 +32,7 @@ export async function refreshFolders(): Promise<void> {
   const read = folderReads;
   try {
     const folders = await loadFolders();
-    // Ignore the answer if a newer request has started: its counts would be older.
+    // Ignore the answer if a newer request has started, because its counts would be older than those of the newer one.
     if (read === folderReads) mailbox.set({ folders });
   } catch (error) {
     signOutIfUnauthorized(error);
@@ -89,7 +89,7 @@ export async function loadAround(first: number, last: number): Promise<void> {
   else if (start > 0 && first < firstRow + READ_AHEAD_ROWS) await read(source, (now) => readAbove(source, now));
 }
 
-/** @param work reads a page and returns a function that applies it to the list. */
+/** Runs one read of the list. @param work reads a page and returns a function that applies it to the list. */
 async function read(source: Source, work: (now: MailboxState) => Promise<(now: MailboxState) => void>): Promise<void> {
   mailbox.set({ isLoading: true });
   try {
@@ -182,7 +182,7 @@ export async function refreshList(): Promise<void> {
   if (!source) return;
   try {
     await changesSettled();
-    // The list is read again when the waiting changes are sent.
+    // While changes wait for the network, do not read the list. It is read again when they are sent.
     if (waiting.get().isBlocked) return;
     const before = changeCount();
     const page = await fetchPage(source, { offset: start }, FIRST_PAGE_MESSAGES);
@@ -192,7 +192,7 @@ export async function refreshList(): Promise<void> {
     if (changeCount() !== before || now.start !== start) return await refreshList();
     announceArrivals(now, page.data);
     const oldest = page.data.at(-1);
-    // The page is complete down to its last message. Loaded messages below it stay as they are.
+    // The page has all messages down to its last one. Loaded messages below that stay as they are.
     const fresh = new Set(page.data.map((message) => message.id));
     const from =
       oldest && page.next_cursor !== null ? now.messages.findIndex((message) => message.id === oldest.id) : -1;

@@ -4,24 +4,27 @@ import type { Folder, FolderRole, Summary } from './api.ts';
 import { groupByThread, patchRows, type Row } from './rows.ts';
 import { toSummary } from './summaries.ts';
 
-/** The content of the list: a folder or the result of a search. */
+/** Source of the list: a folder or the result of a search. */
 export type Source = { kind: 'folder'; folderId: string } | { kind: 'search'; q: string };
 
 export interface MailboxState {
   folders: Folder[];
   source: Source | null;
-  /** A part of the list without gaps, newest first. */
+  /** The loaded rows: a part of the list without gaps, newest first. */
   messages: Summary[];
   rows: Row[];
-  /** Number of messages above this part in the folder. `firstRow` estimates how many rows they make. */
+  /** Number of messages in the folder above the loaded rows. `firstRow` estimates how many rows they make. */
   start: number;
   firstRow: number;
-  /** Total number of rows by which loaded rows have moved down. The list scrolls by the same distance. */
+  /**
+   * Sum of the rows by which loaded rows have moved down so far. The list scrolls by the same distance, so that rows keep their
+   * place.
+   */
   shift: number;
   cursor: string | null;
   isLoading: boolean;
   error: string | null;
-  /** Thread id of the row that keys act on. */
+  /** Thread id of the active row, on which keys act. */
   activeId: string | null;
   /** The active row, if a jump removed it from `rows`. */
   leftRow: Row | null;
@@ -54,7 +57,7 @@ export const folderByRole = (role: FolderRole): Folder | undefined =>
 
 const ROLE_ORDER: FolderRole[] = ['inbox', 'flagged', 'drafts', 'sent', 'archive', 'all', 'junk', 'trash'];
 
-/** @returns the folders with a role in their fixed order, then the others by name. */
+/** Sorts folders. @returns the folders with a role in their fixed order, then the others by name. */
 export const sortFolders = (folders: readonly Folder[]): Folder[] => {
   const position = (folder: Folder) => (folder.role ? ROLE_ORDER.indexOf(folder.role) : ROLE_ORDER.length);
   return folders.toSorted((a, b) => position(a) - position(b) || a.name.localeCompare(b.name));

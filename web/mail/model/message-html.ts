@@ -20,7 +20,7 @@ const markup = trustedTypes?.createPolicy('message', { createHTML: (text) => tex
   createHTML: (text: string) => text,
 };
 
-/** Markup that an editor may insert. It must come from `clean` and `writeHtml`. */
+/** HTML that may be inserted into an editor. It must come from `clean` and `writeHtml`. */
 export const toMarkup = (html: string): string => markup.createHTML(html);
 
 /**
@@ -32,8 +32,9 @@ const renameStyleAttributes = (html: string): string =>
   html.replace(/<[a-z][^<>]*>/gi, (tag) => tag.replaceAll(' style="', ` ${PARSED_STYLE_ATTRIBUTE}="`));
 
 /**
- * @returns nodes of an inert document. Remote images have their address in `data-remote-src` and attached images in
- * `data-cid`, so that no node loads anything by itself.
+ * Parses and cleans HTML.
+ * @returns nodes of an inert document. Remote images have their address in `data-remote-src` and attached images in `data-cid`, so
+ * that no node loads anything by itself.
  */
 export function clean(html: string): { nodes: Node[]; hasRemoteImages: boolean } {
   const inert = new DOMParser().parseFromString(markup.createHTML(renameStyleAttributes(html)), 'text/html');
@@ -76,7 +77,10 @@ export function clean(html: string): { nodes: Node[]; hasRemoteImages: boolean }
   };
 }
 
-/** Decodes percent-encoding (RFC 2392) and removes angle brackets. Invalid encoding stays unchanged. */
+/**
+ * Reads the Content-ID of a `cid:` address: decodes percent-encoding (RFC 2392) and removes angle brackets. Invalid encoding stays
+ * unchanged.
+ */
 export function toContentId(text: string): string {
   try {
     return decodeURIComponent(text).replaceAll(/^<|>$/g, '');
@@ -112,7 +116,7 @@ export function writeHtml(nodes: Iterable<Node>, toCid: (contentId: string) => s
   return html;
 }
 
-/** @returns null if the element is an image that is left out. */
+/** Writes one node as HTML. @returns null if the element is an image that is left out. */
 function toAttributes(
   element: Element,
   toCid: (contentId: string) => string | null,

@@ -1,11 +1,14 @@
-/** The user's own messages in conversations, read from the newest of Sent, because rows of other folders do not contain them. */
+/**
+ * The user's own messages in conversations. They are read from the newest of Sent, because rows of other folders do not contain
+ * them.
+ */
 import { createStore } from '../../shared/store.ts';
 import { loadMessages, type Summary } from './api.ts';
 import { folderByRole, mailbox } from './mailbox.ts';
 import type { Row } from './rows.ts';
 import { toSummary } from './summaries.ts';
 
-/** Older replies are not marked in the list. */
+/** Number of newest messages of Sent that are read. Older replies are not marked in the list. */
 const READ_MAX = 200;
 
 type Threads = ReadonlyMap<string, readonly Summary[]>;
@@ -28,7 +31,7 @@ async function readOwnReplies(): Promise<void> {
     }
     if (key === lastKey) ownReplies.set({ threads });
   } catch {
-    // The list works without the marks. The next change of Sent reads them.
+    // A failed read is ignored: the list works without the marks, and the next change of Sent reads them again.
     if (key === lastKey) lastKey = '';
   }
 }
@@ -43,24 +46,21 @@ export function watchOwnReplies(): () => void {
   };
 }
 
-/** A conversation as a row shows it. */
+/** The people of a conversation, as its row shows them. */
 export interface RowPeople {
-  /** Who wrote, in the order of their first messages. */
+  /** Names of all who wrote, in the order of their first messages. */
   names: string[];
-  /** Number of known messages, including the user's own. */
+  /** Number of known messages in the conversation, including the user's own. */
   count: number;
   isAnsweredLast: boolean;
   /** The last person who is not the user; null if there is none. */
   other: Summary['from'];
 }
 
-/** A given name is enough if there are several people. */
+/** Shortens a name to the given name if there are several people. */
 const toShortName = (name: string): string => (name.includes('@') ? name : (name.split(/\s+/)[0] ?? name));
 
-/**
- * @param own the user's addresses.
- * @param me how the user is called.
- */
+/** Describes the people of a row. @param own the user's addresses. @param me the word for the user, such as "me". */
 export function describeRow(row: Row, replies: readonly Summary[], own: readonly string[], me: string): RowPeople {
   const here = new Set(row.messages.map((message) => message.id));
   const all = [...row.messages, ...replies.filter((message) => !here.has(message.id))].toSorted((a, b) =>

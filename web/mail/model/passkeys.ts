@@ -1,4 +1,4 @@
-/** Passkeys of the account: signs in with one, and makes one. */
+/** Passkeys of the account: signs in with one, and creates one. */
 import type { Passkey } from '../../../workers/shared/passkey-json.ts';
 import { callJson } from '../../shared/api.ts';
 import { askForPasskey, explainPasskeyError, toPasskeyJson } from '../../shared/passkeys.ts';

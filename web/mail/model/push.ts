@@ -16,7 +16,7 @@ async function register(subscription: PushSubscription): Promise<void> {
   await callJson(PATH, { body: { endpoint, keys } });
 }
 
-/** @returns false if the user refused notifications. */
+/** Turns on notifications in this browser. @returns false if the user refused them. */
 export async function startPush(userId: string): Promise<boolean> {
   if ((await Notification.requestPermission()) !== 'granted') return false;
   const { pushManager } = await navigator.serviceWorker.ready;
@@ -26,7 +26,7 @@ export async function startPush(userId: string): Promise<boolean> {
   return true;
 }
 
-/** The service drops a subscription that the browser has ended. */
+/** Ends this browser's push subscription. The server is not informed: it drops a subscription that the browser has ended. */
 export async function stopPush(): Promise<void> {
   localStorage.removeItem(OWNER);
   await (await findSubscription())?.unsubscribe();

@@ -3,11 +3,11 @@ import type { Summary } from './api.ts';
 
 export interface Row {
   threadId: string;
-  /** Newest first. The first message decides where the row is. */
+  /** Messages of the conversation in this list, newest first. The first one decides where the row is. */
   messages: Summary[];
   isUnread: boolean;
   isFlagged: boolean;
-  /** Labels of all its messages. */
+  /** Labels of all messages of the row. */
   labels: string[];
 }
 
@@ -44,9 +44,7 @@ function indexOf(rows: readonly Row[]): Map<string, number> {
   return made;
 }
 
-/**
- * Appends older messages to the rows. Regroups only their conversations. `added` must not repeat messages of `rows`.
- */
+/** Appends older messages to the rows. Groups only their conversations again. `added` must not repeat messages of `rows`. */
 export function appendToRows(rows: readonly Row[], added: readonly Summary[]): Row[] {
   const next = [...rows];
   const index = indexOf(rows);
@@ -92,7 +90,7 @@ export function patchRows(
 /** Puts removed messages back where they were: before the next message that is still in the list. */
 export function restoreRemoved(now: readonly Summary[], then: readonly Summary[], ids: ReadonlySet<string>): Summary[] {
   const here = new Set(now.map((message) => message.id));
-  // If another part of the list is loaded by now, it contains none of their positions.
+  // If another part of the list is loaded by now, the positions of the removed messages are not in it, so nothing is put back.
   if (now.length > 0 && !then.some((message) => here.has(message.id))) return [...now];
   const before = new Map<string, Summary[]>();
   let next = '';
@@ -109,7 +107,7 @@ export interface Piece {
   readonly messages: readonly Summary[];
   readonly start: number;
   readonly firstRow: number;
-  /** Null at the end of the list. */
+  /** Cursor of the next page; null at the end of the list. */
   readonly cursor: string | null;
 }
 
@@ -128,7 +126,7 @@ export function toMessageOffset(piece: Piece, total: number, row: number): numbe
   return known + Math.floor(((row - end) * (total - known)) / Math.max(1, rowCount(piece, total) - end));
 }
 
-/** The number of places by which rows moved down, measured at the first row that both lists share. */
+/** The number of places by which rows moved down between two states of the list, measured at the first row that both share. */
 export function findRowShift(before: readonly Row[], after: readonly Row[]): number {
   const positions = new Map(after.map((row, at) => [row.messages[0]?.id, at]));
   for (const [at, row] of before.entries()) {
@@ -138,7 +136,7 @@ export function findRowShift(before: readonly Row[], after: readonly Row[]): num
   return 0;
 }
 
-/** Range of rows to render, with some above and below the visible ones. All rows have the same height. */
+/** Returns the range of rows to render: the visible ones, and some above and below. All rows have the same height. */
 export function visibleRange(scrollTop: number, viewHeight: number, rowHeight: number, count: number, extra = 6) {
   const first = Math.max(0, Math.floor(scrollTop / rowHeight) - extra);
   const last = Math.min(count, Math.ceil((scrollTop + viewHeight) / rowHeight) + extra);

@@ -1,7 +1,9 @@
 /** The user who is signed in. The session itself is a cookie that scripts cannot read. */
 import { ApiError, callJson } from '../../shared/api.ts';
+import { noteSignedInHere } from '../../shared/signed-in.ts';
 import { createStore } from '../../shared/store.ts';
 import { loadProfile, type Profile } from './api.ts';
+import { forgetFirstReads } from './first-reads.ts';
 import { setAnswerOwner } from './kept-answers.ts';
 
 export const session = createStore<{ status: 'asking' | 'out' | 'in' | 'away'; profile: Profile | null }>({
@@ -9,14 +11,32 @@ export const session = createStore<{ status: 'asking' | 'out' | 'in' | 'away'; p
   profile: null,
 });
 
+function endSession(): void {
+  noteSignedInHere(false);
+  forgetFirstReads();
+  session.set({ status: 'out', profile: null });
+}
+
 export async function resumeSession(): Promise<void> {
   try {
     const profile = await loadProfile();
     setAnswerOwner(profile.user_id);
+    noteSignedInHere(true);
     session.set({ status: 'in', profile });
   } catch (error) {
     const isSignedOut = error instanceof ApiError && (error.status === 401 || error.status === 403);
-    session.set({ status: isSignedOut ? 'out' : 'away', profile: null });
+    if (isSignedOut) endSession();
+    else session.set({ status: 'away', profile: null });
+  }
+}
+
+/** Reads again how full the mailbox is. Without a connection, the last known figures stay. */
+export async function refreshQuota(): Promise<void> {
+  try {
+    const { user_id, quota } = await loadProfile();
+    session.set(({ profile }) => (profile?.user_id === user_id ? { profile: { ...profile, quota } } : {}));
+  } catch (error) {
+    signOutIfUnauthorized(error);
   }
 }
 
@@ -27,7 +47,7 @@ export interface SignIn {
   recovery_code?: string;
   turnstile?: string;
   mailed_code?: string;
-  /** The response of a passkey. */
+  /** Response of a passkey, in JSON. */
   passkey?: unknown;
 }
 
@@ -51,10 +71,10 @@ export async function register(account: {
 
 export async function signOut(): Promise<void> {
   await callJson('/v1/auth/logout', { method: 'POST' }).catch(() => undefined);
-  session.set({ status: 'out', profile: null });
+  endSession();
 }
 
 /** Signs out in this tab if an API call finds that the session has ended, for example from another browser. */
 export function signOutIfUnauthorized(error: unknown): void {
-  if (error instanceof ApiError && error.status === 401) session.set({ status: 'out', profile: null });
+  if (error instanceof ApiError && error.status === 401) endSession();
 }

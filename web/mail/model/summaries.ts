@@ -43,7 +43,7 @@ export function applyWaiting(
   if (changes.length === 0) return messages;
   let result = messages;
   for (const change of changes) {
-    if (change.kind === 'sender' || change.kind === 'leave') continue;
+    if (!('ids' in change)) continue;
     const ids = new Set(change.ids);
     if (change.kind === 'erase') {
       result = result.filter((message) => !ids.has(message.id));
@@ -55,7 +55,7 @@ export function applyWaiting(
       const labels = [...new Set([...(patch.labels ?? message.labels), ...added])].filter(
         (label) => !removed.includes(label),
       );
-      // The server moves snoozed messages to the archive.
+      // Snoozed messages leave a folder, because the server moves them to the archive.
       const folder = patch.snoozed_until ? { folder_id: '' } : {};
       return { ...message, ...folder, ...patch, labels };
     });

@@ -1,17 +1,17 @@
-/** The state of this tab: the open conversation, dialog or list of folders. */
+/** State of what this tab shows: the open conversation, the open dialog, and the list of folders on a phone. */
 import { createStore } from '../../shared/store.ts';
 
 export interface ViewState {
   threadId: string | null;
-  /** The message of the conversation that a reply answers by default. */
+  /** Id of the message in the open conversation that a reply answers by default. */
   messageId: string | null;
   isHelpOpen: boolean;
   isMoveOpen: boolean;
   isLabelOpen: boolean;
   isSnoozeOpen: boolean;
-  /** On a phone: the folders are shown. */
+  /** Whether the list of folders is open (on a phone). */
   isFoldersOpen: boolean;
-  /** The end of the open conversation, where a reply to it is written; null if it has no room there. */
+  /** Element at the end of the open conversation in which a reply is written; null if the conversation has no room for it. */
   replySlot: HTMLElement | null;
 }
 

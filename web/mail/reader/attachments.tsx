@@ -10,10 +10,10 @@ import { type Attachment, attachmentPath } from '../model/api.ts';
 const t = mailTexts.reader;
 
 const RASTER = /^image\/(png|jpeg|gif|webp|avif|bmp)$/;
-/** Larger images have no preview. */
+/** Size limit in bytes of an image with a preview. */
 const PICTURE_BYTES_MAX = 10_000_000;
 
-/** If the preview fails, the download link remains. */
+/** Preview of an image. If it fails, the download link remains. */
 function Picture({ path, type }: { path: string; type: string }) {
   const { url } = usePicture((signal) => call(path, { signal }), type, [path]);
   return url ? <img className="picture" src={url} alt="" /> : <span className="picture" />;

@@ -1,6 +1,5 @@
-/** The event that a message invites to, with buttons that answer it. */
+/** Shows the event of an invitation, with buttons that answer it. */
 import { useState } from 'react';
-import { call, callJson } from '../../shared/api.ts';
 import { formatEvent } from '../../shared/format.ts';
 import { Icon } from '../../shared/icons.tsx';
 import { useStore } from '../../shared/store.ts';
@@ -10,21 +9,23 @@ import { showError } from '../../shared/toasts.tsx';
 import { useLoaded } from '../../shared/use-loaded.ts';
 import { toMessageId } from '../compose/reply.ts';
 import { describeAddress } from '../model/addresses.ts';
-import { attachmentPath, type Invitation, loadInvitation, type Message, sendMessage } from '../model/api.ts';
-import { ANSWERS, type Answer, answerFileName, findAnswer, writeAnswer } from '../model/invitation-answer.ts';
+import { type Invitation, loadInvitation, type Message } from '../model/api.ts';
+import { queueChange, waiting } from '../model/change-queue.ts';
+import { ANSWERS, type Answer, findAnswer } from '../model/invitation-answer.ts';
+import type { InvitationReply } from '../model/invitation-reply.ts';
 import { refreshAll } from '../model/list-reading.ts';
-import { session } from '../model/session.ts';
+import { session, signOutIfUnauthorized } from '../model/session.ts';
 
 const { invitation: t } = mailTexts;
 
 const isCalendar = ({ content_type: type, file_name: name }: Message['attachments'][number]): boolean =>
   /^(?:text\/calendar|application\/ics)\b/i.test(type) || /\.ics$/i.test(name);
 
-/** Whether a message may have an invitation that the user has not written. */
+/** Whether a message may contain an invitation from another person. */
 export const mayInvite = (message: Message): boolean =>
   !message.is_draft && message.delivery === undefined && message.attachments.some(isCalendar);
 
-/** The user's last answer among the messages of the conversation. */
+/** Finds the user's last answer to the invitation among the messages of the conversation. */
 export function findLastAnswer(message: Message, thread: readonly Message[]): Answer | null {
   const id = toMessageId(message.headers.message_id);
   const answers = thread
@@ -39,63 +40,70 @@ const toDate = (time: Invitation['start']): Date =>
 
 function describeTime({ start, end, is_all_day: isAllDay }: Invitation): string {
   const last = end && toDate(end);
-  // The end of whole days is the day after the last.
+  // In iCalendar, the end of whole days is the day after the last, so subtract one.
   if (isAllDay && last) last.setDate(last.getDate() - 1);
   const zone = start.at === null && !isAllDay && start.time_zone ? ` (${start.time_zone})` : '';
   return formatEvent(toDate(start), last, isAllDay) + zone;
 }
 
-async function answerInvitation(message: Message, invitation: Invitation, email: string, answer: Answer) {
+function toReply(message: Message, invitation: Invitation, email: string, answer: Answer): InvitationReply {
   const { name, email: organizer } = invitation.organizer ?? { name: '', email: '' };
-  const calendar = await (await call(attachmentPath(message.id, invitation.file_name))).text();
-  const file = writeAnswer(calendar, email, answer, new Date());
-  if (file === null) throw new Error(t.unreadable);
-  const upload = await callJson<{ attachment_id: string }>(
-    `/v1/attachments?file_name=${encodeURIComponent(answerFileName(answer))}`,
-    {
-      method: 'POST',
-      headers: { 'content-type': 'text/calendar; method=reply; charset=utf-8' },
-      rawBody: new Blob([file]),
-    },
-  );
   const inReplyTo = toMessageId(message.headers.message_id);
   const title = invitation.summary || message.subject;
   const me = session.get().profile?.name || email;
-  await sendMessage(
-    {
+  return {
+    messageId: message.id,
+    fileName: invitation.file_name,
+    email,
+    answer,
+    answeredAt: new Date().toISOString(),
+    letter: {
       from: { email },
       to: [name ? { name, email: organizer } : { email: organizer }],
       cc: [],
       bcc: [],
       subject: fill(t.subjects[answer], { title }),
       body: fill(t.bodies[answer], { name: me, title }),
-      attachments: [{ attachment_id: upload.attachment_id }],
       ...(inReplyTo ? { in_reply_to: inReplyTo } : {}),
     },
-    crypto.randomUUID(),
+    idempotencyKey: crypto.randomUUID(),
+    attachmentId: null,
+  };
+}
+
+/** The user's last answer that the server does not have yet. */
+function useWaitingAnswer(messageId: string): Answer | null {
+  const { changes, isBlocked } = useStore(waiting, (state) => state);
+  const own = changes.flatMap((change) =>
+    change.kind === 'answer' && change.reply.messageId === messageId ? change.reply.answer : [],
   );
-  refreshAll();
+  return isBlocked ? (own.at(-1) ?? null) : null;
 }
 
 export function InvitationCard({ message, thread }: { message: Message; thread: readonly Message[] }) {
-  // A calendar file without an event is only a file.
+  // Without an event, the calendar file is shown only as an attachment.
   const { value } = useLoaded(() => loadInvitation(message.id), [message.id]);
   const own = useStore(session, (state) => state.profile?.addresses ?? []);
   const [given, setGiven] = useState<Answer | null>(null);
   const [isSending, setSending] = useState(false);
+  const kept = useWaitingAnswer(message.id);
   if (!value) return null;
   const isOwn = (email: string) => own.some((one) => one.toLowerCase() === email.toLowerCase());
   const invited = value.attendees.find((person) => isOwn(person.email));
   const email = invited?.email ?? own[0] ?? '';
   const isCancelled = value.method === 'cancel' || value.status === 'cancelled';
   const canAnswer = value.method === 'request' && !isCancelled && value.organizer && !isOwn(value.organizer.email);
-  const last = given ?? findLastAnswer(message, thread) ?? ANSWERS.find((one) => one === invited?.response) ?? null;
+  const answered = findLastAnswer(message, thread) ?? ANSWERS.find((one) => one === invited?.response) ?? null;
+  const last = kept ?? given ?? answered;
   const answer = async (next: Answer) => {
     setSending(true);
     try {
-      await answerInvitation(message, value, email, next);
+      const reply = toReply(message, value, email, next);
+      await queueChange({ kind: 'answer', reply }, () => setSending(false));
       setGiven(next);
+      refreshAll();
     } catch (error) {
+      signOutIfUnauthorized(error);
       showError(error);
     }
     setSending(false);
@@ -129,7 +137,7 @@ export function InvitationCard({ message, thread }: { message: Message; thread: 
             ))}
             {last && (
               <span className="muted small" role="status">
-                {t.given[last]}
+                {t.given[last]} {kept && mailTexts.offline.kept}
               </span>
             )}
           </fieldset>

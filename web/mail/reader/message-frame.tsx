@@ -17,7 +17,7 @@ async function loadPicture(messageId: string, attachments: Attachment[], wanted:
   return await (await call(attachmentPath(messageId, attachment.file_name))).blob();
 }
 
-/** Returns text with invalid percent-encoding unchanged. */
+/** Decodes percent-encoding. Returns text with invalid encoding unchanged. */
 function decode(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -46,7 +46,7 @@ export function MessageFrame({ messageId, html, attachments }: Props) {
   const [isFullSize, setFullSize] = useState(false);
   const [isQuoteOpen, setQuoteOpen] = useState(false);
   const [facts, setFacts] = useState<FrameFacts>({ hasRemoteImages: false, isScaled: false, hasQuote: false });
-  // After each read the attachments are new objects for the same files. The ref keeps the message from being drawn
+  // Each read of the conversation makes new attachment objects for the same files. The ref keeps the message from being drawn
   // again.
   const files = useRef(attachments);
   files.current = attachments;

@@ -4,13 +4,15 @@ import type { Authentication, SpamVerdict } from '../../../workers/mail/checks/v
 import { Avatar } from '../../shared/avatar.tsx';
 import { formatDateTime, formatFull, formatRelative, formatWhen } from '../../shared/format.ts';
 import { IconButton } from '../../shared/icon-button.tsx';
+import { useStore } from '../../shared/store.ts';
 import { fill } from '../../shared/texts/index.ts';
 import { mailTexts } from '../../shared/texts/mail.ts';
 import { showError } from '../../shared/toasts.tsx';
 import { continueDraft, startReply } from '../compose/compose-state.ts';
 import { cancelAndEdit } from '../compose/sending.ts';
 import { describeAddress, formatAddresses } from '../model/addresses.ts';
-import type { Delivery, Message } from '../model/api.ts';
+import type { Address, Delivery, Message } from '../model/api.ts';
+import { session } from '../model/session.ts';
 import { Attachments } from './attachments.tsx';
 import { InvitationCard, mayInvite } from './invitation.tsx';
 import { MessageFrame } from './message-frame.tsx';
@@ -30,7 +32,7 @@ const states = (): Record<Delivery['state'], [string, string]> => ({
   canceled: [t.sendCancelled, 'badge'],
 });
 
-/** A message that is sent later than this counts as scheduled. A shorter hold lets the user undo the send. */
+/** Delay in milliseconds above which an outgoing message counts as scheduled. A shorter hold lets the user undo the send. */
 const HOLD_MS_MAX = 120_000;
 
 function toState({ state, next_attempt_at: next }: Delivery): [text: string, style: string] {
@@ -38,7 +40,7 @@ function toState({ state, next_attempt_at: next }: Delivery): [text: string, sty
   return isScheduled ? [t.states.scheduled, 'badge'] : (states()[state] ?? [state, 'badge']);
 }
 
-/** Label of `next_attempt_at`. */
+/** Label of the time `next_attempt_at`, by state of the delivery. */
 const next = (): Partial<Record<Delivery['state'], string>> => ({
   held: t.sends,
   queued: t.sends,
@@ -83,7 +85,10 @@ function Reasons({ title, reasons }: { title: string; reasons: string[] }) {
       <h3>{title}</h3>
       <ul>
         {reasons.map((reason) => (
-          <li key={reason}>{reason}</li>
+          // The reasons are sentences of the server, in English.
+          <li key={reason} lang="en">
+            {reason}
+          </li>
         ))}
       </ul>
     </section>
@@ -147,7 +152,10 @@ function Details({ message }: { message: Message }) {
   );
 }
 
-/** A Date header this far from the time of arrival is pointed out: the sender chooses it freely. */
+/**
+ * A difference between the Date header and the time of arrival above this is pointed out, because the sender chooses the header
+ * freely.
+ */
 const DATE_TOLERANCE_MS = 24 * 3_600_000;
 
 /** The date of arrival in a folded message, as in the list. An open message shows its Date header. */
@@ -177,7 +185,7 @@ function When({ message, isOpen }: { message: Message; isOpen: boolean }) {
 
 interface Props {
   message: Message;
-  /** All messages of the conversation. */
+  /** All messages of the open conversation. */
   thread: readonly Message[];
   isOpen: boolean;
   isDraft: boolean;
@@ -188,7 +196,10 @@ export function MessageView({ message, thread, isOpen, isDraft, onToggle }: Prop
   const [areDetailsOpen, setDetailsOpen] = useState(false);
   const isForged = (message.authentication as Authentication | null)?.dmarc?.result === 'fail';
   const who = isDraft ? t.draft : describeAddress(message.from);
-  const recipients = [...message.to, ...message.cc].map(describeAddress).join(', ');
+  const own = useStore(session, (state) => state.profile?.addresses);
+  // With several addresses, it matters which one.
+  const toName = (address: Address) => (own?.join() === address.email ? mailTexts.list.me : describeAddress(address));
+  const recipients = [...message.to, ...message.cc].map(toName).join(', ');
   return (
     <article
       className={isOpen ? 'message open' : 'message'}

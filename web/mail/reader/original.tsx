@@ -9,7 +9,7 @@ import { showError, showToast } from '../../shared/toasts.tsx';
 import { rawPath } from '../model/api.ts';
 
 const { reader: t } = mailTexts;
-/** Longer text would block the page. The download is complete. */
+/** Longest source text that is shown, because more would block the page. The download has everything. */
 const SHOWN_CHARS_MAX = 200_000;
 
 export function Original({ messageId, onClose }: { messageId: string; onClose: () => void }) {

@@ -1,4 +1,4 @@
-/** A message of the outbox in its conversation, until the server's copy takes its place. */
+/** Shows a message of the outbox in its conversation, until the server's copy replaces it. */
 import { useState } from 'react';
 import { Avatar } from '../../shared/avatar.tsx';
 import { fill } from '../../shared/texts/index.ts';

@@ -26,10 +26,10 @@ import { OutgoingLetterView } from './outgoing-letter.tsx';
 
 const { reader: t } = mailTexts;
 
-/** An opened message is marked as read after this time. */
+/** Time after which an opened message is marked as read. */
 const READ_AFTER_MS = 600;
 
-/** Interval between reads of an outgoing message. It is longer while the message waits for another server. */
+/** Interval at which the state of an outgoing message is read. It is longer while the message waits for another server. */
 const DELIVERY_READ_MS = { queued: 2000, held: 2000, deferred: 10_000 } as const;
 
 function nextReadMs(messages: readonly Message[] | null): number | null {
@@ -43,7 +43,7 @@ function nextReadMs(messages: readonly Message[] | null): number | null {
 
 const countSent = (): number => outbox.get().letters.filter((letter) => letter.state === 'sent').length;
 
-/** Messages of the outbox that answer one of the messages and are not among them yet. */
+/** Messages of the outbox that answer a message of the conversation, and whose copy from the server is not among them yet. */
 function useOutgoing(messages: readonly Message[] | null): OutgoingLetter[] {
   const letters = useStore(outbox, (state) => state.letters);
   return letters.filter(({ body, messageId }) => {
@@ -78,10 +78,10 @@ function useThread(threadId: string) {
     void read();
     const stop = onMessagesChanged((changed, threads) => {
       const known = mailbox.get().rows.find((row) => row.threadId === threadId)?.messages ?? [];
-      // A deleted message has no conversation any more.
+      // The event of a deleted message names no conversation, so the ids of the known messages are compared too.
       if (threads.has(threadId) || known.some((message) => changed.has(message.id))) void read();
     });
-    // The server has a message of the outbox: it may belong to this conversation.
+    // When the server has received a message of the outbox, read again: it may belong to this conversation.
     let sent = countSent();
     const stopOutbox = outbox.subscribe(() => {
       const now = countSent();
@@ -161,12 +161,12 @@ function Toolbar({ answered, isMuted }: { answered: Message | undefined; isMuted
   );
 }
 
-/** The end of the conversation: buttons that answer it, or the reply that is being written. */
+/** The end of the conversation: buttons for answering it, or the reply that is being written. */
 function ReplyEnd({ answered, isWritten }: { answered: Message; isWritten: boolean }) {
   const own = useStore(session, (state) => state.profile?.addresses);
   const hasRoom = isWritten && !isNarrow();
   const slot = useCallback((element: HTMLElement | null) => view.set({ replySlot: element }), []);
-  // With keys, the two are different elements, so that the ref is cleared.
+  // Different keys make React replace the element, so that the ref is cleared.
   if (hasRoom) return <div key="slot" className="reply-slot" ref={slot} />;
   const { to, cc } = replyRecipients(answered, own ?? [], true);
   return (
@@ -186,10 +186,10 @@ function ReplyEnd({ answered, isWritten }: { answered: Message; isWritten: boole
   );
 }
 
-/** At least this many consecutive read messages are folded into one line. */
+/** Minimum of consecutive read messages that are folded into one line. */
 const FOLDED_MIN = 3;
 
-/** The messages to show, with runs of folded ones between the first and the last as lists. */
+/** Splits the messages into single ones to show, and lists of folded ones between the first and the last. */
 function foldRuns(messages: readonly Message[], isOpen: (id: string) => boolean): (Message | Message[])[] {
   const parts: (Message | Message[])[] = [];
   let run: Message[] = [];
@@ -246,7 +246,7 @@ function Labels({ threadId }: { threadId: string }) {
 export function Reader({ threadId }: { threadId: string }) {
   const { messages, isMuted, error } = useThread(threadId);
   const outgoing = useOutgoing(messages);
-  // The draft of a message in the outbox disappears once the server has the message.
+  // Hide the draft of a message in the outbox. Once the server has the message, it deletes the draft.
   const sentDrafts = new Set(outgoing.map((letter) => letter.body.draft_id));
   const { isOpen, toggle } = useOpen(messages);
   const [areAllShown, setAllShown] = useState(false);
@@ -265,7 +265,7 @@ export function Reader({ threadId }: { threadId: string }) {
   }, [messages]);
   const last = messages?.at(-1);
   const snoozedUntil = messages?.findLast((message) => message.snoozed_until)?.snoozed_until;
-  // A reply answers the last message that is not a draft.
+  // The message that a reply answers: the last one that is not a draft.
   const answered = messages?.findLast((message) => message.folder_id !== draftsId) ?? last;
   useEffect(() => {
     if (answered) view.set({ messageId: answered.id });

@@ -2,16 +2,22 @@
 import { useState } from 'react';
 import { describeError } from '../../shared/api.ts';
 import { Dialog } from '../../shared/dialog.tsx';
+import { focusOnAppearing } from '../../shared/focus.ts';
 import { go, toHash } from '../../shared/hash-route.ts';
 import { Menu, type MenuCommand } from '../../shared/menu.tsx';
 import { useStore } from '../../shared/store.ts';
 import { fill } from '../../shared/texts/index.ts';
 import { mailTexts } from '../../shared/texts/mail.ts';
+import { showError } from '../../shared/toasts.tsx';
+import { useLoaded } from '../../shared/use-loaded.ts';
 import { describeAddress } from '../model/addresses.ts';
 import type { Message } from '../model/api.ts';
 import { waiting } from '../model/change-queue.ts';
 import { decideSender, leaveListOf } from '../model/changes.ts';
 import { UNSUBSCRIBED_LABEL } from '../model/labels.ts';
+import { readListState } from '../model/left-lists.ts';
+import type { Sender } from '../model/senders.ts';
+import { signOutIfUnauthorized } from '../model/session.ts';
 import { Original } from './original.tsx';
 
 const { reader: t, senders } = mailTexts;
@@ -49,11 +55,24 @@ function LeaveListDialog({ message, onClose }: { message: Message; onClose: () =
         )}
         <div className="row wrap">
           {way.method === 'web' ? (
-            <a className="button primary" href={way.url} target="_blank" rel="noreferrer noopener" onClick={onClose}>
+            <a
+              className="button primary"
+              href={way.url}
+              target="_blank"
+              rel="noreferrer noopener"
+              onClick={onClose}
+              ref={focusOnAppearing}
+            >
               {t.leave.open}
             </a>
           ) : (
-            <button type="button" className="primary" disabled={isSending} onClick={() => void leave()}>
+            <button
+              type="button"
+              className="primary"
+              disabled={isSending}
+              onClick={() => void leave()}
+              ref={focusOnAppearing}
+            >
               {t.leave.button}
             </button>
           )}
@@ -76,27 +95,41 @@ export function SenderMenu({ message, isOwn }: { message: Message; isOwn: boolea
       isBlocked && changes.some((change) => change.kind === 'leave' && change.messageId === message.id),
   );
   const email = message.from?.email ?? '';
+  const decide = (status: Sender['status']) =>
+    void decideSender(email, status).catch((error: unknown) => {
+      signOutIfUnauthorized(error);
+      showError(error);
+    });
   const aboutSender: MenuCommand[] =
     isOwn || !email
       ? []
       : [
-          { icon: 'block', title: fill(senders.block, { email }), run: () => void decideSender(email, 'blocked') },
-          { icon: 'trust', title: fill(senders.trust, { email }), run: () => void decideSender(email, 'trusted') },
+          { icon: 'block', title: fill(senders.block, { email }), run: () => decide('blocked') },
+          { icon: 'trust', title: fill(senders.trust, { email }), run: () => decide('trusted') },
           {
             icon: 'filter',
             title: senders.filter,
             run: () => go(toHash(['settings', 'filters'], { from: email })),
           },
         ];
-  const isLeft = message.labels.includes(UNSUBSCRIBED_LABEL);
-  const canLeave = message.unsubscribe && !isLeavingLater && !isLeft;
+  const { value } = useLoaded(() => readListState(message), [message]);
+  // Until the rest of the list is known, the message itself decides.
+  const list = value ?? (message.labels.includes(UNSUBSCRIBED_LABEL) ? 'left' : 'member');
+  const canLeave = message.unsubscribe && !isLeavingLater && list === 'member';
   const leaving: MenuCommand[] = canLeave
     ? [{ icon: 'signOut', title: t.unsubscribe, run: () => setLeaving(true) }]
     : [];
   return (
     <>
       {message.unsubscribe && !canLeave && (
-        <span className="unsubscribe small">{isLeft ? t.leave.left : t.leave.waiting}</span>
+        <span className="unsubscribe small">
+          {list === 'member' ? t.leave.waiting : t.leave[list]}{' '}
+          {list === 'arriving' && (
+            <button type="button" className="link" onClick={() => decide('blocked')}>
+              {t.leave.block}
+            </button>
+          )}
+        </span>
       )}
       {canLeave && (
         <button type="button" className="quiet small unsubscribe" onClick={() => setLeaving(true)}>

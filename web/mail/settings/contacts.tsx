@@ -59,7 +59,7 @@ function ContactForm({ contact, onDone }: { contact: SavedContact | null; onDone
   );
 }
 
-/** The first page and the pages loaded after it. */
+/** Hook with the first page of contacts and the pages loaded after it. */
 function useContacts(q: string) {
   const first = useLoaded(() => callJson<Page<SavedContact>>(toQuery(q, null)), [q]);
   const [more, setMore] = useState<Page<SavedContact> | null>(null);

@@ -58,7 +58,7 @@ function Preview({ query }: { query: string }) {
 
 interface Props {
   filter: Filter | null;
-  /** For a new filter: the sender whose mail it matches. */
+  /** Sender whose mail a new filter matches. */
   from?: string | null;
   onDone: () => void;
 }

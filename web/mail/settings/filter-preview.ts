@@ -3,7 +3,7 @@ import type { Condition } from '../model/settings-api.ts';
 
 const quoted = (value: string): string => `"${value.replaceAll('"', ' ').trim()}"`;
 
-/** @returns null if search has no operator for the condition (other header fields). */
+/** Converts one condition to a search term. @returns null if search has no operator for it (other header fields). */
 function toSearch(condition: Condition): string | null {
   const sign = condition.negate ? '-' : '';
   switch (condition.field) {

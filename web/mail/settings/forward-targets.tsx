@@ -1,4 +1,4 @@
-/** Addresses that filters may forward to. The owner of each address confirms it with a code. */
+/** Addresses to which filters may forward. The owner of each address confirms it with a code. */
 import { type FormEvent, useState } from 'react';
 import { callJson } from '../../shared/api.ts';
 import { fill } from '../../shared/texts/index.ts';

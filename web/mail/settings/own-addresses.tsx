@@ -21,7 +21,7 @@ export function OwnAddresses() {
   const changed = (text: string) => {
     showToast(text);
     reload();
-    // The compose window offers the addresses of the profile as senders.
+    // Load the profile again, because the compose window offers its addresses as senders.
     loadProfile().then(
       (profile) => session.set({ profile }),
       () => undefined,

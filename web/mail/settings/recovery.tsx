@@ -82,7 +82,7 @@ export function RecoveryAddress() {
   );
 }
 
-/** Shown while a second factor is on. */
+/** This part is shown while a second factor is on. */
 export function RecoveryCodes() {
   const profile = useStore(session, (state) => state.profile);
   const [codes, setCodes] = useState<string[] | null>(null);

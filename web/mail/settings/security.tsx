@@ -157,7 +157,7 @@ interface OpenSession {
   is_current: boolean;
 }
 
-/** Browser and system of a session, for example "Firefox on Linux". */
+/** Describes the browser and the system of a session, for example "Firefox on Linux". */
 function describeAgent(agent: string | null): string {
   const browser = /(Firefox|Edg|Chrome|Safari|curl|python)[/-]/i.exec(agent ?? '')?.[1] ?? t.program;
   const system = /(Android|iPhone|iPad|Windows|Mac OS|Linux)/.exec(agent ?? '')?.[1];

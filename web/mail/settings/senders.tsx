@@ -1,22 +1,27 @@
 /** Senders that the user trusts or blocks. */
 import { type FormEvent, useState } from 'react';
+import { describeError } from '../../shared/api.ts';
+import { useStore } from '../../shared/store.ts';
 import { fill } from '../../shared/texts/index.ts';
 import { mailTexts } from '../../shared/texts/mail.ts';
-import { showError, showToast } from '../../shared/toasts.tsx';
 import { useLoaded } from '../../shared/use-loaded.ts';
-import { deleteSender, loadSenders, type Sender, saveSender } from '../model/senders.ts';
+import { type QueuedChange, waiting } from '../model/change-queue.ts';
+import { decideSender, forgetSender } from '../model/changes.ts';
+import { loadSenders, type Sender } from '../model/senders.ts';
+import { signOutIfUnauthorized } from '../model/session.ts';
 
 const { senders: t } = mailTexts;
 
-async function loadAll(): Promise<Sender[]> {
-  const all: Sender[] = [];
-  let cursor: string | null = null;
-  do {
-    const page: Awaited<ReturnType<typeof loadSenders>> = await loadSenders(cursor);
-    all.push(...page.data);
-    cursor = page.next_cursor;
-  } while (cursor !== null);
-  return all;
+/** Applies decisions that the server does not have yet to those that were read from it. */
+function applyDecisions(senders: readonly Sender[], changes: readonly QueuedChange[]): Sender[] {
+  let result = [...senders];
+  for (const change of changes) {
+    if (change.kind !== 'sender') continue;
+    const { sender, status, isForgotten } = change;
+    result = result.filter((one) => one.sender.toLowerCase() !== sender.toLowerCase());
+    if (!isForgotten) result.push({ id: '', sender, kind: 'address', status, origin: 'user' });
+  }
+  return result;
 }
 
 function List({
@@ -36,7 +41,7 @@ function List({
       {senders.length === 0 && <p className="muted">{empty}</p>}
       <ul className="plain-list filter-list">
         {senders.map((one) => (
-          <li key={one.id}>
+          <li key={one.sender}>
             <span className="grow ellipsis">{one.sender}</span>
             {one.origin === 'mail' && <span className="badge">{t.learned}</span>}
             <button type="button" className="quiet" onClick={() => onRemove(one)}>
@@ -51,28 +56,30 @@ function List({
 }
 
 export function Senders() {
-  const { value, error, reload } = useLoaded(loadAll, []);
+  const { changes, isBlocked } = useStore(waiting, (state) => state);
+  const { value, error } = useLoaded(async () => {
+    const senders = await loadSenders();
+    return waiting.get().isBlocked ? applyDecisions(senders, waiting.get().changes) : senders;
+  }, [changes.length, isBlocked]);
   const [problem, setProblem] = useState<string | null>(null);
+  const refuse = (cause: unknown, text: string) => {
+    signOutIfUnauthorized(cause);
+    setProblem(text);
+  };
   const save = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = event.currentTarget;
     const data = new FormData(form);
     const sender = String(data.get('sender')).trim();
-    saveSender(sender, data.get('status') === 'trusted' ? 'trusted' : 'blocked').then(
-      () => {
-        form.reset();
-        setProblem(null);
-        reload();
-      },
-      () => setProblem(fill(t.invalid, { sender })),
+    setProblem(null);
+    decideSender(sender, data.get('status') === 'trusted' ? 'trusted' : 'blocked').then(
+      () => form.reset(),
+      (cause: unknown) => refuse(cause, fill(t.invalid, { sender })),
     );
   };
   const remove = (sender: Sender) =>
-    void deleteSender(sender.id).then(() => {
-      showToast(fill(t.removed, { sender: sender.sender }));
-      reload();
-    }, showError);
-  const withStatus = (status: Sender['status']) => (value ?? []).filter((one) => one.status === status);
+    void forgetSender(sender).catch((cause: unknown) => refuse(cause, describeError(cause)));
+  const withStatus = (status: Sender['status']) => value?.filter((one) => one.status === status) ?? [];
   return (
     <div className="stack-large">
       <p className="muted">{t.lead}</p>
@@ -89,8 +96,8 @@ export function Senders() {
           {problem ?? error}
         </p>
       )}
-      <List title={t.blocked} empty={t.noneBlocked} senders={withStatus('blocked')} onRemove={remove} />
-      <List title={t.trusted} empty={t.noneTrusted} senders={withStatus('trusted')} onRemove={remove} />
+      {value && <List title={t.blocked} empty={t.noneBlocked} senders={withStatus('blocked')} onRemove={remove} />}
+      {value && <List title={t.trusted} empty={t.noneTrusted} senders={withStatus('trusted')} onRemove={remove} />}
     </div>
   );
 }

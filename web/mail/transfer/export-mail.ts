@@ -25,7 +25,7 @@ const IDLE: ExportState = { state: 'idle', messages: 0, bytes: 0, expected: 0, t
 export const exporting = createStore<ExportState>(IDLE);
 
 const FILE_NAME = 'export.mbox';
-/** The progress is shown again after this many bytes. */
+/** Bytes after which the shown progress is updated. */
 const PROGRESS_BYTES = 200_000;
 let stop = new AbortController();
 
@@ -57,7 +57,7 @@ async function receive(signal: AbortSignal): Promise<File> {
   return await handle.getFile();
 }
 
-/** @param expected how many messages the file should contain. */
+/** Starts an export. @param expected how many messages the file should contain. */
 export async function startExport(expected: number): Promise<void> {
   if (exporting.get().state === 'running') return;
   endExport();
@@ -83,7 +83,7 @@ export function saveFile(url: string): void {
 
 export const stopExport = (): void => stop.abort();
 
-/** Releases the exported file. */
+/** Releases the exported file and its URL. */
 export function endExport(): void {
   const { url, state } = exporting.get();
   if (state === 'running') return;

@@ -55,7 +55,7 @@ const IDLE: ImportState = {
   trouble: null,
 };
 
-/** Kept outside the settings page, so that the import continues when the user leaves that page. */
+/** State of the import. It is outside of the settings page, so that the import continues when the user leaves that page. */
 export const importing = createStore<ImportState>(IDLE);
 
 const PIECE_BYTES = 1_000_000;
@@ -63,7 +63,7 @@ let stop = new AbortController();
 
 const isOneMessage = (file: File): boolean => /\.eml$/i.test(file.name) || file.type === 'message/rfc822';
 
-/** The next whole messages of a file: up to about a megabyte, or one larger message. */
+/** Reads the next whole messages of a file: up to about a megabyte, or one larger message. */
 async function nextPiece(file: File, offset: number): Promise<Blob> {
   if (isOneMessage(file)) return file;
   for (let size = PIECE_BYTES; ; size = Math.min(2 * size, MESSAGE_BYTES_MAX)) {

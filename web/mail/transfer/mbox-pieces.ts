@@ -1,4 +1,4 @@
-/** Finds positions at which an mbox file can be cut, which are the starts of messages. Pure. */
+/** Finds positions at which an mbox file can be cut: the starts of messages. Pure. */
 import { MboxSplitter } from '../../../workers/mail/domain/mbox-splitter.ts';
 
 const LF = 0x0a;
@@ -7,7 +7,7 @@ export const MESSAGE_BYTES_MAX = 42_000_000;
 const FROM = [0x46, 0x72, 0x6f, 0x6d, 0x20];
 const isFromAt = (bytes: Uint8Array, at: number): boolean => FROM.every((code, offset) => bytes[at + offset] === code);
 
-/** @returns where the last message of these bytes begins; 0 if no other message is before it. */
+/** Finds where the last message of these bytes begins. @returns 0 if no other message is before it. */
 export function lastCut(bytes: Uint8Array): number {
   const splitter = new MboxSplitter(MESSAGE_BYTES_MAX);
   for (const _ of splitter.push(bytes));
@@ -17,7 +17,7 @@ export function lastCut(bytes: Uint8Array): number {
 /** Counts the messages of an mbox file that our server wrote. In it, only separators begin a line with "From ". */
 export class MessageCounter {
   count = 0;
-  /** The last bytes seen: a separator may span two chunks. */
+  /** The last bytes of the previous chunk, because a separator may span two chunks. */
   #tail = new Uint8Array([LF]);
 
   push(chunk: Uint8Array): void {
@@ -27,7 +27,7 @@ export class MessageCounter {
     for (let at = bytes.indexOf(LF); at !== -1 && at + FROM.length < bytes.length; at = bytes.indexOf(LF, at + 1)) {
       if (isFromAt(bytes, at + 1)) this.count += 1;
     }
-    // Too few bytes for a separator, so none is counted twice.
+    // The kept bytes are fewer than a separator has, so none is counted twice.
     this.#tail = bytes.slice(Math.max(0, bytes.length - FROM.length));
   }
 }

@@ -1,6 +1,7 @@
 /** Import and export of a mailbox as files. Each shows its progress, can be stopped, and ends with a summary. */
 import { useState } from 'react';
 import { confirmSession } from '../../shared/api.ts';
+import { FileField, FileRow, FileRows } from '../../shared/files.tsx';
 import { formatBytes, formatCount } from '../../shared/format.ts';
 import { useStore } from '../../shared/store.ts';
 import { fill, plural } from '../../shared/texts/index.ts';
@@ -27,6 +28,8 @@ import {
 } from './import-mail.ts';
 
 const t = mailSettingsTexts.transfer;
+
+const FILES_SHOWN_MAX = 6;
 
 const REASONS: Record<string, string> = {
   too_large: t.reasons.tooLarge,
@@ -67,11 +70,32 @@ const describeResult = (counts: Counts): string =>
         messages: plural(mailSettingsTexts.counts.messages, counts.messages),
       });
 
+/** The current file and the next ones. One file alone has the progress of the import. */
+function Files({ now: { files, at, offset } }: { now: ImportState }) {
+  const start = Math.max(0, Math.min(at, files.length - FILES_SHOWN_MAX));
+  return (
+    <FileRows label={t.files}>
+      {files.slice(start, start + FILES_SHOWN_MAX).map((file, index) => {
+        const done = start + index < at ? 1 : start + index === at ? offset / Math.max(1, file.size) : 0;
+        return (
+          <FileRow
+            key={`${file.name} ${file.size} ${file.lastModified}`}
+            name={file.name}
+            size={file.size}
+            {...(files.length > 1 ? { progress: done } : {})}
+          />
+        );
+      })}
+    </FileRows>
+  );
+}
+
 function ImportProgress({ now }: { now: ImportState }) {
   const isRunning = now.state === 'running';
   return (
     <div className="stack">
       <progress max={now.totalBytes} value={now.doneBytes} aria-label={t.import} />
+      <Files now={now} />
       <p className="small muted">
         {fill(t.importProgress, {
           messages: plural(mailSettingsTexts.counts.messages, now.counts.messages),
@@ -130,17 +154,7 @@ function Import() {
               ))}
             </select>
           </label>
-          <label className="field">
-            <span>{t.file}</span>
-            <input
-              type="file"
-              multiple
-              onChange={(event) => {
-                startImport([...(event.target.files ?? [])], target);
-                event.target.value = '';
-              }}
-            />
-          </label>
+          <FileField label={t.file} isMultiple onFiles={(files) => startImport(files, target)} />
         </>
       )}
       <div role="status">

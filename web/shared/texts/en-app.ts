@@ -8,6 +8,14 @@ export const app = {
   save: 'Save',
   cancel: 'Cancel',
   close: 'Close',
+  files: {
+    choose: 'Choose a file',
+    chooseMany: 'Choose files',
+    drop: 'or drop it here',
+    dropMany: 'or drop them here',
+    uploading: 'Uploading {name}',
+    remove: 'Remove {name}',
+  },
   units: { bytes: { one: '{count} byte', other: '{count} bytes' } as Forms },
   challengeFailed: 'The challenge could not be loaded. Reload the page, or use a code by mail.',
   notFound: {
@@ -17,6 +25,7 @@ export const app = {
   },
   confirmation: {
     title: 'Confirm with your password',
+    why: 'For your safety, this needs your password. You will not be asked again for ten minutes.',
     password: 'Password',
     code: 'Code from your authenticator, or a recovery code',
     confirm: 'Confirm',
@@ -53,7 +62,7 @@ export const app = {
     title: 'Command palette',
     field: 'Type a command',
     list: 'Commands',
-    none: 'No such command.',
+    none: 'No matching command.',
     open: 'Open {name}',
     theme: 'Theme: {name}',
   },

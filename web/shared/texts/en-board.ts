@@ -27,7 +27,7 @@ export const enBoard = {
       preview: 'Preview',
     },
     whole: 'The whole board',
-    nobody: 'Nobody has scored yet.',
+    nobody: 'No scores yet.',
     endsInDays: 'Ends in {days} d {hours} h',
     endsInHours: 'Ends in {hours} h {minutes} min',
     myRank: 'My rank',
@@ -49,8 +49,7 @@ export const enBoard = {
     find: 'Find',
     finalStandings: '· final standings',
     season: 'Season',
-    empty:
-      'Nobody has scored yet. Post a first score with a token of the scope scores:write, which an operator creates:',
+    empty: 'No scores yet. Post the first score with a token of the scope scores:write, which an operator creates:',
     more: 'Show more',
     asOf: 'as of {asOf}',
     noPlayer: 'No player “{userId}” has a score in this season.',

@@ -7,18 +7,18 @@
 import { app } from './en-app.ts';
 
 export interface Texts {
-  /** All texts except errors. */
+  /** All texts except those of errors. */
   readonly app: typeof app;
-  /** By `code` of a problem (`docs/errors.md`). */
+  /** Texts of errors by the `code` of a problem (`docs/errors.md`). */
   readonly problems: Readonly<Record<string, string>>;
-  /** By the last member of a path in `errors`, for codes that name a field. */
+  /** Names of fields for error codes that name one. Their key is the last member of a path in the problem's `errors`. */
   readonly fields: Readonly<Record<string, string>>;
-  /** Texts by S3 error code. */
+  /** Texts of errors by S3 error code. */
   readonly storage: Readonly<Record<string, string>>;
   readonly unreachable: string;
-  /** For statuses without a known code. `{status}` is replaced. */
+  /** Text for HTTP statuses without a known code. `{status}` is replaced. */
   readonly unknown: string;
-  /** `{wait}` if the server names no time. */
+  /** Replaces `{wait}` if the server names no time. */
   readonly soon: string;
   readonly fileTooLarge: string;
 }
@@ -45,41 +45,41 @@ export const en: Texts = {
     to: 'Check the recipients.',
     cc: 'Check the recipients in Cc.',
     bcc: 'Check the recipients in Bcc.',
-    q: 'This search cannot be read. {detail}',
+    q: 'The search is not valid. {detail}',
     domain: 'Enter a domain name such as example.com.',
     scopes: 'Choose at least one permission.',
   },
   problems: {
-    // Every route
-    bad_request: 'The request could not be read. Reload the page and try again.',
+    // Error codes of every route
+    bad_request: 'The request was not valid. Reload the page and try again.',
     invalid_request: '{detail}',
     invalid_cursor: 'The list changed. Reload it.',
     unauthenticated: 'Sign in to continue.',
     invalid_credential: 'Your session has ended. Sign in again.',
-    foreign_origin: 'This page may not make changes. Open the app at its own address.',
-    missing_scope: 'This token does not have the permission that is needed.',
-    operator_only: 'Only an operator may do this.',
-    root_only: 'Only the root token may do this.',
+    foreign_origin: 'Changes are not allowed from this address. Open the app at its own address.',
+    missing_scope: 'This token does not have the required permission.',
+    operator_only: 'Only an operator can do this.',
+    root_only: 'Only the root token can do this.',
     https_required: 'Open this page with https://.',
     no_service_worker: 'This file cannot be used as a service worker.',
     not_found: 'This no longer exists.',
     method_not_allowed: 'The server does not support this. Reload the page.',
-    conflict: 'This was changed meanwhile. Reload and try again.',
+    conflict: 'This was changed in the meantime. Reload and try again.',
     too_many: 'The list is full. Delete an entry first.',
-    request_too_large: 'This is too much for one request. Select less.',
+    request_too_large: 'The request is too large. Select fewer items.',
     too_large: 'This is too large. {detail}',
     unsupported_media_type: 'The server does not accept this kind of file.',
     rate_limited: 'Too many requests. Try again {wait}.',
     internal_error: 'Something went wrong on the server. Try again.',
     unavailable: 'The service is busy. Try again {wait}.',
-    misconfigured: 'The service is not set up correctly. Tell its operator.',
+    misconfigured: 'The service is not set up correctly. Contact the operator.',
     revocation_pending: 'The change is stored and takes effect within two minutes.',
-    // Identity, login and account
+    // Error codes of identity, login and account
     invalid_policy: 'The policy is not valid. {detail}',
     second_factor_required: 'Enter the code from your authenticator.',
     wrong_login: 'Wrong address or password.',
     wrong_second_factor: 'Wrong code. Wait for the next one and try again.',
-    invite_required: 'You need an invitation that was not used before.',
+    invite_required: 'You need an unused invitation.',
     registration_closed: 'Registration is closed. Ask the operator for an account.',
     address_reserved: 'This address is reserved. Choose another one.',
     session_only: 'Sign in with your password to do this.',
@@ -91,12 +91,12 @@ export const en: Texts = {
     challenge_required: 'Too many wrong passwords for this address. One more step is needed.',
     challenge_failed: 'The challenge was not solved. Try again.',
     challenge_unavailable: 'The challenge cannot be checked right now. Try again {wait}.',
-    last_way_in: 'The account could not be opened without this passkey.',
+    last_way_in: 'This passkey is the only way to sign in, so it cannot be removed.',
     no_passkey: 'Add a passkey first.',
     passkey_exists: 'This passkey is registered already.',
-    keys_assigned: 'Only the operator creates access keys here. Ask them for one.',
+    keys_assigned: 'Only the operator can create access keys. Ask the operator for one.',
     account_suspended: 'This account is suspended. Ask the operator.',
-    role_not_allowed: 'Your role does not allow this. Ask an operator with the role “admin”.',
+    role_not_allowed: 'Your role does not allow this. Ask an operator with the “admin” role.',
     no_such_operator: 'This operator does not exist.',
     login_taken: 'Another operator has this login. Choose another one.',
     no_such_object: 'This object or version does not exist.',
@@ -110,22 +110,21 @@ export const en: Texts = {
     primary_address: 'You sign in with this address, so it cannot be removed.',
     totp_already_on: 'Two-factor authentication is on. Turn it off first.',
     totp_not_begun: 'Start the setup of two-factor authentication again.',
-    user_in_use: 'This user still owns something. {detail}',
+    user_in_use: 'This user still has data. {detail}',
     user_name_taken: 'This user name is taken. Choose another one.',
     policy_too_large: 'The policy is too long. Split it into several policies.',
     too_many_guesses: 'Too many attempts. Try again {wait}.',
     too_many_logins: 'Too many people are signing in. Try again {wait}.',
     // Mail
     bad_address: 'Invalid address. {detail}',
-    bad_attachment: 'An attachment is no longer there. Remove it and attach the file again.',
+    bad_attachment: 'An attachment is no longer available. Remove it and attach the file again.',
     blocked_attachment: 'This type of file is blocked because it can carry viruses. Share it as a link.',
     foreign_sender: 'You cannot send from this address.',
     length_required: 'The size of the file is unknown. Choose the file again.',
     no_envelope: 'The message has no sender or recipient.',
     no_recipient: 'Add a recipient.',
     no_messages: 'The file has no message. Choose an mbox file or a single message.',
-    domain_send_limit_reached:
-      'Everybody at your domain together has sent too much. The message is kept as a draft. Try again {wait}.',
+    domain_send_limit_reached: 'Your domain has reached its sending limit. The message is in Drafts. Try again {wait}.',
     too_many_recipients: 'Too many recipients. {detail}',
     wrong_code: 'Wrong code, or it has expired.',
     no_draft: 'This draft was sent or deleted.',
@@ -137,7 +136,7 @@ export const en: Texts = {
     not_in_quarantine: 'This message is no longer in quarantine.',
     not_queued: 'This message is no longer in the queue.',
     draft_changed: 'The draft was changed in another tab or on another device. Nothing was sent.',
-    folder_exists: 'A folder of this name exists. Choose another name.',
+    folder_exists: 'A folder with this name already exists. Choose another name.',
     folder_fixed: 'This folder cannot be changed.',
     idempotency_conflict:
       'An earlier version of this message was sent. Look in Sent, and send this one if it is still needed.',
@@ -146,21 +145,21 @@ export const en: Texts = {
     too_many_folders: 'You have reached the limit of folders. Delete one first.',
     attachment_too_large: 'The file is too large. Share it as a link.',
     over_quota: 'Your mailbox is full. Empty Trash and Junk, or delete large messages.',
-    unsubscribe_unavailable: 'This message does not say how to leave its list. You can block the sender.',
+    unsubscribe_unavailable: 'This message has no unsubscribe information. You can block the sender.',
     unsubscribe_failed: 'The server of the list did not accept the request. Try again later, or block the sender.',
     unsupported_type: 'This kind of file cannot be imported.',
     range_not_satisfiable: 'The file changed. Download it again.',
     send_limit_reached: 'You have reached the sending limit. The message is in Drafts. Try again {wait}.',
     mailbox_unavailable: 'Your mailbox cannot be reached. Try again {wait}.',
-    // Operating storage
+    // Error codes of operating storage
     no_such_bucket: 'This bucket does not exist.',
-    access_denied: 'You may not list this bucket.',
+    access_denied: 'You do not have permission to list this bucket.',
     job_ended: 'The job has already ended.',
-    no_such_job: 'There is no such job.',
-    not_versioned: 'The bucket has never kept versions.',
+    no_such_job: 'This job does not exist.',
+    not_versioned: 'Versioning was never turned on for this bucket.',
     taken_down: 'The operator has taken the bucket down.',
     too_many_jobs: 'You have 20 jobs that have not ended. Wait or cancel one.',
-    no_such_quota: 'There is no storage quota.',
+    no_such_quota: 'No storage quota is set.',
     no_such_shard: 'This database does not exist.',
     bucket_sealed: 'The bucket is being deleted.',
     copy_differs: 'The copy differs from its source, so the move was stopped. Run fsck, then retry.',
@@ -168,42 +167,42 @@ export const en: Texts = {
     snapshot_refused: 'No snapshot was written: the database does not match the stored data.',
     taken_over: 'Another request took over this move.',
     under_way: 'This is already running.',
-    // Leaderboard
+    // Error codes of the leaderboard
     unknown_board: 'This board does not exist.',
     board_rules_fixed: 'Sort, operator and period of a board cannot change.',
-    board_being_deleted: 'The old board of this name is being deleted. Try again in some minutes.',
+    board_being_deleted: 'The old board with this name is being deleted. Try again in a few minutes.',
     no_logo: 'The board has no logo.',
     bad_logo: 'Choose a PNG or WebP of at most 1024 by 1024 pixels.',
     no_webhook: 'This board has no webhook.',
     too_many_boards: 'There are too many boards. Delete one first.',
     unknown_player: 'This player has no score in this season.',
     unknown_season: 'This season does not exist.',
-    event_conflict: 'This event was counted before with other points.',
+    event_conflict: 'This event was already counted with different points.',
     not_current: 'Only the current season can be changed.',
     score_overflow: 'The score would be too high.',
     season_closing: 'The season is being archived. Try again in a minute.',
-    season_running: 'The month is not over.',
+    season_running: 'The season has not ended yet.',
     season_sealed: 'The season is closed.',
   },
   storage: {
-    AccessDenied: 'This access key may not do this.',
+    AccessDenied: 'This access key does not have the required permission.',
     BucketAlreadyExists: 'This bucket name is taken. Choose another one.',
-    BucketAlreadyOwnedByYou: 'You have a bucket of this name.',
+    BucketAlreadyOwnedByYou: 'You already have a bucket with this name.',
     BucketNotEmpty: 'The bucket is not empty. Empty it first.',
     EntityTooLarge: 'The object is too large.',
     InvalidAccessKeyId: 'This access key does not exist.',
     InvalidBucketName: 'Use 3 to 63 characters of a-z, 0-9, dot and hyphen.',
-    InvalidObjectState: 'The object cannot be read in its present state.',
+    InvalidObjectState: 'The object cannot be read in its current state.',
     InvalidTag: 'This tag is not valid.',
-    KeyTooLongError: 'The name is too long. It may have 1,024 bytes.',
-    MalformedXML: 'The request could not be read. Reload the page and try again.',
+    KeyTooLongError: 'The name is too long. The limit is 1,024 bytes.',
+    MalformedXML: 'The request was not valid. Reload the page and try again.',
     NoSuchBucket: 'This bucket does not exist.',
     NoSuchKey: 'This object no longer exists.',
     NoSuchUpload: 'The upload has expired. Start it again.',
     NoSuchVersion: 'This version no longer exists.',
     NotImplemented: 'The server does not support this.',
-    OperationAborted: 'Another change of this bucket is running. Try again in a moment.',
-    PreconditionFailed: 'The object was changed meanwhile. Reload it.',
+    OperationAborted: 'Another change to this bucket is in progress. Try again in a moment.',
+    PreconditionFailed: 'The object was changed in the meantime. Reload it.',
     QuotaExceeded: 'There is no space left. Delete something first.',
     RequestTimeTooSkewed: 'The clock of this device is wrong. Set it, then try again.',
     ServiceUnavailable: 'Storage is busy. Try again in a moment.',

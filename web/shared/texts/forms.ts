@@ -1,2 +1,2 @@
-/** A text by number, as the language has it: English has `one` and `other`. */
+/** Plural forms of a text, by the language's categories: English has `one` and `other`. */
 export type Forms = Readonly<Partial<Record<Intl.LDMLPluralRule, string>> & { other: string }>;

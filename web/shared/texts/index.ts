@@ -22,7 +22,7 @@ export const LANGUAGE_NAMES: Readonly<Record<string, string>> = Object.fromEntri
   ].map((tag) => [tag, toName(tag)]),
 );
 
-/** The language of the texts: the first of the user's languages that exists here. */
+/** Language of the texts: the first of the user's languages for which texts exist. */
 export const language =
   [localeOf(), ...(globalThis.navigator?.languages ?? [])]
     .map((tag) => tag?.split('-')[0] ?? '')
@@ -30,7 +30,7 @@ export const language =
 
 export type Catalogue = { [name: string]: string | Catalogue };
 
-/** Replaces texts in place: modules keep parts of a catalogue. */
+/** Replaces texts in place, because modules hold references to parts of the texts. */
 export function translate(texts: Catalogue, translated: Catalogue): void {
   for (const [name, value] of Object.entries(translated)) {
     const before = texts[name];
@@ -42,14 +42,14 @@ export function translate(texts: Catalogue, translated: Catalogue): void {
 let loaded: Language | null = null;
 const waiting: [name: keyof Language, texts: Catalogue][] = [];
 
-/** Resolves when the texts are in the user's language; null if they are. No text may be read before. */
+/** Resolves when the texts are in the user's language; null if they already are. Do not read texts before. */
 export const ready: Promise<void> | null =
   files[toFile(language)]?.().then((translated) => {
     loaded = translated;
     for (const [name, catalogue] of waiting) translate(catalogue, translated[name] as unknown as Catalogue);
   }) ?? null;
 
-/** @returns these texts in the user's language, once `ready` has resolved. */
+/** Registers texts of a part. @returns the same texts in the user's language, once `ready` has resolved. */
 export function inLanguage<Name extends keyof Language>(name: Name, english: Language[Name]): Language[Name] {
   if (loaded) return loaded[name];
   if (ready) waiting.push([name, english as unknown as Catalogue]);
@@ -58,17 +58,17 @@ export function inLanguage<Name extends keyof Language>(name: Name, english: Lan
 
 export const texts: Texts = inLanguage('common', en);
 
-/** Replaces `{name}` by a value. Unknown names stay. */
+/** Replaces `{name}` in a text by a value. Names without a value stay. */
 export const fill = (text: string, values: Readonly<Record<string, string | number>>): string =>
   text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole)).trim();
 
-/** Like `fill`, with elements as values. */
+/** Like `fill`, but the values are React elements. */
 export const fillNodes = (text: string, values: Readonly<Record<string, ReactNode>>): ReactNode[] =>
   text.split(/\{(\w+)\}/).map((part, index) => (index % 2 === 0 ? part : values[part]));
 
 const RULES = new Intl.PluralRules(language);
 const COUNT = new Intl.NumberFormat(localeOf());
 
-/** The form for a number, with `{count}` replaced. For example "1 message" or "1,200 messages". */
+/** Chooses the plural form for a number and replaces `{count}`. For example "1 message" or "1,200 messages". */
 export const plural = (forms: Forms, count: number): string =>
   fill(forms[RULES.select(count)] ?? forms.other, { count: COUNT.format(count) });

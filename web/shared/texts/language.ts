@@ -1,4 +1,4 @@
-/** The default export of a file in `languages/`: every text of `en.ts` and of the `en-….ts` beside it. */
+/** Type of the default export of a file in `languages/`: every text of `en.ts` and of the `en-….ts` files beside it. */
 import type { Texts } from './en.ts';
 import type { enBoard } from './en-board.ts';
 import type { enDocs } from './en-docs.ts';

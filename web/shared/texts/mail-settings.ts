@@ -1,4 +1,4 @@
-/** The texts of the settings of mail, loaded with them. */
+/** The texts of the mail settings, loaded with them. */
 import { enMailSettings } from './en-mail-settings.ts';
 import { inLanguage } from './index.ts';
 

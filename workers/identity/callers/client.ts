@@ -1,15 +1,19 @@
-/** The client of a request, for rate limits. */
+/** Identifies the client of a request, for rate limits. */
 import ipaddr from 'ipaddr.js';
 import { parseIp } from '../../shared/ip-address.ts';
 
-/** The client of requests without an address. Only a local server gets them. */
+/** Stands for the client of a request without an address, which only a local server receives. */
 export const UNKNOWN_CLIENT = 'unknown';
 
-/** A customer has at least a /64 (RFC 6177) and may use any address in it. */
+/**
+ * Number of 16-bit groups of an IPv6 address that identify a customer. A customer has at least a /64 (RFC 6177) and may use any
+ * address in it.
+ */
 const IPV6_CUSTOMER_GROUPS = 4;
 
 /**
- * @returns the IPv4 address, the /64 of an IPv6 address, or `UNKNOWN_CLIENT`.
+ * Identifies the client of a request by its address.
+ * @returns the client's IPv4 address, the /64 of an IPv6 address, or `UNKNOWN_CLIENT`.
  *
  * `CF-Connecting-IP` is trusted: Cloudflare's edge overwrites the header, and a deployed Worker is reached through the
  * edge only. A local server has no edge and listens on loopback only. There a caller may send any address.

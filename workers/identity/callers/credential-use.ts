@@ -1,17 +1,17 @@
-/** Records the last use of access keys and tokens: at most once per hour and credential, and never before the answer. */
+/** Records the last use of access keys and tokens, at most once per hour and credential. The answer never waits for it. */
 import { logError } from '../../shared/log.ts';
 import type { Principal } from '../principal.ts';
 import { createAccessKeyStore, USE_INTERVAL_MS } from '../store/access-key-store.ts';
 
 /**
- * When this isolate last began to record the use of a credential, so that concurrent requests do not all write. A write whose
- * request was cancelled is repeated after `RETRY_MS`.
+ * Times at which this isolate last began to record the use of a credential, by credential, so that concurrent requests do not all
+ * write. A write whose request was cancelled is repeated after `RETRY_MS`.
  */
 const begunAt = new Map<string, number>();
 const RETRY_MS = 60_000;
 const CREDENTIALS_MAX = 1_000;
 
-/** @param waitUntil keeps the request alive for the write. */
+/** Records the use of the caller's credential in the background. @param waitUntil keeps the write alive after the answer. */
 export function recordUse(
   env: Env,
   principal: Principal | null,

@@ -43,7 +43,10 @@ type Found = Promise<Result<Principal | null, CallerError>>;
 
 const callers: WeakMap<Request, Found>[] = [];
 
-/** Looks up and counts the caller of a request once, although both the middleware and the handler of a route need it. */
+/**
+ * Looks up the caller of a request, and counts the request towards the caller's rate, only once. Both the middleware and the
+ * handler of a route ask for the caller.
+ */
 function once(
   authenticate: (c: Context<JsonApiEnv>, findKept?: FindKept) => ReturnType<typeof authenticateBearer>,
 ): (c: Context<JsonApiEnv>, findKept?: FindKept) => Found {
@@ -57,7 +60,7 @@ function once(
 }
 
 /**
- * Records the use of the credential and applies the rate of a user. Root and service tokens have no such rate; score posts have a
+ * Records the use of the credential and applies the rate of a user. Root and service tokens have no rate here; score posts have a
  * rate of their own.
  */
 async function admit(c: Context<JsonApiEnv>, caller: Awaited<Found>): Found {
@@ -67,7 +70,10 @@ async function admit(c: Context<JsonApiEnv>, caller: Awaited<Found>): Found {
   return (await admitToRoute(c, 'user', caller.value.userId)) ? caller : err({ kind: 'rate_limited' });
 }
 
-/** The credential of a user who was refused is checked before anything is read, so that a refused request costs no read. */
+/**
+ * If a user's last request was refused for its rate, the next one checks the credential without the handler's read. A refused
+ * request thus costs no read.
+ */
 const unlessRefused =
   (findKept: FindKept): FindKept =>
   (userId, ...rest) =>
@@ -79,14 +85,14 @@ const findClientCaller = once((c, findKept) =>
 );
 const findMailCaller = once((c, findKept) => authenticateMailRequest(c.req.raw, c.env, createClock(c.env)(), findKept));
 
-/** The caller as the audit log names it. A token acts for itself, even if it belongs to a user. */
+/** Converts the caller to the actor of the audit log. A token is the actor itself, even if it belongs to a user. */
 export function toActor(caller: Principal): AuditActor {
   if (caller.kind === 'root') return { kind: 'root', id: 'root' };
   if (caller.kind === 'operator') return { kind: 'operator', id: caller.operatorId };
   return { kind: 'token', id: caller.kind === 'service' ? caller.tokenId : caller.credentialId };
 }
 
-/** @returns the caller by bearer token, or 401 without a valid credential. Ignores cookies. */
+/** Requires a caller with a bearer token. Ignores cookies. @returns the caller, or 401 without a valid credential. */
 async function requirePrincipal(c: Context<JsonApiEnv>): Promise<Result<Principal, Problem>> {
   const caller = await findBearer(c);
   if (!caller.ok) return err(toProblem(caller.error));
@@ -95,7 +101,7 @@ async function requirePrincipal(c: Context<JsonApiEnv>): Promise<Result<Principa
   return ok(caller.value);
 }
 
-/** For users, keys and operators: root, or an operator with the role `admin`. An `admin` token is refused. */
+/** Requires root or an operator with the role `admin`, for routes about users, keys and operators. An `admin` token is refused. */
 export async function requireIdentityAdmin(
   c: Context<JsonApiEnv>,
 ): Promise<Result<RootPrincipal | OperatorPrincipal, Problem>> {
@@ -110,7 +116,7 @@ export async function requireIdentityAdmin(
   );
 }
 
-/** Root, an `admin` token, or an operator whose role allows the route. */
+/** Requires root, an `admin` token, or an operator whose role allows the route. */
 export async function requireOperator(c: Context<JsonApiEnv>): Promise<Result<Principal, Problem>> {
   const caller = await requirePrincipal(c);
   if (!caller.ok) return caller;
@@ -120,7 +126,7 @@ export async function requireOperator(c: Context<JsonApiEnv>): Promise<Result<Pr
   return isAllowed ? caller : err(ROLE_NOT_ALLOWED);
 }
 
-/** Requires a token with this scope. Root has no scopes, so root is refused unless `rootToo`. */
+/** Requires a token with this scope. Root has no scopes, so root is refused unless `rootToo` is set. */
 export async function requireScope(
   c: Context<JsonApiEnv>,
   scope: Scope,
@@ -134,7 +140,7 @@ export async function requireScope(
   return hasScope ? caller : err(missingScope(scope));
 }
 
-/** An operator, or a token with this scope. */
+/** Requires an operator, or a token with this scope. */
 export async function requireOperatorOrScope(
   c: Context<JsonApiEnv>,
   scope: Scope,
@@ -144,8 +150,8 @@ export async function requireOperatorOrScope(
 }
 
 /**
- * For a route's `middleware`: authorizes the caller before the request is validated, so that an unknown caller gets 401
- * for any request. The handler calls the same guard to get the caller.
+ * Middleware that authorizes the caller before the request is validated, so that an unknown caller gets 401 for any request. The
+ * handler calls the same guard to get the caller.
  */
 export const authorizeFirst =
   (guard: (c: Context<JsonApiEnv>) => Promise<Result<unknown, Problem>>): MiddlewareHandler<JsonApiEnv> =>
@@ -160,15 +166,15 @@ export const authorizeFirst =
   };
 
 /**
- * For a route's `middleware`, in place of `authorizeFirst`: the handler calls the guard with its first read, in the same call of
- * the mailbox. No answer of the handler or of the validation is sent before the caller is known to be valid.
+ * Middleware in place of `authorizeFirst`, for handlers that call the guard together with their first read, in one call of the
+ * mailbox. No answer of the handler or of the validation is sent before the caller is known to be valid.
  */
 export const authorizeWithRead =
   (guard: (c: Context<JsonApiEnv>) => Promise<Result<unknown, Problem>>): MiddlewareHandler<JsonApiEnv> =>
   async (c, next) => {
     await next();
     const caller = await guard(c).catch((error: unknown) => {
-      // The handler called the guard and threw this error, which is already answered.
+      // If the handler called the guard, it threw this same error, which is already answered.
       if (error !== c.error) throw error;
     });
     if (caller?.ok !== false) return;
@@ -179,19 +185,19 @@ export const authorizeWithRead =
 const missingScope = (scope: Scope) => problem(403, 'missing_scope', `Requires a token with the scope ${scope}.`);
 
 /**
- * The user of a mail session (bearer or cookie) or of a token with the scope `mail`.
- * @param findKept finds a session or an app token, and may read in the same call.
+ * Requires the user of a mail session (bearer or cookie) or of a token with the scope `mail`.
+ * @param findKept finds a session or an app token, and may read further data in the same call.
  */
 export const requireMailUser = async (
   c: Context<JsonApiEnv>,
   findKept: FindKept = findKeptCredential,
 ): Promise<Result<UserPrincipal, Problem>> => toMailUser(c, await findMailCaller(c, unlessRefused(findKept)));
 
-/** As `requireMailUser`, but looks the caller up again, for a request that was held open (a long poll). */
+/** Like `requireMailUser`, but looks the caller up again, for a request that was held open (a long poll). */
 export const requireMailUserStill = async (c: Context<JsonApiEnv>): Promise<Result<UserPrincipal, Problem>> =>
   toMailUser(c, await authenticateMailRequest(c.req.raw, c.env, createClock(c.env)()));
 
-/** As `requireMailUser`, for mail clients: never by cookie, and a token may be the password of Basic authentication. */
+/** Like `requireMailUser`, for mail clients: never by cookie, and a token may be sent as the password of Basic authentication. */
 export async function requireMailClient(
   c: Context<JsonApiEnv>,
   findKept: FindKept = findKeptCredential,
@@ -203,7 +209,7 @@ export async function requireMailClient(
   return isOwn ? user : err(toProblem({ kind: 'invalid_credential' }));
 }
 
-/** RFC 7617: name and password in UTF-8. */
+/** Parses Basic authentication: name and password in UTF-8 (RFC 7617). */
 function parseBasic(authorization: string): { readonly name: string; readonly password: string } | null {
   const encoded = /^Basic +([A-Za-z0-9+/=_-]+)$/i.exec(authorization)?.[1];
   if (encoded === undefined) return null;
@@ -212,7 +218,10 @@ function parseBasic(authorization: string): { readonly name: string; readonly pa
   return colon < 0 ? null : { name: text.slice(0, colon), password: text.slice(colon + 1) };
 }
 
-/** Only tokens and sessions: the account's own password is never accepted here, as it could not ask for a second factor. */
+/**
+ * Converts Basic authentication to a bearer credential. Its password must be a token or session; the account's own password is not
+ * accepted, because Basic authentication cannot ask for a second factor.
+ */
 function toBearer(authorization: string | null): string | null {
   const basic = authorization === null ? null : parseBasic(authorization);
   return basic ? `Bearer ${basic.password}` : authorization;

@@ -7,7 +7,7 @@
  * followed by the key of a tag.
  */
 
-/** Keys that requests have values for. */
+/** Condition keys for which this service reads values from requests. */
 export const WITH_VALUES = [
   'aws:currenttime',
   'aws:epochtime',
@@ -60,9 +60,9 @@ export const WITH_VALUES = [
 ];
 
 /**
- * Keys that AWS omits from such requests too: this service has no organizations, roles, sessions, VPCs, tagged users,
- * access points, access grants, jobs or calls by other services. Keys of other AWS services are on the global list, because they
- * are for sessions that these services made.
+ * Condition keys for which AWS has no value in comparable requests either: this service has no organizations, roles, sessions,
+ * VPCs, tagged users, access points, access grants, jobs or calls by other services. Keys of other AWS services are on the global
+ * list, because they are for sessions that these services made.
  */
 export const ALWAYS_ABSENT = [
   'aws:assumedroot',
@@ -121,7 +121,10 @@ export const ALWAYS_ABSENT = [
   'ssm:sourceinstancearn',
 ];
 
-/** Keys that AWS may have a value for and that this service does not read. A condition on them never helps the caller. */
+/**
+ * Condition keys for which AWS may have a value and that this service does not read. A condition on such a key is never decided in
+ * the caller's favour.
+ */
 export const NOT_READ = [
   'aws:ismcpserviceaction',
   'aws:requestedregion',
@@ -148,14 +151,14 @@ export const NOT_READ = [
 const READ: ReadonlySet<string> = new Set([...WITH_VALUES, ...ALWAYS_ABSENT]);
 const DOCUMENTED: ReadonlySet<string> = new Set([...READ, ...NOT_READ]);
 
-/** The key without the name of a tag. A key that ends in `/` names no tag and has no family. */
+/** The part of a condition key before the name of a tag. A key that ends in `/` names no tag and has no such part. */
 const familyOf = (key: string): string => /^([^/]+\/)./s.exec(key)?.[1] ?? (key.endsWith('/') ? '' : key);
 
 /**
- * @param key in lower case. @returns whether this service reads the key, so that its absence from the context means its absence
- * from the request.
+ * Whether this service reads a condition key. If it does, the key's absence from the context means its absence from the request.
+ * @param key condition key in lower case.
  */
 export const isReadKey = (key: string): boolean => READ.has(familyOf(key));
 
-/** @param key in lower case. */
+/** Whether AWS documents a condition key for S3 policies. @param key condition key in lower case. */
 export const isDocumentedKey = (key: string): boolean => DOCUMENTED.has(familyOf(key));

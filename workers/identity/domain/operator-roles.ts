@@ -3,13 +3,13 @@
 export const OPERATOR_ROLES = ['admin', 'support', 'read'] as const;
 export type OperatorRole = (typeof OPERATOR_ROLES)[number];
 
-/** An operator's own session, password and profile. */
+/** Routes of an operator's own session, password and profile. */
 const OWN = /^\/v1\/operators\/(?:me(?:\/.*)?|logout)$/;
-/** Identity administration: users, keys, policies, tokens. For root and `admin` only, reads included. */
+/** Routes of identity administration: users, keys, policies, tokens. Only root and `admin` may call them, even to read. */
 const IDENTITY = /^\/v1\/iam\//;
-/** Content of people's mail. */
+/** Routes that return the content of people's mail. */
 const CONTENT = /^\/v1\/quarantine\/[^/]+\/raw$/;
-/** Help for accounts: type and quota, suspension, password reset, invitations. */
+/** Routes that help accounts: type and quota, suspension, password reset, invitations. */
 const HELP = [
   /^\/v1\/accounts\/[^/]+$/,
   /^\/v1\/accounts\/[^/]+\/(?:suspension|password-reset)$/,

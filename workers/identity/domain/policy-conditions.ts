@@ -14,10 +14,10 @@ export interface Condition {
   readonly operator: Operator;
   readonly set: 'single' | 'any' | 'all';
   readonly ifExists: boolean;
-  /** In lower case. */
+  /** Condition key in lower case. */
   readonly key: string;
   readonly values: readonly string[];
-  /** Whether its values match every request (`*`, `0.0.0.0/0`), so that it restricts nothing. */
+  /** Whether the values of the condition match every request (`*`, `0.0.0.0/0`), so that it restricts nothing. */
   readonly isOpen: boolean;
 }
 
@@ -25,7 +25,7 @@ export type ConditionBlock = readonly Condition[];
 
 type Test = (actual: string, expected: string, context: ConditionContext) => boolean;
 
-/** @returns NaN for text that is not a decimal number, such as blank text. */
+/** Parses a decimal number. @returns NaN for any other text, such as blank text. */
 const toNumber = (text: string): number => (/^[+-]?\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN);
 const numeric =
   (test: (a: number, b: number) => boolean): Test =>
@@ -45,7 +45,7 @@ const isAddressIn: Test = (actual, expected) => {
 };
 const equals: Test = (actual, expected, context) => substituteVariables(expected, context) === actual;
 
-/** Each operator has a test of one value. A negated operator holds only if no expected value passes its test. */
+/** For each operator, a test of one value. A negated operator holds only if no expected value passes its test. */
 const OPERATORS = {
   StringEquals: [equals, false],
   StringNotEquals: [equals, true],
@@ -119,8 +119,8 @@ export function parseConditionBlock(value: unknown): Result<ConditionBlock, stri
 
 /**
  * Every condition must hold. A condition holds if one of its values matches.
- * @param effect of the statement. If a condition cannot be decided, an Allow does not apply and a Deny does. That is so
- *   for a key that this service does not read, and for a value that is not of the operator's type.
+ * @param effect effect of the statement. If a condition cannot be decided, an Allow does not apply and a Deny does. A condition
+ *   cannot be decided if this service does not read its key, or if a value is not of the operator's type.
  */
 export function areConditionsMet(
   conditions: ConditionBlock,
@@ -130,7 +130,7 @@ export function areConditionsMet(
   return conditions.every((condition) => isConditionMet(condition, context) ?? effect === 'Deny');
 }
 
-/** @returns null if it cannot be decided. */
+/** Whether a condition holds; null if it cannot be decided. */
 function isConditionMet(condition: Condition, context: ConditionContext): boolean | null {
   const value = readKey(context, condition.key);
   if (value === undefined && !isReadKey(condition.key)) return null;
@@ -141,7 +141,7 @@ function isConditionMet(condition: Condition, context: ConditionContext): boolea
   const passes = (actual: string): boolean =>
     condition.values.some((expected) => (test as Test)(actual, expected, context)) !== negated;
   if (value === undefined) {
-    // A missing key fails a positive test and passes a negated one. …IfExists and ForAllValues always pass.
+    // If the key is missing, a positive test fails and a negated one passes. …IfExists and ForAllValues always pass.
     return condition.ifExists || condition.set === 'all' || (negated && condition.set === 'single');
   }
   const actual = typeof value === 'string' ? [value] : value;

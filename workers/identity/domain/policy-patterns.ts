@@ -1,9 +1,12 @@
-/** Wildcards and variables inside policy documents. */
+/** Matches the wildcards and variables of policy documents. */
 
-/** Values of condition keys, which are also policy variables; the names in lower case. */
+/** Values of condition keys, which are also the policy variables. The names are in lower case. */
 export type KeyValues = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** @returns undefined if the request has no such key. Ignores inherited members such as `constructor`. */
+/**
+ * Reads the value of a condition key. Ignores inherited members such as `constructor`.
+ * @returns undefined if the request has no such key.
+ */
 export const readKey = (context: KeyValues, key: string): string | readonly string[] | undefined =>
   Object.hasOwn(context, key) ? context[key] : undefined;
 
@@ -11,13 +14,16 @@ const ANY_CHARACTERS = Symbol('*');
 const ONE_CHARACTER = Symbol('?');
 const NO_CHARACTER = Symbol('none');
 
-/** A UTF-16 unit, a wildcard, or a part that matches nothing. */
+/** A part of a pattern: a UTF-16 unit, a wildcard, or a part that matches nothing. */
 type PatternPart = string | typeof ANY_CHARACTERS | typeof ONE_CHARACTER | typeof NO_CHARACTER;
 
-/** `*` matches any characters, `?` matches one. */
+/** Matches a text with a pattern, in which `*` stands for any characters and `?` for one. */
 export const matchWildcard = (pattern: string, text: string): boolean => matchParts(toParts(pattern), text);
 
-/** As `matchWildcard`, with policy variables. Variables add no wildcards: `${*}`, `${?}` and `${$}` are `*`, `?` and `$`. */
+/**
+ * Like `matchWildcard`, with policy variables. The value of a variable adds no wildcards: `${*}`, `${?}` and `${$}` are the
+ * characters `*`, `?` and `$`.
+ */
 export const matchPattern = (pattern: string, text: string, context: KeyValues): boolean =>
   matchParts(
     splitAtVariables(pattern).flatMap(({ literal, variable }) => [
@@ -27,7 +33,7 @@ export const matchPattern = (pattern: string, text: string, context: KeyValues):
     text,
   );
 
-/** Replaces policy variables by their values, and those that match nothing by U+FFFF. */
+/** Replaces policy variables by their values. A variable that matches nothing becomes U+FFFF. */
 export const substituteVariables = (pattern: string, context: KeyValues): string =>
   splitAtVariables(pattern)
     .map(
@@ -43,15 +49,15 @@ function toVariableParts(name: string, context: KeyValues): PatternPart[] {
   return value === null ? [NO_CHARACTER] : value.split('');
 }
 
-/** Literal texts, each with the name of the variable after it; null at the end. */
+/** Splits a pattern into literal texts, each with the name of the variable after it; null at the end of the pattern. */
 function splitAtVariables(pattern: string): { literal: string; variable: string | null }[] {
   const pieces = pattern.split(/\$\{([^}]*)\}/);
   return pieces.flatMap((literal, i) => (i % 2 === 0 ? [{ literal, variable: pieces[i + 1] ?? null }] : []));
 }
 
 /**
- * Source: IAM User Guide, "IAM policy elements: Variables and tags".
- * @returns null for a variable that matches nothing: it is unknown, a list, or its value contains a wildcard.
+ * Finds the value of a policy variable (IAM User Guide, "IAM policy elements: Variables and tags").
+ * @returns null for a variable that matches nothing: it is unknown or a list, or its value contains a wildcard.
  */
 function resolveVariable(name: string, context: KeyValues): string | null {
   if (name === '*' || name === '?' || name === '$') return name;
@@ -59,7 +65,9 @@ function resolveVariable(name: string, context: KeyValues): string | null {
   return typeof value === 'string' && !/[*?]/.test(value) ? value : null;
 }
 
-/** Backtracks to the last star only, so the time is at most the product of both lengths. */
+/**
+ * Matches a text with the parts of a pattern. Backtracks to the last star only, so the time is at most the product of both lengths.
+ */
 function matchParts(pattern: readonly PatternPart[], text: string): boolean {
   let p = 0;
   let t = 0;

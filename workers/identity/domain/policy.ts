@@ -1,6 +1,6 @@
 /**
- * AWS-style policy documents: parsed strictly, evaluated purely. One engine for identity policies and bucket policies
- * (IAM User Guide, "IAM JSON policy elements reference" and "Policy evaluation logic").
+ * Parses and evaluates AWS-style policy documents: identity policies and bucket policies (IAM User Guide, "IAM JSON policy elements
+ * reference" and "Policy evaluation logic"). Pure.
  *
  * By design: an account is one user here, so `arn:aws:iam::<user_id>:root`, `arn:aws:iam::<user_id>:user/<any>`,
  * `arn:aws:iam:::user/<user_id>` and the bare `<user_id>` all name that user.
@@ -22,7 +22,9 @@ export interface Policy {
 
 export interface PolicyStatement {
   readonly effect: 'Allow' | 'Deny';
-  /** Null if the statement has no such element. `*` matches every caller, anonymous ones too. */
+  /**
+   * Principals to whom the statement applies; null if it has no such element. `*` matches every caller, including anonymous ones.
+   */
   readonly principals: PrincipalSet | null;
   readonly actions: Negatable;
   readonly resources: Negatable | null;
@@ -38,20 +40,20 @@ interface PrincipalSet extends Negatable {
   readonly everybody: boolean;
 }
 
-/** The access to decide about. `userId` is null for an anonymous caller. */
+/** The access that policies decide about. `userId` is null for an anonymous caller. */
 export interface PolicyRequest {
-  /** `s3:GetObject` */
+  /** Name of the action, such as `s3:GetObject`. */
   readonly action: string;
-  /** `arn:aws:s3:::bucket/key` */
+  /** ARN of the resource, such as `arn:aws:s3:::bucket/key`. */
   readonly resource: string;
   readonly userId: string | null;
-  /** Condition keys in lower case. They are also the policy variables. */
+  /** Values of condition keys, which are also the policy variables. The names are in lower case. */
   readonly context: ConditionContext;
 }
 
 export type PolicyDecision = 'allow' | 'deny' | 'none';
 
-/** An explicit Deny wins over every Allow. @returns 'none' if no statement applies. */
+/** Evaluates policies. An explicit Deny takes precedence over every Allow. @returns `none` if no statement applies. */
 export function evaluatePolicies(policies: readonly Policy[], request: PolicyRequest): PolicyDecision {
   let decision: PolicyDecision = 'none';
   for (const policy of policies) {
@@ -84,7 +86,7 @@ function doesPrincipalMatch(principals: PrincipalSet, userId: string | null): bo
   return principals.patterns.some((pattern) => toPrincipalUserId(pattern) === userId);
 }
 
-/** @returns the user that a principal names, or null if it names no user of this service. */
+/** @returns the id of the user that a principal names, or null if it names no user of this service. */
 export function toPrincipalUserId(principal: string): string | null {
   const arn = /^arn:[a-z-]+:(?:iam|sts)::([^:]*):(.+)$/.exec(principal);
   if (!arn) return principal.includes(':') ? null : principal;
@@ -92,10 +94,7 @@ export function toPrincipalUserId(principal: string): string | null {
   return /^user\/(?:.*\/)?([^/]+)$/.exec(arn[2] ?? '')?.[1] ?? null;
 }
 
-/**
- * Whether the policy allows something to everyone, without a condition that narrows the callers
- * (GetBucketPolicyStatus).
- */
+/** Whether the policy allows something to everyone, without a condition that restricts the callers (GetBucketPolicyStatus). */
 export function isPublicPolicy(policy: Policy): boolean {
   return policy.statements.some(
     (statement) =>
@@ -106,7 +105,7 @@ export function isPublicPolicy(policy: Policy): boolean {
   );
 }
 
-/** Condition keys that limit a policy to known callers (User Guide, "The meaning of public"). */
+/** Condition keys that restrict a policy to known callers (User Guide, "The meaning of public"). */
 const NARROWING_KEYS = [
   'aws:principalorgid',
   'aws:sourcearn',
@@ -135,7 +134,10 @@ const STATEMENT_MEMBERS = [
   'Condition',
 ];
 
-/** @param document parsed JSON. @returns the policy, or a message about its first fault. */
+/**
+ * Parses a policy document.
+ * @param document the parsed JSON. @returns the policy, or a message about the first fault in the document.
+ */
 export function parsePolicy(document: unknown, kind: PolicyKind): Result<Policy, string> {
   if (!isRecord(document)) return err("Policies must be valid JSON and the first byte must be '{'");
   for (const name of Object.keys(document)) {
@@ -158,7 +160,7 @@ export function parsePolicy(document: unknown, kind: PolicyKind): Result<Policy,
 }
 
 /**
- * Checks that apply to new policies only, not to policies that are stored already.
+ * Checks the condition keys of new policies; stored policies are not checked.
  * @returns a message about the first condition key that AWS does not document, or null.
  */
 export function findConditionKeyFault({ statements }: Policy): string | null {
@@ -179,7 +181,7 @@ function parseStatement(item: unknown, kind: PolicyKind): Result<PolicyStatement
   if (!principals.ok) return principals;
   if (kind === 'bucket' && principals.value === null) return err('Missing required field Principal');
   if (kind === 'identity' && principals.value !== null) return err('An identity policy has no Principal');
-  // IAM: "Using NotPrincipal with Allow is not supported". It would allow everyone else.
+  // An Allow with NotPrincipal would allow everyone else. IAM: "Using NotPrincipal with Allow is not supported".
   if (effect === 'Allow' && principals.value?.negated) return err('Allow with NotPrincipal is not allowed');
   const actions = parseNegatable(item, 'Action', 'NotAction');
   if (!actions.ok) return actions;

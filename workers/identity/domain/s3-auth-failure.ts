@@ -1,7 +1,4 @@
-/**
- * Reasons why an S3 request was not authenticated: AWS's error code, and the elements that AWS adds to the error
- * document.
- */
+/** Reasons why an S3 request was not authenticated: AWS's error code, and the elements that AWS adds to the error document. */
 
 export type S3AuthCode =
   | 'AccessDenied'
@@ -20,7 +17,7 @@ export type S3AuthCode =
 export interface S3AuthFailure {
   readonly code: S3AuthCode;
   readonly message?: string;
-  /** HTTP status, if it differs from the usual one of the code. */
+  /** HTTP status of the answer. Default: the usual status of the error code. */
   readonly status?: number;
   readonly details?: Readonly<Record<string, string>>;
 }

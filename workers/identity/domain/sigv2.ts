@@ -3,9 +3,9 @@
  *
  * Source: "Signing and authenticating REST requests (AWS signature version 2)", Amazon S3 API Reference (RESTAuthentication).
  *
- * Gaps, as at AWS: the signature covers no parameters of listings, so a link that lists a bucket lists every prefix of it.
- * It covers decoded values without their boundaries, so `a%26tagging` in a signed `response-*` value equals a further
- * `tagging`. Only Signature Version 4 avoids both.
+ * Gaps, as at AWS: the signature covers no parameters of listings, so the holder of a link that lists a bucket can list any prefix.
+ * It covers decoded values without their boundaries, so `a%26tagging` in a signed `response-*` value equals a further `tagging`.
+ * Only Signature Version 4 avoids both.
  */
 import { createHmac } from 'node:crypto';
 import { err, ok, type Result } from '../../shared/result.ts';
@@ -15,23 +15,23 @@ import { S3_SUBRESOURCES } from './s3-subresources.ts';
 import { type SignedRequest, toCanonicalPath } from './sigv4.ts';
 import { CLOCK_SKEW_MS_MAX, PRESIGNED_SECONDS_MAX } from './sigv4-credentials.ts';
 
-/** The signature of a link and its parameters. Nothing is verified yet. */
+/** The signature of a link, with its parameters. Not verified yet. */
 export interface SigV2Claim {
   readonly accessKeyId: string;
   readonly signature: string;
-  /** Seconds since 1970 UTC, as the string to sign has them. */
+  /** Time of expiry in seconds since 1970 UTC, as the text that the string to sign contains. */
   readonly expires: string;
 }
 
 export interface SigV2Request extends SignedRequest {
   readonly query: ReadonlyMap<string, string>;
-  /** In lower case. */
+  /** Names of the request's headers, in lower case. */
   readonly headerNames: readonly string[];
-  /** The bucket that the host names; null for path style. */
+  /** Name of the bucket if the host has it; null for a path-style request. */
   readonly hostBucket: string | null;
 }
 
-/** Parameters that the string to sign contains, beside the names that select an operation. */
+/** Query parameters that the string to sign contains, besides the names that select an operation. */
 const SIGNED_PARAMETERS: ReadonlySet<string> = new Set<string>([
   ...S3_SUBRESOURCES,
   'partNumber',
@@ -48,7 +48,7 @@ const SIGNED_PARAMETERS: ReadonlySet<string> = new Set<string>([
 export const isSigV2Query = (query: ReadonlyMap<string, string>): boolean =>
   query.has('AWSAccessKeyId') || query.has('Signature');
 
-/** @param query decoded parameters, for which `isSigV2Query` holds. */
+/** Reads the SigV2 signature of a link from its query. @param query decoded query parameters, for which `isSigV2Query` holds. */
 export function parseSigV2Query(query: ReadonlyMap<string, string>): Result<SigV2Claim, S3AuthFailure> {
   const [accessKeyId, signature, expires] = [query.get('AWSAccessKeyId'), query.get('Signature'), query.get('Expires')];
   if (!accessKeyId || !signature || !expires) {
@@ -62,13 +62,13 @@ export function parseSigV2Query(query: ReadonlyMap<string, string>): Result<SigV
   if (!/^\d{1,12}$/.test(expires)) {
     return err(authFailure('AccessDenied', `Invalid date (should be seconds since epoch): ${expires.slice(0, 40)}`));
   }
-  // Base64 has no spaces. A space here was a `+` that the client did not escape.
+  // Base64 has no spaces, so a space here was a `+` that the client did not escape.
   return ok({ accessKeyId, signature: signature.replaceAll(' ', '+'), expires });
 }
 
 /**
- * A link is valid until its `Expires`, which may be 7 days ahead. AWS sets no such limit for Signature Version 2. The
- * tolerance for the client's clock is that of Signature Version 4.
+ * Checks the time of a link. It is valid until its `Expires`, which may be at most 7 days ahead; AWS sets no such limit for
+ * Signature Version 2. The tolerance for the client's clock is that of Signature Version 4.
  * @param now milliseconds since 1970 UTC.
  */
 export function checkSigV2Expiry({ expires }: SigV2Claim, now: number): S3AuthFailure | null {
@@ -91,9 +91,9 @@ export const signSigV2 = (secretAccessKey: string, text: string): string =>
   createHmac('sha1', secretAccessKey).update(text).digest('base64');
 
 /**
- * Strings that the client may have signed. HTTP clients change the encoding of the path, so it counts as sent and as
- * encoded again. A bucket without a key counts with and without the slash at its end: boto3 has signed both
- * (boto/boto3#4433). All of them name the same resource.
+ * The strings that the client may have signed. HTTP clients change the encoding of the path, so the path is tried as sent and
+ * encoded again. The path of a bucket without a key is tried with and without the slash at its end, because boto3 has signed both
+ * (boto/boto3#4433). All of these strings name the same resource.
  */
 export function toSigV2Strings(
   request: SigV2Request,
@@ -114,20 +114,21 @@ export function toSigV2Strings(
 }
 
 /**
- * The only header that SigV2 omits from links (RESTAuthentication, "Query string request authentication alternative").
+ * Whether a header is part of the string to sign: every `x-amz-*` header except `x-amz-date`, which SigV2 omits from links
+ * (RESTAuthentication, "Query string request authentication alternative").
  */
 const isSignedHeader = (name: string): boolean => name.startsWith('x-amz-') && name !== 'x-amz-date';
 
 /**
  * Collects `x-amz-*` headers, and those that the signer moved into the query (boto3 does). A header that is sent takes precedence.
- * Both are part of the string to sign, so the holder of a link cannot add one.
+ * All of them are part of the string to sign, so the holder of a link cannot add one.
  */
 function toAmzHeaders(request: SigV2Request): Result<string, S3AuthFailure> {
   const values = new Map<string, string>();
   for (const [parameter, value] of request.query) {
     const name = parameter.toLowerCase();
     if (!isSignedHeader(name)) continue;
-    // Two spellings of one name, or a line break, would let two different requests have the same string.
+    // Two spellings of one name, or a line break, would give two different requests the same string to sign.
     if (values.has(name) || /[\r\n\0]/.test(name + value)) {
       return err(
         authFailure('InvalidArgument', 'Invalid header in the query string', {
@@ -145,7 +146,7 @@ function toAmzHeaders(request: SigV2Request): Result<string, S3AuthFailure> {
   return ok(names.map((name) => `${name}:${(values.get(name) ?? '').trim()}\n`).join(''));
 }
 
-/** Sorts by name and decodes values. A name without `=` stays without it. */
+/** Sorts the query parameters by name and decodes their values. A name without `=` stays without it. */
 function toSignedQuery(rawQuery: string): string {
   const signed: [name: string, text: string][] = [];
   for (const part of rawQuery.split('&')) {

@@ -3,21 +3,24 @@ import { err, ok, type Result } from '../../shared/result.ts';
 import { authFailure, type S3AuthFailure } from './s3-auth-failure.ts';
 import { type CredentialScope, SIGV4_ALGORITHM } from './sigv4.ts';
 
-/** A signature and its parameters. Nothing is verified yet. */
+/** A SigV4 signature with its parameters. Not verified yet. */
 export interface SigV4Claim {
   readonly scope: CredentialScope;
   readonly signedHeaders: readonly string[];
   readonly signature: string;
 }
 
-/** Presigned queries last at most 7 days (sigv4-query-string-auth, X-Amz-Expires). */
+/** Maximum validity of a presigned query: 7 days (sigv4-query-string-auth, X-Amz-Expires). */
 export const PRESIGNED_SECONDS_MAX = 604_800;
-/** How far the client's clock may be off (S3 error RequestTimeTooSkewed). */
+/** Maximum difference between the client's clock and ours (S3 error RequestTimeTooSkewed). */
 export const CLOCK_SKEW_MS_MAX = 15 * 60 * 1000;
 
 type Code = 'AuthorizationHeaderMalformed' | 'AuthorizationQueryParametersError' | 'InvalidArgument';
 
-/** @param text `AKID/20130524/us-east-1/s3/aws4_request`. The key id itself may contain no slash. */
+/**
+ * Parses a credential scope.
+ * @param text `AKID/20130524/us-east-1/s3/aws4_request`. The access key id itself must contain no slash.
+ */
 export function parseCredentialScope(text: string, code: Code): Result<CredentialScope, S3AuthFailure> {
   const parts = text.split('/');
   const [accessKeyId, date, region, service, terminator] = parts;
@@ -40,7 +43,10 @@ export function parseCredentialScope(text: string, code: Code): Result<Credentia
   return ok({ accessKeyId, date, region, service });
 }
 
-/** `AWS4-HMAC-SHA256 Credential=…, SignedHeaders=…, Signature=…`, with or without blanks after the commas. */
+/**
+ * Parses an Authorization header of the form `AWS4-HMAC-SHA256 Credential=…, SignedHeaders=…, Signature=…`, with or without blanks
+ * after the commas.
+ */
 export function parseAuthorizationHeader(header: string): Result<SigV4Claim, S3AuthFailure> {
   const malformed = (message: string) => err(authFailure('AuthorizationHeaderMalformed', message));
   const fields = new Map<string, string>();
@@ -66,7 +72,10 @@ export interface PresignedClaim extends SigV4Claim {
   readonly expiresSeconds: number;
 }
 
-/** @param query decoded parameters, one of which is `X-Amz-Algorithm`. */
+/**
+ * Reads the SigV4 signature of a presigned link from its query.
+ * @param query decoded query parameters, one of which is `X-Amz-Algorithm`.
+ */
 export function parsePresignedQuery(query: ReadonlyMap<string, string>): Result<PresignedClaim, S3AuthFailure> {
   const wrong = (message: string) => err(authFailure('AuthorizationQueryParametersError', message));
   if (query.get('X-Amz-Algorithm') !== SIGV4_ALGORITHM) {
@@ -99,7 +108,7 @@ export function parsePresignedQuery(query: ReadonlyMap<string, string>): Result<
   return ok({ scope: scope.value, signedHeaders: names, signature, amzDate, expiresSeconds });
 }
 
-/** @returns milliseconds since 1970 UTC of `YYYYMMDDTHHMMSSZ`, or null. */
+/** Parses a time of the form `YYYYMMDDTHHMMSSZ`. @returns milliseconds since 1970 UTC, or null. */
 export function parseAmzDate(text: string): number | null {
   const match = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(text);
   if (!match) return null;

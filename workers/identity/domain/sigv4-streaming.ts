@@ -1,14 +1,14 @@
 /**
- * Signatures inside an `aws-chunked` body. Each chunk's signature covers the previous one; the first covers that of the
- * request (Amazon S3 API Reference, sigv4-streaming and sigv4-streaming-trailers).
+ * Verifies the signatures inside an `aws-chunked` body. The signature of each chunk covers that of the previous chunk; the first
+ * one covers that of the request (Amazon S3 API Reference, sigv4-streaming and sigv4-streaming-trailers).
  */
 import { equalInConstantTime } from '../../shared/constant-time.ts';
 import { type CredentialScope, EMPTY_SHA256, hmacSha256Hex, sha256Hex, toScopeText } from './sigv4.ts';
 
 export interface ChunkVerifier {
-  /** @param dataSha256Hex of the chunk's data, without its header line. */
+  /** Verifies the signature of a chunk. @param dataSha256Hex SHA-256 of the chunk's data, without its header line. */
   verifyChunk(signature: string, dataSha256Hex: string): boolean;
-  /** @param trailers in the order sent, names in lower case. */
+  /** Verifies the signature of the trailers. @param trailers trailers in the order sent, with names in lower case. */
   verifyTrailer(signature: string, trailers: readonly (readonly [name: string, value: string])[]): boolean;
 }
 

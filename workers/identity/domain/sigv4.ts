@@ -10,10 +10,10 @@ import { decodeUriToBytes, encodeUriBytes } from '../../shared/uri-encoding.ts';
 export const SIGV4_ALGORITHM = 'AWS4-HMAC-SHA256';
 export const EMPTY_SHA256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
 
-/** `AKID/20130524/us-east-1/s3/aws4_request`. */
+/** Scope of a credential: `AKID/20130524/us-east-1/s3/aws4_request`. */
 export interface CredentialScope {
   readonly accessKeyId: string;
-  /** `YYYYMMDD` */
+  /** Date of the scope as `YYYYMMDD`. */
   readonly date: string;
   readonly region: string;
   readonly service: string;
@@ -25,9 +25,9 @@ export const toScopeText = (scope: CredentialScope): string =>
 /** The parts of a request that a signature covers, as sent. */
 export interface SignedRequest {
   readonly method: string;
-  /** Before the `?`, percent-encoded as the client sent it. */
+  /** Path before the `?`, percent-encoded as the client sent it. */
   readonly rawPath: string;
-  /** After the `?`, or empty. */
+  /** Query after the `?`; may be empty. */
   readonly rawQuery: string;
   readonly headers: { get(name: string): string | null };
 }
@@ -38,22 +38,22 @@ export const hmacSha256 = (key: string | Uint8Array, data: string): Uint8Array =
 export const hmacSha256Hex = (key: Uint8Array, data: string): string =>
   createHmac('sha256', key).update(data).digest('hex');
 
-/** @returns the signing key of one day, region and service. */
+/** @returns the signing key for the date, region and service of a scope. */
 export function deriveSigningKey(secretAccessKey: string, scope: CredentialScope): Uint8Array {
   const dateKey = hmacSha256(`AWS4${secretAccessKey}`, scope.date);
   const regionKey = hmacSha256(dateKey, scope.region);
   return hmacSha256(hmacSha256(regionKey, scope.service), 'aws4_request');
 }
 
-/** @param amzDate `YYYYMMDDTHHMMSSZ` */
+/** Makes the string to sign of a request. @param amzDate time of the request as `YYYYMMDDTHHMMSSZ`. */
 export function toStringToSign(amzDate: string, scope: CredentialScope, canonicalRequest: string): string {
   return [SIGV4_ALGORITHM, amzDate, toScopeText(scope), sha256Hex(canonicalRequest)].join('\n');
 }
 
 /**
- * Every canonical request that the client may have signed, the likeliest first. HTTP clients differ in what they sign:
- * the path as sent or encoded again. Repeated headers reach a Worker joined by `, `, but SigV4 joins them by `,`. All
- * variants have one meaning for the rest of the service, so accepting any of them is safe.
+ * All canonical requests that the client may have signed, the likeliest first. HTTP clients differ in what they sign: the path as
+ * sent, or encoded again. Repeated headers reach a Worker joined by `, `, but SigV4 joins them by `,`. All variants mean the same
+ * to the rest of the service, so accepting any of them is safe.
  */
 export function* toCanonicalRequests(
   request: SignedRequest,
@@ -72,13 +72,13 @@ export function* toCanonicalRequests(
   }
 }
 
-/** Decodes and encodes again, so that `%7e` and `~` are equal. Keeps slashes, also repeated ones. */
+/** Decodes a path and encodes it again, so that `%7e` and `~` are equal. Keeps slashes, including repeated ones. */
 export function toCanonicalPath(rawPath: string): string {
   return /^[A-Za-z0-9\-._~/]*$/.test(rawPath) ? rawPath : encodeUriBytes(decodeUriToBytes(rawPath), true);
 }
 
 /**
- * Sorts by encoded name, then by encoded value. Leaves out `X-Amz-Signature`, which is the result.
+ * Sorts the query parameters by encoded name, then by encoded value. Omits `X-Amz-Signature`, which is the signature itself.
  *
  * `+` is a space, as in S3 and in `parseQuery` of object storage. Both must read it alike: otherwise a signed `%2B` could
  * be replaced by `+`, which the operation reads as a space. Clients that mean a plus must send `%2B`.

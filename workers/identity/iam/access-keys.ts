@@ -1,4 +1,4 @@
-/** Access keys: the credentials of S3 clients. */
+/** Routes of access keys, the credentials of S3 clients. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { toAuditRow } from '../../shared/audit.ts';
 import { createClock } from '../../shared/clock.ts';

@@ -9,7 +9,7 @@ import { addReseal } from './reseal.ts';
 import { addTokens } from './tokens.ts';
 import { addUsers } from './users.ts';
 
-/** @param keepers one per product with sealed secrets. */
+/** Creates the API `/v1/iam`. @param keepers the products' stores of sealed secrets, for the rotation of MASTER_KEY. */
 export function createIdentityApi(keepers: readonly SecretKeeper[]): OpenAPIHono<JsonApiEnv> {
   const api = createRoutes();
   api.use('/v1/iam/*', async (c, next) => {

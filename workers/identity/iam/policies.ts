@@ -1,4 +1,4 @@
-/** Identity policies: AWS-style documents that say what a user may do. */
+/** Routes of identity policies: AWS-style documents that say what a user may do. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { toAuditRow } from '../../shared/audit.ts';
 import {
@@ -17,7 +17,7 @@ import { publishRevocations } from '../revocations.ts';
 import { createIdentityStore } from '../store/store.ts';
 import { COMMON, NO_SUCH_USER, userParamSchema } from './route.ts';
 
-/** AWS allows 2,048 characters per inline policy of a user. This limit is larger. */
+/** Maximum size of an identity policy. AWS allows 2,048 characters per inline policy of a user. */
 const POLICY_BYTES_MAX = 10_240;
 const actions = z.union([z.string(), z.array(z.string()).min(1)]);
 const policySchema = z
@@ -67,7 +67,7 @@ export function addPolicies(api: OpenAPIHono<JsonApiEnv>): void {
       if (JSON.stringify(document).length > POLICY_BYTES_MAX) {
         return sendProblem(c, problem(413, 'policy_too_large', `A policy has at most ${POLICY_BYTES_MAX} bytes.`));
       }
-      // A policy that cannot be evaluated would deny its user everything.
+      // The policy is parsed before it is stored, because a policy that cannot be evaluated would deny its user everything.
       const policy = parsePolicy(document, 'identity');
       const fault = policy.ok ? findConditionKeyFault(policy.value) : policy.error;
       if (fault !== null) {

@@ -1,4 +1,4 @@
-/** Shared parts of the routes of `/v1/iam`. */
+/** Code that the routes of `/v1/iam` share. */
 import { z } from '@hono/zod-openapi';
 import { problem } from '../../shared/problem.ts';
 

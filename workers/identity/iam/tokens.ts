@@ -1,4 +1,4 @@
-/** Scoped bearer tokens for programs: game servers, SMTP gateways, scripts of a user. */
+/** Routes of scoped bearer tokens for programs: game servers, SMTP gateways, scripts of a user. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { toAuditRow } from '../../shared/audit.ts';
 import { createClock } from '../../shared/clock.ts';

@@ -1,4 +1,4 @@
-/** `/v1/iam/users` */
+/** `/v1/iam/users`: users, for root and operators with the role `admin`. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { toAuditRow } from '../../shared/audit.ts';
 import { createClock } from '../../shared/clock.ts';
@@ -27,7 +27,7 @@ const userSchema = z
     created_at: z.string(),
   })
   .openapi('User');
-/** The same restrictions as for UserName of IAM's CreateUser. */
+/** A `user_name` has the same restrictions as UserName of IAM's CreateUser. */
 const userNameSchema = z
   .string()
   .regex(/^[A-Za-z0-9+=,.@_-]{1,64}$/, '1 to 64 letters, digits or characters of + = , . @ _ -')

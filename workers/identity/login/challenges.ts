@@ -1,10 +1,10 @@
 /**
- * Challenges for logins while strangers guess at the password of an address. They replace a refusal, with which a stranger could
- * lock the owner out for good.
+ * Challenges for logins while strangers guess at the password of an address. A refusal instead would let a stranger lock the owner
+ * out for good.
  *
  * By design: the possible challenges are listed whether or not the account exists, and a challenge is solved before the password is
- * checked. So neither tells anything about the account, and guesses stay limited. Without Turnstile and without a recovery address,
- * known devices and networks, and passkeys, still log in; new places wait for `Retry-After`.
+ * checked. Neither thus reveals anything about the account, and guesses stay limited. Without Turnstile and without a recovery
+ * address, logins still work from known devices and networks and by passkey; other logins wait for `Retry-After`.
  */
 import { type Challenge, type Problem, problem } from '../../shared/problem.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
@@ -14,18 +14,24 @@ import { createRecoveryStore } from '../store/recovery-store.ts';
 import { isTurnstileSet, verifyTurnstile } from './turnstile.ts';
 
 const LOGIN_CODE_AGE_MS = 3_600_000;
-/** A second request with the second factor needs no second challenge. */
+/**
+ * Time for which a solved challenge counts. The second request of a login, which adds the second factor, thus needs no second
+ * challenge.
+ */
 const PASSED_MS = 10 * 60_000;
 
 export interface ChallengeSolution {
-  /** The token of the widget. */
+  /** Token of the Turnstile widget. */
   readonly turnstile: string | undefined;
   readonly mailedCode: string | undefined;
-  /** URL of the request, for the hostname of the widget. */
+  /** URL of the request. Its hostname is compared with that of the widget. */
   readonly url: string;
 }
 
-/** Earlier codes stay valid: a stranger who requests another code does not invalidate the owner's. */
+/**
+ * Creates a code to be mailed that admits a login. Earlier codes stay valid, so that a stranger who requests a code does not
+ * invalidate the owner's.
+ */
 export async function createLoginCode(env: Env, user: { userId: string; email: string }, now: number): Promise<string> {
   const code = mintMailedCode();
   await createRecoveryStore(env.DIRECTORY).insertSecret({
@@ -47,8 +53,8 @@ const toChallengeProblem = (
   problem(403, code, detail, { challenges, ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }) });
 
 /**
- * Decides about a login over the limit by address.
- * @param passedKey guard that is set when this place solves a challenge for this address.
+ * Decides about a login for an address over its limit of guesses.
+ * @param passedKey guard that is set when this place has solved a challenge for this address.
  * @returns 403 with the possible challenges, unless one was solved.
  */
 export async function admitByChallenge(
@@ -95,7 +101,10 @@ export async function admitByChallenge(
   }
 }
 
-/** Registration needs a solved Turnstile challenge if Turnstile is set. @returns 403, or 503 if it cannot be verified. */
+/**
+ * Requires a solved Turnstile challenge for a registration if Turnstile is configured.
+ * @returns 403 without one, or 503 if it cannot be verified.
+ */
 export async function admitRegistration(
   env: Env,
   solution: Pick<ChallengeSolution, 'turnstile' | 'url'>,

@@ -1,13 +1,13 @@
 /**
  * Limits for password guesses. A guess is counted before any hash is computed:
- * - by client, for all addresses: limits spraying one password over many addresses (OWASP Authentication Cheat Sheet). The platform
- *   counts per data centre and approximately.
- * - by address and place together, and by address alone: exactly, in DIRECTORY.
+ * - by client, for all addresses. This limits spraying one password over many addresses (OWASP Authentication Cheat Sheet). The
+ *   platform counts per data centre and approximately.
+ * - by address and place together, and by address alone. These counts are exact, in DIRECTORY.
  *
  * A place is a device (by its cookie), a network (by its IP address) or an open session. Places from which the account logged in
  * before are exempt from the limit by address. Over that limit, a login from another place needs a challenge. Devices and sessions
- * have their own counts, apart from their network's, and a few spare guesses when their network exceeds the limit by client.
- * Guesses of others, from many places or from the owner's own network, therefore do not lock the owner out.
+ * have counts of their own, separate from those of their network, and a few spare guesses when their network exceeds the limit by
+ * client. The owner is therefore not locked out by guesses of others, from many places or from the owner's own network.
  */
 import { createHash } from 'node:crypto';
 import { type Problem, problem } from '../../shared/problem.ts';
@@ -18,13 +18,13 @@ import { admitByChallenge, type ChallengeSolution } from './challenges.ts';
 
 const GUESSES_PER_PLACE_MAX = 10;
 const PLACE_WINDOW_MS = 15 * 60_000;
-/** Guesses of a known device or a session per `PLACE_WINDOW_MS` while its client is over the limit. */
+/** Maximum number of guesses of a known device or a session in `PLACE_WINDOW_MS` while its client is over the limit. */
 const SPARE_GUESSES_MAX = 5;
 const GUESSES_PER_ADDRESS_MAX = 100;
 const ADDRESS_WINDOW_MS = 3_600_000;
-/** The period of `RATE_LIMIT_AUTH` in wrangler.toml. */
+/** The period of the rate limit `RATE_LIMIT_AUTH` in wrangler.toml. */
 const CLIENT_WINDOW_SECONDS = 60;
-/** How long a device or network that logged in is remembered; a device's cookie lasts as long. */
+/** Time for which a device or network that logged in is remembered. The device's cookie lasts as long. */
 export const KNOWN_PLACE_AGE_MS = 90 * 24 * 3_600_000;
 
 const toGuardKey = (kind: string, ...parts: string[]) =>
@@ -35,7 +35,7 @@ const toGuardKey = (kind: string, ...parts: string[]) =>
 /** Source of a password guess: a client, with its device cookie if it has one, or an open session. */
 export type Guesser = { readonly client: string } & (
   | { readonly device: string | null }
-  /** A session of the account itself. */
+  /** An open session of the account itself. */
   | { readonly session: string }
 );
 
@@ -59,7 +59,9 @@ const toTooMany = (retryAfterSeconds: number): Problem =>
   problem(429, 'too_many_guesses', 'Too many attempts. Wait, then retry.', { retryAfterSeconds });
 
 /**
- * Counts an attempt of a client: a guess or a registration. @param client as `readClient` returns it. @returns 429 over the limit.
+ * Counts an attempt of a client, which is a guess or a registration.
+ * @param client the client as `readClient` returns it.
+ * @returns 429 over the limit.
  */
 export async function admitClient(env: Env, client: string): Promise<Result<null, Problem>> {
   const { success } = await env.RATE_LIMIT_AUTH.limit({ key: client });
@@ -67,7 +69,7 @@ export async function admitClient(env: Env, client: string): Promise<Result<null
 }
 
 /**
- * Counts an action of a subject, such as mail to an address that a stranger can cause. Exact, in DIRECTORY.
+ * Counts an action that concerns a subject, such as mail to an address that a stranger can cause. The count is exact, in DIRECTORY.
  * @returns 429 when the window already has `max` of them.
  */
 export async function admitAction(
@@ -82,9 +84,9 @@ export async function admitAction(
 }
 
 /**
- * Counts a guess.
- * @param solution of a challenge, for a login.
- * @returns 429 with the time to wait when no more are accepted, 503 while too many hashes are waiting, or 403 with the
+ * Counts a guess at the password of an address.
+ * @param solution solution of a challenge; for a login only.
+ * @returns 429 with the time to wait when no more guesses are accepted, 503 while too many hashes are waiting, or 403 with the
  * challenges that admit a login from a new place while others guess at the same address.
  */
 export async function admitGuess(
@@ -95,7 +97,7 @@ export async function admitGuess(
   solution?: ChallengeSolution,
 ): Promise<Result<null, Problem>> {
   const admitted = await admitClient(env, guesser.client);
-  // Checked before DIRECTORY is used: a flood must not cost reads and writes either.
+  // The queue of hashes is checked before DIRECTORY is used, so that a flood does not cost reads and writes.
   const hashing = hashGate.admit();
   if (!hashing.ok) return admitted.ok ? hashing : admitted;
   const place = await findPlace(env, email, guesser, now);
@@ -105,7 +107,7 @@ export async function admitGuess(
   };
   if (!admitted.ok) {
     if (place.kind !== 'session' && place.kind !== 'device') return admitted;
-    // Unlike the count by place, a correct password does not reset this one.
+    // A correct password does not reset this count, unlike the count by place.
     const spare = await count(toGuardKey('spare', place.key), PLACE_WINDOW_MS, SPARE_GUESSES_MAX);
     if (!spare.ok) return spare;
   }
@@ -119,7 +121,7 @@ export async function admitGuess(
 }
 
 /**
- * After a correct password: resets the place's count and remembers the place as known.
+ * Called after a correct password. Resets the place's count and remembers the place as known.
  * @returns whether the account never logged in from this device and network before.
  */
 export async function forgiveGuesses(env: Env, email: string, guesser: Guesser, now: number): Promise<boolean> {

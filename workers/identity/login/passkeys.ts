@@ -28,7 +28,10 @@ const WRONG_PASSKEY = problem(401, 'wrong_passkey', 'The passkey was not accepte
 const TOO_MANY = problem(409, 'too_many', `An account may have at most ${PASSKEYS_PER_USER_MAX} passkeys.`);
 const PASSKEY_EXISTS = problem(409, 'passkey_exists', 'This passkey is registered already.');
 
-/** Answers of devices as validated JSON. The library's types differ only in that optional members may not be `undefined`. */
+/**
+ * Answers of devices as validated JSON. The library's types differ only in one point: their optional members may not be
+ * `undefined`.
+ */
 export interface PasskeyRegistration {
   readonly id: string;
   readonly response: {
@@ -46,7 +49,7 @@ const loadLibrary = () => import('@simplewebauthn/server');
 
 export interface PasskeyUser {
   readonly owner: PasskeyOwner;
-  /** Shown by the device. */
+  /** Name that the device shows for the passkey. */
   readonly userName: string;
   readonly displayName: string;
 }
@@ -54,10 +57,14 @@ export interface PasskeyUser {
 /** A passkey belongs to the hostname, without the port (WebAuthn §5.1.2). */
 const toRpId = (origin: string): string => new URL(origin).hostname;
 
-/** The user handle: at most 64 bytes, without personal data. */
+/** The user handle (WebAuthn): at most 64 bytes, without personal data. */
 const toUserHandle = ({ id }: PasskeyOwner): Uint8Array<ArrayBuffer> => new Uint8Array(Buffer.from(id));
 
-/** @param origin of the web app. @returns options for `navigator.credentials.create`, valid once and for five minutes. */
+/**
+ * Begins the registration of a passkey.
+ * @param origin origin of the web app.
+ * @returns options for `navigator.credentials.create`, valid once and for five minutes.
+ */
 export async function beginPasskey(
   env: Env,
   user: PasskeyUser,
@@ -93,7 +100,7 @@ export async function beginPasskey(
   return ok(options);
 }
 
-/** Verifies the answer of a device to `beginPasskey` and stores the passkey. @returns 400 or 409 if it is not accepted. */
+/** Verifies the device's answer to `beginPasskey` and stores the passkey. @returns 400 or 409 if the answer is not accepted. */
 export async function addPasskey(
   env: Env,
   owner: PasskeyOwner,
@@ -136,7 +143,8 @@ async function verifyRegistration(
   return orRefuse('registration', async () => {
     const bytes = new Uint8Array(Buffer.from(response.response.attestationObject, 'base64url'));
     const attestation = decodeAttestationObject(bytes);
-    // No attestation, or one signed by the new key itself. Verifying certificates could load URLs that they name.
+    // Only an answer without attestation, or with one signed by the new key itself, is accepted. Verifying certificates could load
+    // URLs that they name.
     const isSelfSigned = attestation.get('fmt') === 'packed' && attestation.get('attStmt').get('x5c') === undefined;
     if (attestation.get('fmt') !== 'none' && !isSelfSigned) return null;
     const { registrationInfo } = await verifyRegistrationResponse({
@@ -150,7 +158,7 @@ async function verifyRegistration(
   });
 }
 
-/** Consumes the challenge that a device signed. @returns null if it is unknown, used, expired or of another account. */
+/** Consumes the challenge that a device signed. @returns null if the challenge is unknown, used, expired or of another account. */
 async function takeChallenge(
   env: Env,
   purpose: 'passkey_registration' | 'passkey_login',
@@ -175,8 +183,9 @@ function readChallenge(clientDataJson: string): string | null {
 }
 
 /**
- * Turns errors of the library into null: it throws for every response that it rejects. @param verify computes only, so nothing else
- * can fail.
+ * Runs a verification of the library and converts its errors to null, because the library throws for every response that it
+ * rejects.
+ * @param verify only computes, so nothing else can fail.
  */
 async function orRefuse<T>(ceremony: string, verify: () => Promise<T>): Promise<T | null> {
   try {
@@ -188,7 +197,7 @@ async function orRefuse<T>(ceremony: string, verify: () => Promise<T>): Promise<
 }
 
 /**
- * Starts a login. Names no user: devices offer the passkeys that they have for this host.
+ * Begins a login by passkey. The options name no user, so devices offer all passkeys that they have for this host.
  * @returns options for `navigator.credentials.get`, valid once and for five minutes.
  */
 export async function beginPasskeyLogin(
@@ -213,7 +222,7 @@ export async function beginPasskeyLogin(
   return options;
 }
 
-/** Verifies the answer of a device to `beginPasskeyLogin`. @returns the id of the user or operator, or 401. */
+/** Verifies the device's answer to `beginPasskeyLogin`. @returns the id of the user or operator, or 401. */
 export async function verifyPasskey(
   env: Env,
   kind: PasskeyOwner['kind'],
@@ -230,7 +239,7 @@ export async function verifyPasskey(
   const expectedChallenge = await takeChallenge(env, 'passkey_login', response, now);
   if (expectedChallenge === null) return err(WRONG_PASSKEY);
   const { verifyAuthenticationResponse } = await loadLibrary();
-  // Throws if the counter did not increase: a copy of the device may exist (WebAuthn §6.1.1).
+  // The library throws if the counter did not increase, because a copy of the device may exist (WebAuthn §6.1.1).
   const verification = await orRefuse('login', () =>
     verifyAuthenticationResponse({
       response: response as AuthenticationResponseJSON,

@@ -7,10 +7,16 @@ import { hashPassword } from '../secrets/passwords.ts';
 import { createRecoveryStore } from '../store/recovery-store.ts';
 import { endingCredentials } from '../users/obligations.ts';
 
-/** Also the window of the limit for mailed links, so that a link stays valid until another one can be requested. */
+/**
+ * Time for which a link is valid. It is also the window of the limit for mailed links, so that a link stays valid until another one
+ * can be requested.
+ */
 export const RESET_AGE_MS = 3_600_000;
 
-/** Links of operators and mailed links are kept apart: a stranger who requests mail does not replace an operator's link. */
+/**
+ * Purposes of the links. Links of operators and mailed links are separate, so that a stranger who requests a mail does not replace
+ * an operator's link.
+ */
 const PURPOSES = ['operator_reset', 'mailed_reset'] as const;
 
 const INVALID_RESET_TOKEN = problem(
@@ -20,12 +26,12 @@ const INVALID_RESET_TOKEN = problem(
 );
 
 export interface PasswordReset {
-  /** Returned only here. */
+  /** Secret of the link. It is stored as a hash only, so it cannot be shown again. */
   readonly token: string;
   readonly expiresAt: number;
 }
 
-/** Replaces the user's earlier link of the same purpose. */
+/** Creates a link that replaces the user's earlier link of the same purpose. */
 export async function createPasswordReset(
   env: Env,
   userId: string,
@@ -41,7 +47,7 @@ export async function createPasswordReset(
 
 /**
  * Sets the password, and ends all sessions and app tokens of the user. The second factor stays.
- * @returns the user id; 400 `invalid_reset_token`; or 503 while too many hashes wait or the mailbox cannot be reached. Then the
+ * @returns the user id; 400 `invalid_reset_token`; or 503 while too many hashes wait or the mailbox cannot be reached. On 503 the
  * link is not consumed.
  */
 export async function resetPassword(

@@ -5,9 +5,9 @@ import { createRecoveryStore } from '../store/recovery-store.ts';
 const CODE_AGE_MS = 24 * 3_600_000;
 
 export interface RecoveryAddress {
-  /** The confirmed address. */
+  /** The confirmed recovery address; null if there is none. */
   readonly email: string | null;
-  /** An address that waits for its code. */
+  /** The new address that waits for its confirmation code; null if there is none. */
   readonly pendingEmail: string | null;
 }
 
@@ -20,11 +20,14 @@ export async function readRecoveryAddress(env: Env, userId: string, now: number)
   return { email: confirmed?.email ?? null, pendingEmail: pending?.detail ?? null };
 }
 
-/** @returns the confirmed recovery address, or null. */
+/** @returns the confirmed recovery address of a user, or null. */
 export const findRecoveryEmail = async (env: Env, userId: string): Promise<string | null> =>
   (await createRecoveryStore(env.DIRECTORY).findRecoveryAddress(userId))?.email ?? null;
 
-/** Starts to set an address. The confirmed one stays until then. @returns the code to mail to the new address. */
+/**
+ * Begins to set a recovery address. The confirmed one stays valid until the new one is confirmed.
+ * @returns the code to mail to the new address.
+ */
 export async function beginRecoveryAddress(env: Env, userId: string, email: string, now: number): Promise<string> {
   const code = mintMailedCode();
   await createRecoveryStore(env.DIRECTORY).replaceSecret({
@@ -37,7 +40,10 @@ export async function beginRecoveryAddress(env: Env, userId: string, email: stri
   return code;
 }
 
-/** @returns the new address and the one that it replaces; null if the code is wrong, used or expired. */
+/**
+ * Confirms a recovery address by its code.
+ * @returns the new address and the one that it replaces; null if the code is wrong, used or expired.
+ */
 export async function confirmRecoveryAddress(
   env: Env,
   userId: string,
@@ -52,7 +58,10 @@ export async function confirmRecoveryAddress(
   return { email: taken.detail, formerEmail: former?.email ?? null };
 }
 
-/** Also cancels an address that waits for its code. @returns the address that was confirmed, or null. */
+/**
+ * Removes the recovery address, and cancels a new one that waits for its code.
+ * @returns the address that was confirmed, or null.
+ */
 export async function removeRecoveryAddress(env: Env, userId: string): Promise<string | null> {
   const store = createRecoveryStore(env.DIRECTORY);
   const former = await store.findRecoveryAddress(userId);

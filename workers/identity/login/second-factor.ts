@@ -15,7 +15,7 @@ function openSeed(env: Env, factor: SecondFactorRow): string {
   return seed.value;
 }
 
-/** Checks the second factor of a login. Codes and recovery codes work once. */
+/** Checks the second factor of a login. A code and a recovery code each work once. */
 export async function checkSecondFactor(
   env: Env,
   userId: string,
@@ -33,7 +33,7 @@ export async function checkSecondFactor(
   return step !== null && (await store.takeStep(userId, step, factor.confirmedAt)) ? ok(null) : err('wrong');
 }
 
-/** Creates a seed. Logins do not need it until the user confirms it with a first code. */
+/** Creates the seed of a second factor. Logins do not need the factor until the user confirms it with a first code. */
 export async function beginSecondFactor(env: Env, userId: string): Promise<Result<string, SecondFactorError>> {
   const store = createLoginStore(env.DIRECTORY);
   const factor = await store.findSecondFactor(userId);
@@ -49,7 +49,7 @@ export async function beginSecondFactor(env: Env, userId: string): Promise<Resul
   return ok(seed);
 }
 
-/** @returns the recovery codes, which are returned only here. */
+/** Confirms the seed with a first code. @returns the recovery codes, which are stored as hashes only and cannot be shown again. */
 export async function confirmSecondFactor(
   env: Env,
   userId: string,
@@ -72,7 +72,7 @@ export async function confirmSecondFactor(
   return ok(codes);
 }
 
-/** Invalidates the old recovery codes. @returns ten new ones, which are returned only here; `not_begun` without a factor. */
+/** Replaces the recovery codes. @returns ten new codes, which cannot be shown again; `not_begun` without a second factor. */
 export async function replaceRecoveryCodes(env: Env, userId: string): Promise<Result<string[], SecondFactorError>> {
   const codes = mintRecoveryCodes();
   const isOn = await createLoginStore(env.DIRECTORY).replaceRecoveryCodes(userId, codes.map(hashRecoveryCode));
@@ -82,7 +82,7 @@ export async function replaceRecoveryCodes(env: Env, userId: string): Promise<Re
 export const removeSecondFactor = (env: Env, userId: string): Promise<void> =>
   createLoginStore(env.DIRECTORY).deleteSecondFactor(userId);
 
-/** For the rotation of MASTER_KEY. */
+/** The seeds of second factors, for the rotation of MASTER_KEY. */
 export const totpSecrets: SecretKeeper = {
   name: 'totp_seeds',
   async list(env, after, limit) {

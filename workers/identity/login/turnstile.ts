@@ -12,7 +12,7 @@ import { settingsOf } from '../../shared/settings.ts';
 const VERIFY_URL = 'https://challenges.cloudflare.com/turnstile/v0/siteverify';
 const TIMEOUT_MS = 4_000;
 const ATTEMPTS = 2;
-/** Error codes that say nothing about the token. */
+/** Error codes of Turnstile that concern the service and not the token. */
 const NOT_THE_TOKEN = new Set(['internal-error', 'missing-input-secret', 'invalid-input-secret', 'bad-request']);
 
 const answerSchema = z.object({
@@ -27,7 +27,8 @@ export type TurnstileAction = 'login' | 'register';
 export const isTurnstileSet = (env: Env): boolean => settingsOf(env).TURNSTILE_SITE_KEY !== '';
 
 /**
- * @param url of the request, for the expected hostname.
+ * Verifies the token of a widget.
+ * @param url URL of the request, for the expected hostname.
  * @returns `unavailable` if the service cannot be reached in time or has a fault of its own.
  */
 export async function verifyTurnstile(
@@ -35,7 +36,7 @@ export async function verifyTurnstile(
   token: string,
   { action, url }: { readonly action: TurnstileAction; readonly url: string },
 ): Promise<'passed' | 'failed' | 'unavailable'> {
-  // With the same key, a second attempt gets the result of a first one whose answer was lost.
+  // Both attempts use the same idempotency key. If the first answer was lost, the second attempt gets its result.
   const body = JSON.stringify({
     secret: settingsOf(env).TURNSTILE_SECRET,
     response: token,
@@ -50,7 +51,7 @@ export async function verifyTurnstile(
   return 'unavailable';
 }
 
-/** @returns null without an answer about the token. */
+/** Asks Turnstile about a token. @returns null if the answer says nothing about the token, or if there is none. */
 async function ask(env: Env, body: string): Promise<z.output<typeof answerSchema> | null> {
   const { LOCAL: local, TURNSTILE_VERIFY_URL: standIn } = settingsOf(env);
   try {

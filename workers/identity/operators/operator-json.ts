@@ -1,4 +1,4 @@
-/** Schemas and JSON of operators. */
+/** Schemas and JSON of operators, for their API. */
 import { z } from '@hono/zod-openapi';
 import { isCommonPassword } from '../../shared/common-passwords.ts';
 import { authenticationResponseSchema } from '../../shared/passkey-json.ts';
@@ -8,7 +8,10 @@ import type { OperatorRow } from '../store/operator-store.ts';
 
 export const OPERATOR_TAGS = { tags: ['identity'] };
 
-/** NIST SP 800-63B asks for 8 characters with a second factor. Operators reach the data of all users, so this is 12. */
+/**
+ * Minimum length of an operator's password. NIST SP 800-63B asks for 8 characters with a second factor. Operators reach the data of
+ * all users, so this is 12.
+ */
 export const operatorPasswordSchema = z
   .string()
   .min(12)
@@ -18,7 +21,7 @@ export const operatorLoginSchema = z
   .string()
   .regex(/^[A-Za-z0-9+=,.@_-]{1,128}$/, '1 to 128 letters, digits or characters of + = , . @ _ -');
 export const roleSchema = z.enum(OPERATOR_ROLES);
-/** Members of a request that log an operator in, or confirm an action of one: the password and one second factor. */
+/** Members of a request that logs an operator in or confirms an operator's action: the password and one second factor. */
 export const OPERATOR_CONFIRMATION = {
   password: z.string().max(256),
   totp: z

@@ -1,4 +1,4 @@
-/** Passkeys of operators: logins with them, and the operator's own list of them. */
+/** Routes of operators' passkeys: logins with them, and an operator's own list of them. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { appOrigin } from '../../shared/app-origin.ts';
 import { recordAudit } from '../../shared/audit.ts';
@@ -30,7 +30,7 @@ import { OPERATOR_CONFIRMATION, OPERATOR_TAGS, operatorSessionSchema, toOperator
 import { OPERATOR, openSession, requireConfirmedPerson, requirePerson } from './operator-session-routes.ts';
 
 const OPEN = { ...OPERATOR_TAGS, security: [] };
-const NO_SUCH_PASSKEY = problem(404, 'not_found', 'No passkey of yours has this id.');
+const NO_SUCH_PASSKEY = problem(404, 'not_found', 'Passkey not found.');
 const WRONG_PASSKEY = problem(401, 'wrong_passkey', 'The passkey was not accepted.');
 const ownerOf = (operatorId: string) => ({ kind: 'operator', id: operatorId }) as const;
 
@@ -141,7 +141,8 @@ export function addOperatorPasskeys(api: OpenAPIHono<JsonApiEnv>): void {
       if (!caller.ok) return sendProblem(c, caller.error);
       const { operatorId } = caller.value;
       const given = { ...c.req.valid('json'), origin: appOrigin(c.env, c.req.url) };
-      // Password and second factor were checked before the options were returned. Only a response to such options is accepted.
+      // Password and second factor were checked before the options were returned. Only a response to options of that kind is
+      // accepted.
       const added = await addPasskey(c.env, ownerOf(operatorId), given, createClock(c.env)());
       if (!added.ok) return sendProblem(c, added.error);
       await recordAudit(c, 'passkey.create', toOperatorTarget(operatorId), { passkey_id: added.value.passkeyId });

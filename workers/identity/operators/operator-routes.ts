@@ -1,4 +1,4 @@
-/** `/v1/operators`: operators as people, and their logins. */
+/** `/v1/operators`: routes of operators as people, and of their logins. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { toAuditRow } from '../../shared/audit.ts';
@@ -89,7 +89,7 @@ function addCreate(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'post',
       path: '/v1/operators',
       operationId: 'createOperator',
-      summary: 'Make an operator. The secret of the second factor is returned only here',
+      summary: 'Create an operator. The secret of the second factor is returned only here',
       request: jsonBody(
         z.strictObject({
           login: operatorLoginSchema,
@@ -130,7 +130,7 @@ function addCreate(api: OpenAPIHono<JsonApiEnv>): void {
   );
 }
 
-/** The operator that a manager may change. @param newRole the role that it gets, if it changes. */
+/** Finds an operator if the caller may change it. @param newRole role that the operator is to get, if it changes. */
 async function findManaged(
   c: Context<JsonApiEnv>,
   operatorId: string,
@@ -187,8 +187,8 @@ function addChanges(api: OpenAPIHono<JsonApiEnv>): void {
       const details = { role, password: hash === null ? undefined : true, reset_totp, reset_passkeys };
       const audit = toAuditRow(c, 'operator.update', toOperatorTarget(operatorId), details);
       if (Object.keys(change).length > 0 || reset_passkeys) {
-        // The audit row is written only if the operator's row was. If nothing else changes in it, its present name is written
-        // again.
+        // The audit row is written only if the operator's row was updated. If no column changes, the present name is therefore
+        // written again.
         const values = Object.keys(change).length > 0 ? change : { name: found.value.name };
         const kept = endsSessions ? null : undefined;
         await createOperatorStore(c.env.DIRECTORY).update(operatorId, values, kept, audit, reset_passkeys);

@@ -1,4 +1,4 @@
-/** Logins, sessions and the password of an operator. Passkeys: `operator-passkey-routes.ts`. */
+/** Logins, sessions and the password of an operator. `operator-passkey-routes.ts` has the passkeys. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { appOrigin } from '../../shared/app-origin.ts';
@@ -67,14 +67,14 @@ export async function openSession(c: Context<JsonApiEnv>, row: OperatorRow, now:
   return { operator: toOperatorJson(row), token, expires_at: toTime(expiresAt) };
 }
 
-/** The operator who logged in. Refuses root and tokens. */
+/** Requires an operator with an open session. Refuses root and tokens. */
 export async function requirePerson(c: Context<JsonApiEnv>): Promise<Result<OperatorPrincipal, Problem>> {
   const caller = await requireOperator(c);
   if (!caller.ok) return caller;
   return caller.value.kind === 'operator' ? ok(caller.value) : err(NOT_A_PERSON);
 }
 
-/** The operator who logged in, after password and second factor were checked again. */
+/** Requires an operator with an open session, and checks password and second factor again. */
 export async function requireConfirmedPerson(
   c: Context<JsonApiEnv>,
   given: OperatorFactor & { readonly password: string },
@@ -90,7 +90,7 @@ export async function requireConfirmedPerson(
     recordAudit(c, 'login.second_factor_failed', toOperatorTarget(id)),
   );
   if (checked.ok) return ok({ ...caller.value, row });
-  // 401 would mean that the session has ended.
+  // The answer is not 401, because that would mean that the session has ended.
   return err(CONFIRMATION_PROBLEMS[checked.error.code] ?? checked.error);
 }
 

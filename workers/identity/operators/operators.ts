@@ -1,6 +1,6 @@
 /**
- * Operators as people: a password and a mandatory second factor, a role, and sessions of twelve hours. ROOT_TOKEN makes
- * the first operator and is the way back in.
+ * Operators as people: a password and a mandatory second factor, a role, and sessions of twelve hours. ROOT_TOKEN creates the first
+ * operator, and helps if no operator can log in.
  *
  * The second factor is TOTP or a passkey. A passkey alone also logs in, because the device verifies its user.
  */
@@ -25,7 +25,7 @@ const WRONG_FACTOR = problem(401, 'wrong_second_factor', 'The code is wrong or w
 
 const contextOf = (operatorId: string) => `operator-totp:${operatorId}`;
 
-/** @returns a new TOTP seed, plain and sealed for this operator. */
+/** Creates a TOTP seed for an operator. @returns the seed in plain text and sealed. */
 export function createOperatorSeed(env: Env, operatorId: string): { readonly seed: string; readonly sealed: string } {
   const seed = mintSeed();
   return { seed, sealed: sealSecret(seed, contextOf(operatorId), env) };
@@ -36,7 +36,7 @@ export interface OperatorFactor {
   readonly passkey?: PasskeyAssertion | undefined;
 }
 
-/** Consumes a code or the challenge of a passkey. @returns false if it is wrong or was used. */
+/** Consumes a TOTP code or the answer to a passkey challenge. @returns false if it is wrong or was used. */
 async function checkFactor(
   env: Env,
   row: OperatorRow,
@@ -56,8 +56,8 @@ async function checkFactor(
 
 /**
  * Checks login, password and second factor. Counts guesses before the hash is computed.
- * @param at the origin of the web app, for passkeys, and the time.
- * @param recordFailure called when the password was right and the second factor was wrong.
+ * @param at origin of the web app, for passkeys, and the time.
+ * @param recordFailure is called when the password is right and the second factor is wrong.
  */
 export async function checkOperatorLogin(
   env: Env,
@@ -66,7 +66,7 @@ export async function checkOperatorLogin(
   at: { readonly origin: string; readonly now: number },
   recordFailure: (operatorId: string) => Promise<void>,
 ): Promise<Result<OperatorRow, Problem>> {
-  // The space keeps these counts apart from those of mail accounts: no address contains a space.
+  // The space separates these counts from those of mail accounts, because no address contains a space.
   const subject = `operator ${given.login.toLowerCase()}`;
   const admitted = await admitGuess(env, subject, guesser, at.now);
   if (!admitted.ok) return admitted;
@@ -83,7 +83,7 @@ export async function checkOperatorLogin(
   return ok(row);
 }
 
-/** @returns the bearer token, which is returned only here. */
+/** Opens a session. @returns the bearer token, which is stored as a hash only and cannot be shown again. */
 export async function openOperatorSession(
   env: Env,
   operatorId: string,
@@ -99,7 +99,7 @@ export async function openOperatorSession(
   return { token, expiresAt };
 }
 
-/** For the rotation of MASTER_KEY. */
+/** The TOTP seeds of operators, for the rotation of MASTER_KEY. */
 export const operatorSecrets: SecretKeeper = {
   name: 'operator_totp_seeds',
   async list(env, after, limit) {

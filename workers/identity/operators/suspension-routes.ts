@@ -22,7 +22,7 @@ const toJson = (userId: string, suspendedAt: number | null) => ({
 
 /**
  * Brings the suspension that products store in line with DIRECTORY. Operators may suspend and resume a user concurrently, so each
- * request reads DIRECTORY again after it wrote to the mailbox, until both agree.
+ * request reads DIRECTORY again after it has written to the mailbox, until both agree.
  */
 async function levelSuspension(userId: string, env: Env): Promise<void> {
   const store = createIdentityStore(env.DIRECTORY);
@@ -68,7 +68,7 @@ export function addSuspension(api: OpenAPIHono<JsonApiEnv>): void {
       if (!user) return sendProblem(c, NO_SUCH_USER);
       const at = user.suspendedAt ?? createClock(c.env)();
       const audit = toAuditRow(c, 'account.suspend', { type: 'user', id }, { reason });
-      // The mailbox is suspended first: if it cannot be reached, DIRECTORY does not change. `levelSuspension` calls it again
+      // The mailbox is suspended first: if it cannot be reached, DIRECTORY does not change. `levelSuspension` suspends it again
       // afterwards, to close connections that were opened in between.
       await setSuspended(id, at, c.env);
       await store.setSuspended(id, at, audit);

@@ -1,7 +1,7 @@
 /**
- * Authenticates S3 requests: SigV4 in the header and in the query (presigned), with the payload modes of each; SigV2 in
- * the query; a bearer token; or anonymous access. The caller passes the look-up of access keys, so that it can run in
- * parallel with other queries. Browser forms are in `s3-form-authentication.ts`.
+ * Authenticates S3 requests: SigV4 in the header and in the query (presigned), with the payload modes of each; SigV2 in the query;
+ * a bearer token; or anonymous access. The caller of this code passes the look-up of access keys as a function, so that it can run
+ * in parallel with other queries. Browser forms are in `s3-form-authentication.ts`.
  *
  * By design: any region name is accepted, since one service serves all regions. SigV2 in the header and SigV4A are
  * rejected.
@@ -40,10 +40,10 @@ import { type PayloadMode, readPayloadMode } from './s3-payload-mode.ts';
 export type SignatureVersion = 'AWS' | 'AWS4-HMAC-SHA256';
 
 export interface S3Caller {
-  /** Null for anonymous access. */
+  /** The authenticated user; null for anonymous access. */
   readonly principal: UserPrincipal | null;
   readonly via: 'anonymous' | 'header' | 'query' | 'bearer' | 'form';
-  /** Null without a signature. The values are those of the condition key `s3:signatureversion`. */
+  /** Version of the signature, as the condition key `s3:signatureversion` has it; null without a signature. */
   readonly signature: SignatureVersion | null;
   readonly payload: PayloadMode;
 }
@@ -53,25 +53,25 @@ export interface AccessKeySecret {
   readonly principal: UserPrincipal;
 }
 
-/** Credentials and settings that S3 authentication needs. */
+/** Look-ups of credentials, and settings, that S3 authentication needs. */
 export interface S3Credentials {
   /** Whether links and forms may be signed with Signature Version 2. */
   readonly allowsSigV2: boolean;
   findAccessKey(accessKeyId: string): Promise<AccessKeySecret | null>;
-  /** @returns the owner of a bearer token, or null if the token is unknown, expired or belongs to no user. */
+  /** Finds the user of a bearer token. @returns null if the token is unknown, expired or belongs to no user. */
   findBearer(token: string): Promise<UserPrincipal | null>;
 }
 
-/** A request as sent. Signature Version 2 needs more of its parts than the other methods. */
+/** The parts of a request, as sent, that authentication needs. Signature Version 2 needs more of them than the other methods. */
 export type S3AuthenticationRequest = SigV2Request;
 
-/** @param now milliseconds since 1970 UTC. */
+/** Authenticates an S3 request. @param now milliseconds since 1970 UTC. */
 export async function authenticateS3(
   request: S3AuthenticationRequest,
   credentials: S3Credentials,
   now: number,
 ): Promise<Result<S3Caller, S3AuthFailure>> {
-  // An empty header counts as absent.
+  // An empty Authorization header counts as absent.
   const header = request.headers.get('authorization') || null;
   if (header !== null) {
     if (request.query.has('X-Amz-Algorithm') || request.query.has('Signature')) {
@@ -110,7 +110,7 @@ async function authenticateBearer(
   credentials: S3Credentials,
 ): Promise<Result<S3Caller, S3AuthFailure>> {
   const principal = await credentials.findBearer(token);
-  // AWS has no bearer tokens. An invalid one gets 401, as in the JSON APIs.
+  // Bearer tokens are an extension, which AWS does not have. An invalid one gets 401, as in the JSON APIs.
   if (!principal) return err({ ...authFailure('InvalidToken'), status: 401 });
   const mode = readPayloadMode(request.headers.get('x-amz-content-sha256') ?? 'UNSIGNED-PAYLOAD', null);
   return mode.ok ? ok({ principal, via: 'bearer', signature: null, payload: mode.value }) : mode;
@@ -204,7 +204,7 @@ async function authenticateSigV2Query(
   const { accessKeyId, signature } = claim.value;
   const expired = checkSigV2Expiry(claim.value, now);
   if (expired) return err(expired);
-  // `x-amz-*` headers are part of the string to sign; their aliases are not.
+  // The string to sign contains `x-amz-*` headers, but not their aliases `x-meta-*`, so a request with an alias is refused.
   const aliases = request.headerNames.filter((name) => name.startsWith('x-meta-'));
   if (aliases.length > 0) return err(notSigned(aliases));
   const strings = toSigV2Strings(request, claim.value);
@@ -233,7 +233,7 @@ async function findKey(
 ): Promise<Result<AccessKeySecret, S3AuthFailure>> {
   const key = await credentials.findAccessKey(accessKeyId);
   if (!key) return err(unknownKey(accessKeyId));
-  // There are no temporary credentials, so a session token is never valid.
+  // This service has no temporary credentials, so a session token is never valid.
   if (sessionToken) return err(authFailure('InvalidToken', 'The provided token is malformed or otherwise invalid.'));
   return ok(key);
 }

@@ -1,4 +1,4 @@
-/** Credentials for S3 authentication, from identity's tables. */
+/** Reads credentials for S3 authentication from identity's tables. */
 
 import type { Source } from '../../shared/replica.ts';
 import { settingsOf } from '../../shared/settings.ts';
@@ -10,15 +10,18 @@ import { openSecret } from '../secrets/secrets.ts';
 import { createIdentityStore, type DatedCredential, findAccessKey, findToken } from '../store/store.ts';
 import type { S3Credentials } from './s3-authentication.ts';
 
-/** `ALLOW_SIGV2=false` turns Signature Version 2 off, in links and in forms. */
+/** Whether Signature Version 2 is allowed in links and forms (setting `ALLOW_SIGV2`). */
 const isSigV2Allowed = (env: Env): boolean => settingsOf(env).ALLOW_SIGV2;
 
 export interface DatedS3Credentials extends S3Credentials {
-  /** The lowest identity generation among the answers so far; null before the first. */
+  /** The lowest generation of identity among the look-ups so far; null before the first look-up. */
   readonly generation: number | null;
 }
 
-/** @param source other than the primary only if the caller proves the answers by their generation. */
+/**
+ * Creates the look-ups of credentials that S3 authentication uses.
+ * @param source copy of DIRECTORY to read. If it is not the primary, the caller must prove the answers by their generation.
+ */
 export function createS3Credentials(env: Env, now: number, source: Source): DatedS3Credentials {
   let generation: number | null = null;
   const lookUp = async <T extends DatedCredential>(
@@ -26,7 +29,7 @@ export function createS3Credentials(env: Env, now: number, source: Source): Date
     find: (database: D1Database | D1DatabaseSession) => Promise<T | null>,
   ): Promise<T | null> => {
     const row = await findIn(source, env.DIRECTORY, key, find);
-    // A row that was read a while ago may have expired since.
+    // A cached row may have expired since it was read.
     if (row === null || (row.expiresAt !== null && row.expiresAt <= now)) return null;
     generation = Math.min(row.generation, generation ?? row.generation);
     return row;
@@ -41,14 +44,14 @@ export function createS3Credentials(env: Env, now: number, source: Source): Date
       const row = await lookUp(`access-key ${accessKeyId}`, (database) => findAccessKey(database, accessKeyId, now));
       if (row === null) return null;
       const secret = openSecret(row.secretSealed, `access-key:${accessKeyId}`, env);
-      // A secret that cannot be opened is the operator's fault (a lost MASTER_KEY), never the caller's.
+      // If a stored secret cannot be opened, the cause is the deployment (a lost MASTER_KEY), never the caller.
       if (!secret.ok) throw new Error(`the secret of access key ${accessKeyId} does not open: ${secret.error.kind}`);
       return { secretAccessKey: secret.value, principal: toUser(row, 'access_key', null) };
     },
 
     /**
-     * Accepts a user's token with an `objects:` scope. Root and service tokens are not S3 identities; mail sessions are
-     * valid for mail only.
+     * Finds the user of a token with an `objects:` scope. Root and service tokens are not S3 identities; mail sessions are valid
+     * for mail only.
      */
     async findBearer(token): Promise<UserPrincipal | null> {
       if (!token.startsWith('tok_')) return null;
@@ -61,7 +64,7 @@ export function createS3Credentials(env: Env, now: number, source: Source): Date
   };
 }
 
-/** A user that an ACL can name. */
+/** A user as an ACL can name it. */
 export interface S3User {
   readonly userId: string;
   readonly name: string;
@@ -71,7 +74,7 @@ export async function findS3User(env: Env, userId: string): Promise<S3User | nul
   return createIdentityStore(env.DIRECTORY).findUser(userId);
 }
 
-/** @returns the user with this address, if any. Emails are unique. */
+/** @returns the users with this email address: one or none, because addresses are unique. */
 export async function findS3UsersByEmail(env: Env, email: string): Promise<readonly S3User[]> {
   const user = await createIdentityStore(env.DIRECTORY).findUserByEmail(email);
   return user === null ? [] : [user];

@@ -8,7 +8,7 @@ import { CLOCK_SKEW_MS_MAX, parseAmzDate, parseCredentialScope } from '../domain
 import { type S3Caller, type S3Credentials, skewed, unknownKey, unsupportedMechanism } from './s3-authentication.ts';
 import { UNSIGNED } from './s3-payload-mode.ts';
 
-/** Reads the signature from the fields of a POST form. @param fields names in lower case. */
+/** Authenticates a POST form by its fields. @param fields form fields with names in lower case. */
 export async function authenticateS3Form(
   fields: ReadonlyMap<string, string>,
   credentials: S3Credentials,
@@ -69,8 +69,8 @@ export async function authenticateS3Form(
 }
 
 /**
- * A SigV2 form signs only the policy (Amazon S3 API Reference, "Browser-based uploads using POST (AWS signature version
- * 2)").
+ * Verifies the signature of a SigV2 form, which covers only the policy (Amazon S3 API Reference, "Browser-based uploads using POST
+ * (AWS signature version 2)").
  */
 async function authenticateSigV2Form(
   policy: string,

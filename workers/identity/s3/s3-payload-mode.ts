@@ -1,9 +1,9 @@
-/** Reads `x-amz-content-sha256`, which states how a request's body is signed and sent. */
+/** Reads `x-amz-content-sha256`, which says how a request's body is signed and sent. */
 import { err, ok, type Result } from '../../shared/result.ts';
 import { authFailure, type S3AuthFailure } from '../domain/s3-auth-failure.ts';
 import type { ChunkVerifier } from '../domain/sigv4-streaming.ts';
 
-/** How the body is signed and sent, as `x-amz-content-sha256` states it. */
+/** How the body is signed and sent, according to `x-amz-content-sha256`. */
 export type PayloadMode =
   | { readonly kind: 'unsigned' }
   | { readonly kind: 'signed'; readonly sha256Hex: string }
@@ -11,7 +11,10 @@ export type PayloadMode =
 
 export const UNSIGNED: PayloadMode = { kind: 'unsigned' };
 
-/** @param chunks verifies signed chunks; null if the request's signature cannot cover them. */
+/**
+ * Parses the value of `x-amz-content-sha256`.
+ * @param chunks verifier of signed chunks; null if the request's signature cannot cover chunks.
+ */
 export function readPayloadMode(content: string, chunks: ChunkVerifier | null): Result<PayloadMode, S3AuthFailure> {
   switch (content) {
     case 'UNSIGNED-PAYLOAD':

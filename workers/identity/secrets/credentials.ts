@@ -1,7 +1,7 @@
-/** Creates credentials, and the hashes that are stored. */
+/** Creates credentials, and computes the hashes under which they are stored. */
 import { createHash, randomBytes } from 'node:crypto';
 
-/** Tokens that the operator makes. DIRECTORY has their hashes. */
+/** Creates a token for an operator to hand out. DIRECTORY stores its hash. */
 export const mintToken = (): string => `tok_${randomBytes(32).toString('base64url')}`;
 
 export const mintOperatorSecret = (): string => `ops_${randomBytes(32).toString('base64url')}`;
@@ -9,25 +9,25 @@ export const mintOperatorSecret = (): string => `ops_${randomBytes(32).toString(
 const KEPT_PREFIX = { session: 'ses', token: 'tok' } as const;
 
 /**
- * Creates the secret of a session or app token. It names its user, whose mailbox stores the hash. The user id is not secret; the
- * hash covers it.
+ * Creates the secret of a session or app token. The secret contains the id of its user, whose mailbox stores the hash. The user id
+ * is not secret; the hash covers it.
  */
 export const mintKeptSecret = (kind: 'session' | 'token', userId: string): string =>
   `${KEPT_PREFIX[kind]}_${userId}_${randomBytes(32).toString('base64url')}`;
 
 const KEPT = /^(?:ses|tok)_([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})_[\w-]{43}$/;
 
-/** @returns the user of a session or an app token; null for any other text. */
+/** @returns the id of the user to whom a session or an app token belongs; null for any other text. */
 export const readKeptUser = (secret: string): string | null => KEPT.exec(secret)?.[1] ?? null;
 
-/** Only the SHA-256 of a token is stored. Its 256 random bits need no slow hash. */
+/** Hash of a token, as it is stored. A token has 256 random bits, so it needs no slow hash. */
 export const hashToken = (token: string): string => createHash('sha256').update(token).digest('hex');
 
 const KEY_ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 
-/** 20 characters, as S3 clients expect. */
+/** Creates an access key id of 20 characters, as S3 clients expect. */
 export const mintAccessKeyId = (): string =>
   `TESS${[...randomBytes(16)].map((byte) => KEY_ALPHABET[byte % KEY_ALPHABET.length]).join('')}`;
 
-/** 40 characters of base64url. */
+/** Creates a secret access key of 40 characters in base64url. */
 export const mintSecretAccessKey = (): string => randomBytes(30).toString('base64url');

@@ -1,6 +1,6 @@
 /**
- * Runs password hashes one at a time in an isolate, with a short queue. A hash holds the isolate's only thread for 100 to
- * 250 ms, so without a bound a burst of logins stops every other request.
+ * Runs password hashes one at a time in an isolate, with a short queue. A hash holds the isolate's only thread for 100 to 250 ms,
+ * so an unlimited burst of logins would stop every other request.
  *
  * Waiters poll: workerd treats a promise that another request resolves as a hang once that request has died. A request
  * that dies releases nothing either, so a place in the queue and a running hash both expire.
@@ -8,24 +8,26 @@
 import { type Problem, problem } from '../../shared/problem.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
 
-/** The last one waits for about seven seconds. */
+/** Maximum number of waiting requests. The last one waits for about seven seconds. */
 const WAITING_MAX = 20;
 const POLL_MS = 20;
-/** Other requests run between two hashes. */
+/** Pause between two hashes, in which other requests run. */
 const REST_MS = 100;
-/** A waiter that has not polled, or a hash that has not ended, for this long belongs to a dead request. */
+/** Time after which a waiter that has not polled, or a hash that has not ended, counts as lost because its request died. */
 const LOST_MS = 1_000;
 const BUSY = problem(503, 'too_many_logins', 'Too many logins at once. Retry.', { retryAfterSeconds: 3 });
 
 export class HashGate {
-  /** Waiters, with the time of each one's last poll. */
+  /** The waiting requests, with the time of each one's last poll. */
   readonly #waiting = new Map<symbol, number>();
   #startedAt = 0;
   #isRunning = false;
-  /** Null until a waiter sees that the hash ended. The clock of a Worker does not advance during a computation. */
+  /**
+   * End of the last hash; null until a waiter notices the end, because the clock of a Worker does not advance during a computation.
+   */
   #endedAt: number | null = 0;
 
-  /** @returns the work's result, or 503 if the queue is full. Then the work did not start. */
+  /** Waits for the gate and runs a hash. @returns the hash, or 503 if the queue is full. In that case the work did not start. */
   async run<T>(work: () => Promise<T>): Promise<Result<T, Problem>> {
     const admitted = this.admit();
     if (!admitted.ok) return admitted;
@@ -46,7 +48,7 @@ export class HashGate {
     }
   }
 
-  /** For callers with work to do before the hash. @returns 503 if the queue is full now. */
+  /** Checks the queue early, for callers that have other work before the hash. @returns 503 if the queue is full. */
   admit(): Result<null, Problem> {
     for (const [waiter, seenAt] of this.#waiting) if (Date.now() - seenAt > LOST_MS) this.#waiting.delete(waiter);
     return this.#waiting.size < WAITING_MAX ? ok(null) : err(BUSY);
@@ -60,5 +62,5 @@ export class HashGate {
   }
 }
 
-/** The one gate of the isolate. */
+/** The gate for all password hashes of this isolate. */
 export const hashGate = new HashGate();

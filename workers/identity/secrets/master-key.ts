@@ -6,11 +6,11 @@
 import { createIdentityStore } from '../store/store.ts';
 import { isSealedByCurrentKey, openSecret, sealSecret } from './secrets.ts';
 
-/** A product that keeps sealed secrets: identity keeps access keys, mail keeps DKIM keys. */
+/** A store of sealed secrets of one kind, such as identity's access keys and mail's DKIM keys. */
 export interface SecretKeeper {
-  /** The kind of secret, in a word. */
+  /** Kind of the secrets, in the report. */
   readonly name: string;
-  /** Sealed secrets in order of their key, after `after`. */
+  /** Lists sealed secrets with a key greater than `after`, in order of their key. */
   list(env: Env, after: string, limit: number): Promise<{ key: string; context: string; sealed: string }[]>;
   /** Replaces a sealed text if it has not changed since it was listed. */
   replace(env: Env, key: string, before: string, after: string): Promise<void>;
@@ -30,21 +30,23 @@ export const accessKeySecrets: SecretKeeper = {
 };
 
 const SECRETS_PER_PAGE = 100;
-/** Each secret is one row written. The limit keeps a call within a Worker's limits; the rest needs further calls. */
+/**
+ * Maximum number of secrets that a call seals. Each is one written row, and a Worker's limits apply; the rest needs further calls.
+ */
 const SECRETS_PER_CALL_MAX = 5_000;
 
 export interface ResealReport {
   readonly kind: string;
-  /** Sealed by the present key before this call. */
+  /** Number of secrets that were sealed by the present key before this call. */
   current: number;
   resealed: number;
-  /** Keys of secrets that neither key opens, or that are corrupt: these credentials do not work. */
+  /** Keys of the secrets that neither MASTER_KEY nor its predecessor opens, or that are corrupt. These credentials do not work. */
   readonly unreadable: string[];
-  /** Whether this call reached the last secret. If not, call again. */
+  /** Whether this call reached the last secret. If not, a further call is needed. */
   readonly complete: boolean;
 }
 
-/** Seals secrets again with MASTER_KEY, up to the limit of a call. */
+/** Seals secrets again with the present MASTER_KEY, up to the limit of a call. */
 export async function reseal(keeper: SecretKeeper, env: Env): Promise<ResealReport> {
   const report: ResealReport = { kind: keeper.name, current: 0, resealed: 0, unreadable: [], complete: false };
   let after = '';

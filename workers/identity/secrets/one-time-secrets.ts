@@ -2,18 +2,21 @@
 import { createHash, randomBytes } from 'node:crypto';
 
 export type SecretPurpose =
-  /** A link that an operator gave out. */
+  /** Secret of a password reset link that an operator created. */
   | 'operator_reset'
-  /** A link that was mailed to the recovery address. */
+  /** Secret of a password reset link that was mailed to the recovery address. */
   | 'mailed_reset'
-  /** A code that confirms a recovery address. */
+  /** Code that confirms a recovery address. */
   | 'recovery_address'
-  /** A code that admits a login while strangers guess at the password. */
+  /** Code that admits a login while strangers guess at the password. */
   | 'login_code'
   | 'passkey_registration'
   | 'passkey_login';
 
-/** @param parts bind the secret to an account, if the request names one. */
+/**
+ * Hash under which a one-time secret is stored.
+ * @param parts further text that binds the secret to an account, if the request names one.
+ */
 export const hashSecret = (purpose: SecretPurpose, secret: string, ...parts: readonly string[]): string =>
   createHash('sha256')
     .update([purpose, ...parts, secret].join('\n'))
@@ -24,13 +27,13 @@ export const mintResetToken = (): string => `rst_${randomBytes(32).toString('bas
 const CODE_ALPHABET = 'abcdefghijkmnpqrstuvwxyz23456789';
 
 /**
- * A code to be typed: 50 random bits in two groups. They cannot be guessed, so guesses have no limit. A stranger could use up a
- * limit to lock the owner out.
+ * Creates a code that a person types: 50 random bits in two groups. It cannot be guessed, so guesses have no limit; a stranger
+ * could use up a limit to lock the owner out.
  */
 export function mintMailedCode(): string {
   const text = [...randomBytes(10)].map((byte) => CODE_ALPHABET[byte & 31]).join('');
   return `${text.slice(0, 5)}-${text.slice(5)}`;
 }
 
-/** The code without spaces, dashes and capitals. */
+/** Removes spaces and dashes from a typed code and converts it to lower case. */
 export const normalizeCode = (code: string): string => code.toLowerCase().replace(/[^a-z0-9]/g, '');

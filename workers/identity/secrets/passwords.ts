@@ -11,8 +11,8 @@ import { hashGate } from './hash-gate.ts';
 const COST = { N: 16_384, r: 8, p: 5 };
 const HASH_BYTES = 32;
 /**
- * scrypt needs 128·N·r bytes (16 MiB) and a little more. Larger parameters fail instead of using up the isolate's
- * memory.
+ * Maximum memory of a hash. scrypt needs 128·N·r bytes (16 MiB) and a little more. Larger parameters in a stored hash fail instead
+ * of using up the isolate's memory.
  */
 const MEMORY_BYTES_MAX = 64 * 1024 * 1024;
 
@@ -23,7 +23,7 @@ const derive = (password: string, salt: Buffer, cost: typeof COST): Promise<Buff
     );
   });
 
-/** @returns 503 while too many hashes wait. */
+/** Hashes a new password. @returns 503 while too many hashes wait. */
 export async function hashPassword(password: string): Promise<Result<string, Problem>> {
   const salt = randomBytes(16);
   const derived = await hashGate.run(() => derive(password, salt, COST));
@@ -35,7 +35,8 @@ export async function hashPassword(password: string): Promise<Result<string, Pro
 const NOBODY = `scrypt$${COST.N}$${COST.r}$${COST.p}$${'A'.repeat(22)}$${'A'.repeat(43)}`;
 
 /**
- * @param hash null if the account does not exist. Then the same work is done and the result is false.
+ * Verifies a password.
+ * @param hash stored hash; null if the account does not exist. In that case the same work is done and the result is false.
  * @returns 503 while too many hashes wait.
  */
 export async function verifyPassword(password: string, hash: string | null): Promise<Result<boolean, Problem>> {

@@ -1,9 +1,9 @@
 /**
- * Secrets at rest: AES-256-GCM with MASTER_KEY (32 bytes, base64). Each sealed text names its key, so the key can be
- * rotated (`master-key.ts`).
+ * Encrypts ("seals") secrets at rest: AES-256-GCM with MASTER_KEY (32 bytes, base64). Each sealed text contains the name of its
+ * key, so that the key can be rotated (`master-key.ts`).
  *
- * Form: `v1.<key name>.<nonce>.<ciphertext and tag>`, the last two in base64url. The context, which names the record,
- * is authenticated too: a sealed text copied to another record does not open.
+ * Form: `v1.<key name>.<nonce>.<ciphertext and tag>`, the last two in base64url. The context, which names the record, is
+ * authenticated too: a sealed text that is copied to another record does not open.
  */
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
 import { err, ok, type Result } from '../../shared/result.ts';
@@ -23,7 +23,7 @@ interface MasterKey {
   readonly bytes: Buffer;
 }
 
-/** A deployment has at most two keys. Tests may use more. */
+/** Master keys by their text, so that each is parsed once. A deployment has at most two; tests may use more. */
 const readKeys = new Map<string, MasterKey>();
 const READ_KEYS_MAX = 16;
 
@@ -39,7 +39,10 @@ function readKey(base64: string, setting: keyof MasterKeys = 'MASTER_KEY'): Mast
   return key;
 }
 
-/** @param context names the record, e.g. `access-key:AKIA…`. */
+/**
+ * Seals a secret with the present MASTER_KEY.
+ * @param context name of the record that holds the secret, such as `access-key:AKIA…`.
+ */
 export function sealSecret(secret: string, context: string, keys: MasterKeys): string {
   const key = readKey(keys.MASTER_KEY);
   const nonce = randomBytes(NONCE_BYTES);
@@ -48,7 +51,10 @@ export function sealSecret(secret: string, context: string, keys: MasterKeys): s
   return `v1.${key.name}.${nonce.toString('base64url')}.${sealed.toString('base64url')}`;
 }
 
-/** `unknown_key`: sealed by neither MASTER_KEY nor MASTER_KEY_PREVIOUS. `corrupt`: altered, or from another record. */
+/**
+ * Why a sealed text does not open. `unknown_key`: it was sealed by neither MASTER_KEY nor MASTER_KEY_PREVIOUS. `corrupt`: it was
+ * altered, or is from another record.
+ */
 export function openSecret(
   sealed: string,
   context: string,
@@ -71,10 +77,13 @@ export function openSecret(
   }
 }
 
-/** Whether a text was sealed with the current MASTER_KEY. If not, it needs sealing again. */
+/** Whether a text was sealed with the present MASTER_KEY. If not, it needs to be sealed again. */
 export const isSealedByCurrentKey = (sealed: string, keys: MasterKeys): boolean =>
   sealed.split('.')[1] === readKey(keys.MASTER_KEY).name;
 
-/** A secret of 32 bytes for one purpose. The same key and purpose give the same secret, which changes when MASTER_KEY does. */
+/**
+ * Derives a secret of 32 bytes for one purpose. The same MASTER_KEY and purpose give the same secret; another MASTER_KEY gives
+ * another one.
+ */
 export const deriveSecret = (purpose: string, keys: MasterKeys): Buffer =>
   Buffer.from(hkdfSync('sha256', readKey(keys.MASTER_KEY).bytes, '', purpose, KEY_BYTES));

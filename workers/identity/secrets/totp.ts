@@ -4,12 +4,12 @@ import { equalInConstantTime } from '../../shared/constant-time.ts';
 
 const STEP_SECONDS = 30;
 const DIGITS = 6;
-/** A clock may be one step off either way (RFC 6238 §5.2). */
+/** Number of 30-second steps by which a device's clock may be ahead or behind (RFC 6238 §5.2). */
 const STEPS_OFF_MAX = 1;
 const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 const RECOVERY_CODES = 10;
 
-/** 160 random bits in Base32, the form that authenticator apps accept. */
+/** Creates a seed: 160 random bits in Base32, the form that authenticator apps accept. */
 export function mintSeed(): string {
   let bits = 0n;
   for (const byte of randomBytes(20)) bits = (bits << 8n) | BigInt(byte);
@@ -22,7 +22,7 @@ function decodeSeed(seed: string): Buffer {
   return Buffer.from(bits.toString(16).padStart(40, '0'), 'hex');
 }
 
-/** The code of a time step (RFC 4226 §5.3). */
+/** Computes the code of a time step (RFC 4226 §5.3). */
 export function toCode(seed: string, step: number): string {
   const counter = Buffer.alloc(8);
   counter.writeBigUInt64BE(BigInt(step));
@@ -31,7 +31,7 @@ export function toCode(seed: string, step: number): string {
   return String((digest.readUInt32BE(offset) & 0x7fffffff) % 10 ** DIGITS).padStart(DIGITS, '0');
 }
 
-/** @returns the time step whose code this is, or null. */
+/** Finds the time step of a code. @returns null if the code is that of no accepted step. */
 export function findStep(seed: string, code: string, now: number): number | null {
   const current = Math.floor(now / 1000 / STEP_SECONDS);
   let found: number | null = null;
@@ -41,11 +41,11 @@ export function findStep(seed: string, code: string, now: number): number | null
   return found;
 }
 
-/** The URL that an authenticator app reads from a QR code. */
+/** The URL for an authenticator app, shown as a QR code. */
 export const toOtpAuthUrl = (seed: string, email: string): string =>
   `otpauth://totp/Tessera:${encodeURIComponent(email)}?secret=${seed}&issuer=Tessera`;
 
-/** Ten codes of 50 bits each, written in two groups. */
+/** Creates ten recovery codes of 50 bits each, written in two groups. */
 export const mintRecoveryCodes = (): string[] =>
   Array.from({ length: RECOVERY_CODES }, () => {
     const text = [...randomBytes(10)]

@@ -1,4 +1,4 @@
-/** The SQL of access keys as their owners see them, and of the last use of keys and tokens. */
+/** Queries of access keys for their owners, and of the last use of keys and tokens. */
 import { and, asc, eq, gt, isNull, lt, or, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { type AuditRow, insertIfChanged } from '../../shared/audit-store.ts';
@@ -13,7 +13,7 @@ export interface AccessKeyRow {
   readonly lastUsedAt: number | null;
 }
 
-/** Uses of a credential within this time of a recorded use are not recorded. */
+/** Interval at which uses of a credential are recorded. Uses within this time after a recorded use are not recorded. */
 export const USE_INTERVAL_MS = 3_600_000;
 
 export function createAccessKeyStore(database: D1Database) {
@@ -38,8 +38,8 @@ export function createAccessKeyStore(database: D1Database) {
     },
 
     /**
-     * Inserts a key, unless the user has `max` keys that have not expired. In one statement, so that concurrent requests keep the
-     * limit.
+     * Inserts a key, unless the user has `max` keys that have not expired. It is one statement, so that concurrent requests cannot
+     * exceed the limit.
      */
     async insertUpTo(max: number, row: typeof accessKey.$inferInsert, audit: AuditRow): Promise<boolean> {
       const { accessKeyId, userId, secretSealed, createdAt, expiresAt = null } = row;
@@ -54,8 +54,8 @@ export function createAccessKeyStore(database: D1Database) {
     },
 
     /**
-     * Replaces a key of the user: inserts the new one and ends the old one, in one batch. @returns false if the user has no such
-     * valid key.
+     * Replaces a key of the user: inserts the new key and sets the end of the old one, in one batch.
+     * @returns false if the user has no such valid key.
      */
     async replace(
       before: { readonly accessKeyId: string; readonly endsAt: number },

@@ -6,7 +6,6 @@ import { raiseGeneration } from './revocation-store.ts';
 import { loginGuard, password, secondFactor, token, user } from './schema.ts';
 import { toUserConflict } from './store.ts';
 
-export type LoginStore = ReturnType<typeof createLoginStore>;
 export type SecondFactorRow = typeof secondFactor.$inferSelect;
 
 const opensMailbox = sql`EXISTS (SELECT 1 FROM json_each(${token.scopes}) WHERE value = 'mail')`;
@@ -33,7 +32,7 @@ export function createLoginStore(database: D1Database) {
       }
     },
 
-    /** @param keepsTokens false also deletes the user's tokens that open the mailbox. */
+    /** Replaces a user's password. @param keepsTokens false also deletes the user's tokens that open the mailbox. */
     async replacePassword(
       userId: string,
       hash: string,
@@ -73,13 +72,16 @@ export function createLoginStore(database: D1Database) {
       await db.insert(secondFactor).values(row).onConflictDoUpdate({ target: secondFactor.userId, set });
     },
 
-    /** Consumes a time step. @returns false if this step or a later one was consumed before. */
+    /**
+     * Consumes a TOTP time step of a user, so that no code works twice.
+     * @returns false if this step or a later one was consumed before.
+     */
     async takeStep(userId: string, step: number, confirmedAt: number): Promise<boolean> {
       const fresh = and(eq(secondFactor.userId, userId), lt(secondFactor.lastStep, step));
       return (await db.update(secondFactor).set({ lastStep: step, confirmedAt }).where(fresh).run()).meta.changes === 1;
     },
 
-    /** Consumes a recovery code. @returns false if the code is wrong or used. */
+    /** Consumes a recovery code. @returns false if the code is wrong or was used. */
     async takeRecoveryCode(row: SecondFactorRow, codeSha256: string): Promise<boolean> {
       if (!row.recoverySha256.includes(codeSha256)) return false;
       const rest = row.recoverySha256.filter((hash) => hash !== codeSha256);
@@ -87,13 +89,13 @@ export function createLoginStore(database: D1Database) {
       return (await db.update(secondFactor).set({ recoverySha256: rest }).where(unchanged).run()).meta.changes === 1;
     },
 
-    /** @returns false if no second factor is enabled. */
+    /** Replaces the recovery codes of a user. @returns false if no second factor is enabled. */
     async replaceRecoveryCodes(userId: string, recoverySha256: string[]): Promise<boolean> {
       const enabled = and(eq(secondFactor.userId, userId), isNotNull(secondFactor.confirmedAt));
       return (await db.update(secondFactor).set({ recoverySha256 }).where(enabled).run()).meta.changes === 1;
     },
 
-    /** Lists sealed seeds in order of user id, to seal them again with a new MASTER_KEY. */
+    /** Lists sealed TOTP seeds in order of user id, to seal them again with a new MASTER_KEY. */
     async listSealedSeeds(after: string, limit: number) {
       return db
         .select({ userId: secondFactor.userId, seedSealed: secondFactor.seedSealed })
@@ -114,7 +116,7 @@ export function createLoginStore(database: D1Database) {
       await db.delete(secondFactor).where(eq(secondFactor.userId, userId));
     },
 
-    /** Counts one guess. @returns the guesses in the current window with this one, and the end of the window. */
+    /** Counts one guess. @returns the number of guesses in the current window including this one, and the end of the window. */
     async countGuess(guardKey: string, now: number, windowMs: number): Promise<{ count: number; endsAt: number }> {
       const endsAt = now + windowMs;
       const isOver = sql`${loginGuard.endsAt} <= ${now}`;
@@ -142,7 +144,7 @@ export function createLoginStore(database: D1Database) {
       return row !== undefined && row.endsAt > now;
     },
 
-    /** Resets counts of guesses and remembers places as known, after a correct password. */
+    /** Called after a correct password. Resets counts of guesses and remembers places as known. */
     async settleGuards(clearedKeys: readonly string[], knownKeys: readonly string[], endsAt: number): Promise<void> {
       const clear = db.delete(loginGuard).where(inArray(loginGuard.guardKey, [...clearedKeys]));
       const remember = knownKeys.map((guardKey) =>

@@ -1,4 +1,4 @@
-/** Operators as people, in DIRECTORY. Times are milliseconds since 1970 UTC. */
+/** Identity's tables in DIRECTORY for operators as people. Times are milliseconds since 1970 UTC. */
 import { sql } from 'drizzle-orm';
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 
@@ -7,22 +7,22 @@ export const operator = sqliteTable(
   'operator',
   {
     operatorId: text('operator_id').primaryKey(),
-    /** The name to log in with. Unique without regard to case. */
+    /** Name with which the operator logs in. Unique without regard to case. */
     login: text('login').notNull(),
     name: text('name').notNull(),
-    /** `admin`, `support` or `read`. */
+    /** Role of the operator: `admin`, `support` or `read`. */
     role: text('role').notNull(),
     passwordHash: text('password_hash').notNull(),
-    /** The TOTP seed, sealed with MASTER_KEY. Each login needs a code. */
+    /** TOTP seed of the operator, sealed with MASTER_KEY. A login by password needs one of its codes or a passkey. */
     seedSealed: text('seed_sealed').notNull(),
-    /** The last time step whose code was accepted. No code works twice. */
+    /** The last time step whose TOTP code was accepted. Codes of this step or earlier ones are refused, so no code works twice. */
     lastStep: integer('last_step').notNull(),
     createdAt: integer('created_at').notNull(),
   },
   (table) => [uniqueIndex('operator_login').on(sql`lower(${table.login})`)],
 );
 
-/** Only the SHA-256 of a session's token is stored. */
+/** A session of an operator. Only the SHA-256 of its token is stored. */
 export const operatorSession = sqliteTable(
   'operator_session',
   {

@@ -1,4 +1,4 @@
-/** The SQL of operators and their sessions. */
+/** Queries of operators and their sessions. */
 import { and, asc, eq, gt, lt, ne, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { type AuditRow, insertIfChanged } from '../../shared/audit-store.ts';
@@ -12,7 +12,7 @@ export type OperatorChange = Partial<Pick<OperatorRow, 'name' | 'role' | 'passwo
 export function createOperatorStore(database: D1Database) {
   const db = drizzle(database);
   return {
-    /** @returns false if another operator has the login. */
+    /** Inserts an operator. @returns false if another operator has the login name. */
     async insert(row: OperatorRow, audit: AuditRow): Promise<boolean> {
       try {
         await db.batch([db.insert(operator).values(row), insertIfChanged(db, audit)]);
@@ -40,7 +40,7 @@ export function createOperatorStore(database: D1Database) {
     /**
      * Changes an operator.
      * @param keptSessionId the only session that stays open; null ends all of them; undefined keeps all.
-     * @param resetsPasskeys removes all passkeys of the operator.
+     * @param resetsPasskeys whether to remove all passkeys of the operator.
      */
     async update(
       operatorId: string,
@@ -59,12 +59,12 @@ export function createOperatorStore(database: D1Database) {
       ]);
     },
 
-    /** Deletes an operator. A foreign key deletes the sessions too. */
+    /** Deletes an operator. A foreign key deletes the operator's sessions too. */
     async delete(operatorId: string, audit: AuditRow): Promise<void> {
       await db.batch([db.delete(operator).where(eq(operator.operatorId, operatorId)), insertIfChanged(db, audit)]);
     },
 
-    /** Consumes a time step. @returns false if this step or a later one was consumed before. */
+    /** Consumes a TOTP time step of an operator. @returns false if this step or a later one was consumed before. */
     async takeStep(operatorId: string, step: number): Promise<boolean> {
       const fresh = and(eq(operator.operatorId, operatorId), lt(operator.lastStep, step));
       return (await db.update(operator).set({ lastStep: step }).where(fresh).run()).meta.changes === 1;
@@ -74,7 +74,7 @@ export function createOperatorStore(database: D1Database) {
       await db.batch([db.insert(operatorSession).values(row), insertIfChanged(db, audit)]);
     },
 
-    /** @returns the operator of an open session. */
+    /** @returns the operator to whom an open session belongs. */
     async findSession(secretSha256: string, now: number) {
       const row = await db
         .select({ operatorId: operator.operatorId, role: operator.role, sessionId: operatorSession.sessionId })
@@ -93,7 +93,7 @@ export function createOperatorStore(database: D1Database) {
       await db.delete(operatorSession).where(lt(operatorSession.expiresAt, now));
     },
 
-    /** Replaces a sealed seed, unless it has changed. */
+    /** Replaces a sealed TOTP seed, unless it has changed since it was read. */
     async replaceSeed(operatorId: string, before: string, after: string): Promise<void> {
       const isUnchanged = and(eq(operator.operatorId, operatorId), eq(operator.seedSealed, before));
       await db.update(operator).set({ seedSealed: after }).where(isUnchanged);

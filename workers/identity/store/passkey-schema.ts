@@ -4,18 +4,18 @@ import { check, index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-cor
 import { operator } from './operator-schema.ts';
 import { user } from './schema.ts';
 
-/** A WebAuthn credential of a user or of an operator. Only its public key is known here. */
+/** A passkey: a WebAuthn credential of a user or of an operator. Only its public key is known here. */
 export const passkey = sqliteTable(
   'passkey',
   {
-    /** The credential ID, in base64url. */
+    /** Credential ID of the passkey, in base64url. */
     passkeyId: text('passkey_id').primaryKey(),
     userId: text('user_id').references(() => user.userId, { onDelete: 'cascade' }),
     operatorId: text('operator_id').references(() => operator.operatorId, { onDelete: 'cascade' }),
     name: text('name').notNull(),
-    /** COSE key, in base64url. */
+    /** Public key in COSE form, in base64url. */
     publicKey: text('public_key').notNull(),
-    /** Signature counter (WebAuthn §6.1.1). Always 0 for passkeys that are synchronized between devices. */
+    /** Signature counter of the passkey (WebAuthn §6.1.1). Always 0 for passkeys that are synchronized between devices. */
     counter: integer('counter').notNull(),
     transports: text('transports', { mode: 'json' }).notNull().$type<string[]>(),
     createdAt: integer('created_at').notNull(),

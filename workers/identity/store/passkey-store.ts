@@ -1,11 +1,11 @@
-/** Queries for passkeys, and for the rule that an account keeps a way in. */
+/** Queries of passkeys, which also ensure that an account always keeps a way to log in. */
 import { and, asc, eq, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { findUniqueConflict } from '../../shared/unique-conflict.ts';
 import { passkey } from './passkey-schema.ts';
 import { password } from './schema.ts';
 
-/** The account that a passkey opens. Operators are not users: a passkey of one kind never opens the other. */
+/** Owner of a passkey: a user or an operator. A passkey of one kind never opens an account of the other. */
 export interface PasskeyOwner {
   readonly kind: 'user' | 'operator';
   readonly id: string;
@@ -29,7 +29,7 @@ export function createPasskeyStore(database: D1Database) {
   };
   const hasPasskey = (userId: string) => sql`EXISTS (SELECT 1 FROM ${passkey} WHERE ${passkey.userId} = ${userId})`;
   return {
-    /** @returns false if a passkey with this id exists, of any owner. */
+    /** Inserts a passkey. @returns false if any owner has a passkey with this id. */
     async insertPasskey({ kind, id }: PasskeyOwner, row: PasskeyRow): Promise<boolean> {
       try {
         await db.insert(passkey).values({ ...row, ...(kind === 'user' ? { userId: id } : { operatorId: id }) });
@@ -40,7 +40,7 @@ export function createPasskeyStore(database: D1Database) {
       }
     },
 
-    /** @returns the passkey of any owner of this kind. */
+    /** Finds a passkey of any owner of this kind. */
     async findPasskey(
       kind: PasskeyOwner['kind'],
       passkeyId: string,
@@ -56,7 +56,7 @@ export function createPasskeyStore(database: D1Database) {
       return { ownerId, row };
     },
 
-    /** Oldest first. */
+    /** Lists the passkeys of an owner, the oldest first. */
     async listPasskeys(owner: PasskeyOwner): Promise<PasskeyRow[]> {
       return db
         .select(columns)
@@ -65,7 +65,10 @@ export function createPasskeyStore(database: D1Database) {
         .orderBy(asc(passkey.createdAt), asc(passkey.passkeyId));
     },
 
-    /** Records a use. @returns false if the passkey was used or removed meanwhile: the counter is not the one that was verified. */
+    /**
+     * Records a use of a passkey and its new counter.
+     * @returns false if the passkey was used or removed meanwhile, so that its counter is not the one that was verified.
+     */
     async recordUse({ passkeyId, counter }: PasskeyRow, newCounter: number, now: number): Promise<boolean> {
       const unchanged = and(eq(passkey.passkeyId, passkeyId), eq(passkey.counter, counter));
       const set = { counter: newCounter, lastUsedAt: now };
@@ -77,13 +80,16 @@ export function createPasskeyStore(database: D1Database) {
       return (await renamed.returning(columns).get()) ?? null;
     },
 
-    /** Operators keep their password and TOTP, so any of their passkeys may be deleted. @returns false if it does not exist. */
+    /**
+     * Deletes a passkey of an operator. Any may be deleted, because operators keep their password and TOTP.
+     * @returns false if it does not exist.
+     */
     async deleteOperatorPasskey(operatorId: string, passkeyId: string): Promise<boolean> {
       const own = isOne({ kind: 'operator', id: operatorId }, passkeyId);
       return (await db.delete(passkey).where(own).run()).meta.changes === 1;
     },
 
-    /** @returns false if it does not exist, or if the account could not be opened without it. */
+    /** Deletes a passkey of a user. @returns false if it does not exist, or if the account could not be opened without it. */
     async deletePasskey(userId: string, passkeyId: string): Promise<boolean> {
       const isAnother = sql`(SELECT count(*) FROM ${passkey} WHERE ${passkey.userId} = ${userId}) > 1`;
       const isPasswordEnough = sql`EXISTS (SELECT 1 FROM ${password}
@@ -92,7 +98,7 @@ export function createPasskeyStore(database: D1Database) {
       return (await db.delete(passkey).where(removable).run()).meta.changes === 1;
     },
 
-    /** How the account logs in. */
+    /** Reads how an account logs in: whether it has a password, and whether that needs a passkey too. */
     async readPasswordRule(userId: string): Promise<{ hasPassword: boolean; needsPasskey: boolean }> {
       const row = await db
         .select({ needsPasskey: password.needsPasskey })
@@ -102,13 +108,13 @@ export function createPasskeyStore(database: D1Database) {
       return { hasPassword: row !== undefined, needsPasskey: row?.needsPasskey ?? false };
     },
 
-    /** @returns false if the user has no passkey or no password. */
+    /** Sets whether a login by password needs a passkey. @returns false if the user has no passkey or no password. */
     async requirePasskey(userId: string, needsPasskey: boolean): Promise<boolean> {
       const allowed = needsPasskey ? and(eq(password.userId, userId), hasPasskey(userId)) : eq(password.userId, userId);
       return (await db.update(password).set({ needsPasskey }).where(allowed).run()).meta.changes === 1;
     },
 
-    /** @returns false if the user has no passkey, which would then be the only way in, or no password. */
+    /** Deletes the password, so that only passkeys open the account. @returns false if the user has no passkey or no password. */
     async deletePassword(userId: string): Promise<boolean> {
       const allowed = and(eq(password.userId, userId), hasPasskey(userId));
       return (await db.delete(password).where(allowed).run()).meta.changes === 1;

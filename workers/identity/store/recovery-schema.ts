@@ -3,17 +3,17 @@ import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import { user } from './schema.ts';
 
 /**
- * Secrets that work once: links that reset a password, codes that were mailed, WebAuthn challenges. Only the SHA-256 of
- * purpose and secret is stored. Pruned daily.
+ * Secrets that work once: links that reset a password, codes that were mailed, WebAuthn challenges. Only the SHA-256 of purpose and
+ * secret is stored. Expired rows are deleted daily.
  */
 export const oneTimeSecret = sqliteTable(
   'one_time_secret',
   {
     secretSha256: text('secret_sha256').primaryKey(),
     purpose: text('purpose').notNull(),
-    /** Null for a passkey login: the user is known only from its answer. */
+    /** User to whom the secret belongs. Null for a login by passkey, where only the device's answer names the user. */
     userId: text('user_id').references(() => user.userId, { onDelete: 'cascade' }),
-    /** The value that the secret confirms, such as an address. */
+    /** Text that the secret confirms, such as a recovery address. */
     detail: text('detail'),
     expiresAt: integer('expires_at').notNull(),
   },
@@ -28,7 +28,7 @@ export const recoveryAddress = sqliteTable('recovery_address', {
   userId: text('user_id')
     .primaryKey()
     .references(() => user.userId, { onDelete: 'cascade' }),
-  /** In lower case. */
+  /** The recovery address, in lower case. */
   email: text('email').notNull(),
   confirmedAt: integer('confirmed_at').notNull(),
 });

@@ -1,4 +1,4 @@
-/** Queries for account recovery: secrets that work once, recovery addresses and the reset of a password. */
+/** Queries for account recovery: one-time secrets, recovery addresses and the reset of a password. */
 import { and, eq, gt, inArray, lte, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { oneTimeSecret, recoveryAddress } from './recovery-schema.ts';
@@ -22,13 +22,13 @@ export function createRecoveryStore(database: D1Database) {
       await db.insert(oneTimeSecret).values(row);
     },
 
-    /** Inserts a secret and deletes the earlier ones of the user for this purpose. */
+    /** Inserts a one-time secret and deletes the user's earlier ones of this purpose. */
     async replaceSecret(row: OneTimeSecretRow & { readonly userId: string }): Promise<void> {
       const earlier = and(eq(oneTimeSecret.userId, row.userId), eq(oneTimeSecret.purpose, row.purpose));
       await db.batch([db.delete(oneTimeSecret).where(earlier), db.insert(oneTimeSecret).values(row)]);
     },
 
-    /** @returns the newest open secret of the user for this purpose, or null. */
+    /** @returns the user's newest one-time secret of this purpose that has not expired, or null. */
     async findSecretOf(userId: string, purpose: string, now: number): Promise<OneTimeSecretRow | null> {
       const open = and(
         eq(oneTimeSecret.userId, userId),
@@ -39,12 +39,12 @@ export function createRecoveryStore(database: D1Database) {
       return (await db.select(columns).from(oneTimeSecret).where(open).orderBy(newestFirst).limit(1).get()) ?? null;
     },
 
-    /** @returns one of the secrets, if it is open. */
+    /** @returns a one-time secret with one of these hashes that has not expired, or null. */
     async findSecret(secretSha256s: readonly string[], now: number): Promise<OneTimeSecretRow | null> {
       return (await db.select(columns).from(oneTimeSecret).where(isOpen(secretSha256s, now)).get()) ?? null;
     },
 
-    /** Consumes a secret. @returns null if it is unknown, used or expired. */
+    /** Consumes a one-time secret. @returns null if it is unknown, used or expired. */
     async takeSecret(secretSha256: string, now: number): Promise<OneTimeSecretRow | null> {
       return (
         (await db
@@ -61,16 +61,16 @@ export function createRecoveryStore(database: D1Database) {
     },
 
     /**
-     * Consumes the secret of a link, in one batch: sets the password, and deletes all tokens that open the mailbox and all
-     * one-time secrets of the user. The second factor stays.
-     * @returns false if the secret was consumed meanwhile. Then nothing changed.
+     * Resets a password by the secret of a link, in one batch: consumes the secret, sets the password, and deletes all tokens that
+     * open the mailbox and all one-time secrets of the user. The second factor stays.
+     * @returns false if the secret was consumed meanwhile. In that case nothing changed.
      */
     async resetPassword(secretSha256: string, userId: string, hash: string, now: number): Promise<boolean> {
       const isUnused = 'EXISTS (SELECT 1 FROM one_time_secret WHERE secret_sha256 = ?1 AND expires_at > ?2)';
       const bind = (statement: string, ...more: readonly string[]) =>
         database.prepare(statement).bind(secretSha256, now, userId, ...more);
       const [set] = await database.batch([
-        // An account that had only passkeys has no password yet.
+        // The row is inserted if necessary, because an account that had only passkeys has no password yet.
         bind(
           `INSERT INTO password (user_id, hash, changed_at) SELECT ?3, ?4, ?2 WHERE ${isUnused}
            ON CONFLICT (user_id) DO UPDATE SET hash = ?4, changed_at = ?2`,

@@ -6,14 +6,14 @@ export const user = sqliteTable(
   'user',
   {
     userId: text('user_id').primaryKey(),
-    /** The value of `aws:username`. Immutable. Unique without regard to case, as IAM user names are. */
+    /** Name of the user and the value of `aws:username`. Immutable. Unique without regard to case, as IAM user names are. */
     userName: text('user_name').notNull(),
-    /** For display. The user may change it, so no decision may depend on it. */
+    /** Display name of the user. The user may change it, so no decision may depend on it. */
     name: text('name').notNull(),
-    /** In lower case. */
+    /** Email address of the user, in lower case. */
     email: text('email'),
     createdAt: integer('created_at').notNull(),
-    /** Set while the user is suspended: no credential of the user works. */
+    /** Time since which the user is suspended; null if not. No credential of a suspended user works. */
     suspendedAt: integer('suspended_at'),
   },
   (table) => [
@@ -22,7 +22,9 @@ export const user = sqliteTable(
   ],
 );
 
-/** Verifying a signature needs the plain secret, so it is encrypted with MASTER_KEY instead of hashed. */
+/**
+ * Access keys of S3 clients. Verifying a signature needs the plain secret, so it is encrypted with MASTER_KEY instead of hashed.
+ */
 export const accessKey = sqliteTable(
   'access_key',
   {
@@ -32,15 +34,18 @@ export const accessKey = sqliteTable(
       .references(() => user.userId, { onDelete: 'cascade' }),
     secretSealed: text('secret_sealed').notNull(),
     createdAt: integer('created_at').notNull(),
-    /** Null for a key that does not expire. */
+    /** Time at which the key expires; null for never. */
     expiresAt: integer('expires_at'),
-    /** Precise to an hour: uses within an hour of a recorded one are not recorded. Null before the first use. */
+    /**
+     * Time of the key's last use, precise to an hour: uses within an hour of a recorded one are not recorded. Null before the first
+     * use.
+     */
     lastUsedAt: integer('last_used_at'),
   },
   (table) => [index('access_key_user').on(table.userId)],
 );
 
-/** Only the SHA-256 of a token is stored. That of an app token is in its user's mailbox instead, and null here. */
+/** SHA-256 of the token's secret, which is not stored itself. Null for an app token, whose hash is in its user's mailbox. */
 export const token = sqliteTable(
   'token',
   {
@@ -51,7 +56,7 @@ export const token = sqliteTable(
     scopes: text('scopes', { mode: 'json' }).notNull().$type<string[]>(),
     createdAt: integer('created_at').notNull(),
     expiresAt: integer('expires_at'),
-    /** As for access keys. */
+    /** Time of the token's last use, precise to an hour; null before the first use. */
     lastUsedAt: integer('last_used_at'),
   },
   (table) => [index('token_user').on(table.userId)],
@@ -70,15 +75,15 @@ export const policy = sqliteTable(
 );
 
 /**
- * One row. Each change that takes rights away raises it in its own transaction. A replica applies transactions in order, so
- * an answer with this generation includes every change up to it.
+ * The generation of identity, a single row. Each change that takes rights away raises it in its own transaction. A replica applies
+ * transactions in order, so an answer with this generation includes every change up to it.
  */
 export const identityGeneration = sqliteTable('identity_generation', {
   one: integer('one').primaryKey(),
   generation: integer('generation').notNull(),
 });
 
-/** Passwords of mail accounts: the scrypt hash with its parameters. */
+/** Passwords of mail accounts, as the scrypt hash with its parameters. */
 export const password = sqliteTable('password', {
   userId: text('user_id')
     .primaryKey()
@@ -89,22 +94,20 @@ export const password = sqliteTable('password', {
   needsPasskey: integer('needs_passkey', { mode: 'boolean' }).notNull().default(false),
 });
 
-/**
- * A second factor (RFC 6238). The seed is sealed with MASTER_KEY. Recovery codes are stored as hashes and work once.
- */
+/** Second factors of users (RFC 6238). The seed is sealed with MASTER_KEY. Recovery codes are stored as hashes and work once. */
 export const secondFactor = sqliteTable('second_factor', {
   userId: text('user_id')
     .primaryKey()
     .references(() => user.userId, { onDelete: 'cascade' }),
   seedSealed: text('seed_sealed').notNull(),
-  /** Null until the user confirms the seed with a first code. */
+  /** Time at which the user confirmed the seed with a first code; null until then. */
   confirmedAt: integer('confirmed_at'),
-  /** The last time step whose code was accepted. No code works twice. */
+  /** The last time step whose TOTP code was accepted. Codes of this step or earlier ones are refused, so no code works twice. */
   lastStep: integer('last_step').notNull(),
   recoverySha256: text('recovery_sha256', { mode: 'json' }).notNull().$type<string[]>(),
 });
 
-/** Guesses at passwords, counted before the hash is computed. Keys are hashes. */
+/** Counts of guesses at passwords, raised before the hash is computed, and places known to an account. Keys are hashes. */
 export const loginGuard = sqliteTable(
   'login_guard',
   {

@@ -1,4 +1,4 @@
-/** Queries of identity, except those of logins. */
+/** Queries of identity for users, access keys, tokens and policies. `login-store.ts` has those of logins. */
 import { and, asc, eq, gt, isNotNull, isNull, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { type AuditRow, eraseFromEntries, insertIfChanged } from '../../shared/audit-store.ts';
@@ -11,13 +11,13 @@ import { accessKey, policy, token, user } from './schema.ts';
 
 export interface UserRow {
   readonly userId: string;
-  /** Unique and immutable. */
+  /** Unique and immutable name of the user. */
   readonly userName: string;
-  /** For display. */
+  /** Display name of the user. */
   readonly name: string;
   readonly email: string | null;
   readonly createdAt: number;
-  /** Null or absent if the user is not suspended. */
+  /** Time since which the user is suspended; null or absent if not. */
   readonly suspendedAt?: number | null;
 }
 
@@ -28,25 +28,23 @@ export interface TokenRow {
   readonly scopes: string[];
   readonly createdAt: number;
   readonly expiresAt: number | null;
-  /** Null before the first use. Precise to an hour. */
+  /** Time of the token's last use, precise to an hour; null before the first use. */
   readonly lastUsedAt: number | null;
 }
 
-/** A credential with its user and policies, read in one round trip. */
+/** A credential with its user and the user's policies, read in one round trip. */
 export interface CredentialRow {
   readonly credentialId: string;
   readonly userId: string | null;
   readonly userName: string | null;
   readonly name: string | null;
   readonly email: string | null;
-  /** Null for a credential that does not expire. */
+  /** Time at which the credential expires; null for never. */
   readonly expiresAt: number | null;
-  /** Null before the first use. */
+  /** Time of the credential's last use; null before the first use. */
   readonly lastUsedAt: number | null;
   readonly policies: readonly PolicyDocument[];
 }
-
-export type IdentityStore = ReturnType<typeof createIdentityStore>;
 
 /** Reasons why a user cannot be created. */
 export type UserConflict = 'user_name_taken' | 'email_taken';
@@ -98,10 +96,10 @@ const selectToken = statement<{ sha256: string; now: number }, FoundCredential &
 
 type Database = D1Database | D1DatabaseSession;
 
-/** A credential, and the identity generation of the copy of DIRECTORY that it was read from. */
+/** A credential, with the generation of identity in the copy of DIRECTORY from which it was read. */
 export type DatedCredential = CredentialRow & { readonly generation: number };
 
-/** Look-ups that run for every request. Each is one statement whose SQL text is built once. */
+/** This and the following look-ups run for every request. Each is one statement whose SQL text is built once. */
 export async function findAccessKey(
   database: Database,
   id: string,
@@ -125,7 +123,7 @@ const selectUser = statement<{ userId: string }, FoundCredential>(
    FROM user u WHERE u.user_id = :userId AND u.suspended_at IS NULL`,
 );
 
-/** Finds a user with its policies, in the form of a credential of that user. @returns null if it is suspended or gone. */
+/** Finds a user with its policies, in the form of a credential of that user. @returns null if the user is suspended or gone. */
 export async function findActiveUser(database: Database, userId: string): Promise<CredentialRow | null> {
   const row = await readFirst(database, selectUser, { userId });
   return row && toCredential(row);
@@ -163,12 +161,16 @@ export function createIdentityStore(database: D1Database) {
       return (await db.select(columns).from(user).where(eq(user.email, email.toLowerCase())).get()) ?? null;
     },
 
-    /** Lists users in order of user id, after `after`. */
+    /** Lists users with an id greater than `after`, in order of their id. */
     async listUsers(after: string, limit: number): Promise<UserRow[]> {
       return db.select(columns).from(user).where(gt(user.userId, after)).orderBy(asc(user.userId)).limit(limit);
     },
 
-    /** @param suspendedAt null lifts the suspension. @returns false if nothing changed or there is no such user. */
+    /**
+     * Suspends a user or lifts the suspension.
+     * @param suspendedAt time of the suspension; null lifts it.
+     * @returns false if nothing changed or there is no such user.
+     */
     async setSuspended(userId: string, suspendedAt: number | null, audit: AuditRow): Promise<boolean> {
       const isOther = suspendedAt === null ? isNotNull(user.suspendedAt) : isNull(user.suspendedAt);
       const change = db
@@ -178,7 +180,7 @@ export function createIdentityStore(database: D1Database) {
       return (await db.batch([change, insertIfChanged(db, audit), raiseGeneration(db)]))[0].meta.changes === 1;
     },
 
-    /** @returns the ids of the users that are suspended. */
+    /** @returns those of the given user ids whose users are suspended. */
     async listSuspended(userIds: readonly string[]): Promise<string[]> {
       const isListed = sql`${user.userId} IN (SELECT value FROM json_each(${JSON.stringify(userIds)}))`;
       const rows = await db
@@ -188,12 +190,14 @@ export function createIdentityStore(database: D1Database) {
       return rows.map(({ userId }) => userId);
     },
 
-    /** Deletes a user. Foreign keys delete its access keys, tokens and policies. */
+    /** Deletes a user. Foreign keys delete the user's access keys, tokens and policies. */
     async deleteUser(userId: string): Promise<void> {
       await db.batch([db.delete(user).where(eq(user.userId, userId)), raiseGeneration(db)]);
     },
 
-    /** As `deleteUser`. Also removes the user from the audit log; the entry of this erasure keeps the id. */
+    /**
+     * Like `deleteUser`. Also replaces the user's id in the audit log by a pseudonym; only the entry of this erasure keeps the id.
+     */
     async eraseUser(userId: string, pseudonym: string, audit: AuditRow): Promise<void> {
       await db.batch([
         ...eraseFromEntries(db, 'user', userId, pseudonym),
@@ -205,7 +209,7 @@ export function createIdentityStore(database: D1Database) {
 
     // Access keys
 
-    /** @returns false if the id is taken. */
+    /** Inserts an access key. @returns false if the key id is taken. */
     async insertAccessKey(row: typeof accessKey.$inferInsert, audit: AuditRow): Promise<boolean> {
       const insert = db.insert(accessKey).values(row).onConflictDoNothing();
       return (await db.batch([insert, insertIfChanged(db, audit)]))[0].meta.changes === 1;
@@ -216,7 +220,7 @@ export function createIdentityStore(database: D1Database) {
       return (await db.batch([gone, insertIfChanged(db, audit), raiseGeneration(db)]))[0].meta.changes === 1;
     },
 
-    /** Lists sealed secrets in order of key id, to seal them again with a new MASTER_KEY. */
+    /** Lists sealed secrets of access keys in order of key id, to seal them again with a new MASTER_KEY. */
     async listSealedSecrets(after: string, limit: number) {
       return db
         .select({ accessKeyId: accessKey.accessKeyId, secretSealed: accessKey.secretSealed })
@@ -261,7 +265,7 @@ export function createIdentityStore(database: D1Database) {
         .limit(limit);
     },
 
-    /** @returns the token's owner (`userId` is null for a service token), or null for an unknown token. */
+    /** Finds the owner of a token. @returns the owner (`userId` is null for a service token), or null for an unknown token. */
     async findTokenOwner(tokenId: string): Promise<{ userId: string | null } | null> {
       return (await db.select({ userId: token.userId }).from(token).where(eq(token.tokenId, tokenId)).get()) ?? null;
     },

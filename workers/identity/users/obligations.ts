@@ -1,13 +1,13 @@
 /**
- * Data and credentials of users that products keep. Identity does not know the products; `workers/index.ts` registers one
- * obligation each.
+ * Registers what products do for identity: they keep data and credentials of users. Identity does not know the products;
+ * `workers/index.ts` registers one obligation for each.
  */
 
-/** Which credentials of a user end: one (`only`), all others (`except`), or all. */
+/** Selects the credentials of a user that end: one (`only`), all others (`except`), or all. */
 export interface EndedCredentials {
   readonly only?: string;
   readonly except?: string;
-  /** Ends credentials of this kind only. */
+  /** Ends only credentials of this kind; default: of both kinds. */
   readonly kind?: 'session' | 'token';
 }
 
@@ -19,25 +19,29 @@ export interface KeptCredential {
   readonly name: string;
   readonly email: string | null;
   readonly expiresAt: number | null;
-  /** Null before the first use. Precise to an hour. */
+  /** Time of the credential's last use, precise to an hour; null before the first use. */
   readonly lastUsedAt: number | null;
   readonly confirmedUntil: number | null;
 }
 
-/** A product's part in what happens to users. Each method can be repeated. */
+/** What a product does when a user is deleted or suspended, or a credential ends. Each method can be repeated. */
 export interface UserObligation {
-  /** @returns why the user cannot be deleted now, or null. */
+  /** @returns the reason why the user cannot be deleted now, or null. */
   findObstacle(userId: string, env: Env): Promise<string | null>;
-  /** Erases the product's data of the user. */
+  /** Erases all data that the product has of the user. */
   erase(userId: string, env: Env): Promise<void>;
-  /** Ends credentials that the product keeps, and closes connections that were opened with them. @throws if it cannot. */
+  /**
+   * Ends credentials that the product keeps, and closes connections that were opened with them. @throws if the product's store
+   * cannot be reached.
+   */
   endCredentials?(userId: string, which: EndedCredentials, env: Env): Promise<void>;
   /**
-   * Stops every credential that the product keeps, and closes all connections. @param at null lifts the suspension. @throws if it
-   * cannot.
+   * Suspends every credential that the product keeps of a user, and closes all connections of the user.
+   * @param at time of the suspension; null lifts it.
+   * @throws if the product's store cannot be reached.
    */
   setSuspended?(userId: string, at: number | null, env: Env): Promise<void>;
-  /** Finds a credential that the product keeps. */
+  /** Finds a credential by its hash, if the product keeps it. */
   findCredential?: FindKept;
 }
 
@@ -52,8 +56,8 @@ export async function endCredentials(userId: string, which: EndedCredentials, en
 }
 
 /**
- * Ends credentials of a user together with a change in DIRECTORY. They end before the change, so that nothing changes if the
- * mailbox cannot be reached, and again after it, because others may have been created meanwhile.
+ * Ends credentials of a user together with a change in DIRECTORY. They are ended before the change, so that nothing changes if the
+ * mailbox cannot be reached. They are ended again after it, because further ones may have been created meanwhile.
  */
 export async function endingCredentials<T>(
   env: Env,
@@ -72,8 +76,9 @@ export async function setSuspended(userId: string, at: number | null, env: Env):
 }
 
 /**
- * @returns null for an unknown, ended or expired credential, and while the user is suspended. @throws if the product's store does
- * not answer.
+ * Finds a credential that a product keeps.
+ * @returns null for an unknown, ended or expired credential, and while the user is suspended.
+ * @throws if the product's store does not answer.
  */
 export type FindKept = (userId: string, secretSha256: string, env: Env) => Promise<KeptCredential | null>;
 

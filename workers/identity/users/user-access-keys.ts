@@ -10,7 +10,7 @@ import { type AccessKeyRow, createAccessKeyStore } from '../store/access-key-sto
 export type { AccessKeyRow } from '../store/access-key-store.ts';
 
 export interface NewAccessKey extends AccessKeyRow {
-  /** Returned only here. */
+  /** The secret of the new key. It is stored encrypted and never shown again. */
   readonly secretAccessKey: string;
 }
 
@@ -24,7 +24,7 @@ function mintKey(env: Env, userId: string, expiresAt: number | null, now: number
   return { stored, shown: { ...row, secretAccessKey } };
 }
 
-/** @returns 409 if the user has 20 valid keys. */
+/** Creates an access key for a user. @returns 409 if the user has 20 valid keys. */
 export async function createUserAccessKey(
   env: Env,
   userId: string,
@@ -42,7 +42,7 @@ export const listUserAccessKeys = (env: Env, userId: string, after: string, limi
   createAccessKeyStore(env.DIRECTORY).list(userId, after, limit);
 
 /**
- * Creates a key that replaces another. The other key works until `endsAt`, so that programs can be changed over.
+ * Creates an access key that replaces another one. The old key works until `endsAt`, so that programs can switch to the new one.
  * @returns null if the user has no such valid key.
  */
 export async function rotateUserAccessKey(
@@ -59,7 +59,7 @@ export async function rotateUserAccessKey(
   return isDone ? shown : null;
 }
 
-/** @returns false if the user has no such key. */
+/** Deletes an access key of a user. @returns false if the user has no such key. */
 export async function deleteUserAccessKey(
   env: Env,
   userId: string,

@@ -11,15 +11,15 @@ import { createIdentityStore } from '../store/store.ts';
 import { endCredentials, obligations } from './obligations.ts';
 
 /**
- * Also deletes the user's keys, tokens, policies and sessions. Can be repeated after a failure, also by the user: sessions end
- * last.
- * @param audit the entry of the erasure. Earlier entries of the audit log no longer name the user afterwards.
+ * Erases a user with keys, tokens, policies and sessions. After a failure it can be repeated, even by the user, because sessions
+ * end last.
+ * @param audit audit entry of the erasure. Earlier entries of the audit log no longer name the user afterwards.
  * @returns 404 `no_such_user`, or 409 `user_in_use` with the reason.
  */
 export async function eraseUser(userId: string, env: Env, audit: AuditRow): Promise<Result<null, Problem>> {
   const store = createIdentityStore(env.DIRECTORY);
   if (!(await store.findUser(userId))) {
-    // An earlier attempt may have failed after it deleted the user. Repeat its last steps.
+    // The user is already gone: an earlier attempt may have failed after it deleted the user. Its last steps are repeated.
     await publishRevocations(env);
     await endCredentials(userId, {}, env);
     return err(problem(404, 'no_such_user', 'User not found.'));
@@ -29,7 +29,7 @@ export async function eraseUser(userId: string, env: Env, audit: AuditRow): Prom
     if (obstacle !== null) return err(problem(409, 'user_in_use', obstacle));
   }
   for (const obligation of obligations) await obligation.erase(userId, env);
-  // If users erase themselves, the entry must not keep their network or device.
+  // If users erase themselves, the audit entry must not keep their network or device.
   const entry = audit.actorKind === 'user' ? { ...audit, network: null, userAgentDigest: null } : audit;
   await store.eraseUser(userId, mintPseudonym(), entry);
   await publishRevocations(env);

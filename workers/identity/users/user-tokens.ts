@@ -10,12 +10,12 @@ import { endingCredentials } from './obligations.ts';
 const TOKENS_PER_USER_MAX = 100;
 
 export interface NewUserToken extends TokenRow {
-  /** Returned only here. */
+  /** The secret of the new token. Only its hash is stored, so it cannot be shown again. */
   readonly token: string;
 }
 
 /**
- * @param keep makes the secret and keeps its hash where a request finds it.
+ * Creates a token for a user. @param keep creates the secret and stores its hash where requests look it up.
  * @returns 409 if the user has 100 tokens. Concurrent requests may exceed that by a few.
  */
 export async function createUserToken(
@@ -40,8 +40,8 @@ export const listUserTokens = (env: Env, userId: string, after: string, limit: n
   createIdentityStore(env.DIRECTORY).listTokens(userId, after, limit);
 
 /**
- * Revokes a token with its connections.
- * @param userId of the expected owner; null accepts any. @returns false if there is no such token.
+ * Revokes a token and closes the connections that were opened with it.
+ * @param userId id of the expected owner; null accepts any owner. @returns false if there is no such token.
  */
 export async function deleteUserToken(
   env: Env,
@@ -52,7 +52,7 @@ export async function deleteUserToken(
   const store = createIdentityStore(env.DIRECTORY);
   const token = await store.findTokenOwner(tokenId);
   if (token === null || (userId !== null && token.userId !== userId)) {
-    // An earlier attempt may have failed after it deleted the token and before every database knew.
+    // An earlier attempt may have failed after it deleted the token and before every database received the revocation.
     await publishRevocations(env);
     return false;
   }

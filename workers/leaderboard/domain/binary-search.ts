@@ -1,4 +1,7 @@
-/** Counts the first items of an ordered list that are before a place. @param isBefore true for these, false for the others. */
+/**
+ * Counts the leading items of an ordered list that are before a place, by binary search.
+ * @param isBefore true for these items, false for all others.
+ */
 export function countFirst(length: number, isBefore: (at: number) => boolean): number {
   let low = 0;
   let high = length;

@@ -3,31 +3,28 @@ import type { Result } from '../../shared/result.ts';
 import type { Distribution } from './distribution.ts';
 import type { RankedEntry, StandingKey, TopEntry } from './standing.ts';
 
-/** Names a shard of a season. Every call to an object contains it. */
-export interface ShardAddress {
-  /** season-name.ts */
-  readonly season: string;
-  readonly shard: number;
-  readonly shards: number;
-}
-
 export interface SeasonAddress {
+  /** Name of the season (`season-name.ts`). */
   readonly season: string;
   readonly shards: number;
 }
 
-/** Names a view of a season: `REGION:NUMBER`. */
+/** Names a shard of a season. Every call to a shard contains it. */
+export interface ShardAddress extends SeasonAddress {
+  readonly shard: number;
+}
+
+/** Address of a view of a season. `view` is `REGION:NUMBER`. */
 export interface ViewAddress extends SeasonAddress {
   readonly view: string;
 }
 
-/** A request for a live connection. */
+/** A viewer that requests a live connection. */
 export interface Viewer {
-  /** Entries of the list. */
   readonly limit: number;
-  /** The client whose connections are counted. */
+  /** The client to which the connection is counted. */
   readonly client: string;
-  /** Connections that one client may have at the same time. */
+  /** Maximum number of connections that one client may have at the same time. */
   readonly perClient: number;
 }
 
@@ -44,11 +41,8 @@ export interface ScoreUpdate {
 }
 
 export type ScoreError =
-  /** The season is sealed and accepts no new scores. */
   | { readonly kind: 'season_sealed' }
-  /** The player used the event id with other points before. */
   | { readonly kind: 'event_conflict'; readonly points: number }
-  /** The total would exceed 2^53 − 1. */
   | { readonly kind: 'score_overflow' };
 
 export interface ScoreOutcome {
@@ -60,28 +54,27 @@ export interface ScoreOutcome {
 
 export type ScoreResult = Result<ScoreOutcome, ScoreError>;
 
-export interface ScoreAnswer {
-  readonly results: readonly ScoreResult[];
-  /** Milliseconds since 1970. The ranks are exact as of this time. */
+export interface ScoreAnswer<R = ScoreResult> {
+  readonly results: readonly R[];
+  /** Time as of which the ranks are exact, in milliseconds since 1970. */
   readonly asOf: number;
-  /** When the scores were written. A list as of a later time counts them. */
+  /** Time at which the scores were written, in milliseconds since 1970. A list as of a later time includes them. */
   readonly writtenAt: number;
 }
 
-/** A part of a board that may not answer. */
+/** Status of a shard of a season. */
 export interface ShardStatus {
   readonly shard: number;
   readonly players: number;
-  /** When the season last received an answer of this part. */
+  /** Time at which the season object last received an answer of this shard, in milliseconds since 1970. */
   readonly asOf: number;
   readonly isAvailable: boolean;
 }
 
 export interface Standings {
-  /** In the order of the request; null for a player who is not listed. */
+  /** Entries in the order of the requested user ids; null for a player who is not listed. */
   readonly entries: readonly (RankedEntry | null)[];
   readonly players: number;
-  /** Milliseconds since 1970. The ranks are exact as of this time. */
   readonly asOf: number;
 }
 
@@ -92,44 +85,44 @@ export interface TopList {
 }
 
 export interface StandingsPage extends TopList {
-  /** The key to continue after; null at the end. */
+  /** Key after which the next page begins; null at the end. */
   readonly next: StandingKey | null;
 }
 
 /**
- * Queries of standings, live or archived. `isExact` asks every shard; an archive is always exact. The answer to `minAsOf`
- * is as of that time or later, if every shard answers.
+ * Queries of standings, live or archived. With `isExact`, every shard is asked; an archive is always exact. With `minAsOf`, the
+ * answer is as of that time or later if every shard answers.
  */
 export interface StandingsReader {
   page(after: StandingKey | null, limit: number, isExact: boolean, minAsOf?: number): Promise<StandingsPage>;
-  /** The key before the first player whose rank is at least `rank`. A live season answers from its last counts. */
+  /** Finds the key before the first player whose rank is at least `rank`. A live season answers from its last counts. */
   keyAtRank(rank: number): Promise<StandingKey>;
   standings(userIds: readonly string[], isExact: boolean, minAsOf?: number): Promise<Standings>;
-  /** The player with up to `radius` others on each side, in list order; null if the player is not listed. */
+  /** Finds a player with up to `radius` others on each side, in list order; null if the player is not listed. */
   neighbors(
     userId: string,
     radius: number,
     isExact: boolean,
   ): Promise<{ entries: readonly RankedEntry[]; asOf: number } | null>;
-  /** At most `rangesMax` ranges of scores, with the number of players in each. */
+  /** Counts the players in each of at most `rangesMax` ranges of scores. */
   distribution(rangesMax: number): Promise<Distribution>;
-  /** The whole list, or what follows a player. Yields null if that player is not listed. */
+  /** Yields the whole list, or the part after a player. Yields null if that player is not listed. */
   rows(after: string | null): AsyncGenerator<readonly RankedEntry[] | null>;
 }
 
-/** The entries of one shard around a key, as a part of a run of the whole list. */
+/** The entries of one shard before and after a key. The runs of all shards together make a run of the whole list. */
 export interface ShardRun {
   readonly before: readonly TopEntry[];
-  /** The entries after the key, in list order; the key's own entry is in neither. */
+  /** The entries after the key, in list order. The entry of the key itself is neither in `before` nor in `after`. */
   readonly after: readonly TopEntry[];
   readonly countBefore: number;
-  /** Players of the shard with a higher score than the key's. */
+  /** Number of players of the shard with a higher score than that of the key. */
   readonly countAbove: number;
   readonly hasKey: boolean;
   readonly players: number;
 }
 
-/** Changes of an operator. Absent members stay as they are. */
+/** A change of a player by an operator. Absent members stay unchanged. */
 export interface Correction {
   readonly score?: number;
   readonly hidden?: boolean;
@@ -138,35 +131,33 @@ export interface Correction {
 export interface CorrectedPlayer {
   readonly userName: string;
   readonly score: number;
-  /** Null while the player is hidden. */
+  /** The player's rank; null while the player is hidden. */
   readonly rank: number | null;
   readonly isHidden: boolean;
 }
 
-/** Most points of one update of the board `default`. */
+/** Maximum points of one update of the board `default`. */
 export const POINTS_MAX = 1_000_000;
-/** Most points of one update of any board: an event stores 32 bits. */
+/** Maximum points of one update of any board, because an event stores them in 32 bits. */
 export const BOARD_POINTS_MAX = 2 ** 32 - 1;
-/** Entries in the top list of a season: the most that one response contains. */
+/** Number of entries in the top list of a season, and maximum number of entries in one response. */
 export const TOP_ENTRIES = 100;
-/** Largest age of ranks and lists. */
+/** Maximum age of ranks and lists. */
 const STALE_AFTER_MS = 1_000;
 /**
- * Whether counts are too old. A time far in the future was taken before a clock was set back, so it is stale too. Both
- * times in milliseconds since 1970.
+ * Whether counts are too old. A time far in the future also counts as too old: it was taken before a clock was set back. Both times
+ * are milliseconds since 1970.
  */
 export const isStale = (at: number, now: number): boolean => Math.abs(now - at) > STALE_AFTER_MS;
-/** Shortest interval between pushes: from a shard to the season, and from the season to a view. */
+/** Minimum interval between two pushes, from a shard to the season and from the season to a view. */
 export const PUSH_INTERVAL_MS = 100;
-/** A part of the board that did not answer is skipped for this time. */
+/** Time for which a part of the board that did not answer is not asked again. */
 export const SKIP_MS = 1_000;
-/** Time that a read waits for newer counts before it uses older ones. */
+/** Time that a read waits for newer counts before it uses the older ones. */
 export const REFRESH_MS = 300;
-/** Sorts before every player. */
 export const LIST_START: StandingKey = { score: Number.MAX_SAFE_INTEGER, reached: 0, userId: '' };
-/** Sorts after every player. */
 export const LIST_END: StandingKey = { score: -1, reached: 0, userId: '' };
-/** Sorts before all players with a score, and after those with a higher one. */
+/** The key that sorts before all players with a score, and after all players with a higher one. */
 export const startOf = (score: number): StandingKey => ({ score, reached: 0, userId: '' });
-/** Event ids are kept for 48 hours, with a margin. */
+/** Time for which events are kept: the promised 48 hours, with a margin. */
 export const EVENT_RETENTION_MS = 49 * 3_600_000;

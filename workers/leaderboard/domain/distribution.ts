@@ -1,25 +1,28 @@
-/** Distributions of scores: players per range. All ranges have the same round width, and cover the lowest score to the best. */
+/**
+ * Distributions of scores: the number of players per range of scores. All ranges have the same round width, and together they cover
+ * the lowest to the highest score.
+ */
 import { mirror, type ScoreRules } from './score-rules.ts';
 
-/** Most ranges of one distribution. */
 export const RANGES_MAX = 50;
 
 export interface ScoreRange {
   readonly from: number;
-  /** Inclusive. */
+  /** Inclusive upper end of the range. */
   readonly to: number;
 }
 
 export interface Distribution {
-  /** Ascending, without gaps, including empty ranges. Empty if there are no players. */
+  /** Ranges in ascending order, without gaps, including those without players. Empty if there are no players at all. */
   readonly ranges: readonly (ScoreRange & { readonly players: number })[];
   readonly players: number;
-  /** Milliseconds since 1970. */
+  /** Time as of which the counts are exact, in milliseconds since 1970. */
   readonly asOf: number;
 }
 
 /**
- * @returns at most `rangesMax` ranges. Their width is 1, 2 or 5 times a power of ten; they begin at multiples of it.
+ * Divides the scores from the lowest to the highest into ranges.
+ * @returns at most `rangesMax` ranges. Their width is 1, 2 or 5 times a power of ten, and each begins at a multiple of the width.
  */
 export function decideRanges(least: number, best: number, rangesMax: number): ScoreRange[] {
   const width = decideWidth(least, best, rangesMax);
@@ -39,7 +42,11 @@ function decideWidth(least: number, best: number, rangesMax: number): number {
   }
 }
 
-/** @param ends stored scores, and the players from one to the other. @param countAbove players above each stored score. */
+/**
+ * Counts the players in each range.
+ * @param ends lowest and highest stored score, and the number of players.
+ * @param countAbove returns the number of players above each of the given stored scores.
+ */
 export async function distribute(
   rules: ScoreRules,
   { least, best, players }: { readonly least: number; readonly best: number; readonly players: number },
@@ -49,8 +56,7 @@ export async function distribute(
   const ends = [mirror(rules, least), mirror(rules, best)];
   const ranges = decideRanges(Math.min(...ends), Math.max(...ends), rangesMax);
   const isMirrored = rules.sort === 'asc';
-  // The stored scores that separate neighbouring ranges. If scores are mirrored, those of the lower range are stored as higher
-  // ones.
+  // The stored scores that separate neighbouring ranges. If scores are mirrored, a lower range has the higher stored scores.
   const limits = ranges.slice(0, -1).map(({ to }) => (isMirrored ? mirror(rules, to) - 1 : to));
   const counts = await countAbove(limits);
   const above = isMirrored ? counts.map((count) => players - count) : counts;

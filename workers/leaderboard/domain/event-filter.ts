@@ -1,27 +1,25 @@
 /**
- * Finds the page of an event: a hash table of typed arrays with 4 bytes per place. The place and its key are parts of the event's
- * word, and the page has 16 bits. Callers verify each page that it returns. With three million events, one in a thousand new events
- * is looked up in a page without it.
+ * Finds the pages that may contain an event, by a hash table in typed arrays with 4 bytes per place. The 32-bit word of an event
+ * gives its place and a 16-bit key; the place stores that key and the page in 16 bits. Callers verify each page that the filter
+ * returns. With three million events, one in a thousand new events gets a page that does not contain it.
  */
-/** Above this load, chains of taken places are long. */
+/** Maximum load of the table. At a higher load, chains of occupied places are long. */
 const LOAD_MAX = 0.8;
-/** The most pages that may be stored at a time. 16 bits allow one page fewer than 65,536, because 0 marks a free place. */
+/** Maximum number of pages stored at a time. 16 bits allow one fewer than 65,536, because 0 marks a free place. */
 const PAGES_MAX = 65_535;
 
 export class EventFilter {
   readonly #keys: Uint16Array;
-  /** The page modulo `PAGES_MAX`, plus 1. */
+  /** For each place, the page modulo `PAGES_MAX`, plus 1; 0 if the place is free. */
   readonly #marks: Uint16Array;
   #size = 0;
 
-  /** @param events that the filter can hold. */
   constructor(events: number) {
     const places = Math.ceil(events / LOAD_MAX) + 1;
     this.#keys = new Uint16Array(places);
     this.#marks = new Uint16Array(places);
   }
 
-  /** Whether no further event can be added. */
   get isFull(): boolean {
     return this.#size + 1 > this.#keys.length * LOAD_MAX;
   }
@@ -34,7 +32,7 @@ export class EventFilter {
     this.#size++;
   }
 
-  /** The stored pages, from `first` to `last`, that may contain an event with this word. */
+  /** The pages from `first` to `last` that may contain an event with this word. */
   pagesOf(word: number, first: number, last: number): Set<number> {
     const found = new Set<number>();
     for (let at = this.#firstPlace(word); this.#marks[at] !== 0; at = this.#next(at)) {
@@ -54,7 +52,10 @@ export class EventFilter {
   }
 }
 
-/** The word of an event: 32 bits. @param hash at least 4 evenly distributed bytes. */
+/**
+ * The 32-bit word of an event, from the player's slot and the hash of the event id.
+ * @param hash at least 4 evenly distributed bytes.
+ */
 export function wordOf(slot: number, hash: Uint8Array): number {
   const word =
     ((hash[0] as number) << 24) | ((hash[1] as number) << 16) | ((hash[2] as number) << 8) | (hash[3] as number);

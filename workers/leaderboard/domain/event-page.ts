@@ -7,27 +7,28 @@ import { wordOf } from './event-filter.ts';
 
 const HASH_BYTES = 16;
 const RECORD_BYTES = 32;
-/** With names of 64 characters of four bytes each, a page has 1.2 MB. The platform stores 2 MB per row. */
+/**
+ * Number of events per page. With names of 64 characters of four bytes each, a page has 1.2 MB; the platform allows 2 MB per row.
+ */
 export const EVENTS_PER_PAGE = 4_096;
-/** The slot of an erased event. */
 const NOBODY = 0;
 
 export interface PlayerEvent {
   readonly slot: number;
   readonly hash: Uint8Array;
   readonly points: number;
-  /** The player's score after it. */
+  /** The player's score after the event. */
   readonly score: number;
-  /** The rank of the first answer. */
+  /** The player's rank in the first answer to the event. */
   readonly rank: number;
-  /** The player's name at the event; null if it is the `user_id`. */
+  /** The player's name at the time of the event; null if it is the `user_id`. */
   readonly userName: string | null;
 }
 
 export interface StoredPage {
   readonly slots: Uint8Array;
   readonly records: Uint8Array;
-  /** JSON; null if every name is null. */
+  /** The players' names as JSON; null if every name is null. */
   readonly userNames: string | null;
 }
 
@@ -85,7 +86,6 @@ export class EventPage {
     return this.#slots[place] as number;
   }
 
-  /** The event's hash, as a view. */
   #hashAt(place: number): Uint8Array {
     return this.#records.subarray(place * RECORD_BYTES, place * RECORD_BYTES + HASH_BYTES);
   }
@@ -102,7 +102,7 @@ export class EventPage {
     };
   }
 
-  /** Clears the events of a player. @returns whether there were any. */
+  /** Clears all events of a player in the page. @returns whether there were any. */
   erase(slot: number): boolean {
     const places = [...this.#slots.subarray(0, this.#size).keys()].filter((place) => this.#slots[place] === slot);
     for (const place of places) {
@@ -113,7 +113,7 @@ export class EventPage {
     return places.length > 0;
   }
 
-  /** The word of each event, for the filter. */
+  /** The words of all events of the page, for the event filter. */
   words(): Uint32Array {
     return Uint32Array.from({ length: this.#size }, (_, place) => wordOf(this.#slotAt(place), this.#hashAt(place)));
   }

@@ -1,37 +1,37 @@
 /**
- * The season's side of the count exchange: the players of every shard per bucket, and the version that last changed each
- * bucket, so that a shard gets only changes that are new to it. There are at most `BUCKETS_MAX` buckets.
+ * The season object's side of the count exchange. It keeps the number of players of every shard per bucket, and the version that
+ * last changed each bucket, so that a shard receives only changes that are new to it. There are at most `BUCKETS_MAX` buckets.
  */
-import type { CountAbove } from './other-counts.ts';
 import { BITS_MAX, BUCKETS_MAX, bucketOf, foldCounts, type ScoreBuckets, toScoreBuckets } from './score-buckets.ts';
-import type { CountAnswer, CountReport } from './shard-counts.ts';
+import type { CountAbove, CountAnswer, CountReport } from './shard-counts.ts';
 
 interface Bucket {
   readonly low: number;
-  /** Players of each shard. */
+  /** Number of players in this bucket, by shard. */
   readonly counts: Uint32Array;
   total: number;
-  /** The version of its last change. */
+  /** Version of the last change of this bucket. */
   changedIn: number;
 }
 
 export class MergedCounts {
   readonly #boot: string;
   readonly #bucketsMax: number;
-  /** The last report of each shard. */
+  /** The last report of each shard: its boot, its number, and the time at which it was exact. */
   readonly #shards: { boot: string; number: number; at: number }[];
   #bits = BITS_MAX;
-  /** How often the buckets were rebuilt. */
+  /** Number of times that the buckets were rebuilt with fewer bits. */
   #cuts = 0;
   #version = 0;
-  /** By the lowest score. */
+  /** Buckets by their lowest score. */
   #buckets = new Map<number, Bucket>();
-  /** The changes in order of version, so that the time of an answer grows only with the number of new changes. */
+  /** Changes of buckets in order of version, so that the time of an answer grows only with the number of new changes. */
   #changes: { readonly version: number; readonly bucket: Bucket }[] = [];
 
   /**
+   * Creates the counts of a season, all 0.
    * @param boot identifies one lifetime of the season object.
-   * @param startsAt when all counts were 0, in milliseconds.
+   * @param startsAt time in milliseconds at which all counts were 0.
    */
   constructor(shards: number, boot: string, startsAt = 0, bucketsMax = BUCKETS_MAX) {
     this.#boot = boot;
@@ -47,7 +47,7 @@ export class MergedCounts {
     return [...this.#buckets.values()].reduce((sum, { total }) => sum + total, 0);
   }
 
-  /** The lower end of the lowest used bucket: no score is lower. 0 without players. */
+  /** Lower end of the lowest bucket with players, so no score is lower; 0 without players. */
   get least(): number {
     return this.#used().at(-1)?.[0] ?? 0;
   }
@@ -56,7 +56,7 @@ export class MergedCounts {
     return this.#buckets.size;
   }
 
-  /** When the counts of a shard were exact, in milliseconds. */
+  /** Time in milliseconds at which the counts of a shard were exact. */
   countedAt(shard: number): number {
     return this.#shards[shard]?.at ?? 0;
   }
@@ -65,12 +65,15 @@ export class MergedCounts {
     return [...this.#buckets.values()].reduce((sum, { counts }) => sum + (counts[shard] as number), 0);
   }
 
-  /** The counts of every shard were exact at this time or later. */
+  /** Time in milliseconds at which, or after which, the counts of every shard were exact. */
   get asOf(): number {
     return Math.min(...this.#shards.map((shard) => shard.at));
   }
 
-  /** Counts players above a score, of all shards or of some. `unsure` players share its bucket and may be above. */
+  /**
+   * Counts the players above a score, of all shards or of some. `unsure` is the number of players in the score's bucket, who may be
+   * above it.
+   */
   countAbove(score: number, shards?: readonly number[]): CountAbove {
     const [own, high] = bucketOf(score, this.#bits);
     let [above, unsure] = [0, 0];
@@ -84,8 +87,9 @@ export class MergedCounts {
   }
 
   /**
-   * Finds where the players whose rank is at least `rank` begin. @returns a range of scores. The highest of them with at
-   * least `rank` − 1 players above it is the one to list from. Null if no player has such a rank.
+   * Finds the scores at which the players whose rank is at least `rank` begin.
+   * @returns a range of scores; the wanted score is the highest one in it with at least `rank` − 1 players above it. Null if no
+   * player has such a rank.
    */
   findRank(rank: number): { low: number; high: number } | null {
     let above = 0;
@@ -93,13 +97,17 @@ export class MergedCounts {
       const [, high] = bucketOf(low, this.#bits);
       if (above + 1 >= rank) return { low: high, high };
       above += total;
-      // If the rest of the bucket is one tie, the players begin below it.
+      // The wanted score is in this bucket, or directly below it if the rest of the bucket's players are tied. The range includes
+      // that score.
       if (above >= rank && low < high) return { low: low - 1, high };
     }
     return null;
   }
 
-  /** `repeated`: this or a later report was applied before. `refused`: the shard must send a full report. */
+  /**
+   * Applies a report of a shard.
+   * @returns `repeated` if this or a later report was applied before; `refused` if the shard must send a full report.
+   */
   apply(report: CountReport): 'applied' | 'repeated' | 'refused' {
     const { shard, boot, number, at, isFull, bits, buckets } = report;
     const known = this.#shards[shard];
@@ -114,7 +122,7 @@ export class MergedCounts {
     }
     for (const [i, score] of (buckets?.lows ?? []).entries()) {
       const [low] = bucketOf(score, this.#bits);
-      // A full report may have finer buckets.
+      // A full report may have finer buckets than the season, so counts of the same bucket are added up.
       this.#put(shard, low, (buckets?.counts[i] as number) + (isFull ? this.#countOf(shard, low) : 0));
     }
     this.#shards[shard] = { boot, number, at };
@@ -131,7 +139,7 @@ export class MergedCounts {
     return { bits: this.#bits, buckets: toScoreBuckets(rows.filter(([, count]) => count > 0)) };
   }
 
-  /** The changes of other shards that this shard does not have yet. */
+  /** Answers a report with the changes of other shards that the reporting shard does not have yet. */
   answer(report: CountReport, isUsed: boolean): CountAnswer {
     const isFull = report.generation !== this.generation || report.since > this.#version;
     const rows: [number, number][] = [];
@@ -174,13 +182,16 @@ export class MergedCounts {
     this.#changes.push({ version: this.#version, bucket });
   }
 
-  /** The lowest score and the players of each bucket with players, best first. */
+  /** The buckets with players, best first: the lowest score and the number of players of each. */
   #used(): [low: number, players: number][] {
     const rows = Array.from(this.#buckets, ([low, { total }]): [number, number] => [low, total]);
     return rows.filter(([, total]) => total > 0).sort(([a], [b]) => b - a);
   }
 
-  /** @returns the largest number of bits with which at most three quarters of the buckets are used. */
+  /**
+   * Decides how many bits define a bucket when there are too many buckets.
+   * @returns the largest number of bits per bucket with which at most three quarters of the buckets are used.
+   */
   #decideBits(): number {
     let rows = this.#used();
     let bits = this.#bits;
@@ -188,7 +199,7 @@ export class MergedCounts {
     return bits;
   }
 
-  /** Rebuilds all counts without empty buckets and with at most these bits. The next answer to every shard is full. */
+  /** Rebuilds all counts with at most these bits per bucket, and without empty buckets. The next answer to every shard is full. */
   #coarsen(bits: number): void {
     const finer = this.#buckets;
     this.#bits = bits;

@@ -1,9 +1,9 @@
 /**
- * The ordered index of one shard: every listed player by `(score descending, reached ascending, slot ascending)`, with
- * counts. A rank, the n-th entry and the position of a key take a binary search and a sum of counts.
+ * The ordered index of one shard: every listed player by `(score descending, reached ascending, slot ascending)`, with counts. A
+ * rank, the n-th entry and the position of a key each take a binary search and a sum of counts.
  *
- * Entries are in chunks of at most 512, in typed arrays. An entry costs 12 bytes in its chunk and 16 bytes for its slot.
- * Players are slots, small integers that the caller assigns; user ids stay in SQL.
+ * Entries are in chunks of at most 512, in typed arrays. An entry takes 12 bytes in its chunk and 16 bytes for its slot. The index
+ * identifies a player by a slot, a small integer that the caller assigns; user ids stay in SQL.
  *
  * By design: scores and times are integers up to 2^53 − 1. Two entries never share a slot.
  */
@@ -22,16 +22,19 @@ export class OrderedIndex {
   readonly keys = new SlotKeys();
   readonly #chunkMax: number;
   #chunks: Chunk[] = [];
-  /** The first score of each chunk, for a binary search in one array. */
+  /** The first score of each chunk, in one array for binary search. */
   #firstScores = new Float64Array(64);
-  /** Entries in each chunk, for a sum over one array. */
+  /** The number of entries of each chunk, in one array for sums. */
   #counts = new Int32Array(64);
   #size = 0;
-  // Result of the last #locate(). Fields, because an object per search would be the largest cost of a move.
+  // Result of the last #locate(), in fields, because allocating an object per search would be the largest cost of a move.
   #at = 0;
   #position = 0;
 
-  /** @param chunkMax for tests: a small limit exercises every split and merge. */
+  /**
+   * Creates an empty index.
+   * @param chunkMax maximum number of entries per chunk. Tests set a small one to exercise every split and merge.
+   */
   constructor(chunkMax = CHUNK_ENTRIES_MAX) {
     this.#chunkMax = chunkMax;
   }
@@ -40,7 +43,7 @@ export class OrderedIndex {
     return this.#size;
   }
 
-  /** @returns the slot's score, or −1 if it is not listed. */
+  /** @returns the score of a slot, or −1 if the slot is not listed. */
   scoreOf(slot: number): number {
     return this.keys.scoreOf(slot);
   }
@@ -49,7 +52,7 @@ export class OrderedIndex {
     return this.keys.reachedOf(slot);
   }
 
-  /** Adds a player, or moves a listed one. */
+  /** Adds a player, or moves a player who is already listed. */
   set(slot: number, score: number, reached: number): void {
     if (this.keys.scoreOf(slot) !== ABSENT) this.#unlink(slot);
     this.keys.set(slot, score, reached);
@@ -63,20 +66,23 @@ export class OrderedIndex {
     return true;
   }
 
-  /** Counts players with a score above `score`. A player's standard competition rank is one more. */
+  /** Counts the players with a score above `score`. The standard competition rank of a player with this score is one more. */
   countAbove(score: number): number {
     const chunks = countFirst(this.#chunks.length, (at) => (this.#firstScores[at] as number) > score);
     return chunks === 0 ? 0 : this.#countChunks(chunks - 1) + countAboveIn(this.#chunks[chunks - 1] as Chunk, score);
   }
 
-  /** Counts entries before the key `(score, reached)` in list order. */
+  /** Counts the entries before the key `(score, reached)` in list order. */
   countBefore(score: number, reached: number): number {
     if (this.#size === 0) return 0;
     this.#locate(score, reached, -1);
     return this.#countChunks(this.#at) + this.#position;
   }
 
-  /** @returns up to `limit` slots in list order from the 0-based position `start`. */
+  /**
+   * Reads a part of the list.
+   * @returns up to `limit` slots in list order, beginning with the entry at the 0-based position `start`.
+   */
   range(start: number, limit: number): number[] {
     const slots: number[] = [];
     let skip = Math.max(0, start);
@@ -91,7 +97,7 @@ export class OrderedIndex {
     return slots;
   }
 
-  /** Every score that players have, best first, with its number of players. */
+  /** Yields every score that players have, best first, with its number of players. */
   *scoreCounts(): Generator<[score: number, count: number]> {
     let score = ABSENT;
     let players = 0;
@@ -106,7 +112,7 @@ export class OrderedIndex {
     if (players > 0) yield [score, players];
   }
 
-  /** Builds the index from the listed slots of `keys`, which was filled with stored pages. */
+  /** Builds the index from the listed slots of `keys`, after `keys` was filled with stored pages. */
   build(): void {
     const order = Uint32Array.from(this.keys.listed());
     const { keys } = this;
@@ -134,7 +140,7 @@ export class OrderedIndex {
     return sum;
   }
 
-  /** Updates the first scores and the counts after chunks were added or removed from this one on. */
+  /** Updates the first scores and the counts from this chunk on, after chunks were added or removed. */
   #index(from: number): void {
     const chunks = this.#chunks;
     const isTooSmall = chunks.length > this.#counts.length;
@@ -149,7 +155,7 @@ export class OrderedIndex {
     }
   }
 
-  /** Finds the last chunk that begins at or before the key; else the first one. Needs at least one chunk. */
+  /** Finds the last chunk that begins at or before the key, or else the first one. Requires at least one chunk. */
   #locateChunk(score: number, reached: number, slot: number): Chunk {
     this.#at = countFirst(this.#chunks.length - 1, (before) => {
       const first = this.#firstScores[before + 1] as number;
@@ -159,18 +165,18 @@ export class OrderedIndex {
     return this.#chunks[this.#at] as Chunk;
   }
 
-  /** Finds the first entry that is not before the key. */
+  /** Finds the first entry that is not before the key, and sets `#at` and `#position` to its place. */
   #locate(score: number, reached: number, slot: number): Chunk {
     const chunk = this.#locateChunk(score, reached, slot);
     const [low, high] = [countAboveIn(chunk, score), countAboveIn(chunk, score - 1)];
     const isBefore = (at: number) => this.#isBefore(chunk.slots[low + at] as number, reached, slot);
-    // The key is usually the newest of its tie. Check that first: each comparison is a cache miss.
+    // The key is usually the newest of its tie, so that case is checked first: each comparison is a cache miss.
     const isNewest = low < high && isBefore(high - low - 1);
     this.#position = isNewest ? high : low + countFirst(high - low, isBefore);
     return chunk;
   }
 
-  /** Whether `other` is before `slot`, if both have the same score. */
+  /** Whether the slot `other` is before `slot` in the list, if both have the same score. */
   #isBefore(other: number, reached: number, slot: number): boolean {
     const since = this.keys.reachedOf(other);
     return since !== reached ? since < reached : other < slot;
@@ -196,7 +202,8 @@ export class OrderedIndex {
 
   #unlink(slot: number): void {
     const chunk = this.#locateChunk(this.keys.scoreOf(slot), this.keys.reachedOf(slot), slot);
-    // Reading 2 KB in sequence is faster than the scattered reads of a binary search.
+    // Searches the chunk's slots from the start, because reading 2 KB in sequence is faster than the scattered reads of a binary
+    // search.
     this.#position = chunk.slots.indexOf(slot);
     if (this.#position < 0 || this.#position >= chunk.count) throw new Error(`the index lost slot ${slot}`);
     chunk.scores.copyWithin(this.#position, this.#position + 1, chunk.count);
@@ -205,7 +212,7 @@ export class OrderedIndex {
     if (chunk.count < this.#chunkMax >>> 1) this.#join(this.#at);
   }
 
-  /** Counts an entry that was added to or removed from the chunk at `#at`. */
+  /** Updates the counts after an entry was added to or removed from the chunk at `#at`. */
   #add(chunk: Chunk, entries: number): void {
     chunk.count += entries;
     this.#size += entries;
@@ -213,7 +220,10 @@ export class OrderedIndex {
     if (this.#position === 0) this.#firstScores[this.#at] = chunk.scores[0] as number;
   }
 
-  /** Splits a full chunk, or moves entries to the next one if that has room. An entry after the last one gets a new chunk. */
+  /**
+   * Makes room in a full chunk: moves entries to the next chunk if that has room, otherwise splits the chunk. An entry after the
+   * last one gets a new chunk.
+   */
   #makeRoom(at: number, position: number): void {
     const full = this.#chunks[at] as Chunk;
     let next = this.#chunks[at + 1];
@@ -225,7 +235,7 @@ export class OrderedIndex {
     this.#index(at);
   }
 
-  /** Removes an empty chunk, or joins a chunk with the next one if both fit well into one. */
+  /** Removes a chunk if it is empty, or joins it with the next one if both fit well into one. */
   #join(at: number): void {
     const chunk = this.#chunks[at] as Chunk;
     const next = this.#chunks[at + 1];

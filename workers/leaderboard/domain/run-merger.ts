@@ -1,18 +1,18 @@
-/** Merges the lists of many shards in list order, with bounded read-ahead. */
+/** Merges the lists of many shards in list order. The number of entries that are read ahead is limited. */
 import { countFirst } from './binary-search.ts';
 import { LIST_START } from './board.ts';
 import { compareStandings, type StandingKey } from './standing.ts';
 
-/** Entries in memory over all sources, about 15 MB. */
+/** Maximum number of entries in memory over all sources, about 15 MB. */
 const ENTRIES_AHEAD_MAX = 65_536;
 const ENTRIES_PER_READ_MAX = 4_096;
 
-/** Reads up to `limit` entries of a source after a key. Fewer mean that the source has no more. */
+/** Reads up to `limit` entries of a source after a key. If it returns fewer, the source has no more. */
 export type ReadRun<T> = (source: number, after: StandingKey, limit: number) => Promise<readonly T[]>;
 
 interface Source<T> {
   readonly number: number;
-  /** Entries that were read and not taken. The first one is at `at`. */
+  /** Entries that were read from the source. The next one to take is at the index `at`. */
   readonly entries: readonly T[];
   at: number;
 }
@@ -20,11 +20,11 @@ interface Source<T> {
 export class RunMerger<T extends StandingKey> {
   readonly #read: ReadRun<T>;
   readonly #perRead: number;
-  /** Sources to read next. */
+  /** Numbers of the sources whose entries have all been taken and that must be read next. */
   #empty: number[];
-  /** Sources with entries, by their next entry. The next of all is last. */
+  /** Sources with entries, ordered by their next entry. The source with the next entry of all is the last element. */
   readonly #sources: Source<T>[] = [];
-  /** The last entry taken. The next `take` continues after it. */
+  /** The entry that was taken last. The next `take` continues after it. */
   after: StandingKey;
 
   constructor(sources: number, read: ReadRun<T>, after: StandingKey = LIST_START) {
@@ -34,7 +34,7 @@ export class RunMerger<T extends StandingKey> {
     this.after = after;
   }
 
-  /** @returns the next entries; fewer than `limit` at the end. */
+  /** Takes the next entries of the merged list. @returns fewer than `limit` entries at the end. */
   async take(limit: number): Promise<T[]> {
     const taken: T[] = [];
     while (taken.length < limit) {
@@ -51,7 +51,8 @@ export class RunMerger<T extends StandingKey> {
   }
 
   /**
-   * Reads the next entries of empty sources. The last entry taken is also the last one of each of them, so they continue after it.
+   * Reads the next entries of all sources that have none left. The entry taken last is also the last one of each such source, so
+   * all of them continue after it.
    */
   async #fill(): Promise<void> {
     const numbers = this.#empty;
@@ -62,7 +63,6 @@ export class RunMerger<T extends StandingKey> {
     }
   }
 
-  /** Inserts a source at its place. */
   #add(source: Source<T>): void {
     const head = source.entries[source.at] as T;
     const place = countFirst(this.#sources.length, (i) => {

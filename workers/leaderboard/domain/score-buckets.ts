@@ -4,17 +4,17 @@
  */
 import { countFirst } from './binary-search.ts';
 
-/** Buckets as flat columns. Objects exchange them in this form. */
+/** Buckets as columns, the form in which objects exchange them. */
 export interface ScoreBuckets {
   /** The lowest score of each bucket. */
   readonly lows: Float64Array;
-  /** Players in each bucket. */
+  /** The number of players in each bucket. */
   readonly counts: Float64Array;
 }
 
-/** Every score is exact. */
+/** Number of bits with which every score has a bucket of its own. */
 export const BITS_MAX = 53;
-/** Most buckets of one leaderboard. */
+/** Maximum number of buckets of one leaderboard. */
 export const BUCKETS_MAX = 65_536;
 
 export const toScoreBuckets = (rows: readonly (readonly [low: number, count: number])[]): ScoreBuckets => ({
@@ -22,7 +22,7 @@ export const toScoreBuckets = (rows: readonly (readonly [low: number, count: num
   counts: Float64Array.from(rows, (row) => row[1]),
 });
 
-/** The lowest and the highest score of a score's bucket. */
+/** The lowest and the highest score of the bucket that contains a score. */
 export function bucketOf(score: number, bits: number): readonly [low: number, high: number] {
   let width = 1;
   while (score / width >= 2 ** bits) width *= 2;
@@ -30,7 +30,7 @@ export function bucketOf(score: number, bits: number): readonly [low: number, hi
   return [low, low + width - 1];
 }
 
-/** Sums rows in score order into buckets. */
+/** Sums counts per score, in score order, into counts per bucket. */
 export function foldCounts(rows: Iterable<readonly [score: number, count: number]>, bits: number): [number, number][] {
   const folded: [number, number][] = [];
   for (const [score, count] of rows) {
@@ -42,6 +42,6 @@ export function foldCounts(rows: Iterable<readonly [score: number, count: number
   return folded;
 }
 
-/** The first position whose value is greater than `score`, in an ascending column. */
+/** The index of the first value that is greater than `score` in an ascending column. */
 export const firstAbove = (column: ArrayLike<number>, score: number): number =>
   countFirst(column.length, (at) => (column[at] as number) <= score);

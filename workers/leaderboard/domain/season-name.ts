@@ -9,39 +9,39 @@ export const PERIODS = ['month', 'week', 'day', 'none'] as const;
 export type Period = (typeof PERIODS)[number];
 
 export interface SeasonTimes {
-  /** Milliseconds since 1970, inclusive. */
+  /** Start of the season in milliseconds since 1970, inclusive. */
   readonly startsAt: number;
-  /** Exclusive. */
+  /** End of the season in milliseconds since 1970, exclusive. */
   readonly endsAt: number;
 }
 
 export interface SeasonName extends SeasonTimes {
-  /** The reference of the board; '' for `default`. */
+  /** Reference of the season's board; '' for `default`. */
   readonly board: string;
   readonly rules: ScoreRules;
   readonly period: Period;
-  /** The period's name, for the API: `2026-11`, `2026-W47` (ISO 8601), `2026-11-22` or `all`. */
+  /** Label of the period in the API: `2026-11`, `2026-W47` (ISO 8601), `2026-11-22` or `all`. */
   readonly label: string;
 }
 
-/** Parts of a board that its seasons depend on. */
+/** The properties of a board on which the names of its seasons depend. */
 export interface BoardPeriods {
-  /** '' for `default`. */
+  /** Reference of the board; '' for `default`. */
   readonly ref: string;
   readonly period: Period;
 }
 
-/** The name of the board with a reference. */
+/** The name of the board with this reference. */
 export const boardOfRef = (ref: string): string => (ref === '' ? 'default' : ref.slice(0, ref.indexOf('.')));
 
 const DEFAULT_BOARD: BoardPeriods = { ref: '', period: 'month' };
 const DAY_MS = 86_400_000;
 const WEEK_MS = 7 * DAY_MS;
-/** The only season of a board without periods. */
+/** Label of the only season of a board without periods. */
 const ALL = 'all';
 const NAME = /^(?:([a-z0-9-]+\.([da])([sbl])\.[0-9a-f]{8}):)?([^:]+)$/;
 
-/** Encodes the immutable parts of a board. @param id 8 hexadecimal digits. */
+/** Makes the reference of a board from its immutable properties. @param id 8 hexadecimal digits. */
 export const toBoardRef = (board: string, { sort, operator }: ScoreRules, id: string): string =>
   `${board}.${sort[0]}${operator[0]}.${id}`;
 
@@ -56,11 +56,11 @@ export function parseSeason(name: string): SeasonName | null {
   return { board, rules, label, ...period };
 }
 
-/** Names that were read last. Each post reads the same ones several times. */
+/** Parsed names of seasons, cached because each post reads the same ones several times. */
 const known = new Map<string, SeasonName>();
 const KNOWN_MAX = 100;
 
-/** @throws if the name is not that of a season. */
+/** Parses the name of a season. @throws if it is not valid. */
 export function readSeason(name: string): SeasonName {
   const season = known.get(name) ?? parseSeason(name);
   if (season === null) throw new Error(`${name} is not a season`);
@@ -69,7 +69,7 @@ export function readSeason(name: string): SeasonName {
   return season;
 }
 
-/** @param label the name of a period of any board. */
+/** Parses the label of a period. @param label label of a season of any board. */
 export function parsePeriod(label: string): (SeasonTimes & { readonly period: Period }) | null {
   if (label === ALL) return { period: 'none', startsAt: 0, endsAt: Number.MAX_SAFE_INTEGER };
   const [, year = 0, month = 0, day] = (/^(\d{4})-(\d\d)(?:-(\d\d))?$/.exec(label) ?? []).map(Number);
@@ -77,22 +77,22 @@ export function parsePeriod(label: string): (SeasonTimes & { readonly period: Pe
   const period = label.includes('W') ? 'week' : label.length > 7 ? 'day' : 'month';
   const startsAt =
     week === undefined ? Date.UTC(year, month - 1, day || 1) : firstWeekOf(weekYear) + (week - 1) * WEEK_MS;
-  // Date.UTC turns months and days that do not exist into others.
+  // Date.UTC converts months and days that do not exist to others. The label then differs from that of the result.
   if (labelAt(period, startsAt) !== label) return null;
   const endsAt = period === 'month' ? Date.UTC(year, month) : startsAt + (period === 'day' ? DAY_MS : WEEK_MS);
   return { period, startsAt, endsAt };
 }
 
-/** 1970-01-01 was a Thursday. */
+/** Start of the week that contains a time. Weeks begin on Monday; 1970-01-01 was a Thursday. */
 const mondayOf = (at: number): number => Math.floor((at / DAY_MS + 3) / 7) * WEEK_MS - 3 * DAY_MS;
-/** The week with January 4 is the first of a year. */
+/** Start of the first week of a year, which is the one with January 4 (ISO 8601). */
 const firstWeekOf = (year: number): number => mondayOf(Date.UTC(year, 0, 4));
 
 function labelAt(period: Period, at: number): string {
   if (period === 'none') return ALL;
   if (period !== 'week') return new Date(at).toISOString().slice(0, period === 'month' ? 7 : 10);
   const monday = mondayOf(at);
-  // A week belongs to the year of its Thursday.
+  // By ISO 8601, a week belongs to the year of its Thursday.
   const year = new Date(monday + 3 * DAY_MS).getUTCFullYear();
   const week = 1 + (monday - firstWeekOf(year)) / WEEK_MS;
   return `${String(year).padStart(4, '0')}-W${String(week).padStart(2, '0')}`;
@@ -100,29 +100,29 @@ function labelAt(period: Period, at: number): string {
 
 const join = (board: string, label: string): string => (board === '' ? label : `${board}:${label}`);
 
-/** @param at milliseconds since 1970. */
+/** The name of a board's season at a time. @param at milliseconds since 1970. */
 export const seasonAt = (at: number, { ref, period } = DEFAULT_BOARD): string => join(ref, labelAt(period, at));
 
-/** The season of a board with a label of the API; null if the board has no such periods. */
+/** The name of a board's season with this label; null if the board has no periods of that kind. */
 export function seasonNamed(label: string, { ref, period } = DEFAULT_BOARD): string | null {
   return parsePeriod(label)?.period === period ? join(ref, label) : null;
 }
 
-/** @returns null if the board has no periods. */
+/** The name of the season before; null if the board has no periods. */
 export function previousSeason(name: string): string | null {
   const { board: ref, period, startsAt } = readSeason(name);
   return period === 'none' ? null : seasonAt(startsAt - 1, { ref, period });
 }
 
-/** @returns null if the board has no periods. */
+/** The name of the season after; null if the board has no periods. */
 export function nextSeason(name: string): string | null {
   const { board: ref, period, endsAt } = readSeason(name);
   return period === 'none' ? null : seasonAt(endsAt, { ref, period });
 }
 
 /**
- * When the objects of the next season are created: a day before it starts, for daily boards two hours before. Null without a next
- * season.
+ * Time at which the objects of the next season are created: a day before it starts, or two hours before for daily boards. Null if
+ * there is no next season.
  */
 export function preparationAt(name: string): number | null {
   const { period, endsAt } = readSeason(name);

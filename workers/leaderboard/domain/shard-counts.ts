@@ -1,30 +1,37 @@
 /**
- * A shard's side of the count exchange. It reports the number of players in each changed bucket to the season object, as
- * absolute counts, and keeps the sums of the other shards. Lost, repeated or late reports are harmless: a change counts
- * as reported only after the answer to a report with it.
+ * A shard's side of the count exchange. It reports the number of players in each changed bucket to the season object, as absolute
+ * counts, and keeps the sums of the other shards. Lost, repeated or late reports are harmless, because a change counts as reported
+ * only after a report that contains it was answered.
  */
 import type { OrderedIndex } from './ordered-index.ts';
-import { OtherCounts } from './other-counts.ts';
-import { BUCKETS_MAX, bucketOf, foldCounts, type ScoreBuckets, toScoreBuckets } from './score-buckets.ts';
+import {
+  BITS_MAX,
+  BUCKETS_MAX,
+  bucketOf,
+  firstAbove,
+  foldCounts,
+  type ScoreBuckets,
+  toScoreBuckets,
+} from './score-buckets.ts';
 import type { TopEntry } from './standing.ts';
 
 export interface CountReport {
   readonly shard: number;
-  /** One lifetime of the shard object. A new one has forgotten what it reported. */
+  /** Identifies one lifetime of the shard object. A new object does not know what the previous one reported. */
   readonly boot: string;
-  /** Increases with every report of a boot. */
+  /** Number of the report, ascending within a boot. */
   readonly number: number;
-  /** The season's generation that defines the buckets; '' before the first answer. */
+  /** The season's generation, which defines the buckets; '' before the first answer. */
   readonly generation: string;
   readonly isFull: boolean;
-  /** Significant bits of the buckets. */
+  /** Number of significant bits of a score that define its bucket. */
   readonly bits: number;
   readonly buckets: ScoreBuckets | null;
-  /** When the report was exact, in milliseconds. */
+  /** Time in milliseconds at which the report was exact. */
   readonly at: number;
   /** The shard's best players, if they may have changed since the last report. */
   readonly top: readonly TopEntry[] | null;
-  /** The season version that the shard has. */
+  /** The season's version that the shard has received. */
   readonly since: number;
 }
 
@@ -32,21 +39,84 @@ export interface CountAnswer {
   readonly generation: string;
   readonly version: number;
   readonly bits: number;
-  /** Whether the answer has all buckets of the others. Otherwise it has changes only. */
+  /** Whether the answer has all buckets of the other shards. Otherwise it has only the changed ones. */
   readonly isFull: boolean;
   readonly buckets: ScoreBuckets | null;
-  /** The others' counts were exact at this time or later, in milliseconds. */
+  /** Time in milliseconds at which, or after which, the counts of the other shards were exact. */
   readonly asOf: number;
-  /** The season cannot use the report: send a full one. */
+  /** Whether the shard must send a full report, because the season cannot use this one. */
   readonly needsFull: boolean;
 }
 
-/** With more changed scores than this, a full report is cheaper. */
+export interface CountAbove {
+  /** Number of players who certainly have a higher score. */
+  readonly above: number;
+  /** Number of players in the same bucket as the score, about whom the other shards must be asked. If 0, `above` is exact. */
+  readonly unsure: number;
+}
+
+/** The players of all other shards per bucket of scores, summed for binary search. */
+export class OtherCounts {
+  bits = BITS_MAX;
+  readonly #counts = new Map<number, number>();
+  /** The lowest score of each bucket, ascending. Null after a bucket was added or removed, until the next read. */
+  #lows: Float64Array | null = new Float64Array(0);
+  /** The number of players in each bucket and all higher ones, followed by a 0. Null after a change, until the next read. */
+  #sums: Float64Array | null = new Float64Array(1);
+
+  /** Whether every score has a bucket of its own. */
+  get isExact(): boolean {
+    return this.bits === BITS_MAX;
+  }
+
+  get players(): number {
+    return this.#sum().sums[0] as number;
+  }
+
+  /** Sets the absolute counts of some buckets, or replaces those of all. A count of 0 removes a bucket. */
+  apply({ isFull, bits, buckets }: { isFull: boolean; bits: number; buckets: ScoreBuckets | null }): void {
+    if (isFull) {
+      this.#counts.clear();
+      this.bits = bits;
+      this.#lows = null;
+      this.#sums = null;
+    }
+    for (const [i, low] of (buckets?.lows ?? []).entries()) {
+      const count = buckets?.counts[i] as number;
+      if ((count === 0) === this.#counts.has(low)) this.#lows = null;
+      if (count === 0) this.#counts.delete(low);
+      else this.#counts.set(low, count);
+      this.#sums = null;
+    }
+  }
+
+  countAbove(score: number): CountAbove {
+    const { lows, sums } = this.#sum();
+    const above = sums[firstAbove(lows, score)] as number;
+    const [low, high] = bucketOf(score, this.bits);
+    return { above, unsure: score < high ? (this.#counts.get(low) ?? 0) : 0 };
+  }
+
+  /** Computes the sums when a rank is read and not on each change, because several answers may arrive between two reads. */
+  #sum(): { lows: Float64Array; sums: Float64Array } {
+    this.#lows ??= Float64Array.from(this.#counts.keys()).sort();
+    const lows = this.#lows;
+    if (this.#sums === null) {
+      this.#sums = new Float64Array(lows.length + 1);
+      for (let i = lows.length - 1; i >= 0; i--) {
+        this.#sums[i] = (this.#sums[i + 1] as number) + (this.#counts.get(lows[i] as number) as number);
+      }
+    }
+    return { lows, sums: this.#sums };
+  }
+}
+
+/** Number of changed scores above which a full report is cheaper. */
 const CHANGES_MAX = 16_384;
 
 export class ShardCounts {
   readonly others = new OtherCounts();
-  /** The others' counts were exact at this time or later; 0 before the first answer. */
+  /** Time in milliseconds at which, or after which, the counts of the other shards were exact; 0 before the first answer. */
   othersAsOf = 0;
   readonly #shard: number;
   readonly #boot: string;
@@ -54,9 +124,9 @@ export class ShardCounts {
   #number = 0;
   #generation = '';
   #version = 0;
-  /** Each changed score, with the number of the first report that can contain the change. */
+  /** The changed scores, each with the number of the first report that can contain the change. */
   readonly #changed = new Map<number, number>();
-  /** Number of the first full report, or of the next report while a full one is due. 0 after it is acknowledged. */
+  /** Number of the first full report that the season has not acknowledged; 0 if no full report is due or on its way. */
   #fullFrom = 1;
   #topFrom = 1;
 
@@ -70,7 +140,10 @@ export class ShardCounts {
     return this.#changed.size > 0 || this.#fullFrom !== 0 || this.#topFrom !== 0;
   }
 
-  /** Records that a player's score changed. A null score means that the player was not listed before, or is not listed after. */
+  /**
+   * Records that a player's score changed. `from` is null if the player was not listed before, `to` if the player is not listed any
+   * more.
+   */
   noteMove(from: number | null, to: number | null): void {
     if (from !== null) this.#changed.set(from, this.#number + 1);
     if (to !== null) this.#changed.set(to, this.#number + 1);
@@ -84,7 +157,10 @@ export class ShardCounts {
     this.#topFrom = this.#number + 1;
   }
 
-  /** @param asked the generation of a season that requests a report. If it differs from ours, the report is full. */
+  /**
+   * Creates the next report.
+   * @param asked generation of a season object that requests a report. If it differs from ours, the report is full.
+   */
   report(index: OrderedIndex, at: number, readTop: () => readonly TopEntry[], asked = this.#generation): CountReport {
     const isFull = this.#fullFrom !== 0 || this.#generation === '' || asked !== this.#generation;
     this.#number++;
@@ -103,7 +179,7 @@ export class ShardCounts {
     };
   }
 
-  /** Handles the answer to report `number`: its content counts as reported. */
+  /** Handles the answer to report `number`. The content of that report then counts as reported. */
   acknowledge(number: number, answer: CountAnswer): void {
     const isNew = answer.generation !== this.#generation;
     if (isNew && !answer.isFull) return;
@@ -119,7 +195,7 @@ export class ShardCounts {
     for (const [score, from] of this.#changed) if (from <= number) this.#changed.delete(score);
     if (this.#fullFrom <= number) this.#fullFrom = 0;
     if (this.#topFrom <= number) this.#topFrom = 0;
-    // Later reports with the old buckets may be on their way and will be refused. Send a full one with the new buckets.
+    // Later reports with the old buckets may be on their way and will be refused, so a full report with the new buckets follows.
     if (isNew && number !== this.#number) this.#fullFrom = this.#number + 1;
   }
 
@@ -133,7 +209,10 @@ export class ShardCounts {
     return { bits, buckets: rows.size === 0 ? null : toScoreBuckets([...rows]) };
   }
 
-  /** All counts, with the most bits at which they fill at most half of the buckets. The others remain for the other shards. */
+  /**
+   * Counts of all buckets, with the most bits at which they fill at most half of the buckets. The other half remains for the other
+   * shards.
+   */
   #allBuckets(index: OrderedIndex): { bits: number; buckets: ScoreBuckets } {
     let { bits } = this.others;
     let rows = foldCounts(index.scoreCounts(), bits);

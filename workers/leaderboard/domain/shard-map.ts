@@ -1,6 +1,6 @@
 /**
- * The shard of a player: FNV-1a over the id's UTF-16 code units, mixed once more. Never change it: stored data depends
- * on it.
+ * The shard of a player: FNV-1a over the UTF-16 code units of the user id, mixed once more. The function must never change, because
+ * stored data depends on it.
  */
 export function shardOf(userId: string, shards: number): number {
   let hash = 0x811c9dc5;

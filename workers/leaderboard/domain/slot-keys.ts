@@ -1,12 +1,12 @@
 /**
- * The key of every slot: score and time side by side (one cache line), in fixed pages. Growth adds a page and copies nothing. A
- * shard stores the pages in SQL as they are.
+ * The key (score and time) of every slot, in pages of fixed size with both values side by side in one cache line. Growth adds a
+ * page and copies nothing. A shard stores the pages in SQL as they are.
  */
 const PAGE_BITS = 12;
 const PAGE_SLOTS = 1 << PAGE_BITS;
 const PAGE_MASK = PAGE_SLOTS - 1;
 
-/** The score of a slot that is not listed. */
+/** Score of a slot whose player is not listed. */
 export const ABSENT = -1;
 
 export class SlotKeys {
@@ -38,7 +38,7 @@ export class SlotKeys {
     this.#pages[number] = page;
   }
 
-  /** The pages that changed since the last call. */
+  /** Returns the pages that changed since the last call. */
   takeChanged(): [number: number, page: Float64Array][] {
     const changed = [...this.#changed].map((number): [number, Float64Array] => [
       number,
@@ -54,7 +54,7 @@ export class SlotKeys {
     }
   }
 
-  /** The latest time of all listed slots; 0 if no slot is listed. */
+  /** The latest time (`reached`) of all listed slots; 0 if no slot is listed. */
   newest(): number {
     let newest = 0;
     for (const slot of this.listed()) newest = Math.max(newest, this.reachedOf(slot));

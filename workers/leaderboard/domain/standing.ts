@@ -1,40 +1,37 @@
-/** Entries of the standings, their order across shards, and the ranks of a run of them. */
+/** Entries of the standings, their order across shards, and the ranks of consecutive entries. */
 
-/** A player in a shard's answer. `reached` is in microseconds since 1970 and unique within a shard. */
-export interface TopEntry {
+/** The position of a player in list order, independent of the shard. */
+export interface StandingKey {
   readonly userId: string;
-  readonly userName: string;
   readonly score: number;
+  /** In microseconds since 1970; unique within a shard. */
   readonly reached: number;
+}
+
+export interface TopEntry extends StandingKey {
+  readonly userName: string;
 }
 
 export interface RankedEntry extends TopEntry {
   readonly rank: number;
 }
 
-/** A player's position in the list order, independent of the shard. */
-export interface StandingKey {
-  readonly userId: string;
-  readonly score: number;
-  readonly reached: number;
-}
-
-/** List order: higher score, then earlier `reached`, then `user_id` by code units. */
+/** Compares two players by list order: higher score first, then earlier `reached`, then `user_id` by code units. */
 export function compareStandings(a: StandingKey, b: StandingKey): number {
   if (a.score !== b.score) return b.score - a.score;
   if (a.reached !== b.reached) return a.reached - b.reached;
   return a.userId < b.userId ? -1 : a.userId > b.userId ? 1 : 0;
 }
 
-/** Merges lists in list order and keeps the best `limit` entries. */
+/** Merges ordered lists of players in list order. Keeps the best `limit` entries. */
 export function mergeStandings<T extends StandingKey>(lists: readonly (readonly T[])[], limit: number): T[] {
   return lists.flat().sort(compareStandings).slice(0, limit);
 }
 
 /**
- * Standard competition ranks of a run of the list.
+ * Adds standard competition ranks to consecutive entries of the list.
  * @param place 0-based position of the first entry in the whole list.
- * @param firstRank rank of the first entry: 1 + the players with a higher score.
+ * @param firstRank rank of the first entry: 1 + the number of players with a higher score.
  */
 export function rankRun<T extends TopEntry>(run: readonly T[], place: number, firstRank: number): (T & RankedEntry)[] {
   const ranked: (T & RankedEntry)[] = [];

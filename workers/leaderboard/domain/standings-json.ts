@@ -5,13 +5,13 @@ import { mirror, type ScoreRules } from './score-rules.ts';
 import { readSeason } from './season-name.ts';
 import type { RankedEntry, StandingKey } from './standing.ts';
 
-/** The first page of the whole list. */
+/** The first page of the whole list, from a top list. */
 export function toFirstPage({ entries: all, players, asOf }: TopList, limit: number): StandingsPage {
   const entries = all.slice(0, limit);
   return { entries, players, asOf, next: players > entries.length ? (entries.at(-1) ?? null) : null };
 }
 
-/** @param name of the season. */
+/** Converts a page of standings to the JSON of the API. @param name name of the season. */
 export function toListJson(name: string, { entries, players, asOf, next }: StandingsPage) {
   const { label: season, rules } = readSeason(name);
   return {
@@ -31,7 +31,7 @@ export const toEntryJson = (rules: ScoreRules, { userId, userName, rank, score }
   score: mirror(rules, score),
 });
 
-/** A cursor names its season, so that pages continue in it when the month ends. */
+/** Parses a cursor. It contains the name of its season, so that its pages continue in that season after the month's end. */
 export function readCursor(cursor: string): { season: string; key: StandingKey } | null {
   const [season, score, reached, userId, ...more] = decodeCursor(cursor) ?? [];
   const isOurs =

@@ -11,10 +11,13 @@ import type { StandingKey, TopEntry } from '../domain/standing.ts';
 export const STANDINGS_FILE_ENTRIES = 2_048;
 export const LOOKUP_FILE_ENTRIES = 1_024;
 
-/** An erased player's row keeps its place in the standings, without id and name. The last member marks a hidden player. */
+/**
+ * A row of an archived file. The row of an erased player keeps its place in the standings, but has no id and name. The last member
+ * marks a hidden player.
+ */
 export type ArchivedEntry = readonly [userId: string, userName: string, score: number, reached: number, hidden?: true];
 
-/** A file of standings: its first key, the place of that row from 0, and its rank. */
+/** A file of standings: its first key, and the place (from 0) and rank of that row. */
 export interface StandingsFile {
   readonly name: string;
   readonly first: StandingKey;
@@ -24,7 +27,7 @@ export interface StandingsFile {
 
 export interface LookupFile {
   readonly name: string;
-  /** The first `user_id`. */
+  /** The first `user_id` in the file. */
   readonly first: string;
 }
 
@@ -32,17 +35,17 @@ export interface ArchiveManifest {
   readonly season: string;
   readonly shards: number;
   readonly players: number;
-  /** Decimal text, because it may exceed 2^53. As of the closing. */
+  /** Sum of all scores at the closing, as decimal text, because it may exceed 2^53. */
   readonly sum: string;
-  /** When the season was sealed, in milliseconds since 1970. */
+  /** Time at which the season was sealed, in milliseconds since 1970. */
   readonly sealedAt: number;
-  /** In list order. */
+  /** Files of standings, in list order. */
   readonly standings: readonly StandingsFile[];
-  /** Per shard, in order of the first id. */
+  /** Look-up files by shard, each in order of its first id. */
   readonly lookups: readonly (readonly LookupFile[])[];
-  /** Increases with each change by an operator. */
+  /** Revision of the manifest. Each change by an operator increases it. */
   readonly revision: number;
-  /** Files of older revisions, to be deleted. */
+  /** Names of files of older revisions, which are to be deleted. */
   readonly obsolete: readonly string[];
 }
 
@@ -51,34 +54,28 @@ export const standingsName = (file: number): string => `standings/${number(file)
 export const lookupName = (shard: number, file: number): string => `lookups/${shard}/${number(file)}.json`;
 export const manifestKey = (archive: string): string => `${archive}/manifest.json`;
 
-export const toArchivedEntry = ({ userId, userName, score, reached }: TopEntry): ArchivedEntry => [
-  userId,
-  userName,
-  score,
-  reached,
-];
+export function toArchivedEntry({ userId, userName, score, reached }: TopEntry): ArchivedEntry {
+  return [userId, userName, score, reached];
+}
 
-export const fromArchivedEntry = ([userId, userName, score, reached]: ArchivedEntry): TopEntry => ({
-  userId,
-  userName,
-  score,
-  reached,
-});
+export function fromArchivedEntry([userId, userName, score, reached]: ArchivedEntry): TopEntry {
+  return { userId, userName, score, reached };
+}
 
 export const toStandingKey = ({ userId, score, reached }: StandingKey): StandingKey => ({ userId, score, reached });
 
-/** Every bound bucket. A file counts as written when all of them have it. */
+/** The R2 buckets of the archive: every bound one. A file counts as written when all of them have it. */
 export function locationsOf(env: Env): R2Bucket[] {
   const names = Object.keys(env).filter((name) => /^BLOBS(_\d+)?$/.test(name));
   return names.sort().map((name) => env[name as 'BLOBS']);
 }
 
-/** Writes a file with its SHA-256 to every location. */
+/** Writes a file of an archive with its SHA-256 to every location. */
 export async function writeFile(env: Env, key: string, value: unknown): Promise<void> {
   await Promise.all(locationsOf(env).map((bucket) => writeTo(bucket, key, value)));
 }
 
-/** @param etag writes only if the file is unchanged. @returns whether it was written. */
+/** Writes a file to one location. @param etag writes only if the stored file has this ETag. @returns whether it was written. */
 export async function writeTo(bucket: R2Bucket, key: string, value: unknown, etag?: string): Promise<boolean> {
   const bytes = new TextEncoder().encode(JSON.stringify(value));
   const sha256 = await crypto.subtle.digest('SHA-256', bytes);
@@ -88,9 +85,9 @@ export async function writeTo(bucket: R2Bucket, key: string, value: unknown, eta
 }
 
 /**
- * Removes files of interrupted archive attempts. A finished attempt with more players than the published archive stays:
- * it comes from other objects of the same season and may be the only copy.
- * @param archive the one that DIRECTORY names.
+ * Removes files of interrupted archive attempts. A finished attempt with more players than the published archive stays, because it
+ * comes from other objects of the same season and may be the only copy of its players.
+ * @param archive the published archive, which DIRECTORY names.
  */
 export async function removeOtherAttempts(env: Env, season: string, archive: string): Promise<void> {
   for (const bucket of locationsOf(env)) {
@@ -105,7 +102,6 @@ export async function removeOtherAttempts(env: Env, season: string, archive: str
   }
 }
 
-/** Removes every archive of a season. */
 export async function removeSeasonFiles(env: Env, season: string): Promise<void> {
   for (const bucket of locationsOf(env)) await removeAll(bucket, `leaderboard/${season}/`);
 }
@@ -118,7 +114,7 @@ async function removeAll(bucket: R2Bucket, prefix: string): Promise<void> {
   }
 }
 
-/** Reads a file's text from the first location with an undamaged copy; null if there is none. */
+/** Reads the text of a file from the first location with an undamaged copy; null if there is none. */
 export async function readText(env: Env, key: string): Promise<string | null> {
   for (const bucket of locationsOf(env)) {
     const file = await readFrom(bucket, key);
@@ -127,7 +123,10 @@ export async function readText(env: Env, key: string): Promise<string | null> {
   return null;
 }
 
-/** @returns the value, and the ETag for a conditional write; null if the file is missing or damaged. */
+/**
+ * Reads a file from one location.
+ * @returns the value, and the ETag for a conditional write; null if the file is missing or damaged.
+ */
 export async function readWhole<T>(bucket: R2Bucket, key: string): Promise<{ value: T; etag: string } | null> {
   const file = await readFrom(bucket, key);
   return file === null ? null : { value: JSON.parse(file.text) as T, etag: file.etag };

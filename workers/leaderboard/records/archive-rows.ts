@@ -8,7 +8,7 @@ import { type ArchivedEntry, fromArchivedEntry } from './archive-files.ts';
 
 export class ArchiveRows {
   readonly #text: string;
-  /** Start of each row, and the end of the last one. Null until a position is needed. */
+  /** Position of the start of each row, followed by the end of the last one. Null until a row is read by its index. */
   #starts: number[] | null = null;
 
   constructor(text: string) {
@@ -24,7 +24,7 @@ export class ArchiveRows {
     return fromArchivedEntry(this.#parse(starts[position] as number, (starts[position + 1] as number) - 1));
   }
 
-  /** The row of an id; null for an unknown or hidden player. */
+  /** Finds the row of a user id; null for an unknown or hidden player. */
   find(userId: string): TopEntry | null {
     const start = this.#text.indexOf(`["${userId}",`);
     if (start < 0) return null;
@@ -33,7 +33,7 @@ export class ArchiveRows {
     return row[4] ? null : fromArchivedEntry(row);
   }
 
-  /** The first position for whose row `isBefore` is false. Needs rows in that order. */
+  /** Finds the index of the first row for which `isBefore` is false. The rows must be in the order of `isBefore`. */
   search(isBefore: (row: TopEntry) => boolean): number {
     return countFirst(this.length, (at) => isBefore(this.at(at)));
   }

@@ -1,16 +1,17 @@
-/** The boards that operators created, and the title of `default`, in DIRECTORY. */
+/** Queries of boards in DIRECTORY: those that operators created, and the title of `default`. */
 import { and, asc, count, eq, gt, isNull, lt, ne, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { board, boardLogo, boardWebhook, seasonNotice } from './schema.ts';
 
 export type BoardRow = typeof board.$inferSelect;
+type LogoRow = typeof boardLogo.$inferSelect;
 
 const isCreated = ne(board.board, 'default');
 
 export function createBoardStore(directory: D1Database) {
   const db = drizzle(directory);
   return {
-    /** Finds a board that is not deleted. */
+    /** Finds a board by name, unless it is deleted. */
     async find(name: string): Promise<BoardRow | null> {
       const isLive = and(eq(board.board, name), isNull(board.deletedAt));
       return (await db.select().from(board).where(isLive).get()) ?? null;
@@ -23,13 +24,13 @@ export function createBoardStore(directory: D1Database) {
       return db.select().from(board).where(filter).orderBy(asc(board.board)).limit(limit);
     },
 
-    /** Counts all boards but `default`, also deleted ones. */
+    /** Counts all boards except `default`, including deleted ones. */
     async count(): Promise<number> {
       return (await db.select({ boards: count() }).from(board).where(isCreated).get())?.boards ?? 0;
     },
 
     /**
-     * Creates a board, or changes title, visibility and limit of the one with this name and rules.
+     * Creates a board, or changes title, visibility and limit of the board with this name and the same rules.
      * @returns the board of this name, which may have other rules.
      */
     async put(row: BoardRow): Promise<BoardRow> {
@@ -46,12 +47,32 @@ export function createBoardStore(directory: D1Database) {
       return (await db.select().from(board).where(eq(board.board, row.board)).get()) as BoardRow;
     },
 
-    /** Adds a board unless there is one of this name. */
+    /** Adds a board, unless a board has this name. */
     async add(row: BoardRow): Promise<void> {
       await db.insert(board).values(row).onConflictDoNothing();
     },
 
-    /** Also removes its logo and its webhook. */
+    async findLogo(name: string, hash: string): Promise<LogoRow | null> {
+      const isIt = and(eq(boardLogo.board, name), eq(boardLogo.hash, hash));
+      return (await db.select().from(boardLogo).where(isIt).get()) ?? null;
+    },
+
+    async putLogo(row: LogoRow): Promise<void> {
+      const { hash, type, image } = row;
+      await db.batch([
+        db.insert(boardLogo).values(row).onConflictDoUpdate({ target: boardLogo.board, set: { hash, type, image } }),
+        db.update(board).set({ logo: hash }).where(eq(board.board, row.board)),
+      ]);
+    },
+
+    async removeLogo(name: string): Promise<void> {
+      await db.batch([
+        db.delete(boardLogo).where(eq(boardLogo.board, name)),
+        db.update(board).set({ logo: null }).where(eq(board.board, name)),
+      ]);
+    },
+
+    /** Marks a board as deleted. Also removes its logo and its webhook. */
     async markDeleted(name: string, now: number): Promise<void> {
       await db.batch([
         db.update(board).set({ deletedAt: now }).where(eq(board.board, name)),
@@ -61,7 +82,6 @@ export function createBoardStore(directory: D1Database) {
       ]);
     },
 
-    /** Lists boards that were deleted before a time. */
     async listDeleted(before: number): Promise<BoardRow[]> {
       return db.select().from(board).where(lt(board.deletedAt, before)).orderBy(asc(board.board));
     },

@@ -5,10 +5,10 @@ import type { LogoType } from '../domain/board-logo.ts';
 import type { ScoreRules } from '../domain/score-rules.ts';
 import type { Period } from '../domain/season-name.ts';
 
-/** Boards that operators created. `default` has a row once it has a title or a logo; nothing else of that row is read. */
+/** Boards that operators created. `default` has a row only once it has a title or a logo; no other column of that row is read. */
 export const board = sqliteTable('board', {
   board: text('board').primaryKey(),
-  /** 8 hexadecimal digits, used in the names of the board's seasons. */
+  /** 8 hexadecimal digits, which are part of the names of the board's seasons. */
   id: text('id').notNull(),
   title: text('title').notNull(),
   sort: text('sort').notNull().$type<ScoreRules['sort']>(),
@@ -16,16 +16,16 @@ export const board = sqliteTable('board', {
   period: text('period').notNull().$type<Period>(),
   isPublic: integer('is_public', { mode: 'boolean' }).notNull(),
   pointsMax: integer('points_max').notNull(),
-  /** The hash of its logo, whose bytes are in `board_logo`. */
+  /** Hash of the board's logo, whose bytes are in `board_logo`; null without a logo. */
   logo: text('logo'),
   createdAt: integer('created_at').notNull(),
-  /** Cron erases the seasons of a deleted board, then this row. */
+  /** Time at which the board was deleted. Cron erases its seasons, then this row. */
   deletedAt: integer('deleted_at'),
 });
 
 export const boardLogo = sqliteTable('board_logo', {
   board: text('board').primaryKey(),
-  /** The first 8 bytes of its SHA-256, in hexadecimal. */
+  /** Hash of the logo: the first 8 bytes of its SHA-256, in hexadecimal. */
   hash: text('hash').notNull(),
   type: text('type').notNull().$type<LogoType>(),
   image: blob('image', { mode: 'buffer' }).notNull().$type<Uint8Array>(),
@@ -34,25 +34,28 @@ export const boardLogo = sqliteTable('board_logo', {
 export const season = sqliteTable(
   'season',
   {
-    /** workers/leaderboard/domain/season-name.ts */
+    /** Name of the season (workers/leaderboard/domain/season-name.ts). */
     season: text('season').primaryKey(),
-    /** The reference of the season's board; '' for `default`. */
+    /** Reference of the season's board; '' for `default`. */
     board: text('board').notNull(),
     endsAt: integer('ends_at').notNull(),
-    /** Fixed for the season: the shard of a player depends on it. */
+    /** Number of shards. It never changes in a season, because the shard of a player depends on it. */
     shards: integer('shards').notNull(),
     createdAt: integer('created_at').notNull(),
-    /** Prefix of the archive; null until it is verified and published. */
+    /** Prefix of the season's archive; null until the archive is verified and published. */
     archive: text('archive'),
     players: integer('players'),
-    /** Largest number of players seen in the season. An archive with far fewer is not published. */
+    /** Largest number of players seen in the season. An archive with far fewer players is not published. */
     playersSeen: integer('players_seen').notNull().default(0),
     closedAt: integer('closed_at'),
-    /** When the objects were erased. Until then they answer retries of the season's events. */
+    /** Time at which the season's objects were erased. Until then they answer retries of the season's events. */
     erasedAt: integer('erased_at'),
-    /** When cron next has work for the season: prepares the next one, closes it, erases its objects. Null if no work is left. */
+    /**
+     * Time at which cron next has work for the season: prepare the next season, close this one, or erase its objects. Null if no
+     * work is left.
+     */
     dueAt: integer('due_at'),
-    /** The time since which a part of the season does not answer. Health probes these seasons. */
+    /** Time since which a part of the season does not answer; null if all do. The health check probes such seasons. */
     silentAt: integer('silent_at'),
   },
   (table) => [
@@ -62,28 +65,28 @@ export const season = sqliteTable(
   ],
 );
 
-/** The URL that receives a notice at the end of each season of a board. */
+/** Webhooks of boards, which receive a notice at the end of each season. */
 export const boardWebhook = sqliteTable('board_webhook', {
-  /** The name of a board, or `default`. */
+  /** Name of the board, which may be `default`. */
   board: text('board').primaryKey(),
   url: text('url').notNull(),
-  /** Sealed JSON: `WebhookSecrets` of workers/leaderboard/webhooks.ts. */
+  /** Secrets of the webhook as sealed JSON: `WebhookSecrets` of workers/leaderboard/webhooks.ts. */
   secretsSealed: text('secrets_sealed').notNull(),
   createdAt: integer('created_at').notNull(),
 });
 
-/** Ends of seasons that the receiver has not accepted yet. */
+/** Notices of ended seasons that their receiver has not accepted yet. */
 export const seasonNotice = sqliteTable(
   'season_notice',
   {
     season: text('season').primaryKey(),
-    /** The key of `board_webhook`. */
+    /** Name of the board, the key of `board_webhook`. */
     board: text('board').notNull(),
     createdAt: integer('created_at').notNull(),
-    /** Number of attempts: failed ones and the current one. */
+    /** Number of attempts to send the notice, including one in progress. */
     attempts: integer('attempts').notNull().default(0),
     dueAt: integer('due_at').notNull(),
-    /** HTTP status of the receiver's last answer; null if it has not answered. */
+    /** HTTP status of the receiver's last answer; null if it never answered. */
     status: integer('status'),
   },
   (table) => [index('season_notice_by_due').on(table.dueAt), index('season_notice_by_board').on(table.board)],

@@ -1,4 +1,4 @@
-/** The seasons in DIRECTORY. */
+/** Queries of the seasons in DIRECTORY. */
 import { and, asc, desc, eq, gt, isNotNull, isNull, lt, lte, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { boardOfRef, preparationAt, readSeason } from '../domain/season-name.ts';
@@ -23,14 +23,20 @@ export function createSeasonStore(directory: D1Database) {
       return (await db.select().from(season).where(eq(season.season, name)).get()) as SeasonRow;
     },
 
-    /** Lists seasons of a board, newest first. @param before the name of a season, or null. */
+    /**
+     * Lists the seasons of a board, newest first.
+     * @param before name of the season before which the page begins; null for the first page.
+     */
     async list(board: string, before: string | null, limit: number): Promise<SeasonRow[]> {
       const older = before === null ? undefined : lt(season.season, before);
       const filter = and(eq(season.board, board), older);
       return db.select().from(season).where(filter).orderBy(desc(season.season)).limit(limit);
     },
 
-    /** Lists seasons with work for cron, the newest work first, so that a season that cannot be closed does not delay others. */
+    /**
+     * Lists seasons with due work for cron. The newest work comes first, so that a season that cannot be closed does not delay
+     * others.
+     */
     async listDue(now: number, limit: number): Promise<SeasonRow[]> {
       return db.select().from(season).where(lte(season.dueAt, now)).orderBy(desc(season.dueAt)).limit(limit);
     },
@@ -39,13 +45,13 @@ export function createSeasonStore(directory: D1Database) {
       await db.update(season).set({ dueAt }).where(eq(season.season, name));
     },
 
-    /** Lists seasons without an archive that have a part that did not answer. */
+    /** Lists seasons that have no archive yet and a part that did not answer. */
     async listSilent(limit: number): Promise<SeasonRow[]> {
       const isSilent = and(isNotNull(season.silentAt), isNull(season.archive));
       return db.select().from(season).where(isSilent).orderBy(desc(season.silentAt)).limit(limit);
     },
 
-    /** @param at when a part did not answer; null if all parts answer. */
+    /** Records whether a part of a season did not answer. @param at time at which it did not answer; null if all parts answer. */
     async setSilent(name: string, at: number | null): Promise<void> {
       const isOther = at === null ? isNotNull(season.silentAt) : isNull(season.silentAt);
       await db
@@ -69,7 +75,7 @@ export function createSeasonStore(directory: D1Database) {
       ]);
     },
 
-    /** Sets the archive of a season that has none, and records the notice for the board's webhook. */
+    /** Publishes the archive of a season that has none, and records the notice for the board's webhook. */
     async publish(name: string, archive: string, players: number, now: number): Promise<void> {
       const isOpen = and(eq(season.season, name), isNull(season.archive));
       const board = boardOfRef(readSeason(name).board);
@@ -91,7 +97,7 @@ export function createSeasonStore(directory: D1Database) {
       ]);
     },
 
-    /** Records the number of players, if it is the largest so far. */
+    /** Records the number of players of a season, if it is the largest so far. */
     async recordPlayers(name: string, players: number): Promise<void> {
       const isMore = and(eq(season.season, name), lt(season.playersSeen, players));
       await db.update(season).set({ playersSeen: players }).where(isMore);

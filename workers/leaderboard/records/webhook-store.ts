@@ -1,4 +1,4 @@
-/** The webhooks of boards, and the notices that wait for their receivers, in DIRECTORY. */
+/** Queries of the webhooks of boards, and of the notices that wait for their receivers, in DIRECTORY. */
 import { and, asc, eq, getTableColumns, gt, lte } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { boardWebhook, season, seasonNotice } from './schema.ts';
@@ -6,14 +6,10 @@ import { boardWebhook, season, seasonNotice } from './schema.ts';
 export type WebhookRow = typeof boardWebhook.$inferSelect;
 export type NoticeRow = typeof seasonNotice.$inferSelect;
 
-/** A notice with the facts for its message, and its webhook. */
-export interface DueNotice extends NoticeRow {
-  readonly players: number | null;
-  readonly endsAt: number;
-  readonly closedAt: number | null;
-  readonly url: string;
-  readonly secretsSealed: string;
-}
+/** A due notice with the facts for its message, and its webhook. */
+export type DueNotice = NoticeRow &
+  Pick<typeof season.$inferSelect, 'players' | 'endsAt' | 'closedAt'> &
+  Pick<WebhookRow, 'url' | 'secretsSealed'>;
 
 export function createWebhookStore(directory: D1Database) {
   const db = drizzle(directory);
@@ -24,7 +20,7 @@ export function createWebhookStore(directory: D1Database) {
       return (await db.select().from(boardWebhook).where(eq(boardWebhook.board, board)).get()) ?? null;
     },
 
-    /** Creates a webhook, or changes the URL of the board's one. @returns the row. */
+    /** Creates the webhook of a board, or changes its URL. @returns the stored row. */
     async put(row: WebhookRow): Promise<WebhookRow> {
       const set = { url: row.url };
       return db
@@ -35,7 +31,7 @@ export function createWebhookStore(directory: D1Database) {
         .get();
     },
 
-    /** Replaces the secrets, unless another call did. @returns whether it did. */
+    /** Replaces the secrets of a webhook, unless another call replaced them first. @returns whether it did. */
     async replaceSecrets(board: string, before: string, after: string): Promise<boolean> {
       const isSame = and(eq(boardWebhook.board, board), eq(boardWebhook.secretsSealed, before));
       const { meta } = await db.update(boardWebhook).set({ secretsSealed: after }).where(isSame).run();
@@ -47,7 +43,7 @@ export function createWebhookStore(directory: D1Database) {
       return db.select().from(boardWebhook).where(isAfter).orderBy(asc(boardWebhook.board)).limit(limit);
     },
 
-    /** Removes a webhook with its notices. @returns whether there was one. */
+    /** Removes the webhook of a board with its notices. @returns whether there was one. */
     async remove(board: string): Promise<boolean> {
       const [{ meta }] = await db.batch([
         db.delete(boardWebhook).where(eq(boardWebhook.board, board)),
@@ -79,7 +75,10 @@ export function createWebhookStore(directory: D1Database) {
         .limit(limit);
     },
 
-    /** Claims a notice for an attempt: no other run sends it until `dueAt`. @returns false if another run did. */
+    /**
+     * Claims a notice for an attempt, so that no other run sends it until `dueAt`.
+     * @returns false if another run has claimed it.
+     */
     async claimNotice(notice: NoticeRow, dueAt: number): Promise<boolean> {
       const next = { attempts: notice.attempts + 1, dueAt };
       return (await db.update(seasonNotice).set(next).where(isNotice(notice)).run()).meta.changes > 0;

@@ -1,16 +1,14 @@
-/** Limits of an account by account type. */
+/** Limits of accounts, by account type. */
 import { settingsOf } from '../../shared/settings.ts';
 
 export const ACCOUNT_TYPES = ['personal', 'business'] as const;
-export type AccountType = (typeof ACCOUNT_TYPES)[number];
-
 export interface AccountLimits {
-  /** Limit of all attachments of one message together, in decoded bytes. */
+  /** Maximum size of all attachments of one message together, after decoding. */
   readonly attachmentBytes: number;
   readonly quotaBytes: number;
 }
 
-/** @throws MisconfiguredError if one of the settings has a bad value. */
+/** Reads the limits of an account type from the settings. @throws MisconfiguredError if a setting has a bad value. */
 export function readLimits(env: Env, accountType: string): AccountLimits {
   const settings = settingsOf(env);
   if (accountType === 'business') {

@@ -47,8 +47,10 @@ interface RegistrationSource {
 }
 
 /**
+ * Registers an account.
  * @param source origin of the request: the client whose attempts are limited (from `readClient`), the URL and the continent.
- * @returns 400, 403 or 409 for a bad address or invitation; 429 or 503 before a hash is computed.
+ * @returns 400, 403 or 409 for a bad address or invitation; 429 or 503, before the password is hashed, if the client makes too many
+ * attempts or the server is busy.
  */
 export async function registerAccount(
   env: Env,
@@ -77,12 +79,12 @@ export async function registerAccount(
   if (invite !== null && !(await store.isInviteOpen(invite, now))) return err(INVITE_REQUIRED);
   const hash = await hashPassword(request.password);
   if (!hash.ok) return hash;
-  // Consumes the invitation last, so that a registration that was refused because the server was busy can be retried with it.
+  // The invitation is consumed last. A registration that was refused because the server was busy can be retried with it.
   if (invite !== null && !(await store.consumeInvite(invite, now))) return err(INVITE_REQUIRED);
   const account = { userId: randomUUID(), email: address.email, accountType: 'personal', createdAt: now };
   const { userId, email } = account;
   const user = { userId, userName: inventUserName(userId), name: request.name, email, createdAt: now };
-  // An IAM user may have this email, and two registrations may race for the address. The loser leaves no user behind.
+  // If an IAM user has this email, or another registration wins the race for the address, no user is left behind.
   if (!(await createLoginStore(env.DIRECTORY).insertUserWithPassword(user, hash.value))) return err(ADDRESS_TAKEN);
   if (!(await store.insertAccount(account))) {
     await forgetUser(env, userId);
@@ -95,7 +97,7 @@ export async function registerAccount(
 export const hashInvite = (invite: string): string => createHash('sha256').update(invite).digest('hex');
 
 /**
- * Creates the mailbox, or updates its limits. Also repairs a registration that a crash cut short.
+ * Creates the mailbox of an account, or updates its limits. Also repairs a registration that a crash interrupted.
  * @param continent of the owner, where a new mailbox is placed; null if the caller is not the owner.
  */
 export async function ensureMailbox(
@@ -116,8 +118,9 @@ export async function ensureMailbox(
 export type LoginEvent = 'login.new_place' | 'login.second_factor_failed';
 
 /**
- * Checks address, password and second factor. Does the same work and gives the same answer whether or not the address exists.
- * @param record is called with an event of an account whose password was correct.
+ * Checks address, password and second factor. For an unknown address, it does the same work and gives the same answer as for a
+ * wrong password.
+ * @param record is called with login events, but only if the password was correct.
  */
 export async function checkLogin(
   env: Env,
@@ -149,7 +152,7 @@ export async function checkLogin(
   return ok({ ...account, isPasswordStill: async () => (await store.findPassword(account.userId)) === hash });
 }
 
-/** The second factor of a login by password: a code of the authenticator, a recovery code or a passkey. */
+/** Checks the second factor of a login by password: a code of the authenticator, a recovery code or a passkey. */
 async function checkFactor(
   env: Env,
   userId: string,

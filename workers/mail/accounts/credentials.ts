@@ -31,11 +31,12 @@ const CHANGED = problem(401, 'wrong_login', 'The password was changed.');
 const DELETED = problem(401, 'invalid_credential', 'The account was deleted.');
 
 /**
- * @param isStillRight tells whether the proof of the caller, such as the password, is still valid. It is called after the
- * credential is stored. A change of the password ends credentials afterwards, so it either ends this one too or is seen by this
- * call.
- * @returns the secret, which is returned only here. @throws ProblemError (401) if the proof is no longer valid, or the user was
- * deleted.
+ * Stores a new credential.
+ * @param isStillRight tells whether the caller's proof, such as the password, is still valid. It is called after the credential is
+ * stored. A concurrent change of the password ends credentials after the change: it either ends this one too, or this call sees the
+ * change.
+ * @returns the secret, which is stored nowhere.
+ * @throws ProblemError (401) if the proof is no longer valid, or the user was deleted.
  */
 async function keepCredential(
   env: Env,
@@ -56,7 +57,7 @@ async function keepCredential(
       throw new ProblemError(CHANGED, 'the password was changed');
     }
   }
-  // A login that ran while the user was deleted may have created the mailbox again, so it is erased again.
+  // If a login runs while the user is deleted, storing its credential may create the mailbox again. So it is erased again.
   await reachMailbox(env, userId, async (mailbox) => {
     await mailbox.erase();
     await mailbox.endCredentials({});
@@ -81,14 +82,14 @@ export async function createSession(
 export const keepToken = (env: Env, userId: string, tokenId: string, expiresAt: number | null): Promise<string> =>
   keepCredential(env, userId, { credentialId: tokenId, kind: 'token', userAgent: null, expiresAt });
 
-/** Newest first. */
+/** Lists the user's sessions, newest first. */
 export const listSessions = (env: Env, userId: string): Promise<SessionRow[]> =>
   reachMailbox(env, userId, (mailbox) => mailbox.listSessions());
 
-/** @returns false if the user has no such session. */
+/** Ends a session. @returns false if the user has no such session. */
 export const endSession = async (env: Env, userId: string, sessionId: string): Promise<boolean> =>
   (await reachMailbox(env, userId, (mailbox) => mailbox.endCredentials({ only: sessionId, kind: 'session' }))) > 0;
 
-/** Until `until`, sensitive actions of the session do not ask for the password again. */
+/** Confirms a session: until `until`, its sensitive actions do not ask for the password again. */
 export const confirmSession = (env: Env, userId: string, sessionId: string, until: number): Promise<void> =>
   reachMailbox(env, userId, (mailbox) => mailbox.confirmSession(sessionId, until));

@@ -1,4 +1,4 @@
-/** Limits how many accounts may mail a forwarding code to one address. Limits per account are in its mailbox. */
+/** Limits how many accounts may mail a forwarding code to one address. The limits per account are in the account's mailbox. */
 import { createHash } from 'node:crypto';
 import type { Problem } from '../../shared/problem.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
@@ -9,9 +9,10 @@ const ACCOUNTS_PER_TARGET_MAX = 5;
 const WINDOW_MS = 24 * 3_600_000;
 
 /**
- * Counts accounts, not invitations: an account that its own limits refuse cannot use up the limit of others.
- * @param email of the target, in lower case.
- * @returns 429 when five other accounts invited it within a day.
+ * Records that an account invites an address. Counts accounts, not invitations, so an account that its own limits refuse cannot use
+ * up the limit of others.
+ * @param email address of the forward target, in lower case.
+ * @returns 429 if five other accounts invited the address within a day.
  */
 export async function admitForwardInvitation(
   env: Env,
@@ -19,7 +20,7 @@ export async function admitForwardInvitation(
   userId: string,
   now: number,
 ): Promise<Result<null, Problem>> {
-  // RFC 5233: `ann+1` and `ann+2` are usually one mailbox.
+  // Ignores the tag of an address (RFC 5233): `ann+1` and `ann+2` are usually one mailbox.
   const target = email.replace(/\+[^@]*@/, '@');
   const emailSha256 = createHash('sha256').update(target).digest('hex');
   const invitation = { emailSha256, userId, endsAt: now + WINDOW_MS };

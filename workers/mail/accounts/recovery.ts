@@ -1,6 +1,6 @@
 /**
- * Recovery of accounts by mail to the confirmed recovery address. Unauthenticated requests are answered before the account is
- * looked up, so that neither the answer nor its time depends on whether the account exists.
+ * Recovery of accounts by mail to the confirmed recovery address. An unauthenticated request is answered before the account is
+ * looked up. So neither the answer nor its time depends on whether the account exists.
  */
 import {
   admitAction,
@@ -17,17 +17,17 @@ import { sendAccountMail } from '../outbound/account-mail.ts';
 import { type AccountRow, createAccountStore } from '../store/account-store.ts';
 
 /**
- * Messages that unauthenticated requests may cause per address and purpose. The window is as long as a link or code is valid, so
- * the newest one stays valid until another one can be requested.
+ * Maximum of messages that unauthenticated requests may cause per address and purpose. The window of the limit is as long as a link
+ * or code is valid. So the newest one stays valid until another one can be requested.
  */
 const MAILS_PER_ADDRESS = { max: 3, windowMs: RESET_AGE_MS };
 
-/** The page that sets a new password. The token is in the fragment, which browsers never send to a server. */
+/** URL of the page that sets a new password. The token is in the fragment, which browsers do not send to a server. */
 export const toResetUrl = (origin: string, token: string): string => `${origin}/_/mail#/reset/${token}`;
 
 const normalizeEmail = (email: string): string => email.trim().toLowerCase();
 
-/** Counts a request for mail. @returns 429 with the same limits for known and unknown addresses. */
+/** Counts a request for recovery mail. @returns 429 over the limit, which is the same for known and unknown addresses. */
 export async function admitRecoveryMail(
   env: Env,
   purpose: 'reset link' | 'login code',

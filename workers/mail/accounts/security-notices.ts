@@ -1,7 +1,7 @@
 /**
- * Notices to the owner of an account about security events: mail to their own mailbox. A notice never delays or fails
- * the event itself. At most three of a kind are sent per hour, so that repeating an event cannot flood the mailbox; each
- * kind has its own count, so that one kind cannot suppress another.
+ * Notices to the owner of an account about security events, sent as mail to the owner's mailbox. A notice never delays the event or
+ * makes it fail. At most three notices of a kind are sent per hour, so repeating an event cannot flood the mailbox. Each kind has a
+ * count of its own, so one kind cannot suppress another.
  */
 import { randomUUID } from 'node:crypto';
 import type { Context } from 'hono';
@@ -35,7 +35,7 @@ const NOTICES = {
 } as const satisfies Record<string, readonly [subject: string, event: string]>;
 export type SecurityEvent = keyof typeof NOTICES;
 
-/** Sends the notice after the answer. A failure is only logged. */
+/** Sends a notice after the request was answered. If that fails, the failure is only logged. */
 export function noticeOwner(c: Context<JsonApiEnv>, userId: string, event: SecurityEvent): void {
   const origin = { headers: c.req.raw.headers, now: createClock(c.env)() };
   c.executionCtx.waitUntil(
@@ -71,14 +71,14 @@ async function sendNotice(
   }
 }
 
-/** Addresses that get notices: the account's own, and the confirmed recovery address. */
+/** Addresses that get the notices: the account's own address and the confirmed recovery address. */
 async function listRecipients(env: Env, account: AccountRow): Promise<readonly string[]> {
   const recoveryEmail = await findRecoveryEmail(env, account.userId);
   return recoveryEmail === null ? [account.email] : [account.email, recoveryEmail];
 }
 
 function toText(what: string, headers: Headers, now: number): string {
-  // The header comes from the client, so only printable ASCII of it is shown.
+  // Replaces all but printable ASCII in the User-Agent by "?", because the client chooses this header.
   const program = (headers.get('user-agent') ?? 'unknown').replace(/[^ -~]/g, '?').slice(0, USER_AGENT_LENGTH_MAX);
   return [
     what,

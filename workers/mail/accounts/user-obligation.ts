@@ -1,5 +1,6 @@
 /**
- * The part of mail in deleting an identity user: addresses, the mailbox object with sessions and app tokens, and all bytes in R2.
+ * What mail does when an identity user is deleted: it deletes the addresses, the mailbox object with sessions and app tokens, and
+ * all bytes in R2.
  */
 import type { UserObligation } from '../../identity/index.ts';
 import { createClock } from '../../shared/clock.ts';
@@ -10,7 +11,10 @@ import { reachMailbox } from './credentials.ts';
 export const mailboxObligation: UserObligation = {
   findObstacle: async () => null,
 
-  /** Retires the addresses first and writes a tombstone, so no new mail arrives. Each step is idempotent. */
+  /**
+   * Deletes the mail of a user. Retires the addresses first and writes a tombstone, so that no new mail arrives. Each step is
+   * idempotent.
+   */
   async erase(userId, env) {
     await createAccountStore(env.DIRECTORY).deleteAccount(userId, createClock(env)());
     await reachMailbox(env, userId, (mailbox) => mailbox.erase());

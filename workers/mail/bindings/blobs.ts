@@ -1,7 +1,7 @@
 /**
- * Mail's bytes in R2: raw messages, attachments and long bodies, each under `mail/<user_id>/`, in the bound locations (`BLOBS`,
- * `BLOBS_2`, …). A write needs `WRITE_QUORUM` of them; markers name the missing copies, and cron makes these. A read uses the first
- * location that has the object.
+ * Mail's bytes in R2: raw messages, attachments and long bodies, under `mail/<user_id>/`, in the bound locations (`BLOBS`,
+ * `BLOBS_2`, …). A write succeeds once `WRITE_QUORUM` locations have it. Markers name the missing copies, which cron makes later. A
+ * read uses the first location that has the object.
  */
 import { blobLocations, locationsOf } from '../../shared/bindings.ts';
 import { inTime } from '../../shared/in-time.ts';
@@ -15,18 +15,21 @@ import {
 } from '../../shared/quorum.ts';
 import { QuorumStream } from '../../shared/quorum-stream.ts';
 
-/** R2 deletes at most this many keys in one call. */
+/** Maximum of keys that R2 deletes in one call. */
 const KEYS_PER_DELETE_MAX = 1_000;
 
 export const listLocations = blobLocations;
 
-/** Resolves when the quorum has the bytes. Every write of a key has the same bytes, except for snapshots of mailboxes. */
+/**
+ * Writes an object. Resolves once a quorum of the locations has it. Except for snapshots of mailboxes, all writes of a key have the
+ * same bytes.
+ */
 export const putBlob = (env: Env, key: string, bytes: Uint8Array | string): Promise<void> =>
   putInQuorum(locationsOf(env), key, bytes);
 
 /**
- * Streams bytes of a known length into the locations. Resolves when the quorum has them. Rejects and stores nothing if the
- * length differs, the source fails, or too few locations take the bytes.
+ * Streams bytes of a known length into the locations. Resolves once a quorum has them. If the length differs, the source fails, or
+ * too few locations accept the bytes, it rejects and stores nothing.
  */
 export async function putBlobStream(
   env: Env,
@@ -53,7 +56,7 @@ export async function putBlobStream(
   }
 }
 
-/** @returns null when no location has the object. @throws when no location returned it and at least one failed. */
+/** @returns the object; null when no location has it. @throws when no location returned the object and at least one failed. */
 export async function getBlob(env: Env, key: string, range?: R2Range): Promise<R2ObjectBody | null> {
   const { locations, timeoutMs, lateMs } = locationsOf(env);
   let failure: unknown;
@@ -75,13 +78,13 @@ export async function getBlob(env: Env, key: string, range?: R2Range): Promise<R
 
 const READ_BYTES = 256 * 1024;
 
-/** The bytes of a stream in large pieces. R2 delivers 4 KiB at a time, and each piece costs a turn of the event loop. */
+/** Reads a stream in large pieces. R2 delivers 4 KiB at a time, and each piece costs a turn of the event loop. */
 export async function* inLargePieces(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
   let reader: ReadableStreamBYOBReader;
   try {
     reader = stream.getReader({ mode: 'byob' });
   } catch {
-    // A stream that JavaScript created may not be a byte stream.
+    // A stream that JavaScript created may not be a byte stream. It is read in its own pieces.
     yield* stream;
     return;
   }
@@ -103,7 +106,7 @@ export async function deleteBlobs(env: Env, keys: readonly string[]): Promise<vo
   }
 }
 
-/** Prefix of all objects of one user. */
+/** R2 prefix of all mail objects of one user. */
 export const userPrefix = (userId: string): string => `mail/${userId}/`;
 
 /** Deletes all objects under a prefix in every location. @returns how many objects were found. */

@@ -1,7 +1,7 @@
 /**
- * Queue messages of outgoing mail. Each is only a hint to look into one outbox; hints of one batch share connections. The work
- * itself is recorded in the mailbox object, whose alarm also finds it, so a hint may be lost, repeated, late or out of order.
- * Incoming mail needs no hint: its acceptance sets the alarm.
+ * Queue messages about outgoing mail. Each is only a hint to look into one outbox; the hints of one batch share connections. The
+ * mailbox object records the work itself, and its alarm finds it too. So a hint may be lost, repeated, late or out of order.
+ * Incoming mail needs no hint: accepting it sets the alarm.
  */
 import { currentInvocation } from '../../shared/invocation.ts';
 import { logError } from '../../shared/log.ts';
@@ -9,21 +9,21 @@ import { settingsOf } from '../../shared/settings.ts';
 
 export interface MailHint {
   readonly user_id: string;
-  /** Trace id of the event that sent the hint. */
+  /** Trace id of the request or event that sent the hint. */
   readonly trace_id?: string | undefined;
 }
 
-/** Cloudflare Queues delay a message by at most 12 hours. The mailbox alarm handles later work. */
+/** Cloudflare Queues delay a message by at most 12 hours. For later work, no hint is sent; the mailbox's alarm does it. */
 const DELAY_SECONDS_MAX = 12 * 3600;
 
-/** @param delayMs time until the message may be sent. */
+/** Sends a hint about outgoing mail. @param delayMs time until the message may be sent. */
 export async function hintOutbound(env: Env, userId: string, delayMs: number): Promise<void> {
   if (delayMs <= DELAY_SECONDS_MAX * 1000) await send(env, userId, delayMs);
 }
 
 /**
- * Logs a failed send and does not throw. `MAIL_HINTS` (local only) breaks hints on purpose for tests: `lost`, `repeated` (three
- * times), or `late` (up to 4 seconds, so also out of order).
+ * Sends a hint. A failure is logged and not thrown. The setting `MAIL_HINTS` (local only) breaks hints on purpose for tests:
+ * `lost`, `repeated` (three times), or `late` (by up to 4 seconds, so also out of order).
  */
 async function send(env: Env, userId: string, delayMs: number): Promise<void> {
   const settings = settingsOf(env);
@@ -39,7 +39,10 @@ async function send(env: Env, userId: string, delayMs: number): Promise<void> {
   }
 }
 
-/** @returns the mailboxes of a batch, each once, with the trace of the last hint. Ignores malformed messages. */
+/**
+ * @returns the users of a batch whose mailboxes to look into, each once, with the trace of the last hint. Ignores malformed
+ * messages.
+ */
 export function readHints(batch: MessageBatch): Map<string, string | undefined> {
   const hints = batch.messages.map((message) => message.body as Partial<MailHint> | null);
   return new Map(

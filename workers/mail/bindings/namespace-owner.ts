@@ -1,10 +1,10 @@
 /**
  * Checks whether the mail bytes in the locations belong to this Worker's mailbox objects.
  *
- * The namespace of the mailboxes has a random id. One object of the namespace stores it, and each location stores it as
- * `owners/mail`. If the ids differ, or one is missing while there are bytes, another namespace wrote the bytes: the Worker was
- * renamed, it is a copy, or the objects were lost. The collector then stops. Each run increments a counter, first in the
- * object. If a location has a higher counter, the objects are an older copy.
+ * The namespace of the mailbox objects has a random id, its owner id. One object of the namespace stores the id, and so does each
+ * location, as `owners/mail`. If the ids differ, or an id is missing although there are bytes, another namespace wrote the bytes:
+ * the Worker was renamed, is a copy, or lost its objects. The collector then stops. Each run of the collector increments a counter,
+ * first in the object. If a location has a higher counter than the object, the objects are an older copy.
  */
 import type { NamespaceOwner } from '../../../durable-objects/mailbox/index.ts';
 import { answersInTime } from '../../shared/health.ts';
@@ -13,10 +13,10 @@ import { openMailbox } from './mailbox.ts';
 
 export const OWNER_KEY = 'owners/mail';
 const MAIL_PREFIX = 'mail/';
-/** Cannot be the id of a user, which is a UUID. */
+/** Name of the object that stores the owner id. No user has it, because user ids are UUIDs. */
 const OWNER_OBJECT = 'owner of the namespace';
 
-/** Below the 3 seconds that the health check waits for its stores. */
+/** Timeout of the health check's call, less than the 3 seconds that the health check waits for its stores. */
 const PROBE_MS = 2_000;
 
 const openOwner = (env: Env) => openMailbox(env, OWNER_OBJECT);
@@ -32,14 +32,14 @@ const holdsMail = async (bucket: R2Bucket): Promise<boolean> =>
 const write = (bucket: R2Bucket, owner: NamespaceOwner, options: R2PutOptions = {}) =>
   bucket.put(OWNER_KEY, JSON.stringify(owner), options);
 
-/** For the health check: tests whether mailbox objects answer, by a call to the object that records the owner. */
+/** Tests for the health check whether mailbox objects answer. Calls the object that stores the owner id. */
 export async function findSilentMailboxes(env: Env): Promise<string[]> {
   return (await answersInTime(() => openOwner(env).readOwner(), PROBE_MS)) ? [] : ['MAILBOX'];
 }
 
 /**
- * Gives the namespace its id before the first mailbox is created. Changes nothing if there are bytes without an id, or the id
- * of another namespace; the collector then stops. Idempotent; once done, costs one call of an object.
+ * Gives the namespace its owner id before the first mailbox is created. If there are bytes without an id, or with the id of another
+ * namespace, it changes nothing, and the collector stops. Idempotent. Once the id is stored, it costs one call of an object.
  */
 export async function claimNamespace(env: Env): Promise<void> {
   const known = await openOwner(env).readOwner();
@@ -55,14 +55,14 @@ export async function claimNamespace(env: Env): Promise<void> {
   await openOwner(env).writeOwner({ id: owner.id, runs: 1 });
 }
 
-/** Makes this namespace the owner of the bytes, on an operator's request. */
+/** Makes this namespace the owner of all mail bytes, at an operator's request. */
 export async function takeOverNamespace(env: Env): Promise<void> {
   const owner = { id: crypto.randomUUID(), runs: 0 };
   await openOwner(env).writeOwner(owner);
   await Promise.all(listLocations(env).map((bucket) => write(bucket, owner)));
 }
 
-/** @returns the reason why the bytes may not be collected, or null. Increments the run counter. */
+/** @returns the reason why the mail bytes may not be collected; null if they may. Increments the run counter. */
 export async function findNamespaceDoubt(env: Env): Promise<string | null> {
   const owner = await openOwner(env).readOwner();
   const locations = await Promise.all(

@@ -1,38 +1,38 @@
-/** Settings of mail transport, converted to the units of the parts that use them. */
+/** Settings of mail transport, in the units that the code uses. */
 import { settingsOf } from '../../shared/settings.ts';
 import { RETRY_POLICY, type RetryPolicy } from '../outbound/domain/recipient-state.ts';
 import type { SendLimits } from '../outbound/domain/send-limit.ts';
 import { SMTP_TIMEOUTS, type SmtpTimeouts } from '../outbound/smtp/smtp-wire.ts';
 
 export interface TransportSettings {
-  /** Time in which a sent message can be canceled. */
+  /** Time during which a sent message can be canceled. */
   readonly holdMs: number;
-  /** Time one worker has for an attempt before another worker may try. */
+  /** Time that a worker has for an attempt before another worker may try. */
   readonly leaseMs: number;
-  /** Delays after temporary failures. */
+  /** Delays of retries after temporary failures. */
   readonly retry: RetryPolicy;
   /**
-   * Delay before incoming mail is processed again: a sixth of the first delay of outgoing mail, because no other server would retry
-   * it.
+   * Delay before incoming mail is processed again: a sixth of the first delay of outgoing mail. It is shorter because no other
+   * server retries incoming mail.
    */
   readonly incomingRetryMs: number;
-  /** Upper limit for each stage of SMTP. */
+  /** Timeout of each stage of SMTP. */
   readonly timeouts: SmtpTimeouts;
-  /** Recipients that an account may send to per hour. */
+  /** Limit of recipients to whom an account may send per hour. */
   readonly sendLimits: SendLimits;
-  /** Recipients that all accounts of a domain may send to per clock hour. */
+  /** Limit of recipients to whom all accounts of a domain together may send per clock hour. */
   readonly domainRecipientsPerHour: number;
-  /** Forwards and vacation replies that an account may send per hour. */
+  /** Limit of forwards and vacation replies that an account may send per hour. */
   readonly automaticPerHour: number;
-  /** The name in EHLO, in Received fields and in reports. */
+  /** Our host name in EHLO, in Received fields and in reports. */
   readonly hostname: string;
-  /** Recipients that one message may have. */
+  /** Maximum of recipients of one message. */
   readonly recipientsMax: number;
 }
 
 const LOCAL_HOSTNAME = 'localhost';
 
-/** @throws MisconfiguredError if one of the settings has a bad value. */
+/** Reads the settings of mail transport. @throws MisconfiguredError if a setting has a bad value. */
 export function readTransportSettings(env: Env): TransportSettings {
   const settings = settingsOf(env);
   const timeoutMsMax = (settings.SMTP_TIMEOUT_SECONDS ?? Number.POSITIVE_INFINITY) * 1000;

@@ -4,15 +4,18 @@ import type { Settings } from '../../shared/settings.ts';
 
 export type DnsRecordType = 'A' | 'AAAA' | 'MX' | 'TXT' | 'PTR' | 'SRV';
 
-/** `no_such_domain` is NXDOMAIN, an answer. `unreachable` means no answer: a timeout, SERVFAIL, or a resolver that is down. */
+/**
+ * Failures of a DNS look-up. `no_such_domain` is an answer: NXDOMAIN. `unreachable` means no answer: a timeout, SERVFAIL, or a
+ * resolver that is down.
+ */
 export type DnsFailure =
   | { readonly kind: 'no_such_domain' }
   | { readonly kind: 'unreachable'; readonly reason: string };
 
 /**
- * @param name without the final dot.
- * @returns the records, or an empty list if the name exists without such a record. TXT: the strings of one record joined; MX:
- * `10 host`.
+ * @param name domain name without the final dot.
+ * @returns the records, or an empty list if the name exists without a record of this type. A TXT record is its strings joined; an
+ * MX record has the form `10 host`.
  */
 export type ResolveDns = (name: string, type: DnsRecordType) => Promise<Result<readonly string[], DnsFailure>>;
 
@@ -27,11 +30,11 @@ export interface CheckDependencies {
   readonly resolveDns: ResolveDns;
   readonly fetch: (url: string, init?: RequestInit) => Promise<Response>;
   readonly connect: (address: { hostname: string; port: number }) => ScannerSocket;
-  /** Milliseconds since 1970. */
+  /** @returns the time in milliseconds since 1970. */
   readonly now: () => number;
 }
 
-/** Settings of the checks. Empty or absent means the built-in check. */
+/** Settings of the checks. If a scanner's setting is empty or absent, the built-in check is used. */
 export type CheckSettings = Partial<
   Pick<Settings, 'RSPAMD_URL' | 'RSPAMD_PASSWORD' | 'CLAMD_ADDRESS' | 'SCANNER_TIMEOUT_SECONDS' | 'ARC_TRUSTED_SEALERS'>
 >;

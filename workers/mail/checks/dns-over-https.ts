@@ -7,7 +7,10 @@ import type { CheckDependencies, DnsFailure, DnsRecordType, ResolveDns } from '.
 
 export const DNS_OVER_HTTPS_URL_DEFAULT = 'https://cloudflare-dns.com/dns-query';
 const TIMEOUT_MS = 4_000;
-/** Pause after a resolver failed to answer. Without it, a message would wait for a timeout on every look-up. */
+/**
+ * Time for which a resolver is not queried after it failed to answer. Without this pause, a message would wait for a timeout on
+ * every look-up.
+ */
 const PAUSE_AFTER_FAILURE_MS = 20_000;
 const TYPE_NUMBERS: Readonly<Record<DnsRecordType, number>> = { A: 1, PTR: 12, MX: 15, TXT: 16, AAAA: 28, SRV: 33 };
 const NOERROR = 0;
@@ -18,7 +21,7 @@ interface DnsJson {
   readonly Answer?: readonly { readonly type: number; readonly data: string }[];
 }
 
-/** @returns a resolver that queries `url`. During the pause after a failure, every query returns `unreachable` at once. */
+/** @returns a resolver that queries `url`. After a failure, every query during the pause returns `unreachable` at once. */
 export function createDnsOverHttps(url: string, dependencies: Pick<CheckDependencies, 'fetch' | 'now'>): ResolveDns {
   let restsUntil = 0;
   return async (name, type) => {
@@ -53,7 +56,10 @@ function readAnswer(answer: DnsJson, type: DnsRecordType): Result<readonly strin
   );
 }
 
-/** `"v=spf1 " "-all"` in presentation format (RFC 1035 §5.1) → `v=spf1 -all`. Some resolvers omit the quotes. */
+/**
+ * Converts a TXT record from presentation format (RFC 1035 §5.1): `"v=spf1 " "-all"` becomes `v=spf1 -all`. Some resolvers omit the
+ * quotes.
+ */
 function joinStrings(data: string): string {
   if (!data.startsWith('"')) return data;
   const strings = data.match(/"(?:[^"\\]|\\.)*"/gs) ?? [];

@@ -1,13 +1,14 @@
 /**
- * Checks of a message: authentication (SPF, DKIM, DMARC, ARC), spam and viruses. One interface for incoming and outgoing mail.
+ * Checks a message: authentication (SPF, DKIM, DMARC, ARC), spam and viruses. Incoming and outgoing mail have the same interface.
  * Each verdict has reasons.
  *
- * - `checkMessage` runs everything. `authenticateMessage` alone is for acceptance, when the DMARC policy decides; pass its
- *   result to `checkMessage` later.
- * - `readTokens`, `trainUserModel` and `personaliseSpam` are a user's own training: a mailbox stores the model as one BLOB.
- * - If a configured scanner is down, slow or answers nonsense, the result is `deferred`, never "clean" and never "ham".
+ * - `checkMessage` runs all checks. `authenticateMessage` alone is for acceptance, where the DMARC policy decides; pass its result
+ * to `checkMessage` later.
+ * - `readTokens`, `trainUserModel` and `personaliseSpam` are for a user's own training. A mailbox stores the user's model as one
+ * BLOB.
+ * - If a configured scanner is down, slow or gives an invalid answer, the result is `deferred`, never "clean" and never "ham".
  *
- * By design: nothing here refuses, moves or deletes mail; callers do. Large attachments are not held in memory: see
+ * By design: the checks do not refuse, move or delete mail; callers do. Large attachments are not held in memory: see
  * `opened-message.ts`.
  */
 import { err, ok, type Result } from '../../shared/result.ts';
@@ -28,15 +29,18 @@ export type * from './verdicts.ts';
 export interface MessageToCheck {
   /** The whole message as received, with CRLF line ends. */
   readonly raw: Uint8Array | OpenedMessage;
-  /** `from` is empty for the null sender. */
+  /** Envelope of the message. `from` is empty for the null sender. */
   readonly envelope: { readonly from: string; readonly to: readonly string[] };
-  /** The SMTP client. Null when unknown, or when one of our users submitted the message. */
+  /** The SMTP client. Null if it is unknown, or if one of our users submitted the message. */
   readonly clientIp: string | null;
   readonly helo: string | null;
   readonly direction: 'inbound' | 'outbound';
-  /** From `trainUserModel`. For a message with several recipients, omit it and call `personaliseSpam` for each. */
+  /**
+   * The recipient's spam model, from `trainUserModel`. For a message with several recipients, omit it and call `personaliseSpam`
+   * for each.
+   */
   readonly userModel?: Uint8Array | null;
-  /** The result of `authenticateMessage` at acceptance, if it ran. */
+  /** Result of `authenticateMessage` at acceptance, if it was called. */
   readonly authentication?: Authentication;
 }
 

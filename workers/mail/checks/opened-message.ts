@@ -1,7 +1,6 @@
 /**
- * A message opened for checks and storage. A small message is held whole. Of a larger one, everything but its large attachments
- * is held; they are read again from the raw bytes one at a time when needed. Memory use is therefore independent of the size of
- * mail.
+ * A message that was opened for checks and storage. A small message is held in memory whole. Large attachments of other messages
+ * are cut out; each is read again from the raw bytes when needed. So the memory used does not grow with the size of the message.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { getBlob, inLargePieces } from '../bindings/blobs.ts';
@@ -11,21 +10,21 @@ import type { DigestBody } from './authentication/dkim.ts';
 import { BodyDigests } from './authentication/index.ts';
 
 export interface OpenedMessage {
-  /** The message, with one placeholder line per cut. */
+  /** The message, in which one placeholder line stands for each cut. */
   readonly bytes: Uint8Array;
   readonly cuts: readonly Cut[];
   readonly tree: MimeTree;
-  /** False if the message exceeds the limit of what is read: `bytes` is then truncated. */
+  /** False if the message without its cuts exceeds the limit. `bytes` is then truncated. */
   readonly isWhole: boolean;
-  /** Size of the raw message. */
+  /** Size of the raw message in bytes. */
   readonly sizeBytes: number;
   readonly sha256: string;
   readonly digestBody?: DigestBody;
-  /** The raw bytes as one stream of a known length. */
+  /** Opens the raw bytes as one stream of known length. */
   readonly read: () => Promise<ReadableStream<Uint8Array>>;
-  /** The raw bytes, or some of them, in large pieces. */
+  /** Reads the raw bytes, or a range of them, in large pieces. */
   readonly readPieces: (range?: Range) => Promise<AsyncIterable<Uint8Array> | Iterable<Uint8Array>>;
-  /** The decoded bytes of a cut in one buffer. */
+  /** Decodes a cut into one buffer. */
   readonly holdCut?: (cut: Cut) => Promise<Uint8Array>;
 }
 
@@ -34,13 +33,13 @@ interface Range {
   readonly length: number;
 }
 
-/** Access to the raw bytes. */
+/** Functions that read the raw bytes of a message. */
 export type RawReader = Pick<OpenedMessage, 'read' | 'readPieces'>;
 
-/** Smaller messages are held in memory whole. */
+/** Messages up to this size are held in memory whole. */
 const HELD_BYTES_MAX = 1024 * 1024;
 
-/** Opens a message held in memory. */
+/** Opens a message that is in memory. */
 export function openBytes(raw: Uint8Array): OpenedMessage {
   return {
     bytes: raw,
@@ -56,7 +55,11 @@ export function openBytes(raw: Uint8Array): OpenedMessage {
   };
 }
 
-/** @returns null when no location has it. @throws when a location failed, so the answer is unknown. */
+/**
+ * Opens a message stored in R2.
+ * @returns null if no location has it.
+ * @throws if no location returned it and one failed, so it may exist.
+ */
 export async function openStored(env: Env, key: string): Promise<OpenedMessage | null> {
   const stored = await getBlob(env, key);
   if (!stored) return null;
@@ -92,7 +95,7 @@ export async function openStream(source: AsyncIterable<Uint8Array>, raw: RawRead
   return { bytes, cuts, tree, isWhole, ...about, read, readPieces, holdCut: (cut) => holdCut(raw, cut) };
 }
 
-/** Restores cuts that are not whole attachments: text that will be shown, and any unusual structure. */
+/** Puts cuts back that are not whole attachments: text that is shown, and cuts inside an unusual structure. */
 async function restoreCuts(bytes: Buffer, cuts: readonly Cut[], isWhole: boolean, raw: RawReader) {
   if (cuts.length === 0) return { bytes, cuts, isWhole };
   const attached = new Set(
@@ -122,7 +125,7 @@ async function readAll(stream: AsyncIterable<Uint8Array> | Iterable<Uint8Array>)
   return Buffer.concat(chunks);
 }
 
-/** The decoded bytes of a cut in one buffer. */
+/** Decodes a cut into one buffer. */
 export async function holdCut(message: RawReader, cut: Cut): Promise<Uint8Array> {
   const out = Buffer.alloc(cut.inspection.length);
   let used = 0;
@@ -130,7 +133,7 @@ export async function holdCut(message: RawReader, cut: Cut): Promise<Uint8Array>
   return out.subarray(0, used);
 }
 
-/** The decoded bytes of a cut, in windows. */
+/** Decodes a cut piece by piece. */
 export async function* decodeCut(message: RawReader, cut: Cut): AsyncGenerator<Buffer> {
   yield* decodeBase64Lines(await message.readPieces(cut));
 }

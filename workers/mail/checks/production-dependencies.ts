@@ -1,4 +1,6 @@
-/** Dependencies of the checks in production. In a file of its own because `cloudflare:sockets` exists only inside workerd. */
+/**
+ * Dependencies of the checks in production. They have a file of their own, because `cloudflare:sockets` exists only inside workerd.
+ */
 import { connect } from 'cloudflare:sockets';
 import { createClock } from '../../shared/clock.ts';
 import { err } from '../../shared/result.ts';
@@ -9,8 +11,8 @@ import { createDnsOverHttps, DNS_OVER_HTTPS_URL_DEFAULT } from './dns-over-https
 let resolver: { url: string; resolveDns: CheckDependencies['resolveDns'] } | null = null;
 
 /**
- * `DNS_OVER_HTTPS_URL` selects a resolver other than Cloudflare's. A local server without one sends no DNS query: results stay
- * `temperror`, and no test or trial run reaches the network.
+ * Creates the resolver. `DNS_OVER_HTTPS_URL` selects another one than Cloudflare's. A local server without this setting sends no
+ * DNS query: results are `temperror`, and no test reaches the network.
  */
 export function createCheckDependencies(env: Env): CheckDependencies {
   const settings = settingsOf(env);

@@ -1,4 +1,6 @@
-/** File names of attachments. Turns untrusted names into names that are valid in a URL and on a disk, each unique per message. */
+/**
+ * File names of attachments. Converts untrusted names to names that are valid in a URL and on a disk, and unique within a message.
+ */
 
 const NAME_LENGTH_MAX = 200;
 const EXTENSIONS: Readonly<Record<string, string>> = {
@@ -15,7 +17,10 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
   'text/plain': '.txt',
 };
 
-/** @returns the last part of a path without unprintable characters; `attachment` with a matching extension if nothing is left. */
+/**
+ * @returns the last part of a path, without unprintable characters. If nothing is left, `attachment` with an extension that matches
+ * the type.
+ */
 export function cleanFileName(name: string | null, contentType: string): string {
   const last = (name ?? '').split(/[/\\]/).at(-1) ?? '';
   const shown = last
@@ -28,7 +33,7 @@ export function cleanFileName(name: string | null, contentType: string): string 
   return stem.slice(0, NAME_LENGTH_MAX - Math.min(extension.length, 20)).toWellFormed() + extension.slice(0, 20);
 }
 
-/** A second `a.pdf` becomes `a (2).pdf`. Names that differ only in case count as equal. */
+/** Makes names unique: a second `a.pdf` becomes `a (2).pdf`. Names that differ only in case count as equal. */
 export function makeNamesUnique(names: readonly string[]): string[] {
   const taken = new Set<string>();
   const nextOf = new Map<string, number>();

@@ -1,4 +1,4 @@
-/** Automatic messages of a mailbox as RFC 5322 bytes: the vacation reply (RFC 3834) and the forwarding code. Pure. */
+/** Writes the automatic messages of a mailbox as RFC 5322 bytes: the vacation reply (RFC 3834) and the forwarding code. Pure. */
 
 export interface AutomaticText {
   readonly from: { readonly name: string; readonly email: string };
@@ -9,7 +9,7 @@ export interface AutomaticText {
   readonly inReplyTo: string | null;
   readonly references: readonly string[];
   readonly now: number;
-  /** RFC 3834 §5: `auto-replied` in response to a message, otherwise `auto-generated`. */
+  /** Value of Auto-Submitted (RFC 3834 §5): `auto-replied` in response to a message, otherwise `auto-generated`. */
   readonly autoSubmitted: 'auto-replied' | 'auto-generated';
 }
 
@@ -33,14 +33,17 @@ export function composeAutomatic(message: AutomaticText): string {
   return `${headers.join('\r\n')}\r\n\r\n${toQuotedPrintable(message.text)}`;
 }
 
-/** Keeps the Message-IDs that fit into a header: ASCII, and lines of at most 998 characters (RFC 5322 §2.1.1). */
+/** Selects the Message-IDs that a header can hold: ASCII, in a line of at most 998 characters (RFC 5322 §2.1.1). */
 export const keepSendableIds = (ids: readonly string[]): string[] =>
   ids.filter((id) => /^<[!-;=?-~]{1,900}>$/.test(id));
 
-/** @returns a date of RFC 5322 §3.3, in UTC. */
+/** @returns a time as a date of RFC 5322 §3.3, in UTC. */
 export const toMailDate = (time: number): string => new Date(time).toUTCString().replace('GMT', '+0000');
 
-/** Encodes text (RFC 2045 §6.7). English text stays readable, and lines have at most 76 characters. Base64 would look like spam. */
+/**
+ * Encodes text as quoted-printable (RFC 2045 §6.7), in lines of at most 76 characters. English text stays readable. Base64 would
+ * look like spam.
+ */
 export function toQuotedPrintable(text: string): string {
   const lines = text.replace(/\r?\n$/, '').split(/\r?\n/);
   return lines.map((line) => `${foldQuoted(quote(line))}\r\n`).join('');
@@ -55,15 +58,15 @@ const quote = (line: string): string =>
     })
     .join('');
 
-/** Places soft line breaks so that they never split an escape. */
+/** Inserts soft line breaks, never inside an escape. */
 const foldQuoted = (line: string): string =>
   line.length <= 76 ? line : (line.match(/(?:=[0-9A-F]{2}|[^=]){1,25}/g) ?? []).join('=\r\n');
 
-/** Encodes text unless it is short and plain, so that no text can end the header. */
+/** Encodes a header value unless it is short and plain. So no text can end the header. */
 const encodeWords = (text: string): string =>
   /^[A-Za-z0-9][A-Za-z0-9 .@_+-]{0,60}$/.test(text) ? text : toEncodedWords(text.slice(0, 500)).join('\r\n ');
 
-/** RFC 2047 encoded words of at most 75 characters each. */
+/** Encodes text as encoded words (RFC 2047) of at most 75 characters each. */
 export function toEncodedWords(text: string): string[] {
   const words: string[] = [];
   let word = '';

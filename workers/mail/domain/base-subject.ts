@@ -1,6 +1,6 @@
-/** Base subjects (RFC 5256 §2.1): a subject without its reply and forward marks. */
+/** Base subjects (RFC 5256 §2.1): subjects without their reply and forward marks. */
 
-/** `Re:`, `Fwd:` and their common translations, with an optional `[blob]` or count before the colon. */
+/** A mark: `Re:`, `Fwd:` or a common translation, with an optional `[blob]` or count before the colon. */
 const MARK =
   /^(?:re|fw|fwd|aw|wg|sv|vs|antw|tr|rv|enc|odp|回复|答复|转发|回覆|返信)\s*(?:\[[^\][]*\]|\(\d+\)|\^\d+)?\s*[:：]\s*/iu;
 const BLOB = /^\[[^\][]*\]\s*/;
@@ -9,15 +9,15 @@ const FORWARD_HEADER = /^\[fwd:(.*)\]$/i;
 
 export interface BaseSubject {
   readonly base: string;
-  /** True if a mark was removed: the message replies to or forwards another. */
+  /** True if a mark was removed: the message is a reply or a forward. */
   readonly isReply: boolean;
 }
 
-/** @param subject the decoded subject. Folds case, so that base subjects can be compared. */
+/** @param subject the decoded subject. @returns its base subject with folded case, so that base subjects can be compared. */
 export function toBaseSubject(subject: string): BaseSubject {
   let text = subject.replace(/\s+/g, ' ').trim();
   let isReply = false;
-  // Each round removes at least one character or ends. A subject has at most a few kilobytes.
+  // The loop ends: each round removes at least one character or is the last one. A subject has at most a few kilobytes.
   for (;;) {
     const before = text;
     if (TRAILER.test(text)) {
@@ -29,7 +29,7 @@ export function toBaseSubject(subject: string): BaseSubject {
       isReply = true;
       text = marked;
     } else {
-      // Ignores the [name] of a list, unless it is the whole subject (RFC 5256 §2.1 step 4).
+      // Removes the [name] of a mailing list, unless it is the whole subject (RFC 5256 §2.1 step 4).
       const rest = text.replace(BLOB, '');
       if (rest !== '') text = rest;
       const forwarded = FORWARD_HEADER.exec(text);

@@ -1,25 +1,28 @@
-/** Times of calendars in time zones: by the name of the zone, or by the rules that the calendar contains. Pure. */
+/** Converts times of calendars from their time zones. A zone is known by its name, or by rules in the calendar itself. Pure. */
 import { type CalendarComponent, type CalendarProperty, findProperty } from './calendar.ts';
 
 export interface CalendarTime {
-  /** `2026-11-05T10:30:00` in its time zone, or `2026-11-05` for a whole day. */
+  /** Local time in its time zone: `2026-11-05T10:30:00`, or `2026-11-05` for a whole day. */
   readonly local: string;
-  /** Null for a whole day, and for a floating time, which is the same local time in every zone (RFC 5545 §3.3.5). */
+  /**
+   * Name of the time zone. Null for a whole day, and for a floating time, which is the same local time in every zone (RFC 5545
+   * §3.3.5).
+   */
   readonly timeZone: string | null;
-  /** Milliseconds since 1970; null if the time zone is unknown or there is none. */
+  /** The time in milliseconds since 1970; null if there is no time zone or it is unknown. */
   readonly at: number | null;
 }
 
 const DAY_MS = 86_400_000;
-/** In this order: weeks, days, hours, minutes, seconds. */
+/** Units of a duration, in the order in which it names them: weeks, days, hours, minutes, seconds. */
 const DURATION_UNITS_MS = [7 * DAY_MS, DAY_MS, 3_600_000, 60_000, 1_000];
 
-/** @param zones the VTIMEZONE components of the calendar. */
+/** Reads the time of a property. @param zones the VTIMEZONE components of the calendar. */
 export function readTime(property: CalendarProperty | null, zones: readonly CalendarComponent[]): CalendarTime | null {
   const match = /^(\d{4})(\d\d)(\d\d)(?:T(\d\d)(\d\d)(\d\d)(Z?))?$/.exec(property?.value.trim() ?? '');
   if (!property || !match) return null;
   const [, year, month, date, hour, minute, second, isUtc] = match;
-  // `Date.UTC` turns a date that does not exist into a later one.
+  // `Date.UTC` converts a date that does not exist to a later one; such dates are rejected.
   const day = Date.UTC(Number(year), Number(month) - 1, Number(date));
   if (hour === undefined) return { local: toLocal(day).slice(0, 10), timeZone: null, at: null };
   const clock = day + (Number(hour) * 3_600 + Number(minute) * 60 + Number(second)) * 1_000;
@@ -44,7 +47,7 @@ export function addDuration(start: CalendarTime, duration: string): CalendarTime
   return { ...start, local: isDay ? local.slice(0, 10) : local, at: start.at === null ? null : start.at + ms };
 }
 
-/** @returns the offset from UTC in milliseconds at a local time; null if the name is unknown. */
+/** @returns the offset from UTC in milliseconds at a local time; null if the name of the time zone is unknown. */
 function readNamedOffset(timeZone: string, clock: number): number | null {
   try {
     const format = new Intl.DateTimeFormat('en-US', {
@@ -55,8 +58,7 @@ function readNamedOffset(timeZone: string, clock: number): number | null {
       const part = Object.fromEntries(format.formatToParts(time).map(({ type, value }) => [type, value]));
       return Date.parse(`${part.year}-${part.month}-${part.day}T${part.hour}:${part.minute}:${part.second}Z`) - time;
     };
-    // The inner call guesses the offset from the local time read as UTC; the outer one corrects it. The result is wrong only if the
-    // clock changes between the two times.
+    // The inner call guesses the offset; the outer one corrects it. Only a clock change between both times makes it wrong.
     return offsetAt(clock - offsetAt(clock));
   } catch {
     return null;
@@ -68,7 +70,10 @@ interface Onset {
   readonly offset: number;
 }
 
-/** Names such as "W. Europe Standard Time" are not known to `Intl`. The VTIMEZONE of the calendar defines them. */
+/**
+ * @returns the offset from UTC by the VTIMEZONE rules of the calendar. Needed for names that `Intl` does not know, such as "W.
+ * Europe Standard Time".
+ */
 function readRuledOffset(timeZone: string, clock: number, zones: readonly CalendarComponent[]): number | null {
   const zone = zones.find((each) => findProperty(each, 'TZID')?.value === timeZone);
   if (!zone) return null;
@@ -76,7 +81,7 @@ function readRuledOffset(timeZone: string, clock: number, zones: readonly Calend
   return (onsets.findLast(({ at }) => at <= clock) ?? onsets[0])?.offset ?? null;
 }
 
-/** Starts of standard or daylight time in the year of a time and in the year before. */
+/** Lists the starts of standard or daylight time in the year of a time and in the year before. */
 function listOnsets(component: CalendarComponent, clock: number): Onset[] {
   const offset = readOffset(findProperty(component, 'TZOFFSETTO')?.value ?? '');
   const first = readTime(findProperty(component, 'DTSTART'), []);
@@ -96,7 +101,7 @@ function listOnsets(component: CalendarComponent, clock: number): Onset[] {
 
 const WEEKDAYS = ['SU', 'MO', 'TU', 'WE', 'TH', 'FR', 'SA'];
 
-/** @param nth counts from the end of the month if negative. */
+/** @param nth which of these weekdays of the month; a negative number counts from the end of the month. */
 function toNthWeekday(year: number, month: number, nth: number, weekday: number): number {
   if (nth > 0) {
     const first = Date.UTC(year, month, 1);

@@ -1,7 +1,7 @@
 /** Reads iCalendar text (RFC 5545 §3.1) into components and properties. Pure. Broken lines are skipped. */
 
 export interface CalendarProperty {
-  /** In upper case, like the names of parameters. */
+  /** Name of the property in upper case, as are the names of parameters. */
   readonly name: string;
   readonly parameters: ReadonlyMap<string, string>;
   readonly value: string;
@@ -45,7 +45,7 @@ export function parseCalendar(text: string): CalendarComponent | null {
   return open[0] ?? null;
 }
 
-/** Parameter values may be quoted, and then contain `:`, `;` and `,`. */
+/** Parses a line of the form `NAME;PARAMETER=value:value`. Parameter values may be quoted, and then contain `:`, `;` and `,`. */
 function parseLine(line: string): CalendarProperty | null {
   const [head = '', ...parts] =
     line.match(/^[A-Za-z0-9-]+|;[A-Za-z0-9-]+=(?:"[^"]*"|[^";:,]*)(?:,(?:"[^"]*"|[^";:,]*))*/gy) ?? [];
@@ -61,7 +61,7 @@ function parseLine(line: string): CalendarProperty | null {
 export const findProperty = ({ properties }: CalendarComponent, name: string): CalendarProperty | null =>
   properties.find((property) => property.name === name) ?? null;
 
-/** @returns the text of a property without escapes (RFC 5545 §3.3.11). */
+/** @returns the text of a property, with its escapes decoded (RFC 5545 §3.3.11). */
 export const toText = (property: CalendarProperty | null): string =>
   (property?.value ?? '')
     .replace(/\\([nN\\;,])/g, (_, escaped: string) => (/n/i.test(escaped) ? '\n' : escaped))

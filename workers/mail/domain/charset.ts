@@ -1,8 +1,8 @@
 /**
  * Decodes text in any charset that mail uses. Nothing here throws: bytes that a charset does not define become U+FFFD.
  *
- * Labels are wrong often enough that the bytes decide in one case: text that is valid UTF-8 beyond ASCII is UTF-8, if its label is
- * ASCII, Latin-1 or unknown. Text of those charsets is valid UTF-8 only by a rare accident.
+ * Labels of charsets are often wrong. If the label is ASCII, Latin-1 or unknown, text that is valid UTF-8 beyond ASCII is decoded
+ * as UTF-8. Text in those charsets is valid UTF-8 only by a rare coincidence.
  */
 import { CODE_PAGES } from './code-pages.ts';
 import { decodeHz, decodeIso2022 } from './iso-2022.ts';
@@ -11,7 +11,7 @@ import { decodeHz, decodeIso2022 } from './iso-2022.ts';
 const GUESSED =
   /^(?:|(?:us-?)?ascii|ansi[-_ ]?x3\.4-(?:1968|1986)|iso-?ir-6|646|(?:iso[-_]?)?8859[-_]?1(?::1987)?|latin-?1|l1|(?:windows|cp|ms)-?1252|iso[-_]?8859[-_]?15|latin-?9)$/;
 
-/** Names that `TextDecoder` does not know, without `x-`, `cs` and separators. */
+/** Charsets by names that `TextDecoder` does not know. The names are without `x-`, `cs` and separators. */
 const ALIASES: Readonly<Record<string, string>> = {
   utf8mb4: 'utf-8',
   unicode11utf8: 'utf-8',
@@ -52,10 +52,13 @@ const ALIASES: Readonly<Record<string, string>> = {
   macicelandic: 'mac-iceland',
   maccyrillic: 'x-mac-cyrillic',
 };
-/** The last variants have half-width katakana and supplementary kanji, which `TextDecoder` does not decode. */
+/**
+ * Labels of ISO-2022 charsets and their variants. Some variants have half-width katakana and supplementary kanji, which
+ * `TextDecoder` does not decode.
+ */
 const ISO_2022 = /^(?:iso-?2022-?(?:jp(?:-?\w+)?|kr|cn(?:-?ext)?)|cp5022[0-2]|junet|jis)$/;
 
-/** @param label the charset parameter as it was written; empty if there is none. */
+/** Decodes text. @param label the charset parameter as it was written; empty if there is none. */
 export function decodeText(bytes: Uint8Array, label: string): string {
   const name = label
     .trim()
@@ -94,7 +97,7 @@ function decodeGuessed(bytes: Uint8Array, name: string): string {
   return new TextDecoder(/15$|9$/.test(name) ? 'iso-8859-15' : 'windows-1252').decode(bytes);
 }
 
-/** Whether 7-bit text switches to Japanese charsets. Old programs send it without a label. */
+/** True if 7-bit text has the escape sequences of Japanese charsets. Old programs send such text without a label. */
 const hasIso2022 = (text: string): boolean =>
   ['$@', '$B'].some((sequence) => text.includes(`\u001b${sequence}`)) &&
   ['(B', '(J'].some((sequence) => text.includes(`\u001b${sequence}`));
@@ -107,7 +110,10 @@ function tryUtf8(bytes: Uint8Array): string | null {
   }
 }
 
-/** Invalid bytes in text that is mostly UTF-8 are damage. If they outnumber the valid characters, the label is wrong. */
+/**
+ * Decodes text with the label UTF-8. A few invalid bytes are damage. If they outnumber the valid characters beyond ASCII, the label
+ * is wrong, and windows-1252 is used.
+ */
 function decodeUtf8(bytes: Uint8Array): string {
   const whole = tryUtf8(bytes);
   if (whole !== null) return whole;
@@ -121,7 +127,7 @@ function decodeUtf8(bytes: Uint8Array): string {
   return good >= damaged ? lossy : new TextDecoder('windows-1252').decode(bytes);
 }
 
-/** RFC 2152: `+` and Base64 of UTF-16, up to `-` or another character. `+-` is a plus sign. */
+/** Decodes UTF-7 (RFC 2152): `+` and Base64 of UTF-16, up to `-` or another character. `+-` is a plus sign. */
 function decodeUtf7(bytes: Uint8Array): string {
   const text = new TextDecoder('windows-1252').decode(bytes);
   return text.replace(/\+([A-Za-z0-9+/]*)-?/g, (run, base64: string) => {
@@ -132,8 +138,8 @@ function decodeUtf7(bytes: Uint8Array): string {
 }
 
 /**
- * Without a byte order mark, the zero bytes of Latin text show the order. If they show none, RFC 2781 §4.3 prefers big endian, but
- * programs write little endian.
+ * Decides the byte order of UTF-16 without a byte order mark. The zero bytes of Latin text show it. Without any, little endian is
+ * used, because programs write it, although RFC 2781 §4.3 prefers big endian.
  */
 function decodeUtf16(bytes: Uint8Array): string {
   const [first, second] = bytes;

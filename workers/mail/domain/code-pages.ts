@@ -1,6 +1,6 @@
 /**
- * The upper halves of code pages that `TextDecoder` lacks: the character of each byte from 0x80 to 0xFF, U+FFFD if it has none. DOS
- * code pages are as published by Unicode (https://www.unicode.org/Public/MAPPINGS/VENDORS/MICSFT/PC/).
+ * Upper halves of code pages that `TextDecoder` lacks: the characters of the bytes 0x80 to 0xFF, with U+FFFD for undefined ones.
+ * DOS code pages are as published by Unicode (https://www.unicode.org/Public/MAPPINGS/VENDORS/MICSFT/PC/).
  */
 export const CODE_PAGES: Readonly<Record<string, string>> = {
   cp437:

@@ -1,24 +1,26 @@
-/** Addresses of accounts here: ASCII, lower-cased, with a plain local part. Foreign addresses may use all of RFC 5321. */
+/**
+ * Addresses of accounts of this service: ASCII in lower case, with a plain local part. Foreign addresses may use all of RFC 5321.
+ */
 import { type MailPath, withoutTag } from './mail-path.ts';
 
 /**
- * Names of the operator, without dots, hyphens and underscores. People and programs trust mail from them.
+ * Local parts that are reserved for the operator, without dots, hyphens and underscores. People and programs trust mail from them.
  *
- * Certificate authorities send mail that proves control of the domain to names of the first line (CA/Browser Forum Baseline
- * Requirements §3.2.2.4.4), and formerly to names of the second.
+ * Certificate authorities mail proofs of control of the domain to the names of the first line (CA/Browser Forum Baseline
+ * Requirements §3.2.2.4.4), and formerly to those of the second line.
  */
 const OPERATOR_NAMES = new Set(
   [
     'admin administrator webmaster hostmaster postmaster',
     'root sysadmin ssladmin ssladministrator sslwebmaster is it mis administrador',
-    // RFC 2142 §3 to §5.
+    // Names of RFC 2142 §3 to §5.
     'info marketing sales support abuse noc security usenet news www uucp ftp',
-    // Automatic mail and service desks.
+    // Names of automatic mail and of service desks.
     'noreply mailerdaemon daemon bounce bounces billing helpdesk',
   ].flatMap((names) => names.split(' ')),
 );
 
-/** Ignores separators, because people read `post.master` and `webmaster-` as the same name. */
+/** Compares names without separators, because people read `post.master` and `webmaster-` as the reserved names. */
 const isOperatorName = (local: string): boolean => OPERATOR_NAMES.has(local.replace(/[._-]/g, ''));
 
 export interface OwnAddress {
@@ -27,7 +29,9 @@ export interface OwnAddress {
   readonly domain: string;
 }
 
-/** @returns the lower-cased address, or why it cannot belong to an account. `+` is reserved for tags, so no account has it. */
+/**
+ * @returns the address in lower case, or why it cannot belong to an account. An address with `+` cannot, because `+` begins a tag.
+ */
 export function parseOwnAddress(text: string): OwnAddress | 'bad_address' | 'reserved' {
   const email = text.trim().toLowerCase();
   const match = /^([a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9_-])?)@([a-z0-9.-]{1,253})$/.exec(email);
@@ -40,8 +44,8 @@ export function parseOwnAddress(text: string): OwnAddress | 'bad_address' | 'res
 const WILDCARD_LENGTH_MAX = 40;
 
 /**
- * `sales-*@example.test` matches all addresses whose local part begins with `sales-`. A wildcard needs at least one character
- * before `*`; a whole domain has a catch-all instead.
+ * Parses a wildcard. `sales-*@example.test` matches all addresses whose local part begins with `sales-`. At least one character
+ * must be before `*`; for a whole domain, there is the catch-all.
  */
 export function parseWildcard(text: string): OwnAddress | null {
   const match = /^([a-z0-9][a-z0-9._-]*\*)@([a-z0-9.-]{1,253})$/.exec(text.trim().toLowerCase());
@@ -49,7 +53,7 @@ export function parseWildcard(text: string): OwnAddress | null {
   return email === undefined || local.length > WILDCARD_LENGTH_MAX + 1 ? null : { email, local, domain };
 }
 
-/** The wildcards that an address matches, the longest first. */
+/** @returns the wildcards that match an address, the longest first. */
 function listWildcards({ local, domain }: { readonly local: string; readonly domain: string }): string[] {
   const start = local.toLowerCase().slice(0, WILDCARD_LENGTH_MAX);
   return Array.from(start, (_, at) => `${start.slice(0, start.length - at)}*@${domain}`);
@@ -74,7 +78,7 @@ export function listReceivers(path: MailPath, main: string): string[] {
     .map((email) => email.toLowerCase());
 }
 
-/** Converts an address of a JSON request, where the name is optional, to the form of a mailbox. */
+/** Converts an address of a JSON request, whose name is optional, to one with a name. */
 export const toAddress = (address: { readonly name?: string | undefined; readonly email: string }) => ({
   name: address.name ?? '',
   email: address.email,

@@ -1,22 +1,22 @@
 /**
- * Decodes encoded words (RFC 2047) as large mail clients do: neighbours of one charset are joined before they are decoded, because
- * senders split them inside a character. Raw bytes inside a word are kept.
+ * Decodes encoded words (RFC 2047) as large mail clients do. Adjacent words of one charset are joined before they are decoded,
+ * because some senders split a character between them. Raw bytes inside a word are kept.
  */
 import { decodeText } from './charset.ts';
 
-/** `=?charset*language?encoding?text?=`. Some senders wrongly put blanks into the text; they are accepted. */
+/** An encoded word: `=?charset*language?encoding?text?=`. Some senders wrongly put blanks into the text; these are accepted. */
 const WORD = String.raw`=\?[^?\s]{1,100}\?[bq]\?[^?]*\?=`;
 const RUN = new RegExp(`${WORD}(?:[ \\t\\r\\n]*${WORD})*`, 'gi');
 const PARTS = /=\?([^?*\s]+)[^?]*\?([bq])\?([^?]*)\?=/gi;
 
-/** @param value a header value with one character per byte, or text. */
+/** Decodes the encoded words of a header value. @param value with one character per byte, or text that is decoded already. */
 export function decodeWords(value: string): string {
   return mapWords(value, decodeRaw, (text) => text);
 }
 
 /**
- * Decodes the bytes of a header value, and writes each run of encoded words as one word in UTF-8, so that a parser of addresses
- * sees no special characters of a name.
+ * Rewrites each run of encoded words of a header value as a single word in UTF-8, and decodes the other bytes. So a parser of
+ * addresses sees no special characters of a name.
  */
 export function normalizeWords(value: string): string {
   return mapWords(value, decodeRaw, (text) => `=?utf-8?B?${Buffer.from(text).toString('base64')}?=`);
@@ -27,7 +27,7 @@ function mapWords(value: string, toPlain: (text: string) => string, toWord: (tex
   let from = 0;
   for (const run of value.matchAll(RUN)) {
     const end = run.index + run[0].length;
-    // An encoded word may not be part of an address (RFC 2047 §5).
+    // Leaves the word as it is, because an encoded word may not be part of an address (RFC 2047 §5).
     const word = value[end] === '@' ? run[0] : toWord(decodeRun(run[0]));
     pieces.push(toPlain(value.slice(from, run.index)), word);
     from = end;
@@ -40,7 +40,7 @@ function decodeRun(run: string): string {
   const texts: string[] = [];
   let charset = '';
   let bytes: Buffer[] = [];
-  /** Base64 of the previous word without padding at its end. The next word may continue its last group of four characters. */
+  /** End of the previous word's Base64, without padding. The next word may continue its last group of four characters. */
   let open = '';
   const flush = () => {
     texts.push(decodeText(Buffer.concat([...bytes, Buffer.from(open, 'base64')]), charset));
@@ -54,7 +54,7 @@ function decodeRun(run: string): string {
     if (base64 === null) bytes.push(Buffer.from(open, 'base64'), decodeQ(text));
     else if (base64.endsWith('=')) bytes.push(Buffer.from(base64, 'base64'));
     open = base64 === null || base64.endsWith('=') ? '' : base64;
-    // These charsets return to ASCII at the end of each word.
+    // Each word of these charsets ends in ASCII, so it is decoded alone.
     if (/^iso-2022-|^hz/.test(charset)) flush();
   }
   flush();
@@ -68,10 +68,13 @@ function decodeQ(text: string): Buffer {
   return toBytes(decoded);
 }
 
-/** Text with characters above 0xFF was already decoded. Other text has one character per byte. */
+/**
+ * Converts encoded text to bytes. A character above 0xFF shows that the text was decoded already; otherwise it has one character
+ * per byte.
+ */
 const toBytes = (text: string): Buffer => Buffer.from(text, /[^\0-\xff]/.test(text) ? 'utf8' : 'latin1');
 
-/** Reads bytes above ASCII as UTF-8, or as Latin-1 if they are not valid UTF-8 (RFC 6532 §3.1). */
+/** Decodes bytes above ASCII as UTF-8 (RFC 6532 §3.1), or as Latin-1 if they are not valid UTF-8. */
 function decodeRaw(text: string): string {
   return /[\x80-\xff]/.test(text) && !/[^\0-\xff]/.test(text) ? decodeText(Buffer.from(text, 'latin1'), '') : text;
 }

@@ -1,6 +1,6 @@
 /**
- * The user's filters and vacation reply. Rules are tried in order. Each rule that matches adds its actions, until a matching rule
- * stops the list. Texts are compared without case and accents.
+ * The user's filters and the vacation reply. Rules are applied in order. Each rule that matches adds its actions. A matching rule
+ * with the action `stop` ends the list. Texts are compared without regard to case and accents.
  */
 import { foldText } from './search-text.ts';
 
@@ -42,7 +42,7 @@ export interface FilterRule {
 
 export interface MessageFacts {
   readonly from: readonly { readonly name: string; readonly email: string }[];
-  /** Recipients in To and Cc. */
+  /** Addresses in To and Cc. */
   readonly to: readonly { readonly name: string; readonly email: string }[];
   readonly subject: string;
   readonly body: string;
@@ -52,7 +52,7 @@ export interface MessageFacts {
 }
 
 export interface FilterDecision {
-  /** A folder's id, or `trash`; null leaves the message in its folder. */
+  /** Id of the folder to move the message to, or `trash`; null leaves the message in its folder. */
   readonly folder: string | null;
   readonly isRead: boolean;
   readonly isFlagged: boolean;
@@ -60,7 +60,7 @@ export interface FilterDecision {
   readonly forwardTo: readonly string[];
 }
 
-/** The last move or trash wins; other actions accumulate. */
+/** Combines the actions of all rules that match. Of moves, the last one is used; other actions add up. */
 export function decideFilters(rules: readonly FilterRule[], facts: MessageFacts): FilterDecision {
   let folder: string | null = null;
   let [isRead, isFlagged] = [false, false];
@@ -115,7 +115,7 @@ function doesConditionMatch(condition: FilterCondition, facts: MessageFacts): bo
 
 type TextOperator = 'contains' | 'is' | 'begins_with' | 'ends_with';
 
-/** An address matches by its email, its name, or both as written together. */
+/** An address matches by its email, by its name, or by both as they are written together. */
 function doesAnyAddressMatch(
   people: MessageFacts['from'],
   condition: { operator: TextOperator; value: string },
@@ -127,7 +127,7 @@ function doesAnyAddressMatch(
 
 function doesTextMatch(text: string, operator: TextOperator, value: string): boolean {
   const [folded, wanted] = [foldText(text).trim(), foldText(value).trim()];
-  // Every text contains the empty string, so such a rule would match all mail.
+  // An empty value never matches. Every text contains the empty text, so the rule would match all mail.
   if (wanted === '') return false;
   switch (operator) {
     case 'contains':
@@ -141,12 +141,12 @@ function doesTextMatch(text: string, operator: TextOperator, value: string): boo
   }
 }
 
-/** Header field of forwarded messages that names the mailboxes that forwarded them. */
+/** Header field that a forwarding mailbox adds to a message. It names the mailbox. */
 export const FORWARDED_BY = 'X-Tessera-Forwarded-By';
 
 /**
- * Whether a message may be forwarded automatically. Never twice by the same mailbox and never a report (null sender), so two
- * mailboxes cannot loop.
+ * Whether a message may be forwarded automatically: not by a mailbox that forwarded it before, and no report (null sender).
+ * Otherwise two mailboxes could forward a message in a loop.
  */
 export function mayForward(userId: string, envelopeFrom: string, headers: MessageFacts['headers']): boolean {
   if (envelopeFrom === '') return false;
@@ -158,16 +158,16 @@ export function mayForward(userId: string, envelopeFrom: string, headers: Messag
 const UNANSWERED_SENDERS =
   /^(?:mailer-daemon|postmaster|no-?reply|do-?not-?reply|owner-.*|.*-(?:request|owner|bounces?)|bounces?[+-].*|listserv|majordomo)@/i;
 /**
- * Matches a return path of a mailbox, here or elsewhere, that forwarded the message. A return path only accepts reports, and its
+ * Matches the return path of a mailbox, here or elsewhere, that forwarded a message. Such an address accepts only reports, and its
  * owner did not write the message.
  */
 const RETURN_PATH = /\+srs0=/;
 const LIST_HEADERS = /^(?:list-(?:id|help|post|subscribe|unsubscribe|archive|owner)|feedback-id)$/i;
 
 /**
- * Whether the vacation reply answers (RFC 3834 §2): never the null sender, lists, bulk mail, programs, forwarders or the user. The
- * message must name one of the user's own addresses.
- * @param own the user's addresses, lower-cased.
+ * Whether a message gets a vacation reply (RFC 3834 §2). The null sender, lists, bulk mail, programs, forwarders and the user never
+ * get one. The message must name one of the user's own addresses.
+ * @param own the user's addresses in lower case.
  */
 export function mayAnswerAutomatically(envelopeFrom: string, own: ReadonlySet<string>, facts: MessageFacts): boolean {
   const sender = envelopeFrom.toLowerCase();

@@ -9,17 +9,17 @@ export interface MailMarks {
   readonly isRead: boolean;
   readonly isFlagged: boolean;
   readonly labels: readonly string[];
-  /** Path of the folder; null if the file does not name one. */
+  /** Path of the message's folder; null if the headers name none. */
   readonly folder: string | null;
 }
 
 const LABEL_LENGTH_MAX = 100;
-/** Bits of `X-Mozilla-Status`. An expunged message is deleted but still in the file. */
+/** Bits of `X-Mozilla-Status`. An expunged message was deleted but is still in the file. */
 const MOZILLA_READ = 0x0001;
 const MOZILLA_FLAGGED = 0x0004;
 const MOZILLA_EXPUNGED = 0x0008;
 
-/** @param head the first bytes of a message, as UTF-8. */
+/** Reads the marks of a message. @param head the first bytes of the message, as UTF-8. */
 export function readForeignMarks(head: string): MailMarks {
   const header = head.slice(0, /\r?\n\r?\n/.exec(head)?.index ?? head.length);
   const gmail = fieldOf(header, 'X-Gmail-Labels');
@@ -35,13 +35,13 @@ export function readForeignMarks(head: string): MailMarks {
   };
 }
 
-/** The unfolded value of the first field of this name. */
+/** @returns the unfolded value of the first field of this name; null if there is none. */
 function fieldOf(header: string, name: string): string | null {
   const found = new RegExp(`^${name}[ \\t]*:[ \\t]*([^\\n]*(?:\\n[ \\t][^\\n]*)*)`, 'im').exec(header);
   return found ? (found[1] ?? '').replace(/\r?\n(?=[ \t])/g, '').trim() : null;
 }
 
-/** Names of Gmail's own labels. Takeout writes them in the language of the account. */
+/** Names of Gmail's system labels. Takeout writes them in the language of the account. */
 const GMAIL_NAMES: Readonly<Record<string, readonly string[]>> = {
   Unread: ['unread', 'ungelesen', 'non lus', 'non lu', 'no leídos', 'no leído', 'da leggere', 'não lidas', 'ongelezen'],
   Opened: ['opened', 'geöffnet', 'ouvert', 'abierto', 'abiertos', 'aperti', 'aperto', 'abertas', 'geopend'],
@@ -64,7 +64,10 @@ const GMAIL_NAMES: Readonly<Record<string, readonly string[]>> = {
 const GMAIL_MEANING = new Map(
   Object.entries(GMAIL_NAMES).flatMap(([meaning, names]) => names.map((name) => [name, meaning] as const)),
 );
-/** Folders in order of precedence. A Gmail message may have several labels, but a message here is in one folder. */
+/**
+ * Gmail labels that select a folder, in order of precedence. A Gmail message may have several labels, but the imported message is
+ * put into one folder.
+ */
 const GMAIL_FOLDERS = [
   ['Trash', 'Trash'],
   ['Spam', 'Junk'],
@@ -72,7 +75,10 @@ const GMAIL_FOLDERS = [
   ['Sent', 'Sent'],
 ] as const;
 
-/** `Inbox,Important,"Work, old",Unread`. Mail without a label of a folder is archived. Drafts become archived mail with a label. */
+/**
+ * Reads a list of Gmail labels such as `Inbox,Important,"Work, old",Unread`. A message without a label for a folder goes to the
+ * Archive. A draft also goes there, with a label.
+ */
 function readGmailLabels(value: string): MailMarks {
   const names = [...value.matchAll(/"((?:[^"\\]|\\.)*)"|([^",]+)/g)].map(([, quoted, plain]) =>
     (quoted?.replace(/\\(.)/g, '$1') ?? plain ?? '').trim(),

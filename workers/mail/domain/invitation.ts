@@ -8,11 +8,11 @@ export interface InvitedPerson {
 }
 
 export interface Invitation {
-  /** `request`, `cancel`, `reply`, `publish` or another method; null if the calendar has no method. */
+  /** Method of the calendar in lower case: `request`, `cancel`, `reply`, `publish` or another one; null if it has none. */
   readonly method: string | null;
   readonly uid: string;
   readonly sequence: number;
-  /** `confirmed`, `tentative` or `cancelled`; null if the event has no status. */
+  /** Status of the event: `confirmed`, `tentative` or `cancelled`; null if it has none. */
   readonly status: string | null;
   readonly summary: string;
   readonly description: string;
@@ -20,7 +20,7 @@ export interface Invitation {
   readonly start: CalendarTime;
   readonly end: CalendarTime | null;
   readonly isAllDay: boolean;
-  /** Recurrence rule of the event (RFC 5545 §3.3.10), as written; null if it does not recur. */
+  /** Recurrence rule of the event (RFC 5545 §3.3.10) as written; null if the event does not recur. */
   readonly recurrence: string | null;
   readonly organizer: InvitedPerson | null;
   readonly attendees: readonly (InvitedPerson & { readonly isOptional: boolean; readonly response: string })[];
@@ -30,11 +30,11 @@ const LINE_LENGTH_MAX = 1_000;
 const DESCRIPTION_LENGTH_MAX = 20_000;
 const ATTENDEES_MAX = 500;
 
-/** @returns null if the text has no event with a valid start. */
+/** @returns the event of an invitation; null if the text has no event with a valid start. */
 export function readInvitation(text: string): Invitation | null {
   const calendar = parseCalendar(text);
   const events = calendar?.components.filter(({ name }) => name === 'VEVENT') ?? [];
-  // Prefers the event itself to changes of single dates of a recurring event.
+  // The calendar may also have changes of single dates of a recurring event. The event itself is preferred.
   const event = events.find((each) => findProperty(each, 'RECURRENCE-ID') === null) ?? events[0];
   if (!calendar || !event) return null;
   const zones = calendar.components.filter(({ name }) => name === 'VTIMEZONE');

@@ -1,7 +1,7 @@
 /**
  * Decodes 7-bit charsets that switch tables by escape sequences: ISO-2022-JP with its extensions (RFC 1468, RFC 1554, RFC 2237),
- * ISO-2022-KR (RFC 1557), ISO-2022-CN (RFC 1922) and HZ (RFC 1843). Each run is converted to the 8-bit charset with the same table,
- * and decoded.
+ * ISO-2022-KR (RFC 1557), ISO-2022-CN (RFC 1922) and HZ (RFC 1843). Each run of characters from one table is converted to an 8-bit
+ * charset that contains the table, and decoded as that.
  */
 
 const ESC = 0x1b;
@@ -10,9 +10,9 @@ const SHIFT_IN = 0x0f;
 
 interface Table {
   readonly charset: string;
-  /** Bytes of one character. */
+  /** Number of bytes per character. */
   readonly width: number;
-  /** Byte before each character in the 8-bit charset. */
+  /** Byte that precedes each character of this table in the 8-bit charset. */
   readonly prefix?: number;
 }
 
@@ -22,10 +22,10 @@ const JIS_X_0208: Table = { charset: 'euc-jp', width: 2 };
 const JIS_X_0212: Table = { charset: 'euc-jp', width: 2, prefix: 0x8f };
 const GB_2312: Table = { charset: 'gbk', width: 2 };
 const KS_C_5601: Table = { charset: 'euc-kr', width: 2 };
-/** Bytes over 127 of programs that send eight bits: half-width katakana. */
+/** Table for bytes over 127, which some programs send although the charset has 7 bits: half-width katakana. */
 const EIGHT_BIT: Table = { charset: 'shift_jis', width: 1 };
 
-/** Tables that an escape sequence selects at once. */
+/** Tables that an escape sequence selects for the characters after it. */
 const SELECTED: readonly (readonly [sequence: string, table: Table])[] = [
   ['(B', ASCII],
   ['(J', ASCII],
@@ -40,13 +40,13 @@ const SELECTED: readonly (readonly [sequence: string, table: Table])[] = [
   ['$(A', GB_2312],
   ['$(C', KS_C_5601],
 ];
-/** Tables that a sequence designates for the characters between SO and SI. */
+/** Tables that an escape sequence designates: they apply to the characters between SO and SI. */
 const DESIGNATED: readonly (readonly [sequence: string, table: Table])[] = [
   ['$)C', KS_C_5601],
   ['$)A', GB_2312],
   [')I', KATAKANA],
 ];
-/** Tables of the upper half for one character after `ESC N` (ISO-2022-JP-2). */
+/** Charsets that a sequence designates for the upper half. One character after `ESC N` is from there (ISO-2022-JP-2). */
 const SINGLE: Readonly<Record<string, string>> = { '.A': 'iso-8859-1', '.F': 'iso-8859-7' };
 
 export function decodeIso2022(bytes: Uint8Array): string {
@@ -79,7 +79,7 @@ export function decodeIso2022(bytes: Uint8Array): string {
       isShifted = byte === SHIFT_OUT;
       at += 1;
     } else {
-      // Each line begins in ASCII (RFC 1468), and designations of ISO-2022-CN end with the line.
+      // At the end of a line, ASCII is selected again (RFC 1468), and designations of ISO-2022-CN end.
       if (byte === 0x0a) {
         selected = ASCII;
         isShifted = false;
@@ -94,7 +94,7 @@ export function decodeIso2022(bytes: Uint8Array): string {
   return out.decode();
 }
 
-/** `~{` begins and `~}` ends GB 2312; `~~` is a tilde, and `~` before a line end continues the line. */
+/** Decodes HZ. GB 2312 begins with `~{` and ends with `~}`. `~~` is a tilde. `~` before a line end continues the line. */
 export function decodeHz(bytes: Uint8Array): string {
   const out = new Runs();
   let isChinese = false;
@@ -114,7 +114,7 @@ export function decodeHz(bytes: Uint8Array): string {
   return out.decode();
 }
 
-/** Runs of characters of one charset. */
+/** Collects decoded text. Adjacent characters of one charset are decoded together. */
 class Runs {
   readonly #texts: string[] = [];
   #charset = '';

@@ -1,29 +1,29 @@
 /**
- * Addresses as SMTP carries them (RFC 5321 §4.1.2): any valid address in ASCII. A domain in another script becomes its
- * A-labels. A local part in another script needs SMTPUTF8, so mail to it cannot be sent. Pure.
+ * Addresses as SMTP transmits them (RFC 5321 §4.1.2): any valid address in ASCII. A domain in another script is converted to
+ * A-labels. A local part in another script needs SMTPUTF8, which is not supported, so no mail can be sent to it. Pure.
  */
 
 export interface MailPath {
   readonly local: string;
-  /** Lower-cased, in A-labels. */
+  /** Domain in lower case, in A-labels. */
   readonly domain: string;
-  /** Local part and domain, as sent between the angle brackets. */
+  /** The whole address, as it is sent between the angle brackets. */
   readonly email: string;
 }
 
 const ATOM = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+";
 const DOT_STRING = new RegExp(`^${ATOM}(?:\\.${ATOM})*$`);
 /**
- * A quoted local part without spaces or angle brackets, because some servers end a path at such a character and read the rest as
- * parameters.
+ * Pattern of a quoted local part, without spaces and angle brackets. Some servers would end a path at such a character and read the
+ * rest as parameters.
  */
 const QUOTED_STRING = /^"(?:[!#-;=?-[\]-~]|\\[!-;=?-~])*"$/;
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
-/** In octets (RFC 5321 §4.5.3.1). */
+/** Maximum lengths in octets (RFC 5321 §4.5.3.1). */
 const LOCAL_LENGTH_MAX = 64;
 const PATH_LENGTH_MAX = 254;
 
-/** @returns null for an invalid address. Address literals (`[192.0.2.1]`) are not supported. */
+/** Parses an address. Address literals (`[192.0.2.1]`) are not supported. @returns null for an invalid address. */
 export function parseMailPath(text: string): MailPath | null {
   const [, local = '', written = ''] = /^(.*)@([^@]*)$/s.exec(text) ?? [];
   const domain = toAsciiDomain(written);
@@ -33,11 +33,11 @@ export function parseMailPath(text: string): MailPath | null {
   return email.length > PATH_LENGTH_MAX ? null : { local, domain, email };
 }
 
-/** @returns the domain in lower-case A-labels, or null if invalid. A name needs a dot. */
+/** Converts a domain to lower-case A-labels. @returns null if it is invalid or has no dot. */
 export function toAsciiDomain(domain: string): string | null {
   let ascii = domain.toLowerCase();
   if (/[^ -~]/.test(ascii)) {
-    // Rejects characters that would end the host of a URL, or that a URL parser decodes.
+    // Such characters would end the host of a URL, or a URL parser would decode them.
     if (/[^a-z0-9.\u0080-\u{10ffff}-]/u.test(ascii)) return null;
     try {
       ascii = new URL(`http://${ascii}/`).hostname;

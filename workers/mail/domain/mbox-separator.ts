@@ -6,25 +6,29 @@
 const WEEKDAY = '(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)';
 const MONTH = '(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)';
 const CLOCK = String.raw`\d{1,2}:\d\d(?::\d\d)?`;
-/** `Mon Jan  2 15:04:05 2026`, with an optional zone before the year. */
+/** Date of asctime: `Mon Jan  2 15:04:05 2026`, with an optional zone before the year. */
 const DATED = new RegExp(`${WEEKDAY} +${MONTH} +\\d{1,2} +${CLOCK}(?: +[A-Za-z+-][\\w+:-]*){0,2} +\\d{4}\\b`);
-/** `Mon, 02 Jan 2026 15:04:05 +0000`. */
+/** Date as in a header: `Mon, 02 Jan 2026 15:04:05 +0000`. */
 const DATED_AS_HEADER = new RegExp(`\\b\\d{1,2}[ -]${MONTH}[ -]\\d{4} +${CLOCK}\\b`);
-/** After `From `: one word with `@` or without letters, or a line that ends with a time and a year in any language. */
+/**
+ * A line that is probably a separator. After `From `, it has one word with `@` or without letters, or it ends with a time and a
+ * year, in any language.
+ */
 const PROBABLE = new RegExp(`^From (?:\\s*|[^A-Za-z\\s]+\\s*|\\S+@\\S+\\s*|.*${CLOCK}(?: \\S+)? \\d{4}\\s*)$`);
-/** A field name and a colon. A URL at the start of a line is text. */
+/** Beginning of a header field: name and colon. `//` must not follow, because a line that begins with a URL is text. */
 const HEADER = /^[!-9;-~]+[ \t]*:(?!\/\/)/;
-/** Fields that begin the header of a stored message. */
+/** Names of fields with which the header of a stored message often begins. */
 const KNOWN_HEADER =
   /^(?:return-path|received(?:-spf)?|from|to|cc|bcc|subject|date|message-id|mime-version|delivered-to|status|references|in-reply-to|reply-to|sender|authentication-results|(?:envelope|errors)-to|delivery-date|precedence|newsgroups|path|xref|lines|user-agent|importance|priority|organization|(?:x|content|list|arc|resent|dkim|domainkey|thread|old)-[\w-]+)[ \t]*:/i;
 
-/** Kind of the text before a line: the start of the file, a blank line or text. */
+/** What precedes a line: the start of the file, a blank line or text. */
 export type SeparatorContext = 'start' | 'blank' | 'text';
 
 /**
- * Decides whether a line begins a message. A sentence may also begin with "From ", so the less a line looks like a separator,
- * the more the next line must look like a header.
- * @param line begins with `From `. @param next the next line; null at the end of the file.
+ * Decides whether a line begins a message. A sentence may also begin with "From ". So the less the line looks like a separator, the
+ * more the next line must look like a header.
+ * @param line begins with `From `.
+ * @param next the next line; null at the end of the file.
  */
 export function isMboxSeparator(line: string, next: string | null, context: SeparatorContext): boolean {
   const isDated = DATED.test(line) || DATED_AS_HEADER.test(line);
@@ -34,7 +38,7 @@ export function isMboxSeparator(line: string, next: string | null, context: Sepa
   return beforeHeader && (context === 'start' || PROBABLE.test(line));
 }
 
-/** Whether text without a separator is a message: it begins with header fields, at least one of them well known. */
+/** Whether text without a separator is a message: it begins with header fields, and at least one of them is well known. */
 export function beginsWithHeader(text: string): boolean {
   const [block = ''] = text.split(/^\r?\n/m, 1);
   const lines = block.split(/\r?\n/).filter((line) => line !== '');
@@ -44,7 +48,10 @@ export function beginsWithHeader(text: string): boolean {
   );
 }
 
-/** @returns the time of a separator in milliseconds since 1970, in UTC if it names no zone; null if it has none. */
+/**
+ * @returns the time in a separator line, in milliseconds since 1970; null if the line has none. A time without a zone is taken as
+ * UTC.
+ */
 export function parseSeparatorTime(line: string): number | null {
   const asctime = new RegExp(`${WEEKDAY} +(\\w{3}) +(\\d{1,2}) +(${CLOCK}) +(?:(\\S+) +)?(\\d{4})\\b`).exec(line);
   const asHeader =

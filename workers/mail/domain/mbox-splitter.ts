@@ -1,60 +1,63 @@
 /**
- * Splits a stream of mbox into messages and holds one at a time. Every byte of the stream is in exactly one span, so an import
- * can account for all of them.
+ * Splits a stream of mbox into messages, and holds only one of them in memory. Every byte of the stream is in exactly one span, so
+ * an import can account for all of them.
  *
- * `Content-Length` delimits a body (mboxcl, mboxcl2) only if it ends at a separator or at the end of the file. If it does not,
- * the lines inside it are read again without it. Each line is read at most twice.
+ * A body ends where its `Content-Length` says (formats mboxcl, mboxcl2) only if a separator or the end of the file is there.
+ * Otherwise the lines up to there are read again without it. So each line is read at most twice.
  */
 import { beginsWithHeader, isMboxSeparator } from './mbox-separator.ts';
 
 const LF = 0x0a;
 const CR = 0x0d;
 const GREATER = 0x3e;
-/** The bytes of `From `. */
+/** The bytes of `From `, with which a separator line begins. */
 const FROM = [0x46, 0x72, 0x6f, 0x6d, 0x20];
 const BOM = [0xef, 0xbb, 0xbf];
-/** A longer line is read in pieces. */
+/** Maximum of a line. A longer line is read in pieces. */
 const LINE_BYTES_MAX = 64 * 1024;
-/** Enough of a line to recognise a separator or a header field. */
+/** Number of bytes at the beginning of a line in which a separator or a header field is recognised. */
 const RECOGNISED_BYTES = 500;
 const HEAD_BYTES = 20_000;
 const HEAD_LINES = 500;
-/** Programs differ in whether `Content-Length` counts the last line end. */
+/** Tolerance for `Content-Length`. Programs differ in whether it counts the last line end. */
 const LENGTH_TOLERANCE_BYTES = 2;
 
 export interface MboxSpan {
-  /** `no_separator`: bytes before the first separator that are not a message. `too_large`: `raw` is empty. */
+  /**
+   * `message`: a message. `no_separator`: bytes before the first separator that are not a message. `too_large`: a message over
+   * the limit; its `raw` is empty.
+   */
   readonly kind: 'message' | 'too_large' | 'no_separator';
-  /** Position in the stream. */
+  /** Position of the span in the stream. */
   readonly offset: number;
-  /** Includes the separator and the blank line after the message. */
+  /** Size of the span, with the separator and the blank line after the message. */
   readonly sizeBytes: number;
   readonly separator: string;
-  /** The message without quoting: one `>` is removed from lines such as `>From `. */
+  /** The message without mbox quoting: one `>` was removed from lines such as `>From `. */
   readonly raw: Uint8Array;
-  /** True if the file ended inside the body. Known only if an earlier `Content-Length` of this file was right. */
+  /** True if the file ended inside the body. This is known only if an earlier `Content-Length` of the file was right. */
   readonly isCut: boolean;
 }
 
 interface Line {
   readonly bytes: Uint8Array;
-  /** False for the second and later pieces of a long line. */
+  /** True for a whole line, or for the first piece of a long one. */
   readonly isStart: boolean;
 }
 
 interface OpenMessage {
   readonly offset: number;
-  /** Null for bytes before the first separator. */
+  /** The separator line; null for bytes before the first separator. */
   readonly separator: string | null;
   lines: Line[];
-  /** Bytes of all lines, including lines that are no longer held. */
+  /** Number of bytes of all lines of the message, including lines that are no longer in memory. */
   sizeBytes: number;
   isInHeader: boolean;
   isHeaderOfExport: boolean;
   contentLength: number | null;
-  /** Offset of the end of the body according to `Content-Length`. */
+  /** Offset at which the body ends according to `Content-Length`; null without a usable one. */
   bodyEnd: number | null;
-  /** Index of the first line inside the body that looks like a separator. */
+  /** Index of the first line inside the body that looks like a separator; null if there is none. */
   firstInner: number | null;
 }
 
@@ -67,16 +70,16 @@ export class MboxSplitter {
   #offset = 0;
   #context: 'start' | 'blank' | 'text' = 'start';
   #open: OpenMessage = openMessage(0, null);
-  /** Messages that begin before this offset are split without `Content-Length`. */
+  /** Messages that begin before this offset are split without `Content-Length`, because one of their lengths proved wrong. */
   #lengthsFrom = 0;
   #lengthsFound = 0;
 
-  /** @param lengthMax limit of one message, in bytes. */
+  /** @param lengthMax maximum size of one message, in bytes. */
   constructor(lengthMax: number) {
     this.#lengthMax = lengthMax;
   }
 
-  /** Start of the message whose end has not been read yet. The stream can be cut there. */
+  /** Offset of the message that is still open, because its end has not been read. The stream can be split there. */
   get openOffset(): number {
     return this.#open.offset;
   }
@@ -159,12 +162,12 @@ export class MboxSplitter {
     if (!isBlank(line.bytes)) return;
     open.isInHeader = false;
     const length = open.contentLength;
-    // Ignores `Content-Length` in our own exports: they are always quoted, and their messages may have any header.
+    // Our own exports are always quoted. A message in them may have any header, so its `Content-Length` is ignored.
     if (length === null || open.isHeaderOfExport || open.offset < this.#lengthsFrom) return;
     if (open.sizeBytes + length <= this.#lengthMax) open.bodyEnd = this.#offset + line.bytes.length + length;
   }
 
-  /** The `Content-Length` was wrong: splits at the lines inside the body that look like separators. */
+  /** Splits the open message again, because its `Content-Length` was wrong: at the lines of its body that look like separators. */
   *#splitAgain(firstInner: number, line: Line | null, next: Line | null = null): Generator<MboxSpan> {
     const open = this.#open;
     const again = open.lines.splice(firstInner);
@@ -195,7 +198,7 @@ export class MboxSplitter {
       const isAfterBody = bodyEnd === null || this.#offset - (last?.bytes.length ?? 0) >= bodyEnd;
       // The blank line before the next separator is not part of the message.
       if (separator !== null && last?.isStart && isBlank(last.bytes) && isAfterBody) lines.pop();
-      // A body that holds an unquoted separator was not quoted at all (mboxcl2).
+      // If a body contains an unquoted separator, the file is not quoted at all (mboxcl2).
       const isQuoted = separator !== null && firstInner === null;
       const raw = join(lines.map(({ bytes, isStart }) => (isQuoted && isStart ? unquote(bytes) : bytes)));
       const isCut = bodyEnd !== null && this.#offset < bodyEnd && this.#lengthsFound > 0;
@@ -218,7 +221,7 @@ function openMessage(offset: number, separator: string | null): OpenMessage {
   };
 }
 
-/** Bytes of the blank lines at the end of the open message. */
+/** Counts the bytes of the blank lines at the end of the open message. */
 function countBlankTail({ lines }: OpenMessage): number {
   let bytes = 0;
   for (let at = lines.length - 1; at >= 0; at -= 1) {
@@ -244,13 +247,13 @@ function join(pieces: readonly Uint8Array[]): Uint8Array {
 const toText = (bytes: Uint8Array, length = RECOGNISED_BYTES): string =>
   new TextDecoder('latin1').decode(bytes.subarray(0, length)).replace(/[\r\n]+$/, '');
 
-/** Compares bytes, not length, because the last line of a file may have no line end. */
+/** Compares only the first bytes, because the last line of a file may have no line end. */
 const isBlank = (line: Uint8Array): boolean =>
   line.length === 1 ? line[0] === LF : line.length === 2 && line[0] === CR && line[1] === LF;
 
 const startsWithFrom = (line: Uint8Array, from = 0): boolean => FROM.every((byte, at) => line[from + at] === byte);
 
-/** Removes one `>` from `>From `. */
+/** Removes mbox quoting: one `>` from a line such as `>From `. */
 function unquote(line: Uint8Array): Uint8Array {
   let at = 0;
   while (line[at] === GREATER) at += 1;

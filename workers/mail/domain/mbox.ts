@@ -1,8 +1,9 @@
 /**
- * Reads and writes mbox (RFC 4155's format with mboxrd quoting, see
- * https://www.loc.gov/preservation/digital/formats/fdd/fdd000385.shtml). Our files can be read back byte for byte: each message
- * starts with a block of our own headers with its length, flags, labels, folder and id. A truncated file is therefore detected,
- * and its last id tells where to resume. Files of other programs keep their bytes; `foreign-marks.ts` reads their flags.
+ * Reads and writes mbox: RFC 4155's format with mboxrd quoting (see
+ * https://www.loc.gov/preservation/digital/formats/fdd/fdd000385.shtml). Our own exports can be read back byte for byte. Each of
+ * their messages begins with a block of our own headers: length, flags, labels, folder and id. By the length, a truncated file is
+ * detected; its last id tells where to resume the export. Messages of other programs are read unchanged; `foreign-marks.ts` reads
+ * their flags.
  */
 import { type MailMarks, readForeignMarks } from './foreign-marks.ts';
 import { parseSeparatorTime } from './mbox-separator.ts';
@@ -14,13 +15,13 @@ const FROM = Buffer.from('From ');
 
 export interface MboxMessage extends MailMarks {
   readonly raw: Uint8Array;
-  /** From the separator line; null if it has no time. */
+  /** Time in the separator line, milliseconds since 1970; null if it has none. */
   readonly receivedAt: number | null;
-  /** True if there are fewer bytes than the export wrote: the file was truncated inside this message. */
+  /** True if the message has fewer bytes than the export wrote, because the file was truncated inside it. */
   readonly isCut: boolean;
 }
 
-/** Reads a message of an mbox file. `raw` of the result has no separator and none of our own headers. */
+/** Reads a message of an mbox file. `raw` of the result contains neither the separator nor our own headers. */
 export function readMboxMessage(span: MboxSpan): MboxMessage {
   const message = readMarked(Buffer.from(span.raw), parseSeparatorTime(span.separator));
   return span.isCut ? { ...message, isCut: true } : message;
@@ -52,7 +53,7 @@ function formatSeparatorDate(time: number): string {
   return `${weekday} ${month} ${day.replace(/^0/, ' ')} ${clock} ${year}`;
 }
 
-/** Reads a message that may begin with our block of headers. */
+/** Reads a message that may begin with the block of headers of our own exports. */
 export function readMarked(bytes: Buffer, receivedAt: number | null): MboxMessage {
   const head = bytes.subarray(0, 20_000).toString('utf8');
   const block = new RegExp(
@@ -77,7 +78,7 @@ export function readMarked(bytes: Buffer, receivedAt: number | null): MboxMessag
   };
 }
 
-/** Decodes percent-encoding. Text that another program wrote is returned unchanged. */
+/** Decodes percent-encoding. Text that is not valid percent-encoding, because another program wrote it, is returned unchanged. */
 function decodeText(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -92,7 +93,7 @@ export interface MboxEnvelope {
   readonly receivedAt: number;
 }
 
-/** One message as written to the file, with separator and blank line. */
+/** Formats a message for an mbox file, with its separator and the blank line after it. */
 export function formatMbox(raw: Uint8Array, marks: MailMarks, { messageId, sender, receivedAt }: MboxEnvelope): Buffer {
   const from = /^[!-~]+$/.test(sender) ? sender : 'MAILER-DAEMON';
   const block = [

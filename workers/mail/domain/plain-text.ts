@@ -1,10 +1,10 @@
-/** Plain text of cleaned HTML. */
+/** Converts cleaned HTML to plain text. */
 
 const BLOCKS =
   /^\/?(?:address|article|aside|blockquote|br|caption|center|dd|div|dl|dt|figure|footer|h[1-6]|header|hr|li|main|nav|ol|p|pre|section|table|tr|ul)$/;
 const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', nbsp: ' ' };
 
-/** @param html result of `cleanHtml`. Takes linear time. */
+/** @param html result of `cleanHtml`. The conversion takes linear time. */
 export function toPlainText(html: string): string {
   let text = '';
   for (const piece of html.split(/(<[^>]*>)/)) {

@@ -1,25 +1,30 @@
 /**
- * The envelope sender of forwarded mail, based on SRS (http://www.libsrs2.net/srs/srs.pdf):
- * `ann+SRS0=hash=day=far.test=a@ours`. SPF passes at the next hop because the domain is ours. A failure report goes to the user
+ * Return paths: envelope senders of forwarded mail, based on SRS (http://www.libsrs2.net/srs/srs.pdf), such as
+ * `ann+SRS0=hash=day=far.test=a@ours`. SPF passes at the next server because the domain is ours. A failure report goes to the user
  * who forwarded. Forged and expired return paths are refused. Pure.
  *
- * By design the owner comes first, so no table is needed to find the owner. Case is ignored, because some hosts change it.
+ * By design, the address begins with its owner, so no table is needed to find the owner. Comparisons ignore case, because some
+ * servers change it.
  */
 import { type MailPath, parseMailPath } from './mail-path.ts';
 
 const MARK = '+srs0=';
-/** Days until a return path expires: twice the sum of five days of retries here and five at the next hop. */
+/** Days until a return path expires: twice the sum of five days of retries here and five days at the next server. */
 const DAYS_VALID = 21;
-/** Days are counted modulo this number, which two base32 digits hold. */
+/** Days are counted modulo this number, so that a day fits in two base32 digits. */
 const DAYS_COUNTED = 1024;
 const DAY_MS = 86_400_000;
 const DIGITS = 'abcdefghijklmnopqrstuvwxyz234567';
 const LOCAL_LENGTH_MAX = 64;
 
-/** @returns base32 of a keyed hash of the text, at least 8 characters, lower case. */
+/** @returns a keyed hash of the text in base32: at least 8 characters, in lower case. */
 export type SignText = (text: string) => string;
 
-/** @param owner an address of the user who forwards. @param sender envelope sender of the forwarded message. */
+/**
+ * Makes a return path.
+ * @param owner an address of the user who forwards.
+ * @param sender envelope sender of the forwarded message.
+ */
 export function toReturnPath(owner: MailPath, sender: string, now: number, sign: SignText): string {
   const day = toDay(now);
   const from = parseMailPath(sender);
@@ -29,11 +34,11 @@ export function toReturnPath(owner: MailPath, sender: string, now: number, sign:
     `${local}${MARK.toUpperCase()}${sign(`${owner.domain} ${local} ${day}${about}`).slice(0, 8)}=${day}${about}`;
   const isPlain = /^[a-z0-9=.+_-]*$/.test(tail);
   const whole = toLocal(isPlain ? tail : '');
-  // The original sender is only for people who read logs. It is omitted if it does not fit.
+  // The original sender only helps people who read logs. If it does not fit, it is omitted.
   return `${whole.length <= LOCAL_LENGTH_MAX ? whole : toLocal('')}@${owner.domain}`;
 }
 
-/** @returns null if it is not a return path; `false` if it is forged or expired. */
+/** Reads a return path. @returns null if the address is not one; `false` if it is forged or expired. */
 export function readReturnPath(
   path: MailPath,
   now: number,
@@ -57,7 +62,7 @@ const toDay = (now: number): string => {
 };
 const fromDay = (text: string): number => DIGITS.indexOf(text[0] ?? '') * 32 + DIGITS.indexOf(text[1] ?? '');
 
-/** Base32 (RFC 4648 §6) in lower case, without padding. */
+/** Encodes bytes as base32 (RFC 4648 §6) in lower case, without padding. */
 export function toBase32(bytes: Uint8Array): string {
   let bits = 0;
   let count = 0;

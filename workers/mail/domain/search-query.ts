@@ -1,9 +1,15 @@
 /**
- * The search language: words, "phrases", prefix*, `from:` `to:` `cc:` `bcc:` `subject:` `filename:` `in:` `is:` `has:attachment`
- * `label:` `thread:` `list:` `header:` `before:` `after:` `newer_than:` `older_than:` `larger:` `smaller:`, `-` or NOT negates, OR,
- * and parentheses. Adjacent terms must all match. OR binds tighter, so `a b OR c` is a and (b or c). Any other word directly before
- * a colon and a value is an error, so that a typing error is reported and does not just find nothing. Times, addresses of web
- * pages, `Re:` and quoted text are text.
+ * The search language.
+ *
+ * - Text: words, "phrases" and prefix*.
+ * - Fields: `from:` `to:` `cc:` `bcc:` `subject:` `filename:` `list:` `header:`.
+ * - Conditions: `in:` `is:` `has:attachment` `label:` `thread:` `before:` `after:` `newer_than:` `older_than:` `larger:`
+ * `smaller:`.
+ * - Operators: `-` or NOT, OR, and parentheses. Adjacent terms must all match. OR binds tighter, so `a b OR c` means a and (b or
+ * c).
+ *
+ * Any other word directly before a colon and a value is an error, so that a misspelt operator is reported instead of finding
+ * nothing. Times, addresses of web pages, `Re:` and quoted text are searched as text.
  */
 import { err, ok, type Result } from '../../shared/result.ts';
 import { toBaseSubject } from './base-subject.ts';
@@ -30,20 +36,20 @@ export type SearchNode =
       readonly text: string;
       readonly match: 'word' | 'prefix' | 'phrase';
     }
-  /** `any` is every folder, Junk and Trash included. */
+  /** Messages in a folder. The folder `any` stands for all folders, including Junk and Trash. */
   | { readonly kind: 'in'; readonly folder: string; readonly at: number }
   | { readonly kind: 'is'; readonly flag: Flag }
   | { readonly kind: 'has_attachment' }
   | { readonly kind: 'label'; readonly label: string }
   | { readonly kind: 'thread'; readonly threadId: string }
-  /** The message has the field, and its value contains the text. The name is in lower case. */
+  /** Messages with a header field whose value contains the text. The name of the field is in lower case. */
   | { readonly kind: 'header'; readonly name: string; readonly text: string }
-  /** `before`: received earlier. `after`: received then or later. Milliseconds since 1970 UTC. */
+  /** Messages by time of arrival: `before` excludes the time itself, `after` includes it. Milliseconds since 1970 UTC. */
   | { readonly kind: 'before' | 'after'; readonly time: number }
   | { readonly kind: 'larger' | 'smaller'; readonly bytes: number };
 
 export interface QueryError {
-  /** Position in the query, in characters. */
+  /** Offset in the query, in characters. */
   readonly at: number;
   readonly message: string;
 }
@@ -81,9 +87,12 @@ const OPERATORS = [
   ...['in', 'is', 'has', 'label', 'thread', 'list', 'header'],
   ...['before', 'after', 'newer_than', 'older_than', 'larger', 'smaller'],
 ];
-/** A word directly before a colon and a value. A second colon, a slash or a backslash after it begins text: `std::map`, `https://`. */
+/**
+ * An operator that does not exist: a word directly before a colon and a value. If a second colon, a slash or a backslash follows,
+ * it is text, such as `std::map` or `https://`.
+ */
 const UNKNOWN_OPERATOR = /^(\p{L}[\p{L}_-]*):(?=[^\s()/\\:])/u;
-/** URI schemes that are written without slashes. Such a word is text, not an unknown operator. */
+/** URI schemes that are written without slashes. Such a word before a colon is text, not an unknown operator. */
 const SCHEMES = /^(?:mailto|tel|sms|cid|mid|urn|news|xmpp|sip|sips|magnet|geo|data|localhost)$/i;
 const SPAN_MS = { h: 3_600_000, d: 86_400_000, w: 7 * 86_400_000, m: 30 * 86_400_000, y: 365 * 86_400_000 };
 
@@ -103,10 +112,7 @@ class Refusal extends Error {
   }
 }
 
-/**
- * @param now milliseconds since 1970, for `newer_than:` and `older_than:`.
- * @returns null for an empty query.
- */
+/** Parses a query. @param now milliseconds since 1970, for `newer_than:` and `older_than:`. @returns null for an empty query. */
 export function parseSearch(query: string, now: number): Result<SearchNode | null, QueryError> {
   if (query.length > QUERY_LENGTH_MAX)
     return err({ at: QUERY_LENGTH_MAX, message: `A query has at most ${QUERY_LENGTH_MAX} characters.` });
@@ -151,7 +157,7 @@ function readTerm(query: string, at: number): { token: Token; end: number } {
   const operator = new RegExp(`^(${OPERATORS.join('|')}):`, 'i').exec(query.slice(at))?.[1]?.toLowerCase();
   if (operator === undefined) refuseUnknown(query.slice(at), at);
   const start = operator === undefined ? at : at + operator.length + 1;
-  // In `header:NAME:"text"`, only the text is quoted.
+  // In `header:NAME:"text"`, the quote begins after the second colon.
   const field = operator === 'header' ? (/^[^\s()":]+:(?=")/.exec(query.slice(start))?.[0] ?? '') : '';
   if (query[start + field.length] === '"') {
     const open = start + field.length;
@@ -239,7 +245,7 @@ function parseOne(parser: Parser, depth: number): SearchNode | null {
   return toNode(token, parser.now);
 }
 
-/** @returns null for a term without letters or digits, such as a lone dash. */
+/** Makes the node of a text term. @returns null for a term without letters or digits, such as a lone dash. */
 function toNode({ operator, value = '', isQuoted = false, at }: Token, now: number): SearchNode | null {
   const field = operator === undefined ? 'any' : TEXT_FIELDS[operator];
   if (field !== undefined) {
@@ -285,13 +291,13 @@ function toNode({ operator, value = '', isQuoted = false, at }: Token, now: numb
   }
 }
 
-/** A day, a month, a year, or a time of RFC 3339; all in UTC. */
+/** Parses a day, a month, a year, or a time of RFC 3339. All are in UTC. */
 function readTime(value: string, at: number): number {
   const day = /^(\d{4})(?:[-/](\d{1,2})(?:[-/](\d{1,2}))?)?$/.exec(value);
   if (day) {
     const [year, month, date] = [Number(day[1]), Number(day[2] ?? 1), Number(day[3] ?? 1)];
     const time = Date.UTC(year, month - 1, date);
-    // `Date.UTC` turns a day or month that does not exist into another month.
+    // `Date.UTC` converts a day or month that does not exist to another date; such values are rejected.
     if (new Date(time).getUTCMonth() === month - 1) return time;
   } else if (/^\d{4}-\d\d-\d\dT/.test(value)) {
     const time = Date.parse(value);
@@ -300,14 +306,14 @@ function readTime(value: string, at: number): number {
   throw new Refusal(at, 'Write a date as 2026-01-31.');
 }
 
-/** Reads `NAME` or `NAME:text`. */
+/** Parses the value of `header:`: `NAME` or `NAME:text`. */
 function readHeader(value: string, at: number): SearchNode {
   const [, name, text = ''] = /^([!-9;-~]{1,76})(?::(.*))?$/s.exec(value) ?? [];
   if (name === undefined) throw new Refusal(at, 'Write a header as header:x-mailer or header:x-mailer:text.');
   return { kind: 'header', name: name.toLowerCase(), text };
 }
 
-/** @returns milliseconds. A month has 30 days, a year 365. */
+/** Parses a time span. A month counts as 30 days, a year as 365. @returns milliseconds. */
 function readSpan(value: string, at: number): number {
   const match = /^(\d{1,5})([hdwmy])$/i.exec(value);
   if (!match) throw new Refusal(at, 'Write an age as 12h, 2d, 3w, 6m or 1y.');

@@ -1,21 +1,21 @@
 /**
  * Splits text into search terms, in the same way for stored text and for queries.
  *
- * Letters are folded (compatibility forms, case, accents on Latin, Greek and Cyrillic). Chinese, Japanese and Korean text has
- * no spaces, so a run becomes overlapping pairs of characters and a last single one. Every character then begins a term, and a
- * word of any length, even of two characters, is a phrase of pairs.
+ * Letters are folded: compatibility forms, case, and accents on Latin, Greek and Cyrillic letters. Chinese, Japanese and Korean
+ * text has no spaces, so a run of it becomes overlapping pairs of characters, followed by its last character alone. Every character
+ * then begins a term. A word of any length, even of two characters, is searched as a phrase of pairs.
  */
 
 const CJK = '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}\\u30fc\\u3005';
-/** One unbroken run of letters and digits, or one unbroken CJK run. */
+/** A run: consecutive letters and digits, or consecutive CJK characters. */
 const RUN = new RegExp(`[${CJK}]+|(?:(?![${CJK}])[\\p{L}\\p{N}\\p{Co}\\p{M}])+`, 'gu');
 const IS_CJK = new RegExp(`^[${CJK}]`, 'u');
-/** Accents that modify a letter. In other scripts, marks are letters of their own. */
+/** Combining marks that are accents. In other scripts, marks are letters of their own. */
 const ACCENTS = /[\u0300-\u036f]/g;
-/** Longer terms are cut. Nothing that people search for is longer; encoded data is. */
+/** Maximum of characters per term; the rest is cut off. Longer terms are encoded data, for which nobody searches. */
 const TERM_LENGTH_MAX = 64;
 
-/** Folds case, width and accents. Length may change. */
+/** Folds case, width and accents of a text. Its length may change. */
 export function foldText(text: string): string {
   return text
     .normalize('NFKD')
@@ -30,7 +30,7 @@ export function foldText(text: string): string {
     .replaceAll('đ', 'd');
 }
 
-/** Terms of a folded run, in order. */
+/** Splits a folded run into terms, in order. */
 function splitRun(run: string): string[] {
   if (!IS_CJK.test(run)) return [run.slice(0, TERM_LENGTH_MAX)];
   const characters = [...run];
@@ -47,13 +47,16 @@ export const toIndexText = (text: string): string => toTerms(text).join(' ');
 
 export interface PhrasePart {
   readonly term: string;
-  /** True if the part matches any term that begins with it, such as a single CJK character or the end of a prefix search. */
+  /**
+   * True if every term that begins with this text matches. Set for a single CJK character, and for the last term of a prefix
+   * search.
+   */
   readonly isPrefix: boolean;
 }
 
 /**
- * The terms that match a word or phrase. A CJK word of n characters becomes its n−1 pairs; a single character becomes a prefix of
- * pairs.
+ * @returns the terms that a word or phrase consists of. A CJK word of n characters becomes its n−1 pairs. A single character
+ * becomes a prefix of pairs.
  */
 export function toPhrase(text: string, isPrefix = false): PhrasePart[] {
   const runs = foldText(text).match(RUN) ?? [];
@@ -67,8 +70,8 @@ export function toPhrase(text: string, isPrefix = false): PhrasePart[] {
 }
 
 /**
- * Other forms that an unquoted word matches: the English plural and singular of a Latin word. Deliberately no more, so "news"
- * does not find "new", nor "university" "universe".
+ * @returns other forms that an unquoted word also matches: the English plural or singular of a Latin word. By design not more, so
+ * that "news" does not find "new", nor "university" "universe".
  */
 export function toInflections(term: string): string[] {
   if (!/^[a-z]{4,}$/.test(term)) return [];
@@ -83,12 +86,12 @@ export function toInflections(term: string): string[] {
 
 export interface TextSpan {
   readonly term: string;
-  /** Offsets into the original text. */
+  /** Offset of the run in the original text; `end` is exclusive. */
   readonly start: number;
   readonly end: number;
 }
 
-/** The runs of a text with their positions, each folded, for highlighting. */
+/** Yields the runs of a text with their positions, each folded. For highlighting. */
 export function* findRuns(text: string): Generator<TextSpan> {
   for (const match of text.matchAll(RUN)) {
     yield { term: foldText(match[0]), start: match.index, end: match.index + match[0].length };

@@ -1,4 +1,4 @@
-/** Notation of senders that a user trusts or blocks: an address, a domain (`@x.test`) or a mailing list (`<dev.x.test>`). Pure. */
+/** Keys of senders that a user trusts or blocks: an address, a domain (`@x.test`) or a mailing list (`<dev.x.test>`). Pure. */
 import { parseMailPath, toAsciiDomain } from './mail-path.ts';
 
 export type SenderKind = 'address' | 'domain' | 'list';
@@ -6,7 +6,7 @@ export type SenderKind = 'address' | 'domain' | 'list';
 const LABELS = /^[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?$/;
 const LENGTH_MAX = 255;
 
-/** @returns the sender in lower case with its domain in A-labels; null if it has none of the three forms. */
+/** @returns the key in lower case with its domain in A-labels; null if the text has none of the three forms. */
 export function toSenderKey(text: string): string | null {
   const value = text.trim();
   if (value.length > LENGTH_MAX) return null;
@@ -25,7 +25,7 @@ export function toSenderKey(text: string): string | null {
 export const kindOfSender = (key: string): SenderKind =>
   key.startsWith('@') ? 'domain' : key.startsWith('<') ? 'list' : 'address';
 
-/** The keys that match a sender, the most specific first. */
+/** @returns the keys that match a sender, the most specific first. */
 export function listSenderKeys(sender: { readonly address: string | null; readonly list: string | null }): string[] {
   const { address, list } = sender;
   return [

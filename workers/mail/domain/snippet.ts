@@ -1,18 +1,18 @@
-/** Excerpts of a text around a search hit. */
+/** Makes excerpts of texts around search hits. */
 import type { SearchNode } from './search-query.ts';
 import { findRuns, foldText, isCjk, toInflections, toPhrase } from './search-text.ts';
 
 const SNIPPET_LENGTH = 160;
 const BEFORE_LENGTH = 50;
 
-/** Forms that a run of the text is compared with: exact words, prefixes, and pieces of CJK runs. */
+/** Search terms to compare a text's words with: whole words, prefixes of words, and pieces of CJK runs. */
 export interface Needles {
   readonly words: ReadonlySet<string>;
   readonly prefixes: readonly string[];
   readonly pieces: readonly string[];
 }
 
-/** @returns the forms that a query searches for in a body: words that are not negated and not limited to another field. */
+/** @returns the terms of a query that can occur in a body: those that are not negated and not limited to another field. */
 export function toNeedles(node: SearchNode | null): Needles {
   const words = new Set<string>();
   const prefixes: string[] = [];
@@ -36,7 +36,7 @@ const findPiece = (term: string, needles: Needles) => needles.pieces.find((each)
 const isNeedle = (term: string, needles: Needles) =>
   needles.words.has(term) || needles.prefixes.some((prefix) => term.startsWith(prefix));
 
-/** Counts the words of a text that match, to weight hits in subjects and senders. */
+/** Counts the words of a text that match. Used to rank hits in subjects and senders. */
 export function countNeedles(text: string, needles: Needles): number {
   let count = 0;
   for (const { term } of findRuns(text))
@@ -44,7 +44,7 @@ export function countNeedles(text: string, needles: Needles): number {
   return count;
 }
 
-/** @returns up to 160 characters around the first hit, with `…` for cut text; null without a hit. */
+/** @returns up to 160 characters around the first hit, with `…` where text was cut; null without a hit. */
 export function makeSnippet(text: string, needles: Needles): string | null {
   for (const run of findRuns(text)) {
     const piece = findPiece(run.term, needles);
@@ -57,7 +57,7 @@ export function makeSnippet(text: string, needles: Needles): string | null {
 
 function cutAround(text: string, hit: number): string {
   let start = Math.max(0, hit - BEFORE_LENGTH);
-  // Start at the beginning of a word.
+  // Moves the start forward to the beginning of a word.
   if (start > 0) start += /^\S*\s+/.exec(text.slice(start, hit))?.[0].length ?? 0;
   const end = Math.min(text.length, start + SNIPPET_LENGTH);
   const shown = text.slice(start, end).toWellFormed().replace(/\s+/g, ' ').trim();

@@ -1,15 +1,15 @@
-/** Reads how a message says that its reader can unsubscribe (RFC 2369, RFC 8058). Pure. */
+/** Finds how the reader of a message can unsubscribe from its mailing list (RFC 2369, RFC 8058). Pure. */
 import { parseMailPath } from './mail-path.ts';
 import type { HeaderField } from './written-fields.ts';
 
 export type Unsubscribe =
-  /** A POST to the URL is enough (RFC 8058). The sender's domain signed the fields that say so. */
+  /** One-click unsubscription: a POST to the URL is enough (RFC 8058). The sender's domain signed the fields that say so. */
   | { readonly method: 'one_click'; readonly url: string }
   | { readonly method: 'mail'; readonly email: string; readonly subject: string; readonly body: string }
-  /** A page that the reader must open. */
+  /** A web page that the reader must open. */
   | { readonly method: 'web'; readonly url: string };
 
-/** The label of a message whose list the user has left, and its keyword in JMAP. */
+/** Label of a message whose mailing list the user has left, and its keyword in JMAP. */
 export const UNSUBSCRIBED_LABEL = '$unsubscribed';
 
 const ENTRIES_MAX = 10;
@@ -17,9 +17,9 @@ const URL_LENGTH_MAX = 2_000;
 const TEXT_LENGTH_MAX = 500;
 
 /**
- * @param isCovered whether a valid DKIM signature covers both fields. Without it, anyone could have added them.
- * @param isPublic whether the service or the user may open a URL.
- * @returns the best way; null if there is none.
+ * Finds the best way to unsubscribe; null if there is none.
+ * @param isCovered true if a valid DKIM signature covers both fields. Otherwise anyone could have added them.
+ * @param isPublic tells whether the service or the user may open a URL.
  */
 export function readUnsubscribe(
   headers: readonly HeaderField[],
@@ -42,7 +42,7 @@ export function readUnsubscribe(
   return mail ?? (url === undefined ? null : { method: 'web', url });
 }
 
-/** One recipient, with subject and body. Other fields, such as more recipients, are ignored (RFC 6068 §7). */
+/** Reads a `mailto:` URL: one recipient, subject and body. Other fields, such as further recipients, are ignored (RFC 6068 §7). */
 function readMailto(text: string): Unsubscribe | null {
   if (text.length > URL_LENGTH_MAX || !/^mailto:/i.test(text) || !URL.canParse(text)) return null;
   const { pathname, searchParams } = new URL(text.replaceAll('+', '%2B'));

@@ -1,4 +1,4 @@
-/** Header fields that an author sets in addition to the usual ones. Pure. */
+/** Header fields that the author of a message sets in addition to the usual ones. Pure. */
 
 export interface HeaderField {
   readonly name: string;
@@ -8,13 +8,16 @@ export interface HeaderField {
 export const IMPORTANCES = ['high', 'normal', 'low'] as const;
 export type Importance = (typeof IMPORTANCES)[number];
 
-/** Fields that the service writes itself, fields that other members of a request set, and trace fields. */
+/**
+ * Fields that an author cannot set this way: the service writes them itself, other members of the request set them, or they are
+ * trace fields.
+ */
 const RESERVED =
   /^(?:from|sender|to|cc|bcc|reply-to|subject|date|message-id|in-reply-to|references|mime-version|content-.*|return-path|delivered-to|received(?:-.*)?|resent-.*|dkim-signature|domainkey-signature|arc-.*|authentication-results|importance|priority|x-priority|x-msmail-priority|x-tessera-.*)$/i;
 
 export const isReservedField = (name: string): boolean => RESERVED.test(name);
 
-/** `Importance` is defined in RFC 2156 §5.3.4. Some programs read `X-Priority` instead. */
+/** Header fields for an importance. `Importance` is defined in RFC 2156 §5.3.4; some programs read `X-Priority` instead. */
 const IMPORTANCE_FIELDS: Readonly<Record<Importance, readonly HeaderField[]>> = {
   high: [
     { name: 'Importance', value: 'high' },
@@ -32,19 +35,19 @@ interface Written {
   readonly importance?: Importance | undefined;
 }
 
-/** The fields of a message that has these members. */
+/** @returns the header fields for the members `headers` and `importance` of a request. */
 export const toHeaderFields = ({ headers = [], importance = 'normal' }: Written): HeaderField[] => [
   ...headers,
   ...IMPORTANCE_FIELDS[importance],
 ];
 
-/** The members that a message with these fields was written with. */
+/** @returns the members `headers` and `importance` for the header fields of a stored message. */
 export const fromHeaderFields = (fields: readonly HeaderField[]) => ({
   headers: fields.filter(({ name }) => !isReservedField(name)),
   importance: readImportance(fields),
 });
 
-/** `Importance` decides, then `X-Priority`: 1 and 2 are high, 4 and 5 low. */
+/** Reads the importance from `Importance`, otherwise from `X-Priority`: 1 and 2 are high, 4 and 5 low. */
 export function readImportance(headers: readonly HeaderField[]): Importance {
   const read = (name: string) => headers.find((field) => field.name.toLowerCase() === name)?.value.trim() ?? '';
   const named = read('importance').toLowerCase();

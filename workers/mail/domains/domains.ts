@@ -1,4 +1,4 @@
-/** Hosted domains and routes: adds and changes them, creates DKIM keys, and lists the DNS records that authenticate our mail. */
+/** Hosted domains and routes. Adds and changes them, creates DKIM keys, and lists the DNS records that authenticate our mail. */
 import { sealSecret } from '../../identity/index.ts';
 import type { AuditRow } from '../../shared/audit-store.ts';
 import { createClock } from '../../shared/clock.ts';
@@ -19,9 +19,9 @@ import { sealTransport, unsealTransport } from './transport-secret.ts';
 
 export interface DomainChange {
   readonly is_hosted?: boolean | undefined;
-  /** Hosted domain whose addresses receive this domain's mail; null if its own addresses do. */
+  /** Main domain, whose addresses receive this domain's mail; null if this domain has addresses of its own. */
   readonly alias_of?: string | null | undefined;
-  /** Address of an account here; null removes the catch-all. */
+  /** Address of an account here that receives mail for unknown addresses; null removes the catch-all. */
   readonly catch_all?: string | null | undefined;
   readonly transport?: string | null | undefined;
   readonly is_held?: boolean | undefined;
@@ -30,7 +30,7 @@ export interface DomainChange {
 export interface DnsRecord {
   readonly type: 'TXT' | 'MX' | 'SRV';
   readonly name: string;
-  /** Null for MX, because the host depends on how the operator receives mail (Email Routing, an SMTP gateway). */
+  /** Value to publish. Null for MX, because the host depends on how the operator receives mail (Email Routing, an SMTP gateway). */
   readonly value: string | null;
   readonly purpose: string;
   /** Whether DNS has the record; null if the look-up failed. */
@@ -44,7 +44,7 @@ const HAS_ALIASES = problem(
   'Other domains are aliases of this one. Change or delete them first.',
 );
 
-/** @returns a row for a configured domain, which is hosted without a row in DIRECTORY; null for any other domain. */
+/** @returns the row of a configured domain, which is hosted without a row in DIRECTORY; null for any other domain. */
 function toConfigured(env: Env, domain: string): DomainRow | null {
   if (!listConfiguredDomains(env).includes(domain)) return null;
   return { domain, isHosted: true, aliasOf: null, catchAllUserId: null, transport: null, isHeld: false, createdAt: 0 };
@@ -58,7 +58,7 @@ export async function findDomain(env: Env, name: string): Promise<DomainRow | nu
   return row ? { ...row, isHosted: row.isHosted || configured !== null } : configured;
 }
 
-/** Lists rows and configured domains together, sorted by name. */
+/** Lists the domains of DIRECTORY and of the configuration together, sorted by name. */
 export async function listDomains(env: Env, after: string, limit: number): Promise<DomainRow[]> {
   const rows = await createDomainStore(env.DIRECTORY).listDomains(after, limit);
   const missing = listConfiguredDomains(env).filter(
@@ -113,8 +113,8 @@ export async function saveDomain(
 }
 
 /**
- * Decides the main domain: the one that a change requests, or else the current one. Aliases of aliases are refused, so that an
- * address is found in one step.
+ * Decides the main domain of an alias: the one in the change if it names one, otherwise the current one. A main domain cannot
+ * itself be an alias, so an address is found in one step.
  */
 async function decideMainDomain(
   env: Env,
@@ -143,7 +143,7 @@ export async function deleteDomain(
   return (await store.deleteDomain(domain, toAudit(domain))) ? ok(null) : err(NO_DOMAIN);
 }
 
-/** Creates an RSA-2048 and an Ed25519 key. Both sign from the next message on, so publish the records first. */
+/** Creates an RSA-2048 and an Ed25519 key. Both sign from the next message on, so their DNS records must be published at once. */
 export async function createDkimKeys(
   env: Env,
   name: string,
@@ -157,7 +157,10 @@ export async function createDkimKeys(
   return ok(keys);
 }
 
-/** Gives a hosted domain its first keys. Does nothing if it has some. Domains of the configuration get theirs by `createDkimKeys`. */
+/**
+ * Creates the first keys of a hosted domain. Does nothing if the domain has keys. Domains of the configuration get theirs by
+ * `createDkimKeys`.
+ */
 async function ensureDkimKeys(env: Env, domain: string): Promise<void> {
   const store = createDomainStore(env.DIRECTORY);
   if ((await store.listDkimKeys(domain)).length > 0) return;
@@ -182,7 +185,7 @@ async function generateDkimKeys(env: Env, domain: string): Promise<DkimKeyRow[]>
   return keys;
 }
 
-/** The DNS records of a hosted domain to publish, and whether DNS has them. */
+/** @returns the DNS records that a hosted domain should publish, and whether DNS has each of them. */
 export async function listDnsRecords(env: Env, row: DomainRow): Promise<DnsRecord[]> {
   const keys = await createDomainStore(env.DIRECTORY).listDkimKeys(row.domain);
   const { resolveDns } = createCheckDependencies(env);
@@ -217,7 +220,10 @@ export async function listDnsRecords(env: Env, row: DomainRow): Promise<DnsRecor
   );
 }
 
-/** SRV record for mail clients (RFC 8620 §2.2). Without APP_HOST, as on a local server, there is no host name to publish. */
+/**
+ * SRV record for mail clients (RFC 8620 §2.2). Omitted without APP_HOST, as on a local server, because there is no host name to
+ * publish.
+ */
 function listClientRecords(env: Env, domain: string): Omit<DnsRecord, 'seen'>[] {
   const { APP_HOST: host } = settingsOf(env);
   if (host === '') return [];
@@ -231,7 +237,10 @@ function listClientRecords(env: Env, domain: string): Omit<DnsRecord, 'seen'>[] 
   ];
 }
 
-/** A DKIM record must match exactly. Any SPF or DMARC record counts, because its content is the operator's choice. */
+/**
+ * Whether a published record is good enough. A DKIM record must match exactly. Any SPF or DMARC record counts, because its content
+ * is the operator's choice.
+ */
 function isPublished(record: Omit<DnsRecord, 'seen'>, found: readonly string[]): boolean {
   if (record.type === 'MX') return found.length > 0;
   if (record.type === 'SRV') return found.some((target) => target.toLowerCase() === record.value);
@@ -241,6 +250,6 @@ function isPublished(record: Omit<DnsRecord, 'seen'>, found: readonly string[]):
   return found.some((text) => plain(text) === plain(record.value ?? ''));
 }
 
-/** The transport without its password. */
+/** @returns the transport of a domain without its password. */
 export const showTransport = (env: Env, row: DomainRow): string | null =>
   row.transport === null ? null : hidePassword(unsealTransport(row.transport, env));

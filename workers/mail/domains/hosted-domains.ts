@@ -3,7 +3,7 @@ import { findUnrevoked } from '../../identity/index.ts';
 import { settingsOf } from '../../shared/settings.ts';
 import { createDomainStore, type DomainRow, type DomainSettings, findDomainSettings } from '../store/domain-store.ts';
 
-/** Configured domains, in lower case. */
+/** Domains of the configuration (MAIL_DOMAINS), in lower case. */
 export const listConfiguredDomains = (env: Env): readonly string[] => settingsOf(env).MAIL_DOMAINS;
 
 /**
@@ -42,6 +42,6 @@ export async function isHostedDomain(env: Env, domain: string): Promise<boolean>
   return listConfiguredDomains(env).includes(name) || isHosted(env, name, (await readDomainSettings(env, name)).row);
 }
 
-/** Whether a domain may have new addresses. An alias has none of its own: it shares those of its main domain. */
+/** Whether addresses may be created in a domain. An alias has no addresses of its own; it shares those of its main domain. */
 export const mayHaveAddresses = async (env: Env, domain: string): Promise<boolean> =>
   (await findMainDomain(env, domain)) === domain.toLowerCase();

@@ -1,11 +1,12 @@
 /**
- * Secrets of mail that are sealed with MASTER_KEY and sealed again when it is rotated: DKIM keys, and transports with a password.
+ * Secrets of mail that are sealed with MASTER_KEY: DKIM keys, and transports with a password. They are sealed again when MASTER_KEY
+ * is rotated.
  */
 import type { SecretKeeper } from '../../identity/index.ts';
 import { createDomainStore } from '../store/domain-store.ts';
 import { SEALED_PREFIX, TRANSPORT_CONTEXT } from './transport-secret.ts';
 
-/** Additional authenticated data of a sealed DKIM key. */
+/** Additional authenticated data for sealing a DKIM key. */
 export const dkimKeyContext = (domain: string, selector: string): string => `dkim:${domain}:${selector}`;
 
 export const dkimSecrets: SecretKeeper = {

@@ -1,4 +1,4 @@
-/** A transport with a password is sealed at rest; one without is stored in the clear. */
+/** Seals transports for storage. Only a transport with a password is sealed; any other is stored in the clear. */
 import { openSecret, sealSecret } from '../../identity/index.ts';
 
 export const TRANSPORT_CONTEXT = 'mail-transport';
@@ -8,8 +8,8 @@ export const sealTransport = (transport: string, env: Env): string =>
   /^\w+:\/\/[^@/]+@/.test(transport) ? SEALED_PREFIX + sealSecret(transport, TRANSPORT_CONTEXT, env) : transport;
 
 /**
- * @returns the transport. If it cannot be unsealed, returns an invalid transport whose text is the reason, so that mail is
- * deferred with it.
+ * Unseals a transport. If that fails, returns an invalid transport whose text is the reason. Mail for it is then deferred with that
+ * reason.
  */
 export function unsealTransport(stored: string, env: Env): string {
   if (!stored.startsWith(SEALED_PREFIX)) return stored;

@@ -1,9 +1,9 @@
 /**
- * Accepts mail. The only path for `email()`, `/v1/inbound` and mail between our own users. A recipient gets 250 only when its raw
+ * Accepts mail. `email()`, `/v1/inbound` and mail between our own users all use this code. A recipient gets 250 only once its raw
  * message is in a quorum of the locations and its row in its mailbox. Any failure on our side is 451, so the sender keeps the
  * message and retries.
  *
- * By design: the raw bytes are stored as received, without a trace header. The row has the envelope and the client.
+ * By design, the raw bytes are stored as received, without a trace header. The row has the envelope and the client.
  */
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from '../../../durable-objects/mailbox/incoming/incoming-store.ts';
@@ -22,23 +22,26 @@ import { type Recipient, type RecipientReply, refuse, resolveRecipient } from '.
 import { type StoredRaw, storeRaw, storeRawBytes } from './store-raw.ts';
 
 export interface Envelope {
-  /** Empty for the null sender. */
+  /** Envelope sender; empty for the null sender. */
   readonly from: string;
   readonly to: readonly string[];
   readonly clientIp: string | null;
   readonly helo: string | null;
-  /** Email Routing passes no client address. It is then read from the message, if Cloudflare sealed it. */
+  /**
+   * Set for mail from Email Routing, which passes no client address. The client is then read from the message, if Cloudflare
+   * sealed it there.
+   */
   readonly isFromEmailRouting?: true;
 }
 
 export interface RawSource {
   readonly body: ReadableStream<Uint8Array>;
-  /** Null when unknown; the message is then held in memory. */
+  /** Size of the body; null if unknown. Without a size, the message is held in memory. */
   readonly sizeBytes: number | null;
 }
 
 export const RECIPIENTS_PER_MESSAGE_MAX = 100;
-/** 50 MB of attachments in Base64, plus headers and text. No account accepts more. */
+/** Maximum size of a message: 50 MB of attachments in Base64, plus headers and text. No account accepts more. */
 export const MESSAGE_BYTES_MAX = 75 * 1024 * 1024;
 
 const OUR_FAULT = '4.3.0 temporary service failure, try again later';
@@ -85,7 +88,7 @@ async function isWithinRate(env: Env, recipient: Recipient): Promise<boolean> {
   return (await env.RATE_LIMIT_INBOUND.limit({ key: recipient.userId })).success;
 }
 
-/** @returns a reply for each recipient of the envelope, in its order. */
+/** Accepts a message. @returns a reply for each recipient of the envelope, in the same order. */
 export async function acceptMessage(
   env: Env,
   envelope: Envelope,
@@ -162,7 +165,7 @@ async function takeMessage(
   }
   const verdicts = arrival.verdicts ?? judged;
   const replies: RecipientReply[] = [];
-  // The first recipient's bytes are the source of the copies, so its row is written last.
+  // The first recipient comes last, because its bytes are the source of the copies and may be processed once its row is written.
   for (let at = targets.length - 1; at >= 0; at--) {
     const target = targets[at];
     const key = keys[at];
@@ -175,14 +178,18 @@ async function takeMessage(
   return replies;
 }
 
-/** Larger messages are authenticated when they are processed. A DMARC failure then leads to Junk. */
+/**
+ * Maximum size of a message that is authenticated at acceptance. A larger one is authenticated when it is processed; if DMARC fails
+ * then, it goes to Junk.
+ */
 const AUTHENTICATED_BYTES_MAX = 10 * 1024 * 1024;
 
 type Client = Pick<Envelope, 'clientIp' | 'helo'>;
 
 /**
  * Applies DMARC at acceptance, for clients whose address can be checked. A DNS failure never refuses a message.
- * @returns `judged`: `refuse`, the authentication as JSON for later, or null if nothing was checked. `client`: as far as it is known.
+ * @returns `judged`: `refuse`, or the authentication as JSON for later, or null if nothing was checked. `client`: the SMTP client,
+ * as far as it is known.
  */
 async function checkDmarcPolicy(
   env: Env,
@@ -216,7 +223,7 @@ async function readRaw(env: Env, key: string): Promise<Uint8Array> {
   return new Uint8Array(await found.arrayBuffer());
 }
 
-/** Smaller messages are held in memory, because a stream to each location costs more than their bytes. */
+/** Messages up to this size are held in memory, because a stream to each location costs more than their bytes. */
 const HELD_BYTES_MAX = 256 * 1024;
 
 async function storeSource(env: Env, key: string, source: RawSource): Promise<StoredRaw | 'too_large'> {
@@ -250,8 +257,7 @@ async function takeFor(
     if (offered !== 'accepted') await removeRaw();
     return offered === 'accepted' || offered === 'duplicate' ? refuse(target.email, 250, '2.0.0 accepted') : offered;
   } catch (error) {
-    // The row may have been written before its answer was lost. The raw bytes therefore stay. If the row exists, the sender's retry
-    // is recognised as a duplicate.
+    // The row may have been written although its answer was lost, so the raw bytes stay. A retry is then recognised as a duplicate.
     logError('incoming_insert_failed', error);
     return refuse(target.email, 451, OUR_FAULT);
   }
@@ -313,8 +319,9 @@ async function copyRaw(env: Env, from: string, to: string, sizeBytes: number): P
 }
 
 /**
- * A retry of a message has the same bytes, sender and recipient. Two messages without Date, Message-ID and Received cannot be told
- * apart, so such a message never counts as a retry.
+ * Makes the content key. A sender's retry has the same bytes, sender and recipient, so it gets the same key. Without Date,
+ * Message-ID and Received, two different messages could have the same bytes. Such a message gets a random key, so it never counts
+ * as a retry.
  */
 function toContentKey(stored: StoredRaw, from: string, to: string): string {
   const isDistinct = /^(?:date|message-id|received):/im.test(

@@ -1,6 +1,6 @@
 /**
- * Delivers a raw message to a mailbox: first the bytes (R2, a quorum of the locations), then one transaction of the mailbox.
- * Idempotent: all keys derive from the delivery key, and the mailbox stores a delivery key once.
+ * Delivers a raw message to a mailbox: first puts the bytes in a quorum of the locations in R2, then runs one transaction of the
+ * mailbox. Idempotent: all R2 keys derive from the delivery key, and the mailbox stores a delivery key once.
  */
 import { createHash } from 'node:crypto';
 import type {
@@ -16,21 +16,21 @@ import { openMailbox } from '../bindings/mailbox.ts';
 import { decodeCut, type OpenedMessage, type RawReader } from '../checks/opened-message.ts';
 import { type ParsedAttachment, type ParsedRaw, parseMessage } from '../mime/parse.ts';
 
-/** Longer texts are stored in R2. */
+/** Texts over this size are stored in R2. */
 export const INLINE_TEXT_BYTES_MAX = 1_000_000;
 
 export type RawDelivery = Omit<StoreMessageInput, 'rawKey' | 'rawSha256' | 'sizeBytes' | 'parsed'> & {
   readonly userId: string;
   readonly message: OpenedMessage;
-  /** Set if the raw bytes are already in R2, under `mail/<user_id>/`. */
+  /** R2 key of the raw bytes if they are in R2 already, under `mail/<user_id>/`. */
   readonly rawKey?: string;
-  /** Set if the message was already parsed. */
+  /** The parsed message, if it was parsed already. */
   readonly parsedRaw?: ParsedRaw;
-  /** Bcc of the sender's own copy. The raw message must not contain it. */
+  /** Bcc recipients, for the sender's own copy. The raw message must not contain them. */
   readonly bcc?: ParsedMessage['bcc'];
 };
 
-/** The R2 key of the raw bytes of a delivery. */
+/** @returns the R2 key of the raw bytes of a delivery. */
 export function toRawKey(userId: string, deliveryKey: string): string {
   return `${toDeliveryPrefix(userId, deliveryKey)}raw`;
 }
@@ -41,8 +41,10 @@ const toDeliveryPrefix = (userId: string, deliveryKey: string) =>
 type Store = (input: StoreMessageInput) => Promise<Result<StoredMessage, StoreMessageError>>;
 
 /**
- * Returns the mailbox's errors. @throws when a store cannot be reached; retry with the same key.
- * @param store the mailbox transaction, if it writes more than the message.
+ * Delivers a message.
+ * @param store runs the mailbox transaction. The default only stores the message.
+ * @returns the stored message, or the mailbox's error.
+ * @throws when a store cannot be reached; retry with the same delivery key.
  */
 export async function deliverRaw(
   env: Env,
@@ -56,7 +58,8 @@ export async function deliverRaw(
 }
 
 /**
- * Stores the bytes, the first half of a delivery. @returns the arguments for the mailbox, and the keys to delete if it refuses.
+ * Stores the bytes of a delivery, which is its first half.
+ * @returns the arguments for the mailbox, and the R2 keys to delete if the mailbox refuses.
  */
 export async function putDelivery(
   env: Env,
@@ -80,10 +83,10 @@ export async function putDelivery(
   return { input, written };
 }
 
-/** Stores a part of a message that is not a range of its raw bytes. */
+/** Stores a file or text of a message that is not a range of its raw bytes. */
 export type PutPart = (key: string, bytes: Uint8Array | string) => Promise<void>;
 
-/** @param written collects every key that may have been written. */
+/** @param written receives every R2 key that may have been written. */
 export function createPutPart(env: Env, written: string[]): PutPart {
   return async (key, bytes) => {
     written.push(key);
@@ -108,12 +111,12 @@ export async function readPieces(pieces: AsyncIterable<Uint8Array> | Iterable<Ui
   return Buffer.concat(chunks);
 }
 
-/** R2 key of a file of a message, for a file that is stored as an object of its own. */
+/** @returns the R2 key of a file that is stored as an object of its own. */
 export const toPartKey = (prefix: string, at: number): string => `${prefix}part-${at}`;
 
 /**
- * Stores texts that are too long for a row, and files that are not a range of the raw message. Deterministic: the same message
- * gives the same keys.
+ * Stores the texts that are too long for a row, and the files that are not a range of the raw message. Deterministic: the same
+ * message gives the same keys.
  */
 export async function storeParts(parsed: ParsedRaw, prefix: string, put: PutPart): Promise<ParsedMessage> {
   const { text, html, attachments, isComplete: _, ...rest } = parsed;

@@ -1,10 +1,11 @@
 /**
- * Imports mbox files and single messages. Idempotent (a message is identified by its bytes), so an interrupted import is simply
- * repeated. Keeps dates, flags, labels and folders if the file has them.
+ * Imports mbox files and single messages, with dates, flags, labels and folders if the file has them. Idempotent, because a message
+ * is identified by its bytes: after an interruption, repeat the import.
  *
- * An invocation of a Worker may make 10,000 subrequests (https://developers.cloudflare.com/workers/platform/limits/). Each
- * message costs one per R2 object and location. So messages are stored in batches, with two calls of the mailbox each. Messages
- * beyond the limit are counted as `remaining`. When the file is sent again, stored messages are skipped at one call per batch.
+ * An invocation of a Worker may make 10,000 subrequests (https://developers.cloudflare.com/workers/platform/limits/). Each message
+ * costs one per R2 object and location. To save subrequests, messages are stored in batches, with two calls of the mailbox each.
+ * Messages beyond the limit are counted as `remaining`. When the file is sent again, stored messages are skipped at one call per
+ * batch.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import type { StoreMessageInput } from '../../../durable-objects/mailbox/contract/delivered-message.ts';
@@ -17,12 +18,15 @@ import { type MboxSpan, MboxSplitter } from '../domain/mbox-splitter.ts';
 import { type ParsedRaw, parseMessage } from '../mime/parse.ts';
 import { INLINE_TEXT_BYTES_MAX, putDelivery } from './delivery.ts';
 
-/** Limit of one message, which is held in memory. */
+/** Maximum size of one message, which is held in memory. */
 export const IMPORTED_MESSAGE_BYTES_MAX = 40 * 1024 * 1024;
 const FAILURES_LISTED_MAX = 100;
 const BATCH_MESSAGES = 25;
 const BATCH_BYTES = 4 * 1024 * 1024;
-/** Below the platform's limit, because authentication also uses subrequests and a refusal by the mailbox costs a delete. */
+/**
+ * Maximum of subrequests per import. It is below the platform's limit, because authentication also uses subrequests, and a refusal
+ * by the mailbox costs a delete.
+ */
 const SUBREQUESTS_MAX = 9_000;
 
 export interface ImportReport {
@@ -30,22 +34,22 @@ export interface ImportReport {
   imported: number;
   duplicates: number;
   failed: number;
-  /** Messages not read, because the request reached its limit. */
+  /** Number of messages that were not imported because the limit of subrequests was reached. */
   remaining: number;
-  /** Bytes of the file: the sum of the five counts that follow. Separators and blank lines count as part of their message. */
+  /** Size of the file: the sum of the five sizes that follow. Separators and blank lines count as part of their message. */
   size_bytes: number;
   imported_bytes: number;
   duplicate_bytes: number;
   failed_bytes: number;
   remaining_bytes: number;
-  /** Bytes before the first separator that are not a message. */
+  /** Number of bytes before the first separator that are not part of a message. */
   skipped_bytes: number;
-  /** The first failures; `index` counts from 0. The bytes are a range of the file. */
+  /** The first failures. `index` counts messages from 0; `offset` and `size_bytes` are the message's range in the file. */
   failures: { index: number; code: string; offset: number; size_bytes: number }[];
 }
 
 export interface ImportOptions {
-  /** Id or role of the folder for messages that name none. */
+  /** Id or role of the folder for messages that name no folder. */
   readonly folder: string;
   readonly now: number;
   readonly subrequestsMax?: number;
@@ -77,7 +81,7 @@ export async function importMessage(
   return run.end();
 }
 
-/** The range of the file that holds a message with its separator. */
+/** Range of the file that contains a message and its separator. */
 type Range = Pick<MboxSpan, 'offset' | 'sizeBytes'>;
 
 interface Waiting {
@@ -99,7 +103,7 @@ interface Put {
   readonly written: readonly string[];
 }
 
-/** One import, which stores messages in batches. */
+/** One import run, which stores messages in batches. */
 class ImportRun {
   readonly #env: Env;
   readonly #userId: string;
@@ -143,7 +147,7 @@ class ImportRun {
     const index = this.#report.messages;
     this.#report.messages += 1;
     this.#report.size_bytes += range.sizeBytes;
-    // A truncated last message is not stored. The user sends the complete file again.
+    // A truncated last message is not stored. The user can send the complete file again.
     if (message.isCut) return this.#fail(index, range, 'cut_off');
     const sha256 = createHash('sha256').update(message.raw).digest('hex');
     this.#batch.push({ index, range, message, sha256 });
@@ -169,7 +173,7 @@ class ImportRun {
     this.#report[bytes[outcome]] += sizeBytes;
   }
 
-  /** Reserves subrequests. Once the limit is reached, all later calls return false. */
+  /** Reserves subrequests. @returns false once the limit is reached, and in all later calls. */
   #spend(subrequests: number): boolean {
     const isRoom = this.#subrequestsLeft >= subrequests;
     this.#subrequestsLeft = isRoom ? this.#subrequestsLeft - subrequests : 0;
@@ -181,7 +185,7 @@ class ImportRun {
     this.#batch = [];
     this.#batchBytes = 0;
     if (batch.length === 0) return;
-    // One call to find known messages, one to store the batch.
+    // Two calls per batch: one to find known messages, one to store the batch.
     if (!this.#spend(2)) {
       for (const { range } of batch) this.#count('remaining', range);
       return;
@@ -251,7 +255,7 @@ class ImportRun {
     }
   }
 
-  /** @returns null when no subrequests are left. */
+  /** Finds or creates the folder of a message. @returns its id; null when no subrequests are left. */
   async #findFolder(name: string | null): Promise<string | null> {
     const fallback = this.#options.folder;
     const known = name === null ? fallback : this.#folderIds.get(toNameKey(name));
@@ -267,7 +271,7 @@ class ImportRun {
   }
 }
 
-/** Number of R2 objects of a message: its raw bytes, files and long texts. */
+/** Counts the R2 objects of a message: its raw bytes, files and long texts. */
 function countObjects({ text, html, attachments }: ParsedRaw): number {
   const isLong = (value: string | null) => value !== null && Buffer.byteLength(value) > INLINE_TEXT_BYTES_MAX;
   return 1 + attachments.length + [text, html].filter(isLong).length;

@@ -1,10 +1,13 @@
-/** Delivery reports from other servers (RFC 3464), matched to sent messages. A late failure corrects the state "sent". */
+/**
+ * Delivery reports from other servers (RFC 3464). Each is matched to a sent message. A late failure corrects the delivery state
+ * "sent".
+ */
 import PostalMime from 'postal-mime';
 import { logError } from '../../shared/log.ts';
 import { openMailbox } from '../bindings/mailbox.ts';
 import { readDeliveryStatus } from '../outbound/domain/delivery-report.ts';
 
-/** Larger reports return the whole message; the relevant parts precede it. */
+/** Number of bytes of a report that are read. A longer report returns the whole message; its relevant parts come before that. */
 const REPORT_BYTES_MAX = 1024 * 1024;
 
 export interface IncomingReport {
@@ -16,7 +19,7 @@ export interface IncomingReport {
   }[];
 }
 
-/** @returns null unless the message is a report about a message with a Message-ID. */
+/** Reads a report. @returns null unless the message is a report about a message with a Message-ID. */
 export async function readReport(raw: Uint8Array): Promise<IncomingReport | null> {
   const parsed = await PostalMime.parse(raw.subarray(0, REPORT_BYTES_MAX), {
     attachmentEncoding: 'utf8',
@@ -38,7 +41,10 @@ export async function readReport(raw: Uint8Array): Promise<IncomingReport | null
   return recipients.length === 0 ? null : { originalMessageId, recipients };
 }
 
-/** Applies a report. The report itself is still delivered to the Inbox. An unreadable report changes nothing. */
+/**
+ * Applies a report to the sent message. The report itself is delivered to the Inbox all the same. An unreadable report changes
+ * nothing.
+ */
 export async function applyIncomingReport(env: Env, userId: string, raw: Uint8Array): Promise<void> {
   try {
     const report = await readReport(raw);

@@ -1,6 +1,6 @@
 /**
- * Processes accepted mail: runs the checks, delivers to the mailbox, then records the outcome in the ledger. Triggered by the
- * mailbox's alarm. Any step may run twice or be interrupted; the next run resumes from the row.
+ * Processes accepted mail: runs the checks, delivers to the mailbox, then records the outcome in the ledger. The mailbox's alarm
+ * starts it. Any step may run twice or be interrupted; the next run continues from the row.
  */
 import { toDeliveryKey } from '../../../durable-objects/mailbox/contract/delivered-message.ts';
 import type { ClaimedIncoming, IncomingOutcome } from '../../../durable-objects/mailbox/incoming/incoming-store.ts';
@@ -29,11 +29,11 @@ import { deliverRaw } from './delivery.ts';
 import { applyIncomingReport } from './incoming-report.ts';
 import { OPERATOR_MAILBOX } from './resolve-recipient.ts';
 
-/** Messages of one mailbox claimed at a time. */
+/** Maximum of messages of one mailbox that are claimed at a time. */
 const CLAIM_MAX = 20;
 /**
- * Messages processed in parallel. A hanging scanner then costs one timeout per group, and all claimed messages finish within
- * the lease.
+ * Messages processed in parallel. If a scanner hangs, a group costs only one timeout, so all claimed messages finish within the
+ * lease.
  */
 const PARALLEL_MAX = 4;
 
@@ -43,7 +43,7 @@ interface Outcome {
   readonly detail: string | null;
 }
 
-/** Processes messages until none of this mailbox is due. */
+/** Processes the messages of a mailbox until none is due. */
 export async function processIncoming(env: Env, userId: string): Promise<void> {
   const { leaseMs } = readTransportSettings(env);
   const mailbox = openMailbox(env, userId);
@@ -70,7 +70,7 @@ async function processOne(env: Env, message: ClaimedIncoming, spamModel: Uint8Ar
       logInfo('incoming_deferred', { incoming_id: message.incomingId, attempts: message.attempts });
       return;
     }
-    // The delivery transaction already removed the row.
+    // For a stored message there is nothing to record: the delivery transaction removed the row already.
     const { outcome, detail } = end.value;
     if (outcome === 'quarantine' || outcome === 'refused')
       await mailbox.finishIncoming(message.incomingId, { outcome, detail });
@@ -113,7 +113,7 @@ async function deliver(
   return putIntoMailbox(env, message, opened, said, { labels, isReleased: false });
 }
 
-/** Runs the checks. Complete verdicts of a message that was sent from here are reused. */
+/** Runs the checks. If the message was sent from here and has complete verdicts, these are reused. */
 async function judge(env: Env, message: ClaimedIncoming, raw: OpenedMessage): Promise<Result<Verdicts, string>> {
   const known = message.verdicts === null ? null : (JSON.parse(message.verdicts) as Partial<Verdicts>);
   if (known?.spam && known.virus && known.authentication)
@@ -140,12 +140,12 @@ async function judge(env: Env, message: ClaimedIncoming, raw: OpenedMessage): Pr
 }
 
 /**
- * Points against mail from outside whose From claims a domain that is hosted here. Few, because lists and forwarders may break
- * authentication.
+ * Points for mail from outside whose From claims a domain that is hosted here without proof. They are few, because lists and
+ * forwarders may break authentication.
  */
 const HOSTED_CLAIM_POINTS = 1;
 
-/** Adds these points, and a mark, if nothing proves the hosted domain in From. */
+/** Adds these points and a mark to the verdicts if From claims a hosted domain and authentication does not prove it. */
 async function markHostedClaim(env: Env, verdicts: Verdicts): Promise<Verdicts> {
   const { authentication, spam } = verdicts;
   const { domain } = authentication.dmarc;
@@ -162,14 +162,17 @@ async function markHostedClaim(env: Env, verdicts: Verdicts): Promise<Verdicts> 
   };
 }
 
-/** The spam verdict adjusted by the user's training. Verdicts of mail sent here come without tokens, so tokens are read again. */
+/**
+ * @returns the spam verdict, adjusted by the user's training. Verdicts of mail that was sent here have no tokens, so the message is
+ * read again for them.
+ */
 function personalise(raw: Uint8Array, verdicts: Verdicts, spamModel: Uint8Array | null): Verdicts['spam'] {
   if (spamModel === null) return verdicts.spam;
   const tokens = verdicts.tokens.length > 0 ? verdicts.tokens : readTokens(raw);
   return personaliseSpam(verdicts.spam, tokens, spamModel);
 }
 
-/** Delivers a clean message to its folder with its verdicts. Also releases mail from quarantine. */
+/** Delivers a clean message, with its verdicts, to its folder. Also releases mail from quarantine. */
 export async function putIntoMailbox(
   env: Env,
   message: ClaimedIncoming,
@@ -200,7 +203,7 @@ export async function putIntoMailbox(
     applyRules: junk === 'no',
     // A message that an operator releases goes to the Inbox, regardless of its sender.
     ...(isReleased ? {} : { judgement }),
-    // The quota was checked at acceptance. Accepted mail is never refused.
+    // The quota was checked at acceptance. Mail that was accepted is never refused later.
     enforceQuota: false,
   } as const;
   const mailbox = openMailbox(env, message.userId);

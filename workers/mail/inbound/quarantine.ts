@@ -1,4 +1,4 @@
-/** Operator actions on a message in quarantine. Its bytes are stored with the recipient's mailbox. */
+/** The operator's actions on a message in quarantine. Its bytes are stored with the recipient's mailbox. */
 import type { ClaimedIncoming } from '../../../durable-objects/mailbox/incoming/incoming-store.ts';
 import { getBlob } from '../bindings/blobs.ts';
 import { openMailbox } from '../bindings/mailbox.ts';
@@ -21,11 +21,11 @@ export async function openQuarantined(env: Env, id: string): Promise<R2ObjectBod
   return message && getBlob(env, message.rawKey);
 }
 
-/** Delivers to the Inbox, whatever the verdicts. Idempotent. */
+/** Releases a message from quarantine: delivers it to the Inbox, whatever its verdicts are. Idempotent. */
 export async function releaseQuarantined(env: Env, id: string): Promise<{ messageId: string | null } | null> {
   const [message, row] = [await findMessage(env, id), await findQuarantined(env.DIRECTORY, id)];
   const stored = message && (await openStored(env, message.rawKey));
-  // The operator's own mail is read in place and is not released.
+  // Mail to the operator is read in place and cannot be released.
   if (!message || !row || !stored || row.userId === OPERATOR_MAILBOX) return null;
   const verdicts: Pick<Verdicts, 'spam' | 'virus' | 'authentication'> = {
     spam: { score: 0, verdict: 'ham', reasons: [], engine: 'built-in' },

@@ -1,9 +1,9 @@
-/** `email()`: handles a message from Cloudflare Email Routing, for one recipient. Uses the same path as `/v1/inbound`. */
+/** `email()`: handles a message from Cloudflare Email Routing, for one recipient. Accepts it in the same way as `/v1/inbound`. */
 import { acceptMessage } from './accept-message.ts';
 
 /**
- * A permanent reply calls `setReject`, which bounces the message. A temporary reply is thrown, so the sender retries.
- * @throws on a 4xx reply.
+ * Handles a message. A permanent reply calls `setReject`, which bounces the message.
+ * @throws on a 4xx reply, so that the sender retries.
  */
 export async function receiveEmail(message: ForwardableEmailMessage, env: Env, _ctx: ExecutionContext): Promise<void> {
   const [reply] = await acceptMessage(

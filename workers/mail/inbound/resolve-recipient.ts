@@ -16,17 +16,17 @@ import { type FoundRecipient, findCatchAll, findRecipient } from '../store/recip
 export interface RecipientReply {
   readonly email: string;
   readonly smtp_code: number;
-  /** Begins with the enhanced status code (RFC 3463). */
+  /** Text of the reply. It begins with the enhanced status code (RFC 3463). */
   readonly detail: string;
 }
 
 export interface Recipient {
-  /** The envelope recipient, lower-cased. */
+  /** The envelope recipient in lower case. */
   readonly email: string;
-  /** The address or wildcard that receives it; the same as `email` if a catch-all does. */
+  /** The address or wildcard of the account that matched; equal to `email` if a catch-all receives the message. */
   readonly deliveredTo: string;
   readonly userId: string;
-  /** Limit of the raw message. */
+  /** Maximum size of the raw message. */
   readonly messageBytesMax: number;
   /**
    * Whether the primary of DIRECTORY said so. If not, a replica did: the mailbox must prove that the account still has the
@@ -35,7 +35,7 @@ export interface Recipient {
   readonly isConfirmed: boolean;
 }
 
-/** Allowance for text, headers and MIME in addition to the attachments. */
+/** Allowance for text, headers and MIME, in addition to the size of the attachments. */
 const MESSAGE_OVERHEAD_BYTES = 2 * 1024 * 1024;
 const OPERATOR_ACCOUNT = { userId: 'operator', accountType: 'business', limitBytes: 1024 ** 3 };
 
@@ -46,11 +46,11 @@ export const refuse = (email: string, smtp_code: number, detail: string): Recipi
 });
 
 /**
- * Mail for these names always has a reader (RFC 5321 §4.5.1, RFC 2142). Users cannot take them, because certificate authorities
- * send confirmations to postmaster.
+ * Local parts for which mail always has a reader (RFC 5321 §4.5.1, RFC 2142). Users cannot have them, because certificate
+ * authorities send confirmations to postmaster.
  */
 const OPERATOR_NAMES = /^(?:postmaster|abuse)$/i;
-/** The mailbox for mail to the operator that belongs to no account. Read it through `/v1/quarantine`. */
+/** Mailbox for mail to the operator's names that belong to no account. It is read through `/v1/quarantine`. */
 export const OPERATOR_MAILBOX = 'operator';
 
 /**

@@ -1,21 +1,24 @@
-/** Streams raw bytes into the locations while they arrive. Hashes them and keeps the head, and never holds the whole message. */
+/**
+ * Streams raw bytes into the locations while they arrive. Hashes them and keeps only the head, so the whole message is never in
+ * memory.
+ */
 import { createHash } from 'node:crypto';
 import { putBlob, putBlobStream } from '../bindings/blobs.ts';
 
-/** Size of the start of a message that is kept: enough for its header. */
+/** Size of the beginning of a message that is kept in memory. It is enough for the header. */
 const HEAD_BYTES_MAX = 256 * 1024;
 
 export interface StoredRaw {
   readonly sha256: string;
   readonly sizeBytes: number;
-  /** The first bytes: the header and the beginning of the body. */
+  /** First bytes of the message: the header and the beginning of the body. */
   readonly head: Buffer;
 }
 
 /**
- * Resolves when the quorum has the bytes.
+ * Stores a stream. Resolves once a quorum has the bytes.
  * @param sizeBytes exact size of the source, because R2 needs it in advance.
- * @throws when the source breaks off, has another size, or the quorum fails; no location then has the object.
+ * @throws when the source breaks off or has another size, or the quorum fails; no location has the object then.
  */
 export async function storeRaw(
   env: Env,
@@ -42,7 +45,7 @@ export async function storeRaw(
   return { sha256: hash.digest('hex'), sizeBytes, head: Buffer.concat(head) };
 }
 
-/** Stores bytes held in memory. */
+/** Stores bytes that are in memory. */
 export async function storeRawBytes(env: Env, key: string, bytes: Uint8Array): Promise<StoredRaw> {
   await putBlob(env, key, bytes);
   return {

@@ -1,13 +1,13 @@
-/** Reads stored attachments: from the raw message, or from an object of their own. */
+/** Reads stored attachments: from the raw message, or from R2 objects of their own. */
 import type { StoredAttachment } from '../../../durable-objects/mailbox/contract/delivered-message.ts';
 import type { ByteRange } from '../../shared/http-range.ts';
 import { getBlob, inLargePieces } from '../bindings/blobs.ts';
 import { readRange } from '../mime/raw-range.ts';
 
-/** The members that say where the bytes of an attachment are. */
+/** Where the bytes of an attachment are stored. */
 export type AttachmentPlace = Pick<StoredAttachment, 'r2Key' | 'range' | 'sizeBytes'>;
 
-/** @throws if its bytes are missing in every location. */
+/** Reads an attachment. @throws if its bytes are missing in every location. */
 export async function readAttachment(
   env: Env,
   rawKey: string | null,

@@ -1,13 +1,14 @@
 /**
- * JMAP (RFC 8620, RFC 8621, and RFC 9404 and 9425): the mailbox for mail clients.
+ * JMAP (RFC 8620, RFC 8621, RFC 9404, RFC 9425): the mailbox for mail clients.
  *
- * `protocol/` reads a request and runs its method calls in order. `methods/` has one file per method, named after it: arguments →
- * one decision → one effect → answer. `objects/` turns what the mailbox stores into JMAP's objects and back. `domain/` is pure.
+ * `protocol/` reads a request and runs its method calls in order. `methods/` has one file per method, named after it. Each method
+ * reads its arguments, makes one decision, has one effect and returns an answer. `objects/` converts between rows of the mailbox
+ * and objects of JMAP. `domain/` is pure.
  *
- * Clients send `Authorization` with a token: as Bearer, or as the password of Basic. Cookies are never read, so any page may be a
- * client (CORS `*`) without being able to use a user's session.
+ * Clients send a token in `Authorization`, as Bearer or as the password of Basic. Cookies are never read. So JMAP can allow pages
+ * of any origin (CORS `*`), because they cannot use a user's session.
  *
- * Gaps: no shared accounts, so `Email/copy` and `Blob/copy` have no account to copy from; no sieve, no MDN.
+ * Gaps: there are no shared accounts, so `Email/copy` and `Blob/copy` have no account to copy from. No sieve, no MDN.
  */
 
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
@@ -36,14 +37,12 @@ import { RunningRequests } from './protocol/running-requests.ts';
 import { toSession } from './protocol/session.ts';
 import { addBlobRoutes } from './routes/blob-routes.ts';
 import { addEventSource } from './routes/event-source.ts';
-import { JMAP_ROUTE } from './routes/jmap-route.ts';
+import { JMAP_ROUTE, WELL_KNOWN_PATH } from './routes/jmap-route.ts';
 
-/** RFC 8620 §2.2. The Worker routes this path of the app's host to JMAP. */
-export const WELL_KNOWN_PATH = '/.well-known/jmap';
 const PREFLIGHT_AGE_SECONDS = 86_400;
 const running = new RunningRequests(CONCURRENT_REQUESTS);
 
-/** Lets pages of every origin call JMAP (CORS). They authenticate with `Authorization` only, never with cookies. */
+/** Lets pages of every origin call JMAP (CORS). Clients authenticate with `Authorization` only, never with cookies. */
 const allowEveryOrigin: MiddlewareHandler<JsonApiEnv> = async (c, next) => {
   if (c.req.method === 'OPTIONS') {
     return c.body(null, 204, {

@@ -1,10 +1,11 @@
 /**
- * Finds mail bytes that no row names, left by a crash between R2 and the row, or by a write that a slow location carried out after
- * the delete. `collectors/orphan-rounds.ts` deletes them. Walks the keys of every location, one after the other.
+ * Finds mail bytes that no row names. They are left by a crash between R2 and the row, or by a write that a slow location carried
+ * out after the delete. `collectors/orphan-rounds.ts` deletes them. A round walks the keys of every location, one location after
+ * the other.
  *
- * If a mailbox is missing, its bytes are deleted only with a tombstone in DIRECTORY. A mailbox's answer counts only for objects
- * stored after its creation. Objects younger than a day are skipped, because their row may not be written yet. `errors/`
- * belongs to the error queue in DIRECTORY and is skipped.
+ * If a mailbox is missing, its bytes are deleted only if DIRECTORY has a tombstone of the account. A mailbox's answer counts only
+ * for objects stored after the mailbox was created. Objects younger than a day are skipped, because their row may not be written
+ * yet. `errors/` is skipped, because it belongs to the error queue in DIRECTORY.
  */
 import {
   listBetween,
@@ -21,14 +22,17 @@ import { createAccountStore } from '../store/account-store.ts';
 
 const PREFIX = 'mail/';
 const GRACE_MS = 24 * 3_600_000;
-/** R2's largest page is 1,000 keys, so a run scans 20,000. A run per minute scans 28.8 million keys a day. */
+/**
+ * Maximum of pages per run. R2's largest page is 1,000 keys, so a run scans 20,000 keys. With one run per minute, these are 28.8
+ * million keys a day.
+ */
 const PAGES_PER_RUN = 20;
 const PAGE_KEYS = 1_000;
-/** Each costs a call of a mailbox; an invocation may make 10,000 subrequests. */
+/** Maximum of mailboxes per run. Each costs one call, and an invocation may make 10,000 subrequests. */
 const MAILBOXES_PER_RUN = 2_000;
 const MAILBOXES_IN_PARALLEL_MAX = 4;
 
-/** Runs one step of a round. Only raises an alarm while the owner of the bytes is in doubt. */
+/** Runs one step of a round. If it is in doubt who owns the bytes, it only raises an alarm. */
 export async function collectOrphans(env: Env, now: number): Promise<OrphanReport> {
   const store = createCollectorStore(env.DIRECTORY, 'mail');
   if ((await store.read()).takeOver === 1) {
@@ -51,7 +55,7 @@ function createSource(env: Env, now: number): OrphanSource {
   };
 }
 
-/** @param cursor `<location> <last key>`, '' at the start. */
+/** Scans the next keys. @param cursor `<location> <last key>`; '' at the start of a round. */
 async function scanKeys(env: Env, cursor: string, now: number) {
   const locations = listLocations(env);
   const [first] = locations;
@@ -67,7 +71,7 @@ async function scanKeys(env: Env, cursor: string, now: number) {
     if (!bucket) return { keys, scanned, next: null };
     const listed: R2Objects = await bucket.list({ prefix: PREFIX, ...(last === '' ? {} : { startAfter: last }) });
     const end = listed.objects.at(-1)?.key;
-    // Keys that the first location has too were checked there.
+    // Keys that the first location has too are skipped in other locations, because they were checked there.
     const isFirst = bucket === first || end === undefined;
     const known = isFirst ? new Set() : await listBetween(first, last === '' ? PREFIX : last, end, PAGE_KEYS);
     if (bucket === first) scanned += listed.objects.length;

@@ -1,4 +1,7 @@
-/** Rebuilds a mailbox from the raw mail in R2, after an error in parsing, cleaning or indexing, or a loss of derived rows. */
+/**
+ * Rebuilds the derived rows of a mailbox from the raw mail in R2. Needed after an error in parsing, cleaning or indexing, or after
+ * derived rows were lost.
+ */
 
 import type { ParsedMessage } from '../../../durable-objects/mailbox/contract/delivered-message.ts';
 import { putBlobStream } from '../bindings/blobs.ts';
@@ -12,11 +15,11 @@ const RAW_SUFFIX = /raw$/;
 
 export interface RebuildReport {
   messages: number;
-  /** Ids of messages whose raw bytes are in no location; they are left unchanged. */
+  /** Ids of messages whose raw bytes are missing in every location. These messages are left unchanged. */
   missing: string[];
 }
 
-/** Rebuilds message by message, so the mailbox serves others in between. If interrupted, run it again. */
+/** Rebuilds message by message, so that the mailbox serves other requests in between. If interrupted, run it again. */
 export async function rebuildMailbox(env: Env, userId: string): Promise<RebuildReport> {
   const mailbox = openMailbox(env, userId);
   const report: RebuildReport = { messages: 0, missing: [] };
@@ -40,7 +43,7 @@ export async function rebuildMailbox(env: Env, userId: string): Promise<RebuildR
   }
 }
 
-/** Gives the files of a sent message objects of their own again, in place of ranges of the raw message. */
+/** Stores the files of a sent message as R2 objects of their own again. The new parse has them as ranges of the raw message. */
 async function storeFiles(
   env: Env,
   message: OpenedMessage,

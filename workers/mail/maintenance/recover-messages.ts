@@ -1,6 +1,6 @@
 /**
  * Restores the messages of a lost mailbox from their raw bytes in R2, with the folders, flags, labels and ids of its last snapshot.
- * Messages that no snapshot has are put into the Inbox (sent mail into Sent), marked as read and labelled. Bcc is lost.
+ * A message that no snapshot has is put into the Inbox (if it was sent, into Sent), marked as read and labelled. Bcc is lost.
  */
 import type { FolderState, MessageSnapshot } from '../../../durable-objects/mailbox/messages/snapshot-store.ts';
 import { listLocations, userPrefix } from '../bindings/blobs.ts';
@@ -13,8 +13,8 @@ import { parseMessage } from '../mime/parse.ts';
 export const RECOVERED_LABEL = 'recovered';
 
 /**
- * Raw messages under a user's prefix: accepted, sent, imported. `out/` has further copies of messages that are on their way, and
- * `in/<id>.part-0` is a file of a message that was rebuilt.
+ * Keys of raw messages under a user's prefix: accepted, sent, imported. Keys under `out/` do not match: they are further copies of
+ * messages that are being sent. Nor does `in/<id>.part-0`, which is a file of a rebuilt message.
  */
 const RAW_KEY = /^(in\/[0-9a-f-]{36}|sent\/[^/]+\/raw|[0-9a-f]{40}\/raw)$/;
 
@@ -25,8 +25,9 @@ interface FoundRaw {
 }
 
 /**
- * Restores each raw message that is older than the mailbox and that no row of it names. A younger message was refused or is being
- * delivered. If interrupted, run it again. @returns the number of restored messages.
+ * Restores each raw message that is older than the mailbox and that none of its rows names. A younger one was refused or is being
+ * delivered. If interrupted, run it again.
+ * @returns the number of restored messages.
  */
 export async function recoverMessages(env: Env, userId: string): Promise<number> {
   const mailbox = openMailbox(env, userId);
@@ -40,7 +41,7 @@ export async function recoverMessages(env: Env, userId: string): Promise<number>
   const answer = await mailbox.listUnheld([...found.keys()]);
   if (!answer.ok || answer.value.keys.length === 0) return 0;
   await mailbox.restoreFolders(folders);
-  // Oldest first, so that each thread begins with its first message.
+  // Restores the oldest messages first, so that each thread begins with its first message.
   const arrivedAt = ({ former, storedAt }: FoundRaw) => former?.receivedAt ?? storedAt;
   const lost = answer.value.keys.flatMap((key) => found.get(key) ?? []).sort((a, b) => arrivedAt(a) - arrivedAt(b));
   const known = new Set(folders.map(({ id }) => id));
@@ -49,7 +50,7 @@ export async function recoverMessages(env: Env, userId: string): Promise<number>
   return recovered;
 }
 
-/** Lists objects of every location, because a location that was lost and refilled may lack keys of another one. */
+/** Lists the objects of all locations, because a location that was lost and refilled may lack keys. */
 async function* listObjects(
   env: Env,
   prefix: string,
@@ -66,12 +67,12 @@ async function* listObjects(
 }
 
 /**
- * The last snapshots of this user's lost mailboxes, those of the newest mailbox first. Snapshots of the current mailbox are left
- * out.
+ * @returns the last snapshots of this user's lost mailboxes, those of the newest mailbox first. Snapshots of the current mailbox
+ * are omitted.
  */
 async function readSnapshots(env: Env, userId: string, createdAt: number) {
   const prefix = `${userPrefix(userId)}snapshot/`;
-  // A location that was down when a page was written has an older version of the page.
+  // Uses the newest version of the page. A location that was down when the page was written has an older one.
   const newest = new Map<string, { readonly uploaded: Date; readonly bucket: R2Bucket }>();
   for await (const { key, uploaded, bucket } of listObjects(env, prefix, /^\d+-(?:\d+|folders)$/))
     if (uploaded > (newest.get(key)?.uploaded ?? 0)) newest.set(key, { uploaded, bucket });

@@ -1,16 +1,19 @@
-/** Parses address lists. postal-mime reads the grammar; this file first rewrites forms that postal-mime does not read. */
+/** Parses address lists. postal-mime parses the grammar; before that, this file rewrites forms that postal-mime cannot parse. */
 import { addressParser } from 'postal-mime';
 import type { MailAddress } from '../../../durable-objects/mailbox/contract/delivered-message.ts';
 import { normalizeWords } from '../domain/encoded-words.ts';
 
-/** Parses the address list of a header value, which has one character per byte or is text. Groups become their members. */
+/**
+ * Parses the address list of a header. Groups are replaced by their members.
+ * @param value with one character per byte, or decoded text.
+ */
 export function parseAddressList(value: string): MailAddress[] {
   return addressParser(tidyAddresses(normalizeWords(value)), { flatten: true })
     .map((person) => ({ name: cleanLine(person.name), email: cleanLine(person.address ?? '').slice(0, 320) }))
     .filter(({ name, email }) => name !== '' || email !== '');
 }
 
-/** Text for one line: without control characters and blanks at its ends, at most 2,000 characters. */
+/** Converts text to one line: at most 2,000 characters, without control characters and without blanks at its ends. */
 export const cleanLine = (text: string): string =>
   text
     .toWellFormed()
@@ -18,15 +21,18 @@ export const cleanLine = (text: string): string =>
     .trim()
     .slice(0, 2_000);
 
-/** Quoted strings and comments stay as they are. */
+/** Splits a list into pieces: quoted strings, comments, addresses in angle brackets, and the text between them. */
 const PIECES = /"(?:[^"\\]|\\.)*"|\((?:[^()\\]|\\.)*\)|<([^<>"(]*)>|[^"(<]+/gs;
 
-/** Removes routes (`<@relay:ann@x.test>`, RFC 5322 §4.4) and blanks around the dots and the `@` of an address. */
+/**
+ * Removes routes (`<@relay:ann@x.test>`, RFC 5322 §4.4), and blanks around the dots and the `@` of an address. Quoted strings and
+ * comments are not changed.
+ */
 function tidyAddresses(text: string): string {
   return text.replace(PIECES, (piece, inside: string | undefined, at: number) => {
     if (inside !== undefined) return `<${withoutBlanks(inside.replace(/^\s*@[^:@]*(?:@[^:@]*)*:/, ''))}>`;
     if (/^["(]/.test(piece)) return piece;
-    // The words before `<` are a name.
+    // Words before `<` are a name, so their blanks stay.
     const nameStart = text[at + piece.length] === '<' ? piece.lastIndexOf(',') + 1 : piece.length;
     const addresses = piece.slice(0, nameStart).split(',').map(tidyBare);
     return addresses.join(',') + piece.slice(nameStart);

@@ -1,14 +1,14 @@
 /**
- * Decides which parts are the text of a message and which are attachments, by the algorithm of RFC 8621 §4.1.4. Two differences:
- * a named text part directly in `multipart/alternative` stays an alternative, and a named text part is body only if no other body
- * part is before it in the whole message.
+ * Decides which parts are the text of a message and which are attachments, by the algorithm of RFC 8621 §4.1.4, with two
+ * differences. A named text part directly in `multipart/alternative` is an alternative. Any other named text part is body only if
+ * the whole message has no body part before it.
  */
 import { headerValue, type MimePart } from './mime-tree.ts';
 
 export interface BodyParts {
   readonly text: readonly MimePart[];
   readonly html: readonly MimePart[];
-  /** In the order of the message. Parts inside an attached message belong to that message. */
+  /** Attachments in the order of the message. Parts of an attached message are not listed, because they belong to that message. */
   readonly attachments: readonly MimePart[];
 }
 
@@ -17,7 +17,7 @@ interface PartNode {
   readonly children: PartNode[];
 }
 
-/** @param parts all parts in the order of the message, as `readMimeTree` returns them. */
+/** @param parts all parts of the message in order, as `readMimeTree` returns them. */
 export function chooseBodyParts(parts: readonly MimePart[]): BodyParts {
   const choice = new BodyChoice();
   const root = toNode(parts);
@@ -45,7 +45,11 @@ class BodyChoice {
     return { text: this.#text, html: this.#html, attachments: parts.filter((part) => this.#attachments.has(part)) };
   }
 
-  /** @param wants the bodies that the nodes may add to: inside an alternative, an HTML part is not added to the text, nor a text part to the HTML. */
+  /**
+   * Adds nodes to the bodies or the attachments.
+   * @param wants which bodies they may be added to: inside an alternative, an HTML part is not added to the text, nor a text part
+   * to the HTML.
+   */
   walk(
     nodes: readonly PartNode[],
     container: string,
@@ -81,7 +85,7 @@ class BodyChoice {
   }
 
   #isBody(part: MimePart, isRoot: boolean, container: string): boolean {
-    // A multipart in which no part was found is shown as text.
+    // A multipart without any part counts as text.
     const isText = /^(?:text\/(?:plain|html)|multipart\/.*)$/.test(part.type);
     if (!isText || part.isAttachment) return false;
     if (container === 'related' && !isRoot) return false;

@@ -1,18 +1,21 @@
 /**
- * Sanitizes HTML with an allow-list of elements, attributes and styles. Removes scripts, forms, frames, remote styles and
- * trackers (one-pixel images, hidden remote images). Keeps images of the message (`cid:`) and small `data:` images.
+ * Sanitizes HTML with an allow-list of elements, attributes and styles. Removes scripts, forms, frames, remote styles and trackers
+ * (one-pixel images, hidden remote images). Keeps images of the message (`cid:`) and small `data:` images.
  *
- * Gaps: `<style>` elements are dropped, so mail styled by class looks plainer than intended. By design: remote images keep
- * their address as `data-remote-src`, so the reader chooses whether to load them.
+ * Gaps: `<style>` elements are dropped, so mail that is styled by class looks plainer than intended. By design, remote images have
+ * their address in `data-remote-src`, so that the reader chooses whether to load them.
  */
 import sanitizeHtml from 'sanitize-html';
 
-/** Longer HTML is not shown, only its text. The time and memory of cleaning are proportional to the length. */
+/**
+ * Maximum length of HTML that is cleaned. Longer HTML is not shown, only its text. Cleaning takes time and memory in proportion to
+ * the length.
+ */
 export const HTML_LENGTH_MAX = 5_000_000;
 
 const STYLE_PROPERTIES =
   /^(?:color|background-color|background|font(?:-(?:family|size|style|weight|variant))?|line-height|letter-spacing|text-(?:align|decoration|indent|transform)|vertical-align|white-space|word-(?:break|wrap)|overflow-wrap|direction|(?:min-|max-)?(?:width|height)|(?:margin|padding)(?:-(?:top|right|bottom|left))?|border(?:-(?:top|right|bottom|left))?(?:-(?:color|style|width))?|border-(?:radius|collapse|spacing)|display|list-style(?:-type)?|table-layout|float|clear)$/;
-/** Styles that load resources, compute values or contain escapes. */
+/** Values of styles that could load resources or compute values, or that contain escapes. */
 const STYLE_DANGER =
   /(?:url|src|image|image-set|cross-fade|element|paint|attr|env|var)\s*\(|expression|@import|javascript|behavior|binding|\/\*|[\\<>]/i;
 const DATA_IMAGE = /^data:image\/(?:png|gif|jpeg|webp);base64,/i;
@@ -46,7 +49,7 @@ function isTracker(attributes: sanitizeHtml.Attributes): boolean {
 
 function cleanImage(attributes: sanitizeHtml.Attributes): sanitizeHtml.Attributes {
   const { src, 'data-remote-src': heldBack, ...rest } = attributes;
-  // Mail cleaned earlier has `data-remote-src`. A sender may write it too, so it is checked like `src`.
+  // HTML that was cleaned before has `data-remote-src`. A sender may write it too, so it is checked like `src`.
   const source = (src ?? heldBack ?? '').trim();
   if (/^cid:/i.test(source) || DATA_IMAGE.test(source)) return { ...rest, src: source };
   if (/^https?:\/\//i.test(source) && !isTracker(attributes)) return { ...rest, 'data-remote-src': source };
@@ -106,7 +109,7 @@ const OPTIONS: sanitizeHtml.IOptions = {
   exclusiveFilter: (frame) => frame.tag === 'img' && !frame.attribs.src && !frame.attribs['data-remote-src'],
 };
 
-/** @returns HTML that is safe in a sandboxed frame; empty if nothing is left, null if it is too long. */
+/** @returns HTML that is safe in a sandboxed frame; empty if nothing is left; null if the HTML is too long. */
 export function cleanHtml(html: string): string | null {
   return html.length > HTML_LENGTH_MAX ? null : sanitizeHtml(html, OPTIONS);
 }

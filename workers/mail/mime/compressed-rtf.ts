@@ -1,18 +1,21 @@
-/** Decompresses the RTF of Outlook ([MS-OXRTFCP]): a dictionary of 4,096 bytes, and runs of references and literals. */
+/**
+ * Decompresses the compressed RTF of Outlook ([MS-OXRTFCP]). It consists of literals and of references to a dictionary of 4,096
+ * bytes.
+ */
 
 const HEADER_BYTES = 16;
 const COMPRESSED = 0x75465a4c;
 const UNCOMPRESSED = 0x414c454d;
 const DICTIONARY_BYTES = 4_096;
-/** Initial content of each dictionary, [MS-OXRTFCP] §2.1.2.1. */
+/** Initial content of the dictionary ([MS-OXRTFCP] §2.1.2.1). */
 const START = Buffer.from(
   '{\\rtf1\\ansi\\mac\\deff0\\deftab720{\\fonttbl;}{\\f0\\fnil \\froman \\fswiss \\fmodern \\fscript \\fdecor MS Sans SerifSymbolArialTimes New RomanCourier{\\colortbl\\red0\\green0\\blue0\r\n\\par \\pard\\plain\\f0\\fs20\\b\\i\\u\\tab\\tx',
   'latin1',
 );
 
 /**
- * @returns null if the bytes are not compressed RTF, or if the text exceeds `lengthMax`. Damaged input yields the text before the
- * damage.
+ * @returns the RTF; null if the bytes are not compressed RTF, or if the text would exceed `lengthMax`. Damaged input yields the
+ * text before the damage.
  */
 export function decompressRtf(bytes: Uint8Array, lengthMax: number): Uint8Array | null {
   if (bytes.length < HEADER_BYTES) return null;

@@ -1,4 +1,4 @@
-/** Decodes Base64 and quoted-printable. Nothing here throws. */
+/** Decodes Base64 and quoted-printable. Never throws. */
 export { decodeText } from '../domain/charset.ts';
 export { decodeWords } from '../domain/encoded-words.ts';
 
@@ -7,7 +7,7 @@ import { decodeUuencoded } from './uuencode.ts';
 const CR = 13;
 const LF = 10;
 
-/** @returns the bytes decoded from Base64, quoted-printable or uuencode; other encodings unchanged. */
+/** Decodes content from Base64, quoted-printable or uuencode. @returns content with another encoding unchanged. */
 export function decodeContent(part: { readonly content: Uint8Array; readonly encoding: string }): Uint8Array {
   const bytes = Buffer.from(part.content.buffer, part.content.byteOffset, part.content.byteLength);
   if (part.encoding === 'base64') return decodeBase64(bytes);
@@ -17,11 +17,14 @@ export function decodeContent(part: { readonly content: Uint8Array; readonly enc
 
 const UUENCODE = /^(?:x-)?uue(?:ncode)?$/;
 
-/** False for an encoding that `decodeContent` leaves unchanged. */
+/** True if `decodeContent` decodes this encoding; false if it leaves the content unchanged. */
 export const isEncoded = (encoding: string): boolean =>
   encoding === 'base64' || encoding === 'quoted-printable' || UUENCODE.test(encoding);
 
-/** Lenient like mail clients: skips characters that are not Base64, and starts a new run after padding in the middle. */
+/**
+ * Decodes Base64 leniently, like mail clients: skips characters that are not Base64, and starts a new run after padding in the
+ * middle.
+ */
 export function decodeBase64(bytes: Buffer): Buffer {
   const padding = bytes.indexOf('=');
   if (padding < 0 || bytes.length - padding < 8) return Buffer.from(bytes.toString('latin1'), 'base64');
@@ -44,7 +47,7 @@ export function decodeBase64(bytes: Buffer): Buffer {
 }
 
 const PADDING = 0x3d;
-/** The six-bit value of each byte, -1 if invalid. Also reads the URL-safe alphabet. */
+/** Six-bit value of each byte; -1 if it is not Base64. Includes the URL-safe alphabet. */
 const BASE64_VALUES = new Int8Array(256).fill(-1);
 for (const [value, letter] of [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'].entries()) {
   BASE64_VALUES[letter.charCodeAt(0)] = value;
@@ -68,7 +71,7 @@ export function decodeQuotedPrintable(bytes: Uint8Array): Buffer {
       at += 2;
       continue;
     }
-    // A soft line break may have spaces before its line end (RFC 2045 §6.7, rule 3).
+    // Removes soft line breaks. They may have spaces before the line end (RFC 2045 §6.7, rule 3).
     let end = at + 1;
     while (bytes[end] === 32 || bytes[end] === 9) end += 1;
     if (bytes[end] === CR) end += 1;

@@ -1,16 +1,16 @@
-/** Inspects a file while it streams, for any chunk sizes. Never holds more than a few hundred bytes of it. */
+/** Inspects a file while it streams, in chunks of any size. Never holds more than a few hundred bytes of it. */
 import { createHash } from 'node:crypto';
 import { HEAD_BYTES } from './file-type.ts';
 import { EICAR } from './virus-signatures.ts';
 
 const utf16 = (text: string) => Buffer.from(text, 'utf16le').toString('latin1');
 
-/** Byte sequences to find, in Latin-1. */
+/** Byte sequences to search for, as Latin-1. */
 const MARKS = [
   ['eicar', EICAR],
-  // Name of a folder in every compound document with macros, and of a file in every zipped one.
+  // Name of a folder in every compound document with macros, and of a file in every zipped document with macros.
   ['macros', utf16('_VBA_PROJECT')],
-  // Name of the stream that wraps an encrypted zipped document.
+  // Name of the stream that contains an encrypted zipped document.
   ['encryptedDocument', utf16('EncryptedPackage')],
 ] as const;
 type Mark = (typeof MARKS)[number][0];
@@ -45,7 +45,7 @@ export class FileInspector {
     this.tail = bytes.length >= OVERLAP ? Buffer.from(bytes.subarray(-OVERLAP)) : Buffer.from(seam.subarray(-OVERLAP));
   }
 
-  /** The first bytes, available while the rest still streams. */
+  /** The first bytes of the file. They are available before the whole file was read. */
   get firstBytes(): Uint8Array {
     return this.head;
   }

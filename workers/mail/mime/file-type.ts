@@ -12,10 +12,13 @@ export type FileKind =
   | 'message'
   | 'other';
 
-/** Enough of a file to recognise its type: the signature of tar is at 257. */
+/** Number of first bytes that are enough to recognise a type. The signature of tar is at offset 257. */
 export const HEAD_BYTES = 512;
 
-/** `bytes` are in Latin-1. The kind `closed` is an archive that cannot be opened here, so its content is unknown. */
+/**
+ * Signatures of file types; `bytes` are Latin-1. The kind `closed` is an archive that cannot be opened here, so its content is
+ * unknown.
+ */
 const MAGIC: readonly {
   readonly kind: FileKind;
   readonly at: number;
@@ -44,7 +47,7 @@ const MAGIC: readonly {
   { kind: 'tnef', at: 0, bytes: '\x78\x9f\x3e\x22', name: 'Outlook winmail.dat' },
 ];
 
-/** @param head the first `HEAD_BYTES` of the file, or all of it. */
+/** Recognises a file. @param head the first `HEAD_BYTES` of the file, or the whole file if it is shorter. */
 export function recogniseFile(head: Uint8Array): { kind: FileKind; name: string } {
   const text = Buffer.from(head.buffer, head.byteOffset, Math.min(head.length, HEAD_BYTES)).toString('latin1');
   const known = MAGIC.find(({ at, bytes }) => text.startsWith(bytes, at));
@@ -60,12 +63,12 @@ export function recogniseFile(head: Uint8Array): { kind: FileKind; name: string 
   return { kind: 'other', name: '' };
 }
 
-/** Text may also begin with "MZ". The header of a program has bytes that text never has. */
+/** Text may also begin with "MZ", as programs do. The header of a program has bytes that text never has. */
 function isWindowsProgram(text: string): boolean {
   return text.startsWith('MZ') && text.length >= 64 && text.slice(2, 64).includes('\0');
 }
 
-/** Extensions that run on a double click on some common system. */
+/** Extensions of files that run on a double click on some common system. */
 const DANGEROUS = new Set(
   `ade adp apk app appref-ms application appx appxbundle bat cab chm cmd com command cpl desktop diagcab dll dmg drv
   exe gadget hta img ins iso isp jar jnlp js jse lib library-ms lnk mde mht mhtml msc msh msi msix msixbundle msp mst
@@ -82,7 +85,7 @@ export interface NameProblem {
   readonly text: string;
 }
 
-/** The fault in a file's name, or null. */
+/** @returns what is wrong with a file's name; null if nothing is. */
 export function judgeFileName(name: string): NameProblem | null {
   if (/[\u202a-\u202e\u2066-\u2069\u200e\u200f]/u.test(name)) {
     return { rule: 'NAME_REVERSED', text: 'Its name has characters that change its displayed order' };

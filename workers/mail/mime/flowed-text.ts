@@ -1,12 +1,12 @@
 /** Joins the lines of `format=flowed` text (RFC 3676). */
 
-/** Longer text is shown with its lines as they are: each line costs memory. */
+/** Maximum of text whose lines are joined. In longer text the lines stay as they are, because each line costs memory. */
 const LINES_MAX = 400_000;
 const SIGNATURE = '-- ';
 
 /**
- * Joins a line that ends with a blank to the next line of the same quote depth (§4.5), and removes stuffed blanks (§4.4). A line
- * that would join another depth ends its paragraph.
+ * Joins a line that ends with a blank to the next line of the same quote depth (§4.5), and removes stuffed blanks (§4.4). If the
+ * next line has another depth, the paragraph ends instead.
  * @param isSpaceDeleted true for `DelSp=yes`: the blank at the end of a joined line is not part of the text.
  */
 export function joinFlowedLines(text: string, isSpaceDeleted: boolean): string {

@@ -1,43 +1,46 @@
 /**
- * Removes long runs of Base64 lines, the bulk of large attachments, from a message while it streams. A placeholder line
- * replaces each run. The rest has the same parts and headers under any parser, and fits in memory.
+ * Cuts long runs of Base64 lines, the bulk of large attachments, out of a message while it streams. One placeholder line replaces
+ * each run. Under any parser, the result has the same parts and headers as the message, and it fits in memory.
  *
- * A run contains only Base64 lines (RFC 2045 §6.8), so it cannot contain a boundary, blank line or header. No decision here
- * depends on the MIME structure.
+ * A run contains only Base64 lines (RFC 2045 §6.8), so it cannot contain a boundary, blank line or header. The MIME structure is
+ * therefore not needed to decide what to cut.
  */
 import { FileInspector, type Inspection } from './file-inspector.ts';
 
 export interface Cut {
-  /** Position of its bytes in the message, without the last line end. */
+  /** Position of the cut bytes in the message. They do not include the last line end. */
   readonly offset: number;
   readonly length: number;
   /**
-   * Number of characters and length of the line end, of every line but the last. The width is 0 if lines differ or cannot be
-   * decoded one by one.
+   * Characters per line (`width`) and length of the line end (`end`), of every line but the last. `width` is 0 if lines differ or
+   * cannot be decoded one by one.
    */
   readonly lines: { readonly width: number; readonly end: number };
-  /** The placeholder line, and the bytes it decodes to. */
+  /** The placeholder line in the message. `token` is the bytes that it decodes to. */
   readonly place: string;
   readonly token: Buffer;
-  /** Result for the decoded bytes, inspected while they streamed. */
+  /** Findings about the decoded bytes, which were inspected while they streamed. */
   readonly inspection: Inspection;
 }
 
 export interface LeanMessage {
   readonly bytes: Buffer;
   readonly cuts: readonly Cut[];
-  /** False if the rest was still too large: `bytes` is then truncated. */
+  /** False if the message was still too large after cutting. `bytes` is truncated then. */
   readonly isWhole: boolean;
 }
 
-/** Decoded size. Shorter runs are not cut. */
+/** Minimum decoded size of a cut. Shorter runs stay in the message. */
 const CUT_BYTES_MIN = 16 * 1024;
-/** Larger than any text that a person writes. Also the limit for a message of a thousand small files. */
+/**
+ * Maximum size of a message after cutting. It is larger than any text that a person writes. A message of a thousand small files may
+ * reach it.
+ */
 export const LEAN_BYTES_MAX = 24 * 1024 * 1024;
-/** A longer line is read in pieces. A multiple of 4, so that Base64 stays aligned. */
+/** Maximum of bytes handled at once. A longer line is read in units of this size, a multiple of 4, so that Base64 stays aligned. */
 const UNIT_BYTES_MAX = 64 * 1024;
 const BLOCK_BYTES = 64 * 1024;
-/** One line of Base64: 57 bytes are 76 characters. */
+/** Decoded size of a placeholder line: 57 bytes are one Base64 line of 76 characters. */
 const TOKEN_BYTES = 57;
 const LF = 10;
 const CR = 13;
@@ -50,14 +53,14 @@ for (const letter of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345
 interface Run {
   readonly offset: number;
   length: number;
-  /** The line end of the previous unit. It is kept after the placeholder. */
+  /** Line end of the previous unit. When the run ends, it is kept after the placeholder. */
   lineEnd: string;
-  /** The original bytes, held until the run is long enough to be cut. */
+  /** Original bytes of the run, kept until the run is long enough to be cut. */
   held: Buffer[];
   isCut: boolean;
   isPadded: boolean;
   lines: { width: number; end: number } | null;
-  /** The previous line. */
+  /** Width and line end of the previous line. */
   last: { width: number; end: number } | null;
   readonly decoder: Base64Stream;
   readonly inspector: FileInspector;
@@ -73,7 +76,7 @@ export class LeanReader {
   #isAfterBlank = false;
   #run: Run | null = null;
 
-  /** @param secret random bytes, so that no message can contain a placeholder line. */
+  /** @param secret random bytes for the placeholder lines, so that no message can contain such a line itself. */
   constructor(secret: Uint8Array) {
     this.#secret = Buffer.from(secret).toString('hex').slice(0, 32);
   }
@@ -103,7 +106,7 @@ export class LeanReader {
     return { bytes: this.#kept.take(), cuts: this.#cuts, isWhole: this.#kept.isWhole };
   }
 
-  /** Handles a line with its line end, or a piece of a very long one. */
+  /** Handles one unit: a line with its line end, or a piece of a very long line. */
   #unit(unit: Buffer, isLineEnd: boolean): void {
     const length = isLineEnd ? unit.length - countLineEnd(unit) : unit.length;
     const pure = judge(unit, length, isLineEnd);
@@ -156,10 +159,10 @@ function openRun(offset: number): Run {
   return { offset, ...none, decoder, inspector };
 }
 
-/** Line ends by length. */
+/** Line ends, by their length. */
 const LINE_ENDS = ['', '\n', '\r\n'];
 
-/** @returns the number of bytes before the padding. */
+/** @returns the length of a unit without the padding at its end. */
 function countPure(unit: Buffer, length: number): number {
   let end = length;
   while (end > 0 && unit[end - 1] === EQUALS) end -= 1;
@@ -171,7 +174,7 @@ function countLineEnd(unit: Buffer): number {
   return unit[unit.length - 2] === CR ? 2 : 1;
 }
 
-/** Whether a unit is pure Base64, and whether padding makes it the last one of its run. */
+/** Whether a unit is pure Base64. `padded` means that padding makes it the last unit of its run. */
 function judge(unit: Buffer, length: number, isLineEnd: boolean): 'no' | 'yes' | 'padded' {
   let end = length;
   if (isLineEnd) while (end > 0 && length - end < 2 && unit[end - 1] === EQUALS) end -= 1;
@@ -180,7 +183,7 @@ function judge(unit: Buffer, length: number, isLineEnd: boolean): 'no' | 'yes' |
   return end < length ? 'padded' : 'yes';
 }
 
-/** Decodes Base64 in windows. Skips invalid characters, as mail clients do. */
+/** Decodes Base64 window by window. Skips invalid characters, as mail clients do. */
 export class Base64Stream {
   readonly #write: (bytes: Buffer) => void;
   readonly #window = Buffer.alloc(64 * 1024);
@@ -199,7 +202,7 @@ export class Base64Stream {
     }
   }
 
-  /** @param length number of leading bytes that are known to be pure Base64. */
+  /** Adds bytes that are known to be pure Base64. @param length number of leading bytes to add. */
   pushPure(bytes: Uint8Array, length: number): void {
     for (let at = 0; at < length; ) {
       const count = Math.min(length - at, this.#window.length - this.#used);
@@ -220,7 +223,7 @@ export class Base64Stream {
   }
 }
 
-/** Decodes pieces of Base64, in windows. */
+/** Decodes Base64 from pieces, window by window. */
 export async function* decodeBase64Lines(
   pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
 ): AsyncGenerator<Buffer> {
@@ -234,7 +237,7 @@ export async function* decodeBase64Lines(
   yield* decoded;
 }
 
-/** Copies bytes together, because a view would keep the whole source chunk in memory. */
+/** Collects bytes by copying them. A view would keep the whole chunk that it was read from in memory. */
 class ByteList {
   readonly #blocks: Buffer[] = [];
   #block = Buffer.alloc(BLOCK_BYTES);

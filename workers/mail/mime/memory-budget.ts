@@ -1,19 +1,19 @@
 /**
- * Limits how much mail one isolate processes at a time. An isolate has 128 MB for all its requests and objects, and parsing
- * needs a few times the size of a message. When there is no room, callers wait in order of arrival.
+ * Limits how much mail one isolate processes at a time. An isolate has 128 MB for all its requests and objects, and parsing a
+ * message needs a few times its size. When there is no room, callers wait in order of arrival.
  *
- * By design, waiters poll. workerd treats a promise resolved by another request as a hang once that request has died, and a
- * dead request never releases its place. So both a place and a turn expire.
+ * By design, waiters poll. If one request resolved another's promise, workerd could treat the wait as a hang once the first request
+ * has died. And a dead request never releases its place. So both a place in the budget and a turn in the queue expire.
  */
 
-/** Raw mail that may be processed at once. */
+/** Total size of the messages that may be processed at once. */
 const BUDGET_BYTES = 32 * 1024 * 1024;
-/** Minimum cost of a message: its row, strings and calls. */
+/** Minimum size that a message counts with, for its row, strings and calls. */
 const COST_BYTES_MIN = 128 * 1024;
 const ASK_EVERY_MS = 20;
-/** A waiter that has not polled for this long counts as gone. */
+/** Time after which a waiter that has not polled counts as gone. */
 const TURN_EXPIRY_MS = 5_000;
-/** Expiry of a place in the budget. Processing one message never takes this long. */
+/** Time after which a place in the budget expires. Processing one message never takes this long. */
 const PLACE_EXPIRY_MS = 180_000;
 
 interface Place {
@@ -25,7 +25,7 @@ export class MemoryBudget {
   readonly #inside = new Set<Place>();
   readonly #waiting = new Set<Place>();
 
-  /** Runs the work when there is room for a message of this size. A message larger than the whole budget runs alone. */
+  /** Runs work once there is room for a message of this size. A message larger than the whole budget runs alone. */
   async use<T>(sizeBytes: number, work: () => Promise<T>): Promise<T> {
     const place = { bytes: Math.min(BUDGET_BYTES, Math.max(COST_BYTES_MIN, sizeBytes)), seenAt: Date.now() };
     this.#waiting.add(place);
@@ -55,5 +55,5 @@ export class MemoryBudget {
   }
 }
 
-/** The budget of this isolate. */
+/** The memory budget of this isolate. */
 export const memoryBudget = new MemoryBudget();

@@ -1,65 +1,72 @@
 /**
- * Finds the parts of a message in one pass, for scanners and for the parser that stores mail: lenient like a mail client, with
- * limits on everything (RFC 2045, 2046). The content of a part is a view into the message; nothing is copied until it is decoded.
+ * Finds the parts of a message in one pass, for scanners and for the parser that stores mail. Lenient like a mail client, with
+ * limits on everything (RFC 2045, 2046). The content of a part is a view into the message. Bytes are copied only when content is
+ * decoded.
  */
 
 import type { Cut } from './lean-reader.ts';
 import { parseParameters } from './parameters.ts';
 
-/** More parts than any real message has. If there are more, the result is `too_many_parts`, which is never "clean". */
+/**
+ * Maximum of parts, more than any real message has. If there are more, the problem is `too_many_parts`, and the message is never
+ * "clean".
+ */
 export const PARTS_MAX = 1_000;
-/** Depth of nested multiparts and messages. */
+/** Maximum depth of nested multiparts and messages. */
 export const PART_DEPTH_MAX = 50;
 const HEADER_BYTES_MAX = 1024 * 1024;
 const HEADER_FIELDS_MAX = 2_000;
-/** RFC 2046 §5.1.1 allows 70 characters, then spaces. Longer ones exist and are accepted. */
+/**
+ * Maximum length of a boundary line. RFC 2046 §5.1.1 allows 70 characters and then spaces; longer boundaries exist and are
+ * accepted.
+ */
 const BOUNDARY_BYTES_MAX = 300;
-/** Limits the time that the patterns of rules can take. */
+/** Maximum length of a header value. It bounds the time that regular expressions of rules can take. */
 const HEADER_VALUE_CHARACTERS_MAX = 8_192;
 
 export interface HeaderField {
-  /** Name in lower case. */
+  /** Name of the field in lower case. */
   readonly name: string;
-  /** The original value with folds, without the line end; one character per byte. */
+  /** Value with its folds, without the last line end; one character per byte. */
   readonly value: string;
-  /** Name, colon and value exactly as in the message, without the last line end. Signatures cover this. */
+  /** The whole field exactly as in the message (name, colon and value), without the last line end. Signatures cover this. */
   readonly source: string;
 }
 
 export interface MimePart {
   readonly headers: readonly HeaderField[];
-  /** `type/subtype` in lower case. */
+  /** Media type, `type/subtype`, in lower case. */
   readonly type: string;
   readonly parameters: ReadonlyMap<string, string>;
   readonly fileName: string;
   readonly isAttachment: boolean;
   readonly encoding: string;
   readonly depth: number;
-  /** Encoded content; empty for a multipart with parts and for a message, whose parts follow it in the list. */
+  /** Encoded content. It is empty for a multipart and for an attached message, whose parts follow in the list. */
   readonly content: Uint8Array;
-  /** All bytes of an attached message that has no encoding. Its parts follow it in the list. */
+  /** All bytes of an attached message that is not encoded. Its parts follow in the list. */
   readonly message?: Uint8Array;
-  /** Set if the content was cut out of the message: `content` is then only the placeholder line. */
+  /** The cut, if the content was cut out of the message. `content` is then only the placeholder line. */
   readonly cut?: Cut;
 }
 
 export interface MimeTree {
-  /** All parts in the order of the message. The first is the message itself. */
+  /** All parts in the order of the message. The first part is the message itself. */
   readonly parts: readonly MimePart[];
-  /** The reason for which a mail client may read the message differently; null if there is none. */
+  /** Why a mail client may read the message differently; null if there is no reason. */
   readonly problem: 'too_many_parts' | 'too_deep' | 'header_too_large' | 'header_ambiguous' | 'too_much_text' | null;
 }
 
 const LF = 10;
 const CR = 13;
-/** Maximum size of a placeholder line with blank lines around it. */
+/** Maximum size of a part that consists of a placeholder line and blank lines around it. */
 const PLACEHOLDER_BYTES_MAX = 200;
 
 export function readMimeTree(raw: Uint8Array): MimeTree {
   return new TreeReader(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength)).read();
 }
 
-/** Marks each part whose whole content was cut out. */
+/** Sets `cut` of each part whose whole content was cut out. */
 export function attachCuts(tree: MimeTree, cuts: readonly Cut[]): MimeTree {
   if (cuts.length === 0) return tree;
   const byPlace = new Map(cuts.map((cut) => [cut.place, cut]));
@@ -71,7 +78,7 @@ export function attachCuts(tree: MimeTree, cuts: readonly Cut[]): MimeTree {
   return { ...tree, parts };
 }
 
-/** Reads the header fields and finds the start of the body. */
+/** Reads the header fields of a message or part, and finds the start of the body. */
 export function readHeaders(
   raw: Uint8Array,
   start = 0,
@@ -87,7 +94,7 @@ export function readHeaders(
     const colon = first.indexOf(':');
     if (colon > 0) {
       const name = first.slice(0, colon).trim().toLowerCase();
-      // From is kept even past the limit, because mail clients read on and show it.
+      // From fields are kept even beyond the limit, because mail clients read and show them.
       if (/^[!-~]+$/.test(name) && (headers.length < HEADER_FIELDS_MAX || name === 'from'))
         headers.push({
           name,
@@ -128,12 +135,15 @@ function isWhite(bytes: Buffer, from: number, to: number): boolean {
   return true;
 }
 
-/** Whether text follows a line of blanks. If a field or a fold follows, that line is a fold itself (RFC 5322 §4.2). */
+/**
+ * Whether a body begins at `at`, after a line of blanks. If a header field or a fold follows that line, the line is itself a fold
+ * (RFC 5322 §4.2).
+ */
 function isBodyAt(bytes: Buffer, at: number): boolean {
   return at < bytes.length && !/^(?:[ \t\r\n]|[!-9;-~]+[ \t]*:)/.test(bytes.toString('latin1', at, at + 200));
 }
 
-/** The value of the first field of this name, unfolded and limited to a realistic length; empty if absent. */
+/** @returns the value of the first field with this name, unfolded and limited to a realistic length; empty if there is none. */
 export function headerValue(headers: readonly HeaderField[], name: string): string {
   return unfold((headers.find((field) => field.name === name)?.value ?? '').slice(0, HEADER_VALUE_CHARACTERS_MAX));
 }
@@ -141,10 +151,10 @@ export function headerValue(headers: readonly HeaderField[], name: string): stri
 export const unfold = (value: string): string => value.replace(/\r\n(?=[ \t])/g, '').trim();
 
 interface FoundBoundary {
-  /** End of the content before the boundary. The preceding line end belongs to the boundary. */
+  /** End of the content before the boundary. The line end before the boundary belongs to the boundary. */
   readonly at: number;
   readonly lineEnd: number;
-  /** Index of its multipart among the open ones. */
+  /** Index of the boundary's multipart among the open ones. */
   readonly index: number;
   readonly isClosing: boolean;
 }
@@ -152,11 +162,11 @@ interface FoundBoundary {
 class TreeReader {
   private readonly bytes: Buffer;
   private readonly parts: MimePart[] = [];
-  /** Boundaries of the open multiparts, outermost first, and the depth of their parts. */
+  /** Boundaries of the open multiparts, outermost first. `depth` is the depth of their parts. */
   private readonly open: { boundary: string; depth: number; isDigest: boolean }[] = [];
-  /** Attached messages whose end was not found yet: the index of the part and where the message begins. */
+  /** Attached messages whose end was not found yet, with the index of their part and the start of the message. */
   private messages: { index: number; start: number; depth: number }[] = [];
-  /** Index in `open` of the innermost multipart with each boundary. */
+  /** For each boundary, the index in `open` of the innermost multipart with it. */
   private readonly indexOf = new Map<string, number>();
   private readonly firstBytes = new Set<number>();
   private readonly blankLines = ['\n\r\n', '\n\n'].map((text) => ({ text, at: -1 }));
@@ -173,7 +183,7 @@ class TreeReader {
     return { parts: this.parts, problem: this.problem };
   }
 
-  /** Reads one part and returns the start of the next. */
+  /** Reads one part. @returns where the next part begins; null after the last one. */
   private readPart(start: number, depth: number): { start: number; depth: number } | null {
     if (this.parts.length >= PARTS_MAX) {
       this.problem = 'too_many_parts';
@@ -207,7 +217,7 @@ class TreeReader {
     return next;
   }
 
-  /** Reads a part's header. Stops at a boundary line if the blank line is missing. */
+  /** Reads a part's header. If its blank line is missing, stops at a boundary line. */
   private readPartHeaders(start: number): { headers: HeaderField[]; bodyStart: number } {
     const boundary = this.findBoundary(start, this.findBlankLine(start));
     if (boundary === null) return readHeaders(this.bytes, start);
@@ -215,7 +225,10 @@ class TreeReader {
     return read.headers.length === 0 && read.bodyStart >= boundary.at ? { headers: [], bodyStart: start } : read;
   }
 
-  /** Caches the position: otherwise a thousand parts without a blank line would each search to the end. */
+  /**
+   * Finds the next blank line. Caches its position: otherwise each of a thousand parts without a blank line would search to the
+   * end.
+   */
   private findBlankLine(start: number): number {
     for (const blank of this.blankLines) {
       if (blank.at >= start) continue;
@@ -225,7 +238,10 @@ class TreeReader {
     return Math.min(...this.blankLines.map((blank) => blank.at));
   }
 
-  /** @returns the end of the content, and the next part: null at the end of the message. */
+  /**
+   * Searches for the boundary that ends the content.
+   * @returns the end of the content, and the next part; null at the end of the message.
+   */
   private nextPart(from: number): { end: number; next: { start: number; depth: number } | null } {
     let at = from;
     let end: number | null = null;
@@ -240,7 +256,7 @@ class TreeReader {
     }
   }
 
-  /** A boundary of a multipart ends the messages inside it. */
+  /** Ends the open messages at some depth or deeper. A boundary of a multipart ends the messages inside it. */
   private endMessages(depth: number, end: number): void {
     for (const { index, start } of this.messages.filter((each) => each.depth >= depth)) {
       const part = this.parts[index];
@@ -249,7 +265,7 @@ class TreeReader {
     this.messages = this.messages.filter((each) => each.depth < depth);
   }
 
-  /** A cheap test first, because hostile mail has millions of lines that begin with dashes. */
+  /** Cheap test that precedes the look-up. Hostile mail has millions of lines that begin with dashes. */
   private mayBeBoundary(from: number, to: number): boolean {
     if (!this.firstBytes.has(this.bytes[from] ?? 0)) return false;
     return to - from <= BOUNDARY_BYTES_MAX;
@@ -290,7 +306,7 @@ class TreeReader {
   }
 }
 
-/** Reports headers that clients interpret differently. A scanner that follows one interpretation misses the other. */
+/** Finds headers that clients interpret differently. A scanner that follows one interpretation would miss the others. */
 function judgeHeaders(headers: readonly HeaderField[], sizeBytes: number): MimeTree['problem'] {
   const decisive = headers.filter((field) => DECISIVE.has(field.name));
   const isLong = decisive.some((field) => field.value.length > HEADER_VALUE_CHARACTERS_MAX);

@@ -1,8 +1,8 @@
-/** Parameters of `Content-Type` and `Content-Disposition`. */
+/** Parses the parameters of `Content-Type` and `Content-Disposition`. */
 import { decodeText } from '../domain/charset.ts';
 import { decodeWords } from '../domain/encoded-words.ts';
 
-/** `text/plain; charset="utf-8"; name*0*=utf-8''a%20; name*1=b.txt` (RFC 2045 §5.1, RFC 2231). */
+/** Splits a value such as `text/plain; charset="utf-8"; name*0*=utf-8''a%20; name*1=b.txt` (RFC 2045 §5.1, RFC 2231). */
 export function parseParameters(text: string): { value: string; parameters: Map<string, string> } {
   const pieces = text.slice(0, 8_192).match(/(?:"(?:[^"\\]|\\.)*"?|[^;"])+/gs) ?? [];
   const parameters = new Map<string, string>();
@@ -15,7 +15,7 @@ export function parseParameters(text: string): { value: string; parameters: Map<
     const extended = /^([^*]+)(?:\*(\d{1,2}))?(\*)?$/.exec(name);
     if (extended?.[1] === undefined) continue;
     if (extended[2] === undefined && extended[3] === undefined) {
-      // A boundary is compared without decoding. File names are decoded for people.
+      // A boundary is not decoded, because it is compared byte by byte. File names are decoded, because people read them.
       if (!parameters.has(name)) parameters.set(name, name === 'boundary' ? value : decodeWords(value));
       continue;
     }
@@ -32,7 +32,7 @@ export function parseParameters(text: string): { value: string; parameters: Map<
   };
 }
 
-/** The text of a quoted string, or a token without a comment behind it. `Invoice(1).pdf` is a token. */
+/** @returns the text of a quoted string, or a token without the comment after it. `Invoice(1).pdf` is a token without a comment. */
 function unquote(value: string): string {
   const quoted = /^"((?:[^"\\]|\\.)*)/s.exec(value);
   return quoted ? (quoted[1] ?? '').replace(/\\(.)/gs, '$1') : value.replace(/\s+\([^()]*\)$/, '');
@@ -49,6 +49,6 @@ function joinContinued(list: readonly ({ text: string; isEncoded: boolean } | un
       : text;
   });
   const joined = bytes.join('');
-  // Some senders put encoded words into continued parameters.
+  // Some senders put encoded words into continued parameters, so these are decoded too.
   return charset?.[1] ? decodeText(Buffer.from(joined, 'latin1'), charset[1]) : decodeWords(joined);
 }

@@ -1,9 +1,9 @@
 /**
- * Parses raw bytes into the form a mailbox stores: one walk over the tree of `mime-tree.ts` gives texts and attachments, so what is
- * scanned is what is shown. postal-mime parses the addresses.
+ * Parses raw bytes into the form that a mailbox stores. The tree of `mime-tree.ts` gives texts and attachments, so the parts that
+ * are scanned are also those that are shown. postal-mime parses the addresses.
  *
- * Limits, each against an attack: 50 levels of nesting (stack), 1,000 parts and 400,000 lines (time), 1 MiB of headers
- * (memory). A message beyond a limit is stored and shown with its headers and a note. Its raw bytes stay unchanged.
+ * Limits, each against an attack: 50 levels of nesting (stack), 1,000 parts and 400,000 lines (time), 1 MiB of headers (memory). A
+ * message beyond a limit is stored and shown with its headers and a note. Its raw bytes stay unchanged.
  */
 import type { MessageContent, RawRange } from '../../../durable-objects/mailbox/contract/delivered-message.ts';
 import { cleanFileName, makeNamesUnique } from '../domain/attachment-name.ts';
@@ -30,15 +30,15 @@ import type { UuencodedFile } from './uuencode.ts';
 
 export { parseAddressList } from './addresses.ts';
 
-/** The largest text in memory (24 MiB) has 331,000 lines of the width that programs write. */
+/** Maximum of lines. The largest text in memory (24 MiB) has 331,000 lines of the usual width. */
 export const LINES_MAX = 400_000;
-/** As much as the checks read, so nothing unchecked is shown. */
+/** Maximum size of headers: as much as the checks read, so that nothing is shown that was not checked. */
 const HEADER_BYTES_MAX = 1024 * 1024;
 const LF = 10;
-/** Limit of the headers that are stored for filters. */
+/** Maximum size of the headers that are stored for filters. */
 const KEPT_HEADER_LENGTH_MAX = 64 * 1024;
 const ADDRESSES_MAX = 1_000;
-/** winmail.dat is held in memory to be opened. */
+/** Maximum size of a winmail.dat that is opened, because it must be held in memory. */
 const WINMAIL_BYTES_MAX = 24 * 1024 * 1024;
 const RTF_BYTES_MAX = 4 * 1024 * 1024;
 const NOTE_TOO_COMPLEX =
@@ -47,11 +47,11 @@ const NOTE_TOO_COMPLEX =
 export interface ParsedAttachment {
   readonly fileName: string;
   readonly contentType: string;
-  /** In order: bytes in memory, and cut parts, which are decoded or raw. */
+  /** Bytes of the file, in order: pieces in memory, and cut parts, which must be decoded or are raw. */
   readonly pieces: readonly (Uint8Array | CutPiece)[];
   readonly isInline: boolean;
   readonly contentId: string | null;
-  /** Range of the raw message that holds the bytes; null for a file from inside a text or winmail.dat. */
+  /** Range of the raw message that holds the file's bytes; null for a file from inside a text or winmail.dat. */
   readonly range: RawRange | null;
 }
 
@@ -61,14 +61,14 @@ export interface CutPiece {
   readonly sizeBytes: number;
 }
 
-/** A parsed message with its bytes in memory. */
+/** A parsed message whose texts and attachments are in memory. */
 export interface ParsedRaw extends MessageContent<string, ParsedAttachment> {
-  /** False if the message exceeds a limit: only its headers were read. */
+  /** False if the message exceeds a limit, so that only its headers were read. */
   readonly isComplete: boolean;
 }
 
 /**
- * Never fails: any bytes give a message.
+ * Parses a message. Never fails: any bytes give a message.
  * @param opened for a message with cut parts: the cuts, the tree with them, and whether `raw` is complete.
  */
 export async function parseMessage(
@@ -100,7 +100,7 @@ export async function parseMessage(
   return { ...head, text, html, attachments: nameAttachments(attached, html ?? ''), isComplete };
 }
 
-/** Opens each winmail.dat. One that is too large or damaged stays an ordinary attachment. */
+/** Opens each winmail.dat. If one is too large or damaged, it stays an ordinary attachment. */
 async function openWinmail(
   parts: readonly MimePart[],
   holdCut?: (cut: Cut) => Promise<Uint8Array>,
@@ -118,7 +118,7 @@ async function openWinmail(
   return found;
 }
 
-/** Texts of winmail.dat, for a message that has no text of its own. */
+/** @returns the texts of winmail.dat, for a message that has no text of its own. */
 function toWinmailTexts(winmail: readonly TnefContent[]): { text: string; html: string | null } {
   const content = winmail.find(({ text, html }) => text !== null || html !== null);
   const html = content?.html ? (cleanHtml(content.html) ?? '') : '';
@@ -126,7 +126,7 @@ function toWinmailTexts(winmail: readonly TnefContent[]): { text: string; html: 
   return { text: toStorable(text), html: html.trim() === '' ? null : toStorable(html) };
 }
 
-/** Lists the files of winmail.dat, and its formatted text (RTF) if it has no other text. */
+/** Lists the files of winmail.dat. Includes its formatted text (RTF) if it has no other text. */
 function listWinmailFiles({ files, text, html, rtf }: TnefContent): readonly FoundFile[] {
   const formatted = rtf && text === null && html === null ? decompressRtf(rtf, RTF_BYTES_MAX) : null;
   return formatted ? [...files, { name: 'message.rtf', contentType: 'application/rtf', content: formatted }] : files;
@@ -138,7 +138,7 @@ function countLines(raw: Uint8Array): number {
   return lines;
 }
 
-/** Each text ends with a line end, so that the texts of several parts stay apart. */
+/** Every text ends with a line end, so that the texts of several parts are separated. */
 function toTexts({ text, html }: BodyParts): { text: string; html: string | null; files: UuencodedFile[] } {
   const isHtml = html.some((part) => part.type === 'text/html');
   const read = new Map([...text, ...(isHtml ? html : [])].map((part) => [part, readText(part)]));
@@ -190,7 +190,7 @@ function parseHeaders(
 
 const listIds = (value: string): string[] => [...new Set(decodeWords(value).match(/<[^<>\s]{1,500}>/g) ?? [])];
 
-/** Ignores a Date header before 1970 or far in the future. */
+/** Parses a Date header. @returns null if the time is before 1970 or far in the future. */
 function toTime(date: string): number | null {
   const time = Date.parse(date);
   return Number.isFinite(time) && time >= 0 && time < Date.UTC(2200, 0) ? time : null;
@@ -221,7 +221,7 @@ function toAttachment(part: MimePart, cuts: readonly Cut[]): Omit<UnnamedAttachm
   };
 }
 
-/** A file that is not a MIME part of its own: it was inside a text or winmail.dat. */
+/** Makes an attachment of a file that is not a MIME part itself: it was inside a text or winmail.dat. */
 interface FoundFile {
   readonly name: string;
   readonly contentType?: string;
@@ -249,7 +249,7 @@ function nameAttachments(attached: readonly UnnamedAttachment[], html: string): 
   }));
 }
 
-/** The bytes of an attachment. An attached message has cuts inside; an ordinary attachment is one cut. */
+/** Collects the bytes of an attachment. An attached message may contain cuts; an ordinary attachment may be one cut. */
 export function toPieces(part: MimePart, cuts: readonly Cut[]): (Uint8Array | CutPiece)[] {
   if (part.cut) return [{ cut: part.cut, isDecoded: true, sizeBytes: part.cut.inspection.length }];
   if (!part.message) return [decodeContent(part)];

@@ -1,17 +1,17 @@
-/** The text of a text part: decoded, with LF line ends, and with the lines of `format=flowed` joined. */
+/** Converts a text part to text: decoded, with LF line ends, and with the lines of `format=flowed` joined. */
 import { decodeText } from '../domain/charset.ts';
 import { decodeContent } from './content-decoding.ts';
 import { joinFlowedLines } from './flowed-text.ts';
 import type { MimePart } from './mime-tree.ts';
 import { takeUuencoded, type UuencodedFile } from './uuencode.ts';
 
-/** Number of bytes in which HTML may name its charset (https://html.spec.whatwg.org/multipage/semantics.html#charset). */
+/** Number of first bytes in which HTML may declare its charset (https://html.spec.whatwg.org/multipage/semantics.html#charset). */
 const META_BYTES = 1_024;
 const META = /<meta[^>]+charset\s*=\s*["']?([\w:.-]+)/i;
 
 export interface PartText {
   readonly text: string;
-  /** Uuencoded files that were in the text. */
+  /** Uuencoded files that were removed from the text. */
   readonly files: readonly UuencodedFile[];
 }
 
@@ -30,11 +30,11 @@ function toText(part: MimePart, bytes: Uint8Array): string {
 function declaredCharset(part: MimePart, bytes: Uint8Array): string {
   if (part.type !== 'text/html') return '';
   const declared = META.exec(Buffer.from(bytes.subarray(0, META_BYTES)).toString('latin1'))?.[1] ?? '';
-  // The declaration is readable as ASCII, so the text is not UTF-16.
+  // A declaration of UTF-16 is wrong: it could be read as ASCII, so the text is not UTF-16.
   return /^utf-?16/i.test(declared) ? '' : declared;
 }
 
-/** Plain text as HTML, for a message whose other parts are HTML. */
+/** Converts plain text to HTML, for a message whose other parts are HTML. */
 export function toHtml(text: string): string {
   const escaped = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
   return `<div>${escaped.trimEnd().replaceAll('\n', '<br>\n')}</div>`;

@@ -1,6 +1,6 @@
 /**
- * Attachments as ranges of the raw message: found when it is parsed, decoded when they are read. So a file is stored once. Reading
- * uses the decoders of the parser, so a client gets the bytes that were checked.
+ * Attachments as ranges of the raw message. A range is found when the message is parsed, and decoded when the file is read, so a
+ * file is stored only once. Reading uses the decoders of the parser, so a client gets the same bytes as the checks.
  */
 import type { RawRange } from '../../../durable-objects/mailbox/contract/delivered-message.ts';
 import type { ByteRange } from '../../shared/http-range.ts';
@@ -10,10 +10,13 @@ import { memoryBudget } from './memory-budget.ts';
 import type { MimePart } from './mime-tree.ts';
 
 type Pieces = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
-/** Reads some of the raw bytes. */
+/** Reads a range of the raw bytes. */
 export type ReadRaw = (range: { readonly offset: number; readonly length: number }) => Promise<Pieces>;
 
-/** Finds the raw bytes of parts. Null if a part is not a view of `bytes`. @param bytes the message, with one placeholder per cut. */
+/**
+ * Makes a function that finds the range of a part in the raw message. It returns null if the part is not a view of `bytes`.
+ * @param bytes the message, with one placeholder line per cut.
+ */
 export function createLocator(bytes: Uint8Array, cuts: readonly Cut[]): (part: MimePart) => RawRange | null {
   const lean = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   let at = 0;
@@ -36,7 +39,7 @@ export function createLocator(bytes: Uint8Array, cuts: readonly Cut[]): (part: M
   };
 }
 
-/** The bytes of a file, or some of them. */
+/** Reads a file, or a part of it, from its range. @param part the bytes of the decoded file to read; all by default. */
 export async function readRange(read: ReadRaw, range: RawRange, sizeBytes: number, part?: ByteRange): Promise<Pieces> {
   const { first, last } = part ?? { first: 0, last: sizeBytes - 1 };
   const { offset, encoding, lines } = range;
@@ -62,7 +65,7 @@ export async function readRange(read: ReadRaw, range: RawRange, sizeBytes: numbe
   );
 }
 
-/** Skips the first bytes, and ends after `length` more. */
+/** Skips the first `skip` bytes, then yields `length` bytes. */
 async function* cut(pieces: AsyncIterable<Uint8Array>, skip: number, length: number): AsyncGenerator<Uint8Array> {
   let [before, left] = [skip, length];
   for await (const piece of pieces) {

@@ -1,6 +1,6 @@
 /**
  * Reads winmail.dat: the files and texts that Outlook puts into one attachment ([MS-OXTNEF]). Copies nothing: files are views.
- * Damaged input yields the content before the damage; nothing here throws.
+ * Damaged input yields the content before the damage. Never throws.
  */
 import { decodeText } from '../domain/charset.ts';
 
@@ -8,7 +8,7 @@ const SIGNATURE = 0x223e9f78;
 const FILES_MAX = 200;
 const PROPERTIES_MAX = 5_000;
 
-/** Attribute ids ([MS-OXTNEF] §2.1.3.2), without their types. */
+/** Ids of attributes ([MS-OXTNEF] §2.1.3.2), without their types. */
 const OEM_CODE_PAGE = 0x9007;
 const BODY = 0x800c;
 const MESSAGE_PROPERTIES = 0x9003;
@@ -17,7 +17,7 @@ const ATTACH_TITLE = 0x8010;
 const ATTACH_DATA = 0x800f;
 const ATTACH_PROPERTIES = 0x9005;
 
-/** Property ids ([MS-OXPROPS]). */
+/** Ids of properties ([MS-OXPROPS]). */
 const P_BODY = 0x1000;
 const P_RTF = 0x1009;
 const P_HTML = 0x1013;
@@ -29,9 +29,9 @@ const P_TYPE = 0x370e;
 const P_CONTENT_ID = 0x3712;
 
 const OBJECT = 0x000d;
-/** An object begins with the id of its interface. */
+/** Size of the interface id with which an object begins. */
 const OBJECT_ID_BYTES = 16;
-/** Bytes of a value, padded to four, by property type. */
+/** Size of a value in bytes, padded to four, by property type. */
 const SIZES: Readonly<Record<number, number>> = {
   1: 4,
   2: 4,
@@ -52,7 +52,7 @@ const UNICODE = 0x001f;
 
 export interface TnefFile {
   readonly name: string;
-  /** Empty if the sender named none. */
+  /** Media type of the file; empty if the sender named none. */
   readonly contentType: string;
   readonly contentId: string | null;
   readonly content: Uint8Array;
@@ -62,9 +62,9 @@ export interface TnefContent {
   readonly files: readonly TnefFile[];
   readonly text: string | null;
   readonly html: string | null;
-  /** Compressed RTF ([MS-OXRTFCP]). */
+  /** Compressed RTF text ([MS-OXRTFCP]); null if there is none. */
   readonly rtf: Uint8Array | null;
-  /** False if the end is damaged, or if there are more files than the limit. */
+  /** False if the end is damaged, or if the number of files exceeds the limit. */
   readonly isWhole: boolean;
 }
 
@@ -83,7 +83,7 @@ interface OpenFile {
 export const isTnef = (bytes: Uint8Array): boolean =>
   bytes.length >= 6 && toView(bytes).getUint32(0, true) === SIGNATURE;
 
-/** @returns null if the bytes are not TNEF. */
+/** Reads a winmail.dat. @returns null if the bytes are not TNEF. */
 export function readTnef(bytes: Uint8Array): TnefContent | null {
   if (!isTnef(bytes)) return null;
   const files: OpenFile[] = [];
@@ -134,7 +134,7 @@ function toFile({ title, data, properties }: OpenFile, codePage: string): TnefFi
   ];
 }
 
-/** Attributes: level, id, length, data and a checksum, which is not needed. */
+/** Reads attributes. Each has a level, id, length, data and checksum; the checksum is not needed. */
 function* readAttributes(bytes: Uint8Array): Generator<{ id: number; data: Uint8Array; end: number }> {
   const view = toView(bytes);
   for (let at = 6; at + 9 <= bytes.length; ) {
@@ -146,7 +146,7 @@ function* readAttributes(bytes: Uint8Array): Generator<{ id: number; data: Uint8
   }
 }
 
-/** Only the first value of a property is kept. Reading stops at the first property of an unknown form. */
+/** Reads properties, of each only the first value. Stops at the first property of an unknown form. */
 function readProperties(bytes: Uint8Array): Properties {
   const view = toView(bytes);
   const properties: Properties = new Map();
@@ -189,7 +189,7 @@ function textOf(property: Property | undefined, charset: string): string {
   return toText(property.value, property.type === UNICODE ? 'utf-16le' : charset);
 }
 
-/** Windows code pages whose charset is not named `cp` and the number. */
+/** Charset names of Windows code pages, for those whose name is not `cp` and the number. */
 const CHARSETS: Readonly<Record<number, string>> = {
   20127: 'us-ascii',
   20866: 'koi8-r',

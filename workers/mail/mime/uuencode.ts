@@ -1,4 +1,7 @@
-/** Files that old mail programs put into text: `begin 644 name`, lines of a length and its bytes, `end` (POSIX uuencode). */
+/**
+ * Files that old mail programs put into text (POSIX uuencode): a line `begin 644 name`, lines with a length and as many bytes, and
+ * a line `end`.
+ */
 
 const FILES_MAX = 100;
 const LF = 10;
@@ -7,14 +10,14 @@ const CR = 13;
 export interface UuencodedFile {
   readonly name: string;
   readonly content: Uint8Array;
-  /** Position of the file in the text: from its `begin` to its `end` line. */
+  /** Range of the file in the text, from its `begin` line to its `end` line. */
   readonly start: number;
   readonly end: number;
-  /** False if the `end` line is missing. */
+  /** True if the file has an `end` line; false if it is truncated. */
   readonly isEnded: boolean;
 }
 
-/** `isWhole` is false if there were more files than the limit. */
+/** Decodes the files in a text. `isWhole` is false if there were more files than the limit. */
 export function decodeUuencoded(text: Uint8Array): { files: UuencodedFile[]; isWhole: boolean } {
   const buffer = Buffer.from(text.buffer, text.byteOffset, text.byteLength);
   const files: UuencodedFile[] = [];
@@ -37,7 +40,7 @@ export function decodeUuencoded(text: Uint8Array): { files: UuencodedFile[]; isW
   return { files, isWhole: true };
 }
 
-/** Position of the next `begin` at the start of a line. `from` must be the start of a line. */
+/** Finds the next `begin` at the start of a line. `from` must be the start of a line. */
 function findBegin(buffer: Buffer, from: number): number {
   if (buffer.toString('latin1', from, from + 6) === 'begin ') return from;
   const found = buffer.indexOf('\nbegin ', Math.max(0, from - 1));
@@ -49,7 +52,7 @@ function endOfLine(buffer: Buffer, from: number): number {
   return feed < 0 ? buffer.length : feed + 1;
 }
 
-/** Decodes up to the first line that is not part of a file. */
+/** Decodes lines up to the first one that does not belong to the file. */
 function decodeLines(buffer: Buffer, from: number): { content: Uint8Array; end: number } {
   let end = from;
   let size = 0;
@@ -74,7 +77,10 @@ function decodeLines(buffer: Buffer, from: number): { content: Uint8Array; end: 
   return { content: out, end };
 }
 
-/** Number of bytes that the line at `at` encodes; 0 if it is not a line of a file. Blanks at its end may be lost. */
+/**
+ * @returns the number of bytes that the line at `at` encodes; 0 if the line does not belong to a file. Blanks at the end of the
+ * line may be missing.
+ */
 function lineLength(buffer: Buffer, at: number): number {
   const first = buffer[at] ?? 0;
   const count = first > 32 && first < 96 ? first - 32 : 0;
@@ -88,7 +94,7 @@ function lineLength(buffer: Buffer, at: number): number {
   return end - at <= Math.ceil(count / 3) * 4 + 5 ? count : 0;
 }
 
-/** Removes whole files from text. @returns null if there is none. */
+/** Removes complete files from a text. @returns the text and the files; null if there is no complete file. */
 export function takeUuencoded(text: Uint8Array): { text: Uint8Array; files: readonly UuencodedFile[] } | null {
   const files = decodeUuencoded(text).files.filter(({ isEnded }) => isEnded);
   if (files.length === 0) return null;

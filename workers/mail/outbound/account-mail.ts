@@ -1,4 +1,4 @@
-/** Mail of the service about an account, to an address outside the mailbox: links and codes for its recovery. */
+/** Mail about an account that goes to an address outside the mailbox: links and codes for recovery of the account. */
 import { randomUUID } from 'node:crypto';
 import { createClock } from '../../shared/clock.ts';
 import { composeAutomatic } from '../domain/automatic-message.ts';
@@ -6,8 +6,8 @@ import type { AccountRow } from '../store/account-store.ts';
 import { enqueueMessage } from './enqueue-message.ts';
 
 /**
- * Puts a message into the outbox of the account's mailbox. It has no copy in Sent. The sender is the postmaster, because the
- * service writes it and not the account.
+ * Puts a message into the outbox of the account's mailbox, without a copy in Sent. The sender is the postmaster, because the
+ * service writes the message, not the account.
  * @throws when a store cannot be reached.
  */
 export async function sendAccountMail(

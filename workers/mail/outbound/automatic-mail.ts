@@ -1,10 +1,10 @@
 /**
- * Sends the automatic mail of a mailbox: forwards, vacation replies, forwarding codes. Each is a row in the mailbox until it is
- * in the outbox. After an interruption in between, it may be sent twice but is never lost.
+ * Sends the automatic mail of a mailbox: forwards, vacation replies, forwarding codes. Each is a row in the mailbox until its mail
+ * is in the outbox. If that is interrupted, the mail may be sent twice, but is never lost.
  *
- * A forward keeps its bytes, so the author's DKIM signature stays valid. Two header fields are added in front: the trace that
- * each hop counts (RFC 5321 §4.4), and the forwarder. Its return path is ours (`domain/return-path.ts`): SPF passes at the next
- * hop, and failure reports go to the user.
+ * A forward keeps its bytes, so the author's DKIM signature stays valid. Two header fields are added in front: a trace field, which
+ * servers count (RFC 5321 §4.4), and the name of the forwarding mailbox. The return path is ours (`domain/return-path.ts`), so SPF
+ * passes at the next server and failure reports go to the user.
  */
 import type { AutomaticSend } from '../../../durable-objects/mailbox/rules/automatic-store.ts';
 import { findUserById } from '../../identity/index.ts';
@@ -20,7 +20,7 @@ import { readReturnPathSigners } from '../domains/return-path-keys.ts';
 import { createAccountStore } from '../store/account-store.ts';
 import { enqueueMessage, enqueueStored } from './enqueue-message.ts';
 
-/** Resolves when the message is in the outbox, or can never be sent because its message or account is gone. */
+/** Resolves once the message is in the outbox, or if it can never be sent because its message or account is gone. */
 export async function sendAutomatic(env: Env, userId: string, send: AutomaticSend): Promise<void> {
   const account = await createAccountStore(env.DIRECTORY).findAccount(userId);
   if (!account) return;
@@ -52,8 +52,8 @@ async function sendForward(env: Env, userId: string, own: string, send: Automati
 }
 
 /**
- * Whether a message that claims our own domain is authenticated. Without this test, our signature on a forward would let a
- * forged message pass DMARC.
+ * Whether we may sign a forward: the message was authenticated when it arrived. Otherwise, our signature would let a forged message
+ * that claims our domain pass DMARC.
  */
 const isVouchedFor = (authentication: Partial<Authentication> | null): boolean =>
   authentication?.submitted === true ||
@@ -78,7 +78,7 @@ async function sendVacationReply(env: Env, userId: string, own: string, send: Au
     references: message.value.references,
     autoSubmitted: 'auto-replied',
   });
-  // RFC 3834 §3.3: the null sender, so that nothing answers an automatic reply.
+  // The vacation reply has the null sender, so that it is not answered automatically (RFC 3834 §3.3).
   await enqueueMessage(env, userId, { kind: 'vacation', raw: Buffer.from(raw), from: '', to: send.recipient });
 }
 
@@ -95,7 +95,7 @@ async function sendCode(env: Env, userId: string, own: string, send: AutomaticSe
   await enqueueMessage(env, userId, { kind: 'automatic', raw: Buffer.from(raw), from: '', to: send.recipient });
 }
 
-/** The trace field, without the client and the recipient address, which are not disclosed to the next hop. */
+/** @returns the trace field of a forward. It omits the client and the recipient, which the next server must not learn. */
 const toTrace = (env: Env, messageId: string, receivedAt: number): string =>
   `Received: by ${readTransportSettings(env).hostname} (Tessera) with ESMTP id ${messageId};\r\n\t${toMailDate(receivedAt)}\r\n`;
 

@@ -1,10 +1,9 @@
 /**
  * Composes an outgoing message (RFC 5322, MIME) in constant memory. nodemailer writes everything but the attachments; their
- * placeholders are then filled from streams as Base64. The size is therefore known before any attachment is read, as R2
- * requires.
+ * placeholders are later replaced by Base64 streams. So the size is known before any attachment is read, as R2 requires.
  *
- * By design: Bcc is never passed in. A `message/…` or `multipart/…` attachment is sent as application/octet-stream, because RFC
- * 2046 §5.2 forbids Base64 for those types and their lines may exceed the limits of SMTP.
+ * By design: Bcc is never passed in. An attachment of type `message/…` or `multipart/…` is sent as application/octet-stream,
+ * because RFC 2046 §5.2 forbids Base64 for these types, and their lines may exceed the limits of SMTP.
  */
 
 import MailComposer from 'nodemailer/lib/mail-composer';
@@ -21,11 +20,11 @@ export interface ComposeAttachment {
   readonly fileName: string;
   readonly contentType: string;
   readonly sizeBytes: number;
-  /** Content-ID without angle brackets, for an inline image that the HTML refers to. */
+  /** Content-ID without angle brackets, for an image that the HTML shows; null for other attachments. */
   readonly contentId: string | null;
 }
 
-/** Input of a message. No text except the bodies may contain CR or LF. */
+/** Content of a message to compose. Only the bodies may contain CR or LF. */
 export interface Composition {
   readonly from: ComposeAddress;
   readonly to: readonly ComposeAddress[];
@@ -40,24 +39,24 @@ export interface Composition {
   readonly references: readonly string[];
   readonly date: Date;
   readonly replyTo?: readonly ComposeAddress[];
-  /** Further header fields, in order. */
+  /** Further header fields of the message, in order. */
   readonly headers?: readonly HeaderField[];
 }
 
-/** Bytes, or the placeholder of an attachment with its index. */
+/** A piece of a composed message: bytes, or the place of an attachment, by its index. */
 export type MessageSegment = Uint8Array | { readonly attachment: number; readonly sizeBytes: number };
 
 export interface ComposedMessage {
   readonly segments: readonly MessageSegment[];
-  /** Size of the whole message. */
+  /** Size of the whole message in bytes. */
   readonly sizeBytes: number;
 }
 
-/** Bytes in one line of 76 Base64 characters (RFC 2045 §6.8). */
+/** Bytes that one line of 76 Base64 characters encodes (RFC 2045 §6.8). */
 const LINE_BYTES = 57;
 const LINE_CHARACTERS = 76;
 
-/** @param secret at least 16 random bytes, so that no text can match a placeholder. */
+/** Composes a message. @param secret at least 16 random bytes for the placeholders, so that no text can match one. */
 export async function composeMessage(composition: Composition, secret: Uint8Array): Promise<ComposedMessage> {
   const places = composition.attachments.map((_, n) => toPlace(secret, n));
   const [inReplyTo] = keepSendableIds([composition.inReplyTo ?? '']);
@@ -87,12 +86,12 @@ export async function composeMessage(composition: Composition, secret: Uint8Arra
     disableFileAccess: true,
     disableUrlAccess: true,
   });
-  // Normalize before signing: a lone CR or LF would become CRLF on the wire, after the signature.
+  // Line ends are normalised before signing. Otherwise a lone CR or LF would become CRLF in SMTP, after the signature was made.
   const template = toCrlf(await composer.compile().build());
   return cutAtPlaces(template, places, composition.attachments);
 }
 
-/** Ends every line with CRLF. */
+/** Converts all line ends to CRLF. */
 export const toCrlf = (bytes: Uint8Array): Buffer =>
   Buffer.from(
     Buffer.from(bytes)
@@ -102,7 +101,8 @@ export const toCrlf = (bytes: Uint8Array): Buffer =>
   );
 
 /**
- * Ends every line with CRLF, for a message in pieces. A CR at the end of a piece waits for the next one; no message ends with a CR.
+ * Converts all line ends to CRLF, for a message in pieces. A CR at the end of a piece is held back until the next piece. No message
+ * ends with a CR.
  */
 export function createLineEnder(): (piece: Uint8Array) => Buffer {
   let isAfterCr = false;
@@ -113,7 +113,7 @@ export function createLineEnder(): (piece: Uint8Array) => Buffer {
   };
 }
 
-/** Encodes subjects that look like encoded words, or that have a word too long for a line of 998 (RFC 5322 §2.1.1). */
+/** Encodes a subject that looks like encoded words, or that has a word too long for a line of 998 characters (RFC 5322 §2.1.1). */
 const toSubject = (subject: string): string =>
   subject.includes('=?') || /\S{200}/.test(subject) ? toEncodedWords(subject).join(' ') : subject;
 
@@ -122,7 +122,7 @@ const toMailbox = (address: ComposeAddress) => ({ name: address.name, address: a
 const toTransferableType = (contentType: string): string =>
   /^(message|multipart)\//i.test(contentType) ? 'application/octet-stream' : contentType;
 
-/** A placeholder: exactly one line of Base64. */
+/** Makes the placeholder of an attachment: bytes whose Base64 is exactly one line. */
 function toPlace(secret: Uint8Array, n: number): Buffer {
   const place = Buffer.alloc(LINE_BYTES, `attachment ${n} ${Buffer.from(secret).toString('hex')} `);
   return place;
@@ -153,8 +153,8 @@ function cutAtPlaces(
 
 /**
  * Streams the message piece by piece.
- * @param openAttachment gives the bytes of an attachment by its index.
- * @throws when an attachment has another size than declared, because the message would be corrupt.
+ * @param openAttachment opens the bytes of an attachment, by its index.
+ * @throws when an attachment does not have the declared size, because the message would be corrupt.
  */
 export async function* streamMessage(
   composed: ComposedMessage,

@@ -1,4 +1,6 @@
-/** Enqueues mail that no user wrote (reports, forwards, automatic replies): first the bytes, then a row in the outbox. */
+/**
+ * Enqueues mail that no user wrote (reports, forwards, automatic replies): first stores the bytes, then adds a row to the outbox.
+ */
 import { randomUUID } from 'node:crypto';
 import type { OutboxKind } from '../../../durable-objects/mailbox/outbox/outbox-store.ts';
 import { createClock } from '../../shared/clock.ts';
@@ -19,19 +21,23 @@ export interface AutomaticMessage {
   /** Envelope sender; empty for the null sender. */
   readonly from: string;
   readonly to: string;
-  /** False if the author may be another one than From claims. The message then gets no DKIM signature of ours. */
+  /** False if the author may be someone other than From claims. The message then gets no DKIM signature of ours. */
   readonly isSigned?: boolean;
-  /** Set if a crash may repeat the call but the message must be sent once. */
+  /** Id of the outbox row. Set if a crash may repeat the call although the message must be sent only once. */
   readonly outboxId?: string;
 }
 
-/** @returns false if the recipient is not a valid address. @throws when a store cannot be reached; the caller retries. */
+/**
+ * Enqueues a message that is in memory.
+ * @returns false if the recipient is not a valid address.
+ * @throws when a store cannot be reached; the caller retries.
+ */
 export async function enqueueMessage(env: Env, userId: string, message: AutomaticMessage): Promise<boolean> {
   const raw = toCrlf(message.raw);
   return enqueue(env, userId, message, raw.byteLength, [raw]);
 }
 
-/** Enqueues a message stored in R2. Streams it, with header fields in front. */
+/** Enqueues a message that is stored in R2. Streams it, with `prefix` (header fields) in front. */
 export async function enqueueStored(
   env: Env,
   userId: string,
@@ -53,7 +59,7 @@ export async function enqueueStored(
   return enqueue(env, userId, message, message.prefix.byteLength + size + added, source());
 }
 
-/** Bytes that must be added to end every line with CRLF. */
+/** Counts the bytes that must be added so that every line ends with CRLF. */
 async function countMissing(pieces: AsyncIterable<Uint8Array>): Promise<number> {
   const toLines = createLineEnder();
   let added = 0;
@@ -71,7 +77,7 @@ async function enqueue(
   const path = parseMailPath(message.to);
   if (!path) return false;
   const outboxId = message.outboxId ?? randomUUID();
-  // Each attempt writes its own key, because bytes that a row names must not change. Keys without a row are collected.
+  // Each attempt has its own key, because bytes that a row names must not change. The collector deletes keys without a row.
   const rawKey = `${userPrefix(userId)}out/${randomUUID()}`;
   const hasher = createBodyHasher();
   await storeRaw(env, rawKey, source, sizeBytes, (chunk) => hasher.push(chunk));

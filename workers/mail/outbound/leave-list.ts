@@ -1,6 +1,4 @@
-/**
- * Unsubscribes a user from a mailing list, by the method that a message of the list offers. Runs only when the user requests it.
- */
+/** Unsubscribes a user from a mailing list, by the method that a message of the list offers. Runs only at the user's request. */
 import type { MessageDetail } from '../../../durable-objects/mailbox/messages/message-read-store.ts';
 import { logError, logInfo } from '../../shared/log.ts';
 import { type Problem, problem } from '../../shared/problem.ts';
@@ -13,10 +11,12 @@ import { decideFrom, type Sender } from './submission/sender-address.ts';
 import { submitMessage } from './submission/submit-message.ts';
 
 const TIMEOUT_MS = 10_000;
-/** Limit of addresses in To and Cc that are considered as the subscribed one. */
+/** Maximum of addresses in To and Cc that are compared with the user's, to find the subscribed one. */
 const ADDRESSES_MAX = 10;
 
-/** @returns how the reader of a stored message can leave its list; null if it offers no way, or the user wrote it. */
+/**
+ * @returns how the reader of a stored message can leave its mailing list; null if the message offers no way, or the user wrote it.
+ */
 export function findUnsubscribe(env: Env, message: MessageDetail): Unsubscribe | null {
   if (message.origin !== 'received' && message.origin !== 'imported') return null;
   const authentication = JSON.parse(message.authentication ?? '{}') as { dkim?: readonly DkimVerdict[] };
@@ -37,7 +37,10 @@ export async function leaveList(
   return way.method === 'mail' ? leaveByMail(env, sender, message, way) : leaveByPost(way.url);
 }
 
-/** RFC 8058 §3.2: no cookies, no credentials. A redirect is not followed, because it may lead into a private network. */
+/**
+ * RFC 8058 §3.2: the request has no cookies and no credentials. Redirects are not followed, because they may lead into a private
+ * network.
+ */
 async function leaveByPost(url: string): Promise<Result<'one_click', Problem>> {
   let status = 0;
   try {
@@ -59,7 +62,9 @@ async function leaveByPost(url: string): Promise<Result<'one_click', Problem>> {
   return err(problem(502, 'unsubscribe_failed', `The server of the list ${reason}.`));
 }
 
-/** Sends from the address that the message came to. A repeated request sends nothing more. */
+/**
+ * Sends the unsubscribe message from the address at which the list's message arrived. A repeated request sends no further message.
+ */
 async function leaveByMail(
   env: Env,
   sender: Sender,

@@ -1,16 +1,16 @@
-/** Logs the state of the queue once a minute, for alerts. */
+/** Logs the state of the outgoing queue once a minute, for alerts. */
 import { createClock } from '../../shared/clock.ts';
 import { recordGauge } from '../../shared/counters.ts';
 import { logInfo } from '../../shared/log.ts';
 import { type QueueGroup, readQueueGroups } from '../store/queue-store.ts';
 import { diagnoseQueue } from './domain/recipient-state.ts';
 
-/** Limit of destinations that are read, the largest first. The others are small in comparison. */
+/** Maximum of destinations that are read: the largest ones. The others are small in comparison. */
 const DESTINATIONS_MAX = 200;
 const DESTINATIONS_LOGGED = 10;
 
 export interface QueueSummary {
-  /** Waiting recipients. */
+  /** Number of waiting recipients. */
   readonly size: number;
   readonly messages: number;
   readonly sizeBytes: number;
@@ -18,7 +18,7 @@ export interface QueueSummary {
   readonly queued: number;
   readonly deferred: number;
   readonly oldestAgeMs: number;
-  /** How long the oldest due recipient has waited for its attempt. */
+  /** Time for which the oldest due recipient has waited for its attempt. */
   readonly dueLagMs: number;
   readonly diagnosis: ReturnType<typeof diagnoseQueue>;
 }
@@ -48,7 +48,7 @@ export async function readQueue(env: Env): Promise<{ summary: QueueSummary; grou
   return { summary: summarize(groups, now), groups, now };
 }
 
-/** Gauges of the queue, for Prometheus. */
+/** Gauges of the outgoing queue, for Prometheus. */
 export async function readMailGauges(env: Env) {
   const { held, queued, deferred, oldestAgeMs, dueLagMs } = (await readQueue(env)).summary;
   const toGauge = (name: string, help: string, samples: { labels: Record<string, string>; value: number }[]) => ({

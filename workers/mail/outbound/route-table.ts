@@ -1,6 +1,6 @@
 /**
- * Chooses the route of mail for a destination, with one transport per route. Messages on one route share a connection in
- * sequence; different routes never wait for each other.
+ * Chooses the route of mail to a destination, and has one transport per route. Messages on one route share a connection, one after
+ * another. Different routes never wait for each other.
  */
 
 import { type Settings, settingsOf } from '../../shared/settings.ts';
@@ -14,9 +14,9 @@ import { createSmtpTransport } from './transports/smtp-transport.ts';
 import type { Transport } from './transports/transport.ts';
 
 export interface RouteTable {
-  /** @returns `local`, `held`, or a key for `use`. */
+  /** Finds the route to a domain. @returns `local`, `held`, or a key to pass to `use`. */
   find(domain: string, senderDomain: string): Promise<string>;
-  /** Runs the work when the route is free. */
+  /** Runs work with the transport of a route, once the route is free. */
   use(key: string, work: (transport: Transport) => Promise<void>): Promise<void>;
   close(): Promise<void>;
 }
@@ -57,7 +57,7 @@ export function createRouteTable(env: Env, settings: TransportSettings): RouteTa
   };
 }
 
-/** @throws MisconfiguredError if one of the settings has a bad value. */
+/** Makes the default transport from the settings. @throws MisconfiguredError if a setting has a bad value. */
 function toDefaultTransport(settings: Settings): string {
   const { MAIL_TRANSPORT, MAIL_TRANSPORT_USER, MAIL_TRANSPORT_PASSWORD } = settings;
   return withCredentials(MAIL_TRANSPORT, MAIL_TRANSPORT_USER, MAIL_TRANSPORT_PASSWORD);

@@ -1,7 +1,7 @@
 /**
- * Sends due mail of some mailboxes. Checks each message once, then sends to each recipient by its route: a mailbox here, or a
- * transport. Records each outcome as soon as it is known. Triggered by queue hints (mailboxes then share connections) or by one
- * mailbox's alarm.
+ * Sends the due mail of some mailboxes. Checks each message once, then sends it to each recipient by its route: to a mailbox here,
+ * or by a transport. Records each outcome as soon as it is known. Queue hints start it for several mailboxes, which then share
+ * connections, or the alarm of one mailbox starts it.
  */
 import type { OutboxJob } from '../../../durable-objects/mailbox/outbox/outbox-attempt-store.ts';
 import { createClock } from '../../shared/clock.ts';
@@ -21,12 +21,12 @@ import { createRouteTable, type RouteTable } from './route-table.ts';
 import { createSigner, type Signer } from './sign-outgoing.ts';
 
 const CLAIM_MAX = 25;
-/** Part of a lease in which a new attempt may begin. The attempt must end before the lease does. */
+/** Part of a lease's time in which new attempts may begin. Each attempt must end before the lease does. */
 const LEASE_SHARE = 0.5;
-/** How soon a held destination is checked again. */
+/** Delay after which mail to a held destination, or of a suspended user, is checked again. */
 const HOLD_RECHECK_MS = 30_000;
 
-/** Delay before recording an outcome is retried. A mailbox that cannot be reached is usually being moved by the platform. */
+/** Delay before recording an outcome is tried again. If a mailbox cannot be reached, the platform is usually moving it. */
 const RECORD_RETRY_MS = 1_000;
 
 type Recipient = OutboxJob['recipients'][number];
@@ -91,12 +91,18 @@ async function defer(round: Round, job: OutboxJob, recipients: readonly Recipien
   await record(round, job, recipients, () => ({ kind: 'deferred', code: null, reply })).catch(() => {});
 }
 
-/** A message that may be sent. `newVerdicts` are not in the outbox yet; storing them only helps a later attempt. */
+/**
+ * A message that may be sent. `newVerdicts` are verdicts that the outbox does not have yet. They are stored only if the message
+ * must be attempted again, to save the checks.
+ */
 interface CheckedJob extends OutboxJob {
   readonly newVerdicts: string | null;
 }
 
-/** @returns the verdicts as JSON, or one outcome for all recipients if the message must not be sent, or not yet. */
+/**
+ * Checks a message.
+ * @returns the verdicts as JSON. If the message must not be sent, or not yet: the outcome for all its recipients.
+ */
 async function checkJob({ env }: Round, job: OutboxJob): Promise<Result<string, AttemptOutcome>> {
   const refuse = (code: number, reply: string) => err<AttemptOutcome>({ kind: 'refused', code, reply });
   const raw = await openStored(env, job.rawKey);
@@ -136,7 +142,7 @@ async function sendChecked(round: Round, job: CheckedJob): Promise<void> {
     const key = await round.routes.find(recipient.domain, senderDomain);
     groups.set(key, [...(groups.get(key) ?? []), recipient]);
   }
-  // Routes fail independently: recipients on another route may already have the message.
+  // A failure of one route must not affect the recipients on others, who may already have the message.
   await Promise.all(
     [...groups].map(([key, recipients]) =>
       sendGroup(round, job, key, recipients).catch((error: unknown) => defer(round, job, recipients, error)),
@@ -144,7 +150,7 @@ async function sendChecked(round: Round, job: CheckedJob): Promise<void> {
   );
 }
 
-/** @throws only before an attempt. */
+/** Sends a message to the recipients of one route. @throws only if no attempt was made. */
 async function sendGroup(round: Round, job: CheckedJob, key: string, recipients: readonly Recipient[]): Promise<void> {
   const { env, routes, signer } = round;
   if (key === 'held') {
@@ -156,7 +162,7 @@ async function sendGroup(round: Round, job: CheckedJob, key: string, recipients:
     return;
   }
   await routes.use(key, async (transport) => {
-    // If the wait for the route used up the lease share, the next worker sends. Two workers must never send at once.
+    // If the wait for the route took too long, the next worker sends. Two workers must never send at the same time.
     if (Date.now() > round.endsAt) return;
     const signed = await signer.sign(job);
     const startedAt = Date.now();
@@ -179,7 +185,7 @@ async function sendGroup(round: Round, job: CheckedJob, key: string, recipients:
   });
 }
 
-/** Gives recipients back without an attempt. They are checked again later. */
+/** Releases recipients without an attempt. They are checked again later. */
 async function hold({ env }: Round, job: OutboxJob, recipients: readonly Recipient[], reason: string): Promise<void> {
   const until = createClock(env)() + HOLD_RECHECK_MS;
   const ordinals = recipients.map((recipient) => recipient.ordinal);
@@ -189,8 +195,8 @@ async function hold({ env }: Round, job: OutboxJob, recipients: readonly Recipie
 const needsRetry = ({ kind }: AttemptOutcome): boolean => kind === 'deferred' || kind === 'unknown';
 
 /**
- * If an outcome cannot be recorded, the lease expires. An expired lease counts as an attempt with unknown outcome, never as a
- * failure.
+ * Records the outcomes of an attempt. If that is impossible, the lease expires. An expired lease counts as an attempt with unknown
+ * outcome, never as a failure.
  */
 async function recordAttempt(
   round: Round,
@@ -213,8 +219,8 @@ async function recordAttempt(
 }
 
 /**
- * Delivers to mailboxes here through normal acceptance, with its quota and limits. The copies of the recipients are durable when
- * this returns.
+ * Delivers to mailboxes of this service through normal acceptance, with its quotas and limits. When this returns, the copies of
+ * accepted recipients are durable.
  */
 async function deliverHere(env: Env, job: OutboxJob, recipients: readonly Recipient[]): Promise<AttemptOutcome[]> {
   const stored = await getBlob(env, job.rawKey);
@@ -225,7 +231,7 @@ async function deliverHere(env: Env, job: OutboxJob, recipients: readonly Recipi
     { from: job.envelopeFrom, to: recipients.map((recipient) => recipient.email), clientIp: null, helo: null },
     { body: stored.body, sizeBytes: job.sizeBytes },
     'local',
-    // A forward is authenticated again, because its author was not our user.
+    // A forward is authenticated again, because its author is not our user.
     job.kind === 'forward' ? null : job.verdicts,
   );
   return replies.map(({ smtp_code: code, detail }) => {

@@ -1,6 +1,6 @@
 /**
- * Reports failed or delayed mail to its sender (RFC 3464). A sender here gets the report in the Inbox under a fixed delivery
- * key, so a repetition adds nothing. A sender elsewhere (of a forwarded message) gets it by mail.
+ * Reports failed or delayed mail to its sender (RFC 3464). A sender here gets the report in the Inbox, under a fixed delivery key,
+ * so a repetition adds nothing. A sender elsewhere, whose mail was forwarded, gets it by mail.
  */
 import type { DueReport } from '../../../durable-objects/mailbox/outbox/outbox-report-store.ts';
 import { logInfo } from '../../shared/log.ts';
@@ -23,7 +23,7 @@ export async function sendReports(env: Env, userId: string): Promise<void> {
   const due = await mailbox.listDueReports(REPORTS_PER_ROUND);
   if (!due.ok) return;
   for (const report of due.value) {
-    // Mail from the null sender, such as a report, gets no report.
+    // A message from the null sender, such as a report, gets no report itself.
     if (report.envelopeFrom !== '') await sendReport(env, report);
     await mailbox.finishReport(report);
   }
@@ -32,7 +32,7 @@ export async function sendReports(env: Env, userId: string): Promise<void> {
 async function sendReport(env: Env, report: DueReport): Promise<void> {
   const { hostname, retry } = readTransportSettings(env);
   const domain = parseMailPath(report.envelopeFrom)?.domain ?? hostname;
-  // A repeated report has the same bytes, so the mailbox stores it once.
+  // Id and time come from the mailbox, so a repeated report has the same bytes, and the mailbox stores it only once.
   const { reportId: id, attemptedAt: now } = report;
   const raw = composeReport({
     action: report.action,
@@ -90,7 +90,9 @@ async function putIntoInbox(env: Env, report: DueReport, raw: Uint8Array, now: n
     throw new Error(`the report was not stored: ${stored.error.kind}`);
 }
 
-/** Empty if the stored message is missing: the report is then sent without the header. */
+/**
+ * @returns the header of the reported message; empty if its stored bytes are missing. The report is then sent without the header.
+ */
 async function readHeader(env: Env, rawKey: string): Promise<string> {
   const stored = await getBlob(env, rawKey, { offset: 0, length: HEADER_BYTES_MAX });
   if (!stored) return '';

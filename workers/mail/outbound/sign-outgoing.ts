@@ -1,4 +1,4 @@
-/** Prepares the outgoing bytes: prepends DKIM signatures, and a trace header on forwards. */
+/** Prepares the outgoing bytes: prepends DKIM signatures and, on forwards, a trace header. */
 import type { OutboxJob } from '../../../durable-objects/mailbox/outbox/outbox-attempt-store.ts';
 import { openSecret } from '../../identity/index.ts';
 import { createClock } from '../../shared/clock.ts';
@@ -10,10 +10,10 @@ import { readHeaders } from '../mime/mime-tree.ts';
 import type { DkimAlgorithm, DkimKey } from './dkim/sign.ts';
 import { signMessage } from './dkim/sign.ts';
 
-/** Large enough for any header. */
+/** Bytes of a message that are read for its header. They are enough for any header. */
 const START_BYTES_MAX = 1024 * 1024;
 
-/** Stored in place of a body hash for a message that gets no signature. */
+/** Marks a message that gets no signature. Stored in place of its body hash. */
 export const UNSIGNED = '';
 
 export interface SignedMessage {
@@ -22,7 +22,7 @@ export interface SignedMessage {
 }
 
 export interface Signer {
-  /** @returns null when the stored message is missing. */
+  /** Signs a message. @returns null when the stored message is missing. */
   sign(job: OutboxJob): Promise<SignedMessage | null>;
 }
 
@@ -40,7 +40,7 @@ export function createSigner(env: Env): Signer {
       const end = start.indexOf('\r\n\r\n');
       const header = start.subarray(0, end === -1 ? start.length : end + 2);
       const now = createClock(env)();
-      // DMARC checks the domain of From. A forward has a foreign From, so it is signed for its envelope sender.
+      // Signs for the domain of From, which DMARC checks. A forward with a foreign From is signed for its envelope sender's domain.
       const [from] = listAuthorDomains(readHeaders(header).headers);
       const envelope = job.envelopeFrom.slice(job.envelopeFrom.lastIndexOf('@') + 1);
       const own = from && job.bodyHash !== UNSIGNED ? await readKeysOnce(from) : [];
@@ -70,7 +70,7 @@ async function readKeys(env: Env, domain: string): Promise<DkimKey[]> {
   });
 }
 
-/** Reads the start of the message, or all of a small one. */
+/** Reads the beginning of a message, or all of a small one. */
 async function readStart(env: Env, key: string): Promise<Buffer<ArrayBuffer> | null> {
   const stored = await getBlob(env, key, { offset: 0, length: START_BYTES_MAX });
   return stored && Buffer.from(await stored.arrayBuffer());

@@ -1,4 +1,4 @@
-/** Sends push messages to the addresses that clients gave (RFC 8620 §7.2, RFC 8030). */
+/** Sends push messages to the URLs that clients registered (RFC 8620 §7.2, RFC 8030). */
 import type { DuePush, PushOutcome } from '../../../durable-objects/mailbox/jmap/push-store.ts';
 import { deriveSecret } from '../../identity/index.ts';
 import { createClock } from '../../shared/clock.ts';
@@ -8,12 +8,15 @@ import { openMailbox } from '../bindings/mailbox.ts';
 import { encryptPush, signVapid, toVapidKey, type VapidKey } from './web-push.ts';
 
 const TIMEOUT_MS = 10_000;
-/** Time for the work on one push besides the request itself. */
+/** Time for the work on one push, in addition to the timeout of its request. */
 const MARGIN_MS = 5_000;
-/** How long a push service keeps a message for a device that is off. The next state replaces it. */
+/** Time for which a push service keeps a message for a device that is off. Only the newest state is kept. */
 const TTL_SECONDS = 24 * 3_600;
 
-/** Derived from MASTER_KEY. When that is rotated, browsers subscribe again with the new one (RFC 9749 §3). */
+/**
+ * @returns the VAPID key, which is derived from MASTER_KEY. When MASTER_KEY is rotated, browsers subscribe again with the new key
+ * (RFC 9749 §3).
+ */
 export async function readVapidKey(env: Env): Promise<VapidKey> {
   const seed = deriveSecret('web-push vapid', settingsOf(env));
   const name = seed.toString('hex');
@@ -22,10 +25,10 @@ export async function readVapidKey(env: Env): Promise<VapidKey> {
   return known.key;
 }
 
-/** The key that this isolate cached last, and the secret that it was derived from, in hexadecimal. */
+/** The last VAPID key of this isolate, and the secret that it was derived from, in hexadecimal. */
 let known: { readonly name: string; readonly key: VapidKey } | null = null;
 
-/** Pushes what is due. One at a time, because a user has few devices and an invocation few connections. */
+/** Sends the due pushes one at a time, because a user has few devices and an invocation has few connections. */
 export async function sendPushes(env: Env, userId: string): Promise<void> {
   const mailbox = openMailbox(env, userId);
   const due = await mailbox.claimPushes(TIMEOUT_MS + MARGIN_MS);

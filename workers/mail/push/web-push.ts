@@ -1,13 +1,16 @@
-/** Encrypts a push message for its device (RFC 8291 over RFC 8188) and signs for the service (VAPID, RFC 8292). No I/O. */
+/**
+ * Encrypts a push message for a device (RFC 8291 over RFC 8188) and signs its request for the push service (VAPID, RFC 8292). No
+ * I/O.
+ */
 import { hkdfSync } from 'node:crypto';
 
 export interface PushKeys {
-  /** The device's public key and its secret, in base64url. */
+  /** Public key of the device. Like its secret `auth`, it is in base64url. */
   readonly p256dh: string;
   readonly auth: string;
 }
 
-/** Push services accept at least this much (RFC 8291 §4). */
+/** Maximum size of an encrypted record. All push services accept this much (RFC 8291 §4). */
 const RECORD_BYTES = 4096;
 const TAG_BYTES = 16;
 const JWT_AGE_SECONDS = 12 * 3600;
@@ -24,8 +27,9 @@ export function areKeys({ p256dh, auth }: PushKeys): boolean {
 }
 
 /**
- * @returns the body for `Content-Encoding: aes128gcm`, one record. @throws if the text is too long or the key is not a point of the
- * curve.
+ * Encrypts a text.
+ * @returns the body for `Content-Encoding: aes128gcm`, in one record.
+ * @throws if the text is too long, or the key is not a point of the curve.
  */
 export async function encryptPush(text: string, keys: PushKeys): Promise<Uint8Array> {
   const plain = Buffer.concat([Buffer.from(text), Buffer.from([2])]);
@@ -34,7 +38,7 @@ export async function encryptPush(text: string, keys: PushKeys): Promise<Uint8Ar
   const pair = (await crypto.subtle.generateKey(CURVE, true, ['deriveBits'])) as CryptoKeyPair;
   const ownPublic = Buffer.from((await crypto.subtle.exportKey('raw', pair.publicKey)) as ArrayBuffer);
   const deviceKey = await crypto.subtle.importKey('raw', devicePublic, CURVE, false, []);
-  // WebCrypto names the member `public`, but the types of Workers name it `$public`.
+  // The types of Workers name this member `$public`, but WebCrypto names it `public`.
   const algorithm = { name: 'ECDH', public: deviceKey } as unknown as SubtleCryptoDeriveKeyAlgorithm;
   const shared = Buffer.from(await crypto.subtle.deriveBits(algorithm, pair.privateKey, 256));
   const about = Buffer.concat([Buffer.from('WebPush: info\0'), devicePublic, ownPublic]);
@@ -51,15 +55,15 @@ export async function encryptPush(text: string, keys: PushKeys): Promise<Uint8Ar
 
 export interface VapidKey {
   readonly privateKey: CryptoKey;
-  /** Uncompressed point in base64url: the `applicationServerKey` of browsers. */
+  /** The public key as an uncompressed point in base64url, for `applicationServerKey` of browsers. */
   readonly publicKey: string;
 }
 
 const ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
-/** PKCS #8 of a key on P-256 without its public point (RFC 5915), up to the 32 bytes of the scalar. */
+/** Beginning of the PKCS #8 of a P-256 key without its public point (RFC 5915). The 32 bytes of the scalar follow. */
 const PKCS8_HEAD = Buffer.from('3041020100301306072a8648ce3d020106082a8648ce3d030107042730250201010420', 'hex');
 
-/** @param seed 32 secret bytes. The same seed gives the same key. */
+/** Makes a key from a seed. @param seed 32 secret bytes. The same seed gives the same key. */
 export async function toVapidKey(seed: Uint8Array): Promise<VapidKey> {
   const scalar = (BigInt(`0x${Buffer.from(seed).toString('hex')}`) % (ORDER - 1n)) + 1n;
   const pkcs8 = Buffer.concat([PKCS8_HEAD, Buffer.from(scalar.toString(16).padStart(64, '0'), 'hex')]);
@@ -70,7 +74,7 @@ export async function toVapidKey(seed: Uint8Array): Promise<VapidKey> {
   return { privateKey, publicKey: point.toString('base64url') };
 }
 
-/** The `Authorization` of a push. @param contact where the push service can reach the operator. */
+/** @returns the `Authorization` header of a push. @param contact where the push service can reach the operator. */
 export async function signVapid(
   url: string,
   { privateKey, publicKey }: VapidKey,

@@ -20,7 +20,7 @@ const addressSchema = z
   .object({ email: z.string().openapi({ example: 'sales-*@example.test' }), is_primary: z.boolean() })
   .openapi('AccountAddress');
 
-/** Admits an operator and finds the account. */
+/** Checks that the caller is an operator, and finds the account. */
 async function findAccountOf(c: Context<JsonApiEnv>, userId: string) {
   const caller = await requireOperator(c);
   if (!caller.ok) return caller;

@@ -1,4 +1,4 @@
-/** Operator routes for accounts: account type, rebuild and invitations. */
+/** Operator routes for accounts: account type, rebuild, invitations. */
 import { randomBytes } from 'node:crypto';
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { requireOperator } from '../../identity/index.ts';

@@ -48,7 +48,7 @@ export function addAddressForwards(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'put',
       path: '/v1/me/address-forwards/{email}',
       operationId: 'setAddressForward',
-      summary: 'Forward the mail of an address or wildcard of yours to confirmed targets',
+      summary: 'Forward the mail of one of your addresses or wildcards to confirmed targets',
       description:
         'Filters and the vacation reply skip mail that is not kept. Junk, reports and mail that this account forwarded before are not ' +
         'forwarded but kept.',
@@ -83,7 +83,7 @@ export function addAddressForwards(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'delete',
       path: '/v1/me/address-forwards/{email}',
       operationId: 'deleteAddressForward',
-      summary: 'Keep the mail of an address again',
+      summary: 'Stop forwarding the mail of an address',
       request: { params },
       responses: { 204: { description: 'No longer forwarded' }, ...problemResponses(401, 403, 404, 503) },
     }),

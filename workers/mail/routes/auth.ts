@@ -29,7 +29,10 @@ import type { AccountRow } from '../store/account-store.ts';
 import { readProfile } from './profile.ts';
 import { OPEN_ROUTE, toTime, USER_ROUTE } from './route.ts';
 
-/** The cookie is valid for mail routes only. Loopback has no HTTPS, so no `__Host-` prefix and no Secure. */
+/**
+ * Options of the session and device cookies, which only mail routes accept. On loopback there is no HTTPS, so the cookies have no
+ * `__Host-` prefix and no Secure there.
+ */
 function cookieOptions(c: Context<JsonApiEnv>) {
   const isSecure = c.req.url.startsWith('https:');
   return { httpOnly: true, secure: isSecure, sameSite: 'Strict', path: '/' } as const;
@@ -37,14 +40,17 @@ function cookieOptions(c: Context<JsonApiEnv>) {
 
 const deviceCookieName = (c: Context<JsonApiEnv>) => (c.req.url.startsWith('https:') ? '__Host-device' : 'device');
 
-/** The source of a login. The device cookie grants nothing: it only separates the device's guesses from those of others. */
+/**
+ * @returns the source of a login. The device cookie grants nothing; it only lets password guesses from this device be counted apart
+ * from those of others.
+ */
 export function readGuesser(c: Context<JsonApiEnv>): { client: string; device: string } {
   const given = getCookie(c, deviceCookieName(c));
   const device = given !== undefined && /^[\w-]{20,60}$/.test(given) ? given : randomBytes(24).toString('base64url');
   return { client: readClient(c.req.raw.headers), device };
 }
 
-/** Creates a session and sets its cookies. @returns the answer to a login. */
+/** Creates a session and sets its cookies. @returns the answer to the login. */
 export async function openSession(
   c: Context<JsonApiEnv>,
   account: AccountRow & { readonly isPasswordStill?: () => Promise<boolean> },

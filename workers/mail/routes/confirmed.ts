@@ -1,7 +1,6 @@
 /**
- * Confirmed sessions: sensitive actions need the password (and the second factor) again, either within the last ten
- * minutes by `POST /v1/auth/confirm` or in the request itself. A stolen session alone therefore cannot take over the
- * account. App tokens are refused.
+ * Confirmed sessions. A sensitive action needs the password (and second factor) again: either at most ten minutes before, by `POST
+ * /v1/auth/confirm`, or in its own request. So a stolen session alone cannot take over the account. App tokens are refused.
  */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
@@ -45,7 +44,7 @@ const FACTOR_NEEDED = problem(
 const WRONG_PASSKEY = problem(403, 'wrong_passkey', 'The passkey was not accepted.');
 const WRONG_FACTOR = problem(403, 'wrong_second_factor', 'The code is wrong or was already used.');
 
-/** Members of a request that confirm it: the password and a second factor if there is one, or a passkey alone. */
+/** Members of a request that confirm it: either the password, with a second factor if the account has one, or a passkey alone. */
 export const CONFIRMATION = {
   password: z.string().max(256).optional(),
   totp: z
@@ -57,29 +56,29 @@ export const CONFIRMATION = {
 };
 type Confirmation = z.infer<z.ZodObject<typeof CONFIRMATION>>;
 
-/** For `createRoute`: an optional JSON body that only confirms the request. */
+/** Request of `createRoute` with an optional JSON body that only confirms it. */
 export const confirmationBody = { body: { content: { 'application/json': { schema: z.strictObject(CONFIRMATION) } } } };
 
 /**
- * @returns the members of an optional `confirmationBody`. @param json returns the validated body; not called if the request has
- * none.
+ * @returns the members of an optional `confirmationBody`; none if the request has no body.
+ * @param json returns the validated body; called only if there is one.
  */
 export const readConfirmation = (c: Context<JsonApiEnv>, json: () => Confirmation): Confirmation =>
   c.req.header('content-type') === undefined ? {} : json();
 
-/** @returns the caller, who must be authenticated by a session. */
+/** Requires a session. @returns the caller, or a problem for any other credential. */
 export async function requireSession(c: Context<JsonApiEnv>): Promise<Result<UserPrincipal, Problem>> {
   const caller = await requireMailUser(c);
   if (!caller.ok || caller.value.via === 'session') return caller;
   return err(SESSION_ONLY);
 }
 
-/** Declaration of a route that requires a session. */
+/** Declaration of routes that require a session. */
 export const SESSION_ROUTE = { ...USER_ROUTE, middleware: authorizeFirst(requireSession) };
 
 /**
- * @returns the caller with a confirmed session, or with a session and the password (and second factor) in the request.Otherwise 403
- * `confirmation_required`; 429 after too many guesses.
+ * Requires a confirmed session, or a session with the password (and second factor) or a passkey in the request.
+ * @returns the caller; otherwise 403 `confirmation_required`, or 429 after too many guesses.
  */
 export async function requireConfirmed(
   c: Context<JsonApiEnv>,
@@ -123,7 +122,7 @@ async function checkConfirmation(
   return ok(user);
 }
 
-/** Requires the password or a passkey. A session that is confirmed already could otherwise prolong itself. */
+/** Requires the password or a passkey in the request. Otherwise a confirmed session could prolong its own confirmation. */
 const confirmSchema = z
   .strictObject(CONFIRMATION)
   .refine(({ password, passkey }) => password !== undefined || passkey !== undefined, {

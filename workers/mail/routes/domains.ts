@@ -77,7 +77,10 @@ const recordSchema = z.object({
 const detailSchema = domainSchema.extend({ dns_records: z.array(recordSchema) }).openapi('DomainDetail');
 const domainParam = z.object({ domain: z.string().max(255) });
 
-/** The changed members for the audit log. Leaves out the transport, which may have a password, and the address of the catch-all. */
+/**
+ * @returns the changed members for the audit log. Omits the transport, which may contain a password, and the address of the
+ * catch-all.
+ */
 const toChangeDetails = (change: z.infer<typeof changeSchema>) => ({
   is_hosted: change.is_hosted,
   is_held: change.is_held,
@@ -195,7 +198,7 @@ function addDomain(api: OpenAPIHono<JsonApiEnv>): void {
       operationId: 'deleteDomain',
       summary: 'Delete a domain or route, and its DKIM keys',
       request: { params: domainParam },
-      responses: { 204: { description: 'Gone' }, ...problemResponses(401, 403, 404, 409) },
+      responses: { 204: { description: 'Deleted' }, ...problemResponses(401, 403, 404, 409) },
     }),
     async (c) => {
       const caller = await requireOperator(c);

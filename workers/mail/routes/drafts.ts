@@ -1,4 +1,4 @@
-/** `/v1/drafts` and `POST /v1/attachments`: composing a message. */
+/** `/v1/drafts` and `POST /v1/attachments`: drafts, and uploads for messages that are being written. */
 import { randomUUID } from 'node:crypto';
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Draft, DraftContent } from '../../../durable-objects/mailbox/drafts/draft-store.ts';
@@ -151,7 +151,7 @@ export function addDrafts(api: OpenAPIHono<JsonApiEnv>): void {
       operationId: 'deleteDraft',
       summary: 'Delete a draft, with its files',
       request: { params: draftParamSchema },
-      responses: { 204: { description: 'Gone' }, ...problemResponses(401, 403, 404, 503) },
+      responses: { 204: { description: 'Deleted' }, ...problemResponses(401, 403, 404, 503) },
     }),
     async (c) => {
       const own = await openOwnMailbox(c);

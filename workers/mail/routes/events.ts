@@ -1,4 +1,4 @@
-/** `GET /v1/events`: changes by WebSocket or by long poll. Both replay from `since`. */
+/** `GET /v1/events`: changes by WebSocket or by long poll. Both first send the changes since `since`. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { requireMailUserStill } from '../../identity/index.ts';
 import { type JsonApiEnv, jsonContent, problemResponses, sendProblem, unchecked } from '../../shared/json-api.ts';
@@ -7,7 +7,7 @@ import { openMailbox } from '../bindings/mailbox.ts';
 import { MAILBOX_UNAVAILABLE } from '../schemas/errors.ts';
 import { openOwnMailbox, USER_ROUTE } from './route.ts';
 
-/** Below the 30 s after which some proxies close a silent connection. */
+/** Maximum time of a long poll. Some proxies close a silent connection after 30 s. */
 const POLL_MS = 25_000;
 
 const changeSchema = z
@@ -98,7 +98,7 @@ export function addEvents(api: OpenAPIHono<JsonApiEnv>): void {
         mailbox.pollEvents(since === undefined ? null : Number(since), POLL_MS),
       );
       if (!events.ok) return sendProblem(c, events.error);
-      // The credential may have ended during the poll.
+      // Checks the credential again, because it may have ended during the poll.
       const still = await requireMailUserStill(c);
       if (!still.ok) return sendProblem(c, still.error);
       const { state, changes, resync } = events.value;

@@ -121,7 +121,7 @@ function addApply(api: OpenAPIHono<JsonApiEnv>): void {
       if (!own.ok) return sendProblem(c, own.error);
       const { filter_id } = c.req.valid('param');
       let [looked, changed] = [0, 0];
-      // Several calls, so that the mailbox serves other requests in between.
+      // Applies the filter in several calls, so that the mailbox serves other requests in between.
       for (let before: number | null = Number.MAX_SAFE_INTEGER; before !== null; ) {
         const from: number = before;
         const round = await own.value.ask((mailbox) => mailbox.applyFilter(filter_id, from));

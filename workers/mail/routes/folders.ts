@@ -34,7 +34,7 @@ const listQuerySchema = pageQuerySchema
     message: 'Cannot be combined with cursor.',
   });
 
-/** @returns the position before which to continue; null for the first page, undefined for an invalid cursor. */
+/** Reads a cursor. @returns the position before which to continue; null for the first page, undefined for an invalid cursor. */
 export function readPositionCursor(cursor: string | undefined): number | null | undefined {
   if (cursor === undefined) return null;
   const [position] = decodeCursor(cursor) ?? [];

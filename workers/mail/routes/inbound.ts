@@ -38,10 +38,10 @@ const ledgerSchema = z
   })
   .openapi('InboundLedger');
 
-/** Empty for the null sender, which some gateways write as `<>`. */
+/** Converts the envelope sender of a gateway. Some gateways write the null sender, which is empty here, as `<>`. */
 const toSender = (text: string): string => text.trim().replace(/^<|>$/g, '');
 
-/** The HTTP status: specific if all recipients fail for the same reason, otherwise 202. */
+/** Decides the HTTP status: a specific one if all recipients fail for the same reason, otherwise 202. */
 function decideStatus(replies: readonly RecipientReply[]): 202 | 413 | 422 | 503 {
   const codes = new Set(replies.map((reply) => reply.smtp_code));
   const [code] = codes;

@@ -10,7 +10,9 @@ import { invitationSchema } from '../schemas/invitation.ts';
 import { messageParamSchema, READ_ROUTE, readOwnMailbox, toTime } from './route.ts';
 
 const CALENDAR_BYTES_MAX = 1_000_000;
-/** A message often has the same invitation twice: in an alternative part and as a file. */
+/**
+ * Maximum of calendar files that are tried. A message often has the same invitation twice: in an alternative part and as a file.
+ */
 const FILES_MAX = 3;
 
 export function addInvitation(api: OpenAPIHono<JsonApiEnv>): void {

@@ -1,4 +1,4 @@
-/** `GET /v1/labels`: labels that a client shows beside the folders. A label exists while a message has it. */
+/** `GET /v1/labels`: labels that a client shows beside the folders. A label exists as long as a message has it. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import {
   type JsonApiEnv,

@@ -1,4 +1,4 @@
-/** Under `/v1/me/access-keys`: the user's own keys for storage. Creation and rotation require a confirmed session. */
+/** `/v1/me/access-keys`: the user's own access keys for object storage. Creation and rotation require a confirmed session. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import {
   type AccessKeyRow,
@@ -26,7 +26,7 @@ import { CONFIRMATION, requireConfirmed, requireSession, SESSION_ROUTE } from '.
 import { toTime } from './route.ts';
 
 const DAY_SECONDS = 86_400;
-const KEYS_ARE_ASSIGNED = problem(403, 'keys_assigned', 'The operator assigns access keys.');
+const KEYS_ARE_ASSIGNED = problem(403, 'keys_assigned', 'Only the operator can create access keys.');
 
 const keyMembers = {
   access_key_id: z.string(),

@@ -1,4 +1,4 @@
-/** Under `/v1/me`: app tokens, and additional addresses. */
+/** Routes under `/v1/me` for app tokens and additional addresses. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { createUserToken, deleteUserToken, listUserTokens } from '../../identity/index.ts';
 import { recordAudit, toAuditRow } from '../../shared/audit.ts';
@@ -183,7 +183,7 @@ export function addAddresses(api: OpenAPIHono<JsonApiEnv>): void {
       const caller = await requireConfirmed(c, given);
       if (!caller.ok) return sendProblem(c, caller.error);
       if (settingsOf(c.env).REGISTRATION !== 'open') {
-        return sendProblem(c, problem(403, 'registration_closed', 'The operator assigns addresses.'));
+        return sendProblem(c, problem(403, 'registration_closed', 'Only the operator can add addresses.'));
       }
       const address = parseOwnAddress(email);
       if (address === 'reserved')
@@ -207,7 +207,7 @@ export function addAddresses(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'delete',
       path: '/v1/me/addresses/{email}',
       operationId: 'deleteAddress',
-      summary: 'Give up an address; it is never issued again',
+      summary: 'Remove an address; it is never issued again',
       request: { params: z.object({ email: z.string().max(320) }), ...confirmationBody },
       responses: { 204: { description: 'Given up' }, ...problemResponses(400, 401, 403, 404, 409, 429, 503) },
     }),

@@ -1,4 +1,4 @@
-/** Under `/v1/me`: the vacation reply, and forward targets. */
+/** Routes under `/v1/me` for the vacation reply and forward targets. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { VacationSettings } from '../../../durable-objects/mailbox/database/store.ts';
 import { recordAudit } from '../../shared/audit.ts';

@@ -1,4 +1,4 @@
-/** Under `/v1/me`: passkeys, and whether the password is still accepted beside them. */
+/** Routes under `/v1/me` for passkeys, and for whether the password is still accepted besides them. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { addPasskey, beginPasskey, createPasskeyStore } from '../../identity/index.ts';
 import { appOrigin } from '../../shared/app-origin.ts';
@@ -32,8 +32,8 @@ import {
   SESSION_ROUTE,
 } from './confirmed.ts';
 
-const LAST_WAY_IN = problem(409, 'last_way_in', 'The account could not be opened without this passkey.');
-const NO_PASSKEY = problem(409, 'no_passkey', 'The account has no passkey, or no password.');
+const LAST_WAY_IN = problem(409, 'last_way_in', 'This passkey is the only way to log in, so it cannot be removed.');
+const NO_PASSKEY = problem(409, 'no_passkey', 'This needs both a passkey and a password.');
 const ownerOf = (userId: string) => ({ kind: 'user', id: userId }) as const;
 
 export function addPasskeys(api: OpenAPIHono<JsonApiEnv>): void {
@@ -97,7 +97,7 @@ export function addPasskeys(api: OpenAPIHono<JsonApiEnv>): void {
       const { userId } = caller.value;
       const { name, response } = c.req.valid('json');
       const origin = appOrigin(c.env, c.req.url);
-      // Only a confirmed session gets the options with the challenge that this response must answer.
+      // Needs no confirmation: only a confirmed session gets the options whose challenge this response must answer.
       const added = await addPasskey(c.env, ownerOf(userId), { name, response, origin }, createClock(c.env)());
       if (!added.ok) return sendProblem(c, added.error);
       const { passkeyId } = added.value;
@@ -136,7 +136,7 @@ function addPasskeyChanges(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'delete',
       path: '/v1/me/passkeys/{passkey_id}',
       operationId: 'deletePasskey',
-      summary: 'Remove a passkey, unless the account could not be opened without it',
+      summary: 'Remove a passkey, unless it is the only way to log in',
       request: { params: passkeyParams, ...confirmationBody },
       responses: { 204: { description: 'Removed' }, ...problemResponses(400, 401, 403, 404, 409, 429, 503) },
     }),
@@ -188,7 +188,7 @@ function addPasswordRule(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'delete',
       path: '/v1/me/password',
       operationId: 'deletePassword',
-      summary: 'Remove the password, so that passkeys are the only way in',
+      summary: 'Remove the password, so that passkeys are the only way to log in',
       request: confirmationBody,
       responses: { 204: { description: 'Removed' }, ...problemResponses(400, 401, 403, 409, 429, 503) },
     }),

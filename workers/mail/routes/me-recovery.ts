@@ -1,4 +1,4 @@
-/** Under `/v1/me`: the recovery address, and new recovery codes. */
+/** Routes under `/v1/me` for the recovery address and for new recovery codes. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import {
   admitAction,
@@ -34,7 +34,7 @@ const recoveryAddressSchema = z
   .openapi('RecoveryAddress');
 const emailSchema = z.email().max(254).toLowerCase();
 
-/** Tells the owner of an address that it no longer recovers the account. Never throws. */
+/** Notifies the owner of an address that it can no longer recover the account. Never throws. */
 async function notifyFormerAddress(env: Env, userId: string, to: string): Promise<void> {
   try {
     const account = await createAccountStore(env.DIRECTORY).findAccount(userId);
@@ -92,7 +92,7 @@ export function addRecoveryAddress(api: OpenAPIHono<JsonApiEnv>): void {
       const now = createClock(c.env)();
       const admitted = await admitAction(c.env, 'recovery address', userId, CODES_PER_ACCOUNT, now);
       if (!admitted.ok) return sendProblem(c, admitted.error);
-      // Limits codes that one address receives from many accounts, together with forwarding invitations.
+      // Limits the codes that one address receives from all accounts. Forwarding invitations count too.
       const invited = await admitForwardInvitation(c.env, email, userId, now);
       if (!invited.ok) return sendProblem(c, invited.error);
       const code = await beginRecoveryAddress(c.env, userId, email, now);

@@ -1,4 +1,6 @@
-/** Under `/v1/me`: password, sessions, second factor, account deletion. Requires a session; app tokens are refused. */
+/**
+ * Routes under `/v1/me` for password, sessions, second factor and account deletion. They require a session; app tokens are refused.
+ */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import {
   admitGuess,
@@ -32,7 +34,10 @@ import {
 } from './confirmed.ts';
 import { toTime } from './route.ts';
 
-/** Counted as this name in place of an address, so that these guesses are counted separately from password guesses. */
+/**
+ * Name under which guesses of a TOTP code are counted, in place of an address. They are therefore counted apart from password
+ * guesses.
+ */
 const TOTP_CONFIRMATION = 'totp confirmation';
 
 const sessionSchema = z
@@ -204,7 +209,7 @@ function addSecondFactor(api: OpenAPIHono<JsonApiEnv>): void {
       if (!caller.ok) return sendProblem(c, caller.error);
       const now = createClock(c.env)();
       const { userId } = caller.value;
-      // Counted per account, because each session would otherwise have guesses of its own.
+      // Guesses are counted per account. Otherwise each session would have guesses of its own.
       const guesser = { session: userId, client: readClient(c.req.raw.headers) };
       const admitted = await admitGuess(c.env, TOTP_CONFIRMATION, guesser, now);
       if (!admitted.ok) return sendProblem(c, admitted.error);

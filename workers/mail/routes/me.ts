@@ -1,4 +1,4 @@
-/** `/v1/me`: the profile. */
+/** `/v1/me`: the profile of the caller. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { createLoginStore, requireMailUser } from '../../identity/index.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';

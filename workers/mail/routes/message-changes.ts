@@ -1,6 +1,7 @@
-/** Changes messages: one, or up to 1,000 in one transaction. */
+/** Routes that change messages: one, or up to 1,000 in one transaction. */
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
 import type { BatchPatch } from '../../../durable-objects/mailbox/messages/batch-store.ts';
+import type { MessageDetail } from '../../../durable-objects/mailbox/messages/message-read-store.ts';
 import type { BatchPlace, BatchRound } from '../../../durable-objects/mailbox/search/batch-search-store.ts';
 import { createClock } from '../../shared/clock.ts';
 import {
@@ -15,6 +16,7 @@ import {
 } from '../../shared/json-api.ts';
 import type { Problem } from '../../shared/problem.ts';
 import { ok, type Result } from '../../shared/result.ts';
+import { readListId, toListQuery } from '../domain/list-query.ts';
 import { UNSUBSCRIBED_LABEL } from '../domain/unsubscribe.ts';
 import { leaveList } from '../outbound/leave-list.ts';
 import { NOT_FOUND, toBadRequest } from '../schemas/errors.ts';
@@ -53,6 +55,18 @@ const toPatch = (body: PatchBody): BatchPatch => ({
   removeLabels: body.remove_labels,
 });
 
+/** The newest message of a list. Once it is marked, later messages without the mark are known to have come after the user left. */
+async function findNewestOfList(ask: AskMailbox, { headers, from }: MessageDetail): Promise<string[]> {
+  const listId = readListId(headers);
+  const query = toListQuery(listId, from?.email ?? null);
+  if (query === null) return [];
+  const found = await ask((mailbox) => mailbox.search({ query, sort: 'newest', page: null, limit: 1 }));
+  const hits = found.ok ? found.value.hits : [];
+  return hits.flatMap(({ message }) =>
+    listId !== null || message.from?.email === from?.email ? message.messageId : [],
+  );
+}
+
 export function addMessageChanges(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
@@ -88,12 +102,12 @@ export function addMessageChanges(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'post',
       path: '/v1/messages/{message_id}/unsubscribe',
       operationId: 'unsubscribe',
-      summary: 'Leave the mailing list of a message',
+      summary: 'Unsubscribe from the mailing list of a message',
       description:
-        'By one click (RFC 8058) if a valid DKIM signature covers both header fields, else by a message to the address that the list names, which is then in Sent. The message then has the label $unsubscribed.',
+        'By one click (RFC 8058) if a valid DKIM signature covers both header fields, else by a message to the address that the list names, which is then in Sent. The message and the newest one of its list then have the label $unsubscribed.',
       request: { params: messageParamSchema },
       responses: {
-        200: jsonContent(unsubscribeAnswerSchema, 'The list was told'),
+        200: jsonContent(unsubscribeAnswerSchema, 'The request to unsubscribe was sent'),
         ...problemResponses(400, 401, 403, 404, 409, 413, 429, 502, 503),
       },
     }),
@@ -105,8 +119,9 @@ export function addMessageChanges(api: OpenAPIHono<JsonApiEnv>): void {
       if (!found.ok) return sendProblem(c, found.error);
       const left = await leaveList(c.env, own.value.user, found.value);
       if (!left.ok) return sendProblem(c, left.error);
-      // The list has accepted the request, so a failure to set the label is not reported. The page then offers to unsubscribe again.
-      await own.value.ask((mailbox) => mailbox.patchMessages([id], { addLabels: [UNSUBSCRIBED_LABEL] }));
+      // The list accepted the request, so a failure to set the label is not reported. The page then offers to unsubscribe again.
+      const ids = [...new Set([id, ...(await findNewestOfList(own.value.ask, found.value))])];
+      await own.value.ask((mailbox) => mailbox.patchMessages(ids, { addLabels: [UNSUBSCRIBED_LABEL] }));
       return c.json({ method: left.value }, 200);
     },
   );
@@ -191,10 +206,10 @@ function readPlace(cursor: string | undefined): BatchPlace | null | undefined {
   return typeof top === 'number' && typeof before === 'number' && rest.length === 0 ? { top, before } : undefined;
 }
 
-/** Limit of rounds per request. A round of a rare search may find nothing. */
+/** Maximum of rounds per request. It is needed because a round of a rare search may find nothing. */
 const ROUNDS_MAX = 8;
 
-/** Changes up to about 1,000 of the messages that a search finds, in several transactions. */
+/** Changes the messages that a search finds, up to about 1,000 of them, in several transactions. */
 async function changeAll(
   ask: AskMailbox,
   query: string,

@@ -8,6 +8,7 @@ import type {
   TextRow,
 } from '../../../durable-objects/mailbox/messages/message-read-store.ts';
 import { getBlob } from '../bindings/blobs.ts';
+import { readListId } from '../domain/list-query.ts';
 import { readImportance } from '../domain/written-fields.ts';
 import { showRemoteImages } from '../mime/clean-html.ts';
 import { findUnsubscribe } from '../outbound/leave-list.ts';
@@ -47,7 +48,7 @@ export const toSummaryJson = (message: MessageSummary, userId: string, snippet?:
   ...(snippet === undefined ? {} : { snippet }),
 });
 
-/** Bodies over 1 MB are fetched from R2. */
+/** Converts a message to JSON. Bodies over 1 MB are read from R2. */
 export async function toMessageJson(
   env: Env,
   message: MessageDetail,
@@ -66,6 +67,7 @@ export async function toMessageJson(
     reply_to: [...message.replyTo],
     importance: readImportance(message.headers),
     unsubscribe: findUnsubscribe(env, message),
+    list_id: readListId(message.headers),
     body,
     html: html !== null && withRemoteImages ? showRemoteImages(html) : html,
     headers: {

@@ -1,4 +1,4 @@
-/** `/v1/messages/{message_id}` and `/v1/threads/{thread_id}`: reading messages. */
+/** `/v1/messages/{message_id}` and `/v1/threads/{thread_id}`: reads messages. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import {
   encodeCursor,
@@ -87,7 +87,7 @@ export function addMessages(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'patch',
       path: '/v1/threads/{thread_id}',
       operationId: 'updateThread',
-      summary: 'Mute a thread, or end that',
+      summary: 'Mute or unmute a thread',
       description: 'Muting archives the messages of the thread as read, and those that arrive later.',
       request: { params: threadParamSchema, ...jsonBody(threadPatchSchema) },
       responses: { 204: { description: 'Done' }, ...problemResponses(400, 401, 403, 404, 503) },

@@ -1,4 +1,4 @@
-/** `/v1/auth/passkey`: login with a passkey. It needs neither password nor second factor. */
+/** `/v1/auth/passkey`: login with a passkey, which needs neither a password nor a second factor. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { admitClient, beginPasskeyLogin, findSuspended, forgiveGuesses, verifyPasskey } from '../../identity/index.ts';
 import { appOrigin } from '../../shared/app-origin.ts';

@@ -1,4 +1,4 @@
-/** The profile of an account: the identity user, the addresses and the mailbox in one document. */
+/** The profile of an account: facts of the identity user, the addresses and the mailbox in one document. */
 import { createLoginStore, createPasskeyStore, findRecoveryEmail, findUserById } from '../../identity/index.ts';
 import { type Problem, problem } from '../../shared/problem.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
@@ -7,7 +7,7 @@ import type { Profile } from '../schemas/account.ts';
 import { createAccountStore } from '../store/account-store.ts';
 import { callMailbox, toTime } from './route.ts';
 
-/** @returns 404 for a user without a mailbox, 503 when the mailbox cannot be reached. */
+/** @returns the profile; 404 for a user without a mailbox, 503 when the mailbox cannot be reached. */
 export async function readProfile(env: Env, userId: string): Promise<Result<Profile, Problem>> {
   const accounts = createAccountStore(env.DIRECTORY);
   const [account, user, addresses, factor, recoveryEmail, passwordRule, mailbox] = await Promise.all([

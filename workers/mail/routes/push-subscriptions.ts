@@ -1,6 +1,6 @@
 /**
- * `/v1/push-subscriptions`: Web Push to browsers (RFC 8030) when new mail arrives. A push contains no message data; the browser
- * reads the new mail with its own session. A subscription ends with the session or token that made it.
+ * `/v1/push-subscriptions`: Web Push to browsers (RFC 8030) when new mail arrives. A push contains no data of messages; the browser
+ * then reads the new mail with its own session. A subscription ends with the session or token that created it.
  */
 import { createHash } from 'node:crypto';
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
@@ -61,7 +61,7 @@ export function addPushSubscriptions(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'post',
       path: '/v1/push-subscriptions',
       operationId: 'subscribeToPush',
-      summary: 'Tell a browser of new mail',
+      summary: 'Notify a browser of new mail',
       description: 'The same endpoint again prolongs its subscription.',
       request: jsonBody(requestSchema),
       responses: {
@@ -102,7 +102,7 @@ export function addPushSubscriptions(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'delete',
       path: '/v1/push-subscriptions/{subscription_id}',
       operationId: 'unsubscribeFromPush',
-      summary: 'Stop telling a browser of new mail',
+      summary: 'Stop notifying a browser of new mail',
       request: { params: z.object({ subscription_id: z.string().max(100) }) },
       responses: { 204: { description: 'It is deleted' }, ...problemResponses(401, 403, 404, 503) },
     }),

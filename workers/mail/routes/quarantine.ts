@@ -1,4 +1,4 @@
-/** `/v1/quarantine`: mail with a virus or a program. Operators only. */
+/** `/v1/quarantine`: mail with a virus or a program, for operators only. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { requireOperator } from '../../identity/index.ts';
 import { recordAudit } from '../../shared/audit.ts';
@@ -134,7 +134,7 @@ function addQuarantineItem(api: OpenAPIHono<JsonApiEnv>): void {
       operationId: 'deleteQuarantinedMessage',
       summary: 'Delete a quarantined message permanently',
       request: idParam,
-      responses: { 204: { description: 'Gone' }, ...problemResponses(401, 403, 404) },
+      responses: { 204: { description: 'Deleted' }, ...problemResponses(401, 403, 404) },
     }),
     async (c) => {
       const caller = await requireOperator(c);

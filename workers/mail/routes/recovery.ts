@@ -1,4 +1,4 @@
-/** Recovery of an account without its password: links and codes, requested by the operator or by the user. */
+/** Recovery of an account without its password, by links and codes. The operator or the user requests them. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { admitClient, createPasswordReset, readClient, requireOperator, resetPassword } from '../../identity/index.ts';
 import { appOrigin } from '../../shared/app-origin.ts';

@@ -1,4 +1,4 @@
-/** Common parts of mail's routes: caller checks, and calls of the caller's mailbox. */
+/** Common parts of mail's routes: checks of the caller, and calls of the caller's mailbox. */
 import { z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import type { CallerProof, OwnRead } from '../../../durable-objects/mailbox/calls/own-reads.ts';
@@ -19,7 +19,7 @@ import { reachMailbox } from '../accounts/credentials.ts';
 import { isUnreachable, type MailboxRpc, openMailbox } from '../bindings/mailbox.ts';
 import { MAILBOX_UNAVAILABLE, type MailError, toMailProblem } from '../schemas/errors.ts';
 
-/** Requires a token with the scope `inbound`, or root. */
+/** Requires a token with the scope `inbound`, or the root token. */
 export const requireGateway = (c: Context<JsonApiEnv>): Promise<Result<Principal, Problem>> =>
   requireScope(c, 'inbound', { rootToo: true });
 
@@ -30,20 +30,20 @@ export const USER_ROUTE = {
   security: [{ bearer: [] }, { session: [] }],
   middleware: authorizeFirst(requireMailUser),
 };
-/** As `USER_ROUTE`, for routes whose handler finds the caller with `readOwnMailbox` and reads no body. */
+/** Declaration of a route like `USER_ROUTE`, whose handler finds the caller with `readOwnMailbox` and reads no body. */
 export const READ_ROUTE = { ...USER_ROUTE, middleware: authorizeWithRead(requireMailUser) };
-/** Declaration of a route for root or an `admin` token. */
+/** Declaration of a route for operators: the root token, or a token with the scope `admin`. */
 export const OPERATOR_ROUTE = { ...TAGS, security: [{ bearer: [] }], middleware: authorizeFirst(requireOperator) };
-/** Declaration of a route for SMTP gateways. */
+/** Declaration of a route for SMTP gateways: a token with the scope `inbound`. */
 export const GATEWAY_ROUTE = { ...TAGS, security: [{ bearer: [] }], middleware: authorizeFirst(requireGateway) };
-/** Declaration of a public route. */
+/** Declaration of a route that needs no authentication. */
 export const OPEN_ROUTE = { ...TAGS, security: [] };
 
 export const toTime = (epochMs: number): string => new Date(epochMs).toISOString();
 export const messageParamSchema = z.object({ message_id: z.string().max(100) });
 export const folderParamSchema = z.object({ folder_id: z.string().max(100) });
 
-/** Calls a mailbox. Maps its expected errors to problems; an unreachable object is 503. */
+/** Calls a mailbox. Converts its expected errors to problems. An unreachable mailbox object is 503. */
 export async function callMailbox<T>(
   env: Env,
   userId: string,
@@ -63,7 +63,7 @@ export type AskMailbox = <T>(
   question: (mailbox: MailboxRpc) => Promise<Result<T, MailError>>,
 ) => Promise<Result<T, Problem>>;
 
-/** @returns the caller, and a function that calls the caller's mailbox; or the problem. */
+/** @returns the caller, with a function that calls the caller's mailbox; or a problem. */
 export async function openOwnMailbox(c: Context<JsonApiEnv>): Promise<
   Result<
     {
@@ -78,7 +78,7 @@ export async function openOwnMailbox(c: Context<JsonApiEnv>): Promise<
   return ok({ user: caller.value, ask: (question) => callMailbox(c.env, caller.value.userId, question) });
 }
 
-/** Checks the caller and reads the caller's mailbox in one call. Only for routes that are declared with `READ_ROUTE`. */
+/** Checks the caller and reads the caller's mailbox, both in one call. Only for routes declared with `READ_ROUTE`. */
 export async function readOwnMailbox<T>(
   c: Context<JsonApiEnv>,
   read: ReadWith<T>,
@@ -89,10 +89,12 @@ export async function readOwnMailbox<T>(
   return answer.ok ? ok({ user, value: answer.value }) : answer;
 }
 
-/** One read of a mailbox. `proof` says whether the mailbox or the Worker checks the caller. */
+/** Makes one read of a mailbox. `proof` says whether the mailbox or the Worker checks the caller. */
 type ReadWith<T> = (mailbox: MailboxRpc, proof: CallerProof) => Promise<OwnRead<Result<T, MailError>>>;
 
-/** As `readOwnMailbox`, with a guard as argument. The route's middleware must be `authorizeWithRead` with the same guard. */
+/**
+ * Does the same as `readOwnMailbox`, with a given guard. The route's middleware must be `authorizeWithRead` with the same guard.
+ */
 export async function readAsCaller<T>(
   c: Context<JsonApiEnv>,
   guard: typeof requireMailUser,
@@ -107,7 +109,7 @@ export async function readAsCaller<T>(
   const caller = await guard(c, (userId, secretSha256) => readWith(userId, { secretSha256 }));
   if (!caller.ok) return caller;
   const user = caller.value;
-  // The mailbox does not store this credential, or the credential was checked before.
+  // The first read did not happen: the mailbox does not store this credential, or the credential was checked before.
   if (!done.answer) await readWith(user.userId, 'checked_by_worker');
   if (!done.answer) throw new Error('the mailbox did not read for a checked caller');
   return ok({ user, answer: done.answer.ok ? done.answer : err(toMailProblem(done.answer.error)) });

@@ -1,4 +1,4 @@
-/** `GET /v1/messages?q=`: search. */
+/** `GET /v1/messages?q=`: searches messages. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { SearchPage } from '../../../durable-objects/mailbox/search/search-store.ts';
 import {

@@ -105,7 +105,7 @@ export function addSenders(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'delete',
       path: '/v1/senders/{sender_id}',
       operationId: 'deleteSender',
-      summary: 'Forget a trusted or blocked sender',
+      summary: 'Delete a trusted or blocked sender',
       request: { params: z.object({ sender_id: z.string().max(100) }) },
       responses: { 204: { description: 'Forgotten' }, ...problemResponses(401, 403, 404, 503) },
     }),

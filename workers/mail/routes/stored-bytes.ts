@@ -1,4 +1,4 @@
-/** Serves bytes from R2 with ranges, and with headers that prevent browsers from running stored content as our page. */
+/** Serves bytes from R2, with ranges. Its headers prevent browsers from running stored content as our page. */
 import { createHash } from 'node:crypto';
 import type { Context } from 'hono';
 import { type ByteRange, decideRange, doesIfRangeHold, toContentRange } from '../../shared/http-range.ts';
@@ -7,10 +7,10 @@ import { problem } from '../../shared/problem.ts';
 import { getBlob } from '../bindings/blobs.ts';
 import { type AttachmentPlace, readAttachment } from '../inbound/stored-attachment.ts';
 
-/** Displayed inline; all other types are downloaded. */
+/** Media types that browsers display. All other types are downloaded. */
 const RASTER_IMAGES = /^image\/(?:png|jpeg|gif|webp)$/i;
 
-/** Bytes that a route serves. */
+/** Bytes that a route serves, with their name and type. */
 export interface StoredBytes {
   readonly fileName: string;
   readonly contentType: string;
@@ -19,14 +19,17 @@ export interface StoredBytes {
 
 interface OpenBytes {
   readonly sizeBytes: number;
-  /** The ETag with its quotes. */
+  /** ETag of the bytes, with its quotes. */
   readonly etag: string;
-  /** Either this or `discard` must be called, exactly once. @param part the range to read; by default all bytes. */
+  /**
+   * Reads the bytes. Call exactly one of `read` and `discard`, exactly once.
+   * @param part the range to read; by default all bytes.
+   */
   readonly read: (part?: ByteRange) => Promise<ReadableStream<Uint8Array>>;
   readonly discard: () => Promise<void>;
 }
 
-/** Opens a raw message. */
+/** Opens a raw message in R2. */
 export const openRaw = (c: Context<JsonApiEnv>, key: string) => async (): Promise<OpenBytes> => {
   const get = async (range?: R2Range) => {
     const found = await getBlob(c.env, key, range);
@@ -43,7 +46,7 @@ export const openRaw = (c: Context<JsonApiEnv>, key: string) => async (): Promis
   return { sizeBytes: whole.size, etag: whole.httpEtag, read, discard };
 };
 
-/** Opens an attachment. Its ETag is made from its place, because the bytes at a place never change. */
+/** Opens an attachment. Its ETag is made from the place where the bytes are, because the bytes at a place never change. */
 export const openAttachment =
   (c: Context<JsonApiEnv>, rawKey: string | null, file: AttachmentPlace) => async (): Promise<OpenBytes> => {
     const place = JSON.stringify([file.r2Key ?? rawKey, file.range]);
@@ -61,7 +64,7 @@ export const openAttachment =
     };
   };
 
-/** Writes all pieces. Ends early if the reader cancels. */
+/** Writes all pieces to a writer. Ends early if the reader cancels. */
 export async function pump(
   source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   writer: WritableStreamDefaultWriter<Uint8Array>,
@@ -92,7 +95,7 @@ export async function serveStoredBytes(c: Context<JsonApiEnv>, stored: StoredByt
     await discard();
     return new Response(null, { status: 304, headers });
   }
-  // No Last-Modified is sent, so a date in If-Range never matches.
+  // A date in If-Range never matches, because no Last-Modified is sent.
   const isHeld = doesIfRangeHold(request.headers.get('if-range'), etag, Number.NaN);
   const decision = decideRange(isHeld ? request.headers.get('range') : null, sizeBytes);
   if (decision.kind === 'unsatisfiable') {
@@ -113,7 +116,7 @@ export async function serveStoredBytes(c: Context<JsonApiEnv>, stored: StoredByt
   return new Response(await read(decision.range), { status: 206, headers, encodeBody: 'manual' });
 }
 
-/** RFC 6266: an ASCII fallback, and the name in UTF-8. */
+/** Formats Content-Disposition (RFC 6266): an ASCII name as fallback, and the name in UTF-8. */
 function toDisposition({ fileName, contentType }: Pick<StoredBytes, 'fileName' | 'contentType'>): string {
   const kind = RASTER_IMAGES.test(contentType) ? 'inline' : 'attachment';
   const ascii = fileName.replace(/[^\x20-\x7e]|["\\%]/g, '_');

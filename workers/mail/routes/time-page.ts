@@ -1,20 +1,23 @@
-/** Pages of rows that are ordered by a time and an id. */
+/** Pages of rows in the order of a time and an id. */
 import { decodeCursor, encodeCursor } from '../../shared/json-api.ts';
 
 export interface TimeKey {
-  /** Milliseconds since 1970 UTC. */
+  /** Time of the row, in milliseconds since 1970 UTC. */
   readonly at: number;
   readonly id: string;
 }
 
-/** @returns the key of the last row of the previous page, null for the first page, undefined if the cursor is invalid. */
+/**
+ * Reads a cursor.
+ * @returns the time and id of the previous page's last row; null for the first page, undefined for an invalid cursor.
+ */
 export function readTimeCursor(cursor: string | undefined): TimeKey | null | undefined {
   if (cursor === undefined) return null;
   const [at, id] = decodeCursor(cursor) ?? [];
   return typeof at === 'number' && typeof id === 'string' ? { at, id } : undefined;
 }
 
-/** @param found rows that were read with `limit + 1`. */
+/** Makes a page. @param found the rows of a query with `limit + 1`; an extra row shows that there is a next page. */
 export function toTimePage<Row, Json>(
   found: readonly Row[],
   limit: number,

@@ -1,4 +1,4 @@
-/** `POST /v1/import`, `GET /v1/export`: imports and exports mail as files. */
+/** `POST /v1/import` and `GET /v1/export`: imports and exports mail as files. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { ExportedMessage } from '../../../durable-objects/mailbox/messages/export-store.ts';
 import { recordAudit } from '../../shared/audit.ts';
@@ -143,7 +143,7 @@ export function addTransfer(api: OpenAPIHono<JsonApiEnv>): void {
   );
 }
 
-/** Streams page after page at the reader's pace, with one message in memory at a time. */
+/** Exports page after page as fast as the reader reads. Only one message is in memory at a time. */
 function exportMessages(env: Env, mailbox: MailboxRpc, folder: string | null, after: string | null): ReadableStream {
   async function* pieces() {
     let position: number | null = null;

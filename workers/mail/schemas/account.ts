@@ -4,11 +4,14 @@ import { isCommonPassword } from '../../shared/common-passwords.ts';
 import { displayNameSchema } from '../../shared/display-name.ts';
 import { authenticationResponseSchema } from '../../shared/passkey-json.ts';
 
-/** Characters of a password. NIST SP 800-63B requires a minimum of at least 8 and a maximum of at least 64. */
+/**
+ * Minimum and maximum length of a password. NIST SP 800-63B requires a minimum of at least 8 and a maximum of at least 64
+ * characters.
+ */
 const PASSWORD_LENGTH_MIN = 8;
 const PASSWORD_LENGTH_MAX = 256;
 
-/** A new password. Every route that sets one uses this schema. */
+/** A new password. Every route that sets a password uses this schema. */
 export const passwordSchema = z
   .string()
   .min(PASSWORD_LENGTH_MIN)
@@ -23,7 +26,7 @@ export const nameSchema = displayNameSchema(
     .regex(/^[^\p{Cc}]*$/u, 'No control characters'),
 );
 
-/** Token of the Turnstile widget. Cloudflare's tokens have at most 2,048 characters. */
+/** Token of the Turnstile widget. Tokens of Cloudflare have at most 2,048 characters. */
 const turnstileSchema = z.string().min(1).max(2048);
 
 export const registerSchema = z

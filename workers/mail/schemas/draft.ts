@@ -3,7 +3,7 @@ import { z } from '@hono/zod-openapi';
 import { IMPORTANCES, isReservedField } from '../domain/written-fields.ts';
 
 const NO_LINE_ENDS = 'CR, LF and other control characters are not allowed.';
-/** Text that is valid in a header. */
+/** Schema of one line of text that is valid in a header. */
 export const lineSchema = (lengthMax: number) =>
   z
     .string()
@@ -12,11 +12,11 @@ export const lineSchema = (lengthMax: number) =>
 export const REPLY_TO_MAX = 20;
 const TEXT_LENGTH_MAX = 1_900_000;
 
-/** A draft may contain an incomplete address. */
+/** Address in a draft, which may be incomplete. */
 const draftAddressSchema = z.strictObject({ name: lineSchema(256).optional(), email: lineSchema(320) });
 const messageIdSchema = lineSchema(998);
 
-/** Custom header fields of the author, which the message carries unchanged. */
+/** Header field that the author sets. The message has it unchanged. */
 const headerFieldSchema = z
   .strictObject({
     name: z
@@ -28,7 +28,7 @@ const headerFieldSchema = z
   })
   .openapi('HeaderField', { example: { name: 'X-Ticket', value: '4711' } });
 
-/** Members of a message other than its recipients and content. */
+/** Members of a message other than recipients and content, which drafts and submissions share. */
 export const writtenMembers = {
   headers: z.array(headerFieldSchema).max(50).optional(),
   importance: z.enum(IMPORTANCES).optional(),

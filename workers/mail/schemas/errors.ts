@@ -1,4 +1,4 @@
-/** The expected errors of mail requests, and their problem documents. */
+/** The expected errors of mail requests, with their problem documents. */
 import type { FolderError } from '../../../durable-objects/mailbox/messages/folder-store.ts';
 import { type Problem, problem } from '../../shared/problem.ts';
 
@@ -13,7 +13,7 @@ export type MailError =
   | { readonly kind: 'draft_changed'; readonly revision: number }
   | { readonly kind: 'conflict'; readonly detail: string };
 
-/** Seconds before a client should retry a mailbox that cannot be reached. */
+/** Seconds after which a client should retry if a mailbox cannot be reached. */
 const UNAVAILABLE_RETRY_SECONDS = 5;
 
 export const MAILBOX_UNAVAILABLE = problem(
@@ -24,7 +24,7 @@ export const MAILBOX_UNAVAILABLE = problem(
     retryAfterSeconds: UNAVAILABLE_RETRY_SECONDS,
   },
 );
-/** The same answer for a missing id and for an id of another user. */
+/** Problem for an unknown id. An id of another user gets the same one. */
 export const NOT_FOUND = problem(404, 'not_found', 'Your mailbox has nothing with this id.');
 
 export const toBadRequest = (path: string, message: string): Problem =>

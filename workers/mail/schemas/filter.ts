@@ -10,7 +10,7 @@ const negate = z.boolean().optional();
 const conditionSchema = z.union([
   z.strictObject({ field: z.enum(['from', 'to', 'subject', 'body']), operator: textOperator, value: text, negate }),
   z.strictObject({ field: z.literal('header'), header_name: headerName, operator: textOperator, value: text, negate }),
-  // `exists` ignores a value, so a value is accepted.
+  // `exists` tests only that the field is there. A value is accepted and ignored.
   z.strictObject({
     field: z.literal('header'),
     header_name: headerName,

@@ -1,4 +1,4 @@
-/** JSON schema of the event of an invitation. */
+/** JSON schema of an event in an invitation. */
 import { z } from '@hono/zod-openapi';
 import { addressSchema } from './message.ts';
 

@@ -72,7 +72,7 @@ const unsubscribeSchema = z
   ])
   .openapi('Unsubscribe', {
     description:
-      'How to leave the list of the message. POST …/unsubscribe does it by one_click and mail. A web page is opened by the user.',
+      'How to unsubscribe from the list of the message. POST …/unsubscribe does it by one_click and mail. A web page is opened by the user.',
   });
 
 export const unsubscribeAnswerSchema = z.object({ method: z.enum(['one_click', 'mail']) }).openapi('UnsubscribeAnswer');
@@ -85,6 +85,7 @@ export const messageSchema = z
     reply_to: z.array(addressSchema),
     importance: z.enum(IMPORTANCES),
     unsubscribe: unsubscribeSchema.nullable(),
+    list_id: z.string().nullable().openapi({ description: 'The identifier in List-Id (RFC 2919), in lower case.' }),
     body: z.string(),
     html: z.string().nullable(),
     headers: z.object({

@@ -1,24 +1,27 @@
 /** Mail's account tables in DIRECTORY: accounts and their addresses. A mailbox's content is in its own object. */
 import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
-/** Identity users who have a mailbox. */
+/** Identity users with a mailbox. */
 export const mailAccount = sqliteTable('mail_account', {
   userId: text('user_id').primaryKey(),
-  /** The address the account was registered with, used to log in. */
+  /** Address that the account was registered with. It is used to log in. */
   email: text('email').notNull().unique(),
-  /** personal | business */
+  /** Account type: `personal` or `business`. */
   accountType: text('account_type').notNull(),
   createdAt: integer('created_at').notNull(),
 });
 
-/** Every address ever issued. A row outlives its account (`user_id` is then null), so no address is issued twice. */
+/**
+ * Every address that was ever issued. A row stays when its account is deleted (`user_id` is then null), so no address is issued
+ * twice.
+ */
 export const mailAddress = sqliteTable(
   'mail_address',
   { email: text('email').primaryKey(), userId: text('user_id'), createdAt: integer('created_at').notNull() },
   (table) => [index('mail_address_user').on(table.userId)],
 );
 
-/** Invitations, for `REGISTRATION=invite`. Each is valid once. */
+/** Invitations to register, for `REGISTRATION=invite`. Each is valid only once. */
 export const mailInvite = sqliteTable('mail_invite', {
   inviteSha256: text('invite_sha256').primaryKey(),
   createdAt: integer('created_at').notNull(),
@@ -27,8 +30,8 @@ export const mailInvite = sqliteTable('mail_invite', {
 });
 
 /**
- * Accounts that invited an address to receive forwarded mail within a day. Limits how many invitations an address receives from all
- * accounts together.
+ * Accounts that, within a day, invited an address to receive forwarded mail. Limits the invitations that an address receives from
+ * all accounts together.
  */
 export const mailForwardInvitation = sqliteTable(
   'mail_forward_invitation',
@@ -42,7 +45,10 @@ export const mailForwardInvitation = sqliteTable(
     index('mail_forward_invitation_ends').on(table.endsAt),
   ],
 );
-/** Tombstones of erased accounts. Only with a tombstone may remaining bytes under `mail/<user_id>/` be deleted. */
+/**
+ * Tombstones of erased accounts. Without a tombstone, bytes under `mail/<user_id>/` must not be deleted, even if the mailbox is
+ * missing.
+ */
 export const mailErasedAccount = sqliteTable('mail_erased_account', {
   userId: text('user_id').primaryKey(),
   erasedAt: integer('erased_at').notNull(),

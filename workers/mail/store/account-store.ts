@@ -25,8 +25,6 @@ const listSenders = statement<{ userId: string }, { email: string }>(
    ) ORDER BY is_alias, created_at, email`,
 );
 
-export type AccountStore = ReturnType<typeof createAccountStore>;
-
 export function createAccountStore(database: D1Database) {
   const db = drizzle(database);
   const columns = {
@@ -62,7 +60,7 @@ export function createAccountStore(database: D1Database) {
       return row !== undefined;
     },
 
-    /** Oldest first. The first is the address the account was registered with. */
+    /** Lists the addresses of a user, oldest first. The first is the one that the account was registered with. */
     async listAddresses(userId: string): Promise<string[]> {
       const rows = await db
         .select({ email: mailAddress.email })
@@ -72,12 +70,12 @@ export function createAccountStore(database: D1Database) {
       return rows.map((row) => row.email);
     },
 
-    /** @returns the addresses, then the same local parts at the aliases of their domains. */
+    /** @returns the addresses of a user, then the same local parts at the aliases of their domains. */
     async listSenders(userId: string): Promise<string[]> {
       return (await readAll(database, listSenders, { userId })).map((row) => row.email);
     },
 
-    /** @returns false if the address was issued before, to any user. */
+    /** Inserts an account. @returns false if the address was ever issued to a user. */
     async insertAccount(row: AccountRow): Promise<boolean> {
       try {
         await db.batch([
@@ -96,7 +94,7 @@ export function createAccountStore(database: D1Database) {
       return (await db.insert(mailAddress).values(row).onConflictDoNothing().run()).meta.changes === 1;
     },
 
-    /** Unassigns the address. It is never issued again. */
+    /** Takes an address from its user. It is never issued again. */
     async retireAddress(email: string, userId: string): Promise<boolean> {
       const own = and(eq(mailAddress.email, email), eq(mailAddress.userId, userId));
       return (await db.update(mailAddress).set({ userId: null }).where(own).run()).meta.changes === 1;
@@ -120,11 +118,11 @@ export function createAccountStore(database: D1Database) {
       ]);
     },
 
-    /** @returns the given users whose account was erased and does not exist again. */
+    /** @returns those of the given users whose account was erased and has not been created again. */
     async listErased(userIds: readonly string[]): Promise<string[]> {
       const { userId } = mailErasedAccount;
       const again = db.select({ userId: mailAccount.userId }).from(mailAccount).where(eq(mailAccount.userId, userId));
-      // Passes any number of users as one parameter, because D1 binds at most 100.
+      // The users are passed as one JSON parameter, because D1 binds at most 100 parameters.
       const isListed = sql`${userId} IN (SELECT value FROM json_each(${JSON.stringify(userIds)}))`;
       const erased = await db
         .select({ userId })

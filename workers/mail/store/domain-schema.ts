@@ -1,19 +1,22 @@
-/** Domains in DIRECTORY: hosted domains, and routes of mail to others. */
+/** Tables of domains in DIRECTORY: hosted domains, and routes of mail to other domains. */
 import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
 export const mailDomain = sqliteTable(
   'mail_domain',
   {
     domain: text('domain').primaryKey(),
-    /** 1: hosted. 0: a route only. */
+    /** 1 if the domain is hosted; 0 if the row is only a route. */
     isHosted: integer('is_hosted').notNull(),
-    /** Hosted domain whose addresses receive the mail of this one; null if its own addresses do. */
+    /** Main domain, whose addresses receive the mail of this domain; null if this domain has addresses of its own. */
     aliasOf: text('alias_of'),
-    /** The user who receives mail for unknown addresses; null if such mail is refused. */
+    /** User who receives mail for unknown addresses (the catch-all); null if such mail is refused. */
     catchAllUserId: text('catch_all_user_id'),
-    /** `smtp://…`, `smtps://…` or `email-service`, with the password sealed; null for the default transport. */
+    /**
+     * Transport to the domain: `smtp://…`, `smtps://…` or `email-service`. Sealed if it has a password. Null for the default
+     * transport.
+     */
     transport: text('transport'),
-    /** 1: mail to the domain is held. */
+    /** 1 if mail to the domain is held. */
     isHeld: integer('is_held').notNull().default(0),
     createdAt: integer('created_at').notNull(),
   },
@@ -25,25 +28,25 @@ export const mailDkimKey = sqliteTable(
   {
     domain: text('domain').notNull(),
     selector: text('selector').notNull(),
-    /** rsa-sha256 | ed25519-sha256 */
+    /** Algorithm of the DKIM key: `rsa-sha256` or `ed25519-sha256`. */
     algorithm: text('algorithm').notNull(),
     publicKey: text('public_key').notNull(),
-    /** Sealed with MASTER_KEY. */
+    /** The private DKIM key, sealed with MASTER_KEY. */
     privateKeySealed: text('private_key_sealed').notNull(),
     createdAt: integer('created_at').notNull(),
   },
   (table) => [primaryKey({ columns: [table.domain, table.selector] })],
 );
 
-/** Recipients that mailboxes were granted in an hour out of the limit of a hosted domain. */
+/** Number of recipients that mailboxes were granted in an hour from the limit of a hosted domain. */
 export const mailSendGrant = sqliteTable('mail_send_grant', {
   domain: text('domain').primaryKey(),
-  /** Hours since 1970. The count starts again at 0 in a later hour. */
+  /** The hour that `recipients` counts, in hours since 1970. In a later hour, the count starts again at 0. */
   hour: integer('hour').notNull(),
   recipients: integer('recipients').notNull(),
 });
 
-/** Queued recipients of all outboxes, as last reported by their mailboxes. One row per message and destination. */
+/** Queued recipients of all outboxes, as the mailboxes last reported. One row per message and destination. */
 export const mailQueue = sqliteTable(
   'mail_queue',
   {
@@ -66,28 +69,30 @@ export const mailQueue = sqliteTable(
   ],
 );
 
-/** The error queue: mail that failed basic validation, was stopped by a check, or could not be delivered. */
+/**
+ * The error queue: mail that failed basic validation, was stopped by a check, or could not be delivered. The operator can retry it.
+ */
 export const mailError = sqliteTable(
   'mail_error',
   {
     errorId: text('error_id').primaryKey(),
     userId: text('user_id').notNull(),
-    /** validation | virus | spam | delivery */
+    /** Why the message is in the error queue: `validation`, `virus`, `spam` or `delivery`. */
     kind: text('kind').notNull(),
     code: text('code').notNull(),
     detail: text('detail').notNull(),
-    /** JSON array of addresses. */
+    /** JSON list of the recipients' addresses. */
     recipients: text('recipients').notNull(),
-    /** Set for a message that reached the outbox. */
+    /** Id of the outbox message; null if the message did not reach the outbox. */
     outboxId: text('outbox_id'),
-    /** R2 key of the refused request, for a retry. */
+    /** R2 key of a refused request, for a retry; null for other errors. */
     requestKey: text('request_key'),
     createdAt: integer('created_at').notNull(),
   },
   (table) => [index('mail_error_age').on(table.createdAt), index('mail_error_user').on(table.userId)],
 );
 
-/** Accepted mail and its outcomes per mailbox, as last reported by the mailbox. */
+/** Totals of accepted mail and its outcomes per mailbox, as the mailbox last reported. */
 export const mailLedger = sqliteTable('mail_ledger', {
   userId: text('user_id').primaryKey(),
   accepted: integer('accepted').notNull(),
@@ -101,7 +106,7 @@ export const mailLedger = sqliteTable('mail_ledger', {
   refused: integer('refused').notNull(),
 });
 
-/** Refused recipients by UTC day and reply. */
+/** Numbers of refused recipients, by UTC day and reply. */
 export const mailRefusal = sqliteTable(
   'mail_refusal',
   {
@@ -122,7 +127,7 @@ export const mailQuarantine = sqliteTable(
     envelopeTo: text('envelope_to').notNull(),
     subject: text('subject').notNull(),
     sizeBytes: integer('size_bytes').notNull(),
-    /** JSON: the virus verdict. */
+    /** Reasons for the quarantine: the virus verdict as JSON. */
     reasons: text('reasons').notNull(),
     createdAt: integer('created_at').notNull(),
   },

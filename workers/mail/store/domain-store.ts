@@ -28,8 +28,8 @@ export interface DkimKeyRow {
 }
 
 /**
- * The keys of one call are inserted one after another in a batch. `:selectors` are those of the call, so that keys inserted before
- * do not count as existing ones.
+ * Inserts one of a domain's first keys, unless the domain has others. A batch inserts the keys of one call one after another.
+ * `:selectors` lists all of them, so that those inserted before do not count as others.
  */
 const insertFirstKey = statement<Pick<DkimKeyRow, keyof DkimKeyRow> & { readonly selectors: string }>(
   `INSERT INTO mail_dkim_key (domain, selector, algorithm, public_key, private_key_sealed, created_at)
@@ -81,8 +81,6 @@ export async function findDomainSettings(
   return { generation: found.generation, row, keys: JSON.parse(found.keys) as SealedDkimKey[] };
 }
 
-export type DomainStore = ReturnType<typeof createDomainStore>;
-
 /** Each change raises the identity generation, which bounds how long `findDomainSettings` may be out of date. */
 export function createDomainStore(database: D1Database) {
   const db = drizzle(database);
@@ -129,7 +127,7 @@ export function createDomainStore(database: D1Database) {
       return rows.map(toRow);
     },
 
-    /** Writes the whole row. Replaces an existing one. */
+    /** Writes the row of a domain. Replaces an existing row. */
     async saveDomain(row: DomainRow, audit: AuditRow): Promise<void> {
       const values = { ...row, isHosted: Number(row.isHosted), isHeld: Number(row.isHeld) };
       const save = db.insert(mailDomain).values(values).onConflictDoUpdate({ target: mailDomain.domain, set: values });
@@ -156,7 +154,7 @@ export function createDomainStore(database: D1Database) {
         .orderBy(asc(mailDkimKey.createdAt), asc(mailDkimKey.selector));
     },
 
-    /** Keys of all domains, ordered by domain and selector. */
+    /** Lists the keys of all domains, ordered by domain and selector. */
     async listAllDkimKeys(domain: string, selector: string, limit: number): Promise<DkimKeyRow[]> {
       const later = or(
         gt(mailDkimKey.domain, domain),
@@ -170,7 +168,7 @@ export function createDomainStore(database: D1Database) {
         .limit(limit);
     },
 
-    /** Replaces a key only if its value has not changed since it was read. */
+    /** Replaces a sealed key, but only if it has not changed since it was read. */
     async replaceSealedKey(domain: string, selector: string, before: string, after: string): Promise<void> {
       const key = and(
         eq(mailDkimKey.domain, domain),
@@ -195,7 +193,7 @@ export function createDomainStore(database: D1Database) {
       return rows.flatMap(({ domain, transport }) => (transport === null ? [] : [{ domain, transport }]));
     },
 
-    /** Replaces a transport only if its value has not changed since it was read. */
+    /** Replaces a transport, but only if it has not changed since it was read. */
     async replaceTransport(domain: string, before: string, after: string): Promise<void> {
       const row = and(eq(mailDomain.domain, domain), eq(mailDomain.transport, before));
       await db.batch([db.update(mailDomain).set({ transport: after }).where(row), raiseGeneration(db)]);
@@ -207,7 +205,10 @@ export function createDomainStore(database: D1Database) {
       forgetProven(database);
     },
 
-    /** Inserts keys of a domain that has none. If a concurrent call inserted keys first, those stay and these are dropped. */
+    /**
+     * Inserts the keys of a domain that has none. If a concurrent call inserted keys first, its keys stay and these are
+     * dropped.
+     */
     async insertFirstDkimKeys(domain: string, rows: readonly DkimKeyRow[]): Promise<void> {
       const selectors = JSON.stringify(rows.map((row) => row.selector));
       const inserts = rows.map((row) => prepare(database, insertFirstKey, { ...row, domain, selectors }));

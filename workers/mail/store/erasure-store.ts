@@ -1,6 +1,6 @@
 /**
- * Erases a user from the operator's tables in DIRECTORY. Mailboxes and workers may still write rows of a user whose account is being
- * erased, so each such write ends with `dropIfErased` in the same batch: the tombstone decides.
+ * Erases a user from the operator's tables in DIRECTORY. Mailboxes and workers may still write rows of a user whose account is
+ * being erased. So each such write ends with `dropIfErased` in the same batch, which deletes the rows if a tombstone exists.
  */
 import { and, eq, exists, notExists } from 'drizzle-orm';
 import { type DrizzleD1Database, drizzle } from 'drizzle-orm/d1';
@@ -10,11 +10,11 @@ import { mailError, mailLedger, mailQuarantine, mailQueue } from './domain-schem
 const TABLES = [mailQueue, mailError, mailQuarantine, mailLedger] as const;
 type UserTable = (typeof TABLES)[number];
 
-/** Statements that delete the user's rows of every operator's table. Repeating them changes nothing. */
+/** Statements that delete the rows of a user from all of the operator's tables. Idempotent. */
 export const deleteOperatorRows = (db: DrizzleD1Database, userId: string) =>
   TABLES.map((table) => db.delete(table).where(eq(table.userId, userId)));
 
-/** Statement that deletes the user's rows of a table if the account was erased and does not exist again. */
+/** Statement that deletes the rows of a user from one table if the account was erased and has not been created again. */
 export function dropIfErased(database: D1Database, table: UserTable, userId: string) {
   const db = drizzle(database);
   const { userId: erased } = mailErasedAccount;

@@ -1,4 +1,4 @@
-/** The SQL of forwarding invitations in DIRECTORY: accounts that invited an address recently. */
+/** The SQL of forwarding invitations in DIRECTORY: which accounts recently invited an address. */
 import { lte } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { prepare, readFirst, statement } from '../../shared/statement.ts';
@@ -22,7 +22,8 @@ export function createForwardInvitationStore(database: D1Database) {
   return {
     /**
      * Records that an account invites an address.
-     * @returns null; if `accountsMax` other accounts already invited it, the time when the next account may.
+     * @returns null if it was recorded. If `accountsMax` other accounts invited the address already, the time at which the next
+     * account may.
      */
     async insertInvitation(
       { emailSha256, userId, endsAt }: Invitation,

@@ -14,7 +14,7 @@ export async function recordQuarantine(database: D1Database, row: QuarantineRow)
   ]);
 }
 
-/** Newest first. */
+/** Lists quarantined messages, newest first. */
 export async function listQuarantine(
   database: D1Database,
   before: { readonly createdAt: number; readonly incomingId: string } | null,

@@ -1,8 +1,8 @@
 /**
- * The operator's tables in DIRECTORY. Outboxes are in the mailboxes. Each mailbox pushes its changes to these tables with
- * versions, so the totals are right a second after the last change and after any crash.
+ * The operator's tables in DIRECTORY. The outboxes themselves are in the mailboxes. Each mailbox pushes its changes to these tables
+ * with version numbers. So the totals are right a second after the last change, and after any crash.
  *
- * Gap: one D1 database holds them all. More than a few thousand messages per second need several databases.
+ * Gap: one D1 database has all of these tables. More than a few thousand messages per second need several databases.
  */
 import { and, asc, desc, eq, lt, or, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
@@ -87,14 +87,14 @@ export interface QueueGroup {
   readonly messages: number;
   readonly sizeBytes: number;
   readonly oldestAt: number;
-  /** Time of the oldest due recipient; null if none is due. */
+  /** Time at which the oldest due recipient became due; null if none is due. */
   readonly oldestDueAt: number | null;
-  /** Due recipients without a failed attempt. */
+  /** Number of due recipients without a failed attempt. */
   readonly due: number;
   readonly lastReply: string | null;
 }
 
-/** @returns the largest destinations first. */
+/** Reads the queue by destination, the largest destinations first. */
 export async function readQueueGroups(database: D1Database, now: number, limit: number): Promise<QueueGroup[]> {
   const isDue = sql`${mailQueue.nextAttemptAt} <= ${now}`;
   return drizzle(database)
@@ -118,7 +118,7 @@ export async function readQueueGroups(database: D1Database, now: number, limit: 
 
 export type QueueRow = typeof mailQueue.$inferSelect;
 
-/** Single messages, oldest first. */
+/** Lists the messages in the queue, oldest first. */
 export async function listQueue(
   database: D1Database,
   destination: string | undefined,
@@ -139,7 +139,7 @@ export async function listQueue(
     .limit(limit);
 }
 
-/** The user whose outbox holds a queued or failed message. */
+/** @returns the user whose outbox has a queued or failed message; null if there is none. */
 export async function findOutboxUser(database: D1Database, outboxId: string): Promise<string | null> {
   const db = drizzle(database);
   const waiting = await db
@@ -174,7 +174,7 @@ export async function deleteError(database: D1Database, errorId: string): Promis
   await drizzle(database).delete(mailError).where(eq(mailError.errorId, errorId));
 }
 
-/** Newest first. */
+/** Lists the error queue, newest first. */
 export async function listErrors(
   database: D1Database,
   before: { readonly createdAt: number; readonly errorId: string } | null,
@@ -218,7 +218,7 @@ export async function readLedgerTotals(database: D1Database): Promise<LedgerTota
   return row;
 }
 
-/** Refused recipients by day and reply, newest day first. */
+/** Lists numbers of refused recipients by day and reply, newest day first. */
 export async function listRefusals(database: D1Database, limit: number) {
   return drizzle(database)
     .select({

@@ -30,7 +30,7 @@ export async function findRecipient(
   return emails.flatMap((email) => found.find((row) => row.email === email) ?? [])[0] ?? null;
 }
 
-/** @returns the user who receives a domain's mail for unknown addresses. */
+/** @returns the user who receives a domain's mail for unknown addresses; null if none does. */
 export async function findCatchAll(
   database: D1Database,
   domain: string,

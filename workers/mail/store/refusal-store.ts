@@ -1,15 +1,15 @@
-/** Counts refused recipients, so that the operator's numbers include all incoming mail. */
+/** Counts refused recipients, so that the operator's numbers cover all incoming mail. */
 import { sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { mailRefusal } from './domain-schema.ts';
 
-/** An SMTP reply; its text begins with the enhanced status code. */
+/** An SMTP reply. `detail` begins with the enhanced status code. */
 interface Reply {
   readonly smtp_code: number;
   readonly detail: string;
 }
 
-/** Groups by day, reply and enhanced status code. Stores no address. */
+/** Counts refusals by day, reply code and enhanced status code. Stores no address. */
 export async function recordRefusals(database: D1Database, replies: readonly Reply[]): Promise<void> {
   const refused = replies.filter((reply) => reply.smtp_code >= 400);
   if (refused.length === 0) return;

@@ -10,8 +10,8 @@ const grant = statement<{ domain: string; hour: number; recipients: number; max:
 );
 
 /**
- * Grants recipients of an hour to a mailbox.
- * @param hour hours since 1970. If the row is more than one hour ahead, it came from a wrong clock and is replaced.
+ * Grants a mailbox recipients from a domain's limit for an hour.
+ * @param hour hours since 1970. If the row is more than one hour ahead of this, it came from a wrong clock and is replaced.
  * @returns false if fewer recipients are left, or if the row is already in the next hour.
  */
 export const grantRecipients = async (

@@ -6,8 +6,8 @@
  * what others grant. Once a policy allows something, the user's policies define everything that it may do on its own,
  * in any bucket.
  *
- * The owner of a bucket can always repair it: no bucket policy denies the owner the actions in `OWNER_ACTIONS`. At AWS
- * none denies the account's root user the first three (Amazon S3 API Reference, PutBucketPolicy). The owner's own
+ * The owner of a bucket can always repair it: no bucket policy denies the owner the actions in `OWNER_ACTIONS`. At AWS no bucket
+ * policy denies the account's root user the first three of them (Amazon S3 API Reference, PutBucketPolicy). The owner's own
  * policies, which the operator sets, still apply.
  */
 import type { Acl, AclPermission } from './acl.ts';
@@ -24,7 +24,7 @@ export interface PublicAccessBlock {
 
 export type ObjectOwnership = 'BucketOwnerEnforced' | 'BucketOwnerPreferred' | 'ObjectWriter';
 
-/** Actions on a bucket that its policy cannot deny to its owner. Without `s3:`. */
+/** Actions on a bucket that its policy cannot deny to its owner. Names are without the prefix `s3:`. */
 const OWNER_ACTIONS: readonly string[] = [
   'DeleteBucketPolicy',
   'GetBucketPolicy',
@@ -33,13 +33,13 @@ const OWNER_ACTIONS: readonly string[] = [
   'PutBucketPublicAccessBlock',
 ];
 
-/** Everything that the decision depends on. */
+/** All facts on which the decision about access depends. */
 export interface AccessQuestion {
-  /** Without `s3:`. */
+  /** Name of the requested action, without the prefix `s3:`. */
   readonly action: string;
-  /** Null for an anonymous caller. */
+  /** User who makes the request; null for an anonymous caller. */
   readonly userId: string | null;
-  /** Verdict of the caller's own policies; `unlimited` when they have no Allow and so do not limit the caller. */
+  /** Verdict of the caller's own policies about the action; `unlimited` when they have no Allow and so do not limit the caller. */
   readonly identity: PolicyVerdict | 'unlimited';
   readonly bucketPolicy: PolicyVerdict;
   /** Whether the bucket policy grants something to the public. */
@@ -47,7 +47,7 @@ export interface AccessQuestion {
   readonly bucketOwnerId: string;
   readonly publicAccessBlock: PublicAccessBlock | null;
   readonly ownership: ObjectOwnership;
-  /** The ACL that may grant this action, and the permission it must grant; null if no ACL can. */
+  /** ACL that may grant the action, and the permission that it must grant; null if no ACL can grant it. */
   readonly acl: { readonly acl: Acl; readonly permission: Exclude<AclPermission, 'FULL_CONTROL'> } | null;
 }
 

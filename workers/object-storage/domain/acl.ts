@@ -47,7 +47,10 @@ export const isCannedAcl = (text: string): text is CannedAcl => (CANNED_ACLS as 
 const toUser = (owner: Owner): Grantee => ({ kind: 'user', ...owner });
 const group = (uri: string, permission: AclPermission): Grant => ({ grantee: { kind: 'group', uri }, permission });
 
-/** @param bucketOwner owner of the bucket that holds the object; the same as `owner` for the ACL of a bucket. */
+/**
+ * Converts a canned ACL to grants.
+ * @param bucketOwner owner of the bucket that holds the object; the same as `owner` for the ACL of a bucket.
+ */
 export function toCannedGrants(canned: CannedAcl, owner: Owner, bucketOwner: Owner): Grant[] {
   const own: Grant = { grantee: toUser(owner), permission: 'FULL_CONTROL' };
   const isForeign = bucketOwner.id !== owner.id;
@@ -70,7 +73,7 @@ export function toCannedGrants(canned: CannedAcl, owner: Owner, bucketOwner: Own
   }
 }
 
-/** @param userId null for an anonymous caller. */
+/** Whether an ACL grants a permission to a user. @param userId user who makes the request; null for an anonymous caller. */
 export function doesAclAllow(
   acl: Acl,
   userId: string | null,

@@ -12,21 +12,21 @@ import { createHash, type Hash } from 'node:crypto';
 import { err, ok, type Result } from '../../shared/result.ts';
 import { type S3Failure, s3Failure } from './failure.ts';
 
-/** Verifies signatures inside the body. Identity creates it with the key of the request. */
+/** Verifies the signatures inside a body. Identity creates it with the signing key of the request. */
 export interface ChunkSignatures {
   verifyChunk(signature: string, dataSha256Hex: string): boolean;
   verifyTrailer(signature: string, trailers: readonly (readonly [name: string, value: string])[]): boolean;
 }
 
-/** Signed chunks other than the last are at least this long (sigv4-streaming). */
+/** Minimum length of a signed chunk that is not the last one (sigv4-streaming). */
 export const SIGNED_CHUNK_BYTES_MIN = 8192;
 const HEADER_BYTES_MAX = 1024;
 const TRAILER_BYTES_MAX = 16 * 1024;
 
 export interface AwsChunkedDecoder {
-  /** @returns the pieces of data inside `bytes`, as views of it. */
+  /** Decodes the next bytes of the body. @returns the decoded data in `bytes`, as views of that buffer. */
   push(bytes: Uint8Array): Result<Uint8Array[], S3Failure>;
-  /** Call when the body has ended. @returns the trailers, names in lower case. */
+  /** Must be called when the body has ended. @returns the trailers, with names in lower case. */
   finish(): Result<ReadonlyMap<string, string>, S3Failure>;
 }
 

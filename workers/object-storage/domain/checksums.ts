@@ -9,14 +9,14 @@ import { type S3Failure, s3Failure } from './failure.ts';
 
 export const CHECKSUM_ALGORITHMS = ['CRC32', 'CRC32C', 'CRC64NVME', 'SHA1', 'SHA256', 'SHA512', 'MD5'] as const;
 /**
- * Algorithms that Amazon also accepts. They are refused here, because a checksum must never be accepted without being
+ * Checksum algorithms that Amazon accepts and this service refuses, because a checksum must never be accepted without being
  * verified.
  */
 const UNSUPPORTED_ALGORITHMS = ['XXHASH64', 'XXHASH3', 'XXHASH128'];
 export type ChecksumAlgorithm = (typeof CHECKSUM_ALGORITHMS)[number];
 export type ChecksumType = 'COMPOSITE' | 'FULL_OBJECT';
 
-/** A checksum stored with a version. `value` is Base64, followed by `-<parts>` when it is composite. */
+/** A checksum stored with a version. `value` is Base64; a composite checksum has `-<parts>` after it. */
 export interface Checksum {
   readonly algorithm: ChecksumAlgorithm;
   readonly type: ChecksumType;
@@ -34,13 +34,13 @@ const BYTES: Readonly<Record<ChecksumAlgorithm, number>> = {
 };
 
 export const toChecksumHeader = (algorithm: ChecksumAlgorithm): string => `x-amz-checksum-${algorithm.toLowerCase()}`;
-/** The name of the algorithm's element in XML answers: `ChecksumCRC32`. */
+/** Name of a checksum algorithm's element in XML answers, such as `ChecksumCRC32`. */
 export const toChecksumElement = (algorithm: ChecksumAlgorithm): string => `Checksum${algorithm}`;
 
 export const parseChecksumAlgorithm = (text: string): ChecksumAlgorithm | null =>
   CHECKSUM_ALGORITHMS.find((name) => name === text.toUpperCase()) ?? null;
 
-/** S3's message for an unknown algorithm. */
+/** Message that S3 returns for an unknown checksum algorithm. */
 export const UNSUPPORTED_MESSAGE = `Checksum algorithm provided is unsupported. Please try again with any of the valid types: [${CHECKSUM_ALGORITHMS.join(', ')}]`;
 
 export function isChecksumValue(algorithm: ChecksumAlgorithm, value: string): boolean {
@@ -50,7 +50,7 @@ export function isChecksumValue(algorithm: ChecksumAlgorithm, value: string): bo
 
 export interface Hasher {
   update(bytes: Uint8Array): void;
-  /** The checksum in Base64. */
+  /** Ends the computation. @returns the checksum in Base64. */
   digest(): string;
 }
 
@@ -82,13 +82,13 @@ function toBase64(value: bigint, byteCount: number): string {
   return Buffer.from(value.toString(16).padStart(byteCount * 2, '0'), 'hex').toString('base64');
 }
 
-/** The checksum that a request declares. `expected` is null when the value comes in the trailer. */
+/** A checksum that a request declares. `expected` is null when the trailer has the value. */
 export interface ChecksumClaim {
   readonly algorithm: ChecksumAlgorithm;
   readonly expected: string | null;
 }
 
-/** @returns null when the request names no checksum. */
+/** Reads the checksum that the headers of a request declare. @returns null when they declare none. */
 export function parseChecksumClaim(headers: {
   get(name: string): string | null;
 }): Result<ChecksumClaim | null, S3Failure> {
@@ -132,7 +132,7 @@ export function parseChecksumClaim(headers: {
   return ok({ algorithm, expected });
 }
 
-/** The default type of a multipart upload (CreateMultipartUpload, x-amz-checksum-type). */
+/** The checksum type of a multipart upload that does not request one (CreateMultipartUpload, x-amz-checksum-type). */
 export function toDefaultType(algorithm: ChecksumAlgorithm): ChecksumType {
   return algorithm === 'CRC64NVME' ? 'FULL_OBJECT' : 'COMPOSITE';
 }
@@ -142,7 +142,7 @@ export function isTypeAllowed(algorithm: ChecksumAlgorithm, type: ChecksumType):
   return type === 'COMPOSITE' || algorithm === 'CRC32' || algorithm === 'CRC32C';
 }
 
-/** Combines the checksums of the parts, in order, into that of the whole object. */
+/** Combines the checksums of the parts, in order, into the checksum of the whole object. */
 export function combineChecksums(
   algorithm: ChecksumAlgorithm,
   type: ChecksumType,

@@ -1,8 +1,8 @@
 /** Conditional requests, with the precedence of RFC 9110 §13.2.2. Pure. */
 
-/** The facts that conditions are compared with. Times are milliseconds since 1970 UTC. */
+/** The facts about an object with which conditions are compared. Times are milliseconds since 1970 UTC. */
 export interface Validators {
-  /** Without quotes. */
+  /** ETag without its quotes. */
   readonly etag: string;
   readonly lastModifiedMs: number;
 }
@@ -14,7 +14,10 @@ export interface ReadConditions {
   readonly ifUnmodifiedSince: string | null;
 }
 
-/** @param prefix `x-amz-copy-source-` for the conditions on the source of a copy. */
+/**
+ * Reads the conditions of a read from the headers.
+ * @param prefix `x-amz-copy-source-` for the conditions on the source of a copy.
+ */
 export function readConditionsFrom(headers: { get(name: string): string | null }, prefix = ''): ReadConditions {
   return {
     ifMatch: headers.get(`${prefix}if-match`),
@@ -37,8 +40,8 @@ export function decideRead(conditions: ReadConditions, target: Validators): Read
 }
 
 /**
- * Entity tags are always strong here, so a weak form of the same tag counts as equal (S3 clients and proxies weaken
- * them).
+ * Whether a list of entity tags has this tag. Stored tags are always strong, and a weak form of the same tag counts as equal,
+ * because S3 clients and proxies weaken tags.
  */
 export function doesEtagListMatch(header: string, etag: string): boolean {
   return header
@@ -47,7 +50,7 @@ export function doesEtagListMatch(header: string, etag: string): boolean {
     .some((item) => item === '*' || item === etag);
 }
 
-/** The tag without quotes, weak mark and surrounding blanks. */
+/** An ETag without its quotes, weak mark (`W/`) and surrounding blanks. */
 export const toBareEtag = (text: string): string =>
   text
     .trim()
@@ -55,8 +58,8 @@ export const toBareEtag = (text: string): string =>
     .replace(/^"(.*)"$/s, '$1');
 
 /**
- * @returns whether the target changed after the HTTP date; null if there is no such condition or the date is invalid
- * (RFC 9110 §13.1.3: ignored).
+ * Whether the target changed after the date in a header; null if the header is absent or its date is invalid, which RFC 9110
+ * §13.1.3 ignores.
  */
 function isAfter(target: Validators, httpDate: string | null): boolean | null {
   if (httpDate === null) return null;

@@ -49,7 +49,7 @@ export function checkCorsRules(rules: readonly CorsRule[]): Result<null, S3Failu
   return ok(null);
 }
 
-/** @param pattern with at most one `*`, which matches any characters. */
+/** Whether a text matches a pattern of a CORS rule. @param pattern may have one `*`, which matches any characters. */
 function matches(pattern: string, text: string): boolean {
   const star = pattern.indexOf('*');
   if (star < 0) return pattern === text;
@@ -57,7 +57,11 @@ function matches(pattern: string, text: string): boolean {
   return text.length >= head.length + tail.length && text.startsWith(head) && text.endsWith(tail);
 }
 
-/** @param requestHeaders of a preflight, in lower case. @returns the first rule that allows the request. */
+/**
+ * Finds the CORS rule for a request or a preflight.
+ * @param requestHeaders names of the headers that a preflight announces, in lower case. @returns the first rule that allows the
+ * request.
+ */
 export function findCorsRule(
   rules: readonly CorsRule[],
   origin: string,
@@ -75,7 +79,7 @@ export function findCorsRule(
   return rule ?? null;
 }
 
-/** CORS headers of an actual request (not a preflight). */
+/** CORS headers of the answer to an actual request (not a preflight). */
 export function toCorsHeaders(rule: CorsRule, origin: string): Record<string, string> {
   const anyOrigin = rule.allowedOrigins.includes('*');
   return {

@@ -29,7 +29,7 @@ const at = (table: Int32Array, index: number): number => table[index] as number;
 
 let castagnoli: Int32Array | null = null;
 
-/** @param seed the CRC of the preceding bytes, 0 at the start. */
+/** Computes CRC-32C. @param seed CRC of the preceding bytes; 0 at the start. */
 export function crc32c(bytes: Uint8Array, seed = 0): number {
   castagnoli ??= makeTables32(CRC32C_POLYNOMIAL);
   const t = castagnoli;
@@ -56,7 +56,7 @@ export function crc32c(bytes: Uint8Array, seed = 0): number {
 
 export const crc32 = (bytes: Uint8Array, seed = 0): number => nativeCrc32(bytes, seed);
 
-/** The 64-bit tables as two halves, because 64-bit numbers would have to be BigInts. */
+/** A 64-bit CRC table, split into two 32-bit halves, because 64-bit numbers would have to be BigInts. */
 interface Tables64 {
   readonly low: Int32Array;
   readonly high: Int32Array;
@@ -84,7 +84,7 @@ function makeTables64(polynomial: bigint): Tables64 {
 
 let nvme: Tables64 | null = null;
 
-/** @param seed the CRC of the preceding bytes, 0n at the start. */
+/** Computes CRC-64/NVME. @param seed CRC of the preceding bytes; 0n at the start. */
 export function crc64nvme(bytes: Uint8Array, seed = 0n): bigint {
   nvme ??= makeTables64(CRC64NVME_POLYNOMIAL);
   const { low: l, high: h } = nvme;
@@ -144,7 +144,7 @@ export function createCrcCombiner(name: CrcName): (first: bigint, second: bigint
     const known = powers.get(byteCount);
     if (known !== undefined) return known;
     let result = one;
-    let square = one >> 8n; // x^8: one byte
+    let square = one >> 8n; // x^8 stands for one byte
     for (let n = byteCount; n > 0; n = Math.floor(n / 2)) {
       if (n % 2 === 1) result = multiply(result, square);
       square = multiply(square, square);

@@ -6,11 +6,11 @@ import { S3_ERRORS, type S3ErrorCode } from './error-codes.ts';
 export interface S3Failure {
   readonly code: S3ErrorCode;
   readonly message: string;
-  /** HTTP status, where it differs from the code's usual one. */
+  /** HTTP status of the answer. Default: the usual status of the error code. */
   readonly status?: number;
-  /** Further elements of the error document, in order. */
+  /** Further elements of the XML error document, in order. */
   readonly details?: Readonly<Record<string, string>>;
-  /** Further headers of the answer. */
+  /** Further headers of the error's answer. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -22,7 +22,7 @@ export function s3Failure(
   return { code, message: message ?? S3_ERRORS[code][1], ...more };
 }
 
-/** `InvalidArgument` with the elements that AWS adds to it. */
+/** The error `InvalidArgument`, with the elements that AWS adds to it. */
 export const invalidArgument = (name: string, value: string, message = 'Invalid Argument'): S3Failure =>
   s3Failure('InvalidArgument', message, { details: { ArgumentName: name, ArgumentValue: value } });
 

@@ -5,9 +5,9 @@
  */
 
 export type JobOrder =
-  /** Removes every version, every deletion marker and every open upload. */
+  /** A job that removes every version, every delete marker and every open upload below the prefix. */
   | { readonly kind: 'empty'; readonly prefix: string }
-  /** Deletes by name: a versioned bucket gets deletion markers. */
+  /** A job that deletes objects by name, so that a versioned bucket gets delete markers. */
   | { readonly kind: 'delete'; readonly prefix: string }
   | { readonly kind: 'restore'; readonly prefix: string; readonly atMs: number }
   | { readonly kind: 'copy'; readonly prefix: string; readonly targetId: string; readonly targetPrefix: string }
@@ -29,23 +29,23 @@ export type JobCursor =
     };
 
 export const COUNTED = [
-  /** Names or versions that were read. */
+  /** Number of names or versions that the job has read. */
   'examined',
   'objects_deleted',
   'versions_removed',
   'uploads_aborted',
   'objects_restored',
   'objects_copied',
-  /** Total size of the objects and versions that are counted above. */
+  /** Total size of the objects and versions that the counters above count. */
   'bytes',
   'unchanged',
-  /** Versions that Object Lock protects. */
+  /** Number of versions that stay because Object Lock protects them. */
   'locked',
-  /** Objects and versions that the user's rights do not let the job change. */
+  /** Number of objects and versions that the user's rights do not let the job change. */
   'denied',
-  /** Objects that were skipped for another reason; `obstacles` lists the first ones. */
+  /** Number of objects that were skipped for another reason; `obstacles` lists the first ones. */
   'skipped',
-  /** Counts of the job kind `count`. */
+  /** The counters from here on are those of jobs of the kind `count`. */
   'objects',
   'versions',
   'uploads',
@@ -57,9 +57,9 @@ export type JobObstacle = 'locked' | 'denied' | 'taken_down' | 'data_lost' | 'ch
 
 export interface JobReport {
   readonly counts: Partial<Record<JobCount, number>>;
-  /** In a dry run: the first changes that the job would make. */
+  /** The first changes that a dry run would make. */
   readonly changes: { readonly key: string; readonly action: JobAction; readonly version_id?: string }[];
-  /** The first objects that the job could not change, with the reasons. */
+  /** The first objects that the job could not change, each with the reason. */
   readonly obstacles: { readonly key: string; readonly reason: JobObstacle; readonly version_id?: string }[];
 }
 
@@ -71,12 +71,12 @@ export function addTo({ counts }: JobReport, count: JobCount, by = 1): void {
   counts[count] = (counts[count] ?? 0) + by;
 }
 
-/** Appends the item if the list is not full, so a list has the first items only. */
+/** Appends the item unless the list is full. The list thus keeps the first items only. */
 export function note<T>(list: T[], item: T): void {
   if (list.length < LISTED_MAX) list.push(item);
 }
 
-/** The change that restores a name to an earlier state. @param name its present state and the earlier one. */
+/** The change that restores a name to an earlier state. @param name the name with its present and its earlier state. */
 export function decideRestore(
   name: {
     readonly isMarker: boolean;

@@ -1,16 +1,16 @@
 /**
- * Lifecycle rules: which versions and uploads are due (Amazon S3 User Guide, "Managing the lifecycle of objects"). Pure. The
- * engine checks again in its batch what a decision depends on (`engine/store/due-sql.ts`).
+ * Lifecycle rules: which versions and uploads are due (Amazon S3 User Guide, "Managing the lifecycle of objects"). Pure. The engine
+ * checks the facts of a decision again in the batch that deletes (`engine/store/due-sql.ts`).
  *
- * Stricter than AWS in one point: deletion markers do not count as newer noncurrent versions, so `NewerNoncurrentVersions`
+ * Stricter than AWS in one point: delete markers do not count as newer noncurrent versions, so `NewerNoncurrentVersions`
  * keeps that many versions with data.
  */
 
-/** Every part that is present must hold. */
+/** Filter of a lifecycle rule. Every part that is present must match. */
 export interface LifecycleFilter {
   readonly prefix?: string;
   readonly tags?: Readonly<Record<string, string>>;
-  /** Exclusive bounds of the size in bytes. */
+  /** Exclusive bounds of the object's size in bytes. */
   readonly sizeAbove?: number;
   readonly sizeBelow?: number;
 }
@@ -19,7 +19,7 @@ export interface LifecycleRule {
   readonly id: string;
   readonly isEnabled: boolean;
   readonly filter: LifecycleFilter;
-  /** How the filter was written: as `Prefix` of the rule, in `And`, or directly in `Filter`. */
+  /** Form in which the filter was written: as `Prefix` of the rule, in `And`, or directly in `Filter`. */
   readonly form: 'prefix' | 'and' | 'one';
   readonly expiration?:
     | { readonly days: number }
@@ -32,22 +32,25 @@ export interface LifecycleRule {
 
 export interface LifecycleConfiguration {
   readonly rules: readonly LifecycleRule[];
-  /** `x-amz-transition-default-minimum-object-size`. It affects transitions only, so it is stored and returned but not used. */
+  /**
+   * Value of `x-amz-transition-default-minimum-object-size`. It affects transitions only, so it is stored and returned but not
+   * used.
+   */
   readonly minimumSize: string;
 }
 
-/** A version and its position among the versions of its name. */
+/** A version with its position among the versions of its name. */
 export interface LifecycleSubject {
   readonly name: string;
   readonly size: number;
   readonly tags: Readonly<Record<string, string>> | null;
   readonly isMarker: boolean;
   readonly modifiedAt: number;
-  /** Time at which a newer version replaced this one; null for the newest. */
+  /** Time in milliseconds at which a newer version replaced this one; null for the newest version. */
   readonly noncurrentSince: number | null;
-  /** Noncurrent versions that are newer, without deletion markers. */
+  /** Number of noncurrent versions of the name that are newer than this one, without delete markers. */
   readonly newerNoncurrent: number;
-  /** Whether the name has no other version. */
+  /** Whether this version is the only one of its name. */
   readonly isAlone: boolean;
 }
 
@@ -56,25 +59,25 @@ export type LifecycleDecision =
   | {
       readonly kind: 'noncurrent';
       readonly hasTags: boolean;
-      /** Time by which the newer version must have been written. */
+      /** Latest time at which the next newer version may have been written for this deletion to be due. */
       readonly since: number;
       readonly newerVersions: number;
     };
 
 export const DAY_MS = 86_400_000;
-/** S3's limit of `NewerNoncurrentVersions`. */
+/** Maximum of `NewerNoncurrentVersions`, as in S3. */
 export const NEWER_VERSIONS_MAX = 100;
 
 /**
  * A number of days after a time, rounded up to the next midnight UTC, as S3 does.
- * @param dayMs shorter than a day for tests. A shortened day has no midnight.
+ * @param dayMs length of a day. Tests shorten it; the time is then not rounded up.
  */
 export function dueAfter(sinceMs: number, days: number, dayMs: number): number {
   const due = sinceMs + days * dayMs;
   return dayMs === DAY_MS ? Math.ceil(due / DAY_MS) * DAY_MS : due;
 }
 
-/** The latest time since which `days` have passed by now: the inverse of `dueAfter`. */
+/** Latest start of a period of `days` days that has ended by `now`: the inverse of `dueAfter`. */
 const passedSince = (now: number, days: number, dayMs: number): number =>
   (dayMs === DAY_MS ? Math.floor(now / DAY_MS) * DAY_MS : now) - days * dayMs;
 
@@ -83,7 +86,7 @@ const hasOwnFacts = ({ tags, sizeAbove, sizeBelow }: LifecycleFilter): boolean =
 
 type Matchable = Pick<LifecycleSubject, 'name' | 'size' | 'tags' | 'isMarker'>;
 
-/** Deletion markers have no tags and no size, so a filter by either does not select them. */
+/** Whether a lifecycle filter selects a version. Delete markers have no tags and no size, so a filter by either selects none. */
 export function doesFilterMatch(filter: LifecycleFilter, { name, size, tags, isMarker }: Matchable): boolean {
   if (!name.startsWith(filter.prefix ?? '')) return false;
   if (isMarker) return !hasOwnFacts(filter);
@@ -92,7 +95,7 @@ export function doesFilterMatch(filter: LifecycleFilter, { name, size, tags, isM
   return Object.entries(filter.tags ?? {}).every(([key, value]) => tags !== null && tags[key] === value);
 }
 
-/** @returns the effect of the rules on a version now; null for none. */
+/** Decides about one version now. @returns the effect that the lifecycle rules have on it; null for none. */
 export function decideVersion(
   rules: readonly LifecycleRule[],
   subject: LifecycleSubject,
@@ -116,7 +119,10 @@ export function decideVersion(
   return null;
 }
 
-/** S3 also removes an expired deletion marker once it is as old as the rule requires. */
+/**
+ * Whether an expiration is due for a version. As in S3, a delete marker that is alone also expires once it is as old as the rule
+ * requires.
+ */
 function isExpired(
   expiration: NonNullable<LifecycleRule['expiration']>,
   { isMarker, modifiedAt }: LifecycleSubject,
@@ -128,7 +134,10 @@ function isExpired(
   return isMarker && expiration.expiredMarker;
 }
 
-/** Finds the first rule that expires a current object, and the time. Days count as whole days even if tests shorten them. */
+/**
+ * Finds the lifecycle rule that expires a current object first, and the time at which it does. Days count as whole days even if
+ * tests shorten them.
+ */
 export function findExpiry(
   rules: readonly LifecycleRule[],
   object: Matchable & { readonly modifiedAt: number },
@@ -142,7 +151,7 @@ export function findExpiry(
   return first;
 }
 
-/** Finds the first rule that aborts an upload, and the time. */
+/** Finds the lifecycle rule that aborts an upload first, and the time at which it does. */
 export function findAbort(
   rules: readonly LifecycleRule[],
   name: string,

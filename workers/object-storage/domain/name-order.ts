@@ -12,20 +12,20 @@ export function nameAfterPrefix(prefix: string): string | null {
   while (points.length > 0) {
     const last = points.pop() ?? 0;
     if (last === 0x10ffff) continue;
-    // Surrogates are not characters, so U+E000 follows U+D7FF.
+    // The code points U+D800…U+DFFF are surrogates, not characters, so U+E000 is the next one after U+D7FF.
     return String.fromCodePoint(...points, last === 0xd7ff ? 0xe000 : last + 1);
   }
   return null;
 }
 
-/** Compares by code points, as SQLite compares the UTF-8 bytes. */
+/** Compares names by code points. The result equals that of SQLite, which compares their UTF-8 bytes. */
 export function compareNames(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   for (let i = 0; i < length; i++) {
     const left = a.charCodeAt(i);
     const right = b.charCodeAt(i);
     if (left === right) continue;
-    // UTF-16 puts surrogates (U+10000 and up) before U+E000…U+FFFF; UTF-8 puts them after.
+    // In UTF-16, surrogates (U+10000 and up) are less than U+E000…U+FFFF; in UTF-8 those characters are greater.
     const isLeftSurrogate = left >= 0xd800 && left <= 0xdfff;
     const isRightSurrogate = right >= 0xd800 && right <= 0xdfff;
     if (isLeftSurrogate !== isRightSurrogate) return isLeftSurrogate ? 1 : -1;

@@ -2,7 +2,7 @@
 import { err, ok, type Result } from '../../shared/result.ts';
 import { type S3Failure, s3Failure } from './failure.ts';
 
-/** Amazon S3 User Guide, "Object key naming": at most 1,024 bytes of UTF-8. */
+/** Maximum length of an object's key in bytes of UTF-8 (Amazon S3 User Guide, "Object key naming"). */
 export const KEY_BYTES_MAX = 1024;
 
 const encoder = new TextEncoder();
@@ -19,8 +19,8 @@ export function checkKey(key: string): Result<null, S3Failure> {
 }
 
 /**
- * Amazon S3 User Guide, "General purpose bucket naming rules". `v1` and `_` cannot be buckets, because names have at
- * least 3 characters. Requests for `/cdn-cgi/` never reach a Worker.
+ * Whether a name is valid for a bucket (Amazon S3 User Guide, "General purpose bucket naming rules"). `v1` and `_` cannot be
+ * buckets, because names have at least 3 characters. Requests for `/cdn-cgi/` never reach a Worker.
  */
 export function isBucketName(name: string): boolean {
   if (!/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(name)) return false;

@@ -15,31 +15,35 @@ export const EVENT_KINDS = [
 ] as const;
 export type EventKind = (typeof EVENT_KINDS)[number];
 
-/** Destination of events: the queue of this deployment, or a URL. */
+/** Destination of event notifications: the queue of this deployment, or a URL. */
 export type EventTarget = { readonly kind: 'queue' } | { readonly kind: 'webhook'; readonly url: string };
 
 export interface NotificationRule {
   readonly id: string;
   readonly target: EventTarget;
-  /** ARN of the destination, as the client set it. */
+  /** ARN of the notification's destination, as the client set it. */
   readonly arn: string;
-  /** Such as `s3:ObjectCreated:*`. */
+  /** Events that the rule selects, such as `s3:ObjectCreated:*`. */
   readonly events: readonly string[];
   readonly prefix: string | null;
   readonly suffix: string | null;
 }
 
-/** A destination of one event, with the rule that selected it. */
+/** A destination of one event, with the id of the rule that selected it. */
 export interface EventRoute {
   readonly id: string;
   readonly target: EventTarget;
 }
 
-/** @param pattern `s3:ObjectCreated:Put` or `s3:ObjectCreated:*`. @returns the kinds that it selects. */
+/**
+ * Finds the kinds of events that a pattern of a rule selects.
+ * @param pattern name of an event, such as `s3:ObjectCreated:Put`, or a pattern like `s3:ObjectCreated:*`.
+ * @returns the kinds of events that it selects.
+ */
 export const kindsOf = (pattern: string): EventKind[] =>
   EVENT_KINDS.filter((kind) => pattern === `s3:${kind}` || pattern === toWildcard(kind));
 
-/** AWS has no `s3:ObjectAcl:*`. */
+/** The pattern that selects all events of this type, such as `s3:ObjectCreated:*`. AWS has none for `s3:ObjectAcl`. */
 const toWildcard = (kind: EventKind): string | null => (kind === 'ObjectAcl:Put' ? null : `s3:${kind.split(':')[0]}:*`);
 
 export const findRoutes = (rules: readonly NotificationRule[], kind: EventKind, name: string): EventRoute[] =>
@@ -50,7 +54,7 @@ export const findRoutes = (rules: readonly NotificationRule[], kind: EventKind, 
     })
     .map(({ id, target }) => ({ id, target }));
 
-/** Whether two rules could select the same event of the same name. S3 refuses such rules. */
+/** Whether some event of some name could match both rules. S3 refuses such a pair of rules. */
 export function doOverlap(a: NotificationRule, b: NotificationRule): boolean {
   const kinds = new Set(a.events.flatMap(kindsOf));
   if (!b.events.flatMap(kindsOf).some((kind) => kinds.has(kind))) return false;
@@ -59,24 +63,24 @@ export function doOverlap(a: NotificationRule, b: NotificationRule): boolean {
   return isNested(a.prefix ?? '', b.prefix ?? '') && isNested(reversed(a.suffix), reversed(b.suffix));
 }
 
-/** @param configuration the configuration documents of a bucket. */
+/** The notification rules of a bucket. @param configuration the configuration documents of the bucket. */
 export const notificationOf = (
   configuration: Readonly<Partial<Record<string, string>>>,
 ): readonly NotificationRule[] =>
   configuration.notification === undefined ? [] : (JSON.parse(configuration.notification) as NotificationRule[]);
 
-/** Facts of an event that are stored until it is sent. */
+/** Facts of an event, stored until its notification is sent. */
 export interface EventFacts {
   readonly routes: readonly EventRoute[];
   readonly ownerId: string;
-  /** Null for a change without a credential. */
+  /** User who made the change; null if the request had no credential. */
   readonly principalId: string | null;
   readonly sourceIp: string;
   readonly requestId: string;
   readonly region: string | null;
-  /** Null for a version that S3 shows without an id. */
+  /** Id of the version that the event is about; null if S3 shows that version without an id. */
   readonly versionId: string | null;
-  /** Set for created objects only. */
+  /** Size of the object in bytes. Only in events about created objects. */
   readonly size?: number;
   readonly etag?: string;
 }
@@ -86,19 +90,22 @@ export interface StoredEvent {
   readonly bucket: string;
   readonly name: string;
   readonly occurredAt: number;
-  /** Orders the events of one name: a later event has a greater sequencer. */
+  /** Text that orders the events of one name: a later event has a greater sequencer. */
   readonly sequencer: string;
   readonly facts: EventFacts;
 }
 
-/** As in a URL's query: a space is `+`, and slashes stay (User Guide, "Event message structure"). */
+/**
+ * An object's name in an event message is encoded as in a URL's query: a space is `+`, slashes stay (User Guide, "Event message
+ * structure").
+ */
 const toEventKey = (name: string): string =>
   encodeURIComponent(name)
     .replaceAll('%20', '+')
     .replaceAll('%2F', '/')
     .replace(/[!'()]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
 
-/** @param ruleId id of the rule that selected the event. @returns the message. */
+/** Makes the JSON message of an event. @param ruleId id of the rule that selected the event. */
 export function toEventMessage({ kind, bucket, name, occurredAt, sequencer, facts }: StoredEvent, ruleId: string) {
   const { size, etag, versionId } = facts;
   return {

@@ -5,7 +5,7 @@
 
 export type LockMode = 'GOVERNANCE' | 'COMPLIANCE';
 
-/** Retention of new objects whose request sets none. */
+/** Retention that a new object gets if its request sets none. */
 export type DefaultRetention = { readonly mode: LockMode } & ({ readonly days: number } | { readonly years: number });
 
 /** Object Lock configuration of a bucket. Object Lock cannot be disabled once it is enabled. */
@@ -13,7 +13,7 @@ export interface ObjectLockConfiguration {
   readonly defaultRetention: DefaultRetention | null;
 }
 
-/** Limits of PutObjectLockConfiguration. */
+/** Maximum retention periods that PutObjectLockConfiguration accepts. */
 const DAYS_MAX = 36_500;
 const YEARS_MAX = 100;
 const DAY_MS = 86_400_000;
@@ -23,7 +23,7 @@ export const isLockMode = (text: string | null): text is LockMode => text === 'G
 export const isRetentionPeriod = (count: number, unit: 'days' | 'years'): boolean =>
   Number.isInteger(count) && count >= 1 && count <= (unit === 'days' ? DAYS_MAX : YEARS_MAX);
 
-/** A year of a retention period is a calendar year. */
+/** End of a default retention. A year is a calendar year, not 365 days. */
 export function toRetainUntil(retention: DefaultRetention, now: number): number {
   if ('days' in retention) return now + retention.days * DAY_MS;
   const date = new Date(now);

@@ -13,7 +13,7 @@ export type PostCondition =
 
 const invalid = (message: string) => err(s3Failure('InvalidPolicyDocument', `Invalid Policy: ${message}`));
 
-/** @param encoded Base64 of the JSON, as in the form. */
+/** Parses the policy of a POST form. @param encoded JSON of the policy in Base64, as in the form. */
 export function parsePostPolicy(encoded: string): Result<PostPolicy, S3Failure> {
   let document: unknown;
   try {
@@ -69,7 +69,7 @@ function toInteger(value: unknown): number | null {
   return typeof number === 'number' && Number.isSafeInteger(number) && number >= 0 ? number : null;
 }
 
-/** Fields that a policy does not have to mention (POST policy, "Conditions"). */
+/** Form fields that a policy does not have to mention (POST policy, "Conditions"). */
 const UNCHECKED = [
   'awsaccesskeyid',
   'signature',
@@ -84,7 +84,7 @@ const UNCHECKED = [
 
 /**
  * Checks that the policy mentions every field, and that the fields meet every condition of the policy.
- * @param fields names in lower case, with `bucket` added; without the file.
+ * @param fields form fields without the file, with names in lower case and the field `bucket` added.
  */
 export function checkPostPolicy(
   policy: PostPolicy,
@@ -105,7 +105,7 @@ export function checkPostPolicy(
     }
     mentioned.add(condition.field);
     const value = fields.get(condition.field);
-    // For a prefix, a field that was not sent is empty: only the empty prefix admits it.
+    // A field that was not sent counts as empty text, so `starts-with` matches it only if the prefix is empty.
     const holds =
       condition.kind === 'eq'
         ? value === condition.value
@@ -117,14 +117,17 @@ export function checkPostPolicy(
   }
   for (const name of fields.keys()) {
     if (mentioned.has(name) || UNCHECKED.includes(name) || name.startsWith('x-ignore-')) continue;
-    // A checksum only restricts the upload further, so the signer does not have to allow it.
+    // A checksum in the form only restricts the upload further, so the policy does not have to allow it.
     if (name.startsWith('x-amz-checksum-')) continue;
     return refused(`Extra input fields: ${name}`);
   }
   return ok(range);
 }
 
-/** A Content-Type may be a list; then each item must begin with the value (POST policy, "Condition matching"). */
+/**
+ * Whether a field begins with the value of a condition. A Content-Type may be a list; then each item must begin with it (POST
+ * policy, "Condition matching").
+ */
 function startsWithEvery(field: string, value: string, prefix: string): boolean {
   if (field !== 'content-type') return value.startsWith(prefix);
   return value.split(',').every((item) => item.startsWith(prefix));

@@ -38,7 +38,7 @@ export function checkTags(tags: readonly Tag[], tagsMax = OBJECT_TAGS_MAX): Resu
   return ok(tags);
 }
 
-/** The `x-amz-tagging` header: URL query parameters, `a=b&c=d`. */
+/** Parses the header `x-amz-tagging`, which has the form of URL query parameters: `a=b&c=d`. */
 export function parseTaggingHeader(header: string): Result<readonly Tag[], S3Failure> {
   const tags: Tag[] = [];
   for (const part of header.split('&')) {

@@ -11,7 +11,9 @@ import {
   toTicks,
 } from '../../shared/timeuuid.ts';
 
-/** The form in the databases: 32 hex digits, time first, every digit inverted, so that the newest comes first. */
+/**
+ * A TIMEUUID as the databases store it: 32 hex digits, time first, every digit inverted, so that the newest version sorts first.
+ */
 export type VersionOrder = string;
 
 const DIGITS = '0123456789abcdef';
@@ -28,10 +30,13 @@ function invert(hex: string): string {
 export const toVersionOrder = (versionId: string): VersionOrder => invert(toSortableHex(versionId));
 export const fromVersionOrder = (order: VersionOrder): string => fromSortableHex(invert(order));
 
-/** Milliseconds of a version by its order. */
-export const epochMsOfOrder = (order: VersionOrder): number => toEpochMs(BigInt(`0x${invert(order.slice(0, 15))}`));
+/** The 60 bits of time of a TIMEUUID. */
+const TIME_BITS = 2n ** 60n - 1n;
+/** Creation time in milliseconds of the version with this order. */
+export const epochMsOfOrder = (order: VersionOrder): number =>
+  toEpochMs(~BigInt(`0x${order.slice(0, 15)}`) & TIME_BITS);
 
-/** Milliseconds of a TIMEUUID; 0 for anything else. */
+/** Time of a TIMEUUID in milliseconds; 0 for any other text. */
 export function epochMsOf(versionId: string): number {
   const ticks = parseTimeuuid(versionId);
   return ticks === null ? 0 : toEpochMs(ticks);
@@ -47,12 +52,12 @@ export class VersionMint {
     this.#random = random;
   }
 
-  /** @param above a version that the new one must exceed. */
+  /** Creates the id of a new version, a TIMEUUID. @param above id of a version that the new id must exceed. */
   mint(nowMs: number, above: string | null = null): string {
     const floor = above === null ? 0n : (parseTimeuuid(above) ?? 0n);
     let ticks = toTicks(nowMs);
     if (ticks <= this.#last) ticks = this.#last + 1n;
-    // Only the clock advances `last`, so a name whose newest version is in the future does not affect other names.
+    // `last` advances only by the clock, so a name whose newest version is in the future does not affect other names.
     this.#last = ticks;
     if (ticks <= floor) ticks = floor + 1n;
     return formatTimeuuid(ticks, this.#random(8));
@@ -62,10 +67,13 @@ export class VersionMint {
 const boundAt = (ticks: bigint, filler: string): VersionOrder =>
   invert(`${ticks.toString(16).padStart(15, '0')}${filler.repeat(17)}`);
 
-/** The least `VersionOrder` of the versions created up to a millisecond. */
+/** The least `VersionOrder` of any version created up to this millisecond. The least order belongs to the newest version. */
 export const newestOrderAt = (ms: number): VersionOrder => boundAt(toTicks(ms + 1) - 1n, 'f');
 
-/** The least and greatest `VersionOrder` of the versions created within one second, for conditions with a resolution of one second. */
+/**
+ * The least and greatest `VersionOrder` of versions created within one second, because dates in conditions have a resolution of one
+ * second.
+ */
 export const orderBoundsOfSecond = (second: number): { readonly min: VersionOrder; readonly max: VersionOrder } => ({
   min: newestOrderAt(second * 1000 + 999),
   max: boundAt(toTicks(second * 1000), '0'),

@@ -15,10 +15,13 @@ export const VOLUME_FOOTER_BYTES = 64;
 const MAGIC = 'TSVOLUME';
 const FORM = 1;
 
-/** An entry of the index. `version` has all facts of the database about the version; null for an extent without a version. */
+/**
+ * An entry of a volume's index. `version` has all facts of the database about the version; null for an extent that belongs to no
+ * version.
+ */
 export interface VolumeEntry {
   readonly objectId: string;
-  /** Offset of these bytes in the object, if it is not 0 (a part that was copied from a packed object). */
+  /** Offset of these bytes in the object if it is not 0, as in a part that was copied from the middle of a packed object. */
   readonly at?: number;
   readonly start: number;
   readonly length: number;
@@ -29,12 +32,13 @@ export interface VolumeEntry {
 /** Collects the bytes of a volume in one buffer, so that no byte is in memory twice. */
 export class VolumeBuilder {
   readonly entries: VolumeEntry[] = [];
-  /** Length of the data in bytes. Setting a smaller value drops the bytes that were appended last. */
+  /** Length in bytes of the data so far. Setting a smaller value drops the bytes that were appended last. */
   length = 0;
   readonly #dataMax: number;
   #bytes = Buffer.alloc(0);
 
   /**
+   * Creates an empty volume.
    * @param dataMax the expected length of the data. The buffer grows if the data is longer, or if the index is longer than a
    * quarter of it.
    */
@@ -42,7 +46,7 @@ export class VolumeBuilder {
     this.#dataMax = dataMax;
   }
 
-  /** @returns where the bytes begin in the volume. */
+  /** Appends bytes to the data of the volume. @returns their offset in the volume. */
   append(bytes: Uint8Array): number {
     const start = this.length;
     this.#reserve(bytes.length);
@@ -51,7 +55,7 @@ export class VolumeBuilder {
     return start;
   }
 
-  /** The whole volume. Nothing can be appended afterwards. */
+  /** Ends the volume with its index and footer. @returns the whole volume. Nothing can be appended afterwards. */
   build(): Buffer {
     const index = gzipSync(JSON.stringify(this.entries));
     const end = this.length + index.length;

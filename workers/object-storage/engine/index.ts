@@ -50,22 +50,23 @@ export type * from './model/contract.ts';
 const isolateMemory = createIsolateMemory();
 
 const DAY_MS = 86_400_000;
-/** Origin of changes by lifecycle rules and other background work. */
+/** Origin in event notifications of changes by lifecycle rules and other background work. */
 const SERVICE: Origin = { requestId: '', sourceIp: '127.0.0.1', principalId: 's3.amazonaws.com' };
 
 export interface EngineOptions {
   readonly limits?: Partial<EngineLimits>;
-  /** Set by tests that simulate several isolates, one for each. */
+  /** State of the isolate. Tests set it to simulate several isolates in one process. */
   readonly memory?: IsolateMemory;
-  /** Cache that reads of objects try first, and in which they store bytes. */
+  /** Cache of the data centre. Reads of objects try it first and store bytes in it. */
   readonly cache?: Cache;
-  /** The client's coordinates (`request.cf`). */
+  /** The client's coordinates (from `request.cf`), by which the nearest location is chosen. */
   readonly client?: { readonly latitude?: unknown; readonly longitude?: unknown } | undefined;
-  /** Default: the service itself. */
+  /** Origin of the changes, for event notifications. Default: the service itself. */
   readonly origin?: Origin;
 }
 
 /**
+ * Creates the context of the engine for one request or one event.
  * @param ctx keeps background work alive after the answer.
  * @throws MisconfiguredError if a setting of storage has a bad value.
  */

@@ -1,10 +1,10 @@
 /**
- * Reclaims space: parts of ended or abandoned uploads, unreferenced blobs, and dead space in volumes. The shard records
- * each of them (`upload.state`, or `reclaim`). `orphans.ts` handles R2 objects without any record.
+ * Reclaims space: parts of ended or abandoned uploads, unreferenced blobs, and dead space in volumes. The shard's tables `upload`
+ * and `reclaim` list what may be removed. `orphans.ts` handles R2 objects without any record.
  *
- * A blob is removed only after a grace period since it lost its last reference, so that earlier reads can finish. The
- * transaction that removes its record checks again that nothing refers to it. The record is removed before the R2
- * object. If a crash comes between the two, the object is an orphan and the orphan walk finds it.
+ * A blob is removed only after a grace period since it lost its last reference, so that earlier reads can finish. The transaction
+ * that removes its record checks again that nothing refers to it. The record is removed before the R2 object. After a crash between
+ * the two steps the object is an orphan, which the orphan collector finds.
  */
 import { removeBlobs } from '../engine/blobs/locations.ts';
 import type { EngineContext } from '../engine/model/context.ts';
@@ -73,7 +73,7 @@ export async function collectUploads(context: EngineContext, shard: number, repo
   return uploads.length > 0;
 }
 
-/** Collects one page of blobs that lost a reference. @returns false if none was old enough. */
+/** Collects one page of blobs that lost a reference. @returns false if no blob has waited for the grace period. */
 export async function collectBlobs(context: EngineContext, shard: number, report: CollectReport): Promise<boolean> {
   const before = context.now() - context.limits.graceMs;
   const rows = await selectReclaimable(context, shard, before, PAGE);
@@ -104,8 +104,8 @@ export async function collectBlobs(context: EngineContext, shard: number, report
     report.volumes_compacted += compacted.volumes;
     report.compacted_live_bytes += compacted.live_bytes;
   }
-  // Compaction marked its volumes again with a new time, so only their old marks are removed here. Volumes that could not be read
-  // are left to the scrubber.
+  // Compaction listed the compacted volumes in `reclaim` again with a new time, so this removes only their old rows. Volumes that
+  // could not be read are left to scrub.
   await forgetReclaim(
     context,
     shard,
@@ -115,8 +115,8 @@ export async function collectBlobs(context: EngineContext, shard: number, report
 }
 
 /**
- * Removes shared blobs only if no other shard has a record of them. While any shard's database is in doubt, shared
- * blobs stay. Without a record they become orphans, and orphan rounds wait for every shard.
+ * Removes blobs from the locations. A shared blob is removed only if no other shard has a record of it. While any shard's database
+ * is in doubt, shared blobs stay; without a record they are orphans, and the orphan collector waits until every shard is trusted.
  */
 async function removeFromLocations(
   context: EngineContext,

@@ -1,7 +1,7 @@
 /**
- * Checks that DIRECTORY is the database that the snapshots in the locations came from, and not an older copy. Otherwise
- * its snapshots would replace the right ones. DIRECTORY (`collector`, row `directory`) and each location
- * (`owners/directory`) hold a random id and the folder of the newest snapshot.
+ * Checks that DIRECTORY is the database that the snapshots in the locations came from, and not an older copy. Otherwise its new
+ * snapshots would replace the right ones. DIRECTORY (`collector`, row `directory`) and each location (`owners/directory`) hold a
+ * random id and the folder of the newest snapshot.
  */
 import { createCollectorStore } from '../../collectors/store.ts';
 import { listMetadata } from '../engine/blobs/metadata-objects.ts';
@@ -12,7 +12,7 @@ const OWNER_KEY = 'owners/directory';
 
 interface DirectoryOwner {
   readonly id: string;
-  /** Folder of the newest snapshot; '' before the first one. */
+  /** Folder of the newest snapshot of DIRECTORY; '' before the first one. */
   readonly folder: string;
 }
 
@@ -28,7 +28,7 @@ async function write(context: EngineContext, owner: DirectoryOwner): Promise<voi
   await Promise.all(context.locations.map((bucket) => bucket.put(OWNER_KEY, JSON.stringify(owner))));
 }
 
-/** Makes DIRECTORY the owner of the snapshots, after a rebuild or on an operator's order. */
+/** Makes DIRECTORY the owner of the snapshots in the locations, after a rebuild or on an operator's order. */
 export const takeOverSnapshots = (context: EngineContext): Promise<void> =>
   write(context, { id: crypto.randomUUID(), folder: '' });
 
@@ -38,11 +38,11 @@ const REBUILDING = 'rebuilding';
 /** Records that a rebuild is filling DIRECTORY. `takeOverSnapshots` ends it. */
 export const beginRebuild = (context: EngineContext): Promise<void> => openStore(context).setOwner(REBUILDING, '');
 
-/** Whether a rebuild was interrupted, so that it may be repeated. */
+/** Whether a rebuild of DIRECTORY has begun and not ended. It may then be repeated. */
 export const isRebuilding = async (context: EngineContext): Promise<boolean> =>
   (await openStore(context).read()).owner === REBUILDING;
 
-/** Whether DIRECTORY lacks the id that a location has, or is being rebuilt. */
+/** Whether DIRECTORY is new although a location has an owner id, or is being rebuilt. */
 export async function isDirectoryLost(context: EngineContext): Promise<boolean> {
   const owner = await openStore(context).findOwner();
   if (owner === REBUILDING) return true;
@@ -58,7 +58,7 @@ async function findDoubt(context: EngineContext, id: string | null, newest: stri
     return folders.length > 0 ? 'the locations have snapshots of DIRECTORY, but no owner id' : null;
   }
   for (const owner of owners) {
-    // A location that was added later receives the id with the next snapshot.
+    // A location without an owner id was added later. It receives the id with the next snapshot.
     if (owner === null) continue;
     if (owner.id !== id) return 'the snapshots in a location are of another DIRECTORY';
     if (owner.folder > newest) return 'DIRECTORY is an older copy than its newest snapshot';
@@ -67,8 +67,8 @@ async function findDoubt(context: EngineContext, id: string | null, newest: stri
 }
 
 /**
- * Records a snapshot before it is written. If it must not be written, raises the alarm and returns the reason; otherwise returns
- * null.
+ * Records a snapshot of DIRECTORY before it is written.
+ * @returns the reason if it must not be written, after raising the alarm; null otherwise.
  */
 export async function beginSnapshot(context: EngineContext, folder: string): Promise<string | null> {
   const store = openStore(context);

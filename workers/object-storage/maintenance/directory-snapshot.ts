@@ -3,7 +3,7 @@
  * location, and the rebuild from it. Keys: `snapshots/directory/<time>/<table>/<n>.json.gz`, and `manifest.json.gz`
  * last.
  *
- * A snapshot holds secrets encrypted with `MASTER_KEY`; tokens and passwords as hashes.
+ * A snapshot holds secrets encrypted with `MASTER_KEY`, and tokens and passwords as hashes.
  *
  * Gap: a rebuild loses changes since the snapshot, except buckets, which the shards know. A credential revoked since
  * then works again, and a new bucket has no policy. Prefer D1 Time Travel, which is exact to the minute.
@@ -42,7 +42,8 @@ const pageKey = (folder: string, table: string, page: number): string =>
   `${folder}${table}/${String(page).padStart(6, '0')}.json.gz`;
 
 /**
- * @throws SnapshotRefused if DIRECTORY is empty, another database or an older copy. The old snapshots must stay then.
+ * Refuses a snapshot if DIRECTORY is empty, another database or an older copy, because the old snapshots must stay then.
+ * @throws SnapshotRefused
  */
 export async function snapshotDirectory(context: EngineContext): Promise<DirectoryManifest> {
   const folder = `${DIRECTORY_SNAPSHOTS}${new Date(context.now()).toISOString()}/`;
@@ -71,7 +72,7 @@ export async function snapshotDirectory(context: EngineContext): Promise<Directo
 export interface DirectoryReport {
   snapshot: string | null;
   rows_restored: number;
-  /** Number of buckets that only the shards knew. */
+  /** Number of buckets that were not in the snapshot and came from the shards. */
   buckets_recovered: number;
 }
 
@@ -79,7 +80,7 @@ export type DirectoryOutcome =
   | { readonly ok: true; readonly report: DirectoryReport }
   | { readonly ok: false; readonly error: { readonly kind: 'not_empty' } };
 
-/** A job that was open when the snapshot was written may have been cancelled since. */
+/** Ends a restored job that was open when the snapshot was written, because it may have been cancelled since. */
 const stopJob = (row: Row, now: number): Row =>
   row.ended_at === null ? { ...row, state: 'failed', error: 'directory_rebuilt', ended_at: Math.trunc(now) } : row;
 
@@ -97,9 +98,9 @@ export async function rebuildDirectory(context: EngineContext): Promise<Director
     for (const table of tables) {
       for (let page = 0; page < (manifest.pages[table] ?? 0); page++) {
         const rows = await readMetadata<Row[]>(context, pageKey(folder, table, page));
-        if (rows === null) throw new Error(`no location has ${pageKey(folder, table, page)} whole`);
+        if (rows === null) throw new Error(`no location has an intact copy of ${pageKey(folder, table, page)}`);
         const restored = table === 'storage_job' ? rows.map((row) => stopJob(row, context.now())) : rows;
-        // The row `directory` is not restored, because it records that a rebuild is in progress.
+        // The row `directory` of the table `collector` is not restored, because it records that a rebuild is in progress.
         const kept = table === 'collector' ? restored.filter(({ name }) => name !== 'directory') : restored;
         await restoreDirectoryRows(context, table, kept);
         report.rows_restored += kept.length;

@@ -1,6 +1,6 @@
 /**
- * Sends event notifications from the outbox of a shard: at least once, and the events of one name in the order of its changes.
- * Events of a run that died are sent again.
+ * Sends event notifications from the outbox of a shard. Each is sent at least once, and those of one name in the order of its
+ * changes. If a run dies, its events are sent again.
  */
 import { logError } from '../../shared/log.ts';
 import {
@@ -15,10 +15,10 @@ import type { EngineContext } from '../engine/model/context.ts';
 import { type DueEvent, hasDueEvents, selectDueEvents, settleEvents } from '../engine/store/event-store.ts';
 
 const EVENTS_PER_RUN = 100;
-/** Time after which a run starts no further event, so that it ends before its lease. */
+/** Time in milliseconds after which a run begins no further event, so that it ends before its lease does. */
 const RUN_MS_MAX = 30_000;
 
-/** @returns whether more events are due. */
+/** Sends due events of a shard. @returns whether more events are due. */
 export async function sendEvents(context: EngineContext, shard: number): Promise<boolean> {
   const names = new Map<string, DueEvent[]>();
   for (const event of await selectDueEvents(context, shard, EVENTS_PER_RUN)) {
@@ -53,7 +53,7 @@ function isTooOld(context: EngineContext, { bucketId, id, occurredAt }: DueEvent
   return true;
 }
 
-/** @returns whether every destination accepted the event. */
+/** Sends an event to all its destinations. @returns whether every destination accepted it. */
 async function sendEvent(context: EngineContext, shard: number, event: DueEvent): Promise<boolean> {
   for (const route of event.facts.routes) {
     const isSent = await sendTo(context, shard, event, route).catch((error: unknown) => {

@@ -10,12 +10,12 @@ import { addExample, type FsckReport } from './fsck-report.ts';
 import { emptyScrubReport, scrubBlob } from './scrub.ts';
 import type { WalkStep } from './table-walk.ts';
 
-/** R2's largest page. */
+/** Maximum number of keys that an R2 listing returns per page. */
 const PAGE_MAX = 1000;
-/** A repairing step reads whole blobs, so it checks fewer records. */
+/** Number of records per step of a repairing check. It is small, because a repair reads whole blobs. */
 const PAGE_ROWS_TO_REPAIR = 50;
 
-/** @param reportOf selects the report inside the state of the walk. */
+/** The steps of the walk, one kind per location. @param reportOf selects the report inside the state of the walk. */
 export function locationSteps<W>(context: EngineContext, reportOf: (walk: W) => FsckReport): WalkStep<W>[] {
   return context.locations.map(
     (_, location): WalkStep<W> =>
@@ -24,7 +24,10 @@ export function locationSteps<W>(context: EngineContext, reportOf: (walk: W) => 
   );
 }
 
-/** @param after `key`: the last key checked, without the prefix; `blob`: the id of the last record checked. */
+/**
+ * Checks the next range of ids in one location.
+ * @param after end of the previous step. `key`: the last R2 key, without the prefix. `blob`: the id of the last record.
+ */
 async function checkStretch(
   context: EngineContext,
   location: number,
@@ -41,7 +44,7 @@ async function checkStretch(
   const limit = report.dry_run ? pageMax : PAGE_ROWS_TO_REPAIR;
   const last = String(after?.blob ?? '');
   const records = await Promise.all(context.shards.map((_, shard) => selectBlobsAfter(context, shard, last, limit)));
-  // The step ends at the id that the listing and the records of all shards have all reached.
+  // The step ends at the smallest id that the listing and the records of all shards have reached.
   const ends = records.flatMap((rows) => (rows.length === limit ? [rows.at(-1)?.blobId ?? ''] : []));
   const lastKey = page.objects.at(-1)?.key;
   if (page.truncated && lastKey !== undefined) ends.push(lastKey.slice(BLOB_PREFIX.length));
@@ -62,7 +65,7 @@ async function checkStretch(
   return end === undefined ? null : { key: end, blob };
 }
 
-/** Reports orphans. Only `orphans.ts` deletes them. */
+/** Counts R2 objects without a record in the report. Only `orphans.ts` deletes orphans. */
 async function reportOrphans(context: EngineContext, objects: readonly R2Object[], report: FsckReport): Promise<void> {
   report.foreign_objects += objects.filter((object) => !isBlobKey(object.key)).length;
   const old = objects.filter(

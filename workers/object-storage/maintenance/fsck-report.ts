@@ -1,18 +1,18 @@
-/** Counts of `fsck`. */
+/** Counts in the report of `fsck`. */
 export interface FsckReport {
   dry_run: boolean;
   versions_checked: number;
   blobs_checked: number;
   objects_checked: number;
-  /** Versions with missing data, judged by the databases alone. */
+  /** Number of versions that lack data, judged by the databases alone. */
   versions_incomplete: number;
   extents_dangling: number;
   extents_without_blob: number;
   blobs_unreferenced: number;
-  /** Buckets and users whose count for their quota is wrong. */
+  /** Number of buckets and users whose quota counts another use than they have. */
   quotas_wrong: number;
   copies_missing: number;
-  /** Missing copies that the background work is going to make. */
+  /** Number of missing copies that background work is going to make. */
   copies_due: number;
   copies_of_wrong_size: number;
   orphans: number;

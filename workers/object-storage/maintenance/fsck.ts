@@ -2,10 +2,9 @@
  * Checks the databases for consistency, and against R2 in both directions. A dry run changes nothing. A repair removes
  * unreferenced records and repairs copies; it never removes a version.
  *
- * Each database is walked page by page. The shard stores the walk's progress, so a large database is checked over
- * several requests. A statement scans a whole table only when there are too many extents, to find the unreferenced
- * ones. Counts are exact if nothing changes during the check. A bucket in use may show differences that disappear
- * again.
+ * Each database is walked page by page. The shard stores the walk's progress, so a large database is checked over several requests.
+ * Only if the sums show unreferenced extents, further statements read all object ids to find them. Counts are exact if nothing
+ * changes during the check. A bucket in use may show differences that disappear again.
  */
 import type { EngineContext } from '../engine/model/context.ts';
 import {
@@ -24,9 +23,9 @@ import { locationSteps } from './fsck-locations.ts';
 import { addExample, addReport, emptyFsckReport, type FsckReport } from './fsck-report.ts';
 import { type WalkStep, walkTables } from './table-walk.ts';
 
-/** The report and the counts of the walk over one database. */
+/** The report of the walk over one database, with the counts that later steps of the walk need. */
 export interface ShardReport extends FsckReport {
-  /** Number of all extents, and of those that a version or part refers to. */
+  /** Number of all extents of the shard, and of those that a version or part refers to (`extents_named`). */
   extents: number;
   extents_named: number;
   objects: number;
@@ -82,7 +81,7 @@ export function shardSteps(context: EngineContext, shard: number): WalkStep<Shar
       return page.end;
     },
     async (_, report) => {
-      // Each extent belongs to one object, so equal sums mean that every extent is referenced.
+      // Each extent belongs to one object, so if both sums are equal, every extent is referenced.
       if (report.extents !== report.extents_named) await findDangling(context, shard, report);
       return null;
     },
@@ -103,12 +102,12 @@ export function shardSteps(context: EngineContext, shard: number): WalkStep<Shar
   ];
 }
 
-/** Maximum number of object ids in memory at a time. */
+/** Maximum number of object ids that are in memory at a time. */
 const OBJECT_IDS_MAX = 200_000;
 
 /**
- * Finds extents that nothing refers to. There is no index from an object id to its version, so this reads all ids, one share at a
- * time. Ids that were not found are then checked again, because the bucket may be in use.
+ * Finds extents that no version or part refers to. There is no index from an object id to its version, so this reads all object
+ * ids, one range at a time. Ids that were not found are then checked again, because the bucket may be in use.
  */
 async function findDangling(context: EngineContext, shard: number, report: ShardReport): Promise<void> {
   const shares = Math.max(1, Math.ceil(report.objects / OBJECT_IDS_MAX));
@@ -139,7 +138,7 @@ async function findDangling(context: EngineContext, shard: number, report: Shard
   }
 }
 
-/** Checks one database. @returns whether the check is complete; if not, call it again. */
+/** Checks one database for some time. @returns whether the check is complete; if not, the next call continues it. */
 export async function checkShard(
   context: EngineContext,
   shard: number,

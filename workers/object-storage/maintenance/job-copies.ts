@@ -1,4 +1,4 @@
-/** The copies that jobs make. A copy is refused if the name's newest version has changed since it was read. */
+/** Copies that jobs make of objects. A copy is refused if the newest version of its target name has changed since it was read. */
 import { addTo, note } from '../domain/jobs.ts';
 import { slotOf } from '../domain/slots.ts';
 import { getVersion } from '../engine/actions/reading.ts';
@@ -10,7 +10,7 @@ import { type JobFailure, type JobScene, refuse, toFailure } from './job-scene.t
 
 const NAME_BYTES_MAX = 1024;
 
-/** Makes an old version the newest one again. */
+/** Copies an old version of a name so that it becomes the newest one again. */
 export async function restoreTo(
   scene: JobScene,
   { name, versionId: newest }: { readonly name: string; readonly versionId: string },
@@ -26,7 +26,7 @@ export async function restoreTo(
   return null;
 }
 
-/** Copies a current object to its name below the target prefix, unless that name already has the same content. */
+/** Copies a current object to its name below the target prefix. Skips a name that already has the same content. */
 export async function copyTo(scene: JobScene, key: string): Promise<JobFailure | null> {
   const { context, bucket, target, job } = scene;
   if (target === null || job.order.kind !== 'copy') throw new Error('a copy has no target');
@@ -65,7 +65,7 @@ const isSame = (a: StoredVersion, b: StoredVersion): boolean =>
   JSON.stringify([a.metadata.headers, a.metadata.user, a.tags]) ===
     JSON.stringify([b.metadata.headers, b.metadata.user, b.tags]);
 
-/** A source that was removed since it was listed needs no copy. */
+/** Handles a source that cannot be read. A source that was removed since it was listed is reported as changed; it needs no copy. */
 function skipMissing(
   scene: JobScene,
   key: string,
@@ -81,11 +81,14 @@ interface Target {
   readonly bucket: Bucket;
   readonly name: string;
   readonly condition: Condition;
-  /** Whether the source is identified by its version id. */
+  /** Whether the job reads the source by version id, which needs the right to read versions. */
   readonly isVersion: boolean;
 }
 
-/** @returns null if the object was not copied for a reason that the report lists. */
+/**
+ * Copies a version unless there is an obstacle.
+ * @returns `copied`; null if the object was skipped for a reason that is in the report; or the failure that ends the job.
+ */
 async function copy(
   scene: JobScene,
   source: StoredVersion,

@@ -14,15 +14,15 @@ type Need = Pick<AccessNeed, 'action' | 'key' | 'bucket' | 'version' | 'context'
 
 export interface JobRights {
   may(need: Need): boolean;
-  /** Owner of an object that the job writes. */
+  /** Owner of the objects that the job writes into a bucket. */
   ownerIn(bucket: Bucket): { readonly id: string; readonly displayName: string | null };
 }
 
 const OF_OPERATOR: JobRights = { may: () => true, ownerIn: ownerOf };
 
 /**
- * A job's request has no address, client or signature date. Conditions on them do not hold, and denials with exceptions for some of
- * them apply.
+ * The request against which a job's rights are checked. It has no address, client or signature date, so conditions that require one
+ * do not hold, and denials with an exception for one apply.
  */
 const requestOf = (prefix: string): S3Request => ({
   method: 'POST',
@@ -54,7 +54,7 @@ export function rightsOf(principal: UserPrincipal | null, prefix: string, now: n
   };
 }
 
-/** @returns null if the user is suspended or deleted. */
+/** Finds the present rights of a job's user. @returns null if the user is suspended or deleted. */
 export async function findRights(
   context: EngineContext,
   {
@@ -77,7 +77,7 @@ export const mayDelete = (rights: JobRights, bucket: Bucket, key: string, isVers
 export const mayAbort = (rights: JobRights, bucket: Bucket, key: string): boolean =>
   rights.may({ action: 'AbortMultipartUpload', key, bucket });
 
-/** @param kind of listing that the job performs. */
+/** Whether the job may list the bucket. @param kind action of the listing: names or versions. */
 export const mayList = (rights: JobRights, bucket: Bucket, kind: 'ListBucket' | 'ListBucketVersions'): boolean =>
   rights.may({ action: kind, key: null, bucket, acl: { of: 'bucket', permission: 'READ' } });
 
@@ -93,13 +93,13 @@ export function mayWrite(rights: JobRights, bucket: Bucket, key: string, tags: S
   return may('PutObject') && (tags === null || may('PutObjectTagging'));
 }
 
-/** Metadata of a copy by a job: that of the source, with the owner of a new object. */
+/** Metadata of a copy that a job makes: that of the source, with the new object's owner. */
 export function metadataOf(rights: JobRights, bucket: Bucket, { headers, user }: ObjectMetadata): ObjectMetadata {
   const { id, displayName } = rights.ownerIn(bucket);
   return { headers, user, ownerId: id, ...(displayName ? { extra: { ownerName: displayName } } : {}) };
 }
 
-/** The bucket's default retention. */
+/** Object Lock of a new object by the bucket's default retention. */
 export function lockOf(bucket: Bucket, now: number): { readonly lock?: ObjectLock } {
   const byDefault = objectLockOf(bucket)?.defaultRetention;
   if (!byDefault) return {};

@@ -5,20 +5,20 @@ import type { Bucket, CommonError } from '../engine/model/contract.ts';
 import type { Job } from '../engine/store/job-store.ts';
 import type { JobRights } from './job-rights.ts';
 
-/** Reason why a job stops before it is complete. */
+/** Reason why a job ends before it is complete. */
 export type JobFailure = 'access_denied' | 'no_such_bucket' | 'quota_exceeded' | 'taken_down' | 'user_suspended';
 
-/** The context of a step. The step adds its counts to the job's report. */
+/** The context of one step of a job. The step adds its counts to the job's report. */
 export interface JobScene {
   readonly context: EngineContext;
   readonly job: Job;
   readonly bucket: Bucket;
-  /** Target bucket of a copy job. */
+  /** Target bucket of a copy job; null for other jobs. */
   readonly target: Bucket | null;
   readonly rights: JobRights;
 }
 
-/** @throws if a store does not answer. */
+/** Converts an error of the engine to the failure of a job. @throws if a store does not answer, so that the step is repeated. */
 export function toFailure(error: CommonError): JobFailure {
   if (error.kind === 'unavailable') throw new Error(error.reason);
   return error.kind;

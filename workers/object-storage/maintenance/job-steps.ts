@@ -1,4 +1,4 @@
-/** The steps of jobs. Each handles one page and may be repeated: it changes no version that is newer than the job. */
+/** The steps of jobs. Each step handles one page and may be repeated, because it changes no version that is newer than the job. */
 import { err, ok, type Result } from '../../shared/result.ts';
 import { addTo, decideRestore, type JobCursor, note } from '../domain/jobs.ts';
 import { shardsOf } from '../domain/slots.ts';
@@ -12,11 +12,11 @@ import { copyTo, restoreTo } from './job-copies.ts';
 import { mayAbort, mayDelete, mayList } from './job-rights.ts';
 import { type JobFailure, type JobScene, refuse, toFailure } from './job-scene.ts';
 
-/** The next cursor; null at the end. */
+/** A step's result: the cursor of the next step; null at the end of the job. */
 type Step = Promise<Result<JobCursor | null, JobFailure>>;
 
 const COPIES_AT_ONCE = 4;
-/** A copy takes more queries than a delete. */
+/** Divisor of the page size in jobs that copy, because a copy takes more queries than a delete. */
 const ROWS_PER_COPY = 4;
 
 const names = (from: string, after: string | null = null): JobCursor => ({ phase: 'names', from, after });
@@ -55,7 +55,7 @@ const requestOf = ({ context, job, bucket }: JobScene, { from }: Page, divisor =
   limit: Math.ceil(context.limits.jobPageRows / divisor),
 });
 
-/** A version that was written after the job was created is not the job's to change. */
+/** Whether a version existed when the job was created. Newer versions are not changed by the job. */
 const isOlder = ({ job }: JobScene, { modifiedAt }: { readonly modifiedAt: number }): boolean =>
   modifiedAt <= job.createdAt;
 
@@ -130,7 +130,7 @@ async function deletePage(scene: JobScene, cursor: Page): Step {
   return failure ? err(failure) : ok(page.value.next === null ? null : names(page.value.next));
 }
 
-/** Deletes by name, if the version is still the newest. */
+/** A delete by name, on the condition that this version is still the newest. */
 const toDoomed = ({ name, versionId, size }: { name: string; versionId: string; size: number }): Doomed => ({
   item: { name, due: { versionId, kind: 'current' } },
   size,
@@ -151,7 +151,7 @@ async function remove(scene: JobScene, doomed: readonly Doomed[]): Promise<JobFa
       else return toFailure(error);
       continue;
     }
-    // An earlier run of this step may have removed the version.
+    // The version is gone: an interrupted first try of this step may have removed and counted it.
     if (outcome?.ok && !outcome.value.existed && versionId !== undefined) continue;
     addTo(report, versionId === undefined ? 'objects_deleted' : 'versions_removed');
     addTo(report, 'bytes', size);
@@ -195,7 +195,7 @@ async function copyPage(scene: JobScene, cursor: Page): Step {
   return failure ? err(failure) : ok(page.value.next === null ? null : names(page.value.next));
 }
 
-/** @returns the first failure. Work that has begun is finished. */
+/** Runs work on items in parallel. Work that has begun is finished even after a failure. @returns the first failure. */
 async function inParallel<T>(
   all: readonly T[],
   work: (one: T) => Promise<JobFailure | null>,

@@ -1,6 +1,6 @@
 /**
  * Runs jobs over buckets and prefixes. A worker takes a job by a lease, runs steps until its budget of queries is used, and saves
- * the position after each step. A queue message then continues the job, or cron if the message is lost or a worker died.
+ * the position after each step. Then a queue message continues the job. Cron continues it if the message is lost or a worker dies.
  *
  * A step that was interrupted is repeated. Its report may then lack the changes of the first try, but never counts them twice.
  */
@@ -15,17 +15,17 @@ import { findRights } from './job-rights.ts';
 import type { JobFailure } from './job-scene.ts';
 import { runStep } from './job-steps.ts';
 
-/** Queries of one invocation, below D1's limit of 1,000. */
+/** Maximum number of queries of one invocation, below D1's limit of 1,000. */
 const QUERIES_MAX = 900;
 const QUERIES_PER_SHARD = 20;
 const QUERIES_PER_COPY = 14;
 
-/** @returns whether there is more to do now. */
+/** Runs steps of a job until the budget is used. @returns whether the job has more to do now. */
 export async function runJob(context: EngineContext, jobId: string): Promise<boolean> {
   const holder = crypto.randomUUID();
   let job = await takeJob(context, jobId, holder);
   if (job === null) return false;
-  // Renews the lease, because a step may copy large objects.
+  // Renews the lease of the job while a step runs, because a step may copy large objects.
   const renewal = setInterval(() => {
     context.waitUntil(
       renewLease(context, jobId, holder).catch((error: unknown) =>
@@ -47,7 +47,7 @@ export async function runJob(context: EngineContext, jobId: string): Promise<boo
     await releaseJob(context, jobId, holder);
     return true;
   } catch (error) {
-    // Cron tries again after the lease has expired.
+    // Cron runs the job again after the lease has expired.
     logError('job_failed', error, { job_id: jobId, kind: job.order.kind });
     return false;
   } finally {
@@ -57,7 +57,7 @@ export async function runJob(context: EngineContext, jobId: string): Promise<boo
 
 type StepOutcome = JobFailure | { readonly next: Job['cursor']; readonly queries: number };
 
-/** Runs the next step, which adds to the report of the job. */
+/** Runs the next step of a job, which adds its counts to the job's report. */
 async function stepOf(context: EngineContext, job: Job): Promise<StepOutcome> {
   const { order, userId, scopes } = job;
   const [bucket, target, rights] = await Promise.all([

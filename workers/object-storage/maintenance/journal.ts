@@ -3,11 +3,11 @@
  * needs it for what blobs do not describe: inline bytes, deletes, markers, tags, copies, uploads and completions.
  * Changes since the last write are lost with the database: about a minute, plus any delay of the queue.
  *
- * A new version is its own change record, because its id begins with the epoch. Other commits add a change record in their
- * own batch (`change`). Writing starts a new epoch, so that later commits belong to it. It then reads the rows of the
- * older change records in their present state, puts them into R2 as `journal/<shard>/<epoch>/<n>.json.gz`, and removes
- * the records. A page states the present rows of some versions, so pages can be replayed in the order of their epochs any number of
- * times, including those of an interrupted write.
+ * A new version is its own change record, because its id begins with the epoch. Other commits add a change record in their own
+ * batch (`change`). Writing starts a new epoch, so that later commits belong to it. It then reads the rows to which the older
+ * change records refer, in their present state, puts them into R2 as `journal/<shard>/<epoch>/<n>.json.gz`, and removes the
+ * records. Since a page has the state of rows and not a difference, pages can be replayed any number of times in the order of their
+ * epochs, including those of an interrupted write.
  *
  * By design: packing and compaction add no change records, because volumes describe themselves.
  */
@@ -30,7 +30,10 @@ import { recordEpoch } from '../engine/store/shard-owner.ts';
 import { readTask, writeTask } from '../engine/store/task-store.ts';
 
 const CHANGES_PER_PAGE = 500;
-/** Limit of rows per page, including the parts of its versions and uploads. A completion of 10,000 parts gets a page of its own. */
+/**
+ * Maximum number of rows per page, including the parts of its versions and uploads. A completion of 10,000 parts gets a page of its
+ * own.
+ */
 const PAGE_ROWS_MAX = 10_000;
 const PAGE_BYTES_MAX = 6 * 1024 ** 2;
 
@@ -74,10 +77,10 @@ export async function writeJournal(context: EngineContext, shard: number): Promi
       await removeChanges(context, shard, changes);
     }
   };
-  // Emptied slots come first, because the new versions of such a slot were added after it was emptied.
+  // Emptied slots are written first, because new versions of such a slot were added after it was emptied.
   await writeChanges('emptied slots');
-  // Versions come next: if one is removed before its page is read, it leaves a change record, and change records are read until
-  // none is left.
+  // New versions are written next. If one is removed before its page is read, it leaves a change record, and change records are
+  // read until none is left.
   for (let after = 0; ; ) {
     const range = { from: flushed, until: epoch, after };
     const { changes, last } = await selectNewVersions(context, shard, range, PAGE_BYTES_MAX, PAGE_ROWS_MAX);
@@ -90,7 +93,7 @@ export async function writeJournal(context: EngineContext, shard: number): Promi
   return report;
 }
 
-/** Epochs that have a journal in the locations, in ascending order. */
+/** Lists the epochs that have a journal in the locations, in ascending order. */
 export async function listEpochs(context: EngineContext, shard: number): Promise<number[]> {
   const folders = await listMetadata(context, prefixOf(shard), '/');
   return folders.map((folder) => Number(folder.slice(prefixOf(shard).length, -1)));
@@ -102,7 +105,7 @@ export async function removeEpochs(context: EngineContext, shard: number, before
   }
 }
 
-/** Pages of the journal whose epoch is later than `after`, in order. */
+/** Lists the pages of the journal with an epoch later than `after`, in order. */
 export async function listJournal(context: EngineContext, shard: number, after: number): Promise<string[]> {
   const keys = await listMetadata(context, prefixOf(shard));
   return keys.filter((key) => epochOf(shard, key) > after);
@@ -111,9 +114,9 @@ export async function listJournal(context: EngineContext, shard: number, after: 
 const epochOf = (shard: number, key: string): number => Number(key.slice(prefixOf(shard).length).split('/')[0]);
 
 /**
- * Replays a page whose epoch is later than `after`. From an older page, only the removals are recorded, because blobs of removed
- * versions may still exist.
- * @returns the number of change records replayed, and the epoch of the page.
+ * Replays a page of the journal if its epoch is later than `after`. From an older page it only records the removals, because blobs
+ * of removed versions may still exist.
+ * @returns the number of replayed change records, and the epoch of the page.
  */
 export async function replayJournalPage(
   context: EngineContext,
@@ -124,7 +127,7 @@ export async function replayJournalPage(
   const database = databaseOf(context, shard);
   const epoch = epochOf(shard, key);
   const page = await readMetadata<JournalPage>(context, key);
-  if (page === null) throw new Error(`no location has ${key} whole`);
+  if (page === null) throw new Error(`no location has an intact copy of ${key}`);
   if (epoch > after) await replayRows(context, shard, page.changes, page.rows);
   const there = new Set(page.rows.version.map((row) => `${row.bucket_id} ${row.name} ${row.ord}`));
   const gone = page.changes.filter(

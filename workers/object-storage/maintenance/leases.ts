@@ -1,4 +1,4 @@
-/** Leases, so that two runs of background work do not do the same work at the same time. */
+/** Leases prevent two runs of background work from doing the same work at the same time. */
 import type { EngineContext } from '../engine/model/context.ts';
 import { acquireLease, releaseLease } from '../engine/store/task-store.ts';
 

@@ -28,15 +28,15 @@ import {
 import { readTask, writeTask } from '../engine/store/task-store.ts';
 import { isTakenDown, lifecycleOf } from '../s3/access/bucket-configuration.ts';
 
-/** Pages of one invocation. A page of versions takes about 20 queries, and an invocation has 1,000. */
+/** Maximum number of pages per invocation. A page of versions takes about 20 queries, and D1 allows 1,000. */
 const PAGES_MAX = 40;
 const RUNS_MAX = 20;
 const LISTED = 'lifecycle listed';
-/** Number of runs in a day that tests have shortened, because its objects expire at any time. */
+/** Number of lifecycle runs per day if tests have shortened the day. Objects of such a day may expire at any time of it. */
 const RUNS_PER_SHORT_DAY = 10;
 const DAY_MS = 86_400_000;
 
-/** Counts of the changes of a run, for its audit row. */
+/** Counts of the changes of a lifecycle run, for its audit row. */
 interface RunCounts {
   versions_examined: number;
   objects_expired: number;
@@ -53,20 +53,20 @@ const NOTHING: RunCounts = {
   uploads_aborted: 0,
 };
 
-/** Position of a run: after an upload, or after a version. */
+/** Position of a lifecycle run: after an upload, or after a version. */
 type Cursor =
   | { readonly phase: 'uploads'; readonly key: string; readonly uploadId: string }
   | {
       readonly phase: 'versions';
       readonly key: string;
       readonly ord: string;
-      /** Number of noncurrent versions with data of this name that are kept, up to this version. */
+      /** Number of noncurrent versions of this name with data that the run has kept so far. */
       readonly noncurrent: number;
     };
 
 const START: Cursor = { phase: 'uploads', key: '', uploadId: '' };
 
-/** Adds the runs of a new day. @returns whether there are runs. */
+/** Adds the lifecycle runs of a new day to a shard. @returns whether the shard has runs to do. */
 export async function isLifecycleDue(context: EngineContext, shard: number): Promise<boolean> {
   const { lifecycleDayMs: dayMs } = context.limits;
   const day = Math.floor(context.now() / (dayMs === DAY_MS ? DAY_MS : dayMs / RUNS_PER_SHORT_DAY));
@@ -94,7 +94,7 @@ export async function runLifecycle(context: EngineContext, shard: number): Promi
   return runs.length === RUNS_MAX && !hasFailed;
 }
 
-/** Applies the rules to one page. @returns the run's state after the page; null at its end. */
+/** Applies the lifecycle rules of a bucket to one page. @returns the run's state after the page; null at its end. */
 async function runPage(context: EngineContext, shard: number, run: RunRow): Promise<RunRow | null> {
   const bucket = await findBucketById(context, run.bucket_id);
   const rules = bucket && !isTakenDown(bucket) ? (lifecycleOf(bucket)?.rules ?? []) : [];
@@ -116,7 +116,7 @@ async function runPage(context: EngineContext, shard: number, run: RunRow): Prom
   return { ...run, ...saved };
 }
 
-/** Adds an audit row, unless the run changed nothing. */
+/** Adds the audit row of a lifecycle run, unless the run changed nothing. */
 async function recordRun(context: EngineContext, shard: number, run: RunRow, counts: RunCounts): Promise<void> {
   const { versions_examined: _, ...changes } = counts;
   if (Object.values(changes).every((count) => count === 0)) return;
@@ -175,7 +175,7 @@ async function expireVersions(
     const isNewest = row.key !== before.key;
     const item = toItem(context, rules, row, isNewest ? null : before);
     if (item !== null) items.push(item);
-    // A version that is removed now does not count as a newer version of the next one.
+    // A version that this page removes does not count as a newer version of the following one.
     const isKept = row.is_marker === 0 && item === null;
     const noncurrent = isNewest ? 0 : before.noncurrent + (isKept ? 1 : 0);
     before = { phase: 'versions', key: row.key, ord: row.ord, noncurrent };
@@ -190,7 +190,7 @@ async function expireVersions(
   return rows.length < context.limits.lifecyclePageRows ? null : before;
 }
 
-/** @param newer the next newer version of the name; null for the newest. */
+/** Decides whether a version is deleted. @param newer the next newer version of the name; null for the newest. */
 function toItem(
   context: EngineContext,
   rules: readonly LifecycleRule[],
@@ -212,7 +212,8 @@ function toItem(
   if (decision === null) return null;
   const { hasTags, ...due } = decision;
   const tags = hasTags && row.tags !== null ? { tags: row.tags } : {};
-  // By name: a versioned bucket gets a deletion marker, as in a client's delete. Object Lock allows that.
+  // The current version is deleted by name, as a client does it: a versioned bucket gets a delete marker. Object Lock allows
+  // that.
   if (due.kind === 'current') return { name: row.name, isLifecycle: true, due: { versionId, ...due, ...tags } };
   if (row.is_locked === 1) return null;
   return { name: row.name, versionId, isLifecycle: true, due: { versionId, ...due, ...tags } };

@@ -7,10 +7,13 @@ import { findBackup } from '../engine/store/claims.ts';
 import { isClaimed } from '../engine/store/journal-store.ts';
 import { isDirectoryLost } from './directory-owner.ts';
 
-/** The health check waits 3 seconds for its stores. */
+/** Time limit of the probes. It is below the 3 seconds for which the health check waits for its stores. */
 const PROBE_MS = 2_000;
 
-/** @returns a sentence about each database that was lost and has not been rebuilt. Databases that do not answer are skipped. */
+/**
+ * Finds databases that were lost and have not been rebuilt. Databases that do not answer are skipped.
+ * @returns a sentence about each.
+ */
 export async function findLostDatabases(env: Env): Promise<string[]> {
   const context = createEngineContext(env, createClock(env), { waitUntil: () => undefined });
   const isShardLost = async (shard: number) =>
@@ -20,7 +23,7 @@ export async function findLostDatabases(env: Env): Promise<string[]> {
     ...context.shards.map((_, shard) => ({ name: `OBJECTS_${shard}`, isLost: isShardLost(shard) })),
   ];
   const lost = databases.map(async ({ name, isLost }) =>
-    (await inTime(isLost, PROBE_MS, false).catch(() => false)) ? [`${name} was lost and is not rebuilt`] : [],
+    (await inTime(isLost, PROBE_MS, false).catch(() => false)) ? [`${name} was lost and has not been rebuilt`] : [],
   );
   return (await Promise.all(lost)).flat();
 }

@@ -1,9 +1,9 @@
 /**
  * Makes the copies that a write left missing: uploads are acknowledged when a quorum of the locations has them.
  *
- * The record of a blob names its missing copies (`blob.missing`), and the same batch that commits the version inserts it, so a
- * crash cannot lose the task. Snapshots, journals and slot moves include that column. Each run continues after the last record of
- * the previous one, so copies that cannot be made do not block the others.
+ * The batch that commits a version also inserts the records of its blobs, with the missing copies in the column `blob.missing`. A
+ * crash therefore cannot lose the task. Snapshots, journals and slot moves include that column. Each run continues after the last
+ * record of the previous one, so copies that cannot be made do not block the others.
  */
 import { createClock } from '../../shared/clock.ts';
 import { logInfo } from '../../shared/log.ts';
@@ -18,7 +18,7 @@ const PAGE = 50;
 const TASK = 'missing copies';
 const PROBE_MS = 2_000;
 
-/** Bit mask of the locations that answer now. */
+/** Asks all locations. @returns the bit mask of those that answer. */
 async function probeLocations(context: EngineContext): Promise<number> {
   const answers = await Promise.all(
     context.locations.map((bucket, location) => askLocation(context, location, () => bucket.head('health'), PROBE_MS)),
@@ -27,7 +27,7 @@ async function probeLocations(context: EngineContext): Promise<number> {
 }
 
 /**
- * Makes copies in the locations that answer, until the end or until `mayContinue` returns false.
+ * Makes missing copies in the locations that answer, until none is left or `mayContinue` returns false.
  * @returns the number of copies made.
  */
 export async function copyMissing(
@@ -53,7 +53,10 @@ export async function copyMissing(
   return report.repaired_copies;
 }
 
-/** Health check: a sentence about each shard with missing copies. A shard that does not answer is reported by another check. */
+/**
+ * Part of the health check.
+ * @returns a sentence about each shard with missing copies. A shard that does not answer is reported by another check.
+ */
 export async function findMissingCopies(env: Env): Promise<{ name: string; message: string }[]> {
   const context = createEngineContext(env, createClock(env), { waitUntil: () => undefined });
   const found = await Promise.all(

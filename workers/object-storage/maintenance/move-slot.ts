@@ -2,7 +2,7 @@
  * Moves a slot of a bucket from one shard to another while the bucket is in use, so that a bucket can outgrow a
  * database.
  *
- *   1. DIRECTORY records the move. The target learns the bucket, with the slot as "coming in".
+ *   1. DIRECTORY records the move. The bucket is registered in the target, with the slot as "coming in".
  *   2. The source seals the slot. Writers get `slot_sealed` and retry; readers continue.
  *   3. Rows are copied in pages, each read in one transaction, then counted and compared.
  *   4. The target opens the slot and DIRECTORY's map is switched. New readers and writers go to the target.
@@ -34,14 +34,14 @@ import {
 } from '../engine/store/slot-store.ts';
 
 const NAMES_PAGE = 50;
-/** Age after which cron resumes a switched move. Two movers may run at once then, because they only remove rows. */
+/** Age after which cron resumes a move whose map is switched. Two movers may run at once then, because they only remove rows. */
 const SWITCHED_AGE_MS = 60_000;
 
 export type MoveError =
   | { readonly kind: 'no_such_bucket' }
   | { readonly kind: 'no_such_shard' }
   | { readonly kind: 'bucket_sealed' }
-  /** Another mover has claimed the move. */
+  /** Error: another mover has claimed the slot move. */
   | { readonly kind: 'taken_over' }
   | { readonly kind: 'copy_differs'; readonly source: CopiedCounts; readonly target: CopiedCounts };
 
@@ -71,7 +71,7 @@ export async function moveSlot(
     if (!isOpen || !(await setSlotState(context, from, bucketId, slot, ['o', 's'], 's'))) {
       return { ok: false, error: { kind: 'bucket_sealed' } };
     }
-    // Rows of an interrupted copy may be stale, so they are removed first.
+    // Rows that an interrupted copy left in the target may be stale, so they are removed first.
     await recordEmptied(context, to, bucketId, slot);
     await clearSlot(context, to, bucketId, slot, 'i');
     await copySlot(context, bucketId, slot, from, to);
@@ -119,7 +119,7 @@ async function clearSlot(
   while (await removeSlotNames(context, shard, bucketId, slot, state, NAMES_PAGE));
 }
 
-/** Finishes interrupted moves. Cron calls it. */
+/** Finishes interrupted slot moves. Cron calls it. */
 export async function finishMoves(context: EngineContext, olderThanMs: number): Promise<number> {
   const moves = await listMoves(context, context.now() - olderThanMs, context.now() - SWITCHED_AGE_MS);
   for (const move of moves) await moveSlot(context, move.bucketId, move.slot, move.to);

@@ -1,5 +1,5 @@
 /**
- * Finds R2 blobs that no shard has a record of: a crash between R2 and the commit leaves such orphans.
+ * Finds orphans: R2 blobs without a record in any shard, as a crash between the write to R2 and the commit leaves them.
  * `collectors/orphan-rounds.ts` deletes them. All locations are walked, one after the other.
  *
  * Nothing is deleted while a shard is not trusted (`shard-trust.ts`). Objects younger than the grace period may belong
@@ -12,18 +12,18 @@ import type { EngineContext } from '../engine/model/context.ts';
 import { findKnownBlobs } from '../engine/store/blob-store.ts';
 import { findStorageDoubt, openStorageCollector } from './shard-trust.ts';
 
-/** R2's largest page. */
+/** Number of keys per page, the maximum of an R2 listing. */
 const WALK_PAGE = 1000;
 
-/** Counts that a walk adds to a report. */
+/** Counts that a walk for orphans adds to a report. */
 export interface OrphanCounts {
   objects_scanned: number;
   orphans_found: number;
-  /** Orphans removed from the first location. Their copies in other locations are removed a day later. */
+  /** Number of orphans removed from the first location. Their copies in other locations are removed a day later. */
   orphans_removed: number;
 }
 
-/** Scans one page of R2. @returns false at the end of a round over all locations, or when nothing may be deleted. */
+/** Scans one page of R2 for orphans. @returns false at the end of a round over all locations, or when nothing may be deleted. */
 export async function walkOrphans(context: EngineContext, report: OrphanCounts): Promise<boolean> {
   const done = await collectOrphans(openStorageCollector(context), createSource(context), context.now());
   report.objects_scanned += done.scanned;
@@ -53,7 +53,7 @@ function createSource(context: EngineContext): OrphanSource {
   };
 }
 
-/** @param cursor `<location> <key>`; '' at the start. A key is the id of a blob. */
+/** Lists one page of blobs in a location. @param cursor `<location> <key>`, where the key is the id of a blob; '' at the start. */
 async function scanPage(context: EngineContext, cursor: string) {
   const [location = 0, after = ''] = cursor === '' ? [] : [Number.parseInt(cursor, 10), cursor.replace(/^\d+ /, '')];
   const bucket = context.locations[location];
@@ -63,14 +63,14 @@ async function scanPage(context: EngineContext, cursor: string) {
     limit: WALK_PAGE,
     ...(after === '' ? {} : { startAfter: after }),
   });
-  // Skips other keys under the prefix, which this service did not write. fsck reports them.
+  // Ignores keys under the prefix that are not ids of blobs, because this service did not write them. fsck reports them.
   const keys = page.objects
     .filter(({ key, uploaded }) => isBlobKey(key) && context.now() - uploaded.getTime() >= context.limits.graceMs)
     .map(({ key, uploaded }): Candidate => ({ key: key.slice(BLOB_PREFIX.length), storedAt: uploaded.getTime() }));
   const last = page.objects.at(-1);
   const isEnd = !page.truncated || !last;
   const next = isEnd ? `${location + 1} ` : `${location} ${last.key}`;
-  // Every location holds the blob, so only the first location counts it.
+  // A blob is in several locations, so only the listing of the first one counts it.
   const scanned = location === 0 ? page.objects.length : 0;
   return { keys, scanned, next: isEnd && location + 1 >= context.locations.length ? null : next };
 }

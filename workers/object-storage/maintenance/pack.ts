@@ -22,20 +22,22 @@ import {
 
 const VOLUME_ENTRIES_MAX = 20_000;
 const PAGE_ROWS_MAX = 500;
-/** D1 answers with text, so several representations of a page are in memory at once. */
+/**
+ * Maximum size in bytes of a page of inline data. D1 answers with text, so several representations of a page are in memory at once.
+ */
 const PAGE_BYTES = 1024 ** 2;
 
 export interface PackReport {
   volumes: number;
   objects: number;
   bytes: number;
-  /** Bytes of the indexes and footers of volumes. */
+  /** Bytes that the indexes and footers of volumes take. */
   overhead_bytes: number;
 }
 
 export const emptyPackReport = (): PackReport => ({ volumes: 0, objects: 0, bytes: 0, overhead_bytes: 0 });
 
-/** Whether enough bytes or objects are waiting, or one has waited long enough. */
+/** Whether a shard has enough waiting bytes or objects for a volume, or an object that has waited long enough. */
 export async function isPackingDue(context: EngineContext, shard: number): Promise<boolean> {
   const { count, bytes, oldest } = await measureInline(context, shard, VOLUME_ENTRIES_MAX);
   if (count === 0) return false;
@@ -44,7 +46,7 @@ export async function isPackingDue(context: EngineContext, shard: number): Promi
   return bytes >= packBytesMin || count >= VOLUME_ENTRIES_MAX || ageMs >= packAgeMaxMs;
 }
 
-/** Packs one volume. @returns false when no object was waiting. */
+/** Packs waiting objects into one volume. @returns false when no object was waiting. */
 export async function packVolume(context: EngineContext, shard: number, report: PackReport): Promise<boolean> {
   const { volumeBytesMax } = context.limits;
   const builder = new VolumeBuilder(volumeBytesMax);
@@ -70,8 +72,8 @@ export async function packVolume(context: EngineContext, shard: number, report: 
   const volume = await writeVolume(context, shard, builder);
   if (!volume.ok) throw new Error(volume.error.reason);
   const database = databaseOf(context, shard);
-  // After a lost answer the batch is repeated. If the outcome stays unknown, the volume is either in use or an orphan; the orphan
-  // walk decides.
+  // After a lost answer the batch is repeated. If the outcome stays unknown, the volume is either in use or an orphan, which the
+  // orphan collector finds out later.
   const packed = await runRepeatable(context, database, packStatements(database, volume.value, places, context.now()));
   if (!packed.ok) throw new Error(packed.error.reason);
   const bytes = entries.reduce((sum, entry) => sum + entry.length, 0);
@@ -87,7 +89,7 @@ export interface CompactReport {
   live_bytes: number;
 }
 
-/** Moves the live data of these volumes into new ones. The old volumes are reclaimed after the grace period. */
+/** Moves the live data of sparse volumes into new ones. The old volumes are reclaimed after the grace period. */
 export async function compactVolumes(
   context: EngineContext,
   shard: number,
@@ -118,7 +120,10 @@ interface VolumeBatch {
 
 const newBatch = (bytesMax: number): VolumeBatch => ({ volume: new VolumeBuilder(bytesMax), moves: [] });
 
-/** @returns false if the volume cannot be read. It is then left unchanged for the scrubber. */
+/**
+ * Appends the live data of a volume to a new one.
+ * @returns false if the volume cannot be read. It is then left unchanged for scrub.
+ */
 async function gatherVolume(
   context: EngineContext,
   shard: number,
@@ -128,7 +133,7 @@ async function gatherVolume(
 ): Promise<boolean> {
   const [blob] = await selectBlobs(context, shard, [blobId]);
   if (!blob || extents.length === 0) return false;
-  // Copies by reference share an extent of the volume, so each extent is appended once.
+  // Several objects may refer to the same extent of the volume, because copies are made by reference. Each extent is appended once.
   const places = [...new Map(extents.map((extent) => [`${extent.blobStart} ${extent.length}`, extent])).values()];
   const appended = await appendExtents(
     context,

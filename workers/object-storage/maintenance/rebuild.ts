@@ -1,13 +1,13 @@
 /**
- * Rebuilds a lost shard: from the newest snapshot, then the journal since, then from blobs in R2 that neither knows
- * (`recover-blobs.ts`).
+ * Rebuilds a lost shard from three sources in turn: the newest snapshot, the journal since then, and blobs in R2 that neither of
+ * them mentions (`recover-blobs.ts`).
  *
  * It runs in small steps, and the shard stores its progress, so a large shard is rebuilt over many requests. Every step
  * can be repeated. The shard is not claimed (`engine/store/claims.ts`) until the last step but one. The claim also
  * removes the progress record, so a shard in use is never rebuilt.
  *
- * Writes since the last journal page, about a minute, may be lost. Of those, only objects with blobs of their own come
- * back, without tags, ACLs and checksums other than MD5 and SHA-256.
+ * Writes since the last journal page, about a minute, may be lost. Of these writes, only objects with blobs of their own come back,
+ * without tags, ACLs and checksums other than MD5 and SHA-256.
  *
  * Gaps: a refused or unfinished upload comes back as if it had been acknowledged, if a crash within the last hour left
  * its bytes in R2.
@@ -39,9 +39,9 @@ import { type WalkStep, walkTables } from './table-walk.ts';
 export interface RebuildReport extends RecoveryReport {
   snapshot: string | null;
   rows_restored: number;
-  /** Number of change records replayed; a version or upload counts once per record. */
+  /** Number of replayed change records. Each record counts a version or upload once. */
   changes_replayed: number;
-  /** Time of the last journal page; null when there is no journal. */
+  /** Time of the last page of the journal; null when there is no journal. */
   journal_until: string | null;
   versions_incomplete: number;
 }
@@ -51,17 +51,17 @@ export type RebuildOutcome =
   | { readonly ok: false; readonly error: { readonly kind: 'not_empty' | 'under_way' } };
 
 /**
- * Bytes reach R2 before their commit. A blob that is older than the snapshot by this margin is in the snapshot or was never
- * committed.
+ * Margin for uploads in progress, because bytes reach R2 before their commit. A blob that is older than the snapshot by this margin
+ * is in the snapshot or was never committed.
  */
 const COMMIT_MARGIN_MS = 900_000;
 const BUCKETS_PAGE = 200;
 const LEASE_MS = 600_000;
 
-/** The report, and the state that later steps need. */
+/** Stored progress of a rebuild: the report, and the state that later steps need. */
 interface Rebuild extends RebuildReport {
   pages: Readonly<Record<string, number>>;
-  /** Epoch of the snapshot; the replay of the journal starts here. */
+  /** Epoch of the snapshot, from which the journal is replayed. */
   epoch: number;
   startedAt: number;
   lastEpoch: number;
@@ -87,7 +87,7 @@ const emptyRebuild = (): Rebuild => ({
 type Step = WalkStep<Rebuild>;
 
 /**
- * Runs until the rebuild is complete or `mayContinue` returns false. The next call continues.
+ * Rebuilds a shard until it is complete or `mayContinue` returns false. The next call continues.
  * @param restart discards the progress.
  */
 export async function rebuildShard(
@@ -188,7 +188,7 @@ const restoreTable =
     return page + 1 < pages ? { page: page + 1 } : null;
   };
 
-/** Replays one page of the journal per step. The pages are listed once per request. */
+/** The step that replays one page of the journal. The list of pages is read once per request. */
 function replayStep(context: EngineContext, shard: number): Step {
   let keys: readonly string[] | null = null;
   return async (after: Row | null, rebuild) => {

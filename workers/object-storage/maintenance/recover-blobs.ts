@@ -36,7 +36,7 @@ export interface RecoveryReport {
 
 const LIST_PAGE = 500;
 
-/** Bucket and name from a blob's custom metadata. */
+/** Reads bucket and name of an object from a blob's custom metadata. */
 function toDescribed(description: Readonly<Record<string, string>> | undefined) {
   const name = Buffer.from(description?.name ?? '', 'base64url').toString();
   return { ...description, name, bucketId: description?.bucket_id ?? '' };
@@ -45,7 +45,7 @@ function toDescribed(description: Readonly<Record<string, string>> | undefined) 
 const isOf = (bucket: BucketRecord | undefined, name: string, shard: number): boolean =>
   bucket?.placement.shards[slotOf(name)] === shard;
 
-/** Records the recent blobs of this shard on one page of a location. @returns the last key; null at the end. */
+/** Records the recent blobs of this shard that one page of a location's listing has. @returns the last key; null at the end. */
 export async function findYoungBlobs(
   context: EngineContext,
   shard: number,
@@ -76,7 +76,7 @@ export async function findYoungBlobs(
   }
   for (const object of young) {
     const { kind, shard: writtenBy } = object.customMetadata ?? {};
-    // Skips volumes of other shards: the journal has the objects that a slot move brought from them.
+    // Volumes of other shards are skipped. If a slot move brought objects of them to this shard, the journal has those objects.
     if (kind !== 'volume' || (writtenBy !== undefined && writtenBy !== String(shard))) continue;
     const order = String(object.uploaded.getTime()).padStart(15, '0');
     found.push({ kind: 'volume', order: `${order} ${idOf(object)}`, blobId: idOf(object), ...at });
@@ -87,7 +87,10 @@ export async function findYoungBlobs(
 
 const idOf = (object: R2Object): string => object.key.slice(BLOB_PREFIX.length);
 
-/** Bit mask of the locations that hold the same bytes. A location that does not answer gets a copy later. */
+/**
+ * Finds the locations that hold the same bytes as an object, as a bit mask. A location that does not answer is left out and gets a
+ * copy later.
+ */
 async function findLocations(context: EngineContext, object: R2Object): Promise<number> {
   const heads = await Promise.all(context.locations.map((bucket) => bucket.head(object.key).catch(() => null)));
   return heads.reduce((bits, head, location) => (head?.etag === object.etag ? bits | (1 << location) : bits), 0);
@@ -96,7 +99,7 @@ async function findLocations(context: EngineContext, object: R2Object): Promise<
 const openBlob = async (context: EngineContext, { location, blobId }: FoundBlob): Promise<R2ObjectBody | null> =>
   (await context.locations[location]?.get(toBlobKey(blobId))) ?? null;
 
-/** Recovers one of the found objects. @returns false when none is left. */
+/** Recovers one of the recorded objects. @returns false when none is left. */
 export async function recoverNextObject(
   context: EngineContext,
   shard: number,
@@ -136,7 +139,7 @@ async function recoverObject(
   let size = 0;
   for (const piece of pieces) {
     const object = await openBlob(context, piece);
-    // Another shard may have reclaimed the blob. It then belongs to no version.
+    // A blob of the object is gone: another shard may have reclaimed it. The object then belongs to no version.
     if (!object) return;
     first ??= object;
     const hasher = new BlobHasher();
@@ -179,13 +182,15 @@ async function recoverObject(
   report.versions_recovered += await insertRecovered(context, shard, [version]);
 }
 
-/** A version in the index of a volume (`VERSION_JSON`). */
+/** Facts of a version in the index of a volume (`VERSION_JSON`). */
 type IndexedVersion = Readonly<Record<string, unknown>>;
 const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
 const jsonOf = (value: unknown): string | null =>
   value === null || value === undefined ? null : JSON.stringify(value);
 
-/** Adds the versions that only the volume has, and updates existing ones to their place in it. */
+/**
+ * Recovers the objects of a volume. Adds versions that do not exist, and makes existing ones refer to their place in the volume.
+ */
 async function recoverVolume(
   context: EngineContext,
   shard: number,

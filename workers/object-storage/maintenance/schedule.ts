@@ -1,7 +1,7 @@
 /**
  * Runs background work. Cron sends one message per minute and shard. The consumer does a bounded part of each kind of work and
- * sends itself another message while there is more. Each kind of work determines itself what is due, so lost, repeated or late
- * messages affect only the time of the work.
+ * sends itself another message while there is more. Each kind of work determines from its stored state what is due. Lost, repeated
+ * or late messages therefore affect only the time of the work.
  */
 import { createClock } from '../../shared/clock.ts';
 import { currentInvocation, runInvocation } from '../../shared/invocation.ts';
@@ -29,7 +29,7 @@ import { isShardReady } from './shard-trust.ts';
 import { snapshotStep } from './snapshot.ts';
 import { SnapshotRefused } from './snapshot-refused.ts';
 
-/** Tasks carry the trace of the event that sent them. */
+/** A task with the trace of the event that sent it, for logs. */
 interface Traced {
   readonly trace_id?: string | undefined;
 }
@@ -47,27 +47,28 @@ export type StorageTask = Traced &
     | { readonly kind: 'directory'; readonly shard: 0 }
   );
 
-/** Limits of one run. */
+/** Maximum number of rounds, steps and bytes of each kind of work in one run. */
 const COLLECT_ROUNDS_PER_RUN_MAX = 10;
 const VOLUMES_PER_RUN_MAX = 4;
 /**
- * A scrub reads as much as its schedule requires, up to this limit per run. 16 GiB a minute are 675 TiB in 30 days, for each shard.
+ * Maximum number of bytes that a run of scrub reads. Within it, scrub reads as much as its schedule requires. 16 GiB a minute are
+ * 675 TiB in 30 days, for each shard.
  */
 const SCRUB_BYTES_MAX = 16 * 1024 ** 3;
 const SCRUB_MS_MAX = 240_000;
 const SNAPSHOT_PAGES = 200;
 const LEASE_MS = 300_000;
-/** Longer than a run that sends events can take. */
+/** Lease of a run that sends events. It is longer than such a run can take. */
 const EVENTS_LEASE_MS = 120_000;
-/** A move of a slot that is older than this is considered dead, and cron finishes it. */
+/** Age of a slot move after which its mover counts as dead and cron finishes the move. */
 const MOVE_AGE_MS = 600_000;
-/** Minute of each hour in which the snapshot is written. */
+/** Minute of each hour in which the snapshot of DIRECTORY is written. */
 const DIRECTORY_SNAPSHOT_MINUTE = 23;
 /** Maximum number of jobs that cron continues at a time. */
 const JOBS_MAX = 100;
 const DAILY = '17 3 * * *';
 
-/** @returns whether there is more to do now. */
+/** Runs a bounded part of each kind of background work in a shard. @returns whether there is more to do now. */
 export async function maintainShard(context: EngineContext, shard: number): Promise<boolean> {
   if (!(await isShardReady(context, shard))) return false;
   return (await withLease(context, shard, 'maintain', LEASE_MS, () => maintainClaimed(context, shard))) ?? false;
@@ -119,7 +120,7 @@ async function maintainClaimed(context: EngineContext, shard: number): Promise<b
   return isMore;
 }
 
-/** The scrub is a task of its own, so that no other work waits for it. */
+/** Scrub has a task of its own, so that no other work waits for it. */
 export async function scrubShard(context: EngineContext, shard: number): Promise<void> {
   if (!(await isClaimed(context, shard))) return;
   const deadline = Date.now() + SCRUB_MS_MAX;
@@ -150,7 +151,7 @@ export async function runStorageSchedule(
   await start(context, tasks);
 }
 
-/** Writes the hourly snapshot of DIRECTORY. */
+/** Sends the task of the hourly snapshot of DIRECTORY. */
 export async function runDirectorySchedule(
   controller: ScheduledController,
   env: Env,
@@ -161,7 +162,7 @@ export async function runDirectorySchedule(
   await start(createEngineContext(env, createClock(env), ctx), [{ kind: 'directory', shard: 0 }]);
 }
 
-/** True for a task that concerns DIRECTORY, which all products use, and not only storage. */
+/** Whether a task concerns DIRECTORY. Such tasks run in every deployment, because all products use DIRECTORY. */
 export const isDirectoryTask = ({ body }: Message): boolean => (body as Partial<StorageTask>).kind === 'directory';
 
 async function start(context: EngineContext, tasks: readonly StorageTask[]): Promise<void> {
@@ -229,7 +230,7 @@ export async function consumeStorageTasks(batch: MessageBatch, env: Env, ctx: Ex
       message.ack();
     } catch (error) {
       logError('storage_task_failed', error, { kind: (message.body as StorageTask).kind });
-      // A retry does not help, because only an operator can resolve this. Cron tries again anyway.
+      // The task is not retried, because only an operator can resolve the refusal. Cron sends it again anyway.
       if (error instanceof SnapshotRefused) message.ack();
       else message.retry();
     }

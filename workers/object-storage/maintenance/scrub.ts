@@ -2,8 +2,8 @@
  * Reads every copy of every blob and repairs bad ones.
  *
  * A cycle goes over the records in the order of their ids and stores its progress. A new cycle starts `scrubCycleMs` after the
- * start of the last one. Ids are random, so the progress that is due depends on time only, regardless of the amount stored: after
- * half of the cycle, the scrub should be at the middle of the ids. A copy that is missing or does not match its SHA-256 is
+ * start of the last one. Ids are random, so the progress that is due depends on time only and not on the amount stored: after half
+ * of the cycle time, scrub should be at the middle of the range of ids. A copy that is missing or does not match its SHA-256 is
  * rewritten from intact segments of any location. If no location has an intact copy of a segment, the blob is marked as lost and
  * the affected versions are reported. D1 replicates inline bytes itself, so these are checked and reported only.
  */
@@ -62,7 +62,7 @@ export const emptyScrubReport = (): ScrubReport => ({
 
 type CopyState = 'good' | 'bad' | 'missing' | 'unreachable';
 
-/** Reads one copy to its end. */
+/** Reads one copy of a blob to its end and compares it with the record. */
 async function checkCopy(context: EngineContext, location: number, blob: BlobRow): Promise<CopyState> {
   const bucket = locationOf(context, location);
   const answer = await askLocation(context, location, () => bucket.get(toBlobKey(blob.blobId)));
@@ -107,7 +107,7 @@ export async function scrubBlob(
   let isLost = false;
   for (const [location, state] of states.entries()) {
     if (state === 'good') held |= 1 << location;
-    // An unreachable location keeps the state that the record has.
+    // A copy in a location that does not answer keeps the state that the record has.
     if (state === 'unreachable') held |= blob.locations & (1 << location);
     if (state !== 'bad' && state !== 'missing') continue;
     const outcome = await rewriteCopy(context, location, blob);
@@ -118,9 +118,9 @@ export async function scrubBlob(
     } else if (outcome === 'lost') isLost = true;
   }
   if (isLost) await reportLoss(context, shard, blob, report);
-  // Each object of a volume has its own checksum, so a volume is never lost as a whole.
+  // Each object of a volume has its own checksum, so only objects are lost and never a volume as a whole.
   const isMarked = isLost && blob.kind !== 'volume';
-  // Copies of lost bytes cannot be made; the next cycle checks the blob again.
+  // Copies of lost bytes cannot be made, so they are not listed as missing. The next cycle checks the blob again.
   const missing = isLost ? 0 : allLocations(context) & ~held;
   if (held !== blob.locations || missing !== blob.missing || isMarked !== blob.isLost) {
     await setLocations(context, shard, blob.blobId, { locations: held, missing, isLost: isMarked });
@@ -136,7 +136,7 @@ async function reportLoss(context: EngineContext, shard: number, blob: BlobRow, 
   }
 }
 
-/** Replaces a bad or missing copy, taking each segment from a location where it is intact. */
+/** Replaces a bad or missing copy. Each segment is read from a location where it is intact. */
 async function rewriteCopy(
   context: EngineContext,
   location: number,
@@ -168,7 +168,7 @@ async function rewriteCopy(
   return checkStored(outcome.stored, blob.size, md5).ok ? 'repaired' : 'failed';
 }
 
-/** Custom metadata for the new copy, from any location that has it. */
+/** Reads the custom metadata for a new copy from any location that has it. */
 async function describeBlob(context: EngineContext, blob: BlobRow): Promise<Record<string, string>> {
   for (let location = 0; location < context.locations.length; location++) {
     const head = await askLocation(context, location, () => locationOf(context, location).head(toBlobKey(blob.blobId)));
@@ -189,9 +189,9 @@ export async function scrubOne(
 
 export interface ScrubState {
   readonly startedAt: number;
-  /** Last id checked; '' at the start, null when the cycle is complete. */
+  /** Id of the last blob that the cycle has checked; '' at the start, null when all blobs are checked. */
   readonly after: string | null;
-  /** Id of the last version checked. */
+  /** Row id of the last version whose inline data the cycle has checked; null when all are checked. */
   readonly inlineAfter: number | null;
   readonly finishedAt: number | null;
 }
@@ -201,13 +201,13 @@ export const readScrubState = (context: EngineContext, shard: number): Promise<S
 
 export interface ScrubOptions {
   readonly restart?: boolean;
-  /** Whether to stop once the progress that is due by now is reached. */
+  /** Whether to stop once scrub has made the progress that is due by now. */
   readonly isPaced?: boolean;
-  /** Called between blobs. */
+  /** Called between blobs. Scrub stops when it returns false. */
   readonly mayContinue?: () => boolean;
 }
 
-/** The id that a cycle should have reached after `elapsedMs`; null for the end. */
+/** The blob id that a cycle should have reached after `elapsedMs`; null for the end. */
 export function paceOf(elapsedMs: number, cycleMs: number): string | null {
   const share = Math.max(0, elapsedMs) / cycleMs;
   return share >= 1
@@ -217,7 +217,7 @@ export function paceOf(elapsedMs: number, cycleMs: number): string | null {
         .padStart(8, '0');
 }
 
-/** Continues the cycle for about this many bytes. @returns false if the cycle is complete and the next is not due. */
+/** Continues the scrub cycle for about this many bytes. @returns false if the cycle is complete and the next is not due. */
 export async function scrubStep(
   context: EngineContext,
   shard: number,
@@ -252,7 +252,7 @@ export async function scrubStep(
   return true;
 }
 
-/** Checks one page of inline bytes. @returns the id to continue after; null at the end. */
+/** Checks one page of inline data. @returns the row id after which to continue; null at the end. */
 async function scrubInline(
   context: EngineContext,
   shard: number,

@@ -35,7 +35,7 @@ export async function isShardTrusted(context: EngineContext, shard: number): Pro
   return false;
 }
 
-/** As `isShardTrusted`; claims a new database first. */
+/** Like `isShardTrusted`, but claims a new database first. */
 export async function isShardReady(context: EngineContext, shard: number): Promise<boolean> {
   if (!(await isClaimed(context, shard))) {
     const claimed = await claimShard(context, shard);
@@ -47,7 +47,10 @@ export async function isShardReady(context: EngineContext, shard: number): Promi
   return isShardTrusted(context, shard);
 }
 
-/** @returns the reason why orphans and shared blobs must not be deleted, or null. */
+/**
+ * Looks for a shard that is not trusted or not bound.
+ * @returns the reason why orphans and shared blobs must not be deleted, or null.
+ */
 export async function findStorageDoubt(context: EngineContext): Promise<string | null> {
   for (let shard = 0; shard < context.shards.length; shard++) {
     const doubt = await findShardDoubt(context, shard);

@@ -1,9 +1,9 @@
 /**
- * Snapshot of a shard's metadata in every location. `rebuild` starts from it when the database is lost.
+ * Snapshot of a shard's metadata in every location. `rebuild.ts` starts from it when the database is lost.
  *
  * Keys: `snapshots/<shard>/<time>/<table>/<n>.json.gz`, each a page of rows in the order of the primary key, and
- * `snapshots/<shard>/<time>/manifest.json.gz` last. A snapshot without a manifest is unfinished and not used. The
- * newest three are kept, and the journal since the oldest of them.
+ * `snapshots/<shard>/<time>/manifest.json.gz` last. A snapshot without a manifest is unfinished and not used. The newest three
+ * snapshots are kept, and the journal since the oldest of them.
  *
  * By design: a snapshot is written page by page, possibly over many runs, so it covers a span of time. The journal
  * since its start (`epoch`) supplies the changes during that time.
@@ -25,13 +25,13 @@ export interface SnapshotManifest {
   readonly shard: number;
   readonly started_at: number;
   readonly finished_at: number;
-  /** The first epoch of the journal that is newer than the snapshot. */
+  /** Epoch of the journal at the start of the snapshot. Changes of this epoch and later ones may be missing from the snapshot. */
   readonly epoch: number;
   readonly pages: Readonly<Record<string, number>>;
   readonly rows: Readonly<Record<string, number>>;
 }
 
-/** Progress of an unfinished snapshot. */
+/** Stored progress of an unfinished snapshot. */
 interface SnapshotState {
   readonly startedAt: number;
   readonly epoch: number;
@@ -42,7 +42,7 @@ interface SnapshotState {
 }
 
 const KEPT = 3;
-/** An unfinished snapshot older than this is discarded and started again. */
+/** Age after which an unfinished snapshot is discarded and started again. */
 const AGE_MAX_MS = 20 * 3_600_000;
 const prefixOf = (shard: number): string => `snapshots/${shard}/`;
 const folderOf = (shard: number, startedAt: number): string =>
@@ -50,7 +50,10 @@ const folderOf = (shard: number, startedAt: number): string =>
 const pageKey = (folder: string, table: string, page: number) =>
   `${folder}${table}/${String(page).padStart(6, '0')}.json.gz`;
 
-/** A page has a few megabytes at most: blobs carry up to 32 KiB of checksums, versions up to 16 KiB of inline bytes. */
+/**
+ * Maximum number of rows per page by table, so that a page has a few megabytes at most: blobs have up to 32 KiB of checksums,
+ * versions up to 16 KiB of inline data.
+ */
 const PAGE_ROWS_MAX: Partial<Record<Table, number>> = { blob: 200 };
 const INLINE_BYTES_PER_PAGE = 3_000_000;
 
@@ -61,7 +64,7 @@ async function measurePage(context: EngineContext, shard: number, table: Table, 
   return Math.max(1, (await fitting.first<number>('n')) ?? 0);
 }
 
-/** Writes a number of pages. @returns the manifest once the snapshot is finished. */
+/** Writes at most `pagesMax` pages of the snapshot. @returns the manifest once the snapshot is finished. */
 export async function snapshotStep(
   context: EngineContext,
   shard: number,
@@ -118,7 +121,10 @@ async function writePage(
   };
 }
 
-/** The row without its large columns, which are not part of any key. The next page continues after it. */
+/**
+ * Drops the large columns of a row; none of them is part of a key. The rest is stored as the position after which the next page
+ * begins.
+ */
 const keyOf = (row: Row): Row => {
   const { data: _data, metadata: _metadata, segments: _segments, ...rest } = row;
   return rest;
@@ -134,7 +140,7 @@ async function finishSnapshot(context: EngineContext, shard: number, state: Snap
   return manifest;
 }
 
-/** Writes a whole new snapshot in one run. */
+/** Writes a whole new snapshot of a shard in one run. */
 export async function snapshotShard(context: EngineContext, shard: number): Promise<SnapshotManifest> {
   await writeTask(context, shard, 'snapshot', null);
   for (;;) {
@@ -156,7 +162,7 @@ async function removeOldSnapshots(context: EngineContext, shard: number): Promis
   await removeEpochs(context, shard, oldest.epoch - context.limits.graceMs * 2);
 }
 
-/** The newest finished snapshot of any location. @returns null when there is none. */
+/** Finds the newest finished snapshot of a shard in any location. @returns its manifest; null when there is none. */
 export async function findSnapshot(
   context: EngineContext,
   shard: number,
@@ -168,7 +174,7 @@ export async function findSnapshot(
   return null;
 }
 
-/** Reads one page from the first location that has it intact. */
+/** Reads one page of a snapshot from the first location that has it intact. */
 export async function readSnapshotPage(
   context: EngineContext,
   folder: string,
@@ -177,6 +183,6 @@ export async function readSnapshotPage(
 ): Promise<Row[]> {
   const key = pageKey(folder, table, page);
   const rows = await readMetadata<Row[]>(context, key);
-  if (rows === null) throw new Error(`no location has ${key} whole`);
+  if (rows === null) throw new Error(`no location has an intact copy of ${key}`);
   return rows;
 }

@@ -29,12 +29,12 @@ const emptyCounts = () => ({
 });
 type Counts = ReturnType<typeof emptyCounts>;
 
-/** Contents of a location according to the records. */
+/** Contents of a location according to the blob records. */
 export interface LocationStats {
   location: string;
   blobs: number;
   bytes: number;
-  /** Number of copies that this location still needs. */
+  /** Number of copies that the location still lacks. */
   missing: number;
 }
 
@@ -45,7 +45,7 @@ interface Measured extends Counts {
 export interface ShardStats extends Counts {
   shard: number;
   database_bytes: number;
-  /** Start of the count; null until the first count is finished. The count of a large shard may be some minutes old. */
+  /** Time at which the count began; null until the first count is finished. The count of a large shard may be some minutes old. */
   as_of: string | null;
   scrub: { started_at: string | null; finished_at: string | null };
 }
@@ -53,11 +53,11 @@ export interface ShardStats extends Counts {
 const iso = (ms: number | null | undefined): string | null => (ms ? new Date(ms).toISOString() : null);
 const sumOf = (expression: string): string => `COALESCE(sum(${expression}), 0)`;
 
-/** Only objects and extents in volumes have both columns. */
+/** SQL condition of a packed object or extent. Only those in volumes have both columns. */
 const IS_PACKED = 'blob_id IS NOT NULL AND crc32 IS NOT NULL';
 const PACKED = `${sumOf(IS_PACKED)} AS packed_objects`;
 
-/** Sums per table. Each column's name is the count that it is added to. */
+/** SQL of the sums over each table. The name of a column is the name of the count to which it is added. */
 const SUMS: readonly { readonly table: Table; readonly columns: string; readonly join?: string }[] = [
   {
     table: 'version',
@@ -125,7 +125,7 @@ function stepsOf(context: EngineContext, shard: number): WalkStep<Measured>[] {
   ];
 }
 
-/** Sums of all shards. */
+/** Adds up the counts of all shards. */
 export function sumStats(shards: readonly ShardStats[]): Counts & { database_bytes: number } {
   const totals = { ...emptyCounts(), database_bytes: 0 };
   for (const name of Object.keys(totals) as (keyof typeof totals)[]) {
@@ -140,9 +140,9 @@ interface KeptCount {
 }
 
 /**
- * Continues the count while `mayContinue` returns true.
- * @returns the newest complete count: for a small shard the one just made, for a large one the last that finished. If none has
- * finished, returns the partial count.
+ * Continues the count of a shard while `mayContinue` returns true.
+ * @returns the newest complete count. For a small shard that is the one just made, for a large shard the last one that finished. If
+ * none has finished, returns the partial count.
  */
 export async function measureShard(
   context: EngineContext,

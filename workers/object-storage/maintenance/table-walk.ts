@@ -4,8 +4,8 @@ import type { Row } from '../engine/store/database.ts';
 import { readTask, writeTask } from '../engine/store/task-store.ts';
 
 /**
- * Processes the page after `after` and adds to the report.
- * @returns where the next page begins; null at the end of the table.
+ * A step of a walk: processes the page after `after` and adds to the report.
+ * @returns the position where the next page begins; null at the end of the table.
  */
 export type WalkStep<R> = (after: Row | null, report: R) => Promise<Row | null>;
 
@@ -25,8 +25,8 @@ export interface Walked<R> {
 const PAGES_PER_CHECKPOINT = 50;
 
 /**
- * Continues the walk of this name, or starts one. Progress and report are stored together, so an interrupted walk resumes from a
- * consistent state.
+ * Continues the stored walk of this name, or starts it. Progress and report are stored together, so an interrupted walk resumes
+ * from a consistent state.
  * @param mayContinue is called between pages.
  * @param restart discards an unfinished walk.
  */

@@ -22,7 +22,7 @@ const deletePolicyRoute = createRoute({
   },
 });
 
-/** Adds the route. `createStorageApi` admits operators only. */
+/** Adds the route that removes a bucket policy. `createStorageApi` admits operators only. */
 export function addBucketPolicyRoute(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(deletePolicyRoute, async (c) => {
     const engine = createEngine(c.env, createClock(c.env), c.executionCtx);

@@ -45,15 +45,17 @@ const fsckSchema = z
     repaired: count,
     dry_run: z.boolean(),
     examples: z.array(z.string()),
-    /** False if the time limit was reached. The next call then continues, unless it sets `restart`. */
+    /**
+     * Whether the check is complete. False if the time limit was reached; the next call then continues, unless it sets `restart`.
+     */
     finished: z.boolean(),
   })
   .openapi('StorageFsckReport');
 
-// The route does not parse a request without a body. The handlers parse again to get the defaults.
+// OpenAPI parses no body if the request has none. The handlers therefore parse again, to get the defaults.
 const scrubRequestSchema = z
   .strictObject({
-    /** Starts again at the first blob instead of continuing the cycle. */
+    /** Whether scrub starts again at the first blob instead of continuing its cycle. */
     restart: z.boolean().default(true),
     max_bytes: z
       .int()
@@ -65,7 +67,7 @@ const scrubRequestSchema = z
 const fsckRequestSchema = z
   .strictObject({
     dry_run: z.boolean().default(true),
-    /** Starts again at the first row instead of continuing an unfinished check. */
+    /** Whether fsck starts again at the first row instead of continuing an unfinished check. */
     restart: z.boolean().default(true),
     max_seconds: maxSeconds.default(300),
   })

@@ -25,15 +25,15 @@ const collectSchema = z
     objects_packed: count,
     bytes_packed: count,
     packing_overhead_bytes: count,
-    /** False if the time limit was reached. */
+    /** Whether the collection is complete. False if the time limit was reached. */
     finished: z.boolean(),
   })
   .openapi('StorageGcReport');
 
-// The route does not parse a request without a body. The handler parses again to get the defaults.
+// OpenAPI parses no body if the request has none. The handler therefore parses again, to get the defaults.
 const requestSchema = z
   .strictObject({
-    /** Also packs small objects before packing is due. */
+    /** Whether to pack small objects even if packing is not due. */
     pack: z.boolean().default(false),
     max_seconds: maxSeconds.default(60),
   })
@@ -66,7 +66,7 @@ async function runCollection(
   const report = emptyCollectReport();
   const packed = emptyPackReport();
   for (let shard = 0; shard < context.shards.length; shard++) {
-    // The report of an untrusted shard stays empty. GET /v1/collectors gives the reason.
+    // A shard that is not trusted is skipped, and its report stays empty. GET /v1/collectors gives the reason.
     if (!(await isShardReady(context, shard))) continue;
     while (isInTime() && (await collectUploads(context, shard, report)));
     while (isInTime() && (await collectBlobs(context, shard, report)));

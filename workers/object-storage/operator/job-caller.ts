@@ -1,4 +1,4 @@
-/** The caller of the routes of jobs: an operator, or a user with an access key (signed as for S3) or a token for objects. */
+/** The callers of the routes of jobs: an operator, or a user with an access key (signed as for S3) or with a token for objects. */
 import { createHash } from 'node:crypto';
 import type { Context } from 'hono';
 import {
@@ -17,7 +17,7 @@ import { settingsOf } from '../../shared/settings.ts';
 import { parseS3Request } from '../s3/protocol/request.ts';
 
 export interface JobCaller {
-  /** Null for an operator. */
+  /** The user who calls; null for an operator. */
   readonly user: UserPrincipal | null;
 }
 
@@ -25,7 +25,7 @@ const INVALID = problem(401, 'invalid_credential', 'The signature or the access 
 
 const callers = new WeakMap<Request, Promise<Result<JobCaller, Problem>>>();
 
-/** Finds the caller of a request and applies its rate limit, once per request. */
+/** Finds the caller of a job request and applies the caller's rate limit, once per request. */
 export function requireJobCaller(c: Context<JsonApiEnv>): Promise<Result<JobCaller, Problem>> {
   const caller = callers.get(c.req.raw) ?? findCaller(c);
   callers.set(c.req.raw, caller);

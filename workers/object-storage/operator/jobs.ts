@@ -1,4 +1,4 @@
-/** `/v1/storage/jobs`: work over a whole bucket or a prefix, for users with their own rights and for operators. */
+/** `/v1/storage/jobs`: jobs that work over a whole bucket or a prefix, for users with their own rights and for operators. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { v7 as mintTimeOrderedId } from 'uuid';
@@ -35,7 +35,7 @@ const requestSchema = z
   .strictObject({
     kind: z.enum(JOB_KINDS).openapi({
       description:
-        '`empty`: remove all versions, deletion markers and open uploads. `delete`: delete objects, as S3 does by name. ' +
+        '`empty`: remove all versions, delete markers and open uploads. `delete`: delete objects, as S3 does by name. ' +
         '`restore`: make objects what they were at a time. `copy`: copy current objects to another prefix or bucket. ' +
         '`count`: count objects, versions and bytes.',
     }),
@@ -113,7 +113,7 @@ const NO_JOB = problem(404, 'no_such_job', 'Job not found.');
 const UNAVAILABLE = problem(503, 'unavailable');
 const DENIED = problem(403, 'access_denied', 'You may not list this bucket.');
 
-/** Finds a bucket that the caller may list. */
+/** Finds a bucket by name if the caller may list it. */
 async function findBucket(
   context: EngineContext,
   { user }: JobCaller,
@@ -156,7 +156,7 @@ const createJobRoute = createRoute({
   description:
     'The job runs in the background with the rights that you have at each step. It leaves alone what was written after it ' +
     'began, what Object Lock keeps, and what you may not change; `counts` and `obstacles` say so. `restore` needs a bucket ' +
-    'that keeps versions: names that did not exist at the time get deletion markers, and no bytes are copied.',
+    'that keeps versions: names that did not exist at the time get delete markers, and no bytes are copied.',
   request: jsonBody(requestSchema),
   responses: { 202: jsonContent(jobSchema, 'The job'), ...problemResponses(400, 401, 403, 404, 409, 503) },
 });

@@ -23,7 +23,7 @@ const quotaSchema = z
     bytes: limit
       .nullable()
       .openapi({ description: 'Of all versions and of the parts of open uploads; null: no limit' }),
-    objects: limit.nullable().openapi({ description: 'Names whose current version is not a deletion marker' }),
+    objects: limit.nullable().openapi({ description: 'Names whose current version is not a delete marker' }),
     used: z.object({ bytes: z.int(), objects: z.int() }),
   })
   .openapi('StorageQuota');

@@ -1,4 +1,4 @@
-/** Snapshots of the metadata, and the rebuild of a lost shard from them. */
+/** Routes that write snapshots of the metadata and rebuild a lost shard from them. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { recordAudit, SERVICE } from '../../shared/audit.ts';
 import { type JsonApiEnv, problemResponses, sendProblem } from '../../shared/json-api.ts';
@@ -26,9 +26,12 @@ const snapshotRoute = createRoute({
 
 const rebuildRequestSchema = z.strictObject({
   shard: z.int().min(0),
-  /** Starts again from the snapshot instead of continuing an unfinished rebuild. */
+  /** Whether the rebuild starts again from the snapshot instead of continuing an unfinished one. */
   restart: z.boolean().default(false),
-  /** Workers allows 10,000 subrequests per invocation. At a few milliseconds each, they are used up within a minute. */
+  /**
+   * Maximum duration of a rebuild request. Workers allows 10,000 subrequests per invocation; at a few milliseconds each, they are
+   * used up within a minute.
+   */
   max_seconds: maxSeconds.default(20),
 });
 

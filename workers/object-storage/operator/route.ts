@@ -1,4 +1,4 @@
-/** Code that the declarations and handlers of the operator routes share. */
+/** Code that the operator routes share, in their declarations and handlers. */
 import { z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { createClock } from '../../shared/clock.ts';
@@ -21,7 +21,7 @@ export const maxSeconds = z.int().min(1).max(300);
 export const contextOf = (c: Context<JsonApiEnv>): EngineContext =>
   createEngineContext(c.env, createClock(c.env), c.executionCtx);
 
-/** @returns a function that is true until this many seconds have passed. */
+/** Limits the duration of work. @returns a function that returns true until this many seconds have passed. */
 export function isWithin(seconds: number): () => boolean {
   const deadline = Date.now() + seconds * 1000;
   return () => Date.now() < deadline;

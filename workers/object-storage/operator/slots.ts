@@ -32,7 +32,10 @@ const moveRoute = createRoute({
   },
 });
 
-/** D1 allows 1,000 queries per invocation; a batch is one. A move of a slot takes about 25, and more for many names. */
+/**
+ * Maximum number of slots per request. D1 allows 1,000 queries per invocation, where a batch counts as one. A slot move takes about
+ * 25, and more for many names.
+ */
 const QUERIES_MAX = 900;
 const QUERIES_PER_SLOT = 30;
 const QUERIES_PER_NAME = 0.1;

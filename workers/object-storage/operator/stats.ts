@@ -35,7 +35,7 @@ const statsSchema = z
   })
   .openapi('StorageStats');
 
-/** The next request continues an unfinished count of a large shard. */
+/** Maximum duration of a count. The next request continues an unfinished count of a large shard. */
 const COUNTING_SECONDS_MAX = 10;
 
 const statsRoute = createRoute({

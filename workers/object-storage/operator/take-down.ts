@@ -34,7 +34,7 @@ const UNAVAILABLE = problem(503, 'unavailable');
 interface Target {
   readonly engine: Engine;
   readonly bucket: Bucket;
-  /** Null for the whole bucket. */
+  /** The version to take down; null for the whole bucket. */
   readonly version: StoredVersion | null;
 }
 
@@ -52,7 +52,7 @@ async function findTarget(
   return err(version.ok || version.error.kind !== 'unavailable' ? NO_OBJECT : UNAVAILABLE);
 }
 
-/** @param reason null lifts the take-down. */
+/** Takes a target down or lifts its take-down. @param reason reason of the take-down; null lifts it. */
 async function setTakenDown(c: Context<JsonApiEnv>, target: Target, reason: string | null): Promise<Problem | null> {
   const { engine, bucket, version } = target;
   const at = new Date(createClock(c.env)()).toISOString();

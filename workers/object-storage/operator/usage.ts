@@ -20,7 +20,7 @@ const usageRoute = createRoute({
   summary: 'Count what a bucket, or all buckets of a user, have stored',
   description:
     'Counts every version, so it takes about a second for 100,000 of them. Changes during the count may or may not be in it. ' +
-    '`bytes` includes old versions and the parts of open uploads; `versions` leaves out deletion markers.',
+    '`bytes` includes old versions and the parts of open uploads; `versions` leaves out delete markers.',
   request: {
     query: z
       .strictObject({ bucket: z.string().max(63).optional(), user_id: z.string().max(100).optional() })
@@ -54,7 +54,7 @@ async function measureNamed(context: EngineContext, name: string): Promise<Resul
   return bucket.ok ? measure(context, bucket.value) : bucket;
 }
 
-/** A user that is unknown or owns no bucket has a use of zero. */
+/** Adds up the use of all buckets of a user. An unknown user, or one without buckets, has a use of zero. */
 async function measureUser(context: EngineContext, ownerId: string): Promise<Result<Usage, CommonError>> {
   let usage = NO_USAGE;
   let after: string | undefined;

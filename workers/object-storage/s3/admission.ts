@@ -24,27 +24,27 @@ import type { S3Request } from './protocol/request.ts';
 export interface Wire {
   readonly env: Env;
   readonly engine: Engine;
-  /** Origin of the request, which the engine also has. */
+  /** Origin of the request for event notifications. The engine has the same object. */
   readonly origin: Origin;
   readonly now: number;
   readonly requestId: string;
-  /** The cache of the data centre. */
+  /** The cache of the data centre that answers. */
   readonly cache: Cache;
-  /** Keeps the request alive for work after the answer. */
+  /** Keeps background work alive after the answer. */
   readonly waitUntil: (work: Promise<unknown>) => void;
 }
 
 const ANONYMOUS: Caller = { principal: null, via: 'anonymous', signature: null, payload: { kind: 'unsigned' } };
 
-/** The S3 call: its action, and the request before and after the headers in its query were extracted. */
+/** An S3 call: its action, and its request before (`sent`) and after (`request`) the headers in its query were extracted. */
 export interface Call {
   readonly action: S3Action;
   readonly sent: S3Request;
   readonly request: S3Request;
   readonly isBodyUsed: () => boolean;
-  /** Whether the rates of caller and bucket have counted the call. A request that runs a second time counts once. */
+  /** Whether the call is already counted in the rates of caller and bucket. A request that runs a second time counts once. */
   isAdmitted: boolean;
-  /** Whether a shard knows a change or a revocation that the copies lack. */
+  /** Whether a shard refused the copies of DIRECTORY because it knows a later change or revocation. */
   isRefused: boolean;
 }
 
@@ -61,7 +61,7 @@ export async function authenticate(
   return caller.ok ? caller : err(toAuthFailure(caller.error));
 }
 
-/** Records the use of the credential and applies the rates of the caller. */
+/** Records the use of the credential, and applies the rate of the caller unless the call is counted already. */
 export async function admit(
   caller: Caller,
   { sent, request, isAdmitted }: Call,
@@ -101,7 +101,10 @@ export function isExpectedOwner(request: S3Request, bucket: Bucket): boolean {
   return expectedOwner === null || expectedOwner === bucket.ownerId;
 }
 
-/** A missing version has no ACL to check. The operation reveals only to callers with the right to list that it is missing. */
+/**
+ * The version whose ACL and tags decide about access; null for a missing one. The operation tells only callers with the right to
+ * list that a version is missing.
+ */
 export const versionOf = (found: VersionContext['found']): StoredVersion | null =>
   found.ok && !found.value.isMarker ? found.value : null;
 

@@ -2,9 +2,10 @@
  * Answers an S3 request: resolve it to a bucket and key, detect the action, authenticate the caller, authorise the action, run it,
  * and add the headers that every answer has.
  *
- * Round trips: credentials and bucket come from this isolate or a nearby replica, if a call of a shard can prove them: the look-up of
- * a version, a commit, or a listing. Other operations, and refusals, load both from the primary in parallel, so an operation takes
- * effect once. UploadPart loads its upload first, because the body may be 5 GB long.
+ * To save round trips, credentials and bucket come from this isolate or a nearby replica if a call of a shard can prove that they
+ * are current: the look-up of a version, a commit, or a listing. Other operations load both from the primary in parallel. So does a
+ * request whose proof fails; it has had no effect before, so it takes effect once. UploadPart loads its upload first, because the
+ * body may be 5 GB long.
  */
 import { republishRevocations } from '../../identity/index.ts';
 import { logError } from '../../shared/log.ts';
@@ -39,7 +40,7 @@ import { parseS3Request, type S3Request, withHoistedHeaders } from './protocol/r
 import { answerS3Control } from './protocol/s3-control.ts';
 import { findPublicAnswer, storePublicAnswer } from './public-cache.ts';
 
-/** Facts that the common headers and the error document need, as far as they are known. */
+/** Facts about the request that the common headers and the error document need, as far as they are known. */
 interface Trace {
   resource: string;
   bucket: Bucket | null;
@@ -67,7 +68,7 @@ async function runRequest(httpRequest: Request, wire: Wire, trace: Trace): Promi
   const sent = parseS3Request(httpRequest, hosts);
   if (!sent.ok) return sent;
   trace.resource = sent.value.resource;
-  // Preflights of the web app need no bucket, because the app also lists and creates buckets.
+  // A preflight of the web app is answered without a bucket, because the app also lists and creates buckets.
   if (sent.value.method === 'OPTIONS' && appCorsOf(httpRequest, wire.env) !== null) return ok(emptyAnswer(200));
   const control = answerS3Control(sent.value, wire.requestId);
   if (control !== null) return ok(control);
@@ -79,7 +80,7 @@ async function runRequest(httpRequest: Request, wire: Wire, trace: Trace): Promi
   return outcome.ok ? outcome : err(withDetails(outcome.error, sent.value));
 }
 
-/** @param sent the request as the client signed it. */
+/** Runs a request whose bucket and key are known. @param sent the request as the client signed it. */
 async function runResolved(
   sent: S3Request,
   isBodyUsed: () => boolean,
@@ -93,7 +94,7 @@ async function runResolved(
   const versionId = parseVersionId(request.query.get('versionId'));
   if (!versionId.ok && operation.needs === 'version') return versionId;
   const call: Call = { action: action.value, sent, request, isBodyUsed, isAdmitted: false, isRefused: false };
-  // Started before the first await, so that the version loads while the caller is authenticated.
+  // The version's look-up starts before the first await, so that it runs while the caller is authenticated.
   let pending: PendingRead | null = null;
   if (operation.needs === 'version' && versionId.ok) {
     pending = wire.engine.beginRead(request.bucket, request.key, { versionId: versionId.value });
@@ -120,7 +121,8 @@ async function runResolved(
   if (operation.needs !== 'bucket' || action.value !== 'PutObject') {
     return runOnBucket(operation, service.value, bucket.value, { pending, env, isAdmitted: call.isAdmitted });
   }
-  // The body may take hours. The commit therefore compares the authorised generations with those that the shard knows by then.
+  // The body may take hours to arrive. The commit therefore compares the authorised generations with those that the shard knows by
+  // then.
   const proof: Proof = { identityGeneration: credentials.generation, state: 'open' };
   const proving = { ...bucket.value, proof };
   const renew = () => authorizeAgain(operation, call, onBucket(service.value, proving), wire);
@@ -160,7 +162,7 @@ async function runOnCopies(
   const context = onBucket(
     {
       ...service.value,
-      // A form carries its credential in its body.
+      // The body of a form has its credential, so the operation authenticates it.
       async authenticateForm(fields) {
         const signer = await authenticateForm(fields, credentials, wire);
         proof.identityGeneration = credentials.generation;
@@ -175,13 +177,19 @@ async function runOnCopies(
   return isFinal(outcome, proof, call) ? outcome : null;
 }
 
-/** An unproven outcome is final only if it reveals nothing about the bucket, or if the body of an upload cannot be read again. */
+/**
+ * Whether an outcome is returned without asking the primary. An unproven outcome is final only if it reveals nothing about the
+ * bucket, or if the body of an upload cannot be read again.
+ */
 function isFinal(outcome: Result<Response, S3Failure>, proof: Proof, { request, isBodyUsed }: Call): boolean {
   if (proof.state === 'held' || (isBodyUsed() && !isReadDocument(request))) return true;
   return proof.state === 'open' && !outcome.ok && isServerError(outcome.error);
 }
 
-/** A shard that refused may be ahead of DIRECTORY after an interrupted change, or have no generations after a rebuild. */
+/**
+ * Repairs the generations after a shard refused a proof. The shard may be ahead of DIRECTORY after an interrupted change, or have
+ * no generations after a rebuild.
+ */
 async function repairGenerations(
   { request }: Call,
   loading: ReturnType<Engine['getBucket']> | null,
@@ -192,7 +200,7 @@ async function repairGenerations(
   const pending = engine.beginRead(request.bucket, request.key);
   const found = await pending.openProven(bucket.value, Number.POSITIVE_INFINITY);
   if (!found.ok && found.error.kind === 'unproven' && !found.error.knowsIdentity) await republishRevocations(env);
-  // `open` also levels the generation of the bucket.
+  // `open` also brings DIRECTORY to the shard's generation of the bucket.
   await pending.open(bucket.value);
 }
 
@@ -217,8 +225,8 @@ async function authorizeAgain(
 }
 
 /**
- * Runs an operation on a version with caller and bucket from replicas of DIRECTORY. The look-up of the version proves that both are
- * current.
+ * Runs an operation on a version with caller and bucket from copies of DIRECTORY, in this isolate or in a replica. The look-up of
+ * the version proves that both are current.
  * @returns null without that proof; the primary then decides. An unknown key or bucket may be new, so it is never proven.
  */
 async function runProven(
@@ -228,14 +236,14 @@ async function runProven(
   wire: Wire,
   trace: Trace,
 ): Promise<Result<Response, S3Failure> | null> {
-  const credentials = credentialsIn('replica', wire);
-  const loading = wire.engine.getBucket(call.request.bucket, 'replica').then((bucket) => {
+  const credentials = credentialsIn('recent', wire);
+  const loading = wire.engine.getBucket(call.request.bucket, 'recent').then((bucket) => {
     if (bucket.ok) pending.begin(bucket.value);
     return bucket;
   });
   const [caller, bucket] = await Promise.all([authenticate(call, credentials, wire), loading]);
   if (!caller.ok || !bucket.ok || isTakenDown(bucket.value)) return null;
-  const found = await pending.openProven(bucket.value, credentials.generation);
+  const found = await pending.openProven(bucket.value, credentials.generation, isWholeRead(call));
   if (!found.ok && found.error.kind === 'unproven') {
     if (!found.error.knowsIdentity) wire.waitUntil(republishRevocations(wire.env));
     return null;
@@ -253,6 +261,10 @@ async function runProven(
   const { cache } = wire;
   return ok(await storePublicAnswer(cache, call.sent, outcome.value, bucket.value, version.size, wire));
 }
+
+/** Whether the answer is probably the whole object. */
+const isWholeRead = ({ action, request: { headers } }: Call): boolean =>
+  action === 'GetObject' && ['range', 'if-none-match', 'if-modified-since'].every((name) => headers.get(name) === null);
 
 async function runOnBucket(
   operation: Exclude<Operation, { needs: 'service' }>,

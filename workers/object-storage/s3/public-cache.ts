@@ -16,7 +16,7 @@ import type { S3Request } from './protocol/request.ts';
 
 const TAG = 'tessera:public-cache-seconds';
 const SECONDS_MAX = 3_600;
-/** Larger bodies are read with a look-up, and their bytes come from the cache of blobs. */
+/** Maximum size of a body in this cache. Objects with larger bodies are looked up, and their bytes come from the cache of blobs. */
 const BYTES_MAX = 1024 ** 2;
 const MATCH_TIMEOUT_MS = 250;
 
@@ -24,15 +24,21 @@ const READ_AT = 'x-tessera-read-at';
 const UNTIL = 'x-tessera-until';
 const CACHE_CONTROL = 'x-tessera-cache-control';
 
-/** Headers that affect the answer but that the Cache API ignores, and headers that identify the client. */
+/**
+ * Headers of requests that bypass this cache: headers that affect the answer although the Cache API ignores them, and headers that
+ * identify the client.
+ */
 const UNCACHED =
   /^(?:authorization|cookie|origin|range|if-match|if-range|if-unmodified-since|if-modified-since|x-amz-.*)$/;
 
-/** Only the answer to an anonymous `GET` without parameters is stored. */
+/** Whether the answer to a request may be stored: only that of an anonymous `GET` without parameters. */
 const isPublicGet = ({ method, rawQuery, key, headerNames }: S3Request): boolean =>
   method === 'GET' && rawQuery === '' && key !== '' && !headerNames.some((name) => UNCACHED.test(name));
 
-/** The key includes whether the edge may compress the answer, because the bytes on the wire and Cache-Control depend on it. */
+/**
+ * Key of an answer in the cache. It includes whether the edge may compress the answer, because the bytes on the wire and
+ * Cache-Control depend on it.
+ */
 const toUrl = ({ bucket, key, acceptedEncodings }: S3Request): string =>
   `https://public.invalid/${acceptsCompression(acceptedEncodings) ? 'compressed' : 'plain'}/${bucket}/${encodeURIComponent(key)}`;
 
@@ -44,8 +50,8 @@ export function checkPublicCacheTag(tags: readonly Tag[]): Result<null, S3Failur
 }
 
 /**
- * The seconds that the owner set; 0 if answers are not stored. With a policy that has conditions nothing is stored, because the
- * answer depends on the request.
+ * Seconds for which answers are stored, as the owner set it; 0 if they are not stored. If the policy has conditions, nothing is
+ * stored, because the answer depends on the request.
  */
 function secondsOf(bucket: Bucket): number {
   const tag = tagsOf(bucket)?.find(({ key }) => key === TAG);
@@ -53,7 +59,10 @@ function secondsOf(bucket: Bucket): number {
   return Math.min(SECONDS_MAX, Number(tag.value));
 }
 
-/** @returns null if the cache has no unexpired answer, or if the request's `If-None-Match` has another ETag. */
+/**
+ * Finds a stored answer.
+ * @returns null if the cache has no unexpired answer, or if the request's `If-None-Match` has another ETag.
+ */
 export async function findPublicAnswer(cache: Cache, request: S3Request, now: number): Promise<Response | null> {
   if (!isPublicGet(request)) return null;
   let found: Response | null | undefined;
@@ -79,7 +88,7 @@ export async function findPublicAnswer(cache: Cache, request: S3Request, now: nu
   return answer(null, 304, headers);
 }
 
-/** @param now time before the look-up of the version. @returns the answer to send. */
+/** Stores the answer to a public read. @param now time before the look-up of the version. @returns the answer to send. */
 export async function storePublicAnswer(
   cache: Cache,
   request: S3Request,

@@ -1,9 +1,9 @@
-/** One `code` of a problem. */
+/** The documentation of one `code` of a problem. */
 export interface ProblemCodeEntry {
-  /** The statuses that the code may have. */
+  /** The HTTP statuses that problems with this code may have. */
   readonly statuses: readonly number[];
   readonly meaning: string;
-  /** Advice to clients. */
+  /** Advice to clients: how to react to the problem. */
   readonly action: string;
 }
 

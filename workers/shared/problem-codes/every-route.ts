@@ -1,4 +1,4 @@
-/** Codes of every route. */
+/** Problem codes that every route may return. */
 import type { ProblemCodeTable } from './entry.ts';
 
 export const SHARED_CODES = {

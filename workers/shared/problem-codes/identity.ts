@@ -1,4 +1,4 @@
-/** Codes of identity, logins and accounts. */
+/** Problem codes of identity, logins and accounts. */
 import type { ProblemCodeTable } from './entry.ts';
 
 export const IDENTITY_CODES = {
@@ -125,12 +125,12 @@ export const IDENTITY_CODES = {
   },
   last_way_in: {
     statuses: [409],
-    meaning: 'The account could not be opened without this passkey.',
-    action: 'Add another passkey, or let the password log in alone, first.',
+    meaning: 'This passkey is the only way to log in, so it cannot be removed.',
+    action: 'Add another passkey, or allow logging in with the password alone, first.',
   },
   no_passkey: {
     statuses: [409],
-    meaning: 'The account has no passkey, or no password, so the choice is impossible.',
+    meaning: 'This setting needs both a passkey and a password.',
     action: 'Add a passkey first.',
   },
   passkey_exists: {

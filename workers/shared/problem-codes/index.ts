@@ -1,6 +1,6 @@
 /**
  * Every `code` of a problem: its statuses, its meaning and advice to clients. `docs/errors.md` is generated from these tables;
- * `problem()` accepts no other code. Only types are used at run time, so the texts are not deployed.
+ * `problem()` accepts no other code. The Worker uses only the types, so the texts are not deployed.
  */
 import { SHARED_CODES } from './every-route.ts';
 import { IDENTITY_CODES } from './identity.ts';
@@ -8,7 +8,7 @@ import { LEADERBOARD_CODES } from './leaderboard.ts';
 import { MAIL_CODES } from './mail.ts';
 import { STORAGE_CODES } from './storage.ts';
 
-/** By part of the service, in the order of the page. */
+/** The codes by part of the service, in the order of the page. */
 export const PROBLEM_CODES_BY_PART = {
   'Every route': SHARED_CODES,
   'Identity, login and account': IDENTITY_CODES,
@@ -25,5 +25,5 @@ type ProblemCodes = typeof SHARED_CODES &
 
 export type ProblemCode = keyof ProblemCodes;
 
-/** The statuses that a code may have. */
+/** The HTTP statuses that problems with a code may have. */
 export type StatusOf<C extends ProblemCode> = ProblemCodes[C]['statuses'][number];

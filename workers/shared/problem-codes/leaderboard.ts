@@ -1,4 +1,4 @@
-/** Codes of the leaderboard. */
+/** Problem codes of the leaderboard. */
 import type { ProblemCodeTable } from './entry.ts';
 
 export const LEADERBOARD_CODES = {

@@ -1,4 +1,4 @@
-/** Codes of mail. */
+/** Problem codes of mail. */
 import type { ProblemCodeTable } from './entry.ts';
 
 export const MAIL_CODES = {

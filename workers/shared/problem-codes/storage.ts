@@ -1,4 +1,4 @@
-/** Codes of the routes that operate storage. S3 requests have error codes of their own. */
+/** Problem codes of the routes that operate storage. S3 requests have error codes of their own. */
 import type { ProblemCodeTable } from './entry.ts';
 
 export const STORAGE_CODES = {

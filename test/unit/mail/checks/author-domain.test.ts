@@ -11,7 +11,7 @@ const policies: ResolveDns = async (name) => ({
 });
 const SPF = { result: 'pass', domain: 'evil.test', identity: 'mailfrom', reason: '' } as const;
 
-/** Checks with an SPF pass for evil.test. Both evil.test and bank.test have the DMARC policy reject. */
+/** Checks a message with an SPF pass for evil.test. Both evil.test and bank.test have the DMARC policy reject. */
 async function check(head: string) {
   const raw = Buffer.from(`${head}\r\nSubject: pay\r\n\r\nnow\r\n`, 'latin1');
   const { headers } = readHeaders(raw);

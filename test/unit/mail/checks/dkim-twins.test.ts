@@ -22,7 +22,7 @@ const HEADERS = [
 ];
 const BODY = 'At noon.\r\n';
 
-/** A message signed over `signed` fields (relaxed/simple, RFC 8463), with `added` fields put on top afterwards. */
+/** Signs a message over the header fields `signed` (relaxed/simple, RFC 8463), and adds the fields `added` on top afterwards. */
 function toSigned(signed: readonly string[], added: readonly string[]): Buffer {
   const bodyHash = createHash('sha256').update(BODY).digest('base64');
   const names = signed.join(':');

@@ -11,7 +11,7 @@ const signedBy = (domain: string, result: DkimVerdict['result'] = 'pass'): DkimV
   ...{ result, domain, selector: 's', algorithm: 'rsa-sha256', aligned: false, reason: '' },
 });
 
-/** @param zone DMARC records by domain. A key with a space, such as `A shop.test`, is a record of another type. */
+/** Evaluates DMARC. @param zone DMARC records by domain. A key with a space, such as `A shop.test`, is a record of another type. */
 function toResolver(zone: Readonly<Record<string, string | readonly string[]>>): ResolveDns {
   const records: Record<string, readonly string[]> = {};
   for (const [key, value] of Object.entries(zone))

@@ -1,6 +1,6 @@
 /**
- * Hostile input: no check throws, and every check returns a verdict. Random cases print their seed on failure. The large
- * cases would take minutes or exhaust memory if any step were not linear.
+ * Tests hostile input: no check may throw, and every check must return a verdict. Random cases print their seed on failure. The
+ * large cases would take minutes or exhaust memory if any step were not linear.
  */
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
@@ -194,8 +194,8 @@ describe('random input', () => {
         return { ok: true, value: records[type] };
       };
       await checkSpf({ clientIp: '192.0.2.1', helo: 'b.example', sender: 'x@b.example' }, resolveDns, 0);
-      // Each of the ten look-ups may query one policy and, through mx or ptr, ten addresses. Macros may cause as many queries for
-      // the client name.
+      // Limit of DNS queries: each of the ten look-ups of SPF may query one policy and, through mx or ptr, ten addresses. Macros
+      // may cause as many queries for the client name.
       expect(asked).toBeLessThan((SPF_LOOKUPS_MAX + 2) * 25 * 12);
     });
     await fc.assert(property, { numRuns: 1_000 });

@@ -1,7 +1,7 @@
 /** Messages and dependencies for the tests of the checks. */
 import type { CheckDependencies, MessageToCheck } from '../../../../workers/mail/checks/index.ts';
 
-/** No resolver and no scanner. Every check must work without them. */
+/** Dependencies without a resolver or a scanner. Every check must work without them. */
 export const offlineDependencies: CheckDependencies = {
   resolveDns: async () => ({ ok: false, error: { kind: 'unreachable', reason: 'offline' } }),
   fetch: async () => Promise.reject(new Error('offline')),

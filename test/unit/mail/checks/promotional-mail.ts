@@ -1,6 +1,6 @@
 /**
- * Wanted mail that resembles spam: promotions, receipts, reminders and HTML-only mail, as legitimate senders write it
- * today. Bulk mail offers one-click unsubscription.
+ * Sample messages: wanted mail that resembles spam. Promotions, receipts, reminders and HTML-only mail, as legitimate senders write
+ * them today. Bulk mail offers one-click unsubscription.
  */
 import type { Letter } from './wanted-mail.ts';
 

@@ -178,7 +178,7 @@ describe('a user’s own training', () => {
         subject: `Issue ${n} of our funds letter`,
         text: `${own}. We ask for your assistance with the account of the security company, 25 million dollars.`,
       });
-      // Each letter is first trained as Junk, so that the later training has to reverse it.
+      // Train each message as Junk first, so that the later training has to reverse it.
       model = trainUserModel(trainUserModel(model, readTokens(letter), 'junk'), readTokens(letter), 'ham');
       model = trainUserModel(model, readTokens(letter), 'ham');
     }

@@ -151,7 +151,7 @@ describe('macros', () => {
     clientName: async () => 'mx.example.org',
     now: NOW,
   };
-  // The examples of RFC 7208 §7.4.
+  // Macros and their results in the examples of RFC 7208 §7.4.
   test.each([
     ['%{s}', 'strong-bad@email.example.com'],
     ['%{o}', 'email.example.com'],

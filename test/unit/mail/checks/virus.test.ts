@@ -199,7 +199,7 @@ describe('content that cannot be scanned is "not scanned", never clean', () => {
   });
 });
 
-/** Sets the flag that `zip -e` sets. The scanner checks the flag and never reads the content. */
+/** Makes a zip with the flag that `zip -e` sets on an entry. The scanner looks only at the flag and never reads the content. */
 function zipWithEncryptedFlag(name: string): Uint8Array {
   const bytes = Buffer.from(zip({ [name]: Buffer.from('secret') }));
   bytes.writeUInt16LE(bytes.readUInt16LE(6) | 1, 6);
@@ -208,7 +208,7 @@ function zipWithEncryptedFlag(name: string): Uint8Array {
   return bytes;
 }
 
-/** Two joined archives, of which the directory lists only the second file. */
+/** Makes a file of two joined archives. The directory lists only the file of the second one. */
 function zipWithHiddenFile(): Uint8Array {
   const hidden = Buffer.from(zip({ 'evil.txt': Buffer.from('hidden') }));
   const local = hidden.subarray(0, hidden.indexOf(Buffer.from('PK\x01\x02', 'latin1')));

@@ -1,4 +1,7 @@
-/** Wanted mail of kinds that are rare in the training corpus, written for these tests. All of it must stay out of Junk. */
+/**
+ * Sample messages: wanted mail of kinds that are rare in the training corpus, written for these tests. None of it may be classified
+ * as Junk.
+ */
 
 export interface Letter {
   readonly from: string;
@@ -173,7 +176,7 @@ To advertise, contact ads@networkweekly.example. Copyright 2002 Network Weekly, 
   },
 };
 
-/** Formats a letter as a mail program does: UTF-8 parts, and 8bit instead of quoted-printable. */
+/** Formats a message as a mail program does: UTF-8 parts, and 8bit instead of quoted-printable. */
 export function toLetter({ from, subject, text, html, headers = [] }: Letter): Uint8Array {
   const domain = /@([^>]+)/.exec(from)?.[1] ?? 'home.example';
   const head = [

@@ -1,4 +1,4 @@
-/** Header fields, keywords, patches and snippets of JMAP: limits and odd input. */
+/** Tests limits and odd input of JMAP: header fields, keywords, patches and snippets. */
 import { describe, expect, it } from 'vitest';
 import {
   foldField,
@@ -111,13 +111,14 @@ describe('a snippet', () => {
     const words = toWords(['foo']);
     const shown = (character: string) => markPreview(`foo ${character.repeat(400)}`, words) ?? '';
     expect(shown('a')).toBe(`<mark>foo</mark> ${'a'.repeat(176)}`);
-    // The marks have 13 bytes and `foo ` has 4: with 116 two-byte letters that is 249 bytes, with 136 it would be 289.
+    // A preview has at most 255 bytes. The marks have 13 and `foo ` has 4: with 116 two-byte letters it has 249, with 136 it would
+    // have 289.
     expect(shown('é')).toBe(`<mark>foo</mark> ${'é'.repeat(116)}`);
     expect(shown('<')).toBe(`<mark>foo</mark> ${'&lt;'.repeat(56)}`);
-    // 13 bytes for the marks and 180 characters, of which 62 have two bytes, are 255 bytes.
+    // Exactly 255 bytes: 13 for the marks, and 180 characters of which 62 have two bytes.
     const mixed = (count: number) => markPreview(`foo ${'é'.repeat(count)}${'x'.repeat(300)}`, words) ?? '';
     expect([mixed(62), mixed(63)].map((html) => Buffer.byteLength(html))).toEqual([255, 236]);
-    // A hit is never cut.
+    // A found word must never be cut, even if it exceeds the limit.
     expect(markPreview(`${'漢'.repeat(90)}東京`, cjk)).toBe(`<mark>${'漢'.repeat(90)}東京</mark>`);
   });
 });

@@ -86,7 +86,7 @@ test('a postfix report is read with the original recipient first and folded line
 });
 
 test.each([
-  // Code, enhanced code, expired, action; the status of the report.
+  // Columns: reply code, enhanced code, whether the message expired, action, and the expected status of the report.
   [550, '5.2.1', false, 'failed', '5.2.1'],
   [550, '4.2.1', false, 'failed', '5.1.1'],
   [551, null, false, 'failed', '5.1.1'],

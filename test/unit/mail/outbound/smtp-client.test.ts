@@ -111,7 +111,7 @@ for (const pipelining of [true, false]) {
       const name = `${answer} at ${stage} ${pipelining ? 'with' : 'without'} PIPELINING`;
       test(`${name} gives each recipient the right outcome and never claims success`, async () => {
         const server = await start((at) => (at === stage ? answer : null), pipelining ? undefined : []);
-        // The client notices a lost connection in the body only while it still has bytes to send.
+        // Send a large body: while sending it, the client notices a lost connection only as long as it has bytes left.
         const raw = stage === 'body' ? RAW + 'x'.repeat(70).concat('\r\n').repeat(300_000) : RAW;
         const { outcomes } = await sendOnce(toServer(server.port), raw, answer === 'hang' ? withTimeout(400) : options);
         const isLost = answer === 'drop' || answer === 'hang';
@@ -256,7 +256,8 @@ test('clear text injected after the reply to STARTTLS is ignored inside TLS', as
   });
   running.push({ stop: () => new Promise((resolve) => server.close(() => resolve())) });
   const { outcomes } = await sendOnce(toServer(port, { tls: 'required' }));
-  // The injected limit would make this message too large, and MAIL would not be sent.
+  // The client must ignore the SIZE limit that was injected before TLS. With it, the message would be too large and MAIL would not
+  // be sent.
   expect(outcomes[0]).toMatchObject({ kind: 'deferred', code: 451 });
   expect(received).toContain('EHLO mail.example.test\r\nMAIL FROM:<a@example.test>\r\n');
 });

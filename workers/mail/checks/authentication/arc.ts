@@ -1,4 +1,7 @@
-/** The Authenticated Received Chain (RFC 8617): the hops that forwarded a message, and the results that each recorded. */
+/**
+ * Verifies the Authenticated Received Chain of a message (RFC 8617). It names the hops that forwarded the message, and the
+ * authentication results that each recorded.
+ */
 import type { HeaderField } from '../../mime/mime-tree.ts';
 import { unfold } from '../../mime/mime-tree.ts';
 import type { ArcVerdict } from '../verdicts.ts';
@@ -7,7 +10,7 @@ import { checkSignature, isDomain, readSignatureTags, type SignedMessage } from 
 import { type KeyRing, toUnsignedField, verifySignature } from './signature.ts';
 import { parseTagList } from './tag-list.ts';
 
-/** RFC 8617 §4.2.1. */
+/** Maximum of ARC sets (RFC 8617 §4.2.1). */
 export const ARC_INSTANCES_MAX = 50;
 
 interface ArcSet {
@@ -46,7 +49,7 @@ const readResults = (set: ArcSet): string =>
 type Problem = Pick<ArcVerdict, 'result' | 'reason'>;
 const failed = (reason: string): Problem => ({ result: 'fail', reason });
 
-/** Verifies the newest message signature only. Later hops may have broken older ones. */
+/** Verifies only the newest message signature, because later hops may have broken older ones. */
 async function verifyNewestSignature(
   set: ArcSet,
   message: SignedMessage,
@@ -62,7 +65,7 @@ async function verifyNewestSignature(
   return { result, reason: `message signature: ${checked.error.reason}` };
 }
 
-/** Each seal covers every set up to its own (§5.1.1), in relaxed form. */
+/** Verifies all seals. Each seal covers all sets up to its own (§5.1.1), in relaxed form. */
 async function verifySeals(sets: readonly ArcSet[], keys: KeyRing): Promise<Problem | null> {
   let sealed = '';
   for (const [index, set] of sets.entries()) {
@@ -91,7 +94,7 @@ async function verifySeals(sets: readonly ArcSet[], keys: KeyRing): Promise<Prob
   return null;
 }
 
-/** @returns the sets in order of instance, or null when they do not form a chain (§5.2). */
+/** @returns the ARC sets in order of instance; null when they do not form a chain (§5.2). */
 function collectSets(headers: readonly HeaderField[]): ArcSet[] | null {
   const found = new Map<number, Partial<Record<keyof ArcSet, HeaderField>>>();
   const kinds: Readonly<Record<string, keyof ArcSet>> = {

@@ -1,11 +1,14 @@
-/** Body hashes for the signatures of a message, computed while it streams. DKIM then needs no second pass over the bytes. */
+/** Computes body hashes for the signatures of a message while it streams. DKIM then needs no second pass over the bytes. */
 import { type HeaderField, readHeaders } from '../../mime/mime-tree.ts';
 import { BodyHash } from './canonical-form.ts';
 import { type DigestBody, hashOf, readSignatureTags, SIGNATURES_MAX } from './dkim.ts';
 
-/** Enough for all DKIM signatures that are checked and a genuine ARC chain. Each hash costs a pass over the body. */
+/**
+ * Maximum of body hashes: enough for all DKIM signatures that are checked and a genuine ARC chain. Each hash costs a pass over the
+ * body.
+ */
 const HASHES_MAX = 16;
-/** If the header is longer than this, the body is not hashed. */
+/** Maximum size of a header. The body of a message with a longer header is not hashed. */
 const HEADER_BYTES_MAX = 1024 * 1024;
 const BLANK_LINES = ['\n\r\n', '\n\n'];
 
@@ -13,13 +16,13 @@ export class BodyDigests {
   readonly #hashes = new Map<string, BodyHash>();
   #head: Buffer | null = Buffer.alloc(0);
 
-  /** The first chunk must begin at the first byte of the message. */
+  /** Adds bytes of the message. The first chunk must begin at its first byte. */
   push(chunk: Uint8Array): void {
     if (this.#head === null) {
       for (const hash of this.#hashes.values()) hash.push(chunk);
       return;
     }
-    // The blank line may be split across two chunks.
+    // Searches again from 3 bytes before the new chunk, because the blank line may be split across two chunks.
     const from = Math.max(0, this.#head.length - 3);
     const head = Buffer.concat([this.#head, chunk]);
     this.#head = head;
@@ -37,7 +40,7 @@ export class BodyDigests {
   }
 
   finish(): DigestBody {
-    // No empty line was found, but a line of white space may end the header too. The body after it is shown, so it must be hashed.
+    // Without an empty line, a line of white space may end the header. Clients show the text after it as body, so it is hashed.
     if (this.#head !== null) this.#read(this.#head);
     const digests = new Map([...this.#hashes].map(([key, hash]) => [key, hash.finish()]));
     return (form, algorithm, lengthMax) => digests.get(toKey(form, algorithm, lengthMax)) ?? null;

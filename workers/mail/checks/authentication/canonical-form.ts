@@ -1,12 +1,12 @@
 /**
- * Canonical forms of header fields and bodies (RFC 6376 §3.4). A bare LF counts as a line end, as it did when the message was
+ * Canonical forms of header fields and bodies (RFC 6376 §3.4). A bare LF counts as CRLF, because it was CRLF when the message was
  * signed.
  */
 import { createHash } from 'node:crypto';
 
 export type Canonicalization = 'simple' | 'relaxed';
 
-/** @param source a header field as in the message. @returns its canonical form without a final line end. */
+/** @param source a header field as it is in the message. @returns its canonical form, without a line end. */
 export function toCanonicalField(source: string, form: Canonicalization): string {
   if (form === 'simple') return source;
   const colon = source.indexOf(':');
@@ -26,14 +26,11 @@ const OUT_BYTES = 64 * 1024;
 
 export interface BodyDigest {
   readonly digest: Buffer;
-  /** Size of the whole canonical body, in bytes. */
+  /** Size of the whole canonical body in bytes, even if only its beginning was hashed. */
   readonly length: number;
 }
 
-/**
- * Hashes a body held in memory.
- * @param lengthMax the `l=` tag: hashes at most this many bytes of the canonical body.
- */
+/** Hashes a body that is in memory. @param lengthMax the `l=` tag: at most this many bytes of the canonical body are hashed. */
 export function hashBody(
   body: Uint8Array,
   form: Canonicalization,
@@ -45,11 +42,11 @@ export function hashBody(
   return hash.finish();
 }
 
-/** Hashes a body as it streams, for any chunk sizes. Never holds a line or a second copy. */
+/** Hashes a body while it streams, in chunks of any size. Never holds a line or a second copy. */
 export class BodyHash {
   readonly #form: Canonicalization;
   readonly #sink: BodySink;
-  /** White space that was read and may belong to the end of a line. */
+  /** True after white space that may belong to the end of a line, where the relaxed form removes it. */
   #hasSpace = false;
   #hasCr = false;
   #isLineOpen = false;
@@ -70,7 +67,7 @@ export class BodyHash {
       if (byte === LF) this.#endLine();
       else {
         this.#isLineOpen = true;
-        // A CR without an LF is text.
+        // The earlier CR was not followed by LF, so it is text.
         if (this.#hasCr) this.#flush();
         if (byte === CR) this.#hasCr = true;
         else this.#hasSpace = true;
@@ -107,7 +104,7 @@ export class BodyHash {
   }
 }
 
-/** Holds back empty lines, because empty lines at the end of a body are not hashed. */
+/** Passes bytes on to the hash, but holds empty lines back: those at the end of a body are not hashed. */
 class BodySink {
   private readonly hash;
   private readonly lengthMax: number;
@@ -140,7 +137,7 @@ class BodySink {
   }
 
   finish(form: Canonicalization): { digest: Buffer; length: number } {
-    // The canonical form of an empty body is one line end (simple) or empty (relaxed) (§3.4.3, §3.4.4).
+    // The canonical form of an empty body is one line end (simple) or nothing (relaxed) (§3.4.3, §3.4.4).
     if (form === 'simple' && this.length === 0) this.put(LINE_END);
     this.hash.update(this.out.subarray(0, this.used));
     return { digest: this.hash.digest(), length: this.length };

@@ -1,4 +1,4 @@
-/** DKIM signatures of a message (RFC 6376, RFC 8301, RFC 8463). */
+/** Verifies the DKIM signatures of a message (RFC 6376, RFC 8301, RFC 8463). */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import type { HeaderField } from '../../mime/mime-tree.ts';
 import type { DkimVerdict } from '../verdicts.ts';
@@ -7,7 +7,7 @@ import { type BodyDigest, type Canonicalization, toCanonicalField } from './cano
 import { type KeyRing, type SignatureFailure, selectFields, toUnsignedField, verifySignature } from './signature.ts';
 import { parseTagList, withoutSpace } from './tag-list.ts';
 
-/** Each signature costs a look-up and two hashes. Honest senders use fewer. */
+/** Maximum of signatures that are checked. Each costs a look-up and two hashes; honest senders use fewer. */
 export const SIGNATURES_MAX = 10;
 
 export interface SignedMessage {
@@ -15,17 +15,17 @@ export interface SignedMessage {
   readonly digestBody: DigestBody;
 }
 
-/** @returns null for a hash that was not computed while the body streamed. */
+/** @returns the hash of the body in a canonical form; null if it was not computed while the body streamed. */
 export type DigestBody = (
   form: Canonicalization,
   algorithm: 'sha256' | 'sha1',
   lengthMax: number | null,
 ) => BodyDigest | null;
 
-/** The hash function of `a=`. */
+/** @returns the hash function that `a=` names. */
 export const hashOf = (algorithm: string): 'sha256' | 'sha1' => (algorithm.endsWith('-sha1') ? 'sha1' : 'sha256');
 
-/** Parsed tags of a DKIM-Signature or ARC-Message-Signature, with valid syntax. */
+/** Tags of a DKIM-Signature or ARC-Message-Signature with valid syntax. */
 export interface SignatureTags {
   readonly algorithm: string;
   readonly domain: string;
@@ -40,7 +40,7 @@ export interface SignatureTags {
   readonly expiresAt: number | null;
 }
 
-/** @returns a verdict per signature, in header order; DMARC fills in `aligned`. */
+/** @returns one verdict per signature, in header order. `aligned` is false; DMARC sets it later. */
 export async function verifyDkim(message: SignedMessage, keys: KeyRing, now: number): Promise<DkimVerdict[]> {
   const fields = message.headers.filter((field) => field.name === 'dkim-signature').slice(0, SIGNATURES_MAX);
   return Promise.all(fields.map((field) => verifyField(field, message, keys, now)));
@@ -65,13 +65,13 @@ async function verifyField(
   return { ...verdict, domain, selector, algorithm, aligned: false, ...(isCovered ? { unsubscribe: true } : {}) };
 }
 
-/** True if the message has fields of this name, and each of them is signed. */
+/** True if the message has fields of this name, and all of them are signed. */
 function coversAll({ headers }: SignedMessage, { names }: SignatureTags, wanted: string): boolean {
   const present = headers.filter((field) => field.name === wanted).length;
   return present > 0 && names.filter((name) => name === wanted).length >= present;
 }
 
-/** @returns a note on a valid signature, or the failure. */
+/** @returns a note about a valid signature (often empty), or the failure. */
 export async function checkSignature(
   field: HeaderField,
   tags: SignatureTags,
@@ -104,14 +104,14 @@ export async function checkSignature(
 }
 
 /**
- * Fields that a client shows or uses and that may occur once (RFC 5322 §3.6, RFC 2045 §4). MIME-Version is not listed, because a
- * second one misleads no reader.
+ * Fields that a client shows or uses and that may occur only once (RFC 5322 §3.6, RFC 2045 §4). MIME-Version is omitted, because a
+ * second one cannot mislead a reader.
  */
 const SINGLE_FIELDS = ['subject', 'to', 'reply-to', 'date', 'content-type', 'content-transfer-encoding'];
 
 /**
- * Finds a second field beside a signed one. An attacker who replays a signed message can add a second field on top, which
- * clients show as the signed one (RFC 6376 §8.15).
+ * Finds a field that is signed but also occurs unsigned. An attacker who replays a signed message can add a second field on top,
+ * which clients show as if it were signed (RFC 6376 §8.15).
  */
 function findUnsignedTwin(headers: readonly HeaderField[], signed: readonly string[]): string | null {
   const count = (names: readonly string[], wanted: string) => names.filter((name) => name === wanted).length;
@@ -120,7 +120,10 @@ function findUnsignedTwin(headers: readonly HeaderField[], signed: readonly stri
   return SINGLE_FIELDS.find(isTwin) ?? null;
 }
 
-/** @param options `isArc`: in an ARC-Message-Signature, `i=` is the instance and `v=` is absent (RFC 8617 §4.1.2). */
+/**
+ * Parses the tags of a signature.
+ * @param options `isArc`: the field is an ARC-Message-Signature, where `i=` is the instance and `v=` is absent (RFC 8617 §4.1.2).
+ */
 export function readSignatureTags(value: string, options: { isArc: boolean }): Result<SignatureTags, SignatureFailure> {
   const fail = (reason: string) => err<SignatureFailure>({ result: 'permerror', reason });
   const tags = parseTagList(value);

@@ -1,15 +1,15 @@
 /**
- * Finds DMARC policies and Organizational Domains in DNS: the tree walk of RFC 9989 §4.10.
+ * Finds DMARC policies and Organizational Domains in DNS by the tree walk of RFC 9989 §4.10.
  *
  * By design, a record at a public suffix of the ICANN list counts as `psd=y` if it has no `psd` tag. Several registries published
- * records before that tag existed. Without this rule all their domains would be one organization.
+ * records before that tag existed. Without this rule, all domains under such a suffix would count as one organization.
  */
 import { parse } from 'tldts';
 import { ok, type Result } from '../../../shared/result.ts';
 import type { ResolveDns } from '../dependencies.ts';
 import { type DmarcPolicy, type DmarcRecord, isDmarcRecord, parseDmarcRecord } from './dmarc-record.ts';
 
-/** RFC 9989 §4.10: at most eight queries per walk. */
+/** Maximum of queries per walk (RFC 9989 §4.10). */
 const WALK_LABELS_MAX = 8;
 
 interface FoundRecord {
@@ -18,16 +18,16 @@ interface FoundRecord {
 }
 
 export interface DmarcPolicySource extends FoundRecord {
-  /** True if the record is that of a parent domain. */
+  /** True if the record was found at a parent domain. */
   readonly isInherited: boolean;
 }
 
-/** DNS look-ups for one message. Each name is queried once. Errors say which look-up failed temporarily. */
+/** DNS look-ups for one message. Each name is queried only once. An error says which look-up failed temporarily. */
 export interface DmarcDiscovery {
-  /** @returns the record that applies to an Author Domain; null if none does. */
+  /** @returns the DMARC record that applies to an Author Domain; null if none does. */
   findPolicy(domain: string): Promise<Result<DmarcPolicySource | null, string>>;
   findOrganizationalDomain(domain: string): Promise<Result<string, string>>;
-  /** @returns the policy of an inherited record, which depends on whether the Author Domain exists. */
+  /** @returns the policy for an Author Domain. An inherited record may have a different policy for domains that do not exist. */
   choosePolicy(domain: string, source: DmarcPolicySource): Promise<Result<DmarcPolicy, string>>;
 }
 
@@ -66,7 +66,7 @@ export function createDmarcDiscovery(resolveDns: ResolveDns): DmarcDiscovery {
 
 type Ask = (domain: string) => Promise<Result<DmarcRecord | null, string>>;
 
-/** @returns the records on the way to the root, the longest name first. */
+/** @returns the records found on the way from a domain to the root, the longest name first. */
 async function walk(
   domain: string,
   ask: Ask,
@@ -83,14 +83,14 @@ async function walk(
   return ok(found);
 }
 
-/** The name itself, then its parents with at most seven labels, down to the top-level domain. */
+/** @returns the names that a walk queries: the domain, then its parents with at most seven labels, down to the top-level domain. */
 export function listWalkNames(domain: string): string[] {
   const labels = domain.split('.');
   const parents = labels.slice(Math.max(1, labels.length - WALK_LABELS_MAX + 1));
   return [domain, ...parents.map((_, at) => parents.slice(at).join('.'))];
 }
 
-/** RFC 9989 §4.10.2. */
+/** Selects the Organizational Domain from the records of a walk (RFC 9989 §4.10.2). */
 function selectOrganizationalDomain(domain: string, found: readonly FoundRecord[]): string {
   for (const each of found) {
     if (each.record.psd === 'n') return each.domain;
@@ -99,7 +99,7 @@ function selectOrganizationalDomain(domain: string, found: readonly FoundRecord[
   return found.at(-1)?.domain ?? domain;
 }
 
-/** The name one label below `parent` on the way to `domain`. */
+/** @returns the parent of `domain`, or `domain` itself, that is one label longer than `parent`. */
 const toChild = (domain: string, parent: string): string =>
   domain
     .split('.')
@@ -113,7 +113,7 @@ async function askRecord(domain: string, resolveDns: ResolveDns): Promise<Result
     return { ok: false, error: `policy look-up for ${domain} failed: ${answer.error.reason}` };
   }
   const records = answer.value.filter(isDmarcRecord);
-  // Several records at one name are all discarded.
+  // If a name has several DMARC records, all of them are discarded.
   const [text] = records;
   if (text === undefined || records.length > 1) return ok(null);
   const record = parseDmarcRecord(text);
@@ -125,7 +125,7 @@ function isPublicSuffix(domain: string): boolean {
   return isIcann === true && publicSuffix === domain;
 }
 
-/** A name does not exist if the answer is NXDOMAIN (RFC 8020), whatever the type of the query. */
+/** Whether a name exists. NXDOMAIN says that it does not, whatever the type of the query (RFC 8020). */
 async function doesExist(domain: string, resolveDns: ResolveDns): Promise<Result<boolean, string>> {
   const answers = await Promise.all((['A', 'AAAA', 'MX'] as const).map((type) => resolveDns(domain, type)));
   if (answers.some((answer) => answer.ok)) return ok(true);

@@ -1,6 +1,6 @@
 /**
- * Parses DMARC policy records (RFC 9989 §4.7). Tolerant: a slip after `v=` never switches a policy off, because unknown tags and
- * syntax errors in the remainder of a record are ignored. DKIM's strict reader is in `tag-list.ts`. Pure.
+ * Parses DMARC policy records (RFC 9989 §4.7). Tolerant: unknown tags and syntax errors after `v=` are ignored, so a typing error
+ * does not switch a policy off. DKIM's strict parser is in `tag-list.ts`. Pure.
  *
  * By design, where RFC 7489 and RFC 9989 differ, RFC 9989 decides: `pct`, `rf` and `ri` are ignored, `np`, `psd` and `t` are read.
  */
@@ -9,33 +9,33 @@ export type DmarcPolicy = 'none' | 'quarantine' | 'reject';
 
 export interface DmarcRecord {
   /**
-   * The policies of the domain, its subdomains and its subdomains that do not exist. Null if the record asks for no DMARC processing: it has no
-   * valid `p`, or an invalid `sp` or `np`, and no address for reports (RFC 9989 §4.10.1).
+   * Policies for the domain, its subdomains, and subdomains that do not exist. Null if the record requests no DMARC processing:
+   * it has no valid `p`, or an invalid `sp` or `np`, and no address for reports (RFC 9989 §4.10.1).
    */
   readonly policies: {
     readonly own: DmarcPolicy;
     readonly subdomain: DmarcPolicy;
     readonly missing: DmarcPolicy;
   } | null;
-  /** `y`: a public suffix. `n`: an Organizational Domain. `u`: unknown, the default. */
+  /** What the domain is. `y`: a public suffix. `n`: an Organizational Domain. `u`: unknown, the default. */
   readonly psd: 'y' | 'n' | 'u';
-  /** `t=y`: the domain owner requests the next milder policy. */
+  /** True for `t=y`: the domain owner requests the next milder policy. */
   readonly isTest: boolean;
   readonly isDkimStrict: boolean;
   readonly isSpfStrict: boolean;
 }
 
-/** `v` is the first tag, and its value is case-sensitive. */
+/** Beginning of a DMARC record: `v` must be the first tag, and its value is case-sensitive. */
 const VERSION = /^v[ \t]*=[ \t]*DMARC1[ \t]*(?:;|$)/;
 const VERSION_ANY_NAME_CASE = /^V/;
 const TAG = /^\s*([A-Za-z]+)\s*=(.*)$/s;
-/** RFC 3986 §3.1. A `!10m` suffix is obsolete and ignored. */
+/** URI for reports (RFC 3986 §3.1). A suffix such as `!10m` is obsolete and ignored. */
 const REPORT_URI = /^[a-z][a-z0-9+.-]*:[^\s;,]+$/i;
 
 /** True for a TXT record that identifies itself as a DMARC policy. */
 export const isDmarcRecord = (text: string): boolean => VERSION.test(text.replace(VERSION_ANY_NAME_CASE, 'v'));
 
-/** @param text a record for which `isDmarcRecord` is true. */
+/** Parses a DMARC record. @param text a record for which `isDmarcRecord` is true. */
 export function parseDmarcRecord(text: string): DmarcRecord {
   const tags = readTags(text);
   const psd = tags.get('psd')?.toLowerCase();
@@ -48,7 +48,7 @@ export function parseDmarcRecord(text: string): DmarcRecord {
   };
 }
 
-/** Skips pieces that are not `name=value`. Keeps the first of repeated tags. */
+/** Reads the tags of a record. Skips pieces that are not `name=value`. Of repeated tags, the first one counts. */
 function readTags(text: string): Map<string, string> {
   const tags = new Map<string, string>();
   for (const piece of text.split(';')) {

@@ -1,5 +1,5 @@
 /**
- * DMARC (RFC 9989): checks that SPF or DKIM authenticates the domain in From, and otherwise applies the policy of that domain.
+ * DMARC (RFC 9989): checks whether SPF or DKIM authenticates the domain in From. If not, the policy of that domain applies.
  *
  * Gaps: aggregate and failure reports are not sent.
  */
@@ -20,13 +20,14 @@ export interface DmarcOutcome {
 }
 
 /**
- * The registrable domain by the public suffix list with its private part. Returns the name itself when there is none. DMARC
- * itself uses DNS (`dmarc-discovery.ts`); this is for domains without a policy and for results that others recorded.
+ * @returns the registrable domain by the public suffix list with its private part; the name itself if there is none. DMARC finds
+ * Organizational Domains in DNS instead (`dmarc-discovery.ts`). This function is for domains without a policy, and for results that
+ * other servers recorded.
  */
 export const toOrganizationalDomain = (domain: string): string =>
   getDomain(domain, { allowPrivateDomains: true }) ?? domain;
 
-/** @returns the DMARC verdict, and the DKIM verdicts with `aligned` set. */
+/** Checks DMARC. @returns the DMARC verdict, and the DKIM verdicts with `aligned` set. */
 export async function checkDmarc(
   headers: readonly HeaderField[],
   spf: SpfVerdict,
@@ -38,8 +39,7 @@ export async function checkDmarc(
   const none = { domain, policy: null, disposition: 'none' } as const;
   if (authors.length === 0) return { dkim, dmarc: { ...none, result: 'permerror', reason: 'From has no domain' } };
   if (authors.length > 1) {
-    // Without a single author domain, no policy applies. Quarantine the message, because a client may show a domain
-    // that nothing authenticated.
+    // Without a single author domain, no policy applies. Quarantine protects from an unauthenticated domain that a client may show.
     const reason = `From can be read as ${authors.slice(0, 5).join(', ')}`;
     return { dkim, dmarc: { ...none, domain: '', disposition: 'quarantine', result: 'permerror', reason } };
   }
@@ -87,11 +87,14 @@ async function applyPolicy(
   return verdict('fail', reason, isTest ? soften(policy) : policy);
 }
 
-/** True if the identifier may turn out to be authentic and aligned once DNS answers. */
+/** True if this identifier may still prove authentic and aligned once DNS answers. */
 const mayPass = (result: string, alignment: Result<boolean, string> | undefined): boolean =>
   (result === 'pass' || result === 'temperror') && (alignment === undefined || !alignment.ok || alignment.value);
 
-/** RFC 9989 §4.10.2. @returns an error if the Organizational Domains could not be looked up. */
+/**
+ * Whether an authenticated identifier is aligned with the domain in From (RFC 9989 §4.10.2).
+ * @returns an error if the Organizational Domains could not be looked up.
+ */
 async function isAligned(
   identifier: string,
   from: string,
@@ -103,27 +106,27 @@ async function isAligned(
   if (!isDomain(name) || !sharesParent(name, from)) return ok(false);
   const author = await discovery.findOrganizationalDomain(from);
   if (!author.ok) return author;
-  // The Organizational Domain of a name is the name or one of its parents, so no other name needs a walk.
+  // An Organizational Domain is the name itself or a parent. So only names at or below the author's can be aligned and need a walk.
   if (name !== author.value && !name.endsWith(`.${author.value}`)) return ok(false);
   const organization = await discovery.findOrganizationalDomain(name);
   return organization.ok ? ok(organization.value === author.value) : organization;
 }
 
-/** False if the names differ in their last label, so they cannot belong to one organization. */
+/** False if two names differ in their last label; they then cannot belong to one organization. */
 const sharesParent = (left: string, right: string): boolean =>
   left.slice(left.lastIndexOf('.') + 1) === right.slice(right.lastIndexOf('.') + 1);
 
-/** True if two domains are aligned by the public suffix list. Used for domains without a policy. */
+/** True if two domains are aligned by the public suffix list. For domains without a policy. */
 export const isSameSite = (domain: string, from: string): boolean =>
   domain !== '' && toOrganizationalDomain(domain.toLowerCase()) === toOrganizationalDomain(from);
 
-/** `t=y`: the policy one level below (RFC 9989 §4.7). */
+/** @returns the policy one level milder, for a record with `t=y` (RFC 9989 §4.7). */
 const soften = (policy: DmarcPolicy): DmarcPolicy => (policy === 'reject' ? 'quarantine' : 'none');
 
 /**
- * The domains that a reader may see as the author's: every From field (one is allowed), each read by the RFC's grammar and by
- * the parser that displays it. The two differ for malformed lists: one reads `ceo@bank.example <x@evil.example>` as one author,
- * the other as another.
+ * @returns the domains that a reader may take for the author's. Reads every From field, although only one is allowed. Reads each
+ * field by the RFC's grammar and by the parser whose result is displayed, because these differ for malformed lists: for
+ * `ceo@bank.example <x@evil.example>`, they find different authors.
  */
 export function listAuthorDomains(headers: readonly HeaderField[]): string[] {
   const fields = headers.filter((field) => field.name === 'from').map((field) => decodeRawUtf8(unfold(field.value)));

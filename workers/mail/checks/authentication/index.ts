@@ -1,4 +1,4 @@
-/** Authentication of mail: SPF (RFC 7208), DKIM (RFC 6376, 8301, 8463), DMARC (RFC 9989), ARC (RFC 8617). */
+/** Authenticates mail: SPF (RFC 7208), DKIM (RFC 6376, 8301, 8463), DMARC (RFC 9989), ARC (RFC 8617). */
 
 import { readHeaders } from '../../mime/mime-tree.ts';
 import type { CheckDependencies, CheckSettings } from '../dependencies.ts';
@@ -15,9 +15,9 @@ import { isChainTrusted, overrideDisposition } from './trusted-chain.ts';
 export { BodyDigests } from './body-digests.ts';
 
 export interface MessageToAuthenticate {
-  /** The message. With `digestBody`, its beginning with the whole header is enough. */
+  /** The raw message. If `digestBody` is set, a beginning that contains the whole header is enough. */
   readonly raw: Uint8Array;
-  /** Result of a `BodyDigests` that read the whole message. */
+  /** Body hashes from a `BodyDigests` that read the whole message. */
   readonly digestBody?: DigestBody;
   readonly envelope: { readonly from: string };
   readonly clientIp: string | null;
@@ -25,7 +25,7 @@ export interface MessageToAuthenticate {
   readonly direction: 'inbound' | 'outbound';
 }
 
-/** Never fails. A failed look-up is `temperror` in its verdict. */
+/** Authenticates a message. Never fails: a failed look-up is `temperror` in its verdict. */
 export async function authenticateMessage(
   message: MessageToAuthenticate,
   dependencies: Pick<CheckDependencies, 'resolveDns' | 'now'>,
@@ -55,7 +55,7 @@ const toDigestBody =
   (form, algorithm, lengthMax) =>
     hashBody(body, form, algorithm, lengthMax);
 
-/** Verdict for mail of our own users, who are authenticated by their session. Makes no DNS query. */
+/** @returns the verdict for mail of our own users, whom their session authenticates. Makes no DNS query. */
 function ownMessage(from: string): Authentication {
   const reason = 'sent by a user of this service';
   const domain = from.slice(from.lastIndexOf('@') + 1);

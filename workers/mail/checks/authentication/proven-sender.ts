@@ -1,11 +1,11 @@
-/** Decides who a message is proven to come from. People are recognised by this, never by From alone. Pure. */
+/** Decides which sender is proven by authentication. Senders are recognised by this, never by From alone. Pure. */
 import { type HeaderField, headerValue, unfold } from '../../mime/mime-tree.ts';
 import { parseAddressList } from '../../mime/parse.ts';
 import type { Authentication, ProvenSender } from '../verdicts.ts';
 import { decodeRawUtf8, toALabels } from './a-labels.ts';
 import { isSameSite } from './dmarc.ts';
 
-/** RFC 2919 §3: the identifier in the angle brackets at the end of the field. */
+/** Identifier of List-Id: in angle brackets at the end of the field (RFC 2919 §3). */
 const LIST_ID = /<\s*([^<>\s]{1,255})\s*>\s*$/;
 
 export function findProvenSender(
@@ -19,13 +19,13 @@ export function findProvenSender(
 function isFromProven({ spf, dkim, dmarc, arc }: Pick<Authentication, 'spf' | 'dkim' | 'dmarc' | 'arc'>): boolean {
   if (dmarc.domain === '') return false;
   if (dmarc.result === 'pass' || (dmarc.result === 'fail' && arc.isTrusted)) return true;
-  // Without a policy, alignment is enough. Any other result leaves the author unknown.
+  // Without a policy, alignment is enough. After any other DMARC result, the author is unknown.
   if (dmarc.result !== 'none') return false;
   const isSpfProof = spf.result === 'pass' && spf.identity === 'mailfrom' && isSameSite(spf.domain, dmarc.domain);
   return isSpfProof || dkim.some((one) => one.result === 'pass' && one.aligned);
 }
 
-/** @returns null unless From has one address, in the domain that was checked. */
+/** @returns the address in From; null unless From has exactly one address, in the domain that was checked. */
 function readAuthor(headers: readonly HeaderField[], domain: string): string | null {
   const fields = headers.filter((field) => field.name === 'from');
   const [author, ...others] = fields.flatMap((field) => parseAddressList(decodeRawUtf8(unfold(field.value))));

@@ -1,11 +1,11 @@
 /**
- * The SMTP client of a message from Cloudflare Email Routing, which gives a Worker no client address. Email Routing adds an ARC set
- * (RFC 8617) to the message. Its ARC-Authentication-Results end with the address of the client.
+ * Finds the SMTP client of a message from Cloudflare Email Routing, which passes no client address to a Worker. Email Routing adds
+ * an ARC set (RFC 8617) to the message. The address of the client is at the end of its ARC-Authentication-Results.
  *
- * By design, only that address and the HELO name are believed, and only from the newest set, if its seal and its message signature by
- * `cloudflare-email.net` verify. A sender cannot forge them. `Received`, `Received-SPF`, `Authentication-Results` and `X-…` fields of
- * the same content are not sealed, so a sender may write them; they are ignored. The recorded results are not used either: SPF and DMARC
- * are computed here, from the address.
+ * By design, only that address and the HELO name are believed, and only from the newest set, if its seal and its message signature
+ * by `cloudflare-email.net` verify. A sender cannot forge them. The fields `Received`, `Received-SPF`, `Authentication-Results` and
+ * `X-…` have the same content but are not sealed, so a sender may forge them; they are ignored. The recorded results are not used
+ * either: SPF and DMARC are computed here, from the address.
  */
 import { readHeaders, unfold } from '../../mime/mime-tree.ts';
 import type { CheckDependencies } from '../dependencies.ts';
@@ -16,23 +16,23 @@ import { parseClientIp } from './spf.ts';
 
 const SEALER = 'cloudflare-email.net';
 const AUTHSERV_ID = 'mx.cloudflare.net';
-/** The last result. The parts before it hold names that the sender chose, such as HELO. */
+/** The last result, with the client address. Earlier results contain names that the sender chose, such as HELO. */
 const REMOTE_IP = /;\s*arc=[a-z]+\s+smtp\.remote-ip="?([0-9a-f.:]{2,45})"?\s*;?\s*$/i;
 
 export interface SealedClient {
   readonly clientIp: string;
-  /** Null if the results name none or several. */
+  /** HELO name of the client; null if the results contain none or several. */
   readonly helo: string | null;
 }
 
-/** @param raw the whole message. @returns null if nothing about the client is proven. */
+/** Finds the SMTP client. @param raw the whole message. @returns null if no client is proven. */
 export async function readSealedClient(
   raw: Uint8Array,
   { resolveDns, now }: Pick<CheckDependencies, 'resolveDns' | 'now'>,
 ): Promise<SealedClient | null> {
   const { headers, bodyStart } = readHeaders(raw);
   const sets = headers.filter((field) => field.name === 'arc-authentication-results').map(({ value }) => unfold(value));
-  // A message without such a set costs no look-up.
+  // A message without an ARC set of Cloudflare needs no DNS look-up.
   if (!sets.some((value) => value.includes(AUTHSERV_ID))) return null;
   const body = raw.subarray(bodyStart);
   const message = { headers, digestBody: (...form: [Form, Algorithm, number | null]) => hashBody(body, ...form) };
@@ -45,7 +45,10 @@ export async function readSealedClient(
 type Form = Parameters<typeof hashBody>[1];
 type Algorithm = Parameters<typeof hashBody>[2];
 
-/** Rejects results that name a client address twice: a sender put one into a name that the results repeat. */
+/**
+ * Reads the client from sealed results. Rejects results with two client addresses: the sender has put one into a name that the
+ * results repeat.
+ */
 function readResults(results: string): SealedClient | null {
   const [, id] = /^i\s*=\s*\d+\s*;\s*([^\s;]+)\s*;/.exec(results) ?? [];
   const [, address = ''] = REMOTE_IP.exec(results) ?? [];

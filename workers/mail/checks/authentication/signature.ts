@@ -1,4 +1,4 @@
-/** Parts common to DKIM signatures, ARC message signatures and ARC seals: tags, public keys in DNS, and verification. */
+/** Common parts of DKIM signatures, ARC message signatures and ARC seals: tags, public keys in DNS, and verification. */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import type { HeaderField } from '../../mime/mime-tree.ts';
 import type { ResolveDns } from '../dependencies.ts';
@@ -15,16 +15,16 @@ export interface PublicKey {
   readonly key: CryptoKey;
   readonly kind: 'rsa' | 'ed25519';
   readonly bits: number;
-  /** `t=s`: the domain of the identity must equal d=. */
+  /** True if the key has `t=s`: the domain of the identity must equal d=. */
   readonly isStrict: boolean;
 }
 
-/** RFC 8301 §3.2: verifiers must reject shorter keys. */
+/** Minimum size of an RSA key. RFC 8301 §3.2: verifiers must reject shorter keys. */
 export const RSA_BITS_MIN = 1_024;
 
 const failure = (result: SignatureFailure['result'], reason: string) => err<SignatureFailure>({ result, reason });
 
-/** Looks up each key once per message, even if several signatures use it. */
+/** @returns a look-up of public keys that queries each key once per message, even if several signatures use it. */
 export function createKeyRing(resolveDns: ResolveDns) {
   const asked = new Map<string, Promise<Result<PublicKey, SignatureFailure>>>();
   return (domain: string, selector: string): Promise<Result<PublicKey, SignatureFailure>> => {
@@ -99,7 +99,7 @@ function der(tag: number, content: Buffer): Buffer {
   return Buffer.concat([Buffer.from([tag, ...length]), content]);
 }
 
-/** @param data the canonical header fields that were signed. */
+/** Verifies a signature. @param data the canonical header fields that were signed. */
 export async function verifySignature(
   key: PublicKey,
   algorithm: string,
@@ -122,8 +122,8 @@ export async function verifySignature(
 }
 
 /**
- * Selects the fields of `h=`: from the bottom up, each once. Listing a name more often than it occurs signs its absence
- * (§5.4.2).
+ * Selects the fields that `h=` lists, each from the bottom up. A name that is listed more often than it occurs selects nothing
+ * more: this signs that no further field exists (§5.4.2).
  */
 export function selectFields(headers: readonly HeaderField[], names: readonly string[]): HeaderField[] {
   const used = new Map<string, number>();
@@ -140,7 +140,7 @@ export function selectFields(headers: readonly HeaderField[], names: readonly st
   return selected;
 }
 
-/** The signature's own field without the value of `b=` (§3.7). It is signed last and without a line end. */
+/** @returns the signature's own field without the value of `b=` (§3.7). It is signed last, without a line end. */
 export function toUnsignedField(source: string, form: Canonicalization): string {
   const emptied = source.replace(/((?:^[^:]*:|;)\s*b\s*=)[^;]*/, '$1');
   return toCanonicalField(emptied, form);

@@ -1,22 +1,22 @@
-/** SPF macros (RFC 7208 §7). */
+/** Expands SPF macros (RFC 7208 §7). */
 import type { IpAddress } from '../../../shared/ip-address.ts';
 
 export interface SpfMacroValues {
   readonly ip: IpAddress;
-  /** `local@domain`; the local part is `postmaster` if the sender has none. */
+  /** The envelope sender, `local@domain`. The local part is `postmaster` if the sender has none. */
   readonly sender: string;
   readonly domain: string;
   readonly helo: string;
-  /** The validated name of the client. Looked up only if a macro uses it. */
+  /** Looks up the validated name of the client. Called only if a macro uses it. */
   readonly clientName: () => Promise<string>;
   readonly now: number;
 }
 
-/** @returns the dotted form of an address; for IPv6, 32 single hexadecimal digits (RFC 7208 §7.3). */
+/** @returns the dotted form of an address. For IPv6, these are 32 single hexadecimal digits (RFC 7208 §7.3). */
 export const toDotted = (ip: IpAddress): string =>
   ip.kind() === 'ipv4' ? ip.toString() : [...Buffer.from(ip.toByteArray()).toString('hex')].join('.');
 
-/** The name of the address's PTR record. */
+/** @returns the name of the PTR record of an address. */
 export const toReverseName = (ip: IpAddress): string =>
   `${toDotted(ip).split('.').reverse().join('.')}.${ip.kind() === 'ipv4' ? 'in-addr' : 'ip6'}.arpa`;
 
@@ -53,7 +53,7 @@ async function expandOne(match: RegExpMatchArray, values: SpfMacroValues): Promi
   return letter === letter.toUpperCase() ? escapeForUrl(expanded) : expanded;
 }
 
-/** An upper-case letter requests URL escaping of all but unreserved characters (§7.3, RFC 3986 §2.3). */
+/** An upper-case macro letter requests URL escaping of all but unreserved characters (§7.3, RFC 3986 §2.3). */
 const escapeForUrl = (text: string): string =>
   encodeURIComponent(text.toWellFormed()).replace(
     /[!'()*]/g,
@@ -73,7 +73,7 @@ async function letterValue(letter: string, values: SpfMacroValues): Promise<stri
       return values.domain;
     case 'i':
       return toDotted(values.ip);
-    // Readable form of the address (§7.3).
+    // The letter `c` expands to the readable form of the address (§7.3).
     case 'c':
       return values.ip.toString();
     case 'p':

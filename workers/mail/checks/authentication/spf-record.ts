@@ -1,4 +1,4 @@
-/** Parses an SPF record into terms (RFC 7208 §4.6, §5, §6, §12). Checks the whole record before any term is used. */
+/** Parses an SPF record into terms (RFC 7208 §4.6, §5, §6, §12). The whole record is checked before any term is used. */
 import { parseIp } from '../../../shared/ip-address.ts';
 
 export type SpfQualifier = '+' | '-' | '~' | '?';
@@ -8,7 +8,7 @@ export type SpfMechanismName = (typeof MECHANISM_NAMES)[number];
 export interface SpfMechanism {
   readonly qualifier: SpfQualifier;
   readonly name: SpfMechanismName;
-  /** A domain with macros, or an address; empty if omitted. */
+  /** Argument of the mechanism: a domain with macros, or an address; empty if omitted. */
   readonly value: string;
   readonly bits4: number;
   readonly bits6: number;
@@ -22,15 +22,15 @@ export interface SpfRecord {
 
 const MECHANISM = /^([+?~-]?)([a-z0-9]+)(?::(.*?))?((?:\/\d+)?(?:\/\/\d+)?)$/i;
 const MODIFIER = /^([a-z][a-z0-9_.-]*)=(.*)$/i;
-/** §5.6: the number of a prefix has no leading zero. */
+/** Prefix lengths of IPv4 and IPv6 addresses. They have no leading zero (§5.6). */
 const PREFIX_LENGTHS = /^(?:\/(0|[1-9]\d?))?(?:\/\/(0|[1-9]\d{0,2}))?$/;
 
-/** §7.1. Explanations may use `c`, `r` and `t` as well (§7.2). */
+/** Pattern of a macro with one of the given letters (§7.1). Explanations may also use `c`, `r` and `t` (§7.2). */
 const toMacroPattern = (letters: string) => `%\\{[${letters}](?:0*[1-9]\\d*)?r?[.+,/_=-]*\\}|%%|%_|%-`;
 const MACRO = toMacroPattern('slodiphv');
 const MACRO_OF_EXPLANATION = toMacroPattern('slodiphvcrt');
 const LITERAL = '[!-$&-~]';
-/** §7.1: letters and digits with at least one letter or inner hyphen. */
+/** Top label of a domain: letters, digits and inner hyphens, not only digits (§7.1). */
 const TOP_LABEL = '(?=[a-z0-9-]*[a-z-])[a-z0-9](?:[a-z0-9-]*[a-z0-9])?';
 const DOMAIN_SPEC = new RegExp(`^(?:${MACRO}|${LITERAL})*(?:\\.${TOP_LABEL}\\.?|${MACRO})$`, 'i');
 const MACRO_STRING = new RegExp(`^(?:${MACRO_OF_EXPLANATION}|${LITERAL})*$`, 'i');
@@ -38,10 +38,10 @@ const EXPLANATION = new RegExp(`^(?:${MACRO_OF_EXPLANATION}|${LITERAL}| )*$`, 'i
 
 export const isSpfRecord = (text: string): boolean => /^v=spf1(?: |$)/i.test(text);
 
-/** The text of an explanation has only printable ASCII and valid macros (§6.2). */
+/** Pattern of an explanation's text: printable ASCII with valid macros (§6.2). */
 export const isExplanation = (text: string): boolean => EXPLANATION.test(text);
 
-/** @returns null for a record with any syntax error, which is `permerror`. */
+/** @returns the parsed record; null for any syntax error, which means `permerror`. */
 export function parseSpfRecord(text: string): SpfRecord | null {
   // A record is US-ASCII (§3.1), and only spaces separate its terms (§4.6.1).
   if (/[^ -~]/.test(text)) return null;
@@ -59,7 +59,7 @@ export function parseSpfRecord(text: string): SpfRecord | null {
   return { mechanisms, redirect: modifiers.get('redirect') ?? null, explanation: modifiers.get('exp') ?? null };
 }
 
-/** @returns false for a syntax error. Unknown modifiers are ignored (§6). */
+/** Adds a modifier to the list. @returns false for a syntax error. Unknown modifiers are ignored (§6). */
 function addModifier(modifiers: Map<string, string>, name: string, value: string): boolean {
   if (name !== 'redirect' && name !== 'exp') return MACRO_STRING.test(value);
   if (modifiers.has(name) || !DOMAIN_SPEC.test(value)) return false;
@@ -84,7 +84,7 @@ function parseMechanism(term: string): SpfMechanism | null {
   return { qualifier, name, value: value ?? '', bits4: Number(four ?? 32), bits6: Number(six ?? 128) };
 }
 
-/** `ip4:` and `ip6:` (§5.6). */
+/** Parses the network of `ip4:` and `ip6:` (§5.6). */
 function parseNetwork(
   qualifier: SpfQualifier,
   name: 'ip4' | 'ip6',

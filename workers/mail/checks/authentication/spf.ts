@@ -1,4 +1,6 @@
-/** SPF: checks whether a client may send for a domain. Implements `check_host()` of RFC 7208 §4 with its limits on look-ups. */
+/**
+ * SPF: checks whether a client may send mail for a domain. Implements `check_host()` of RFC 7208 §4 with its limits on look-ups.
+ */
 import { type IpAddress, isInNetwork, parseIp } from '../../../shared/ip-address.ts';
 import type { ResolveDns } from '../dependencies.ts';
 import type { SpfResult, SpfVerdict } from '../verdicts.ts';
@@ -14,7 +16,7 @@ import {
   type SpfRecord,
 } from './spf-record.ts';
 
-/** RFC 7208 §4.6.4. */
+/** Limits of look-ups per check (RFC 7208 §4.6.4). */
 export const SPF_LOOKUPS_MAX = 10;
 export const SPF_VOID_LOOKUPS_MAX = 2;
 const SPF_NAMES_MAX = 10;
@@ -22,7 +24,7 @@ const SPF_NAMES_MAX = 10;
 export interface SpfQuestion {
   readonly clientIp: string | null;
   readonly helo: string | null;
-  /** Envelope sender. If it is empty (null sender), the HELO name is checked (§2.4). */
+  /** Envelope sender. If it is empty (null sender), the HELO name is checked instead (§2.4). */
   readonly sender: string;
 }
 
@@ -34,7 +36,7 @@ export async function checkSpf(question: SpfQuestion, resolveDns: ResolveDns, no
   const about = { domain, identity } as const;
   const ip = parseClientIp(question.clientIp ?? '');
   if (ip === null) return { ...about, result: 'none', reason: 'unknown client address' };
-  // A single-label name or an address has no policy (§4.3).
+  // A name with a single label, or an address, has no policy (§4.3).
   if (!domain.includes('.') || !isDomain(domain) || parseIp(domain) !== null) {
     return { ...about, result: 'none', reason: 'no domain to check' };
   }
@@ -51,12 +53,12 @@ export async function checkSpf(question: SpfQuestion, resolveDns: ResolveDns, no
 }
 
 /**
- * Parses a client address. Also reads an SMTP address literal (RFC 5321 §4.1.3), and ignores the zone of a link-local address.
+ * Parses the address of a client. Also accepts an SMTP address literal (RFC 5321 §4.1.3). Ignores the zone of a link-local address.
  */
 export const parseClientIp = (text: string): IpAddress | null =>
   parseIp(text.trim().replace(/^\[(?:IPv6:)?|\]$|%.*$/gi, ''));
 
-/** Thrown to end the evaluation at any depth. */
+/** Thrown to end the evaluation of a record, at any depth of includes. */
 class SpfStop extends Error {
   readonly result: 'temperror' | 'permerror';
 
@@ -66,7 +68,7 @@ class SpfStop extends Error {
   }
 }
 
-/** A label may have any octet (RFC 2181 §11), so a macro may expand to a name that is not a valid host name. */
+/** A label may contain any octet (RFC 2181 §11). A macro may therefore expand to a name that is not a valid host name. */
 const isDnsName = (name: string): boolean =>
   name.length <= 253 && name.split('.').every((label) => label.length > 0 && label.length <= 63);
 
@@ -114,7 +116,7 @@ class SpfCheck {
     return result;
   }
 
-  /** The domain owner's explanation of a failure (§6.2). Any error while reading it yields an empty explanation. */
+  /** Reads the domain owner's explanation of a failure (§6.2). Returns an empty text after any error. */
   async explain(): Promise<string> {
     if (this.explanation === null) return '';
     const { text, domain } = this.explanation;
@@ -157,7 +159,7 @@ class SpfCheck {
         const [kind, prefixBits] =
           mechanism.name === 'ip4' ? (['ipv4', mechanism.bits4] as const) : (['ipv6', mechanism.bits6] as const);
         const address = parseIp(mechanism.value);
-        // An IPv4-mapped address after `ip6:` is read as an IPv4 network, which an `ip6:` mechanism never matches.
+        // An IPv4-mapped address after `ip6:` is parsed as an IPv4 network. An `ip6:` mechanism never matches that.
         return address?.kind() === kind && isInNetwork(ip, { address, prefixBits });
       }
       case 'include':
@@ -176,7 +178,7 @@ class SpfCheck {
     }
   }
 
-  /** Expands the target domain of a mechanism. Counts the mechanism as a DNS look-up (§4.6.4). */
+  /** Expands the target domain of a mechanism. Counts as one of the limited DNS look-ups (§4.6.4). */
   private async target(mechanism: SpfMechanism, domain: string): Promise<string> {
     this.countLookup();
     return mechanism.value === '' ? domain : this.expandDomain(mechanism.value, domain);
@@ -209,7 +211,7 @@ class SpfCheck {
     });
   }
 
-  /** Names of the client that resolve back to its address (§5.5). Returns none on errors. */
+  /** @returns the names of the client that resolve back to its address (§5.5); none after an error. */
   private async validatedNames(): Promise<string[]> {
     const { ip } = this.values;
     const answer = await this.resolveDns(toReverseName(ip), 'PTR');

@@ -1,6 +1,6 @@
-/** Tag lists of DKIM, ARC and DMARC, such as `v=1; a=rsa-sha256; …` (RFC 6376 §3.2). */
+/** Parses tag lists of DKIM and ARC, such as `v=1; a=rsa-sha256; …` (RFC 6376 §3.2). */
 
-/** @returns null for a malformed list or a repeated tag. Values keep inner white space; folds are removed. */
+/** @returns the tags; null for a malformed list or a repeated tag. Values keep inner white space; folds are removed. */
 export function parseTagList(text: string): Map<string, string> | null {
   const tags = new Map<string, string>();
   const pieces = text.replace(/\r\n(?=[ \t])/g, '').split(';');

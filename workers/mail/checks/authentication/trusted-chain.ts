@@ -1,19 +1,19 @@
 /**
- * Decides whether an ARC chain (RFC 8617) overrides a DMARC failure. A mailing list or forwarder breaks DMARC without bad
- * intent and records the results it saw before. They count only if the operator trusts every sealer, because anyone can seal
+ * Decides whether an ARC chain (RFC 8617) overrides a DMARC failure. A mailing list or forwarder breaks DMARC without bad intent,
+ * and records the results it saw before. These results count only if the operator trusts every sealer, because anyone can seal
  * false results. Pure.
  */
 import type { ArcVerdict, DmarcVerdict } from '../verdicts.ts';
 import { toOrganizationalDomain } from './dmarc.ts';
 
-/** @param trusted `ARC_TRUSTED_SEALERS`: domains that sign seals, in lower case. */
+/** @param trusted domains that sign seals, in lower case: the setting `ARC_TRUSTED_SEALERS`. */
 export function isChainTrusted(arc: ArcVerdict, from: string, trusted: readonly string[]): boolean {
   return (
     arc.result === 'pass' && arc.sealers.every((sealer) => trusted.includes(sealer)) && sawPass(arc.firstResults, from)
   );
 }
 
-/** RFC 7489 §6.7: a local policy overrides the disposition that the domain requests. The DMARC result stays. */
+/** A local policy may override the disposition that the domain requests (RFC 7489 §6.7). The DMARC result itself stays. */
 export function overrideDisposition(dmarc: DmarcVerdict, arc: ArcVerdict): DmarcVerdict {
   if (dmarc.result !== 'fail' || !arc.isTrusted) return dmarc;
   return {
@@ -23,7 +23,7 @@ export function overrideDisposition(dmarc: DmarcVerdict, arc: ArcVerdict): Dmarc
   };
 }
 
-/** RFC 8601 §2.2: results are separated by semicolons, each with its properties. */
+/** Results are separated by semicolons, each with its properties (RFC 8601 §2.2). */
 function sawPass(results: string, from: string): boolean {
   return results
     .replace(/\([^()]*\)/g, ' ')

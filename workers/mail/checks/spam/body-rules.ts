@@ -1,5 +1,5 @@
 /**
- * Spam rules for what a reader sees and clicks: phrases, links, HTML tricks. Also signs of a conversation, which count in
+ * Spam rules for what a reader sees and clicks: phrases, links, HTML tricks. Also rules for signs of a conversation, which count in
  * favour of a message.
  */
 import { headerValue } from '../../mime/mime-tree.ts';
@@ -198,7 +198,7 @@ export const HTML_RULES: readonly SpamRule[] = [
   },
 ];
 
-/** Signs of a conversation between people. They are easy to forge, so their total score is small. */
+/** Rules for signs of a conversation between people. Such signs are easy to forge, so the total score of these rules is small. */
 export const CONVERSATION_RULES: readonly SpamRule[] = [
   {
     rule: 'ANSWERS_A_MESSAGE',
@@ -224,7 +224,7 @@ export const CONVERSATION_RULES: readonly SpamRule[] = [
   },
 ];
 
-/** Whether the text of a link is a web address of a different site than its target. */
+/** True if the text of a link is a web address of another site than its target. */
 function showsAnotherHost(link: { readonly href: string; readonly text: string }): boolean {
   const shown = /^\s*(?:https?:\/\/)?((?:[a-z0-9-]+\.)+[a-z]{2,})(?:[/:?#]\S*)?\s*$/i
     .exec(link.text)?.[1]

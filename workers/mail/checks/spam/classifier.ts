@@ -1,28 +1,28 @@
 /**
- * A logistic regression over hashed tokens. On the same tokens, it caught 91 to 92% of spam; Robinson-Fisher (chi-square) caught 86
- * to 90%. Both were measured without rules, at 0.1% of ham lost, with folds split by time.
+ * A logistic regression over hashed tokens. On the same tokens, it caught 91 to 92% of spam, and Robinson-Fisher (chi-square) 86 to
+ * 90%. Both were measured without rules, at 0.1% of ham lost, with folds split by time.
  *
- * A message's score is `bias + sum of weights / sqrt(number of known tokens)`. The root puts long and short messages on one scale,
- * and a message without known tokens stays near zero.
+ * The score of a message is `bias + sum of weights / sqrt(number of known tokens)`, times a confidence that grows with that number.
+ * The root puts long and short messages on one scale. A message without known tokens scores 0.
  */
 import { BUCKET_COUNT, bucketOf, isWordToken } from './tokens.ts';
 
 export interface SpamModel {
   readonly bias: number;
-  /** Value of one step of a weight. */
+  /** Factor that converts a stored weight to a score. */
   readonly scale: number;
-  /** One signed byte per bucket; 0 for a bucket that training never saw. */
+  /** Stored weights, one signed byte per bucket; 0 for a bucket that training never saw. */
   readonly weights: Int8Array;
-  /** One bit per bucket: set if so many messages have the token that it says nothing about one sender. */
+  /** One bit per bucket. It is set if so many messages have the token that it says nothing about a single sender. */
   readonly common: Uint8Array;
 }
 
-/** A user's corrections of single buckets, in units of score. */
+/** A user's corrections of weights, by bucket, in units of score. */
 export type SpamCorrections = ReadonlyMap<number, number>;
 
 /**
- * Known tokens at which a score counts half; with fewer it counts less. In a message of ten words, such as a login code, chance
- * dominates.
+ * Number of known tokens at which a score counts half; with fewer tokens it counts less. A message of ten words, such as a login
+ * code, is too short for a reliable score.
  */
 const CONFIDENCE_TOKENS = 80;
 
@@ -41,15 +41,16 @@ export function scoreTokens(tokens: Uint32Array, model: SpamModel): number {
 }
 
 /**
- * Shares of a message's words that the user marked as wanted. Below the first share, such marks have no effect; from the second on,
- * they have their full effect. A dozen rescued newsletters share enough words with any spam to let it pass: without these limits,
- * 11 of 100 spam messages were missed after them.
+ * Limits for the share of a message's words that the user marked as wanted. Below the first limit, such marks have no effect; from
+ * the second on, they have their full effect. Without these limits, a dozen newsletters rescued from Junk share enough words with
+ * any spam to let it pass: 11 of 100 spam messages were missed.
  */
 const WANTED_SHARE_MIN = 0.2;
 const WANTED_SHARE_FULL = 0.4;
 
 /**
- * Score that a user's own corrections add. Corrections towards wanted mail count only for messages that are similar to wanted ones.
+ * @returns the score that a user's own corrections add. Corrections towards wanted mail count only for messages that are similar to
+ * wanted ones.
  */
 export function scoreCorrections(tokens: Uint32Array, corrections: SpamCorrections, model: SpamModel): number {
   let sum = 0;
@@ -67,13 +68,16 @@ export function scoreCorrections(tokens: Uint32Array, corrections: SpamCorrectio
   return (sum / Math.sqrt(counted)) * (sum < 0 ? Math.max(0, Math.min(1, likeness)) : 1);
 }
 
-/** Allows only words that are not common to all mail. Otherwise one marked message would affect every other. */
+/**
+ * True if a user's training may change this token: a word that is not common to all mail. Otherwise one marked message would affect
+ * every other one.
+ */
 export function isTrainable(token: number, model: SpamModel): boolean {
   const bucket = bucketOf(token);
   return isWordToken(token) && ((model.common[bucket >>> 3] ?? 0) & (1 << (bucket & 7))) === 0;
 }
 
-/** The model as stored in the repository. */
+/** The classifier's model as stored in the repository. */
 export interface PackedSpamModel {
   readonly bias: number;
   readonly scale: number;
@@ -107,13 +111,13 @@ export interface SpamSample {
 
 const ROUNDS = 10;
 const LEARNING_RATE = 2;
-/** The training set has five times as much ham as spam. */
+/** Weight of a spam message in training. The training set has five times as much ham as spam. */
 const SPAM_WEIGHT = 2;
 const COMMON_SHARE = 0.05;
-/** A token of only one message predicts nothing about others. */
+/** Minimum number of messages with a token. A token of only one message predicts nothing about others. */
 const MESSAGES_MIN = 2;
 
-/** Stochastic gradient descent in a fixed pseudo-random order: training twice gives the same model. */
+/** Trains a model by stochastic gradient descent. The order is pseudo-random but fixed, so training twice gives the same model. */
 export function trainSpamModel(all: readonly SpamSample[]): SpamModel {
   const counts = countTokens(all);
   const samples = all.map(({ tokens, isSpam }) => ({
@@ -144,7 +148,7 @@ export function trainSpamModel(all: readonly SpamSample[]): SpamModel {
 
 function quantise(weights: Float32Array): { scale: number; weights: Int8Array } {
   const sizes = Float32Array.from(weights, Math.abs).sort();
-  // Clips the few largest weights, which gives all others finer steps.
+  // Clips the few largest weights. The other weights then get finer steps.
   const largest = sizes[Math.floor(sizes.length * 0.9998)] || 1;
   const scale = largest / 127;
   const rounded = Int8Array.from(weights, (weight) =>
@@ -176,7 +180,10 @@ function shuffle(order: number[], random: () => number): void {
   }
 }
 
-/** A linear congruential generator (Numerical Recipes). A fixed order matters, not quality. */
+/**
+ * A linear congruential generator (Numerical Recipes). It must give the same order each time; the quality of its randomness does
+ * not matter.
+ */
 function createRandom(seed: number): () => number {
   let state = seed;
   return () => {

@@ -1,6 +1,6 @@
 /**
- * Spam rules for header fields that the sender wrote. Scores were chosen by how well the rules work in practice, and are never
- * learned per sender.
+ * Spam rules for header fields that the sender wrote. The scores were chosen by how well the rules work in practice. They are the
+ * same for all senders and are not learned.
  */
 import { decodeWords } from '../../mime/content-decoding.ts';
 import { headerValue } from '../../mime/mime-tree.ts';
@@ -14,12 +14,12 @@ export interface SpamRule {
 }
 
 export interface RuleContext {
-  /** Milliseconds since 1970. */
+  /** Time of the check, milliseconds since 1970. */
   readonly now: number;
 }
 
 const DAY_MS = 86_400_000;
-/** Free mail hosts. A commercial sender with a reply address at such a host is suspicious. */
+/** Hosts of free mail. A commercial sender with a reply address at such a host is suspicious. */
 export const FREE_MAIL =
   /@(?:(?:hotmail|outlook|live|msn|yahoo|ymail|aol|gmail|googlemail|mail|gmx|web|excite|netscape|lycos|eudoramail|caramail|netzero|juno|usa|mail2world|bigfoot|altavista|yandex|mail|qq|163|126|proton|protonmail|zoho)\.(?:com|net|de|fr|ru|org|me|co\.uk|co\.in|co\.jp|it|es))$/;
 
@@ -203,7 +203,7 @@ export const HEADER_RULES: readonly SpamRule[] = [
   },
 ];
 
-/** @param bytes value of the field, one character per byte. */
+/** @param bytes the value of the field, with one character per byte. */
 function isUtf8(bytes: string): boolean {
   try {
     new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(Buffer.from(bytes, 'latin1'));

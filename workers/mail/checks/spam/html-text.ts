@@ -1,11 +1,12 @@
 /**
- * Extracts the visible text of an HTML body and the targets of its links. One pass without a tree: HTML in mail is often
- * malformed, and hostile mail makes trees deep. Comments join the words around them, as on a screen ("via<!-- x -->gra").
+ * Extracts the visible text of an HTML body and the targets of its links, in one pass and without a tree. HTML in mail is often
+ * malformed, and hostile mail would make a tree very deep. As on a screen, a comment does not separate the text around it ("via<!--
+ * x -->gra").
  */
 
 export interface HtmlLink {
   readonly href: string;
-  /** The visible words of the link. */
+  /** Visible text of the link. */
   readonly text: string;
 }
 
@@ -15,7 +16,7 @@ export interface HtmlText {
   readonly images: number;
   readonly forms: number;
   readonly scripts: number;
-  /** Characters in the source that are never displayed. */
+  /** Number of characters in the source that are never displayed. */
   readonly hiddenCharacters: number;
 }
 
@@ -87,7 +88,10 @@ class HtmlReader {
   private forms = 0;
   private scripts = 0;
   private hiddenCharacters = 0;
-  /** The hidden element that is open: its name, and the depth of nested elements with this name. Text inside counts as hidden. */
+  /**
+   * The open hidden element: its name, and the depth of nested elements of this name. Text inside it counts as hidden. Null
+   * outside.
+   */
   private hidden: { name: string; depth: number } | null = null;
   private openLink: { href: string; from: number } | null = null;
 
@@ -109,7 +113,7 @@ class HtmlReader {
     return { text: this.pieces.join(''), links, images, forms, scripts, hiddenCharacters };
   }
 
-  /** @returns the position after the markup. */
+  /** Reads markup that begins at `open`. @returns the position after it. */
   private readMarkup(open: number): number {
     if (this.html.startsWith('<!--', open)) return this.skipTo('-->', open + 4);
     const name = /^<(\/?)([a-zA-Z][a-zA-Z0-9]*)/.exec(this.html.slice(open, open + 40));
@@ -134,7 +138,7 @@ class HtmlReader {
     return found < 0 ? this.html.length : found + (text.endsWith('>') ? text.length : 0);
   }
 
-  /** Finds the end of a tag. A `>` inside a quoted attribute does not end it; an unclosed quote is ignored. */
+  /** Finds the end of a tag. A `>` inside a quoted attribute does not end the tag; an unclosed quote is ignored. */
   private tagEnd(from: number): number {
     const near = this.html.slice(from, from + 8_192);
     const match = /^(?:[^<>"']|"[^"]*"|'[^']*')*>/.exec(near);
@@ -191,7 +195,7 @@ function isHidden(tag: string): boolean {
   return HIDDEN_STYLE.test(attribute(tag, 'style')) || /\shidden(?:[\s=]|$)/i.test(tag);
 }
 
-/** The value of an attribute with entities decoded; empty if absent. */
+/** @returns the value of an attribute with entities decoded; empty if the attribute is absent. */
 export function attribute(tag: string, name: string): string {
   const match = new RegExp(`(?:^|[\\s"'/])${name}\\s*=\\s*(?:"([^"]*)"|'([^']*)'|([^\\s"'>]+))`, 'i').exec(tag);
   return decodeEntities(match?.[1] ?? match?.[2] ?? match?.[3] ?? '').trim();

@@ -1,8 +1,9 @@
 /**
- * Spam check: rules over headers, links, HTML, authentication and conversation, plus a trained classifier; or rspamd if
- * configured. The score is the sum of the reasons.
+ * Spam check: rules about headers, links, HTML, authentication and conversation, plus a trained classifier; or rspamd if
+ * configured. The score is the sum of the scores of all reasons.
  *
- * Gaps: hosts are not looked up in block lists, which forbid many queries from one address, as a shared Worker would send.
+ * Gaps: hosts are not looked up in block lists. These forbid many queries from one address, but a shared Worker sends all its
+ * queries from few addresses.
  */
 import { ok, type Result } from '../../../shared/result.ts';
 import type { MimeTree } from '../../mime/mime-tree.ts';
@@ -19,22 +20,25 @@ import { toTokens } from './tokens.ts';
 import { correct, readCorrections, writeCorrections } from './user-model.ts';
 
 /**
- * Mail at or above this score goes to Junk. `npm run judge:spam` finds, for each part of the training corpus, the lowest threshold
- * that loses at most 0.1% of wanted mail. This value is within their range.
+ * Mail at or above this score goes to Junk. For each part of the training corpus, `npm run judge:spam` finds the lowest threshold
+ * at which at most 0.1% of wanted mail is lost. This value is within the range of these thresholds.
  */
 export const JUNK_SCORE = 2.4;
-/** Outgoing mail at or above this score is refused. No wanted mail reaches it; GTUBE does. */
+/** Outgoing mail at or above this score is refused. No wanted mail reaches this score, but the GTUBE test string does. */
 export const REJECT_SCORE = 15;
-/** Points per unit of log-odds, and the most that the classifier alone may give. A higher score requires rules that agree. */
+/**
+ * Points per unit of the classifier's log-odds, and the maximum that the classifier alone may give. For a higher score, rules must
+ * agree with it.
+ */
 const CLASSIFIER_POINTS = 1.8;
 const CLASSIFIER_POINTS_MAX = 5;
 /**
- * Below this number of tokens, points of the classifier against a message are reduced, because few words prove little. In the
- * training corpus, one spam message of a hundred has under 54 tokens, and none of these is missed because of the reduction. Login
- * codes and reminders are as short.
+ * If a message has fewer tokens than this, the classifier's points against it are reduced, because few words prove little. Login
+ * codes and reminders are that short. In the training corpus, one spam message of a hundred has under 54 tokens, and the reduction
+ * causes none of these to be missed.
  */
 const CONVINCING_TOKENS = 80;
-/** A user's own training outweighs any rule. */
+/** Points of a user's own training. They are high enough to outweigh any rule. */
 const TRAINING_POINTS = 3;
 const TRAINING_POINTS_MAX = 9;
 
@@ -43,7 +47,7 @@ const GTUBE = 'XJS*C4JDBQADN1.NSBN3*2IDNEN*GTUBE-STANDARD-ANTI-UBE-TEST-EMAIL*C.
 const ALL_RULES = [...HEADER_RULES, ...PHRASE_RULES, ...LINK_RULES, ...HTML_RULES, ...CONVERSATION_RULES];
 
 export interface MessageToJudge extends MessageForRspamd {
-  /** MIME tree of `raw`, if it was already parsed. */
+  /** MIME tree of `raw`, if it has been parsed. */
   readonly tree?: MimeTree;
   readonly userModel?: Uint8Array | null;
 }
@@ -70,7 +74,7 @@ export async function checkSpam(
   return ok({ spam: personaliseSpam(spam, tokens, message.userModel ?? null), tokens });
 }
 
-/** All reasons except the classifier's. */
+/** Applies the rules. @returns all reasons except the classifier's. */
 export function judgeRules(message: MessageText, authentication: Authentication, now: number): SpamReason[] {
   const reasons = ALL_RULES.filter((rule) => rule.applies(message, { now })).map(({ rule, score, text }) => ({
     rule,
@@ -88,7 +92,7 @@ export function judgeRules(message: MessageText, authentication: Authentication,
   ];
 }
 
-/** The classifier's judgement as at most one reason. */
+/** Applies the classifier. @returns at most one reason. */
 export function judgeContent(tokens: Uint32Array, model: SpamModel): SpamReason[] {
   const said = limit(scoreTokens(tokens, model) * CLASSIFIER_POINTS, CLASSIFIER_POINTS_MAX);
   const points = said > 0 ? said * Math.min(1, tokens.length / CONVINCING_TOKENS) : said;
@@ -103,7 +107,10 @@ export function toSpamVerdict(reasons: readonly SpamReason[]): SpamVerdict {
   return { score, verdict: decideVerdict(score), reasons: rounded, engine: 'built-in' };
 }
 
-/** Adds a reason to a verdict of the built-in rules. rspamd decides by its own thresholds, so its verdict stays. */
+/**
+ * Adds a reason to a verdict of the built-in rules. A verdict of rspamd stays unchanged, because rspamd decides by its own
+ * thresholds.
+ */
 export function addReason(spam: SpamVerdict, reason: SpamReason): SpamVerdict {
   const reasons = [...spam.reasons, reason];
   return spam.engine === 'built-in' ? toSpamVerdict(reasons) : { ...spam, reasons };
@@ -114,7 +121,7 @@ const decideVerdict = (score: number): SpamVerdict['verdict'] =>
 const round = (score: number) => Math.round(score * 100) / 100;
 const limit = (value: number, most: number) => Math.max(-most, Math.min(most, value));
 
-/** rspamd applies its own thresholds. A user's clear training overrides them. */
+/** rspamd applies its own thresholds. The user's training overrides its verdict only if it is clear. */
 function overrule(verdict: SpamVerdict['verdict'], points: number): SpamVerdict['verdict'] {
   if (Math.abs(points) < TRAINING_POINTS) return verdict;
   return points > 0 ? 'junk' : 'ham';
@@ -122,18 +129,19 @@ function overrule(verdict: SpamVerdict['verdict'], points: number): SpamVerdict[
 
 let model: SpamModel | null = null;
 
-/** Unpacked at first use, which keeps the start of the Worker short. */
+/** The model is unpacked at first use, so that the Worker starts quickly. */
 export function shippedModel(): SpamModel {
   model ??= unpackSpamModel(packedModel);
   return model;
 }
 
-/** @returns hashes of the tokens that the classifier reads, each once, at most a few thousand. */
+/** @returns hashes of the tokens that the classifier reads: each once, at most a few thousand. */
 export const readTokens = (raw: Uint8Array): Uint32Array => toTokens(readMessageText(raw));
 
 /**
- * Records that a user moved a message to Junk or out of it. Moving it back undoes the first move.
- * @param userModel the previous result of this function, null at first. Opaque, at most 120,001 bytes: store it as one BLOB.
+ * Trains a user's model on a message that the user moved to Junk or out of it. Moving the message back undoes the training.
+ * @param userModel the previous result of this function, null at first. It is opaque and has at most 120,001 bytes: store it as one
+ * BLOB.
  */
 export function trainUserModel(userModel: Uint8Array | null, tokens: Uint32Array, label: 'junk' | 'ham'): Uint8Array {
   const corrections = readCorrections(userModel);
@@ -141,12 +149,12 @@ export function trainUserModel(userModel: Uint8Array | null, tokens: Uint32Array
   return writeCorrections(corrections);
 }
 
-/** @returns points from a user's own training. */
+/** @returns the points that a user's own training gives a message. */
 export const judgeTraining = (tokens: Uint32Array, corrections: SpamCorrections, model: SpamModel): number =>
   round(limit(scoreCorrections(tokens, corrections, model) * TRAINING_POINTS, TRAINING_POINTS_MAX));
 
 /**
- * Adjusts a verdict by the user's own training. `reject` stays, because training does not override certain cases such as GTUBE.
+ * Adjusts a verdict by the user's own training. A verdict `reject` stays, because training must not override cases such as GTUBE.
  */
 export function personaliseSpam(spam: SpamVerdict, tokens: Uint32Array, userModel: Uint8Array | null): SpamVerdict {
   const corrections = readCorrections(userModel);

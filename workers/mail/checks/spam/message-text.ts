@@ -3,7 +3,7 @@ import { decodeContent, decodeText, decodeWords } from '../../mime/content-decod
 import { type HeaderField, headerValue, type MimePart, type MimeTree, readMimeTree } from '../../mime/mime-tree.ts';
 import { type HtmlLink, type HtmlText, readHtml } from './html-text.ts';
 
-/** Text after this is not read. Spam states its offer near the top, and the time must be bounded. */
+/** Maximum of text that is read, so that the time is bounded. Spam states its offer near the top. */
 const TEXT_CHARACTERS_MAX = 100_000;
 const SUBJECT_CHARACTERS_MAX = 1_000;
 const ENCODED_BYTES_MAX = 400_000;
@@ -13,7 +13,7 @@ export interface MessageText {
   readonly subject: string;
   readonly from: { readonly name: string; readonly address: string };
   readonly replyTo: string;
-  /** Text of plain parts, and visible text of HTML parts. */
+  /** Text of plain parts, and the visible text of HTML parts. */
   readonly text: string;
   readonly hasPlainPart: boolean;
   readonly html: HtmlText | null;
@@ -58,7 +58,7 @@ function findUrls(text: string): HtmlLink[] {
   return urls.slice(0, 500).map((url) => ({ href: /^www/i.test(url) ? `http://${url}` : url, text: '' }));
 }
 
-/** The first mailbox of an address field, with the address in lower case. */
+/** Parses the first mailbox of an address field. The address is in lower case. */
 export function parseFrom(value: string): { name: string; address: string } {
   const text = value.slice(0, 2_000);
   const angle = /<\s*([^<>\s]+@[^<>\s]+)\s*>/.exec(text);
@@ -71,7 +71,7 @@ export function parseFrom(value: string): { name: string; address: string } {
   return { name: decodeWords(comment?.[1] ?? ''), address: (bare?.[0] ?? '').toLowerCase() };
 }
 
-/** The host of a link in lower case; empty if it has none. */
+/** @returns the host of a link in lower case; empty if the link has none. */
 export function hostOf(href: string): string {
   const match = /^\s*(?:https?|ftp):\/*(?:[^/?#@]*@)?([^/?#:\s]+)/i.exec(href);
   return (match?.[1] ?? '').toLowerCase().replace(/\.$/, '');

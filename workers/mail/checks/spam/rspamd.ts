@@ -10,7 +10,7 @@ const REASONS_MAX = 100;
 
 export interface MessageForRspamd {
   readonly raw: Uint8Array;
-  /** Reads the whole message. Set if `raw` is incomplete. */
+  /** Opens the whole message. Set if `raw` contains only a part of it. */
   readonly readWhole?: () => Promise<ReadableStream<Uint8Array>>;
   readonly envelope: { readonly from: string; readonly to: readonly string[] };
   readonly clientIp: string | null;
@@ -77,7 +77,9 @@ function readAnswer(answer: unknown): Result<SpamVerdict, Deferred> {
   return ok({ score, verdict, reasons: found.slice(0, REASONS_MAX), engine: 'rspamd' });
 }
 
-/** `soft reject` asks to retry later (greylisting, rate limits), which matches `deferred`. */
+/**
+ * Converts rspamd's action to a verdict. `soft reject` asks to retry later (greylisting, rate limits); the check is then deferred.
+ */
 function toVerdict(action: string): SpamVerdict['verdict'] | null {
   switch (action) {
     case 'reject':
@@ -88,7 +90,7 @@ function toVerdict(action: string): SpamVerdict['verdict'] | null {
       return 'junk';
     case 'no action':
     case 'accept':
-    // Greylisting is for the SMTP dialogue. This message was already accepted.
+    // Ignores greylisting: it delays mail during the SMTP dialogue, but this message has been accepted already.
     case 'greylist':
       return 'ham';
     default:

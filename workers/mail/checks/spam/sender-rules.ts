@@ -1,6 +1,6 @@
 /**
- * Spam rules for the sender: authentication results, and whether the sender is recognisable. Links to the sender's own site
- * suggest a newsletter; spam seldom names its origin.
+ * Spam rules for the sender: authentication results, and whether the origin is recognisable. Links to the sender's own site suggest
+ * a newsletter; spam seldom names its origin.
  */
 import { headerValue } from '../../mime/mime-tree.ts';
 import type { Authentication, SpamReason } from '../verdicts.ts';
@@ -12,7 +12,7 @@ const reason = (rule: string, score: number, text: string): SpamReason => ({ rul
 export function judgeAuthentication(authentication: Authentication): SpamReason[] {
   const { spf, dkim, dmarc, arc } = authentication;
   const reasons: SpamReason[] = [];
-  // The failure is due to forwarding, and a trusted forwarder recorded a pass before.
+  // A trusted forwarder recorded that the message passed before. A failure now is due to the forwarding.
   if (arc.isTrusted) return [reason('ARC_TRUSTED', -0.5, `${arc.sealers[0]} vouches for the mail it forwarded`)];
   if (dmarc.result === 'pass') reasons.push(reason('DMARC_PASS', -0.5, `${dmarc.domain} authenticates this message`));
   if (dmarc.result === 'fail' && dmarc.disposition === 'reject') {
@@ -33,7 +33,7 @@ export function judgeAuthentication(authentication: Authentication): SpamReason[
   return reasons;
 }
 
-/** Whether the Message-ID and the links belong to the site of the sender. Most spam has neither in common with its From. */
+/** Judges whether the Message-ID and the links belong to the sender's site. In most spam, neither belongs to the site in From. */
 export function judgeSenderSite(message: MessageText): SpamReason[] {
   const site = siteOf(message.from.address.split('@')[1] ?? '');
   const hosts = message.links.map((link) => hostOf(link.href)).filter((host) => host !== '');
@@ -63,10 +63,9 @@ const isReply = (message: MessageText) =>
   message.headers.some(({ name }) => name === 'in-reply-to' || name === 'references');
 
 /**
- * Signs of a newsletter: many different links, as in a list of articles (spam wants one click), and one-click unsubscription (RFC
- * 8058), which clients offer beside the sender's name. Many links count unless the message is a reply. The unsubscription counts
- * unless authentication failed. It still counts if authentication was impossible, as for forwarded mail; otherwise ordinary
- * newsletters would go to Junk.
+ * Signs of a newsletter. Many different links, as in a list of articles, count unless the message is a reply; spam wants one click.
+ * One-click unsubscription (RFC 8058), which clients offer beside the sender's name, counts unless authentication failed. It still
+ * counts if authentication was impossible, as for forwarded mail; otherwise ordinary newsletters would go to Junk.
  */
 export function judgePublication(message: MessageText, authentication: Authentication): SpamReason[] {
   const reasons: SpamReason[] = [];
@@ -80,7 +79,10 @@ export function judgePublication(message: MessageText, authentication: Authentic
   return reasons;
 }
 
-/** The last two labels of a host, or three if the second is short as in `co.uk`. Good enough for comparison, not for trust. */
+/**
+ * @returns the last two labels of a host, or three if the second is short as in `co.uk`. Good enough for comparison, but not for
+ * trust.
+ */
 function siteOf(host: string): string {
   const labels = host.split('.');
   if (labels.length < 2) return '';

@@ -1,21 +1,24 @@
 /**
- * Tokens of the classifier: words, pairs of neighbouring words and runs of four characters, from the subject and the visible
- * text, each as a hash.
+ * Tokens of the classifier, each as a hash: words, pairs of neighbouring words and runs of four characters, from the subject and
+ * the visible text.
  *
- * Omitted on purpose, because they tell where mail was collected and not what it is: all headers but the subject, dates,
- * recipients, hosts, and names sanitised in the corpus. Also omitted are words of bulk mailing ("unsubscribe", "click here"):
- * the training mail has hardly any wanted newsletters, so the model would learn that newsletters are junk.
+ * Some text is omitted, because it shows where the training mail was collected rather than what it is: all headers but the subject,
+ * dates, recipients, hosts, and names that were sanitised in the corpus. Words of bulk mailing ("unsubscribe", "click here") are
+ * omitted too. The training mail has hardly any wanted newsletters, so the model would learn that newsletters are junk.
  */
 import type { MessageText } from './message-text.ts';
 
-/** Half a million buckets. The shipped model fills a quarter, so an unknown word mostly hits a zero. */
+/**
+ * Size of a model's table: half a million buckets. The shipped model fills a quarter of them, so an unknown word mostly falls into
+ * an empty bucket.
+ */
 export const BUCKET_BITS = 19;
 export const BUCKET_COUNT = 1 << BUCKET_BITS;
 const WORDS_MAX = 6_000;
 const WORD_LENGTH_MAX = 24;
 const GRAM_LENGTH = 4;
 const GRAM_CHARACTERS_MAX = 3_000;
-/** Replaces omitted text. No token spans it. */
+/** Character that replaces omitted text. No token extends across it. */
 const GAP = '\u0001';
 const CORPUS_NAME = /taint\.org|netnoteinc|jmason|slashnull|^(?:zzzz|yyyy)/;
 const WEB_ADDRESS = /\b(?:https?:\/\/|www\.)\S+/gi;
@@ -23,10 +26,10 @@ const MAIL_ADDRESS = /[\w.+-]{1,64}@[\w.-]{1,100}/g;
 const BULK_MAIL_WORD =
   /\b(?:un-?subscri\w*|subscri\w*|newsletters?|mailings?|lists?|removed?|removal|removing|opt(?:ed|s)?(?:-?(?:in|out))?|e-?mail(?:s|ed|ing|ings)?|mailto|receiv\w*|click\w*|here|links?|view|browser|html|format|images?|privacy|policy|terms|conditions|copyright|rights|reserved|inc|llc|ltd|advertis\w*|sponsor\w*|accounts?|customers?|services?|orders?|ordered|preferences|forward\w*|friends?|updates?|profile|website|web|site|visit|messages?|sent|send|sender|address(?:es)?|online|internet|information|info|offers?|special|free|please|thank|thanks|contact|reply|future|wish)\b/gi;
 const WORD = /[\p{L}\p{N}$£€][\p{L}\p{N}\p{M}$£€'’%!.,_-]*/gu;
-/** Scripts without spaces between words. Character runs cover them. */
+/** Scripts without spaces between words. Runs of characters are used for them, but no words. */
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
 
-/** @returns the hash of each token once. The lowest bit is 1 for a word or a pair of words; only these are trained per user. */
+/** @returns the hash of each token, each once. The lowest bit is 1 for a word or a pair of words; users train only these. */
 export function toTokens(message: Pick<MessageText, 'subject' | 'text'>): Uint32Array {
   const tokens = new Set<number>();
   const subject = excludeMarkup(message.subject.slice(0, 500));
@@ -37,7 +40,7 @@ export function toTokens(message: Pick<MessageText, 'subject' | 'text'>): Uint32
   return Uint32Array.from(tokens);
 }
 
-/** Index into the table of a model: the upper bits. */
+/** @returns the index of a token in a model's table: its upper bits. */
 export const bucketOf = (token: number): number => token >>> (32 - BUCKET_BITS);
 export const isWordToken = (token: number): boolean => (token & 1) === 1;
 
@@ -61,7 +64,9 @@ function addWords(text: string, field: 's' | 'b', tokens: Set<number>): void {
   }
 }
 
-/** Lower case, without the punctuation that ends a sentence, and with the digits of long numbers replaced by one digit. */
+/**
+ * Normalises a word: lower case, no punctuation at its end. If the word has three digits in a row, each of its digits becomes 0.
+ */
 function normaliseWord(text: string): string {
   const word = text.toLowerCase().replace(/[.,'_-]+$/, '');
   return /\d{3}/.test(word) ? word.replace(/\d/g, '0') : word;
@@ -78,7 +83,7 @@ function addGrams(text: string, tokens: Set<number>): void {
   }
 }
 
-/** FNV-1a over UTF-16 code units, then mixed. Must never change, because stored models depend on it. */
+/** FNV-1a over UTF-16 code units, with its bits mixed. It must never change, because stored models depend on it. */
 function toToken(text: string, kind: 0 | 1): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);

@@ -1,22 +1,22 @@
 /**
- * A user's own training: corrections of single buckets on top of the shipped model. Marking a message moves its words just far
- * enough that this message and similar ones get the wanted verdict. Marking it the other way moves them back.
+ * A user's own training: corrections of the shipped model, by bucket. Marking a message changes the corrections of its words just
+ * enough that this message and similar ones get the wanted verdict. Marking it the other way changes them back.
  */
 import { isTrainable, type SpamCorrections, type SpamModel, scoreCorrections, scoreTokens } from './classifier.ts';
 import { BUCKET_COUNT, bucketOf } from './tokens.ts';
 
-/** Beyond this, the smallest corrections are dropped. A mailbox stores at most 20,000 × 6 bytes. */
+/** Maximum of corrections. If there are more, the smallest are dropped. A mailbox stores at most 20,000 × 6 bytes. */
 export const CORRECTIONS_MAX = 20_000;
-/** How far past zero, in log-odds, training moves a marked message. */
+/** Score, in log-odds on the wanted side of zero, that a marked message must reach by training. */
 const MARGIN = 2;
 const STEP = 0.5;
 const STEPS_MAX = 24;
-/** Unit of a stored 16-bit correction. */
+/** Step of a correction, which is stored as a 16-bit number of steps. */
 const UNIT = 1 / 2048;
 const FORMAT = 1;
 const ENTRY_BYTES = 6;
 
-/** @returns no corrections for null or for bytes that are not such a model. */
+/** Reads a stored user model. @returns no corrections for null, or for bytes that are not such a model. */
 export function readCorrections(bytes: Uint8Array | null | undefined): Map<number, number> {
   const corrections = new Map<number, number>();
   if (!bytes || bytes.length < 1 || bytes[0] !== FORMAT) return corrections;
@@ -46,7 +46,7 @@ export function writeCorrections(corrections: SpamCorrections): Uint8Array {
   return bytes;
 }
 
-/** Changes `corrections` until the message scores past the margin on the right side, or for a limited number of steps. */
+/** Changes the corrections until the message scores beyond the margin on the wanted side, or a maximum of steps is reached. */
 export function correct(
   corrections: Map<number, number>,
   tokens: Uint32Array,

@@ -14,14 +14,14 @@ type ClamdVerdict = Pick<VirusVerdict, 'verdict' | 'reasons'>;
 
 const deferred = (reason: string) => err<Deferred>({ kind: 'deferred', reason: `clamd: ${reason}` });
 
-/** @param address `host:port`, `[v6]:port`, or only a host. */
+/** Parses the address of clamd. @param address `host:port`, `[v6]:port`, or only a host. */
 export function parseAddress(address: string): { hostname: string; port: number } | null {
   const match = /^(?:tcp:\/\/)?(\[[0-9a-f:.]+\]|[^:/\s]+)(?::(\d{1,5}))?$/i.exec(address.trim());
   const port = Number(match?.[2] ?? PORT_DEFAULT);
   return match?.[1] === undefined || port < 1 || port > 65_535 ? null : { hostname: match[1], port };
 }
 
-/** @param raw the whole message. */
+/** Scans a message with clamd. @param raw the whole message. */
 export async function scanWithClamd(
   raw: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   address: string,
@@ -38,19 +38,19 @@ export async function scanWithClamd(
   try {
     socket = connect(target);
     const asked = converse(socket, raw);
-    // If the timeout wins, a later rejection must not be unhandled.
+    // Handles a later rejection of the answer, in case the timeout comes first. It would otherwise be an unhandled rejection.
     asked.catch(() => undefined);
     return readAnswer(await Promise.race([asked, late]));
   } catch (error) {
     return deferred(error instanceof Error ? error.message : String(error));
   } finally {
     clearTimeout(timer);
-    // The answer is known, so errors of closing do not matter.
+    // The answer is known already, so errors of closing are ignored.
     socket?.close().catch(() => undefined);
   }
 }
 
-/** A length precedes each chunk; a length of zero ends the stream. The answer ends in NUL, like the command. */
+/** INSTREAM: a length precedes each chunk, and a length of zero ends the stream. Like the command, the answer ends in NUL. */
 async function converse(socket: ScannerSocket, raw: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<string> {
   const answer = readUntilNul(socket.readable);
   answer.catch(() => undefined);
@@ -66,8 +66,7 @@ async function converse(socket: ScannerSocket, raw: AsyncIterable<Uint8Array> | 
     }
     await writer.write(lengthOf(0));
   };
-  // clamd may answer and close before it has read everything ("size limit exceeded"). Its answer then explains why
-  // sending failed.
+  // clamd may answer and close early ("size limit exceeded"). Sending then fails, and the answer explains why.
   const sent = send();
   sent.catch(() => undefined);
   const text = await answer;
@@ -93,7 +92,7 @@ async function readUntilNul(readable: ReadableStream<Uint8Array>): Promise<strin
 }
 
 function readAnswer(text: string): Result<ClamdVerdict, Deferred> {
-  // An answer without its end may be truncated.
+  // clamd ends its answer with NUL. Without it, the answer may be truncated.
   if (!text.endsWith('\0'))
     return deferred(text === '' ? 'the connection was closed without an answer' : 'the answer is truncated');
   const line = text.slice(0, -1).trim();
@@ -104,7 +103,7 @@ function readAnswer(text: string): Result<ClamdVerdict, Deferred> {
   return deferred(`unknown answer: ${line.slice(0, 100)}`);
 }
 
-/** With `AlertEncrypted` and `AlertExceedsMax` on, clamd reports parts that it could not scan under names of these families. */
+/** With `AlertEncrypted` and `AlertExceedsMax` on, clamd reports parts that it could not scan under these families of names. */
 function toSeverity(name: string): VirusVerdict['verdict'] {
   return /^Heuristics\.(?:Encrypted|Limits)\b/.test(name) ? 'not_scanned' : 'infected';
 }

@@ -1,8 +1,9 @@
 /**
- * Virus check: known signatures, executable types, and archives opened within limits; plus ClamAV if configured. The worse of
- * both verdicts counts.
+ * Virus check: known signatures, executable types, and archives opened within limits; plus ClamAV if configured. The worse of both
+ * verdicts counts.
  *
- * Gaps: rar, 7z, bzip2, xz and similar archives are not opened ("not scanned"), nor are PDF and OLE objects inside documents.
+ * Gaps: rar, 7z, bzip2, xz and similar archives are not opened (verdict `not_scanned`). PDF and OLE objects inside documents are
+ * not opened either.
  */
 import { ok, type Result } from '../../../shared/result.ts';
 import { type CheckDependencies, type CheckSettings, readScannerTimeoutMs } from '../dependencies.ts';
@@ -18,7 +19,7 @@ export async function checkVirus(
   dependencies: Pick<CheckDependencies, 'connect'>,
 ): Promise<Result<VirusVerdict, Deferred>> {
   const own = await scanOpened(message.tree, (cut) => holdCut(message, cut));
-  // If the built-in check finds an infection, ClamAV is not asked.
+  // ClamAV is not queried if the built-in check finds an infection.
   if (!settings.CLAMD_ADDRESS || own.verdict === 'infected') return ok({ ...own, engine: 'built-in' });
   const timeoutMs = readScannerTimeoutMs(settings);
   const answer = await scanWithClamd(

@@ -1,6 +1,6 @@
 /**
  * Scans the parts of a message recursively, within limits that hold for any input. An archive bomb costs at most
- * `INFLATED_BYTES_MAX` of inflation and `HELD_BYTES_MAX` of memory. Past a limit, the verdict is "not scanned".
+ * `INFLATED_BYTES_MAX` of inflation and `HELD_BYTES_MAX` of memory. Beyond a limit, the verdict is `not_scanned`.
  */
 import { Gunzip, Inflate } from 'fflate';
 import { decodeContent } from '../../mime/content-decoding.ts';
@@ -19,15 +19,17 @@ export const ARCHIVE_DEPTH_MAX = 5;
 export const ARCHIVE_ENTRIES_MAX = 1_000;
 export const INFLATED_BYTES_MAX = 100 * 1024 * 1024;
 export const INFLATE_RATIO_MAX = 100;
-/** The ratio limit starts here: small files of zeros compress better than 100:1 and are harmless. */
+/** Inflated size from which the ratio limit applies. Small files of zeros compress better than 100:1 and are harmless. */
 const RATIO_COUNTS_FROM_BYTES = 1024 * 1024;
-/** An archive inside an archive must be held in memory to be opened. */
+/** Maximum of memory for archives inside archives. These must be held in memory to be opened. */
 const HELD_BYTES_MAX = 24 * 1024 * 1024;
-/** Deflate expands one byte to at most 1,032. A step of this size yields at most 4 MiB before the limits are checked. */
+/**
+ * Bytes inflated per step. Deflate expands one byte to at most 1,032, so a step yields at most 4 MiB before the limits are checked.
+ */
 const INFLATE_STEP_BYTES = 4 * 1024;
 
 type Severity = Exclude<VirusVerdict['verdict'], 'clean'>;
-/** In order of severity, the worst first. */
+/** Severities, the worst first. */
 export const SEVERITIES: readonly Severity[] = ['infected', 'blocked', 'not_scanned'];
 
 /** Scans everything inside a message. @returns a verdict with a reason for each part that is not clean. */
@@ -37,7 +39,7 @@ export function scanMessage(raw: Uint8Array, tree = readMimeTree(raw)): Pick<Vir
   return scan.result();
 }
 
-/** Scans a message with cut parts. Cut parts that must be opened are held one at a time. */
+/** Scans a message with cut parts. Cut parts that must be opened are held in memory one at a time. */
 export async function scanOpened(
   tree: MimeTree,
   holdCut: (cut: Cut) => Promise<Uint8Array>,
@@ -59,7 +61,7 @@ const PROBLEMS: Readonly<Record<NonNullable<MimeTree['problem']>, { rule: string
 class LimitReached extends Error {}
 
 class Scan {
-  /** Cut parts that must be opened. They are opened later, one at a time. */
+  /** Cut parts that must be opened. They are opened last, one at a time. */
   readonly postponed: { cut: Cut; part: MimePart; path: readonly string[]; depth: number }[] = [];
   private readonly found: { severity: Severity; reason: VirusReason }[] = [];
   private entries = 0;
@@ -95,7 +97,7 @@ class Scan {
     else this.judge(part.cut.inspection, inner);
   }
 
-  /** Scans the decoded content of a part. */
+  /** Scans the content of a part, after decoding it. */
   content(content: Uint8Array, part: MimePart, inner: readonly string[], depth: number): void {
     this.file(content, inner, depth, part.type.startsWith('message/'));
     if (!part.type.startsWith('text/')) return;
@@ -179,7 +181,10 @@ class Scan {
     }
   }
 
-  /** Inflates in small steps through an inspector. Keeps the bytes only of an archive that must itself be opened. */
+  /**
+   * Inflates an entry in small steps and inspects the bytes. Keeps them only if the entry is an archive that must itself be
+   * opened.
+   */
   private inflate(content: Uint8Array, stream: Inflate | Gunzip, path: readonly string[], depth: number): void {
     const inspector = new FileInspector();
     const kept: Uint8Array[] = [];
@@ -250,7 +255,10 @@ class Scan {
     if (problem !== null) this.add('blocked', problem.rule, problem.text, path);
   }
 
-  /** Adds one reason per kind and file, so a message of a thousand bad files stays small. */
+  /**
+   * Adds a reason: at most one per rule and file, and ten per rule. A message with a thousand bad files therefore gets few
+   * reasons.
+   */
   private add(severity: Severity, rule: string, text: string, path: readonly string[]): void {
     const part = path
       .map((name) => name.slice(0, 200))
@@ -266,7 +274,7 @@ type Container = 'zip' | 'gzip' | 'tar' | 'tnef';
 const isContainer = (kind: string): kind is Container =>
   kind === 'zip' || kind === 'gzip' || kind === 'tar' || kind === 'tnef';
 
-/** Whether a file with this head must itself be opened. */
+/** True if a file that begins with these bytes is an archive that must itself be opened. */
 function isArchiveToOpen(head: Uint8Array): boolean {
   const { kind } = recogniseFile(head);
   return isContainer(kind) || kind === 'message';

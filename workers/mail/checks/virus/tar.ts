@@ -1,4 +1,4 @@
-/** Tar archives (POSIX ustar). GNU's long names appear as files of their own. */
+/** Lists tar archives (POSIX ustar). GNU's long names appear as files of their own. */
 
 export interface TarEntry {
   readonly name: string;
@@ -7,7 +7,7 @@ export interface TarEntry {
 
 const BLOCK = 512;
 
-/** `isWhole` is false if a header is malformed; the rest is then unknown. */
+/** Lists the entries of an archive. `isWhole` is false if a header is malformed; the rest of the archive is then unknown. */
 export function listTar(bytes: Uint8Array, entriesMax: number): { entries: TarEntry[]; isWhole: boolean } {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const entries: TarEntry[] = [];
@@ -25,7 +25,7 @@ export function listTar(bytes: Uint8Array, entriesMax: number): { entries: TarEn
   return { entries, isWhole: at >= buffer.length };
 }
 
-/** Octal digits, or a big-endian number when the first bit is set (GNU). */
+/** Reads a size: octal digits. GNU writes a big-endian number instead if the first bit is set; the result is then null. */
 function readSize(field: Buffer): number | null {
   if ((field[0] ?? 0) & 0x80) return null;
   const digits = field

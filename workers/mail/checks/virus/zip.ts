@@ -1,17 +1,17 @@
 /**
- * Zip archives (PKWARE APPNOTE). Reads the central directory, as unpackers do. If the local entries contradict the directory,
- * the archive is `inconsistent`, because some unpackers trust the entries.
+ * Lists zip archives (PKWARE APPNOTE) by their central directory, as unpackers do. If the local entries contradict the directory,
+ * the archive is `inconsistent`, because some unpackers follow the entries.
  *
- * Gaps: Zip64 and methods other than "stored" and "deflated" are reported, not opened.
+ * Gaps: Zip64, and methods other than "stored" and "deflated", are reported but not opened.
  */
 
 export interface ZipEntry {
   readonly name: string;
   readonly isEncrypted: boolean;
   readonly isFolder: boolean;
-  /** 0 is stored, 8 is deflated; others are not supported. */
+  /** Compression method: 0 is stored, 8 is deflated. Others are not supported. */
   readonly method: number;
-  /** Bytes as in the archive, still compressed. */
+  /** Bytes of the entry as in the archive, still compressed. */
   readonly content: Uint8Array;
 }
 
@@ -26,17 +26,17 @@ const END_BYTES = 22;
 const CENTRAL_BYTES = 46;
 const LOCAL_BYTES = 30;
 const COMMENT_BYTES_MAX = 65_535;
-/** The largest data descriptor that may follow an entry's content: signature, CRC and two 8-byte sizes. */
+/** Size of the largest data descriptor that may follow the content of an entry: signature, CRC and two 8-byte sizes. */
 const DESCRIPTOR_BYTES_MAX = 24;
 
-/** @param entriesMax limit of entries. If there are more, the listing is inconsistent. */
+/** @param entriesMax maximum of entries. If there are more, the archive counts as inconsistent. */
 export function listZip(bytes: Uint8Array, entriesMax: number): ZipListing {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const end = findEnd(buffer);
   if (end === null) return { ok: false };
   const count = buffer.readUInt16LE(end + 10);
   const size = buffer.readUInt32LE(end + 12);
-  // A prefix before the archive (a self-extractor) shifts every offset.
+  // Bytes before the archive, as in a self-extracting file, shift every offset.
   const start = end - size;
   const shift = start - buffer.readUInt32LE(end + 16);
   if (start < 0 || shift < 0) return { ok: false };
@@ -85,7 +85,7 @@ function readEntry(buffer: Buffer, at: number, shift: number) {
   return { entry, next, span: { from: isSameName ? local : -1, to: from + compressed } };
 }
 
-/** Whether the entries are adjacent up to the directory, with no room for an unlisted one. */
+/** True if the entries are adjacent up to the directory, so that there is no room for an unlisted one. */
 function areAdjacent(spans: readonly { from: number; to: number }[], shift: number, directory: number): boolean {
   let expected = shift;
   for (const span of [...spans].sort((left, right) => left.from - right.from)) {

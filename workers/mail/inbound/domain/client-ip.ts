@@ -1,8 +1,8 @@
 /** Decides which clients can be authenticated by their address. Pure. */
 
 /**
- * Loopback, private, link-local and carrier-grade NAT (RFC 6890). Such addresses belong to gateways and tests, which DNS cannot
- * authenticate.
+ * Address ranges that are not public: loopback, private, link-local and carrier-grade NAT (RFC 6890). They belong to gateways and
+ * tests, which DNS cannot authenticate.
  */
 const PRIVATE_V4 =
   /^(?:0|10|127|169\.254|192\.168|172\.(?:1[6-9]|2\d|3[01])|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7]))\./;

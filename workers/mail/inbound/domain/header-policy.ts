@@ -1,6 +1,9 @@
-/** Refusals that depend on the header alone. Pure. */
+/** Refuses messages for reasons that the header alone shows. Pure. */
 
-/** RFC 5321 §6.3 recommends a limit of at least 100 hops for servers without a better loop check. No legitimate path has 50. */
+/**
+ * Maximum of Received fields. RFC 5321 §6.3 recommends a limit of at least 100 hops for servers without a better loop check. No
+ * legitimate path has 50.
+ */
 const RECEIVED_MAX = 50;
 
 export interface HeaderRefusal {
@@ -8,7 +11,7 @@ export interface HeaderRefusal {
   readonly detail: string;
 }
 
-/** @param head the first bytes of the message, as Latin-1. @returns null if there is no reason to refuse. */
+/** @param head the first bytes of the message, as Latin-1. @returns the refusal; null if there is no reason to refuse. */
 export function decideHeader(head: string): HeaderRefusal | null {
   const header = head.split(/\r?\n\r?\n/, 1)[0] ?? '';
   if (head.length === 0) return { smtpCode: 554, detail: '5.6.0 empty message' };

@@ -1,12 +1,12 @@
 /**
- * Ids of blobs: `m` with an email id is the raw message, `u` with an upload id the bytes of the upload. `-p` with a number after
- * either is a part of that message. The same id always has the same bytes. Pure.
+ * Ids of blobs. `m` with an email id is the raw message; `u` with an upload id is the upload. `-p` and a number after either is a
+ * part of that message. The same id always has the same bytes. Pure.
  */
 
 export interface BlobId {
   readonly kind: 'message' | 'upload';
   readonly id: string;
-  /** Path of part indexes: a part of the message, a part of that part, and so on. */
+  /** Indexes of parts, from the outermost to the innermost: a part of the message, a part of that part, and so on. */
   readonly parts: readonly number[];
 }
 

@@ -1,4 +1,4 @@
-/** Writes header fields of a new message (RFC 5322, RFC 2047, RFC 2231). Pure. No value can end its field. */
+/** Writes the header fields of a new message (RFC 5322, RFC 2047, RFC 2231). Pure. No value can end its field. */
 import { keepSendableIds, toEncodedWords, toMailDate } from '../../domain/automatic-message.ts';
 
 export interface ComposeAddress {
@@ -8,7 +8,7 @@ export interface ComposeAddress {
 
 const LINE_LENGTH_MAX = 76;
 
-/** Folds at spaces. A longer word stays whole: lines may have 998 characters. */
+/** Folds a field at spaces. A long word is not folded, because lines may have 998 characters. */
 export function foldField(name: string, value: string): string {
   const lines: string[] = [];
   let line = `${name}:`;
@@ -24,7 +24,7 @@ export function foldField(name: string, value: string): string {
 
 const oneLine = (text: string): string => text.replace(/[\r\n\0]+/g, ' ').trim();
 
-/** @returns the text as it is if it is ASCII and does not look encoded, otherwise encoded words. */
+/** @returns the text unchanged if it is ASCII and does not look like encoded words; otherwise encoded words. */
 export function toTextValue(text: string): string {
   const clean = oneLine(text);
   const isPlain = /^[\x20-\x7e]*$/.test(clean) && !clean.includes('=?') && !/\S{200}/.test(clean);
@@ -55,7 +55,7 @@ export const toGroupsValue = (
 export const toMessageIdsValue = (ids: readonly string[]): string =>
   keepSendableIds(ids.map((id) => `<${id.replace(/[<>\s]+/g, '')}>`)).join(' ');
 
-/** Keeps the time zone. */
+/** Formats a date for the header. Keeps its time zone. */
 export function toDateValue(date: string): string {
   const zone = /([+-])(\d{2}):(\d{2})$/.exec(date);
   if (!zone) return toMailDate(Date.parse(date));
@@ -66,7 +66,7 @@ export function toDateValue(date: string): string {
 export const toUrlsValue = (urls: readonly string[]): string =>
   urls.map((url) => `<${url.replace(/[<>\s]+/g, '')}>`).join(', ');
 
-/** A parameter of Content-Type or Content-Disposition. */
+/** Formats a parameter of Content-Type or Content-Disposition. */
 export function toParameter(name: string, value: string): string {
   const clean = oneLine(value);
   if (/^[\x20-\x7e]*$/.test(clean)) return `; ${name}="${clean.replace(/["\\]/g, '\\$&')}"`;

@@ -1,4 +1,4 @@
-/** Search snippets (RFC 8621 §5): words of the query marked with `<mark>`. Pure. */
+/** Makes search snippets (RFC 8621 §5), in which words of the query are marked with `<mark>`. Pure. */
 import { findRuns, isCjk, toPhrase } from '../../domain/search-text.ts';
 
 const SNIPPET_BYTES_MAX = 255;
@@ -24,7 +24,7 @@ export function toWords(phrases: readonly string[]): Words {
 const isHit = (term: string, { words, pieces }: Words): boolean =>
   words.has(term) || pieces.some((piece) => term.includes(piece));
 
-/** @returns the whole text with its hits marked; null without a hit. */
+/** @returns the whole text as HTML with its hits marked; null without a hit. */
 export function markSubject(text: string, words: Words): string | null {
   const runs = [...findRuns(text)].filter((run) => isHit(run.term, words));
   if (runs.length === 0) return null;
@@ -37,7 +37,7 @@ export function markSubject(text: string, words: Words): string | null {
   return html + escapeHtml(text.slice(at));
 }
 
-/** @returns the part of a text around its first hit, at most 255 bytes; null without a hit. */
+/** @returns the part of a text around its first hit, as HTML of at most 255 bytes with the hits marked; null without a hit. */
 export function markPreview(text: string, words: Words): string | null {
   for (const run of findRuns(text)) {
     if (!isHit(run.term, words)) continue;

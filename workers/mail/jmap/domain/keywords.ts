@@ -1,6 +1,6 @@
 /**
- * Keywords of messages (RFC 8621 §4.1.1): five stand for flags of the mailbox, the others are labels. A label that cannot be a keyword, for
- * example because it has a space, is written as `label-` and the hexadecimal digits of its UTF-8. Pure.
+ * Keywords of messages (RFC 8621 §4.1.1). Five keywords stand for flags of the mailbox, the others for labels. A label that is not
+ * a valid keyword, for example because it has a space, becomes `label-` and the hexadecimal digits of its UTF-8. Pure.
  */
 
 export interface Marks {
@@ -12,7 +12,7 @@ export interface Marks {
   readonly labels: readonly string[];
 }
 
-/** Flags by keyword. */
+/** Flags of the mailbox, by their keyword. */
 export const FLAG_KEYWORDS = {
   $seen: 'isRead',
   $flagged: 'isFlagged',
@@ -34,7 +34,7 @@ const toKeyword = (label: string): string =>
     ? label
     : `label-${Buffer.from(label).toString('hex')}`;
 
-/** RFC 8621 §4.1.1: the characters of an IMAP flag. */
+/** Whether a keyword has only the characters of an IMAP flag (RFC 8621 §4.1.1). */
 export const isKeyword = (keyword: string): boolean => /^[!#$&'+-[\]^-z|}~]{1,255}$/.test(keyword);
 
 /** @returns the label of a keyword that is not a flag; null if the keyword is invalid or too long. */
@@ -47,11 +47,11 @@ export function toLabel(keyword: string): string | null {
 
 export interface MarksResult {
   readonly marks: Marks;
-  /** Keywords that cannot be stored. */
+  /** Keywords that cannot be stored because they are invalid or too long. */
   readonly bad: readonly string[];
 }
 
-/** @returns the marks that a complete set of keywords stands for. */
+/** @returns the flags and labels for a complete set of keywords. */
 export function toMarks(keywords: readonly string[]): MarksResult {
   const set = new Set(keywords.map((keyword) => keyword.toLowerCase()));
   const flags: readonly string[] = Object.keys(FLAG_KEYWORDS);

@@ -1,8 +1,8 @@
-/** Patches of objects (RFC 8620 §5.3): each key is a JSON pointer without its leading slash. Pure. */
+/** Applies patches to objects (RFC 8620 §5.3). Each key of a patch is a JSON pointer without its leading slash. Pure. */
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** @returns the patched object; null if a pointer does not resolve, or two of them overlap. */
+/** @returns the patched object; null if a pointer does not resolve, or two pointers overlap. */
 export function applyPatch(object: Json, patch: Json): Json | null {
   const paths = Object.keys(patch).map((key) => key.split('/').map(unescapeKey));
   const isOverlap = paths.some((path) =>

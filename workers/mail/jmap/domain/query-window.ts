@@ -1,4 +1,4 @@
-/** The part of a query's results that a client asks for (RFC 8620 §5.5). Pure. */
+/** Selects the part of a query's results that a client requests (RFC 8620 §5.5). Pure. */
 
 export interface WindowRequest {
   readonly position: number;
@@ -12,7 +12,7 @@ export interface Window {
   readonly ids: readonly string[];
 }
 
-/** @returns null if the anchor is not among the ids. */
+/** @returns the requested part of the ids; null if the anchor is not among them. */
 export function takeWindow(ids: readonly string[], request: WindowRequest): Window | null {
   const { position, anchor, anchorOffset, limit } = request;
   let from = position < 0 ? ids.length + position : position;

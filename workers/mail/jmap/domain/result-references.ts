@@ -1,4 +1,4 @@
-/** References to results of earlier calls (RFC 8620 §3.7). Pure. */
+/** Resolves references to results of earlier method calls (RFC 8620 §3.7). Pure. */
 import { err, ok, type Result } from '../../../shared/result.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -13,7 +13,7 @@ export interface ReferenceError {
   readonly description: string;
 }
 
-/** Replaces each argument `#name` by the value that it refers to. */
+/** Replaces each argument with a name `#name` by the argument `name`, with the value that it refers to. */
 export function resolveReferences(args: Json, answers: readonly EarlierAnswer[]): Result<Json, ReferenceError> {
   const resolved: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(args)) {
@@ -48,7 +48,10 @@ function resolveReference(value: unknown, answers: readonly EarlierAnswer[]): Re
 
 const fail = (description: string) => err({ type: 'invalidResultReference', description } as const);
 
-/** RFC 6901, and `*` for every item of an array. @returns undefined if the path does not resolve. */
+/**
+ * Resolves a JSON pointer (RFC 6901), in which `*` stands for every item of an array.
+ * @returns undefined if the path does not resolve.
+ */
 function walk(value: unknown, keys: readonly string[]): unknown {
   const [key, ...rest] = keys;
   if (key === undefined) return value;

@@ -1,4 +1,4 @@
-/** `Blob/copy` (RFC 8620 §6.3). A user has one account, so there is never another one to copy from. */
+/** `Blob/copy` (RFC 8620 §6.3). Always fails: a user has only one account, so there is no other account to copy from. */
 import { z } from '@hono/zod-openapi';
 import { err } from '../../../shared/result.ts';
 import { accountArguments, idSchema } from '../protocol/arguments.ts';

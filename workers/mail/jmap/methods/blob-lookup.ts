@@ -1,4 +1,4 @@
-/** `Blob/lookup` (RFC 9404 §4.3): the messages that a blob belongs to. */
+/** `Blob/lookup` (RFC 9404 §4.3). Finds the messages that a blob belongs to. */
 import { z } from '@hono/zod-openapi';
 import { err, ok } from '../../../shared/result.ts';
 import { parseBlobId } from '../domain/blob-id.ts';

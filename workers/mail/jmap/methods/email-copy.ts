@@ -1,4 +1,4 @@
-/** `Email/copy` (RFC 8621 §4.7). A user has one account, so there is never another one to copy from. */
+/** `Email/copy` (RFC 8621 §4.7). Always fails: a user has only one account, so there is no other account to copy from. */
 import { z } from '@hono/zod-openapi';
 import { err } from '../../../shared/result.ts';
 import { accountArguments } from '../protocol/arguments.ts';

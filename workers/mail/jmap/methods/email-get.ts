@@ -21,7 +21,7 @@ export const emailGet = method({
     const read = await call.ask((mailbox) => mailbox.readEmails(ids, OBJECTS_PER_GET_MAX));
     if (!read.ok) return err(toMethodError(read.error));
     const { state, emails, hasMore } = read.value;
-    // Without ids, the request is for all messages, which may be too many (RFC 8621 §4.2).
+    // A call without ids requests all messages. It fails if there are too many (RFC 8621 §4.2).
     if (hasMore) return err({ type: 'requestTooLarge', description: `At most ${OBJECTS_PER_GET_MAX} messages.` });
     const found = new Set(emails.map(({ id }) => id));
     return ok({

@@ -18,7 +18,7 @@ const importSchema = z.strictObject({
 });
 type Import = z.output<typeof importSchema>;
 
-/** Enough to tell whether the bytes begin with a header. */
+/** Number of first bytes that are read to test whether a blob begins with a header. */
 const HEAD_BYTES = 64 * 1024;
 
 export const emailImport = method({
@@ -84,7 +84,7 @@ async function readHead(pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>
   return readPieces(head);
 }
 
-/** RFC 8621 §4.8: the time of the newest Received field. */
+/** @returns the time of the newest Received field, which is the default of `receivedAt` (RFC 8621 §4.8). */
 function readReceivedTime(head: Uint8Array): number | null {
   const received = readHeaders(head).headers.find(({ name }) => name === 'received')?.value ?? '';
   const time = Date.parse(

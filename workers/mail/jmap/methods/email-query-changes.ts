@@ -17,7 +17,7 @@ export const emailQueryChanges = method({
       const all = { position: 0, anchor: null, anchorOffset: 0, limit: Number.MAX_SAFE_INTEGER, calculateTotal: false };
       const [read, mates] = await Promise.all([
         call.ask((mailbox) => mailbox.queryEmails({ ...query.value, ...all })),
-        // In a collapsed query, a change of one message of a thread may show or hide another one.
+        // A collapsed query shows one message per thread. A change of one may show or hide another one.
         call.ask((mailbox) => mailbox.listThreadMates(threadIds)),
       ]);
       if (!read.ok) return err(toMethodError(read.error));

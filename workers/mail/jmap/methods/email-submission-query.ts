@@ -1,4 +1,4 @@
-/** `EmailSubmission/query` (RFC 8621 §7.3), over the newest submissions. */
+/** `EmailSubmission/query` (RFC 8621 §7.3). Searches only the newest submissions. */
 import { z } from '@hono/zod-openapi';
 import { readSubmissions } from '../objects/submission.ts';
 import { findSubmissions } from '../objects/submission-query.ts';

@@ -88,7 +88,10 @@ async function create(
   return ok({ emailId, answer: serverSet });
 }
 
-/** Reads HOLDFOR or HOLDUNTIL (RFC 4865). @returns null to send now; undefined if the value is invalid or too far ahead. */
+/**
+ * Reads the delay of sending from HOLDFOR or HOLDUNTIL (RFC 4865).
+ * @returns null to send now; undefined if the value is invalid or too far ahead.
+ */
 function readSendTime(parameters: Readonly<Record<string, string | null>>, now: number): number | null | undefined {
   const given = new Map(Object.entries(parameters).map(([name, value]) => [name.toUpperCase(), value ?? '']));
   const [seconds, until] = [given.get('HOLDFOR'), given.get('HOLDUNTIL')];
@@ -102,7 +105,7 @@ function readSendTime(parameters: Readonly<Record<string, string | null>>, now: 
   return time <= now + DELAY_SECONDS_MAX * 1000 ? time : undefined;
 }
 
-/** @returns the id of the message whose sending was canceled. */
+/** Cancels a submission. @returns the id of the message whose sending was canceled. */
 async function update(call: Call, id: string, patch: Arguments): Promise<Result<string, SetError>> {
   const read = await readSubmissions(call, [id]);
   const submission = read.ok ? read.value.submissions[0] : undefined;
@@ -114,13 +117,13 @@ async function update(call: Call, id: string, patch: Arguments): Promise<Result<
   return canceled.ok && canceled.value ? ok(submission.emailId) : err({ type: 'cannotUnsend' });
 }
 
-/** Destroying a submission does not cancel the sending (RFC 8621 §7.5). */
+/** Destroys the record of a submission. This does not cancel the sending (RFC 8621 §7.5). */
 async function destroy(call: Call, id: string): Promise<Result<null, SetError>> {
   const gone = await call.ask((mailbox) => mailbox.forgetSubmission(id));
   return gone.ok ? ok(null) : NOT_FOUND;
 }
 
-/** Runs the implicit Email/set for the submissions that succeeded. */
+/** Runs the implicit Email/set, with the changes for the submissions that succeeded. */
 async function updateEmails(
   call: Call,
   {

@@ -1,4 +1,4 @@
-/** All methods by name. */
+/** All methods of JMAP, by name. */
 import type { Method } from '../protocol/method.ts';
 import { blobCopy } from './blob-copy.ts';
 import { blobGet } from './blob-get.ts';

@@ -12,7 +12,7 @@ const schema = z.strictObject(getArguments);
 const countsThreads = ({ ids, properties }: z.output<typeof schema>): boolean =>
   ids?.length !== 0 && (properties ?? THREAD_COUNTS).some((name) => THREAD_COUNTS.includes(name));
 
-/** Whether the first call of a request reads the folders, as when a client opens. Null for any other request. */
+/** @returns an object if the first call of a request reads the folders, as when a client opens; null for any other request. */
 export function readsFoldersFirst({ methodCalls: [first] }: JmapRequest): { readonly withThreads: boolean } | null {
   if (first?.[0] !== 'Mailbox/get') return null;
   const args = schema.safeParse(first[1]);

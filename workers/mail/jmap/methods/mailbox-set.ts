@@ -9,7 +9,7 @@ import { type Arguments, type Call, method, type SetError } from '../protocol/me
 import { findSetError, invalidProperties, NOT_FOUND, resolveId, runSet } from '../protocol/standard.ts';
 
 const propertiesSchema = z.strictObject({
-  // A path is stored as one name, so no part of it may contain the separator.
+  // One part of the folder's path. The path is stored as one text with `/` between its parts, so no part may contain `/`.
   name: z
     .string()
     .min(1)
@@ -47,7 +47,7 @@ export const mailboxSet = method({
   },
 });
 
-/** Parents that are created in the same call come before their children. */
+/** Orders the mailboxes to create so that parents come before their children. Both may be created in the same call. */
 function orderByParent(create: Readonly<Record<string, Arguments>> | null): Record<string, Arguments> | null {
   if (create === null) return null;
   const depthOf = (key: string, seen: number): number => {
@@ -88,7 +88,7 @@ class MailboxChanges {
   async update(id: string, patch: Arguments): Promise<Result<null, SetError>> {
     const mailbox = this.#mailboxes.find((each) => each.id === id);
     if (!mailbox) return NOT_FOUND;
-    // Clients may send back properties that they did not change.
+    // Clients may send properties that they did not change. These are ignored.
     const changed = Object.fromEntries(
       Object.entries(patch).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(mailbox[name])),
     );
@@ -121,7 +121,7 @@ class MailboxChanges {
     return ok(null);
   }
 
-  /** @returns null if the parent does not exist. */
+  /** @returns the path of a mailbox; null if the parent does not exist. */
   #toPath(name: string, parentId: string | null): string | null {
     if (parentId === null) return name;
     const id = resolveId(this.#call, parentId);

@@ -1,4 +1,4 @@
-/** `PushSubscription/get` (RFC 8620 §7.2.1). The address and keys are never given back. */
+/** `PushSubscription/get` (RFC 8620 §7.2.1). The answer never contains the URL and the keys. */
 import { z } from '@hono/zod-openapi';
 import type { PushSubscription } from '../../../../durable-objects/mailbox/jmap/push-store.ts';
 import { err, ok } from '../../../shared/result.ts';

@@ -84,7 +84,9 @@ async function update(call: Call, id: string, patch: Arguments): Promise<Result<
   return ok(isChanged ? { expires: toUtcDate(expiresAt) } : null);
 }
 
-/** @returns the expiry in milliseconds since 1970, limited to the maximum age and rounded down to a second. */
+/**
+ * @returns the expiry of a subscription in milliseconds since 1970. It is limited to the maximum age and rounded down to a second.
+ */
 const limitAge = ({ now }: Call, expires: string | null | undefined): number =>
   Math.floor(Math.min(expires == null ? Number.POSITIVE_INFINITY : Date.parse(expires), now + AGE_MAX_MS) / 1000) *
   1000;

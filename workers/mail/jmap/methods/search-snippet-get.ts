@@ -39,7 +39,7 @@ export const searchSnippetGet = method({
   },
 });
 
-/** Words that a filter looks for. A negated filter marks nothing. */
+/** Lists the words that a filter searches for. A negated filter has none, so it marks nothing. */
 function listPhrases(filter: EmailFilter | null, places: readonly string[]): string[] {
   if (filter?.kind === 'and' || filter?.kind === 'or') return filter.of.flatMap((part) => listPhrases(part, places));
   return filter?.kind === 'text' && places.includes(filter.place) ? splitPhrases(filter.text) : [];

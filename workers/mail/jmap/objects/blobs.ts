@@ -13,21 +13,21 @@ import { type BlobId, parseBlobId } from '../domain/blob-id.ts';
 
 export interface OpenBlob {
   readonly sizeBytes: number;
-  /** Media type as uploaded, or as the header of the part says. */
+  /** Media type of the blob: as uploaded, or as the header of the part says. */
   readonly type: string;
   readonly read: () => Promise<AsyncIterable<Uint8Array> | Iterable<Uint8Array>>;
 }
 
-/** Where the bytes of a blob are. */
+/** A blob and where its bytes are. */
 export interface BlobSource {
   readonly id: BlobId;
   readonly sizeBytes: number;
   readonly type: string;
-  /** Null for a draft that was written in the app: its raw message is composed when it is read. */
+  /** R2 key of the bytes. Null for a draft that was written in the app, whose raw message is composed when it is read. */
   readonly r2Key: string | null;
 }
 
-/** @returns null if the caller has no such blob. */
+/** Finds a blob. @returns null if the caller has no such blob. */
 export async function findBlobSource(env: Env, userId: string, blobId: string): Promise<BlobSource | null> {
   const id = parseBlobId(blobId);
   if (!id) return null;
@@ -60,7 +60,7 @@ async function readStored(env: Env, key: string): Promise<AsyncIterable<Uint8Arr
   return inLargePieces(stored.body);
 }
 
-/** Opens a blob as a message: a raw message, or an attached message inside it. @returns null if its bytes do not exist. */
+/** Opens a blob as a message: a raw message, or a message that is attached to one. @returns null if its bytes do not exist. */
 export async function openMessageBlob(env: Env, userId: string, source: BlobSource): Promise<OpenedMessage | null> {
   const whole = { ...source, id: { ...source.id, parts: [] } };
   let message = await memoryBudget.use(source.sizeBytes, () => openWhole(env, userId, whole));
@@ -88,11 +88,11 @@ async function openPart(env: Env, userId: string, source: BlobSource): Promise<O
   return { sizeBytes, type: part.type, read: async () => streamPieces(message, pieces) };
 }
 
-/** The raw message of a draft that was written in the app. */
+/** Composes the raw message of a draft that was written in the app. */
 async function composeDraft(env: Env, userId: string, emailId: string): Promise<Uint8Array | null> {
   const id = parseEmailId(emailId);
   const found = id && (await openMailbox(env, userId).readDraft(id.messageId));
-  // A draft with another revision is another blob.
+  // The id names one revision of the draft. Another revision is another blob.
   if (!found?.ok || found.value.revision !== id?.revision) return null;
   const { content, attachments, updatedAt, revision } = found.value;
   const composed = await composeMessage(

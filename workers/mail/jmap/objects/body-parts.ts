@@ -1,4 +1,4 @@
-/** The body of a message as JMAP describes it (RFC 8621 §4.1.4). */
+/** Describes the body of a message as JMAP does (RFC 8621 §4.1.4). */
 import type { OpenedMessage } from '../../checks/opened-message.ts';
 import { decodeText } from '../../domain/charset.ts';
 import { decodeContent } from '../../mime/content-decoding.ts';
@@ -8,7 +8,7 @@ import type { Arguments } from '../protocol/method.ts';
 import { parseHeaderProperty, readHeaderProperty, toRaw } from './header-forms.ts';
 
 export interface BodyPart {
-  /** Null for a multipart. */
+  /** Id of the part; null for a multipart. */
   readonly partId: string | null;
   readonly blobId: string | null;
   readonly size: number;
@@ -50,7 +50,10 @@ export function readBody(message: Pick<OpenedMessage, 'tree'>, blobId: string): 
   return { structure, ...lists };
 }
 
-/** An attached message is a leaf: its parts follow it in the list, deeper. */
+/**
+ * Builds the tree of parts. An attached message has no sub-parts in it; its own parts, which follow in the list at a greater depth,
+ * are skipped.
+ */
 function toStructure(parts: readonly MimePart[], blobId: string): BodyPart {
   const isMultipart = (part: MimePart, at: number) =>
     part.type.startsWith('multipart/') && (parts[at + 1]?.depth ?? -1) > part.depth;
@@ -74,7 +77,10 @@ function sizeOf(part: MimePart): number {
 
 const isInlineMedia = (type: string): boolean => /^(?:image|audio|video)\//.test(type);
 
-/** The algorithm of RFC 8621 §4.1.4. A null list takes no more parts. */
+/**
+ * Sorts parts into text body, HTML body and attachments, by the algorithm of RFC 8621 §4.1.4. A list that is null takes no more
+ * parts.
+ */
 function sortParts(
   parts: readonly BodyPart[],
   container: string,
@@ -110,7 +116,7 @@ function sortParts(
     }
   }
   if (container !== 'alternative' || !textBody || !htmlBody) return;
-  // The message has only one form, text or HTML. It then serves as the other, too.
+  // The alternative has only one form, text or HTML. Its parts are used as the other form too.
   if (textLength === textBody.length && htmlLength !== htmlBody.length) textBody.push(...htmlBody.slice(htmlLength));
   if (htmlLength === htmlBody.length && textLength !== textBody.length) htmlBody.push(...textBody.slice(textLength));
 }
@@ -173,7 +179,7 @@ export interface BodyValue extends Arguments {
   readonly isTruncated: boolean;
 }
 
-/** @param maxBytes of UTF-8; 0 for no limit. */
+/** Decodes the text of a part. @param maxBytes maximum size in UTF-8; 0 for no limit. */
 export function readBodyValue({ part }: BodyPart, maxBytes: number): BodyValue {
   const decoded = decodeText(decodeContent(part), part.parameters.get('charset') ?? '')
     .replace(/\r\n/g, '\n')
@@ -183,7 +189,7 @@ export function readBodyValue({ part }: BodyPart, maxBytes: number): BodyValue {
   return { value, isEncodingProblem: decoded.includes('\ufffd'), isTruncated: value.length < decoded.length };
 }
 
-/** Never cuts inside a character, nor inside a tag of HTML. */
+/** Shortens a text, never inside a character, nor inside a tag of HTML. */
 export function truncate(text: string, maxBytes: number, isHtml: boolean): string {
   if (maxBytes === 0 || Buffer.byteLength(text) <= maxBytes) return text;
   const cut = Buffer.from(text.slice(0, maxBytes))

@@ -1,4 +1,4 @@
-/** Composes the raw message of a new Email. Attachments are streamed into it. */
+/** Composes the raw message of a new Email. Attachments are streamed. */
 import { randomUUID } from 'node:crypto';
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { toMailDate, toQuotedPrintable } from '../../domain/automatic-message.ts';
@@ -11,15 +11,18 @@ import { invalidProperties } from '../protocol/standard.ts';
 import type { OpenBlob } from './blobs.ts';
 import type { NewEmail, NewPart } from './new-email.ts';
 
-/** An attached message cannot be Base64 (RFC 2046 §5.2.1), so it is held in memory. A larger one is sent as bytes. */
+/**
+ * Maximum size of an attached message that is kept as a message. It cannot be Base64 (RFC 2046 §5.2.1), so it is held in memory. A
+ * larger one is sent as application/octet-stream.
+ */
 const HELD_MESSAGE_BYTES_MAX = 8 * 1024 * 1024;
 
 export interface ComposedEmail extends ComposedMessage {
-  /** Attachments by the index that the segments name. */
+  /** Attachments; segments name them by index. */
   readonly attachments: readonly OpenBlob[];
 }
 
-/** @param domain of the Message-ID, if the client gave none. */
+/** @param domain domain of the Message-ID that is made if the client gave none. */
 export async function composeEmail(
   email: NewEmail,
   { domain, now, openBlob }: { domain: string; now: number; openBlob: (id: string) => Promise<OpenBlob | null> },

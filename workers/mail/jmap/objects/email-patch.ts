@@ -1,4 +1,4 @@
-/** Reads changes of an Email (RFC 8621 §4.6): only its keywords and mailboxes can change. */
+/** Reads patches of an Email (RFC 8621 §4.6). Only keywords and mailboxes of an Email can change. */
 import type { EmailPatch, MarkPatch } from '../../../../durable-objects/mailbox/jmap/email-write-store.ts';
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { DRAFT_KEYWORD, FLAG_KEYWORDS, toLabel } from '../domain/keywords.ts';
@@ -28,8 +28,9 @@ export function readEmailPatch(call: Call, patch: Arguments): Result<EmailPatch,
 }
 
 /**
- * Clients also write false for a member that is not set; the RFC knows true and null only.
- * @returns the members that are set or removed; null if the property is not in the patch.
+ * Reads the members of `keywords` or `mailboxIds` that a patch changes. The RFC allows the values true and null; false, which some
+ * clients write, counts as null.
+ * @returns the members to set or remove; null if the patch does not change the property.
  */
 function readMembers(
   patch: Arguments,

@@ -110,7 +110,7 @@ const FLAGS = new Map<string, KeywordTest>([
   [DRAFT_KEYWORD, { kind: 'flag', flag: 'isDraft' }],
 ]);
 
-/** A keyword that no message can have becomes the empty label, which no message has. */
+/** A filter for a keyword that is not valid searches for the empty label, which no message has. */
 const toTest = (keyword: string): KeywordTest =>
   FLAGS.get(keyword.toLowerCase()) ?? { kind: 'label', label: toLabel(keyword) ?? '' };
 

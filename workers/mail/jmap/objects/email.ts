@@ -1,4 +1,4 @@
-/** A message as a JMAP Email (RFC 8621 §4.1). */
+/** Converts a message to a JMAP Email (RFC 8621 §4.1). */
 
 import type { MailAddress } from '../../../../durable-objects/mailbox/contract/delivered-message.ts';
 import type { EmailRecord } from '../../../../durable-objects/mailbox/jmap/email-read-store.ts';
@@ -31,7 +31,7 @@ const METADATA = [
   'hasAttachment',
   'preview',
 ] as const;
-/** Header fields with a property of their own (RFC 8621 §4.1.3). */
+/** Properties of an Email that are header fields, with the name and form of the field (RFC 8621 §4.1.3). */
 const FIELDS: Readonly<Record<string, readonly [name: string, form: HeaderForm]>> = {
   messageId: ['message-id', 'MessageIds'],
   inReplyTo: ['in-reply-to', 'MessageIds'],
@@ -49,11 +49,11 @@ const BODY = ['bodyStructure', 'bodyValues', 'textBody', 'htmlBody', 'attachment
 const KNOWN: readonly string[] = [...METADATA, ...Object.keys(FIELDS), 'headers', ...BODY];
 export const isEmailProperty = (name: string): boolean => KNOWN.includes(name) || parseHeaderProperty(name) !== null;
 
-/** RFC 8621 §4.2. */
+/** Properties that Email/get returns by default (RFC 8621 §4.2). */
 export const DEFAULT_EMAIL_PROPERTIES: readonly string[] = KNOWN.filter(
   (name) => name !== 'headers' && name !== 'bodyStructure',
 );
-/** RFC 8621 §4.9. */
+/** Properties that Email/parse returns by default (RFC 8621 §4.9). */
 export const DEFAULT_PARSE_PROPERTIES: readonly string[] = [
   ...Object.keys(FIELDS),
   'hasAttachment',
@@ -72,17 +72,17 @@ export interface BodyOptions {
   readonly maxBodyValueBytes: number;
 }
 
-/** The source of a message's properties: the mailbox's record, the header fields, or the whole message. */
+/** What must be read for the properties of a message: only the mailbox's record, also the header fields, or the whole message. */
 export type Need = 'record' | 'headers' | 'message';
 
-/** @returns the smallest source that has all the properties. */
+/** @returns the least that must be read to have all the properties. */
 export function decideNeed(properties: readonly string[]): Need {
   if (properties.some((name) => (BODY as readonly string[]).includes(name))) return 'message';
   const isFromHeaders = (name: string) => name === 'headers' || name === 'sender' || name.startsWith('header:');
   return properties.some(isFromHeaders) ? 'headers' : 'record';
 }
 
-/** The properties of a stored message. @param read null if only the record is needed. */
+/** Makes the Email of a stored message. @param read what was read of the message; null if the record is enough. */
 export function toEmail(
   record: EmailRecord,
   read: { readonly headers: readonly HeaderField[]; readonly message: OpenedMessage | null } | null,
@@ -96,7 +96,7 @@ export function toEmail(
   ]);
 }
 
-/** The properties of a message that is not stored: those of its content. */
+/** Makes the Email of a message that is not stored. It has only properties of the content. */
 export function toParsedEmail(
   message: OpenedMessage,
   known: { readonly preview: string; readonly hasAttachment: boolean },
@@ -137,10 +137,10 @@ function readMetadata(record: EmailRecord, name: string): unknown {
   }
 }
 
-/** Omits a fraction of zero, as RFC 8620 §1.4 requires. */
+/** Formats a time in UTC. Omits a zero fraction of a second, as RFC 8620 §1.4 requires. */
 export const toUtcDate = (time: number): string => new Date(time).toISOString().replace('.000Z', 'Z');
 
-/** A header property as the mailbox stores it. */
+/** @returns the value of a header property, as far as the mailbox's record has it. */
 function readField(record: EmailRecord, name: string): unknown {
   switch (name) {
     case 'messageId':
@@ -172,7 +172,7 @@ const toIds = (ids: readonly string[]) => (ids.length > 0 ? ids.map((id) => id.r
 const toPeople = (people: readonly MailAddress[]) =>
   people.length > 0 ? people.map(({ name, email }) => ({ name: name === '' ? null : name, email })) : null;
 
-/** @returns a reader of the properties of a message's content; undefined for any other property. */
+/** @returns a function that reads a property of the message's content; it returns undefined for any other property. */
 function readContent(
   { headers, message }: { readonly headers: readonly HeaderField[]; readonly message: OpenedMessage | null },
   blobId: string,
@@ -207,7 +207,7 @@ function readBodyValues(body: MessageBody, options: BodyOptions): Record<string,
   const values: Record<string, BodyValue> = {};
   let left = BODY_VALUES_LENGTH_MAX;
   for (const each of wanted) {
-    // A large attachment is not in memory. It is downloaded as a blob.
+    // The body values omit large attachments, which are not in memory. Clients download them as blobs.
     if (each.partId === null || each.part.cut || !each.part.type.startsWith('text/')) continue;
     const max = options.maxBodyValueBytes === 0 ? left : Math.min(left, options.maxBodyValueBytes);
     values[each.partId] = readBodyValue(each, Math.max(1, max));

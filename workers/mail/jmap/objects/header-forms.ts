@@ -1,4 +1,4 @@
-/** Parsed forms of header fields (RFC 8621 §4.1.2), and the properties that name them (§4.1.3). */
+/** Parsed forms of header fields (RFC 8621 §4.1.2), and the properties that select a field and a form (§4.1.3). */
 import { addressParser } from 'postal-mime';
 import { decodeWords } from '../../domain/encoded-words.ts';
 import { cleanLine, parseAddressList } from '../../mime/addresses.ts';
@@ -7,7 +7,7 @@ import { type HeaderField, unfold } from '../../mime/mime-tree.ts';
 export type HeaderForm = 'Raw' | 'Text' | 'Addresses' | 'GroupedAddresses' | 'MessageIds' | 'Date' | 'URLs';
 
 export interface HeaderProperty {
-  /** In lower case. */
+  /** Name of the field in lower case. */
   readonly name: string;
   readonly form: HeaderForm;
   readonly isAll: boolean;
@@ -21,7 +21,10 @@ export interface JmapAddress {
 const FORMS: readonly HeaderForm[] = ['Raw', 'Text', 'Addresses', 'GroupedAddresses', 'MessageIds', 'Date', 'URLs'];
 const ADDRESS_FORMS: readonly HeaderForm[] = ['Raw', 'Addresses', 'GroupedAddresses'];
 const formsOf = (names: string, forms: readonly HeaderForm[]) => names.split(' ').map((name) => [name, forms] as const);
-/** Fields of RFC 5322 and RFC 2369 have only the forms that fit their syntax. Other fields have every form. */
+/**
+ * Forms that each header field may have. Fields of RFC 5322 and RFC 2369 have only forms that fit their syntax; other fields have
+ * all.
+ */
 const FORMS_OF: ReadonlyMap<string, readonly HeaderForm[]> = new Map([
   ...formsOf(
     'from sender reply-to to cc bcc resent-from resent-sender resent-reply-to resent-to resent-cc resent-bcc',
@@ -34,7 +37,10 @@ const FORMS_OF: ReadonlyMap<string, readonly HeaderForm[]> = new Map([
   ...formsOf('return-path received', ['Raw']),
 ]);
 
-/** @returns null if the property is not of the form `header:Name[:asForm][:all]`, or the form does not fit the field. */
+/**
+ * Parses the name of a property.
+ * @returns null if it does not have the form `header:Name[:asForm][:all]`, or the form does not fit the field.
+ */
 export function parseHeaderProperty(property: string): HeaderProperty | null {
   const match = /^header:([!-9;-~]+)(?::as([A-Za-z]+))?(:all)?$/.exec(property);
   if (!match?.[1]) return null;
@@ -44,7 +50,7 @@ export function parseHeaderProperty(property: string): HeaderProperty | null {
   return { name, form, isAll: match[3] !== undefined };
 }
 
-/** @returns the value of the last such field, or of all of them; null or an empty list without one. */
+/** @returns the value of the last field with this name, or of all such fields. Without such a field, null or an empty list. */
 export function readHeaderProperty(headers: readonly HeaderField[], { name, form, isAll }: HeaderProperty): unknown {
   const fields = headers.filter((field) => field.name === name);
   if (isAll) return fields.map((field) => toForm(field.value, form));
@@ -71,7 +77,7 @@ function toForm(value: string, form: HeaderForm): unknown {
   }
 }
 
-/** Bytes above ASCII are read as UTF-8 (RFC 6532). @param value with one character per byte. */
+/** @param value the value with one character per byte. @returns the text; bytes above ASCII are decoded as UTF-8 (RFC 6532). */
 export const toRaw = (value: string): string => Buffer.from(value, 'latin1').toString('utf8').replaceAll('\u0000', '');
 
 export const toText = (value: string): string =>
@@ -80,7 +86,7 @@ export const toText = (value: string): string =>
 export const toAddresses = (value: string): JmapAddress[] =>
   parseAddressList(unfold(value)).map(({ name, email }) => ({ name: name === '' ? null : name, email }));
 
-/** Neighbouring addresses outside a group are one group without a name. */
+/** Parses groups of addresses. Adjacent addresses outside a group become one group without a name. */
 function toGroups(value: string): { name: string | null; addresses: JmapAddress[] }[] {
   const groups: { name: string | null; addresses: JmapAddress[] }[] = [];
   for (const each of addressParser(decodeWords(unfold(value)))) {
@@ -96,13 +102,13 @@ function toGroups(value: string): { name: string | null; addresses: JmapAddress[
   return groups;
 }
 
-/** @returns the message ids without angle brackets; null if the field has none. */
+/** Parses message ids. @returns the ids without angle brackets; null if the field has none. */
 export function toMessageIds(value: string): string[] | null {
   const ids = [...unfold(value).matchAll(/<([^<>]+)>/g)].map((match) => (match[1] ?? '').replace(/\s+/g, ''));
   return ids.length > 0 ? ids : null;
 }
 
-/** @returns the date in the form of RFC 3339, in the time zone of the field. */
+/** Parses a date. @returns the date in the form of RFC 3339, in the time zone of the field. */
 export function toDate(value: string): string | null {
   const text = unfold(value)
     .replace(/\([^()]*\)/g, '')

@@ -1,6 +1,6 @@
 /**
- * Identities (RFC 8621 §6): one for each of the user's addresses and their domain aliases, and those that clients added. Changes by
- * clients are stored in a setting of the mailbox. The text signature of the first address is the signature that the app uses.
+ * Identities (RFC 8621 §6): one for each address of the user, also at the aliases of its domain, and identities that clients added.
+ * What clients change is stored in a setting of the mailbox. The text signature of the first address is also the app's signature.
  */
 import { createHash } from 'node:crypto';
 import { z } from '@hono/zod-openapi';
@@ -26,7 +26,7 @@ const addressesSchema = z
   .max(50)
   .nullable();
 const SIGNATURE_LENGTH_MAX = 10_000;
-/** Members that a client may set. */
+/** Members of an identity that a client may set. */
 export const identitySchema = z.strictObject({
   name: z.string().max(200).optional(),
   email: z.string().max(254).optional(),
@@ -50,12 +50,12 @@ export interface Identity extends Arguments {
 export interface Identities {
   readonly state: string;
   readonly settings: MailboxSettings;
-  /** The user's addresses, beginning with the one that the account was registered with. */
+  /** The user's addresses. The first is the one that the account was registered with. */
   readonly addresses: readonly string[];
   readonly list: readonly Identity[];
 }
 
-/** The same address always has the same id. */
+/** @returns the id of an address's identity. The same address always has the same id. */
 export const toIdentityId = (email: string): string =>
   `a${createHash('sha256').update(email.toLowerCase()).digest('hex').slice(0, 20)}`;
 
@@ -89,7 +89,7 @@ const toIdentity = (identity: StoredIdentity, mayDelete: boolean): Identity => (
   mayDelete,
 });
 
-/** True for an address of the user, with or without a `+tag`. */
+/** True if the address is one of the user's, with or without a `+tag`. */
 export function isOwn(addresses: readonly string[], email: string): boolean {
   const path = parseMailPath(email.toLowerCase());
   return path !== null && [path.email, withoutTag(path)].some((each) => each !== null && addresses.includes(each));

@@ -21,7 +21,7 @@ export interface MailboxQuery {
   readonly filterAsTree: boolean;
 }
 
-/** @returns the ids of the mailboxes that match, in order. */
+/** @returns the ids of the mailboxes that match a filter, in the order of the sort. */
 export function findMailboxes(
   mailboxes: readonly JmapMailbox[],
   { filter, sort, sortAsTree, filterAsTree }: MailboxQuery,
@@ -61,7 +61,7 @@ const COMPARISONS: Readonly<Record<string, Comparison>> = {
   name: (a, b) => a.name.localeCompare(b.name),
 };
 
-/** @returns null if a property cannot be sorted by. */
+/** @returns the comparison of two mailboxes; null if a property cannot be sorted by. */
 function toComparison(
   sort: readonly { readonly property: string; readonly isAscending: boolean }[],
 ): Comparison | null {

@@ -1,4 +1,4 @@
-/** Folders as JMAP mailboxes (RFC 8621 §2). The views All and Flagged hold no message, so they are not mailboxes. */
+/** Converts folders to JMAP mailboxes (RFC 8621 §2). The views All and Flagged hold no message, so they are not mailboxes. */
 import { VIEW_ROLES } from '../../../../durable-objects/mailbox/contract/delivered-message.ts';
 import type { JmapFolder } from '../../../../durable-objects/mailbox/jmap/folder-read-store.ts';
 import { err, ok, type Result } from '../../../shared/result.ts';
@@ -22,7 +22,7 @@ export const COUNT_PROPERTIES = ['totalEmails', 'unreadEmails', 'totalThreads', 
 
 export interface JmapMailbox extends Arguments {
   readonly id: string;
-  /** The last part of the path. */
+  /** Name of the mailbox: the last part of the folder's path. */
   readonly name: string;
   readonly parentId: string | null;
   readonly role: string | null;
@@ -32,11 +32,11 @@ export interface JmapMailbox extends Arguments {
   readonly totalThreads: number;
   readonly unreadThreads: number;
   readonly isSubscribed: boolean;
-  /** The whole path. Not a property of JMAP. */
+  /** Whole path of the folder. This is not a property of JMAP. */
   readonly path: string;
 }
 
-/** @param withThreads counts threads too, which costs more. */
+/** @param withThreads true to count threads too, which costs more. */
 export async function readMailboxes(
   call: Call,
   withThreads: boolean,

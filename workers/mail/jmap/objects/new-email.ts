@@ -23,7 +23,7 @@ const dateSchema = z
   .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2})$/)
   .refine((text) => Number.isFinite(Date.parse(text)), 'Not a time.');
 
-/** Writers of header values by form. @throws ZodError if the value does not have the form. */
+/** Functions that write header values, by form. @throws ZodError if the value does not have the form. */
 const WRITERS: Readonly<Record<HeaderForm, (value: unknown) => string>> = {
   Raw: (value) =>
     z
@@ -41,7 +41,7 @@ const WRITERS: Readonly<Record<HeaderForm, (value: unknown) => string>> = {
   URLs: (value) => toUrlsValue(z.array(z.string()).parse(value)),
 };
 
-/** Properties that are header fields, and how the fields are spelt. */
+/** Properties of a new Email that are header fields, with the name and form of the field. */
 const FIELDS: Readonly<Record<string, readonly [name: string, form: HeaderForm]>> = {
   from: ['From', 'Addresses'],
   sender: ['Sender', 'Addresses'],
@@ -65,7 +65,7 @@ export interface NewPart {
   readonly cid: string | null;
   readonly language: readonly string[] | null;
   readonly location: string | null;
-  /** Other header fields of the part. */
+  /** Further header fields of the part, folded. */
   readonly fields: readonly string[];
   readonly subParts: readonly NewPart[] | null;
 }
@@ -74,7 +74,7 @@ export interface NewEmail {
   readonly mailboxIds: readonly string[];
   readonly keywords: readonly string[];
   readonly receivedAt: number | null;
-  /** Folded header fields, without line ends. */
+  /** Header fields of the message, folded, without line ends. */
   readonly fields: readonly string[];
   readonly hasField: (name: string) => boolean;
   readonly body: NewPart | null;
@@ -168,7 +168,7 @@ export function readNewEmail(object: Arguments): Result<NewEmail, SetError> {
   }
 }
 
-/** The fields of an email or of a part. Each field is given in one form only. */
+/** Writes the header fields of an email or a part. A field may be given in one form only. */
 function readFields(object: Arguments, others: readonly string[], path: string): string[] {
   const fields: string[] = [];
   const seen = new Set<string>();
@@ -230,7 +230,7 @@ function readBodyParts(email: z.output<typeof emailSchema>): NewPart | null {
   ]);
 }
 
-/** Wraps several parts in a multipart. A single part stays as it is. */
+/** Wraps parts in a multipart. A single part is not wrapped. */
 function wrap(type: string, parts: readonly (NewPart | null)[]): NewPart | null {
   const subParts = parts.filter((part) => part !== null);
   return subParts.length > 1 ? { ...EMPTY, type, subParts } : (subParts[0] ?? null);

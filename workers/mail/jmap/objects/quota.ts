@@ -1,4 +1,4 @@
-/** The storage of the account as the only quota (RFC 9425). */
+/** The only quota of JMAP (RFC 9425): the storage of the account. */
 import { z } from '@hono/zod-openapi';
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { matchesFilter, readFilter } from '../protocol/filter.ts';
@@ -44,7 +44,7 @@ const conditionSchema = z.strictObject({
   type: z.string().optional(),
 });
 
-/** @returns the id of the quota if it matches the filter. */
+/** @returns the id of the quota, in a list, if the quota matches the filter. */
 export async function findQuotas(
   call: Call,
   { filter, sort }: { readonly filter: Arguments | null; readonly sort: readonly Arguments[] | null },

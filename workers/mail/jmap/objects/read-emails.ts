@@ -1,4 +1,4 @@
-/** Reads messages with as much of their bytes as the properties need. */
+/** Reads messages, each only as far as the requested properties need. */
 import type { EmailRecord } from '../../../../durable-objects/mailbox/jmap/email-read-store.ts';
 import { getBlob } from '../../bindings/blobs.ts';
 import { readHeaders } from '../../mime/mime-tree.ts';
@@ -7,9 +7,9 @@ import type { Arguments, Call } from '../protocol/method.ts';
 import { findBlobSource, openMessageBlob } from './blobs.ts';
 import { type BodyOptions, decideNeed, toEmail } from './email.ts';
 
-/** An invocation may have six connections open. */
+/** Messages read in parallel. An invocation may have six open connections. */
 const READS_AT_ONCE = 4;
-/** Real headers are shorter. */
+/** Bytes of a message that are read for its header. Real headers are shorter. */
 const HEADER_BYTES_READ = 256 * 1024;
 
 export async function toEmails(

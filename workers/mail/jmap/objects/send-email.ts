@@ -1,4 +1,7 @@
-/** Sends a stored message (RFC 8621 §7.5): checks sender and recipients, copies the bytes without Bcc, then queues them in one transaction. */
+/**
+ * Sends a stored message (RFC 8621 §7.5): checks sender and recipients, copies the bytes without Bcc, then queues the message in
+ * one transaction.
+ */
 import { randomUUID } from 'node:crypto';
 import type { SubmissionRecord } from '../../../../durable-objects/mailbox/jmap/submission-store.ts';
 import { err, ok, type Result } from '../../../shared/result.ts';
@@ -26,12 +29,12 @@ import { isOwn } from './identity.ts';
 export interface Sending {
   readonly emailId: string;
   readonly identityId: string;
-  /** The user's addresses. */
+  /** Addresses of the user. */
   readonly addresses: readonly string[];
   readonly accountType: string;
-  /** Null to use the addresses in the message. */
+  /** Envelope that the client gave; null to take sender and recipients from the message. */
   readonly envelope: { readonly from: string; readonly to: readonly string[] } | null;
-  /** Earliest time of sending; null to send as soon as it can no longer be undone. */
+  /** Earliest time of sending; null to send once the time for canceling has passed. */
   readonly sendAt: number | null;
 }
 
@@ -145,7 +148,7 @@ function toSetError(
   }
 }
 
-/** Copies the message with CRLF line ends and without Bcc, which the recipients must not see (RFC 5322 §3.6.3). */
+/** Copies the message with CRLF line ends, and without Bcc, which recipients must not see (RFC 5322 §3.6.3). */
 async function storeOutgoing(env: Env, rawKey: string, sourceKey: string | null, message: OpenedMessage) {
   const open = async () => {
     if (sourceKey === null) return [message.bytes];

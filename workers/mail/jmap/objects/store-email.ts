@@ -1,5 +1,6 @@
 /**
- * Stores a raw message that a client composed or imported: the bytes in a quorum of the locations, then one call of the mailbox.
+ * Stores a raw message that a client composed or imported: first the bytes in a quorum of the locations, then one call of the
+ * mailbox.
  */
 import { randomUUID } from 'node:crypto';
 import { err, ok, type Result } from '../../../shared/result.ts';
@@ -22,7 +23,7 @@ export interface RawEmail {
   readonly read: () => Promise<AsyncIterable<Uint8Array> | Iterable<Uint8Array>>;
 }
 
-/** @returns the properties that the server set (RFC 8621 §4.6). */
+/** Stores a message. @returns the properties that the server set (RFC 8621 §4.6). */
 export async function storeEmail(call: Call, raw: RawEmail): Promise<Result<Arguments, SetError>> {
   const { env, user } = call;
   const { marks, bad } = toMarks(raw.keywords);

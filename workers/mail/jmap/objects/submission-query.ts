@@ -16,7 +16,7 @@ const conditionSchema = z.strictObject({
 });
 type Condition = z.output<typeof conditionSchema>;
 
-/** The property `sendAt` is called `sentAt` in sorts (RFC 8621 §7.3). */
+/** Functions that return the value to sort by, by property. In sorts, the property `sendAt` is called `sentAt` (RFC 8621 §7.3). */
 const SORTS: Readonly<Record<string, (submission: Submission) => string>> = {
   emailId: ({ emailId }) => emailId,
   threadId: ({ threadId }) => threadId,

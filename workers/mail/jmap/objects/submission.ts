@@ -1,4 +1,4 @@
-/** Submissions (RFC 8621 §7). Messages that the web app sends are not submissions. */
+/** Converts submissions for JMAP (RFC 8621 §7). Messages that the web app sends are not submissions. */
 import type { SubmissionRecord } from '../../../../durable-objects/mailbox/jmap/submission-store.ts';
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { QUERY_LIMIT_MAX } from '../protocol/limits.ts';
@@ -64,7 +64,10 @@ export function toSubmission(record: SubmissionRecord): Submission {
   };
 }
 
-/** `deliveryStatus` by state of a recipient. `sent`: another server accepted the message, and what happened then is unknown. */
+/**
+ * `deliveryStatus` by state of a recipient. In state `sent`, another server accepted the message, but its further delivery is
+ * unknown.
+ */
 const DELIVERED: Readonly<Record<string, string>> = {
   queued: 'queued',
   held: 'queued',

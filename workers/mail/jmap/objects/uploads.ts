@@ -1,4 +1,4 @@
-/** Stores the bytes of an upload. It is deleted after a day if no message holds it. */
+/** Stores uploads. An upload is deleted after a day if no message uses it. */
 import { randomUUID } from 'node:crypto';
 import type { Upload } from '../../../../durable-objects/mailbox/messages/upload-store.ts';
 import type { Problem } from '../../../shared/problem.ts';
@@ -27,6 +27,6 @@ export async function storeUpload(
   return stored;
 }
 
-/** A media type that can be a header value; anything else is bytes. */
+/** @returns a media type that is valid in a header; application/octet-stream for any other text. */
 export const toMediaType = (text: string): string =>
   /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?:\s*;[\x20-\x7e]*)?$/.test(text) ? text.slice(0, 200) : 'application/octet-stream';

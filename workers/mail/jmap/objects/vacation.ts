@@ -1,4 +1,4 @@
-/** The vacation reply as the only VacationResponse (RFC 8621 §8). */
+/** Converts the vacation reply to the only VacationResponse of JMAP (RFC 8621 §8). */
 import { z } from '@hono/zod-openapi';
 import type { VacationSettings } from '../../../../durable-objects/mailbox/database/store.ts';
 import { cleanHtml, toPlainText } from '../../mime/clean-html.ts';
@@ -27,7 +27,7 @@ export const vacationPatchSchema = z.strictObject({
   htmlBody: z.string().max(50_000).nullable().optional(),
 });
 
-/** Text of the reply if there is only an HTML body. */
+/** @returns the text of a reply that has only an HTML body. */
 const toReplyText = (html: string): string => toPlainText(cleanHtml(html) ?? '');
 
 export function toVacationResponse(vacation: VacationSettings | null): Arguments {

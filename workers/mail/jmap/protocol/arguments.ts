@@ -1,16 +1,16 @@
-/** Schemas of the arguments that methods share (RFC 8620 §5). */
+/** Schemas of arguments that several methods have (RFC 8620 §5). */
 import { z } from '@hono/zod-openapi';
 import { CHANGES_LIMIT_MAX } from './limits.ts';
 
 /**
- * Ids have 1 to 255 characters (RFC 8620 §1.2), and `#` before a creation id. Ids of up to 1,000 characters are accepted, so that
- * an invalid id is answered as not found rather than refused.
+ * Schema of ids. RFC 8620 §1.2 allows 1 to 255 characters; a creation id has `#` before it. Up to 1,000 characters are accepted, so
+ * that an invalid id is answered as not found instead of as an invalid argument.
  */
 export const idSchema = z.string().min(1).max(1_000);
 const UINT_MAX = Number.MAX_SAFE_INTEGER;
 export const uintSchema = z.int().min(0).max(UINT_MAX);
 export const intSchema = z.int().min(-UINT_MAX).max(UINT_MAX);
-/** RFC 8620 §1.4: a time in UTC. */
+/** Schema of a time in UTC (RFC 8620 §1.4). */
 export const utcDateSchema = z
   .string()
   .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z$/)
@@ -62,7 +62,7 @@ export const queryChangesArguments = {
 
 export const toChangesLimit = (asked: number | null): number => Math.min(asked ?? CHANGES_LIMIT_MAX, CHANGES_LIMIT_MAX);
 
-/** Arguments of Email/get and Email/parse (RFC 8621 §4.2). */
+/** Arguments about body values, of Email/get and Email/parse (RFC 8621 §4.2). */
 export const bodyArguments = {
   bodyProperties: z.array(z.string()).nullable().default(null),
   fetchTextBodyValues: z.boolean().default(false),

@@ -1,4 +1,4 @@
-/** Standard answers of /changes and /queryChanges (RFC 8620 §5.2, §5.6), from the change log of the mailbox. */
+/** Answers of /changes and /queryChanges for all types (RFC 8620 §5.2, §5.6), from the change log of the mailbox. */
 import type { JmapType } from '../../../../durable-objects/mailbox/jmap/changed-types.ts';
 import type { TypeChanges } from '../../../../durable-objects/mailbox/jmap/changes-store.ts';
 import { err, ok, type Result } from '../../../shared/result.ts';
@@ -6,7 +6,7 @@ import { toChangesLimit } from './arguments.ts';
 import { CHANGES_LIMIT_MAX } from './limits.ts';
 import { type Answer, type Arguments, type Call, type MethodError, toMethodError } from './method.ts';
 
-/** @returns the changes after a state, of at most `maxChanges` objects. */
+/** @returns the changes of a type after a state, for at most `maxChanges` objects. */
 export async function readTypeChanges(
   call: Call,
   type: JmapType,
@@ -24,7 +24,7 @@ interface ChangesArguments {
   readonly maxChanges: number | null;
 }
 
-/** @param more additional members of the answer, which only one type has. */
+/** @param more returns additional members of the answer, for a type that has some. */
 export async function answerChanges(
   call: Call,
   type: JmapType,
@@ -53,8 +53,8 @@ interface QueryChangesArguments {
 }
 
 /**
- * Removes every object that changed and adds those that match now, at their current positions.
- * @param findIds all ids of the query, in order, and the changed ids, which a type may add to.
+ * Answers /queryChanges: as removed, every object that changed; as added, those of them that match now, at their current positions.
+ * @param findIds returns all ids of the query, in order, and the ids that changed. A type may add further changed ids.
  */
 export async function answerQueryChanges(
   call: Call,

@@ -24,14 +24,14 @@ export interface JmapResponse {
 }
 
 /**
- * Capabilities that `mail` includes. RFC 8620 §3.3 requires clients to name every capability, but widely used clients name only
- * `mail` and still submit mail and read quotas. This is harmless, because clients call each method by name.
+ * Capabilities that `mail` includes here. RFC 8620 §3.3 requires clients to name every capability they use, but widely used clients
+ * name only `mail` and still submit mail and read quotas. Allowing this is harmless, because clients call each method by its name.
  */
 const OPENED_BY_MAIL = [CAPABILITIES.submission, CAPABILITIES.quota];
 
 type MethodTable = Readonly<Record<string, Method>>;
 
-/** @param folders the folders, if they were read together with the credential for the first call. */
+/** Runs the calls of a request. @param folders the folders, if they were read for the first call together with the credential. */
 export async function dispatch(
   env: Env,
   user: UserPrincipal,
@@ -68,9 +68,9 @@ class RequestRun {
     this.created = new Map(Object.entries(request.createdIds ?? {}));
   }
 
-  /** @param isImplicit true for a call that another method makes: the client need not name its capability. */
+  /** Runs one call. @param isImplicit true for a call that another method makes; the client need not name its capability. */
   async call(name: string, args: Arguments, callId: string, isImplicit = false): Promise<void> {
-    // The answer of a method comes before those of the calls that it makes.
+    // A method's answer comes before the answers of the calls that it makes.
     const followers: [string, Arguments][] = [];
     const answer = await this.#answer(name, args, isImplicit, async (...follower) => {
       followers.push(follower);

@@ -1,4 +1,4 @@
-/** Filters of queries: conditions joined by operators (RFC 8620 §5.5). */
+/** Filters of queries: conditions that operators combine (RFC 8620 §5.5). */
 import { z } from '@hono/zod-openapi';
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { type Arguments, invalidArguments, type MethodError } from './method.ts';
@@ -18,7 +18,7 @@ const operatorSchema = z.strictObject({
 const DEPTH_MAX = 10;
 const CONDITIONS_MAX = 100;
 
-/** @returns null for a filter that every object matches. */
+/** Reads a filter. @returns null for a filter that every object matches. */
 export function readFilter<Condition>(
   filter: Arguments | null,
   schema: z.ZodType<Condition>,

@@ -1,4 +1,4 @@
-/** Types of methods, their calls and their answers. */
+/** Types of JMAP methods, their calls and their answers. */
 import type { z } from '@hono/zod-openapi';
 import type { JmapFolder } from '../../../../durable-objects/mailbox/jmap/folder-read-store.ts';
 import type { UserPrincipal } from '../../../identity/index.ts';
@@ -18,7 +18,7 @@ export const CAPABILITIES = {
 } as const;
 export type Capability = keyof typeof CAPABILITIES;
 
-/** Method-level errors (RFC 8620 §3.6.2 and the methods of §5, RFC 8621). */
+/** Errors of a whole method call (RFC 8620 §3.6.2 and the methods of §5, RFC 8621). */
 export type MethodErrorType =
   | 'serverUnavailable'
   | 'serverFail'
@@ -41,7 +41,7 @@ export interface MethodError {
   readonly description?: string;
 }
 
-/** Why one object was not created, updated or destroyed (RFC 8620 §5.3). */
+/** Error that says why one object was not created, updated or destroyed (RFC 8620 §5.3). */
 export interface SetError {
   readonly type: string;
   readonly description?: string;
@@ -54,23 +54,23 @@ export interface SetError {
 export type Arguments = Readonly<Record<string, unknown>>;
 export type Invocation = readonly [name: string, args: Arguments, callId: string];
 
-/** Answer of the mailbox to a read of its folders. */
+/** The mailbox's answer when its folders were read. */
 export type FoldersRead = Result<{ readonly state: string; readonly folders: JmapFolder[] }, Problem>;
 
-/** One call of a method. */
+/** A call of a method, with its context. */
 export interface Call {
   readonly env: Env;
   readonly user: UserPrincipal;
-  /** The id of the only account of a user: the user's own mailbox. */
+  /** Id of the user's only account, the user's own mailbox. It is the user id. */
   readonly accountId: string;
   readonly now: number;
-  /** Ids of objects that this request created, by creation id. */
+  /** Ids of the objects that this request created, by creation id. */
   readonly created: Map<string, string>;
-  /** The folders, if they were read together with the credential and this is the call that needs them. Null otherwise. */
+  /** The folders, if they were read together with the credential and this call needs them; otherwise null. */
   readonly folders: FoldersRead | null;
-  /** Calls the caller's mailbox. */
+  /** Calls the caller's mailbox. Converts its errors to problems. */
   readonly ask: <T>(question: (mailbox: MailboxRpc) => Promise<Result<T, MailError>>) => Promise<Result<T, Problem>>;
-  /** Adds a further answer under the id of this call (RFC 8621 §7.5). */
+  /** Runs another method. Its answer is added under the id of this call (RFC 8621 §7.5). */
   readonly alsoRun: (name: string, args: Arguments) => Promise<void>;
 }
 
@@ -82,12 +82,12 @@ export interface Method<Schema extends z.ZodType = z.ZodType> {
   readonly run: (call: Call, args: z.output<Schema>) => Promise<Answer> | Answer;
 }
 
-/** Infers the type of the arguments of `run` from the schema. */
+/** Declares a method. The type of the arguments of `run` is inferred from the schema. */
 export const method = <Schema extends z.ZodType>(definition: Method<Schema>): Method => definition as unknown as Method;
 
 export const invalidArguments = (description: string): MethodError => ({ type: 'invalidArguments', description });
 
-/** An unreachable mailbox is `serverUnavailable`, which clients retry. */
+/** Converts a problem to a method error. An unreachable mailbox becomes `serverUnavailable`, after which clients retry. */
 export const toMethodError = (problem: Problem): MethodError => ({
   type: problem.status === 503 || problem.status === 429 ? 'serverUnavailable' : 'serverFail',
   ...(problem.detail === undefined ? {} : { description: problem.detail }),

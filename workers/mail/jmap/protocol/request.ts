@@ -1,4 +1,4 @@
-/** Reads the request object (RFC 8620 §3.3). A request that is not one is refused as a whole (§3.6.1). */
+/** Parses the request object (RFC 8620 §3.3). Any other document is refused as a whole (§3.6.1). */
 import { z } from '@hono/zod-openapi';
 import { addApiHeaders } from '../../../shared/api-headers.ts';
 import { err, ok, type Result } from '../../../shared/result.ts';
@@ -14,7 +14,7 @@ const requestSchema = z.object({
 export interface JmapRequest {
   readonly using: readonly string[];
   readonly methodCalls: readonly Invocation[];
-  /** Null if the request had no `createdIds`. The response then has none either. */
+  /** Creation ids of earlier requests. Null if the request had no `createdIds`; the response then has none either. */
   readonly createdIds: Readonly<Record<string, string>> | null;
 }
 
@@ -22,7 +22,7 @@ export interface RequestError {
   readonly type: 'unknownCapability' | 'notJSON' | 'notRequest' | 'limit';
   readonly status: number;
   readonly detail: string;
-  /** The limit that was exceeded. */
+  /** Name of the limit that was exceeded. */
   readonly limit?: string;
 }
 
@@ -74,7 +74,7 @@ function parseJson(bytes: Uint8Array): unknown {
   }
 }
 
-/** RFC 7807 with the types of RFC 8620 §3.6.1. */
+/** Converts an error of a request to a problem document (RFC 7807) with the types of RFC 8620 §3.6.1. */
 export function toRequestErrorResponse({ type, status, detail, limit }: RequestError): Response {
   const body: Arguments = {
     type: `urn:ietf:params:jmap:error:${type}`,

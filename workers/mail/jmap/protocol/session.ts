@@ -1,4 +1,4 @@
-/** The session resource (RFC 8620 §2): capabilities, limits and URLs for a client. */
+/** The session resource (RFC 8620 §2): it tells a client the capabilities, limits and URLs. */
 import { createHash } from 'node:crypto';
 import type { UserPrincipal } from '../../../identity/index.ts';
 import { settingsOf } from '../../../shared/settings.ts';
@@ -20,9 +20,12 @@ import {
 } from './limits.ts';
 import { type Arguments, CAPABILITIES } from './method.ts';
 
-/** Files of one message, before Base64. The limit of a personal account is lower, and checked when the message is sent. */
+/**
+ * Maximum size of all files of one message, before Base64. A personal account has a lower limit, which is checked when the message
+ * is sent.
+ */
 const ATTACHMENT_BYTES_MAX = 30 * 1024 * 1024;
-/** Longest time between submission and sending (RFC 8621 §1.3.2). */
+/** Maximum time between submission and sending (RFC 8621 §1.3.2). */
 export const DELAY_SECONDS_MAX = 365 * 24 * 3_600;
 
 const CORE = {

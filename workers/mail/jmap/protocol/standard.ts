@@ -1,4 +1,4 @@
-/** Standard answers of /get, /changes, /query and /set (RFC 8620 §5), for types whose objects fit in memory. */
+/** Answers of /get, /changes, /query and /set (RFC 8620 §5) for types whose objects all fit in memory. */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { takeWindow, type Window, type WindowRequest } from '../domain/query-window.ts';
 import { OBJECTS_PER_GET_MAX, OBJECTS_PER_SET_MAX, QUERY_LIMIT_MAX } from './limits.ts';
@@ -9,7 +9,7 @@ export interface GetArguments {
   readonly properties: readonly string[] | null;
 }
 
-/** @returns the error of a /get that requests too many objects or an unknown property. */
+/** @returns the error of a /get if it requests too many objects or an unknown property; otherwise null. */
 export function findGetError(
   { ids, properties }: GetArguments,
   isProperty: (name: string) => boolean,
@@ -20,7 +20,7 @@ export function findGetError(
   return unknown === undefined ? null : invalidArguments(`Unknown property: ${unknown.slice(0, 200)}`);
 }
 
-/** @returns the object with its id and the requested properties. */
+/** @returns an object with only its id and the requested properties. */
 export function pick(object: Arguments, properties: readonly string[] | null): Arguments {
   if (properties === null) return object;
   return Object.fromEntries([
@@ -29,7 +29,7 @@ export function pick(object: Arguments, properties: readonly string[] | null): A
   ]);
 }
 
-/** @param objects all objects of the type. */
+/** Answers /get. @param objects all objects of the type. */
 export function answerGet(
   call: Call,
   args: GetArguments,
@@ -47,7 +47,10 @@ export function answerGet(
   });
 }
 
-/** `#key` becomes the id of the object that this request created as `key`; another id stays (RFC 8620 §5.3). */
+/**
+ * Resolves a creation id: `#key` becomes the id of the object that this request created as `key`. Any other id stays (RFC 8620
+ * §5.3).
+ */
 export const resolveId = ({ created }: Pick<Call, 'created'>, id: string): string =>
   id.startsWith('#') ? (created.get(id.slice(1)) ?? id) : id;
 
@@ -55,7 +58,7 @@ export interface QueryArguments extends WindowRequest {
   readonly calculateTotal: boolean;
 }
 
-/** @param ids of all matches, in order. */
+/** Answers /query. @param ids ids of all matches, in order. */
 export function answerQuery(
   call: Call,
   args: Omit<QueryArguments, 'limit'> & { readonly limit: number | null },
@@ -96,14 +99,14 @@ export interface SetArguments {
 }
 
 export interface SetHandlers {
-  /** @returns the properties that the server set, with the id. */
+  /** Creates an object. @returns its id and the other properties that the server set. */
   readonly create: (object: Arguments, creationId: string) => Promise<Result<Arguments, SetError>>;
-  /** @returns properties whose new values differ from the patch; null if there are none. */
+  /** Updates an object. @returns the properties whose new values differ from the patch; null if there are none. */
   readonly update: (id: string, patch: Arguments) => Promise<Result<Arguments | null, SetError>>;
   readonly destroy: (id: string) => Promise<Result<null, SetError>>;
 }
 
-/** @returns the error of a /set as a whole. */
+/** @returns the error of a whole /set; null if it may run. */
 export function findSetError({ ifInState, create, update, destroy }: SetArguments, state: string): MethodError | null {
   const count = Object.keys(create ?? {}).length + Object.keys(update ?? {}).length + (destroy ?? []).length;
   if (count > OBJECTS_PER_SET_MAX)
@@ -134,7 +137,7 @@ export class SetOutcome {
   }
 }
 
-/** Creates, updates and destroys objects one after another. */
+/** Runs a /set: creates, updates and destroys its objects one after another. */
 export async function runSet(call: Call, args: SetArguments, handlers: SetHandlers): Promise<SetOutcome> {
   const outcome = new SetOutcome();
   for (const [creationId, object] of Object.entries(args.create ?? {})) {
@@ -165,6 +168,6 @@ export const invalidProperties = (properties: readonly string[], description?: s
   ...(description === undefined ? {} : { description }),
 });
 
-/** Error for creating or destroying an object of a singleton type (RFC 8620 §5.3). */
+/** Error for creating or destroying an object of a type that has only one object (RFC 8620 §5.3). */
 export const SINGLETON = err<SetError>({ type: 'singleton' });
 export const NOT_FOUND = err<SetError>({ type: 'notFound' });

@@ -1,4 +1,4 @@
-/** Uploading and downloading (RFC 8620 §6.1, §6.2). */
+/** Routes for uploading and downloading blobs (RFC 8620 §6.1, §6.2). */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { requireMailClient } from '../../../identity/index.ts';
 import { createClock } from '../../../shared/clock.ts';
@@ -25,7 +25,7 @@ const uploadAnswerSchema = z
   .object({ accountId: z.string(), blobId: z.string(), type: z.string(), size: z.int() })
   .openapi('JmapUpload');
 const running = new RunningRequests(CONCURRENT_UPLOADS);
-/** The URL contains the whole identity of the bytes, which never change. */
+/** Downloads may be cached for ever: the bytes at a URL never change. */
 const CACHE_CONTROL = 'private, immutable, max-age=31536000';
 
 export function addBlobRoutes(api: OpenAPIHono<JsonApiEnv>): void {

@@ -1,6 +1,6 @@
 /**
- * Push over an event stream (RFC 8620 §7.3). The Worker holds the client's stream and a WebSocket to the mailbox, which may hibernate
- * meanwhile; the mailbox closes it when the credential is revoked.
+ * Push over an event stream (RFC 8620 §7.3). The Worker holds the client's stream and a WebSocket to the mailbox, so that the
+ * mailbox may hibernate. The mailbox closes the WebSocket when the credential is revoked.
  */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { EventMessage } from '../../../../durable-objects/mailbox/calls/listeners.ts';
@@ -76,7 +76,7 @@ interface StreamOptions {
   readonly accountId: string;
   readonly types: ReadonlySet<string>;
   readonly closesAfterState: boolean;
-  /** Interval of pings; 0 for none. */
+  /** Interval of pings in seconds; 0 for no pings. */
   readonly pingSeconds: number;
 }
 
@@ -98,7 +98,7 @@ class EventStream {
     this.finished = new Promise((resolve) => {
       this.#end = resolve;
     });
-    // The client disconnected.
+    // The writer closes when the client disconnects.
     this.#writer.closed.then(
       () => this.#close(),
       () => this.#close(),
@@ -113,7 +113,7 @@ class EventStream {
         () => this.#send(`event: ping\ndata: {"interval":${pingSeconds}}\n\n`),
         pingSeconds * 1000,
       );
-    // Some clients receive the headers only with the first bytes.
+    // Sends a comment at once, because some clients receive the headers only with the first bytes.
     this.#send(': open\n\n');
   }
 
@@ -139,7 +139,7 @@ class EventStream {
     try {
       this.#socket.close(1000, 'done');
     } catch {
-      // The socket is already closed.
+      // The socket was closed already.
     }
     this.#end();
   }

@@ -1,14 +1,14 @@
-/** Computes the DKIM body hash (RFC 6376 §3.4.4 relaxed body, §3.7) of a streamed message in bounded memory. */
+/** Computes the DKIM body hash (RFC 6376 §3.4.4 relaxed body, §3.7) of a message while it streams, in bounded memory. */
 import { createHash } from 'node:crypto';
 
 export interface BodyHasher {
-  /** The first chunk must begin at the first byte of the message. Finds the end of the header. */
+  /** Adds bytes of the message. The first chunk must begin at its first byte. The end of the header is found automatically. */
   push(chunk: Uint8Array): void;
-  /** Base64 of the SHA-256, for `bh=`. */
+  /** @returns the Base64 of the SHA-256 of the body, for `bh=`. */
   digest(): string;
-  /** The header with the CRLF of its last field, without the empty line. */
+  /** @returns the header with the CRLF of its last field, but without the empty line. */
   header(): Buffer;
-  /** True if any byte was over 127. */
+  /** @returns whether any byte of the message was over 127. */
   isEightBit(): boolean;
 }
 
@@ -19,7 +19,7 @@ export function createBodyHasher(): BodyHasher {
   let head = Buffer.alloc(0);
   let isBody = false;
   let eightBit = false;
-  /** Trailing white space and line ends so far. They count only if more text follows. */
+  /** White space and line ends at the end of the body so far. They count only if more text follows. */
   let held = '';
   let isEmpty = true;
 
@@ -64,7 +64,7 @@ export function createBodyHasher(): BodyHasher {
   };
 }
 
-/** A loop, because a callback per byte doubles the time. */
+/** Uses a loop, because a callback per byte takes twice the time. */
 function hasEightBit(bytes: Uint8Array): boolean {
   for (let at = 0; at < bytes.length; at += 1) if ((bytes[at] ?? 0) > 127) return true;
   return false;

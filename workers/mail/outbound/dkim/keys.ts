@@ -1,11 +1,11 @@
-/** DKIM keys: created here, published in DNS by the domain's owner. */
+/** DKIM keys. They are created here; the owner of the domain publishes them in DNS. */
 import type { DkimAlgorithm } from './sign.ts';
 
 export interface NewDkimKey {
   readonly algorithm: DkimAlgorithm;
-  /** Base64 of PKCS #8. Secret. */
+  /** The private key: Base64 of PKCS #8. It is secret. */
   readonly privateKey: string;
-  /** Value of `p=` in the DNS record. */
+  /** The public key, as the value of `p=` in the DNS record. */
   readonly publicKey: string;
 }
 
@@ -21,7 +21,7 @@ export async function generateDkimKey(algorithm: DkimAlgorithm): Promise<NewDkim
     : { name: 'Ed25519' };
   const pair = (await crypto.subtle.generateKey(parameters, true, ['sign', 'verify'])) as CryptoKeyPair;
   const privateKey = (await crypto.subtle.exportKey('pkcs8', pair.privateKey)) as ArrayBuffer;
-  // RSA keys are published as SubjectPublicKeyInfo, Ed25519 keys as their 32 bytes (RFC 8463 §4).
+  // RSA keys are published as SubjectPublicKeyInfo, Ed25519 keys as their 32 raw bytes (RFC 8463 §4).
   const publicKey = (await crypto.subtle.exportKey(isRsa ? 'spki' : 'raw', pair.publicKey)) as ArrayBuffer;
   return {
     algorithm,
@@ -30,6 +30,6 @@ export async function generateDkimKey(algorithm: DkimAlgorithm): Promise<NewDkim
   };
 }
 
-/** The text of the TXT record at `<selector>._domainkey.<domain>` (RFC 6376 §3.6.1). */
+/** @returns the text of the TXT record at `<selector>._domainkey.<domain>` (RFC 6376 §3.6.1). */
 export const toDkimRecord = (key: { algorithm: DkimAlgorithm; publicKey: string }): string =>
   `v=DKIM1; k=${key.algorithm === 'rsa-sha256' ? 'rsa' : 'ed25519'}; p=${key.publicKey}`;

@@ -1,7 +1,7 @@
 /**
- * Signs outgoing mail with DKIM (RFC 6376), by RSA-2048 (RFC 8301) and Ed25519 (RFC 8463) together; verifiers that do not know
- * Ed25519 ignore it. Header and body are relaxed. Headers that a reader sees are signed once more than they occur, so no other
- * can be added.
+ * Signs outgoing mail with DKIM (RFC 6376), both by RSA-2048 (RFC 8301) and by Ed25519 (RFC 8463). Verifiers that do not know
+ * Ed25519 ignore that signature. Header and body are in relaxed form. Header fields that a reader sees are signed once more than
+ * they occur, so that no further field of the same name can be added.
  */
 import { createHash } from 'node:crypto';
 
@@ -11,11 +11,11 @@ export interface DkimKey {
   readonly domain: string;
   readonly selector: string;
   readonly algorithm: DkimAlgorithm;
-  /** Base64 of PKCS #8. */
+  /** The private key: Base64 of PKCS #8. */
   readonly privateKey: string;
 }
 
-/** Signed when present (RFC 6376 §5.4.1), in this order. */
+/** Header fields that are signed if present (RFC 6376 §5.4.1), in this order. */
 const SIGNED_HEADERS = [
   'from',
   'reply-to',
@@ -35,14 +35,21 @@ const SIGNED_HEADERS = [
   'list-unsubscribe-post',
 ];
 
-/** If absent, their absence is signed. Legitimate relays do not add these; an attacker who replays the message would (RFC 6376 §8.15). */
+/**
+ * Header fields whose absence is signed. Legitimate relays do not add them, but an attacker who replays the message would (RFC 6376
+ * §8.15).
+ */
 const SEALED_HEADERS = ['from', 'reply-to', 'to', 'cc', 'subject'];
-/** Protected against additions only if present. A relay may add them to a message that lacks them (RFC 6409 §8). */
+/**
+ * Header fields that are signed once more than they occur, but only if present. A relay may add them to a message that lacks them
+ * (RFC 6409 §8).
+ */
 const SEALED_WHEN_PRESENT = ['date', 'message-id', 'mime-version', 'content-type', 'content-transfer-encoding'];
 
 /**
- * @param header of the message, each field with its CRLF.
- * @param bodyHash from `createBodyHasher`.
+ * Signs a message.
+ * @param header the header of the message, each field with its CRLF.
+ * @param bodyHash result of `createBodyHasher`.
  * @returns header fields to prepend; empty if there is no key.
  */
 export async function signMessage(
@@ -72,7 +79,7 @@ async function signOnce(fields: readonly Field[], bodyHash: string, key: DkimKey
     `bh=${bodyHash};`,
     'b=',
   ].join('\r\n\t');
-  // Of fields with the same name, the last one is signed first (RFC 6376 §5.4.2).
+  // If several fields have the same name, the last one is signed first (RFC 6376 §5.4.2).
   const left = new Map<string, Field[]>();
   for (const field of fields) left.set(field.name, [...(left.get(field.name) ?? []), field]);
   const signed = present.map((name) => `${left.get(name)?.pop()?.relaxed ?? ''}\r\n`);
@@ -81,7 +88,7 @@ async function signOnce(fields: readonly Field[], bodyHash: string, key: DkimKey
   return `${unsigned}${signature.match(/.{1,72}/g)?.join('\r\n\t ') ?? ''}\r\n`;
 }
 
-/** Breaks a long list after a separator, so that no line exceeds 78 characters. */
+/** Breaks a long list after separators, so that no line exceeds 78 characters. */
 function fold(list: string, separator: string): string {
   let line = 0;
   return list
@@ -96,7 +103,10 @@ function fold(list: string, separator: string): string {
     .join('');
 }
 
-/** RFC 6376 §3.4.2: names in lower case, unfolded, white space collapsed and trimmed at both ends of the value. */
+/**
+ * @returns a header field in relaxed form (RFC 6376 §3.4.2): name in lower case, unfolded, white space collapsed and trimmed at
+ * both ends of the value.
+ */
 function splitFields(header: string): Field[] {
   const unfolded = header.replace(/\r\n(?=[ \t])/g, '');
   return unfolded
@@ -120,7 +130,7 @@ async function signBytes(bytes: Buffer, key: DkimKey): Promise<string> {
     const privateKey = await crypto.subtle.importKey('pkcs8', pkcs8, algorithm, false, ['sign']);
     return Buffer.from(await crypto.subtle.sign(algorithm, privateKey, bytes)).toString('base64');
   }
-  // RFC 8463 §3: Ed25519 signs the SHA-256 of what RSA would sign.
+  // Ed25519 signs the SHA-256 of the data that RSA signs (RFC 8463 §3).
   const privateKey = await crypto.subtle.importKey('pkcs8', pkcs8, { name: 'Ed25519' }, false, ['sign']);
   const digest = createHash('sha256').update(bytes).digest();
   return Buffer.from(await crypto.subtle.sign({ name: 'Ed25519' }, privateKey, digest)).toString('base64');

@@ -1,9 +1,9 @@
 /**
- * Delivery status reports (RFC 3464, RFC 6522): composes reports of failed or delayed mail, and reads reports from other
+ * Delivery status reports (RFC 3464, RFC 6522). Composes reports about failed or delayed mail, and parses reports from other
  * servers. Pure.
  *
- * By design: a report returns the header of the message, not its body. It goes to the envelope sender, from the null sender, so
- * no report answers it (RFC 5321 §4.5.5).
+ * By design: a report returns the header of the message, not its body. It goes to the envelope sender. Its own sender is the null
+ * sender, so that no report answers it (RFC 5321 §4.5.5).
  */
 import { toMailDate } from '../../domain/automatic-message.ts';
 
@@ -11,38 +11,38 @@ export type ReportAction = 'failed' | 'delayed' | 'delivered' | 'relayed' | 'exp
 
 export interface ReportedRecipient {
   readonly email: string;
-  /** Enhanced status code, such as 5.1.1. */
+  /** Enhanced status code of the failure or delay, such as 5.1.1. */
   readonly status: string;
-  /** The other server's reply, or our own text if there was none. */
+  /** Reply of the other server, or our own text if there was none. */
   readonly reply: string;
-  /** True if another server wrote `reply`. */
+  /** True if another server wrote `reply`; false for our own text. */
   readonly isRemote: boolean;
-  /** True if an attempt had an unknown outcome: the message may have arrived. */
+  /** True if an attempt had an unknown outcome, so that the message may have arrived. */
   readonly isUncertain: boolean;
 }
 
 export interface Report {
   readonly action: 'failed' | 'delayed';
-  /** Our host name, as in EHLO. */
+  /** Our host name, the same as in EHLO. */
   readonly reportingHost: string;
   readonly from: string;
   readonly to: string;
   readonly messageId: string;
   readonly now: number;
   readonly queuedAt: number;
-  /** For a delay: time of the last attempt, after which the message fails. */
+  /** Time of the last attempt, after which the message fails. For reports about a delay. */
   readonly givesUpAt: number;
   readonly recipients: readonly ReportedRecipient[];
-  /** The header of the reported message, with its line ends. */
+  /** Header of the reported message, with its line ends. */
   readonly originalHeader: string;
   readonly originalMessageId: string | null;
-  /** Unique in the report; occurs in none of its texts. */
+  /** MIME boundary of the report. None of its texts contains it. */
   readonly boundary: string;
 }
 
 const RETURNED_HEADER_MAX = 32 * 1024;
 
-/** @returns the whole message in 7 bits, with CRLF line ends. */
+/** Composes a report. @returns the whole message in 7 bits, with CRLF line ends. */
 export function composeReport(report: Report): string {
   const isFailure = report.action === 'failed';
   const subject = isFailure ? 'Undelivered mail returned to sender' : 'Delivery of your message is delayed';
@@ -110,14 +110,17 @@ function describeRecipient(recipient: ReportedRecipient, report: Report): string
   ];
 }
 
-/** Replaces control and non-ASCII characters with "?", so that external text cannot start a line. */
+/** Replaces control and non-ASCII characters by "?", so that text from outside cannot begin a new line. */
 const toAscii = (text: string): string => text.replace(/[^ -~]/g, '?');
 
 function wrap(text: string): string[] {
   return text.match(/.{1,72}(?:\s|$)|\S{1,72}/g)?.map((line) => line.trim()) ?? [];
 }
 
-/** @returns as many whole lines of the header as fit, in 7 bits. An empty line would only end the returned header early. */
+/**
+ * @returns as many whole lines of the header as fit, in 7 bits. An empty line inside is harmless: the returned header then just
+ * ends early.
+ */
 function toReturnedHeader(header: string): string {
   return header
     .slice(0, RETURNED_HEADER_MAX)
@@ -130,8 +133,8 @@ function toReturnedHeader(header: string): string {
 }
 
 /**
- * The status code to report for a reply: the server's enhanced code if it gave a consistent one, otherwise one derived from the
- * basic code (RFC 3463).
+ * @returns the status code to report for a reply: the server's enhanced code if its class fits the action, otherwise one derived
+ * from the basic code (RFC 3463).
  */
 export function toStatus(
   code: number | null,
@@ -158,7 +161,7 @@ export interface ReadRecipientReport {
 const ACTIONS: readonly string[] = ['failed', 'delayed', 'delivered', 'relayed', 'expanded'];
 const RECIPIENTS_MAX = 200;
 
-/** Parses a `message/delivery-status` part (RFC 3464 §2). Skips malformed groups. */
+/** Parses a `message/delivery-status` part (RFC 3464 §2). Skips malformed groups of fields. */
 export function readDeliveryStatus(text: string): ReadRecipientReport[] {
   const groups = text
     .replace(/\r\n?/g, '\n')

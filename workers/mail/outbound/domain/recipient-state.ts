@@ -1,23 +1,26 @@
 /**
  * State machine of one recipient of an outgoing message. Pure: time and jitter are arguments.
- *
- *   held ──(hold ends)──▶ queued ──▶ sent | delivered | failed
- *     └──▶ canceled             └──▶ deferred ──(4xx, unknown, no connection)──▶ … until it expires, then failed
- *
- * `sent`: another server accepted it with 250. `delivered`: it is stored in a mailbox of this service.
+ * - `held`: becomes `queued` when the hold ends, or `canceled`.
+ * - `queued`, `deferred`: wait for an attempt. It leads to `sent`, `delivered` or `failed`, or to `deferred` after a reply 4xx, an
+ * unknown outcome or without a connection. After the expiry, it leads to `failed` instead of `deferred`.
+ * - `sent`: another server accepted the message with 250.
+ * - `delivered`: the message is stored in a mailbox of this service.
  */
 
 export const RECIPIENT_STATES = ['held', 'queued', 'deferred', 'sent', 'delivered', 'failed', 'canceled'] as const;
 export type RecipientState = (typeof RECIPIENT_STATES)[number];
 
-/** Result of one attempt. `reply` is the server's last reply, or our own text if there was none. */
+/** Outcome of one attempt for a recipient. `reply` is the server's last reply, or our own text if there was none. */
 export type AttemptOutcome =
   | { readonly kind: 'sent' | 'delivered'; readonly code: number; readonly reply: string }
-  /** 5xx, or a failure that no retry can repair. */
+  /** A reply 5xx, or a failure that no retry can repair. */
   | { readonly kind: 'refused'; readonly code: number; readonly reply: string }
-  /** 4xx, no connection, or a check without an answer: retry. `code` is null if no server replied. */
+  /** Retry later: a reply 4xx, no connection, or a check without an answer. `code` is null if no server replied. */
   | { readonly kind: 'deferred'; readonly code: number | null; readonly reply: string }
-  /** The message was sent completely but no reply came, so it may have arrived. It is retried and marked uncertain. */
+  /**
+   * The message was sent completely but no reply came, so it may have arrived. It is sent again, and the recipient is marked as
+   * uncertain.
+   */
   | { readonly kind: 'unknown'; readonly reply: string };
 
 export interface RetryPolicy {
@@ -30,7 +33,10 @@ export interface RetryPolicy {
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** RFC 5321 §4.5.4.1: give up after 4–5 days. Postfix and sendmail also warn the sender after a delay of 4 h. */
+/**
+ * Default policy. Attempts end after 5 days (RFC 5321 §4.5.4.1: at least 4–5 days). The sender is warned after 4 h, as by Postfix
+ * and sendmail.
+ */
 export const RETRY_POLICY: RetryPolicy = {
   firstDelayMs: MINUTE_MS,
   delayMsMax: 4 * HOUR_MS,
@@ -38,13 +44,13 @@ export const RETRY_POLICY: RetryPolicy = {
   warnAfterMs: 4 * HOUR_MS,
 };
 
-/** Largest part of a delay that jitter subtracts. Spreads retries out, and none exceeds its cap. */
+/** Largest part of a delay that jitter subtracts. Jitter spreads retries, and by subtracting it never exceeds the maximum delay. */
 const JITTER_SHARE = 0.25;
 
 /**
- * @param attempts number of attempts so far, 1 or more.
- * @param jitter 0 to 1.
- * @returns milliseconds until the next attempt: doubles from the first delay up to the cap.
+ * @param attempts number of attempts so far, at least 1.
+ * @param jitter random number from 0 to 1.
+ * @returns milliseconds until the next attempt. The delay doubles from the first delay up to the maximum.
  */
 export function decideDelay(attempts: number, jitter: number, policy: RetryPolicy = RETRY_POLICY): number {
   const doubled = policy.firstDelayMs * 2 ** Math.min(attempts - 1, 40);
@@ -53,21 +59,22 @@ export function decideDelay(attempts: number, jitter: number, policy: RetryPolic
 
 export interface RecipientProgress {
   readonly state: RecipientState;
-  /** Finished attempts, including this one. */
+  /** Number of finished attempts, including this one. */
   readonly attempts: number;
-  /** Null unless deferred. */
+  /** Time of the next attempt; null unless the state is `deferred`. */
   readonly nextAttemptAt: number | null;
   readonly lastCode: number | null;
   readonly lastReply: string;
-  /** True once an attempt had an unknown outcome: the recipient may receive the message twice. */
+  /** True once an attempt had an unknown outcome, so that the recipient may receive the message twice. */
   readonly isUncertain: boolean;
-  /** True if it failed because it expired. */
+  /** True if the recipient failed because the time for attempts had passed. */
   readonly isExpired: boolean;
 }
 
 /**
- * @param before state of this recipient: attempts so far, when the message was queued, and whether it is already uncertain.
- * @param jitter 0 to 1.
+ * Decides the state of a recipient after an attempt.
+ * @param before the state before: attempts so far, when the message was queued, and whether the recipient is uncertain already.
+ * @param jitter random number from 0 to 1.
  */
 export function decideProgress(
   before: { readonly attempts: number; readonly queuedAt: number; readonly isUncertain: boolean },
@@ -93,7 +100,7 @@ export function decideProgress(
   }
 }
 
-/** Schedules the last attempt for the time of expiry, not a whole delay earlier. */
+/** If the next retry would be after the expiry, the last attempt is at the time of expiry. */
 function decideRetry(attempts: number, queuedAt: number, now: number, jitter: number, policy: RetryPolicy) {
   const expiresAt = queuedAt + policy.expiresAfterMs;
   if (now >= expiresAt) return { state: 'failed', nextAttemptAt: null, isExpired: true } as const;
@@ -105,10 +112,10 @@ export const isFinal = (state: RecipientState): boolean =>
   state !== 'held' && state !== 'queued' && state !== 'deferred';
 
 /**
- * Names the cause of queue growth. `recipient_down`: attempts fail, so the oldest due work is young while much is deferred.
- * `too_few_consumers`: due work is not attempted.
- * @param queue `dueLagMs`: how long the oldest due recipient has waited for its attempt; 0 if none is due. `due`: due recipients
- * without a failed attempt. Deferred ones count as deferred while their retry is due too.
+ * Names the cause of a growing queue. `recipient_down`: attempts fail, so many recipients are deferred although due ones do not
+ * wait long. `too_few_consumers`: due recipients are not attempted.
+ * @param queue `dueLagMs`: how long the oldest due recipient has waited for its attempt; 0 if none is due. `due`: number of due
+ * recipients without a failed attempt. Others count as deferred, even when their retry is due.
  */
 export function diagnoseQueue(queue: {
   readonly dueLagMs: number;
@@ -120,6 +127,7 @@ export function diagnoseQueue(queue: {
 }
 
 /**
- * A hint takes a second or two, and the mailbox's alarm replaces a lost hint within seconds. A longer wait means too few consumers.
+ * Maximum normal wait of a due recipient. A hint takes a second or two, and the mailbox's alarm replaces a lost hint within
+ * seconds. A longer wait means too few consumers.
  */
 const DUE_LAG_MS_HEALTHY = 2 * MINUTE_MS;

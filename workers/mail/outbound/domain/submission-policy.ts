@@ -1,4 +1,4 @@
-/** Basic validation of a message that a user sends. Its texts are written for the author of the message. Pure. */
+/** Basic validation of a message that a user submits. The texts of faults are written for the author of the message. Pure. */
 import { type MailPath, parseMailPath } from '../../domain/mail-path.ts';
 
 export interface SubmittedAddress {
@@ -18,7 +18,7 @@ export interface SubmissionFault {
   readonly message: string;
 }
 
-/** Programs, and files that run when opened. Mail servers generally refuse them. */
+/** Extensions of programs, and of files that run when opened. Mail servers generally refuse them. */
 const BLOCKED_EXTENSIONS = new Set(
   (
     'ade adp apk app appx appxbundle bat cab chm cmd com cpl diagcab diagcfg diagpack dll dmg ex ex_ exe hta ins isp iso ' +
@@ -30,7 +30,7 @@ export const isBlockedFile = (fileName: string): boolean =>
   BLOCKED_EXTENSIONS.has(/\.([a-z0-9_]+)[. ]*$/i.exec(fileName)?.[1]?.toLowerCase() ?? '');
 
 export interface ValidRecipients {
-  /** Envelope recipients without duplicates, in the order To, Cc, Bcc. */
+  /** Envelope recipients in the order To, Cc, Bcc, each only once. */
   readonly paths: readonly MailPath[];
 }
 

@@ -1,9 +1,9 @@
 /**
- * Syntax of a transport:
- *   `email-service`                                        Cloudflare Email Service, by the EMAIL binding
- *   `smtp://relay.example:587?tls=required`                SMTP; tls is off, opportunistic (default) or required
- *   `smtps://user:password@relay.example:465`              SMTP inside TLS
- * User and password are percent-encoded, and sent inside TLS only. Pure.
+ * Syntax of a transport. Pure.
+ * - `email-service`: Cloudflare Email Service, by the binding EMAIL.
+ * - `smtp://relay.example:587?tls=required`: SMTP. `tls` is `off`, `opportunistic` (default) or `required`.
+ * - `smtps://user:password@relay.example:465`: SMTP inside TLS.
+ * User and password are percent-encoded, and are sent only inside TLS.
  */
 
 export type TransportAddress =
@@ -16,11 +16,11 @@ export type TransportAddress =
       readonly auth: { readonly user: string; readonly password: string } | null;
     };
 
-/** Workers cannot connect to port 25. A relay listens on 587 or 465. */
+/** Workers cannot connect to port 25. Relays also listen on 587 or 465. */
 const FORBIDDEN_PORT = 25;
 const TLS_MODES = ['off', 'opportunistic', 'required'] as const;
 
-/** @returns the address, or a text that says what is wrong with it. */
+/** Parses a transport. @returns the address, or a text that says what is wrong with it. */
 export function parseTransport(text: string): TransportAddress | string {
   if (text === 'email-service') return { kind: 'email-service' };
   let url: URL;
@@ -57,7 +57,11 @@ function decodePercent(text: string): string | null {
   }
 }
 
-/** @param transport without credentials. @returns it with user and password, percent-encoded, if there is a user. */
+/**
+ * Adds credentials to a transport.
+ * @param transport without credentials.
+ * @returns it with user and password, percent-encoded; unchanged if there is no user.
+ */
 export function withCredentials(transport: string, user: string, password: string): string {
   if (user === '') return transport;
   const encode = (text: string) =>
@@ -65,5 +69,5 @@ export function withCredentials(transport: string, user: string, password: strin
   return transport.replace('://', () => `://${encode(user)}:${encode(password)}@`);
 }
 
-/** The transport without its password, for display. */
+/** @returns the transport without its password, for display. */
 export const hidePassword = (text: string): string => text.replace(/^(\w+:\/\/[^:/@]+):[^@]*@/, '$1:…@');

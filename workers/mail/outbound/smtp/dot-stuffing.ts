@@ -1,6 +1,6 @@
 /**
- * Encodes a message for DATA (RFC 5321 §4.5.2): doubles a dot at the start of a line, and ends with CRLF, dot, CRLF. A lone CR
- * or LF becomes CRLF. Otherwise servers with different line ends could see two messages in one ("SMTP smuggling"). Pure;
+ * Encodes a message for DATA (RFC 5321 §4.5.2): doubles a dot at the start of a line, and ends with CRLF, dot, CRLF. A lone CR or
+ * LF becomes CRLF. Otherwise servers with different rules for line ends could see two messages in one ("SMTP smuggling"). Pure, in
  * bounded memory.
  */
 
@@ -9,14 +9,14 @@ const LF = 10;
 const DOT = 46;
 
 export interface DotStuffer {
-  /** @returns the bytes to send; the given array itself if nothing changed. */
+  /** Encodes a chunk. @returns the bytes to send: the chunk itself if nothing changed. */
   push(chunk: Uint8Array): Uint8Array;
-  /** @returns the end of the message with its final dot. */
+  /** @returns the bytes that end the message, with its final dot. */
   end(): Uint8Array;
 }
 
 export function createDotStuffer(): DotStuffer {
-  let last = LF; // as if a line had just ended: a dot in the first column counts
+  let last = LF; // The message begins at the start of a line, so a dot there is doubled too.
   let isEmpty = true;
 
   return {
@@ -34,7 +34,7 @@ export function createDotStuffer(): DotStuffer {
   };
 }
 
-/** Bytes to insert before an index. */
+/** Bytes to insert into a chunk before an index. */
 interface Edit {
   readonly before: number;
   readonly bytes: readonly number[];

@@ -1,16 +1,19 @@
 /**
- * An SMTP client connection (RFC 5321): greeting, EHLO, STARTTLS or implicit TLS, AUTH PLAIN or LOGIN; then as many messages as
- * the server accepts, each with an outcome per recipient.
+ * An SMTP client connection (RFC 5321): greeting, EHLO, STARTTLS or implicit TLS, AUTH PLAIN or LOGIN. It then sends as many
+ * messages as the server accepts, each with an outcome per recipient.
  *
  * Gaps: no CRAM-MD5, no XOAUTH2, no SMTPUTF8, no CHUNKING. By design: if the server lacks required TLS or rejects our password,
- * mail is deferred and never fails, because the configuration is at fault.
+ * mail is deferred and never fails, because our configuration is wrong, not the message.
  */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { formatReply, parseExtensions, type SmtpExtensions, type SmtpReply } from './smtp-reply.ts';
 import type { WireFault } from './smtp-wire.ts';
 import { createSmtpWire, type SmtpSocket, type SmtpStage, type SmtpTimeouts, type SmtpWire } from './smtp-wire.ts';
 
-/** `opportunistic`: STARTTLS if offered. `required`: STARTTLS or fail. `implicit`: TLS from the first byte. */
+/**
+ * `opportunistic`: STARTTLS if the server offers it. `required`: STARTTLS, or the connection fails. `implicit`: TLS from the first
+ * byte.
+ */
 export type TlsMode = 'off' | 'opportunistic' | 'required' | 'implicit';
 
 export interface SmtpServer {
@@ -23,7 +26,7 @@ export interface SmtpServer {
 export interface SmtpClientOptions {
   readonly dial: (server: SmtpServer) => SmtpSocket;
   readonly timeouts: SmtpTimeouts;
-  /** Our host name in EHLO. */
+  /** Our host name, which EHLO sends. */
   readonly ehloName: string;
 }
 
@@ -40,7 +43,7 @@ export type SmtpFailure =
   | { readonly kind: 'auth_not_offered' }
   | { readonly kind: 'auth_in_clear' };
 
-/** @returns a connection that is ready for MAIL. */
+/** Opens a connection. @returns it once the server is ready for MAIL. */
 export async function openSmtpConnection(
   server: SmtpServer,
   options: SmtpClientOptions,
@@ -79,7 +82,7 @@ async function greet(
     return err({ kind: 'tls_not_offered' });
   }
   if (server.auth) {
-    // An attacker on the path could remove STARTTLS from the reply to obtain the password.
+    // A password is never sent without TLS. An attacker on the path could have removed STARTTLS from the reply to read it.
     if (!isEncrypted) return err({ kind: 'auth_in_clear' });
     const authenticated = await authenticate(wire, server.auth, extensions.value);
     if (!authenticated.ok) return authenticated;
@@ -87,7 +90,7 @@ async function greet(
   return ok({ wire, extensions: extensions.value, isEncrypted });
 }
 
-/** Sends EHLO, or HELO to a server without EHLO (RFC 5321 §3.2). */
+/** Sends EHLO, or HELO if the server does not know EHLO (RFC 5321 §3.2). */
 async function hello(wire: SmtpWire, name: string): Promise<Result<SmtpExtensions, SmtpFailure>> {
   const ehlo = await command(wire, `EHLO ${name}`, 'ehlo', 250);
   if (ehlo.ok) return ok(parseExtensions(ehlo.value));
@@ -119,7 +122,7 @@ async function authenticate(
   return ok(undefined);
 }
 
-/** Sends one line and waits for its reply. A reply with an unexpected code is a failure that includes the reply. */
+/** Sends one command and waits for its reply. A reply with an unexpected code is a failure; the failure includes the reply. */
 export async function command(
   wire: SmtpWire,
   line: string,
@@ -144,7 +147,7 @@ export async function closeSmtpConnection(connection: SmtpConnection): Promise<v
   await connection.wire.close();
 }
 
-/** Describes a failure between us and the server in one line. */
+/** @returns one line that describes a failure of the connection to a server. */
 export function describeFailure(failure: SmtpFailure): string {
   switch (failure.kind) {
     case 'reply':

@@ -1,6 +1,6 @@
 /**
- * Sends one message over an open connection: MAIL, RCPT for each recipient, DATA. Uses one write if the server offers
- * PIPELINING (RFC 2920). Every recipient gets an outcome.
+ * Sends one message over an open connection: MAIL, RCPT for each recipient, DATA. If the server offers PIPELINING (RFC 2920), these
+ * commands are one write. Every recipient gets an outcome.
  */
 import type { AttemptOutcome } from '../domain/recipient-state.ts';
 import { createDotStuffer } from './dot-stuffing.ts';
@@ -9,22 +9,22 @@ import { formatReply, type SmtpReply } from './smtp-reply.ts';
 import type { SmtpStage, WireFault } from './smtp-wire.ts';
 
 export interface SmtpEnvelope {
-  /** Empty for the null sender. Without angle brackets; already checked to contain no space, control character or bracket. */
+  /** Envelope sender without angle brackets; empty for the null sender. It contains no space, control character or bracket. */
   readonly from: string;
   readonly to: readonly string[];
   readonly sizeBytes: number;
   readonly isEightBit: boolean;
 }
 
-/** Outcomes in the order of `envelope.to`. `isReusable`: the connection is ready for another MAIL. */
+/** Outcomes of the recipients, in the order of `envelope.to`. `isReusable` is true if the connection is ready for another MAIL. */
 export interface TransactionResult {
   readonly outcomes: readonly AttemptOutcome[];
   readonly isReusable: boolean;
-  /** True if the server had closed the reused connection, or said so (421), before it accepted any part of the message. */
+  /** True if the server had closed the reused connection, or replied 421, before it accepted any part of the message. */
   readonly isStale: boolean;
 }
 
-/** @param openBody called once, only if the server accepts the message. */
+/** Sends a message. @param openBody opens the message; called only once, and only if the server accepts the message. */
 export async function sendMessage(
   connection: SmtpConnection,
   envelope: SmtpEnvelope,
@@ -74,7 +74,7 @@ async function offerEnvelope({ wire, extensions }: SmtpConnection, envelope: Smt
   }
   for (const { stage, line } of steps) {
     if (!extensions.pipelining) {
-      // Without PIPELINING, stop once the sender or all recipients are refused.
+      // Without PIPELINING, no further command is sent once the sender or all recipients are refused.
       const mail = replies[0];
       const isPointless = stage === 'data' && !replies.slice(1).some(isPositive);
       const refusal = mail && !isPositive(mail) ? mail : isPointless ? replies.at(-1) : undefined;
@@ -88,7 +88,7 @@ async function offerEnvelope({ wire, extensions }: SmtpConnection, envelope: Smt
     const reply = await wire.read(stage);
     if (!reply.ok) return { kind: 'broken', fault: reply.error };
     replies.push(reply.value);
-    // 421: the server is closing the connection, so open commands get no reply (RFC 5321 §3.8).
+    // 421 means that the server closes the connection, so commands without a reply get none (RFC 5321 §3.8).
     if (reply.value.code === 421) return fillWith(replies, reply.value, steps.length);
   }
   return toEnvelopeReplies(replies);
@@ -105,10 +105,7 @@ function toEnvelopeReplies(replies: SmtpReply[]): EnvelopeReplies {
   return { kind: 'answered', mail, recipients: rest, data };
 }
 
-/**
- * Ends the transaction without sending the message. Gives each recipient the reason and keeps the connection usable if
- * possible.
- */
+/** Ends the transaction without sending the message. Gives each recipient the reason. Keeps the connection usable if possible. */
 async function abandon(
   connection: SmtpConnection,
   envelope: SmtpEnvelope,
@@ -128,9 +125,9 @@ async function abandon(
     return { outcomes, isReusable: false };
   }
   if (envelopeReplies.data.code === 354 && connection.extensions.pipelining) {
-    // The server accepted DATA, although the message must not be sent. If it accepted no recipient, an empty message ends DATA (RFC
-    // 2920 §3.1). If it refused the sender but accepted recipients, only closing the connection prevents delivery.
+    // The server accepted DATA, but no message may be sent. If it accepted no recipient, an empty one ends DATA (RFC 2920 §3.1).
     if (accepted > 0) {
+      // The server refused the sender but accepted recipients. Only closing the connection prevents delivery.
       await wire.close();
       return { outcomes, isReusable: false };
     }
@@ -151,7 +148,7 @@ async function sendBody(
     await wire.close();
     return { outcome: { kind: 'deferred', code: null, reply }, isReusable: false };
   };
-  // A reply after 354 and before the end of the message does not answer the message and must not count as its reply.
+  // A reply between 354 and the end of the message does not answer the message. It must not count as its outcome.
   if (wire.hasUnread) return broken('not SMTP (data): the server replied before the message ended');
   try {
     for await (const chunk of await openBody()) {
@@ -159,7 +156,7 @@ async function sendBody(
       if (!written.ok) return broken(describeFault(written.error));
     }
   } catch (error) {
-    // Our own store failed during the message. Without the final dot, the server discards what it received.
+    // Our own store failed while the message was being sent. Without the final dot, the server discards what it has received.
     return broken(`the stored message could not be read: ${error instanceof Error ? error.message : String(error)}`);
   }
   const written = await wire.write(stuffer.end(), 'final_dot');
@@ -182,13 +179,13 @@ const every = (envelope: SmtpEnvelope, outcome: AttemptOutcome) => ({ outcomes: 
 function toOutcome(reply: SmtpReply, stage: SmtpStage): AttemptOutcome {
   const text = formatReply(reply);
   if (isPositive(reply) && stage === 'final_dot') return { kind: 'sent', code: reply.code, reply: text };
-  // RFC 5321 §4.5.3.1.10: 552 to RCPT means "too many recipients" and is treated as 452. 530 asks for TLS or a password
-  // (RFC 3207 §4, RFC 4954 §6), so the configuration of the relay is at fault, not the message.
+  // 552 to RCPT means "too many recipients" and is treated as 452 (RFC 5321 §4.5.3.1.10).
+  // 530 requests TLS or a password (RFC 3207 §4, RFC 4954 §6): the configuration of the relay is wrong, not the message.
   const isTemporary = reply.code < 500 || reply.code === 530 || (reply.code === 552 && stage === 'rcpt');
   return { kind: isTemporary ? 'deferred' : 'refused', code: reply.code, reply: text };
 }
 
-/** The outcome for every recipient if no connection could be opened. Never a permanent failure. */
+/** @returns the outcome for every recipient if no connection could be opened. It is never a permanent failure. */
 export function toConnectOutcome(failure: Parameters<typeof describeFailure>[0]): AttemptOutcome {
   const code = failure.kind === 'reply' ? failure.reply.code : null;
   return { kind: 'deferred', code, reply: describeFailure(failure) };

@@ -1,11 +1,11 @@
 /**
- * The byte level of one SMTP connection: sends bytes and reads replies, each with the timeout of its stage. After any fault,
- * the wire is closed permanently.
+ * The byte level of one SMTP connection: sends bytes and reads replies. Each step has the timeout of its stage. After any fault,
+ * the wire is closed for good.
  */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { createReplyReader, type SmtpReply } from './smtp-reply.ts';
 
-/** The part of a `cloudflare:sockets` socket that is used. Tests provide one over node:net. */
+/** The part of a `cloudflare:sockets` socket that is used here. Tests make one with node:net. */
 export interface SmtpSocket {
   readonly readable: ReadableStream<Uint8Array>;
   readonly writable: WritableStream<Uint8Array>;
@@ -15,7 +15,7 @@ export interface SmtpSocket {
 
 export type WireFault =
   | { readonly kind: 'timeout'; readonly stage: SmtpStage }
-  /** The server closed the connection, or it was never established. */
+  /** The server closed the connection, or no connection was established. */
   | { readonly kind: 'closed'; readonly stage: SmtpStage; readonly reason: string }
   | { readonly kind: 'garbled'; readonly stage: SmtpStage; readonly line: string };
 
@@ -32,7 +32,7 @@ export type SmtpStage =
   | 'rset'
   | 'quit';
 
-/** Milliseconds for each stage: RFC 5321 §4.5.3.2, except a shorter timeout for connecting. */
+/** Timeouts of the stages in milliseconds, as in RFC 5321 §4.5.3.2 except for a shorter one for connecting. */
 export type SmtpTimeouts = Readonly<Record<SmtpStage, number>>;
 export const SMTP_TIMEOUTS: SmtpTimeouts = {
   connect: 60_000,
@@ -51,11 +51,11 @@ export const SMTP_TIMEOUTS: SmtpTimeouts = {
 export interface SmtpWire {
   read(stage: SmtpStage): Promise<Result<SmtpReply, WireFault>>;
   write(bytes: Uint8Array | string, stage: SmtpStage): Promise<Result<void, WireFault>>;
-  /** Continues on the encrypted socket. Discards replies received before (RFC 3207 §6). */
+  /** Continues on the encrypted socket. Discards replies that were received before (RFC 3207 §6). */
   startTls(): void;
   close(): Promise<void>;
   readonly isOpen: boolean;
-  /** Whether unexpected replies were received. */
+  /** True if the server sent replies that no command expects. */
   readonly hasUnread: boolean;
 }
 
@@ -75,7 +75,7 @@ export function createSmtpWire(dialed: SmtpSocket, timeouts: SmtpTimeouts): Smtp
     return err(found);
   }
 
-  /** Races a step against the timeout of its stage. */
+  /** Waits for a step, at most for the timeout of its stage. */
   async function inTime<T>(step: Promise<T>, stage: SmtpStage): Promise<Result<T, WireFault>> {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const late = new Promise<'late'>((resolve) => {
@@ -88,7 +88,7 @@ export function createSmtpWire(dialed: SmtpSocket, timeouts: SmtpTimeouts): Smtp
       return fail({ kind: 'closed', stage, reason: error instanceof Error ? error.message : String(error) });
     } finally {
       clearTimeout(timer);
-      // After a timeout, a later rejection of the step must not be unhandled.
+      // After a timeout, a later rejection of the step would be an unhandled rejection.
       step.catch(() => {});
     }
   }

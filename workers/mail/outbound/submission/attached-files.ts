@@ -1,4 +1,4 @@
-/** The files of a submitted message: uploaded before, or in the request as Base64. */
+/** Finds the files of a submitted message. They were uploaded before, or are in the request as Base64. */
 import { type Problem, problem } from '../../../shared/problem.ts';
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { openMailbox } from '../../bindings/mailbox.ts';
@@ -9,12 +9,12 @@ export interface FoundFile {
   readonly contentType: string;
   readonly sizeBytes: number;
   readonly contentId: string | null;
-  /** Set if the request contained them; otherwise they are stored under `r2Key`. */
+  /** Bytes of the file if the request contained them; null if they are stored under `r2Key`. */
   readonly bytes: Uint8Array | null;
   readonly r2Key: string;
 }
 
-/** Decoded size. Larger files must be uploaded first (`POST /v1/attachments`). */
+/** Maximum size of a file in the request, after decoding. A larger file must be uploaded first (`POST /v1/attachments`). */
 export const INLINE_FILE_BYTES_MAX = 5 * 1024 * 1024;
 
 export async function findFiles(

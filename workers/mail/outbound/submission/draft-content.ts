@@ -1,6 +1,6 @@
 /**
- * Fills a request from a draft. `{draft_id}` alone sends the draft as saved; a request with content of its own is the whole
- * message.
+ * Completes a request by the content of a draft. A request with only `draft_id` sends the draft as it was saved. A request with
+ * content of its own is the whole message.
  */
 import { toValidationProblem } from '../../../shared/json-api.ts';
 import { type Problem, problem } from '../../../shared/problem.ts';
@@ -9,10 +9,13 @@ import { openMailbox } from '../../bindings/mailbox.ts';
 import { findDraftContentId } from '../../domain/inline-picture.ts';
 import { type SubmitRequest, submitSchema } from './request-schema.ts';
 
-/** Members that are not content of the message. */
+/** Members of a request that are not content of the message. */
 const NON_CONTENT = new Set(['draft_id', 'send_at']);
 
-/** @returns the request with the draft's content, and the revision that was read; null if the request has content of its own. */
+/**
+ * @returns the request with the draft's content, and the revision of the draft that was read. The revision is null if the request
+ * has content of its own.
+ */
 export async function fillFromDraft(
   env: Env,
   userId: string,

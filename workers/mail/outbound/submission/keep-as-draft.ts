@@ -1,4 +1,4 @@
-/** Saves a message that may not be sent now as a draft, unless it already is one. */
+/** Saves a message that may not be sent now as a draft, unless it is one already. */
 import { randomUUID } from 'node:crypto';
 import type { Idempotency } from '../../../../durable-objects/mailbox/drafts/kept-draft-store.ts';
 import { putBlob, userPrefix } from '../../bindings/blobs.ts';
@@ -9,7 +9,7 @@ import type { FoundFile } from './attached-files.ts';
 import type { SubmitRequest } from './request-schema.ts';
 import { toRecipients, toReplyTo } from './sent-copy.ts';
 
-/** @returns the draft's id; null if the quota has no room for it. */
+/** @returns the id of the draft; null if the quota has no room for it. */
 export async function keepAsDraft(
   env: Env,
   userId: string,
@@ -19,7 +19,7 @@ export async function keepAsDraft(
 ): Promise<string | null> {
   if (request.draft_id !== undefined) return request.draft_id;
   const mailbox = openMailbox(env, userId);
-  // A repeated request must not store its files again.
+  // A repeated request finds its draft, so that its files are not stored again.
   const known = idempotency && (await mailbox.findKeptDraft(idempotency));
   if (known?.ok && known.value !== null) return known.value;
   const attachmentIds: string[] = [];

@@ -1,4 +1,4 @@
-/** Answers a refused submission, and records it in the error queue. */
+/** Makes the answer to a refused submission, and records the request in the error queue. */
 import { randomUUID } from 'node:crypto';
 import { createClock } from '../../../shared/clock.ts';
 import { logError, logInfo } from '../../../shared/log.ts';
@@ -10,18 +10,15 @@ import type { SubmitRequest } from './request-schema.ts';
 
 export interface SubmitOptions {
   readonly idempotencyKey: string | null;
-  /** The original request, for the error queue and for comparing repetitions. */
+  /** JSON of the original request, for the error queue and to recognise a repetition. */
   readonly requestJson: string;
-  /** True for a retry from the error queue, which then needs no second entry. */
+  /** True for a retry from the error queue. It gets no second entry there. */
   readonly isRetry?: boolean;
-  /**
-   * Keeps the request running until the queue has the hint, which may be stored an ocean away. Without it, the answer waits for the
-   * hint.
-   */
+  /** Keeps the Worker running until the queue has stored the hint, which may be far away. If not set, the answer waits for that. */
   readonly waitUntil?: (work: Promise<unknown>) => void;
 }
 
-/** Records the whole request in the error queue. It can be retried after a limit changes. */
+/** Records the whole request in the error queue, so that the operator can retry it after changing a limit. */
 export async function refuseSubmission(
   env: Env,
   userId: string,
@@ -55,7 +52,7 @@ export async function refuseSubmission(
       createdAt: createClock(env)(),
     });
   } catch (error) {
-    // The sender still gets the answer. Only the operator's copy is missing.
+    // The sender gets the answer all the same. Only the operator's record is missing.
     logError('error_record_failed', error);
   }
   logInfo('submission_refused', { code });

@@ -1,10 +1,13 @@
-/** The body of `POST /v1/messages`. Text that becomes a header may not contain CR, LF or other control characters. */
+/**
+ * Schema of the body of `POST /v1/messages`. A text that becomes part of a header may not contain CR, LF or other control
+ * characters.
+ */
 import { z } from '@hono/zod-openapi';
 import { displayNameSchema } from '../../../shared/display-name.ts';
 import { lineSchema, REPLY_TO_MAX, writtenMembers } from '../../schemas/draft.ts';
 import { deliveryStateSchema } from '../../schemas/message.ts';
 
-/** Message-IDs (RFC 5322 §3.6.4). */
+/** A Message-ID (RFC 5322 §3.6.4). */
 const messageIdSchema = z
   .string()
   .max(998)
@@ -14,12 +17,12 @@ export const submitAddressSchema = z
   .strictObject({ name: lineSchema(256).optional(), email: lineSchema(320) })
   .openapi('SubmitAddress');
 
-/** The sender's own name. Names of recipients may come from received mail, so those are sent as they are. */
+/** Name of the sender, which the user chose. Names of recipients may come from received mail, so these are sent as they are. */
 const fromSchema = z
   .strictObject({ name: displayNameSchema(lineSchema(256)).optional(), email: lineSchema(320) })
   .openapi('SubmitSender');
 
-/** Content-ID of an inline picture that the HTML refers to. */
+/** Content-ID of a picture that the HTML shows. */
 const contentIdSchema = z
   .string()
   .max(200)

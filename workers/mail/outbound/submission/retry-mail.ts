@@ -1,4 +1,4 @@
-/** Operator's retry of a message in an outbox, or of a request that validation refused. */
+/** The operator's retry of a message in an outbox, or of a request that validation refused. */
 import { findUserById } from '../../../identity/index.ts';
 import { type Problem, problem } from '../../../shared/problem.ts';
 import { err, ok, type Result } from '../../../shared/result.ts';
@@ -13,7 +13,8 @@ import { submitMessage } from './submit-message.ts';
 const NOT_QUEUED = problem(404, 'not_queued', 'No queued or failed message has this id.');
 
 /**
- * @param recipients the recipients to retry, failed ones included; null for all that wait.
+ * Retries a message.
+ * @param recipients addresses of the recipients to retry, even failed ones; null for all recipients that wait.
  * @returns the number of recipients that are retried.
  */
 export async function retryMail(
@@ -39,7 +40,7 @@ export async function retryMail(
 }
 
 /**
- * Validates and submits the request again. It passes if the limit that stopped it has changed. The entry's id is the
+ * Validates and submits a refused request again. It succeeds if the limit that stopped it has changed. The id of the entry is the
  * idempotency key.
  */
 async function resubmit(env: Env, refused: ErrorRow, requestKey: string): Promise<Result<number, Problem>> {

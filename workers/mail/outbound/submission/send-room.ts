@@ -1,9 +1,9 @@
 /**
  * Reserves room for a submission within the limits of its account and its domain.
  *
- * One row of DIRECTORY per domain counts the recipients of the current hour. To avoid a write of that row per message, a mailbox is
- * granted a share of the hour in advance and keeps the unused rest for its next messages. Unused shares expire at the end of the
- * hour. A domain can therefore stay below its limit by a share per account, but never exceeds it.
+ * One row of DIRECTORY per domain counts the recipients of the current hour. To avoid a write of that row for every message, a
+ * mailbox is granted a share of the hour in advance, and keeps the unused rest for its next messages. Unused shares expire at the
+ * end of the hour. So a domain never exceeds its limit, but it may stay below it by one share per account.
  */
 import type { SendRoom } from '../../../../durable-objects/mailbox/calls/outbox-calls.ts';
 import type { Submission } from '../../../../durable-objects/mailbox/outbox/submission-store.ts';
@@ -18,13 +18,13 @@ import type { SenderAddress } from './sender-address.ts';
 
 const HOUR_MS = 3_600_000;
 const SHARE_RECIPIENTS = 20;
-/** A share is at most this part of the limit. */
+/** Maximum of a share, as a part of the domain's limit. */
 const SHARE_OF_LIMIT = 1 / 100;
 const ATTEMPTS_MAX = 5;
 
 /**
- * @returns the limit of recipients of one message. A message with more recipients than an hourly limit could never be sent. An
- * hourly limit of 0 is left out, because it stops all sending only for now.
+ * @returns the maximum of recipients of one message. It is not above the hourly limits, because a message above one could never be
+ * sent. Limits of 0 are ignored here: they stop all sending, but only for now.
  */
 export const decideRecipientsMax = (settings: TransportSettings): number =>
   Math.min(
@@ -65,7 +65,7 @@ export async function reserveRoom(
   return granted.ok ? ok(domainHour) : granted;
 }
 
-/** Adds recipients to the share of the mailbox. */
+/** Requests recipients from DIRECTORY and adds them to the mailbox's share. */
 async function requestGrant(
   env: Env,
   userId: string,
@@ -83,7 +83,7 @@ async function requestGrant(
   return err({ kind: 'domain_limited', retryAfterMs });
 }
 
-/** Submits. If concurrent submissions took the share meanwhile, requests more. */
+/** Submits a message. If concurrent submissions have used the share meanwhile, requests more and tries again. */
 export async function submitWithShare(env: Env, userId: string, submission: Submission) {
   for (let attempt = 1; ; attempt++) {
     const outcome = await openMailbox(env, userId).submitMessage(submission);

@@ -1,6 +1,6 @@
 /**
- * Senders that a user may use: the user's own addresses, with or without a `+tag`, also at aliases of their domains, and addresses
- * that match the user's wildcards.
+ * Decides which sender addresses a user may use: the user's own addresses, with or without a `+tag`, the same at aliases of their
+ * domains, and addresses that match the user's wildcards.
  */
 import { type Problem, problem } from '../../../shared/problem.ts';
 import { askReplica } from '../../../shared/replica.ts';
@@ -19,7 +19,7 @@ export interface Sender {
 
 export interface SenderAddress {
   readonly name: string;
-  /** Lower-cased, and valid in an SMTP command. */
+  /** The address in lower case. It is valid in an SMTP command. */
   readonly email: string;
   /** The address of the account that allows it: itself, itself without its tag, or a wildcard. */
   readonly ownAddress: string;
@@ -40,7 +40,7 @@ export async function decideFrom(
     const { name, email } = sender;
     return email === null ? err(NO_MAILBOX) : ok({ name, email, ownAddress: email });
   }
-  // The user chooses the tag, so the address must match the same grammar as any other.
+  // The user chooses the tag, so the whole address must match the grammar.
   const path = parseMailPath(from.email.toLowerCase());
   const near = path && source === 'replica' ? await findExactly(env, sender, path) : null;
   const ownAddress = near ?? (path && (await findInPrimary(env, sender, path)));

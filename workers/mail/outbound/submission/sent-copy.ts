@@ -1,4 +1,4 @@
-/** Builds what a submission stores: the copy in Sent, and the outgoing raw message. */
+/** Makes what a submission stores: the copy in Sent, and the outgoing raw message. */
 import type { MailAddress, ParsedMessage } from '../../../../durable-objects/mailbox/contract/delivered-message.ts';
 import { getBlob, inLargePieces, putBlobStream } from '../../bindings/blobs.ts';
 import { toAddress } from '../../domain/email-address.ts';
@@ -21,24 +21,24 @@ export const toReplyTo = (request: Pick<SubmitRequest, 'reply_to'>) => ({
   replyTo: request.reply_to?.map(toAddress) ?? [],
 });
 
-/** Content written by the author. */
+/** Content of a message as its author wrote it. */
 export interface Content {
   readonly to: readonly MailAddress[];
   readonly cc: readonly MailAddress[];
   readonly bcc: readonly MailAddress[];
   readonly replyTo: readonly MailAddress[];
   readonly subject: string;
-  /** The body, or text made from the HTML if there is none. */
+  /** Plain text: the body, or text made from the HTML if there is no body. */
   readonly text: string;
-  /** As submitted, not cleaned. */
+  /** HTML as it was submitted, not cleaned. */
   readonly html: string | null;
   readonly inReplyTo: string | null;
   readonly references: readonly string[];
-  /** Custom header fields, and the fields that express the importance. */
+  /** Header fields that the author set, including those for the importance. */
   readonly headers: readonly HeaderField[];
 }
 
-/** Makes text from the HTML, which takes time: call it once per message. */
+/** Makes the content from a request. Call it only once per message, because making text from HTML takes time. */
 export const toContent = (request: SubmitRequest, recipients: ReturnType<typeof toRecipients>): Content => ({
   ...recipients,
   ...toReplyTo(request),
@@ -50,7 +50,7 @@ export const toContent = (request: SubmitRequest, recipients: ReturnType<typeof 
   headers: toHeaderFields(request),
 });
 
-/** Sender and files of a message. */
+/** Sender and files of a message, in addition to its content. */
 export interface Parts {
   readonly from: { readonly name: string; readonly email: string };
   readonly files: readonly FoundFile[];
@@ -63,8 +63,8 @@ interface Making {
 }
 
 /**
- * Makes the copy in Sent from the request. It is not parsed from the outgoing message, so it has Bcc, and large files are not read
- * again. Its files have objects of their own, because they become uploads again if sending is canceled.
+ * Makes the copy in Sent from the request. The outgoing message is not parsed for it: that lacks Bcc, and large files would be read
+ * again. The files of the copy are objects of their own, because they become uploads again if sending is canceled.
  */
 export async function toSentCopy(
   content: Content,
@@ -116,7 +116,7 @@ export async function toSentCopy(
   return { ...parsed, attachments };
 }
 
-/** Streams the message into a quorum of the locations and hashes its body for DKIM on the way. */
+/** Streams the message into a quorum of the locations. Meanwhile hashes its body for DKIM. */
 export async function storeComposed(
   env: Env,
   { bcc: _, ...content }: Content,

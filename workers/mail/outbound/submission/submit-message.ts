@@ -1,6 +1,6 @@
 /**
- * Submits a message: validates it, composes and stores it, then runs one transaction in the sender's mailbox that adds the copy
- * in Sent and the outbox row. A refused request goes to the error queue as a whole.
+ * Submits a message. Validates, composes and stores it, then runs one transaction in the sender's mailbox that adds the copy in
+ * Sent and the outbox row. A refused request is recorded as a whole in the error queue.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import type { Idempotency } from '../../../../durable-objects/mailbox/drafts/kept-draft-store.ts';
@@ -30,7 +30,7 @@ import { type Content, storeComposed, toContent, toRecipients, toReplyTo, toSent
 
 const SEND_AHEAD_MAX_MS = 366 * 24 * 3_600_000;
 
-/** @returns the answer of `POST /v1/messages`, or the problem why it was refused. */
+/** @returns the answer of `POST /v1/messages`, or the problem for which the message was refused. */
 export async function submitMessage(
   env: Env,
   sender: Sender,
@@ -171,7 +171,7 @@ async function send(
     });
     return ok(outcome.value);
   } catch (error) {
-    // The transaction may have succeeded before its answer was lost, so the stored bytes stay.
+    // The transaction may have succeeded although its answer was lost, so the stored bytes stay.
     logError('submission_failed', error, { outbox_id: outboxId });
     throw error;
   }

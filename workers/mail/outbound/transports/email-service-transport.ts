@@ -1,18 +1,18 @@
 /**
- * Cloudflare Email Service by the EMAIL binding. One call per recipient, at most 5 MiB. Each call gets its own Message-ID,
- * which the outcome records so that a report can be matched.
+ * Cloudflare Email Service by the binding EMAIL. Makes one call per recipient, of at most 5 MiB. Each call gets a Message-ID of its
+ * own, which the outcome records so that a report can be matched to it.
  *
- * Gap: not tried in production. The binding returns no reply codes. Errors about the recipient or the message count as
- * permanent, all others as temporary.
+ * Gap: not tried in production. The binding returns no reply codes. Errors about the recipient or the message count as permanent,
+ * all others as temporary.
  */
 import { EmailMessage } from 'cloudflare:email';
 import type { AttemptOutcome } from '../domain/recipient-state.ts';
 import type { OutgoingMessage, Transport } from './transport.ts';
 
-/** https://developers.cloudflare.com/email-service/platform/limits/ */
+/** Maximum size of a message: https://developers.cloudflare.com/email-service/platform/limits/ */
 const MESSAGE_BYTES_MAX = 5 * 1024 * 1024;
 
-/** Error codes of the binding that no retry can repair. */
+/** Error codes of the binding that count as permanent, because no retry can repair them. */
 const PERMANENT =
   /E_(?:RECIPIENT_(?:NOT_ALLOWED|SUPPRESSED)|SENDER_(?:NOT_VERIFIED|DOMAIN_NOT_AVAILABLE)|VALIDATION_ERROR|CONTENT_TOO_LARGE|FIELD_MISSING|TOO_MANY_RECIPIENTS)|destination address is not a verified/i;
 

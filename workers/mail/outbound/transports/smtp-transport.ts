@@ -1,6 +1,6 @@
 /**
- * SMTP over `cloudflare:sockets`: one connection, many messages. If the server closed the connection since the last message,
- * one new connection is opened, because nothing was sent yet.
+ * SMTP over `cloudflare:sockets`: many messages over one connection. If the server has closed it since the last message, one new
+ * connection is opened. That is safe, because nothing of the message was sent yet.
  */
 import { connect } from 'cloudflare:sockets';
 import type { AttemptOutcome } from '../domain/recipient-state.ts';
@@ -22,7 +22,7 @@ export function createSmtpTransport(
   const server: SmtpServer = address;
   const client = { dial, timeouts: options.timeouts, ehloName: options.hostname };
   let connection: SmtpConnection | null = null;
-  /** Set if the server cannot be reached, so that other messages of the batch do not try again. */
+  /** Outcome of a failed connection. Other messages of the batch get it too, without another attempt to connect. */
   let unreachable: AttemptOutcome | null = null;
 
   async function open(): Promise<SmtpConnection | AttemptOutcome> {

@@ -1,19 +1,19 @@
-/** Common interface of the transports. */
+/** Interface of all transports: SMTP and Cloudflare Email Service. */
 import type { AttemptOutcome } from '../domain/recipient-state.ts';
 
 export interface OutgoingMessage {
-  /** Empty for the null sender. */
+  /** Envelope sender; empty for the null sender. */
   readonly from: string;
   readonly to: readonly string[];
-  /** Size of what `openBody` returns. */
+  /** Size in bytes of the message that `openBody` opens. */
   readonly sizeBytes: number;
   readonly isEightBit: boolean;
-  /** The outgoing bytes with signatures. May be called again for another attempt. */
+  /** Opens the outgoing bytes with signatures. Another attempt may call it again. */
   readonly openBody: () => Promise<ReadableStream<Uint8Array>>;
 }
 
 export interface Transport {
-  /** @returns an outcome for each recipient, in order. Never throws on an error of the server. */
+  /** Sends a message. @returns an outcome for each recipient, in order. Errors of the server are outcomes and are never thrown. */
   send(message: OutgoingMessage): Promise<readonly AttemptOutcome[]>;
   close(): Promise<void>;
 }

@@ -1,10 +1,10 @@
 /**
  * Buckets: DIRECTORY is authoritative, and each shard has a row that every commit there checks.
  *
- * A delete seals the bucket in every shard, checks that it is empty, and then removes DIRECTORY's row, which is the
- * decisive step. If a delete dies and leaves a seal, any later request may break it, but only after it has advanced
- * `seal_epoch` in DIRECTORY, so that the delete cannot finish after all. Sealed rows stay in the shards: a late writer
- * meets the seal, not a new bucket of the same name.
+ * A delete seals the bucket in every shard, checks that it is empty, and then removes DIRECTORY's row, which is the decisive step.
+ * If a delete dies and leaves a seal, any later request may break the seal. It must first advance `seal_epoch` in DIRECTORY, so
+ * that the delete cannot finish after all. The sealed rows of a deleted bucket stay in the shards, so that a late writer meets the
+ * seal and not a new bucket of the same name.
  */
 import { logError } from '../../../shared/log.ts';
 import type { Source } from '../../../shared/replica.ts';
@@ -57,7 +57,10 @@ export async function getBucketRecord(
   return ok(found.value);
 }
 
-/** Reloads a proven bucket from DIRECTORY. Does not accept a later bucket with the same name. */
+/**
+ * Reloads from DIRECTORY a bucket whose copy is from the primary or proven. If a later bucket has taken the name, the result is
+ * `no_such_bucket`.
+ */
 export async function refreshBucket(
   context: EngineContext,
   bucket: Bucket,
@@ -106,7 +109,7 @@ export async function createBucket(
   const holder = inserted.value[1]?.results[0];
   if (!holder) return err({ kind: 'too_many_buckets', limit });
   if (holder.bucket_id !== bucket.bucketId) return err({ kind: 'bucket_exists', ownerId: String(holder.owner_id) });
-  // If this fails, the first write that misses the bucket repeats it.
+  // If this fails, the first write to a shard that does not know the bucket registers it there.
   await Promise.all(shardsOf(shards).map((shard) => introduceBucket(context, shard, bucket)));
   remember(context, bucket);
   return ok(bucket);
@@ -167,15 +170,15 @@ export async function setConfiguration(
 const CHANGE_ATTEMPTS_MAX = 20;
 
 /**
- * Changes the row of a bucket in DIRECTORY. Every shard gets the new generation before DIRECTORY does. So once the change is
- * acknowledged, each read of a name detects that an older copy of the row is out of date. If the change dies in between, shards are
- * ahead of DIRECTORY: reads are still correct but need one more query, until `levelGeneration` repairs it.
+ * Changes the row of a bucket in DIRECTORY. Every shard gets the new generation before DIRECTORY does. Each read that follows the
+ * acknowledgement therefore detects an outdated copy of the row. If the change dies in between, shards are ahead of DIRECTORY:
+ * reads are still correct but need one more query, until `levelGeneration` repairs it.
  */
 async function changeBucket(
   context: EngineContext,
   bucket: Bucket,
   change: BucketChange,
-  /** If the row's generation is at least this, no change is needed. */
+  /** If the generation of DIRECTORY's row is at least this, nothing is changed. */
   enough = Number.POSITIVE_INFINITY,
 ): Promise<Result<BucketRecord, CommonError>> {
   for (let attempt = 0; attempt < CHANGE_ATTEMPTS_MAX; attempt++) {
@@ -199,25 +202,26 @@ async function changeBucket(
     const row = changed.value[1]?.results[0];
     if (!row) return err(NO_SUCH_BUCKET);
     if (changed.value[0]?.meta.changes === 1) return ok(toBucketRecord(row));
-    // Another change came first, or the answer to this one was lost. Repeating it sets the same values.
+    // Another change was faster, or the answer to this one was lost. A repeat is safe in both cases, because it sets the same
+    // values.
     await pause(attempt * 10 * Math.random());
   }
   return err({ kind: 'unavailable', reason: 'the bucket is being changed' });
 }
 
-/** A change in progress gets this long to finish before `levelGeneration` forces it to start again. */
+/** Time for a change in progress to finish before `levelGeneration` forces it to start again. */
 const LEVEL_DELAY_MS = 1_000;
 
 /**
- * Times at which this isolate last began to level a bucket, by bucket and shard. Without them, each read of a busy bucket would query
+ * Times at which this isolate last ran `levelGeneration`, by bucket and shard. Without them, each read of a busy bucket would query
  * DIRECTORY's primary.
  */
 const levelBegunAt = new Map<string, number>();
 const LEVELED_MAX = 1_000;
 
 /**
- * Brings DIRECTORY to the generation of a shard that is ahead, so that copies of the bucket's row count as current again. At most
- * once in two seconds per bucket, shard and isolate: a read that finds the bucket still behind begins again.
+ * Brings DIRECTORY to the generation of a shard that is ahead, so that copies of the bucket's row count as current again. Runs at
+ * most once in two seconds per bucket, shard and isolate. If it fails, the next read that finds DIRECTORY behind runs it again.
  */
 export async function levelGeneration(
   context: EngineContext,
@@ -243,10 +247,10 @@ export async function deleteBucket(context: EngineContext, bucket: Bucket): Prom
   if (!fresh.ok) return fresh;
   const record = fresh.value;
   const seal = `${record.sealEpoch}:${context.now()}:${crypto.randomUUID()}`;
-  // All shards, because a slot may be moving to one that is not in the map yet.
+  // The delete seals all shards, because a slot may be moving to a shard that is not in the map yet.
   const shards = context.shards.map((_, shard) => shard);
   const unseal = () => Promise.all(shards.map((shard) => unsealShardBucket(context, shard, record.bucketId, seal)));
-  // The wrong database would report the bucket as empty.
+  // `introduceBucket` refuses a wrong database, which would report the bucket as empty.
   for (const known of await Promise.all(shards.map((shard) => introduceBucket(context, shard, record)))) {
     if (!known.ok) return known;
   }
@@ -279,7 +283,7 @@ export async function deleteBucket(context: EngineContext, bucket: Bucket): Prom
   return ok(null);
 }
 
-/** Breaks the seals of deletes that died. @returns false when the bucket no longer exists. */
+/** Breaks the seals that dead deletes left on a bucket. @returns false when the bucket no longer exists. */
 export async function breakSeals(context: EngineContext, bucket: BucketRecord): Promise<boolean> {
   const old = new Map<number, string>();
   for (let shard = 0; shard < context.shards.length; shard++) {

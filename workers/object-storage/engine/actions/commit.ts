@@ -2,10 +2,10 @@
  * Commits a version despite temporary obstacles: a shard that does not know the bucket yet, a seal, a moving slot, a
  * switch of versioning, a slow clock, and a lost answer.
  *
- * After a lost answer the same batch, with the same version id, is sent again. If the first one was committed, the
- * second finds its version and reports it. If not, the second commits, and a late first one is then refused. If the
- * second is refused, the outcome is unknown: the first one may have been committed and its version removed since, or it
- * may still arrive and find its condition fulfilled. So its bytes stay.
+ * After a lost answer the same batch, with the same version id, is sent again. If the first batch was committed, the second finds
+ * its version and reports success. If not, the second commits, and the first is refused if it arrives later. If the second is
+ * refused, the outcome is unknown: the first may have been committed and its version removed since, or it may still arrive and find
+ * its condition fulfilled. The uploaded bytes therefore stay.
  */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import type { EventKind } from '../../domain/notifications.ts';
@@ -35,15 +35,15 @@ import { hintEvents, toNewEvent } from './events.ts';
 import { type Refusal, recallShares } from './quotas.ts';
 
 const ATTEMPTS_MAX = 24;
-/** Error of a batch whose answer was lost and whose repeat was refused. */
+/** Error for a batch whose answer was lost and whose repeat was refused. */
 export const OUTCOME_UNKNOWN = { kind: 'unavailable', reason: 'the outcome is not known' } as const;
 const UNKNOWN_MAX = 3;
 
-/** Errors of a commit. The loop below handles the other guard reasons itself. */
+/** Errors of a commit. The loop of `commitVersion` handles all other guard reasons itself. */
 export type CommitError<E = never> =
   | CommonError
   | ConditionError
-  /** The caller is no longer authorised for the write. */
+  /** Error: the caller is no longer authorised for the write. */
   | { readonly kind: 'refused'; readonly error: E }
   | { readonly kind: 'source_gone' }
   | { readonly kind: 'lost'; readonly reason: GuardReason };
@@ -69,13 +69,13 @@ export class BucketWaiter {
   readonly #refusal: Refusal = { leases: '' };
   #waits = 0;
 
-  /** @param bytes maximum size that the write adds. */
+  /** Creates the waiter of one write. @param bytes maximum size in bytes that the write adds. */
   constructor(context: EngineContext, bytes = 0) {
     this.#context = context;
     this.#bytes = bytes;
   }
 
-  /** @returns null when the reason does not concern the bucket. */
+  /** Handles one refusal. @returns how to continue; null when the refusal does not concern the bucket. */
   async settle(bucket: Bucket, shard: number, reason: GuardReason): Promise<Step | null> {
     if (!OF_BUCKET.has(reason)) holdProof(bucket);
     const refused = refuseUnproven(bucket);
@@ -137,11 +137,11 @@ export class BucketWaiter {
 export interface CommitOrder<E> {
   readonly bucket: Bucket;
   readonly name: string;
-  /** All facts except those that depend on the bucket's versioning and the clock. */
+  /** All facts of the version except those that depend on the bucket's versioning and the clock. */
   readonly facts: Omit<VersionFacts, 'name' | 'versionId' | 'isNull' | 'isLatest' | 'modifiedAt'>;
   readonly data: CommitData;
   readonly event: EventKind;
-  /** First version id to try, if the blobs already carry it. */
+  /** Id that the commit tries first, set if the version's blobs already carry it. Default: a new id. */
   readonly versionId?: string;
   readonly condition?: Condition | undefined;
   readonly renew?: PutRequest<E>['renew'];
@@ -203,7 +203,7 @@ export async function commitVersion<E = never>(
     const step = await waiter.settle(bucket, shard, failure.reason);
     if (step === null) {
       const error = toCommitError(failure.reason);
-      // After `lost`, the completion of an upload reloads the upload, so it needs no OUTCOME_UNKNOWN.
+      // Guard reason `lost`: the completion of an upload then reloads the upload, so it needs no OUTCOME_UNKNOWN.
       return err(unknowns > 0 && error.kind !== 'lost' ? OUTCOME_UNKNOWN : error);
     }
     if (step.kind === 'end' && bucket.proof?.state === 'refused' && order.renew) {
@@ -211,7 +211,7 @@ export async function commitVersion<E = never>(
       if (!renewed.ok) return err(unknowns > 0 ? OUTCOME_UNKNOWN : { kind: 'refused', error: renewed.error });
       bucket.proof.state = 'held';
       order = { ...order, facts: { ...order.facts, ...toAttributeFacts(renewed.value) } };
-      // The bucket may be a new one of the same name. Blobs that are already stored keep the description of the old one.
+      // `renew` may return a newer bucket of the same name. Blobs that are already stored keep the description of the old bucket.
       bucket = renewed.value.bucket;
       continue;
     }
@@ -250,7 +250,7 @@ function toFacts(order: CommitOrder<unknown>, versionId: string, versioning: Ver
   };
 }
 
-/** After several lost answers, checks whether the version exists. */
+/** After several lost answers, checks whether the version was committed. */
 async function readBack(
   context: EngineContext,
   database: D1Database,

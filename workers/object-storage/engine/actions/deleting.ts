@@ -30,7 +30,7 @@ import { BucketWaiter, OUTCOME_UNKNOWN } from './commit.ts';
 import { hintEvents, toNewEvent } from './events.ts';
 
 const NOTHING: DeleteOutcome = { isMarker: false, versionId: null, isNull: false, existed: false };
-/** Items per batch: DeleteObjects of S3 has at most 1,000. */
+/** Maximum number of items per batch, as in S3's DeleteObjects. */
 const BATCH_MAX = 1000;
 const UNKNOWN_MAX = 3;
 
@@ -58,7 +58,8 @@ export async function deleteObjects(
     const key = item.condition ? `alone ${index}` : `${round.number}/${shard}/${chunk}`;
     groups.set(key, [...(groups.get(key) ?? []), index]);
   }
-  // Sequential: a name that is listed twice without a version is deleted twice, in the order of the list.
+  // The batches run one after the other, because a name that is listed twice without a version must be deleted twice, in the order
+  // of the list.
   for (const indexes of groups.values()) {
     const refused = bucket.proof?.state === 'refused' ? refuseUnproven(bucket) : null;
     if (refused) return items.map(() => refused);
@@ -148,7 +149,10 @@ async function deleteTogether(
 const isFinal = (reason: GuardReason): boolean =>
   reason === 'precondition_failed' || reason === 'no_such_key' || reason === 'object_locked';
 
-/** Deletes the items that were not refused. More of them may be refused by now, so this calls `deleteTogether` again. */
+/**
+ * Deletes the items of a refused batch that were not refused themselves. Further items may have become refusable since, so this
+ * calls `deleteTogether` again.
+ */
 async function deleteOthers(
   context: EngineContext,
   bucket: Bucket,

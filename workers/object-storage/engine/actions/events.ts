@@ -4,7 +4,10 @@ import type { EngineContext } from '../model/context.ts';
 import type { Bucket, VersionFacts } from '../model/contract.ts';
 import type { NewEvent } from '../store/event-store.ts';
 
-/** @returns null if no rule of the bucket selects the event. */
+/**
+ * Makes the event of a change.
+ * @returns the event to store with the change; null if no notification rule of the bucket selects it.
+ */
 export function toNewEvent(
   { origin }: EngineContext,
   bucket: Bucket,
@@ -28,7 +31,7 @@ export function toNewEvent(
   return { kind, facts };
 }
 
-/** If the hint is lost, cron sends the events. */
+/** If the queue message is lost, cron sends the events. */
 export function hintEvents({ tasks, waitUntil }: EngineContext, shard: number): void {
   if (tasks !== null) waitUntil(tasks.send({ kind: 'events', shard }).catch(() => {}));
 }

@@ -5,6 +5,7 @@ import type { ByteRange, ReadError, StoredVersion } from '../model/contract.ts';
 import { type ExtentPlace, FIRST_EXTENTS, listPlaces } from '../store/read-store.ts';
 
 /**
+ * Collects the extents of a range of an object.
  * @returns extents that begin at 0; null if there are more than `max`, or if the range would cut an extent that has its own
  * checksum.
  */

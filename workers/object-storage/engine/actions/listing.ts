@@ -24,7 +24,10 @@ import { toListedVersion } from '../store/version-sql.ts';
 import { findNullOrder } from '../store/version-store.ts';
 import { refreshBucket } from './buckets.ts';
 
-/** @param only 256 characters, `o` for each slot to include; null for all slots. */
+/**
+ * Requests a page of a listing from one shard.
+ * @param only slots whose rows the page may contain: 256 characters, `o` for each included slot; null for all slots.
+ */
 type Ask = (shard: number, only: string | null) => Promise<Result<ShardPage, CommonError>>;
 
 /**
@@ -64,14 +67,17 @@ async function mergePages(context: EngineContext, firstBucket: Bucket, ask: Ask)
   return err({ kind: 'unavailable', reason: 'a slot is being moved' });
 }
 
-/** DIRECTORY's map may already point a sealed slot to another shard, while a copy of the bucket has the old map. */
+/**
+ * A sealed slot proves nothing: DIRECTORY's map may already assign it to another shard, while this copy of the bucket has the old
+ * map.
+ */
 function isProven(bucket: Bucket, { slots, generations }: ShardPage, shard: number): boolean {
   if (bucket.proof === undefined || slots === null || generations === null) return false;
   const isOpen = holdsItsOwn(slots, bucket.placement.shards, shard, 'o');
   return isOpen && isCurrent(generations, bucket, bucket.proof.identityGeneration);
 }
 
-/** Rows of slots that belong to another shard are rare. Only a page that has some is requested again without them. */
+/** A page rarely has rows of slots that belong to another shard. Only such a page is requested again, without those rows. */
 async function askOwned(ask: Ask, map: Uint8Array, shard: number, isOnly: boolean): ReturnType<Ask> {
   const page = await ask(shard, null);
   if (!page.ok || isOnly || page.value.rows.every((row) => map[slotOf(String(row.name))] === shard)) return page;
@@ -85,7 +91,7 @@ const holdsItsOwn = (slots: string, map: Uint8Array, shard: number, states: stri
 function mergeRows(pages: readonly ShardPage[]): Row[] {
   const keyOf = (row: Row) => String(row.common_prefix ?? row.name);
   const rows = pages.flatMap((page) => page.rows);
-  // The sort is stable: all rows of a name come from one shard, in its order.
+  // The sort is stable, so the rows of a name keep the order of their shard. All of them come from one shard.
   if (pages.length > 1) rows.sort((a, b) => compareNames(keyOf(a), keyOf(b)));
   return rows.filter((row, i) => {
     const before = rows[i - 1];
@@ -96,7 +102,7 @@ function mergeRows(pages: readonly ShardPage[]): Row[] {
 const startOf = (request: ListRequest): string =>
   compareNames(request.from, request.prefix) > 0 ? request.from : request.prefix;
 
-/** The bound after a row: after the name, or after everything below the common prefix. */
+/** The lower bound of the rows after this one: names after its name, or after all names below its common prefix. */
 const pastRow = (row: Row): string | null =>
   row.common_prefix === null ? nameAfter(String(row.name)) : nameAfterPrefix(String(row.common_prefix));
 
@@ -121,7 +127,7 @@ export async function listObjects(context: EngineContext, request: ListRequest):
   });
 }
 
-/** Names in their present state and their state at an earlier time, including deleted ones. */
+/** Lists names, including deleted ones, with their present state and their state at an earlier time. */
 export async function listNamesAt(
   context: EngineContext,
   request: Omit<ListRequest, 'delimiter'> & { readonly atMs: number },
@@ -187,10 +193,7 @@ export async function listVersions(
   return ok({ entries, next: String(last.name), nextVersion });
 }
 
-/**
- * The order of the version that a page begins after. `null` is looked up; a removed version still has its place in the
- * order.
- */
+/** The order of the version after which a page begins. `null` is looked up; a removed version still has its place in the order. */
 async function findMarkerOrder(
   context: EngineContext,
   request: ListVersionsRequest,

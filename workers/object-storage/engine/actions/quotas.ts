@@ -3,13 +3,14 @@
  * more. A shard refuses what its share has no room for. Then unused shares of the other shards are recalled; the upload
  * is refused only if the shard has all that is left.
  *
- * To distribute shares, a worker takes the next lease. First it lowers each share to what is used there, with the number
- * of the lease; then it grants new shares, which a shard accepts only from the lease that lowered its share. So shares
- * are right whenever a worker dies or a message comes late. Only liveness needs the lease to be held by one worker.
+ * To distribute shares, a worker takes the next lease. First it lowers each shard's share to what is used there, and stores the
+ * number of the lease with it. Then it grants new shares; a shard accepts one only under the lease that lowered its share. The sum
+ * of the shares therefore stays within the limit even if a worker dies or a message comes late. The lease is exclusive only so that
+ * distributions make progress.
  *
- * Gaps: while a slot is being switched to another shard, its data counts in both, so an upload may be refused that would
- * just fit. If a shard cannot be reached, an upload that needs a recall is 503. Setting a quota counts what is stored in
- * one statement, which D1 ends after 30 s: a few million versions per shard.
+ * Known gaps: while a slot is being switched to another shard, its data counts in both shards, so an upload that would just fit may
+ * be refused. If a shard cannot be reached, an upload that needs a recall gets a 503. Setting a quota counts the stored data of a
+ * shard in one statement, which D1 ends after 30 s; this is enough for a few million versions per shard.
  */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import type { EngineContext } from '../model/context.ts';
@@ -35,7 +36,7 @@ import {
   removeQuotaRow,
 } from '../store/quota-store.ts';
 
-/** Bytes and objects that an upload needs in a shard. */
+/** Bytes and objects that an upload adds in its shard. */
 interface Need {
   readonly shard: number;
   readonly bytes: number;
@@ -46,7 +47,7 @@ const shardsOf = (context: EngineContext): number[] => context.shards.map((_, sh
 const FREE: Limits = { bytes: null, objects: null };
 const isLimited = ({ bytes, objects }: Limits): boolean => bytes !== null || objects !== null;
 
-/** @param limits null removes the quota. */
+/** Sets the limits of a quota and distributes new shares. @param limits the new limits; null removes the quota. */
 export async function setQuota(
   context: EngineContext,
   subject: QuotaSubject,
@@ -57,7 +58,7 @@ export async function setQuota(
   if (lease.value === null) return err({ kind: 'unavailable', reason: 'DIRECTORY did not store the quota' });
   const outcome = await distribute(context, subject, lease.value, null);
   if (!outcome.ok) return outcome;
-  return outcome.value ? ok(null) : err({ kind: 'unavailable', reason: 'another request changes the quota' });
+  return outcome.value ? ok(null) : err({ kind: 'unavailable', reason: 'another request is changing the quota' });
 }
 
 /** Removes the quota of a deleted bucket or user. */
@@ -68,7 +69,7 @@ export async function forgetQuota(context: EngineContext, subject: QuotaSubject)
   if (removed.ok) await forgetLimits(context, subject);
 }
 
-/** @returns null if there is no quota. */
+/** Reads limits and use of a quota; null if the bucket or user has none. */
 export async function getQuota(
   context: EngineContext,
   subject: QuotaSubject,
@@ -77,7 +78,7 @@ export async function getQuota(
   if (!limits.ok) return limits;
   if (limits.value === null) return ok(null);
   if (!rows.ok) return rows;
-  // Every claimed shard has a row. If one has none, its database may be lost, and the use is unknown.
+  // Every claimed shard has a row for each quota. If a shard has none, its database may be lost, and the use is unknown.
   for (const [shard, row] of rows.value.entries()) {
     if (row !== null || (await isClaimed(context, shard))) continue;
     const claimed = await claimShard(context, shard);
@@ -104,7 +105,7 @@ async function readShares(context: EngineContext, subject: QuotaSubject): Promis
   return ok(rows);
 }
 
-/** Leases of an upload's quotas in its shard when the upload was last refused. */
+/** The lease numbers of the upload's quotas in its shard, as they were when the shard last refused the upload. */
 export interface Refusal {
   leases: string;
 }
@@ -150,7 +151,7 @@ export async function recallShares(
   return ok(isRefusedAgain ? 'exceeded' : 'again');
 }
 
-/** Assumes that the upload only adds. An upload that replaces a version needs less. */
+/** Whether a share has room for an upload. Assumes that the upload only adds; one that replaces a version needs less. */
 const hasRoom = (own: QuotaRow, need: Need): boolean =>
   own.bytes_used + need.bytes <= (own.bytes_share ?? Number.POSITIVE_INFINITY) &&
   own.objects_used + need.objects <= (own.objects_share ?? Number.POSITIVE_INFINITY);
@@ -164,7 +165,7 @@ function hasAll(own: QuotaRow, rows: Shares, limits: Limits): boolean {
   return isAll(own.bytes_share, limits.bytes, 'bytes_used') && isAll(own.objects_share, limits.objects, 'objects_used');
 }
 
-/** @returns false if another worker has taken a later lease. */
+/** Distributes new shares of a quota under a lease. @returns false if another worker has taken a later lease. */
 async function distribute(
   context: EngineContext,
   subject: QuotaSubject,

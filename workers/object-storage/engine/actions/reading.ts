@@ -5,6 +5,7 @@ import { err, ok, type Result } from '../../../shared/result.ts';
 import { slotOf } from '../../domain/slots.ts';
 import { isTimeuuid } from '../../domain/version-order.ts';
 import { planPieces } from '../blobs/pieces.ts';
+import { joinBytes, readAhead, rememberPlace, takeAhead } from '../blobs/read-ahead.ts';
 import { ReadFailure, type ReportFault, readPieces } from '../blobs/read-extents.ts';
 import { type EngineContext, pause } from '../model/context.ts';
 import type {
@@ -30,10 +31,13 @@ import {
 } from '../store/read-store.ts';
 import { levelGeneration, refreshBucket } from './buckets.ts';
 
-/** Answers up to this size are gathered and sent in one piece. */
+/** Bodies of answers up to this size are collected in memory and sent in one piece. */
 const GATHER_BYTES_MAX = 256 * 1024;
 const EXTENTS_PAGE = 500;
-/** Twice the parts of an upload. Only objects that are composed of ranges of other objects can have more extents. */
+/**
+ * Maximum number of extents that a read loads: twice the maximum number of parts of an upload. Only objects that are composed of
+ * ranges of other objects can have more extents.
+ */
 const PLACES_MAX = 20_000;
 
 type Finding = Promise<Result<FoundVersion, Unavailable>>;
@@ -48,34 +52,44 @@ export function beginRead(
   const slot = slotOf(name);
   const isPossible = choice.versionId === undefined || choice.versionId === 'null' || isTimeuuid(choice.versionId);
   const shard = known?.placement.shards[slot] ?? 0;
-  const find = (from: number, bucketId: string) => {
-    const finding = findVersion(context, from, bucketId, slot, name, choice);
+  const find = (from: number, bucketId: string | null) => {
+    const key = bucketId === null ? { bucketName } : { bucketId };
+    const finding = findVersion(context, from, key, slot, name, choice);
     finding.catch(() => {});
     return { from, bucketId, finding };
   };
-  // The look-up begins after the request arrived, so its result is valid even if the bucket is known later.
-  let begun = known && isPossible ? find(shard, known.bucketId) : null;
-  const beginIn = (bucket: Bucket): Finding => {
+  // The version is looked up after the request arrived, so the result is valid even if the bucket is read after it.
+  const canBegin = isPossible && (known !== undefined || context.shards.length === 1);
+  let begun = canBegin ? find(shard, known?.bucketId ?? null) : null;
+  const beginIn = async (bucket: Bucket): Finding => {
     const from = bucket.placement.shards[slot] ?? 0;
-    if (begun?.from !== from || begun.bucketId !== bucket.bucketId) begun = find(from, bucket.bucketId);
+    if (begun?.from === from && begun.bucketId === bucket.bucketId) return begun.finding;
+    if (begun?.from === from && begun.bucketId === null) {
+      const found = await begun.finding;
+      if (!found.ok || found.value.bucketId === bucket.bucketId) return found;
+    }
+    begun = find(from, bucket.bucketId);
     return begun.finding;
   };
   return {
     begin(bucket) {
-      if (isPossible) void beginIn(bucket);
+      if (isPossible && begun?.bucketId !== null) beginIn(bucket).catch(() => {});
     },
     open: (bucket) => getVersion(context, bucket, name, choice, isPossible ? beginIn(bucket) : null),
-    async openProven(bucket, identityGeneration) {
+    async openProven(bucket, identityGeneration, isWholeRead = false) {
       if (!isPossible) return err({ kind: 'unproven', knowsIdentity: true });
+      const ahead = isWholeRead ? readAhead(context, bucket.bucketId, name) : null;
       const found = await beginIn(bucket);
+      ahead?.end();
       if (!found.ok) return found;
       const { slotState, version } = found.value;
-      // DIRECTORY's map may already point a sealed slot to another shard, while a copy of the bucket has the old map.
+      // A sealed slot proves nothing: DIRECTORY's map may already assign it to another shard, while this copy of the bucket has the
+      // old map.
       const isHere = slotState === 'o';
       if (!isHere || !isCurrent(found.value, bucket, identityGeneration)) {
         return err({ kind: 'unproven', knowsIdentity: !isHere || found.value.identityGeneration !== null });
       }
-      if (version) return ok(version);
+      if (version) return ok(ahead ? { ...version, handle: { ...version.handle, ahead } } : version);
       return err({ kind: choice.versionId === undefined ? 'no_such_key' : 'no_such_version' });
     },
   };
@@ -97,7 +111,7 @@ export async function getVersion(
   let finding = early;
   for (let attempt = 0; attempt < 6; attempt++) {
     const shard = holder.placement.shards[slot] ?? 0;
-    finding ??= findVersion(context, shard, bucket.bucketId, slot, name, choice);
+    finding ??= findVersion(context, shard, bucket, slot, name, choice);
     const found = await finding;
     if (!found.ok) return found;
     const { slotState, version } = found.value;
@@ -146,7 +160,7 @@ export async function readVersion(
 ): ReturnType<Engine['readVersion']> {
   const length = range.end - range.start + 1;
   if (version.size === 0 || length <= 0) return ok(new Uint8Array(0));
-  const { inline, shard } = version.handle;
+  const { inline, shard, bucketId, extents, ahead } = version.handle;
   if (inline) {
     const bytes = Buffer.from(inline.data, 'base64');
     if (bytes.length !== version.size || crc32(bytes) !== inline.crc32) {
@@ -154,6 +168,11 @@ export async function readVersion(
       return err({ kind: 'data_lost' });
     }
     return ok(new Uint8Array(bytes.buffer, bytes.byteOffset + range.start, length) as Uint8Array<ArrayBuffer>);
+  }
+  if (length === version.size && length === extents[0]?.length) {
+    const bytes = await takeAhead(ahead, extents);
+    if (bytes) return ok(bytes);
+    rememberPlace(context, bucketId, version.name, extents);
   }
   const chunks = readRange(context, version, range);
   try {
@@ -172,8 +191,8 @@ function toReadError(version: StoredVersion, failure: ReadFailure) {
 }
 
 /**
- * Checked bytes of the range. A delete removes the extents at once, and the blobs only after the grace period. All
- * extents are therefore loaded at the start, in parallel with the first bytes; the records of their blobs are loaded as
+ * Yields the checked bytes of a range of an object. A delete removes the extents at once, but the blobs only after the grace
+ * period. All extents are therefore loaded at the start, in parallel with the first bytes; the records of their blobs are loaded as
  * the read proceeds.
  */
 async function* readRange(
@@ -192,7 +211,7 @@ async function* readRange(
   try {
     const [first, answer] = await Promise.all([head.next(), asked]);
     let places = answer.ok ? answer.value : [];
-    // No extents: the version was removed after it was found.
+    // The shard has no extents of the object, so its version was removed after it was found.
     if (places.length === 0 && !isAll) throw new ReadFailure('', false);
     if (!first.done) yield first.value;
     yield* head;
@@ -219,7 +238,7 @@ const endOf = (extents: readonly Extent[]): number => {
   return last ? last.start + last.length : 0;
 };
 
-/** Data before a lost blob is still returned; the read fails at the lost blob. */
+/** If a blob is lost, the data before it is still returned, and the read fails at the lost blob. */
 async function* readExtents(
   context: EngineContext,
   extents: readonly Extent[],
@@ -235,7 +254,7 @@ async function* readExtents(
   if (lost) throw new ReadFailure(lost.blobId, true);
 }
 
-/** Waits for the first checked bytes, so that a loss becomes an error status and not an aborted answer. */
+/** Waits for the first checked bytes, so that lost data causes an error status and not an aborted answer. */
 async function toBody(
   chunks: AsyncGenerator<Uint8Array>,
   length: number,
@@ -245,8 +264,7 @@ async function toBody(
   if (length <= GATHER_BYTES_MAX) {
     const gathered = [first.value];
     for await (const chunk of chunks) gathered.push(chunk);
-    const [only] = gathered;
-    return (gathered.length === 1 && only ? only : Buffer.concat(gathered, length)) as Uint8Array<ArrayBuffer>;
+    return joinBytes(gathered, length);
   }
   const { readable, writable } = new FixedLengthStream(length);
   void pump(chunks, first.value, writable.getWriter());
@@ -282,7 +300,7 @@ export async function findPart(
   if (!rows.ok) return rows;
   const row = rows.value[0];
   if (row?.part !== partNumber || !row) {
-    // Part numbers may have gaps. An empty part has no extent; only the last part can be empty.
+    // Numbers of parts may have gaps. An empty part has no extent; only the last part of an object can be empty.
     return ok(partNumber === partCount && !row ? { start: size, end: size - 1, partNumber, partCount } : null);
   }
   const start = Number(row.start);

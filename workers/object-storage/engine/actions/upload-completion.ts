@@ -17,10 +17,13 @@ import { commitVersion } from './commit.ts';
 import { getVersion } from './reading.ts';
 import { findUpload, NO_SUCH_UPLOAD, shardOf } from './uploads.ts';
 
-/** S3: "Maximum object size 5 TB" (50 TB since December 2025; one batch cannot describe more than this). */
+/**
+ * Maximum size of an object: S3's 5 TB. S3 has allowed 50 TB since December 2025, but one batch cannot describe an object larger
+ * than 5 TB.
+ */
 const OBJECT_BYTES_MAX = 5 * 1024 ** 4;
 
-/** Facts of the completed object, or the reason why this list cannot be completed. */
+/** Checks the list of parts in a completion. @returns facts of the completed object, or the reason why the list is refused. */
 function checkParts(
   request: CompleteUploadRequest,
   upload: UploadFacts,
@@ -29,7 +32,7 @@ function checkParts(
   const { checksumAlgorithm: algorithm, checksumType } = upload;
   const chosen: ChosenPart[] = [];
   let size = 0;
-  /** The first part whose checksum a composite upload lacks. */
+  /** Number of the first part that the request lists without the checksum that a composite upload requires. */
   let unchecked: number | null = null;
   for (const [index, part] of request.parts.entries()) {
     const { partNumber } = part;
@@ -65,7 +68,7 @@ function checkParts(
   return ok({ chosen, size, checksums });
 }
 
-/** S3's ETag of a multipart object: the MD5 of the parts' MD5s, and the number of parts. */
+/** ETag of a multipart object, as in S3: the MD5 of the parts' MD5s, and the number of parts. */
 function etagOfParts(parts: readonly PartFacts[]): string {
   const whole = createHash('md5');
   for (const part of parts) whole.update(Buffer.from(part.etag, 'hex'));
@@ -92,7 +95,7 @@ export async function completeUpload(
     if (!judged.ok) return judged;
     const outcome = await commitUpload(context, request, upload.value.facts, judged.value, requestSha256);
     if (outcome.ok) return outcome;
-    // Another request completed or aborted the upload, or replaced a part. Reload it and decide again.
+    // Another request completed or aborted the upload, or replaced a part. The upload is reloaded and the completion decided again.
     if (outcome.error.kind === 'refused') return outcome.error.error;
     if (outcome.error.kind !== 'lost') {
       return err(outcome.error.kind === 'source_gone' ? NO_SUCH_UPLOAD : outcome.error);
@@ -146,7 +149,7 @@ function commitUpload(
   });
 }
 
-/** A repeated completion gets the answer of the first, if it names the same parts. */
+/** Answers a repeated completion like the first one, if it names the same parts. */
 async function repeatAnswer(
   context: EngineContext,
   request: CompleteUploadRequest,

@@ -1,4 +1,4 @@
-/** Parts of an upload: written, or copied by reference to stored bytes. */
+/** Stores parts of an upload: written from a body, or copied by reference to stored bytes. */
 import { createHash } from 'node:crypto';
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { slotOf } from '../../domain/slots.ts';
@@ -23,7 +23,7 @@ import { readVersion } from './reading.ts';
 import { NO_SUCH_UPLOAD, runGuarded, shardOf } from './uploads.ts';
 import { digestOf, discardBody } from './writing.ts';
 
-/** A part copied by reference has at most this many extents. Otherwise its bytes are read and written again. */
+/** Maximum number of extents of a part that is copied by reference. If the range has more, its bytes are read and written again. */
 const COPIED_EXTENTS_MAX = 200;
 
 export async function putPart<E>(
@@ -127,14 +127,14 @@ export async function copyPart(
 }
 
 /**
- * S3's ETag of a copied range is its MD5, so the range has to be read once. Clients copy ranges of 5 to 64 MiB. A
- * longer one would take seconds of CPU time and gets a synthetic ETag.
+ * S3's ETag of a copied range is its MD5, so the range has to be read once. Clients copy ranges of 5 to 64 MiB. A longer range
+ * would take seconds of CPU time, so it gets a synthetic ETag.
  */
 const MD5_RANGE_BYTES_MAX = 64 * 1024 ** 2;
 
 /**
- * ETag of a range that is not read: the MD5 of its object id and bounds, so another copy of the same range gets the same ETag. AWS
- * allows it: an ETag may or may not be an MD5 (UploadPartCopy).
+ * Synthetic ETag of a copied range whose bytes are not read: the MD5 of its object id and bounds. Another copy of the same range
+ * gets the same ETag. AWS allows it, because an ETag may or may not be an MD5 (UploadPartCopy).
  */
 const syntheticEtag = (source: StoredVersion, range: { readonly start: number; readonly end: number }): string =>
   createHash('md5').update(`${source.objectId} ${range.start} ${range.end}`).digest('hex');

@@ -19,7 +19,10 @@ export const NO_SUCH_UPLOAD = { kind: 'no_such_upload' } as const;
 
 export const shardOf = (bucket: Bucket, name: string): number => bucket.placement.shards[slotOf(name)] ?? 0;
 
-/** Runs a guarded, repeatable batch. Waits for seals and slot moves to end. @param bytes maximum size that the batch adds. */
+/**
+ * Runs a guarded, repeatable batch on the upload's shard. Waits until seals are removed and slot moves end.
+ * @param bytes maximum size in bytes that the batch adds.
+ */
 export async function runGuarded(
   context: EngineContext,
   firstBucket: Bucket,
@@ -44,7 +47,7 @@ export async function runGuarded(
     }
     if (failure.reason === 'already_committed') return ok(null);
     const step = await waiter.settle(bucket, shard, failure.reason);
-    // The first batch may have been committed, and its part may be in a completed object by now.
+    // After a lost answer, the batch may have been committed before, and its part may be in a completed object by now.
     if (unknowns > 0 && (step === null || step.kind === 'end')) return err(OUTCOME_UNKNOWN);
     if (step === null) return err({ kind: 'guard', reason: failure.reason });
     if (step.kind === 'end') return err(step.error);

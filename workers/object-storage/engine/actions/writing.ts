@@ -1,4 +1,4 @@
-/** Puts, copies, tags and ACLs of objects. */
+/** Puts and copies objects, and changes tags, ACLs and locks of versions. */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import type { ChecksumAlgorithm } from '../../domain/checksums.ts';
 import { slotOf } from '../../domain/slots.ts';
@@ -28,10 +28,10 @@ import { type CommitError, commitVersion, toAttributeFacts } from './commit.ts';
 import { hintEvents, toNewEvent } from './events.ts';
 import { readVersion } from './reading.ts';
 
-/** R2 allows 8,192 bytes of custom metadata per object. */
+/** Maximum size of a blob's description. R2 allows 8,192 bytes of custom metadata per object. */
 const DESCRIPTION_BYTES_MAX = 7_000;
 
-/** Custom metadata of a blob, from which it is recovered if the databases are lost. */
+/** Describes an object in the custom metadata of its blob. The object is recovered from it if the databases are lost. */
 export function describeObject(
   request: Pick<PutRequest<unknown>, 'bucket' | 'name' | 'metadata' | 'lock'>,
   objectId: string,
@@ -43,10 +43,10 @@ export function describeObject(
     kind: 'object',
     bucket_id: request.bucket.bucketId,
     bucket: request.bucket.name,
-    // Header values are ASCII.
+    // Base64, because R2's custom metadata is ASCII.
     name: Buffer.from(request.name).toString('base64url'),
     object_id: objectId,
-    // The intended version id. In rare cases the commit has to mint another one.
+    // The version id that the commit tries first. In rare cases the commit has to mint another one.
     version_id: versionId,
     is_null: request.bucket.versioning === 'enabled' ? '0' : '1',
     index: String(index),
@@ -99,7 +99,8 @@ export async function putObject<E>(
     ...(request.renew ? { renew: request.renew } : {}),
   });
   if (committed.ok) return committed;
-  // If the outcome is unknown, the blobs stay. The orphan walk decides once the database answers again.
+  // If the outcome of the commit is unknown, the blobs stay. The orphan collector decides about them once the database answers
+  // again.
   if (committed.error.kind !== 'unavailable') discardBody(context, written.value);
   return err(toPutError(committed.error));
 }
@@ -197,7 +198,7 @@ async function copyBytes(
   });
 }
 
-/** A copy keeps the source's checksums, unless another one was requested. */
+/** Checksum algorithms of a copy: those of the source, unless the request asks for another one. */
 const algorithmsOfCopy = (source: StoredVersion, requested: ChecksumAlgorithm | undefined): ChecksumAlgorithm[] =>
   requested === undefined || source.checksums[requested] !== undefined
     ? (Object.keys(source.checksums) as ChecksumAlgorithm[])
@@ -208,7 +209,7 @@ const pick = (checksums: Checksums, algorithms: readonly ChecksumAlgorithm[]): C
 
 type WholeFacts = Pick<VersionFacts, 'etag' | 'sha256' | 'checksums' | 'checksumType'>;
 
-/** Digests of the source as one object. Reads its bytes only if they are not known. */
+/** Digests of a copy's source as one object. Its bytes are read only if the digests are not stored. */
 async function describeWhole(
   context: EngineContext,
   source: StoredVersion,
@@ -229,7 +230,7 @@ async function describeWhole(
   });
 }
 
-/** Computes all digests of a range of a version. */
+/** Reads a range of a version and computes all digests of it. */
 export async function digestOf(
   context: EngineContext,
   source: StoredVersion,
@@ -251,8 +252,9 @@ export async function digestOf(
 }
 
 /**
- * Replaces tags, ACL or take-down, the only attributes of a version that change in place. Sent once, because nothing in the row
- * would refuse a late first try: it could arrive after an acknowledged repeat and the next change, and undo that change.
+ * Replaces tags, ACL or take-down, the only attributes of a version that change in place. The statement is never repeated after a
+ * lost answer, because the row cannot recognise a late first try. It could arrive after the repeat and after the next change, and
+ * undo that change.
  */
 export async function setAttribute(
   context: EngineContext,
@@ -273,7 +275,7 @@ export async function setAttribute(
   return answer.value.at(-1)?.meta.changes === 0 ? err({ kind: 'no_such_version' }) : ok(null);
 }
 
-/** Changes retention or legal hold of a version. Sent once, for the reason given at `setAttribute`. */
+/** Changes retention or legal hold of a version. Never repeated after a lost answer, for the reason given at `setAttribute`. */
 export async function setLock(
   context: EngineContext,
   version: StoredVersion,

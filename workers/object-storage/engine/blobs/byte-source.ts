@@ -1,25 +1,25 @@
-/** Reads a body in large pieces, regardless of its type. */
+/** Reads a body in large pieces. The body may be a byte array, a byte stream or any other stream. */
 
-/** Bytes requested per read if the stream can fill a given buffer. */
+/** Size of the buffer that a read asks the stream to fill. */
 const CHUNK_BYTES = 256 * 1024;
-/** Bytes requested when only the end of the stream is expected. */
+/** Minimum size of the buffer once all declared bytes have arrived and only the end of the stream is expected. */
 const END_BYTES = 64;
 
 export interface ByteSource {
-  /** @returns null at the end. @throws the stream's error. */
+  /** Reads the next piece of the body. @returns null at the end. @throws the stream's error. */
   read(): Promise<Uint8Array | null>;
   cancel(reason: unknown): Promise<void>;
 }
 
-/** A workerd extension of the standard: waits until that many bytes have arrived. */
+/** A reader with `readAtLeast`, workerd's extension of the standard, which waits until that many bytes have arrived. */
 type FillingReader = ReadableStreamBYOBReader & {
   readAtLeast(min: number, view: Uint8Array): Promise<ReadableStreamReadResult<Uint8Array>>;
 };
 
 export interface ByteSourceOptions {
-  /** Minimum size of all pieces except the last, if the stream supports it. */
+  /** Minimum size in bytes of every piece except the last, if the stream supports it. */
   readonly atLeastBytes?: number;
-  /** Declared length of the body. Limits the size of the buffers; the body may be longer. */
+  /** Declared length of the body. It limits the size of the read buffers; the body may be longer. */
   readonly expectedBytes?: number | null;
 }
 
@@ -44,14 +44,14 @@ export function createByteSource(
     let restBytes = expectedBytes ?? Number.POSITIVE_INFINITY;
     return {
       async read() {
-        // Zeroing a large buffer would cost more than all other work on a small body.
+        // The buffer is no larger than the expected rest, because zeroing a large buffer would dominate the cost of a small body.
         const bufferBytes = Math.min(bufferBytesMax, Math.max(restBytes, END_BYTES));
         const { value, done } = await filling.readAtLeast(
           Math.min(atLeastBytes, bufferBytes),
           new Uint8Array(bufferBytes),
         );
         restBytes -= value?.length ?? 0;
-        // The body is longer than declared: ignore the declaration.
+        // The body is longer than declared, so the declared length is ignored from here on.
         if (restBytes < 0) restBytes = Number.POSITIVE_INFINITY;
         if (value !== undefined && value.length > 0) return value;
         return done ? null : new Uint8Array(0);
@@ -73,7 +73,7 @@ function tryFillingReader(body: ReadableStream<Uint8Array>): FillingReader | nul
   try {
     return body.getReader({ mode: 'byob' }) as FillingReader;
   } catch {
-    // The stream is not a byte stream, so it has only the default reader.
+    // The body is not a byte stream, so it has only the default reader.
     return null;
   }
 }

@@ -1,4 +1,4 @@
-/** Digests computed while bytes stream to R2. */
+/** Computes digests while bytes stream to R2. */
 import { createHash, type Hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { type ChecksumAlgorithm, createHasher, type Hasher } from '../../domain/checksums.ts';
@@ -18,7 +18,7 @@ export class BodyHasher {
 
   constructor(algorithms: readonly ChecksumAlgorithm[], isOneBlob: boolean) {
     this.#hashes = isOneBlob ? null : { md5: createHash('md5'), sha256: createHash('sha256') };
-    // CRC32 and SHA256 are computed anyway.
+    // `digest` always computes CRC32 and SHA256, so they need no hasher here.
     this.#further = [...new Set(algorithms)]
       .filter((algorithm) => algorithm !== 'CRC32' && algorithm !== 'SHA256')
       .map((algorithm) => [algorithm, createHasher(algorithm)]);
@@ -34,7 +34,7 @@ export class BodyHasher {
     this.#size += bytes.length;
   }
 
-  /** @param blob the digests in hex of the blob, if the body became one. */
+  /** Returns the digests of the whole body. @param blob the blob's digests in hex, if the body became a single blob. */
   digest(blob?: BlobDigests): BodyDigests & { readonly crc32Value: number } {
     const md5 = this.#hashes?.md5.digest('hex') ?? blob?.md5 ?? '';
     const sha256 = this.#hashes?.sha256.digest() ?? Buffer.from(blob?.sha256 ?? '', 'hex');

@@ -9,18 +9,22 @@
 import { logError } from '../../../shared/log.ts';
 import { type BlobRange, type EdgeBytes, inTime } from '../model/context.ts';
 import type { Extent } from '../model/contract.ts';
+import { InProgress } from './in-progress.ts';
 
 const CHUNK_BYTES = 8 * 1024 ** 2;
-/** Longer ranges are read from R2: they would fill the cache, and its lower latency matters less for them. */
+/**
+ * Maximum number of cached chunks per range. Longer ranges are read from R2: they would fill the cache, and its lower latency
+ * matters less for them.
+ */
 const CACHED_CHUNKS_MAX = 8;
 const MATCH_TIMEOUT_MS = 250;
-/**
- * Maximum number of entries that an isolate stores at the same time. Each may hold its bytes in memory while the cache is slower
- * than R2.
- */
-const STORES_MAX = 2;
+/** Cache writes in progress in this isolate. Each may hold the bytes of its entry in memory while the cache is slower than R2. */
+const stores = new InProgress(2);
 
-/** @returns the entries that contain these bytes of the extent's blob, in order; empty if there are too many. */
+/**
+ * Finds the cache entries of a range of an extent's blob.
+ * @returns the cache entries that contain a range of the extent's blob, in order; empty if the range needs too many.
+ */
 export function entriesOf(extent: Extent, { start, length }: Pick<BlobRange, 'start' | 'length'>): BlobRange[] {
   const { blobId, blobSize } = extent;
   if (extent.crc32 !== null) return [{ blobId, start: extent.blobStart, length: extent.length }];
@@ -35,17 +39,11 @@ export function entriesOf(extent: Extent, { start, length }: Pick<BlobRange, 'st
 
 const toUrl = ({ blobId, start, length }: BlobRange): string => `https://bytes.invalid/${blobId}/${start}-${length}`;
 
-/** Start times of the stores in progress. A store that hangs, or whose request was cancelled, never ends. */
-const stores = new Map<symbol, number>();
-const STORE_TIMEOUT_MS = 30_000;
-
-function countStores(): number {
-  const oldest = Date.now() - STORE_TIMEOUT_MS;
-  for (const [store, since] of stores) if (since < oldest) stores.delete(store);
-  return stores.size;
-}
-
-/** @param maxAgeSeconds bounds how long the bytes of an erased object stay in caches, where nothing refers to them. */
+/**
+ * Creates the access to cached bytes of blobs.
+ * @param maxAgeSeconds time to live of the entries. It bounds how long the bytes of an erased object stay in caches, where nothing
+ * refers to them.
+ */
 export function createEdgeBytes(
   cache: Cache,
   maxAgeSeconds: number,
@@ -74,9 +72,8 @@ export function createEdgeBytes(
     },
 
     store(entry) {
-      if (countStores() >= STORES_MAX) return null;
-      const store = Symbol();
-      stores.set(store, Date.now());
+      const endStore = stores.begin();
+      if (endStore === null) return null;
       const { readable, writable } = new FixedLengthStream(entry.length);
       const writer = writable.getWriter();
       const headers = { 'cache-control': `public, max-age=${maxAgeSeconds}` };
@@ -85,10 +82,11 @@ export function createEdgeBytes(
         .catch((error: unknown) => {
           if (!isAborted) report(error);
         })
-        .finally(() => stores.delete(store));
+        .finally(endStore);
       waitUntil(storing);
       return {
-        // Not awaited: the reader of the object must not wait for the cache. The size of an entry limits the buffered bytes.
+        // The write into the cache is not awaited, because the reader of the object must not wait for it. At most one entry's bytes
+        // are buffered.
         write: (bytes) => void writer.write(bytes).catch(() => {}),
         end(isWhole) {
           isAborted = !isWhole;

@@ -3,15 +3,16 @@ import type { BlobRange, EdgeBytes, EntryWriter } from '../model/context.ts';
 import { entriesOf } from './edge-bytes.ts';
 import { cutPiece, type Piece, rangeOf, type Unit } from './pieces.ts';
 
-/** A piece's bytes in the cache. */
+/** A cache entry that holds bytes of a piece, with the cached bytes. */
 export interface Cached {
   readonly entry: BlobRange;
   readonly body: ReadableStream<Uint8Array>;
 }
 
 /**
- * Yields the parts of a piece that the cache has, each opened, up to the first that it does not have, and then the rest. One
- * after the other, because an opened answer occupies one of the six connections of the request.
+ * Divides a piece by what the cache has. Yields the cached parts, each opened, up to the first part that is not cached, and then
+ * the rest as one part. The parts are opened one after the other, because an opened answer occupies one of the six connections of
+ * the request.
  */
 export async function* divide(
   edge: EdgeBytes | null,
@@ -33,7 +34,9 @@ export async function* divide(
 
 const endOf = ({ start, length }: BlobRange): number => start + length;
 
-/** Stores the entries that are read completely, as their checked units arrive. */
+/**
+ * Writes cache entries from the units of a piece, as these are checked. Only entries that the piece covers completely are written.
+ */
 export class EntryCollector {
   readonly #edge: EdgeBytes;
   readonly #whole: readonly BlobRange[];

@@ -1,4 +1,4 @@
-/** The R2 buckets (locations): stores a blob in a quorum of them at least, and removes it from all. */
+/** Access to the R2 buckets (locations): stores a blob in a quorum of them at least, and removes it from all. */
 import { at } from '../../../shared/at.ts';
 import { logError } from '../../../shared/log.ts';
 import { countLocations, settleQuorum } from '../../../shared/quorum.ts';
@@ -12,12 +12,12 @@ export const toBlobKey = (blobId: string): string => `${BLOB_PREFIX}${blobId}`;
 
 export const isBlobKey = (key: string): boolean => /^blobs\/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(key);
 
-/** Custom metadata of the R2 object, from which it is recovered if every database is lost. R2 allows 8,192 bytes. */
+/** Custom metadata of the blob's R2 object, from which the blob is recovered if every database is lost. R2 allows 8,192 bytes. */
 export type BlobDescription = Readonly<Record<string, string>>;
 
 const LATE = Symbol('late');
 
-/** Turns the outcome of an R2 call into a value. Errors, timeouts and refusals are all `unavailable`. */
+/** Turns the outcome of an R2 call into a value. Errors and timeouts of the call become `unavailable`. */
 export async function askLocation<T>(
   context: EngineContext,
   location: number,
@@ -33,15 +33,15 @@ export async function askLocation<T>(
   }
 }
 
-/** Bit masks of the locations that have a blob, and of those that do not have it yet. */
+/** Bit masks of the locations that have a blob, and of the locations that still lack it. */
 export interface Copies {
   readonly locations: number;
   readonly missing: number;
 }
 
 /**
- * Waits for the copies of a blob. Late ones are not aborted.
- * @param copies in the order of the locations; null for one that was given up.
+ * Waits until a quorum has a copy of a blob, and a limited time for the other copies. Late copies are not aborted.
+ * @param copies outcomes of the writes, in the order of the locations; null for a write that was given up.
  */
 export async function settleCopies(
   context: EngineContext,
@@ -70,7 +70,7 @@ export async function settleCopies(
 
 /**
  * Writes buffered bytes to every location.
- * @param md5 called after the writes have begun, so the caller can hash the bytes in parallel.
+ * @param md5 returns the MD5 of the bytes. It is called after the writes have begun, so that hashing runs in parallel.
  */
 export const putCopies = (
   context: EngineContext,
@@ -85,7 +85,7 @@ export const putCopies = (
     context.locations.map((_, location) => putBytes(context, location, blobId, bytes, md5, description)),
   );
 
-/** Waits for the copies of a streamed blob, and compares what the locations stored. */
+/** Waits for the copies of a streamed blob, and checks size and ETag that each location reports. */
 export function settleStream(
   context: EngineContext,
   blobId: string,
@@ -124,19 +124,19 @@ async function putBytes(
 
 export function checkStored(stored: R2Object | null, size: number, md5: string): Result<null, Unavailable> {
   if (stored === null) return err({ kind: 'unavailable', reason: 'R2 did not store the object' });
-  // The ETag of an object that R2 received in one piece is its MD5.
+  // If R2 receives an object in one piece, the ETag is the MD5.
   if (stored.size !== size || stored.etag !== md5)
     return err({ kind: 'unavailable', reason: 'R2 stored other bytes than were sent' });
   return ok(null);
 }
 
-/** Removes blobs from every location. If that fails, the orphan walk finds them. */
+/** Removes blobs from every location. If the removal fails, the orphan collector finds the blobs later. */
 export async function removeBlobs(context: EngineContext, blobIds: readonly string[]): Promise<boolean> {
   if (blobIds.length === 0) return true;
   const outcomes = await Promise.all(
     context.locations.map((bucket, location) =>
       askLocation(context, location, async () => {
-        // R2 removes at most 1,000 keys per call.
+        // Keys are removed in groups, because R2 removes at most 1,000 keys per call.
         for (let at = 0; at < blobIds.length; at += 1000) {
           await bucket.delete(blobIds.slice(at, at + 1000).map(toBlobKey));
         }

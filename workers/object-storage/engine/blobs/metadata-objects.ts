@@ -3,27 +3,30 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import { putInQuorum } from '../../../shared/quorum.ts';
 import { askEach, type EngineContext, locationCall, toLocations } from '../model/context.ts';
 
-/** Writes an object to a quorum of the locations at least. @throws if it cannot; some locations may have it nevertheless. */
+/** Writes an object to a quorum of the locations at least. @throws if fewer locations have it; some may have it nevertheless. */
 export async function writeMetadata(context: EngineContext, key: string, value: unknown): Promise<number> {
   const bytes = gzipSync(JSON.stringify(value));
   await putInQuorum(toLocations(context), key, bytes);
   return bytes.length;
 }
 
-/** Reads an object from the first location that has it intact; gzip has a checksum. @returns null when none has. */
+/**
+ * Reads a metadata object from the first location that has it intact; gzip's checksum detects damage.
+ * @returns null when no location has it.
+ */
 export async function readMetadata<T>(context: EngineContext, key: string): Promise<T | null> {
   for (const bucket of context.locations) {
     try {
       const object = await locationCall(context, bucket.get(key));
       if (object) return JSON.parse(gunzipSync(Buffer.from(await object.arrayBuffer())).toString()) as T;
     } catch {
-      // Damaged or unreachable: try the next location.
+      // The copy is damaged or the location unreachable, so the next location is tried.
     }
   }
   return null;
 }
 
-/** Keys under a prefix in any location, in order. With `delimiter`, the folders instead of the keys. */
+/** Lists the keys under a prefix in any location, in order. With `delimiter`, it lists the folders instead of the keys. */
 export async function listMetadata(context: EngineContext, prefix: string, delimiter?: string): Promise<string[]> {
   const lists = await askEach(context, async (bucket) => {
     const found: string[] = [];
@@ -38,7 +41,7 @@ export async function listMetadata(context: EngineContext, prefix: string, delim
   return [...new Set(lists.flatMap(({ answer }) => answer))].sort();
 }
 
-/** Removes everything under a prefix. A location that does not answer is left for the next removal. */
+/** Removes all keys under a prefix. If a location does not answer, its keys stay until the next removal. */
 export async function removeMetadata(context: EngineContext, prefix: string): Promise<void> {
   await askEach(context, async (bucket) => {
     for (;;) {

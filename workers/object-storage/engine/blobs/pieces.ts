@@ -3,14 +3,14 @@ import { at } from '../../../shared/at.ts';
 import { type BlobRange, SEGMENT_BYTES } from '../model/context.ts';
 import type { Extent } from '../model/contract.ts';
 
-/** Bytes of a blob that are checked together. */
+/** A range of a blob that one CRC-32 covers, so it is always fetched and checked as a whole. */
 export interface Unit {
   readonly blobStart: number;
   readonly length: number;
   readonly crc32: number;
 }
 
-/** The wanted part of one extent: the units to fetch, and how much to cut from the first and the last. */
+/** The requested part of one extent: the units to fetch, the bytes to skip in the first unit, and the bytes to return. */
 export interface Piece {
   readonly extent: Extent;
   readonly units: readonly Unit[];
@@ -18,7 +18,7 @@ export interface Piece {
   readonly take: number;
 }
 
-/** @param range inclusive, in the object. */
+/** Plans the pieces that a read of a range needs. @param range inclusive positions in the object. */
 export function planPieces(extents: readonly Extent[], range: { start: number; end: number }): Piece[] {
   const pieces: Piece[] = [];
   for (const extent of extents) {
@@ -48,13 +48,13 @@ function planPiece(extent: Extent, blobFrom: number, take: number): Piece {
   return { extent, units, skip: blobFrom - first * SEGMENT_BYTES, take };
 }
 
-/** The bytes of the blob that the units of a piece cover. */
+/** The range of the blob that the units of a piece cover. */
 export const rangeOf = ({ extent, units }: Piece): BlobRange => {
   const [first, last] = [at(units, 0), at(units, units.length - 1)];
   return { blobId: extent.blobId, start: first.blobStart, length: last.blobStart + last.length - first.blobStart };
 };
 
-/** The part of a piece between two bounds of units in the blob. */
+/** Restricts a piece to the bytes of the blob between two bounds, which must be bounds of units. */
 export function cutPiece(piece: Piece, from: number, to: number): Piece {
   const units = piece.units.filter(({ blobStart }) => blobStart >= from && blobStart < to);
   const wantedFrom = at(piece.units, 0).blobStart + piece.skip;

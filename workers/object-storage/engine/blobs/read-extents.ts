@@ -14,8 +14,8 @@ import { askLocation, toBlobKey } from './locations.ts';
 import { type Piece, rangeOf } from './pieces.ts';
 
 /**
- * No location returned these bytes intact. If `isGone`, every location answered. Otherwise one did not answer and may
- * still have them.
+ * Thrown if no location returned the bytes intact. If `isGone`, every location answered. Otherwise a location that did not answer
+ * may still have them.
  */
 export class ReadFailure extends Error {
   readonly isGone: boolean;
@@ -30,7 +30,7 @@ export class ReadFailure extends Error {
 /** Called when a location has no intact copy of a blob. */
 export type ReportFault = (blobId: string, location: number) => void;
 
-/** Yields checked bytes of the pieces, in order. @throws ReadFailure */
+/** Yields the checked bytes of the pieces, in order. @throws ReadFailure */
 export async function* readPieces(
   context: EngineContext,
   pieces: readonly Piece[],
@@ -52,7 +52,9 @@ export async function* readPieces(
   }
 }
 
-/** Opens one piece after the other. A piece is divided where the cache begins or ceases to have its bytes. */
+/**
+ * Opens the pieces one after the other. A piece is divided into a part that is in the cache of the data centre and one that is not.
+ */
 async function* openPieces(
   context: EngineContext,
   pieces: readonly Piece[],
@@ -76,13 +78,13 @@ class PieceReader {
    * intact.
    */
   readonly #order: number[];
-  /** Number of locations that failed for the present segment. They are at the end of the order. */
+  /** Number of locations that have failed for the present segment. They are at the end of `#order`. */
   #left = 0;
   #isEveryAnswerIn = true;
   #source: ByteSource | null = null;
   #opening: Promise<boolean> | null = null;
   #rest: Uint8Array = new Uint8Array(0);
-  /** Bytes from the cache, read in place of the locations until they prove wrong. */
+  /** Bytes from the cache. They are read in place of those of a location, until a checksum shows that they are wrong. */
   #cached: Cached | null;
   readonly #collector: EntryCollector | null;
 
@@ -92,8 +94,8 @@ class PieceReader {
     this.#report = report;
     this.#cached = cached;
     this.#collector = context.edge && !cached ? new EntryCollector(context.edge, piece) : null;
-    // Nearest first. Locations that are not in the record come last: they may have a copy that arrived late. Within both groups,
-    // locations that did not answer lately come after the others.
+    // The order begins with the nearest location. Locations that the blob record does not list come last: they may have a copy that
+    // arrived late. Within both groups, locations that did not answer lately come after the others.
     const doubtOf = (location: number) =>
       Number(!this.#isNamed(location)) * 2 + Number(isSuspected(locationOf(context, location)));
     this.#order = [...context.nearest].sort((a, b) => doubtOf(a) - doubtOf(b));
@@ -103,7 +105,7 @@ class PieceReader {
     return ((this.#piece.extent.locations >> location) & 1) === 1;
   }
 
-  /** The timeout is short while another location may have the bytes. */
+  /** Time to wait for a location. It is short while another location may have the bytes. */
   #timeoutMs(): number {
     const { lateLocationMs, locationTimeoutMs } = this.#context.limits;
     const isOther = this.#order.slice(1, this.#order.length - this.#left).some((location) => this.#isNamed(location));
@@ -174,7 +176,7 @@ class PieceReader {
     this.#source = null;
   }
 
-  /** Opens the current location at a unit. */
+  /** Opens the blob at the present location, from the given unit on. */
   async #open(index: number): Promise<boolean> {
     const location = this.#order[0];
     if (location === undefined) return false;
@@ -197,7 +199,10 @@ class PieceReader {
     return true;
   }
 
-  /** @returns exactly this many bytes, or null when the location does not return them. */
+  /**
+   * Reads the next bytes from the present source.
+   * @returns exactly `length` bytes, or null when the location does not return them.
+   */
   async #fill(length: number): Promise<Uint8Array | null> {
     const chunks: Uint8Array[] = [];
     let have = 0;

@@ -1,4 +1,4 @@
-/** Writes a volume to the locations, and reads blobs and extents checked. */
+/** Writes volumes to the locations, and reads blobs and extents with verification of their checksums. */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import type { VolumeBuilder } from '../../domain/volume.ts';
 import type { EngineContext } from '../model/context.ts';
@@ -32,7 +32,7 @@ export async function writeVolume(
   return copies;
 }
 
-/** The facts of a blob record that are needed to read all of it. */
+/** The facts of a blob record that are needed to read the whole blob. */
 export interface BlobFacts {
   readonly blobId: string;
   readonly size: number;
@@ -52,14 +52,14 @@ export const toWholeExtent = (blob: BlobFacts): Extent => ({
   isLost: false,
 });
 
-/** Checked bytes of a whole blob, each segment from a location where it is intact. @throws ReadFailure */
+/** Reads a whole blob, checked, each segment from a location where it is intact. @throws ReadFailure */
 export function readBlob(context: EngineContext, blob: BlobFacts, report: ReportFault): AsyncGenerator<Uint8Array> {
   return readPieces(context, planPieces([toWholeExtent(blob)], { start: 0, end: blob.size - 1 }), report);
 }
 
 export type FetchError = { readonly kind: 'data_lost' } | { readonly kind: 'unavailable' };
 
-/** Appends extents of blobs to a volume, each checked against its own CRC. @returns where each begins. */
+/** Appends extents of blobs to a volume, each checked against its own CRC. @returns the offset of each extent in the volume. */
 export async function appendExtents(
   context: EngineContext,
   volume: VolumeBuilder,

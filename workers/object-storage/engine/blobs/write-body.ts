@@ -19,7 +19,7 @@ import { type BlobDescription, type Copies, putCopies, removeBlobs, settleStream
 export interface WrittenBlob extends Copies {
   readonly blobId: string;
   readonly size: number;
-  /** In hex. */
+  /** SHA-256 of the blob in hex. */
   readonly sha256: string;
   readonly segments: string;
   readonly md5: string;
@@ -28,7 +28,7 @@ export interface WrittenBlob extends Copies {
 
 export interface WrittenBody {
   readonly digests: BodyDigests & { readonly crc32Value: number };
-  /** Set for a small body; then there are no blobs. */
+  /** Bytes of a small body, to be committed inline; null if the body is in `blobs`. */
   readonly inline: Uint8Array | null;
   readonly blobs: readonly WrittenBlob[];
 }
@@ -40,11 +40,11 @@ export interface WriteBodyRequest {
   readonly size: number | null;
   readonly checksums: readonly ChecksumAlgorithm[];
   readonly mayBeInline: boolean;
-  /** Custom metadata of each blob; `index` is the blob's number in the body. */
+  /** Returns the custom metadata of a blob; `index` is the number of the blob in the body. */
   readonly describe: (index: number) => BlobDescription;
 }
 
-/** Thrown internally; `writeBody` turns it into a value. */
+/** Thrown inside this module; `writeBody` converts it to a value. */
 class WriteFailure extends Error {
   readonly failure: WriteBodyError;
   constructor(failure: WriteBodyError) {
@@ -75,7 +75,7 @@ class BodyWriter {
   readonly #hasher: BodyHasher;
   readonly #begun: string[] = [];
   readonly #blobs: WrittenBlob[] = [];
-  /** Bytes that were read and belong to the next blob. */
+  /** Bytes that were read from the body and belong to the next blob. */
   #ahead: Uint8Array[] = [];
   #received = 0;
   #isAtEnd = false;
@@ -140,7 +140,7 @@ class BodyWriter {
     return chunk;
   }
 
-  /** Whether the body ends here. Reads ahead if necessary. */
+  /** Whether the body has no further bytes. Reads ahead if necessary. */
   async #isOver(): Promise<boolean> {
     while (this.#ahead.length === 0) {
       const chunk = await this.#read();
@@ -150,7 +150,7 @@ class BodyWriter {
     return false;
   }
 
-  /** Reads at most `max` bytes into memory. */
+  /** Reads at most `max` bytes of the body into memory. */
   async #gather(max: number): Promise<Uint8Array> {
     const chunks: Uint8Array[] = [];
     let length = 0;
@@ -164,7 +164,7 @@ class BodyWriter {
     return chunks.length === 1 ? at(chunks, 0) : Buffer.concat(chunks, length);
   }
 
-  /** Returns the first `max` bytes and keeps the rest for the next blob. */
+  /** Returns the first `max` bytes of a chunk and keeps the rest for the next blob. */
   #take(chunk: Uint8Array, max: number): Uint8Array {
     if (chunk.length <= max) return chunk;
     this.#ahead.unshift(chunk.subarray(max));
@@ -181,7 +181,7 @@ class BodyWriter {
   async #putBlob(bytes: Uint8Array): Promise<void> {
     const { blobId, description } = this.#begin();
     const hasher = new BlobHasher();
-    // The bytes are hashed while the writes are in progress. The digests are known before any location answers.
+    // The bytes are hashed while the locations store them. The digests are known before any location answers.
     const putting = putCopies(this.#context, blobId, bytes, () => facts.md5, description);
     hasher.update(bytes);
     const facts = hasher.digest();
@@ -221,7 +221,7 @@ class BodyWriter {
   }
 
   async undo(failure: WriteBodyError): Promise<void> {
-    // Not awaited, because the client's stream may never answer.
+    // The cancellation is not awaited, because the client's stream may never answer.
     void this.#source.cancel(failure.kind).catch(() => {});
     this.#context.waitUntil(removeBlobs(this.#context, this.#begun));
   }

@@ -4,41 +4,44 @@ import type { Clock } from '../../../shared/clock.ts';
 import { inTime } from '../../../shared/in-time.ts';
 import { LATE_LOCATION_MS, LOCATION_TIMEOUT_MS, type Locations, silentLocationsMax } from '../../../shared/quorum.ts';
 import { VersionMint } from '../../domain/version-order.ts';
-import type { Placement } from './contract.ts';
+import type { Extent, Placement } from './contract.ts';
 
 export interface EngineLimits {
-  /** Objects up to this size are stored in D1 until they are packed. */
+  /** Maximum size in bytes of an object that is stored in D1 until it is packed. */
   readonly inlineBytesMax: number;
-  /** Bytes of an upload per R2 object, at most. */
+  /** Maximum size in bytes of one blob. A larger body is stored in several. */
   readonly blobBytesMax: number;
-  /** An upload of unknown length is cut into blobs of this size, because R2 requires a length. */
+  /** Size of the blobs into which an upload of unknown length is cut, because R2 requires the length of a blob in advance. */
   readonly unknownLengthBlobBytes: number;
-  /** Bodies of known length up to this size are buffered before they are written. */
+  /** Maximum size in bytes of a body of known length that is buffered before it is written. */
   readonly gatherBytesMax: number;
   readonly bucketsPerUserMax: number;
   /** Number of shards over which the slots of a new bucket are spread. */
   readonly bucketSpread: number;
-  /** Garbage is kept this long, so that reads that began before the delete can finish. */
+  /** Blobs without references are kept this long, so that reads that began before the delete can finish. */
   readonly graceMs: number;
   readonly abandonedUploadMs: number;
-  /** The row of an ended upload is kept this long, so that a repeated completion is answered. */
+  /** The row of a completed or aborted upload is kept this long, so that a repeated completion is answered. */
   readonly endedUploadMs: number;
-  /** Small objects are packed when this many bytes are waiting, or when the oldest has waited `packAgeMaxMs`. */
+  /** Small objects are packed when this many bytes of them are waiting, or when the oldest has waited `packAgeMaxMs`. */
   readonly packBytesMin: number;
   readonly packAgeMaxMs: number;
-  /** Size limit of a volume, which is built in memory. */
+  /** Maximum size in bytes of a volume, which is built in memory. */
   readonly volumeBytesMax: number;
-  /** A volume with a smaller live share is compacted. */
+  /** A volume is compacted if a smaller share of its bytes is in use. */
   readonly volumeLiveShareMin: number;
-  /** Every copy is checked once within this time. */
+  /** Time in which scrub checks every copy of a blob once. */
   readonly scrubCycleMs: number;
-  /** A day of lifecycle rules. Tests shorten it. */
+  /** Length of a day for lifecycle rules. Tests shorten it. */
   readonly lifecycleDayMs: number;
-  /** Versions and uploads that lifecycle rules examine in one statement. Each takes up to 18 KB of the batch that deletes it. */
+  /**
+   * Number of versions and uploads that lifecycle rules examine per statement. The batch that deletes them needs up to 18 KB for
+   * each.
+   */
   readonly lifecyclePageRows: number;
-  /** Names or versions that a job handles in one step. */
+  /** Number of names or versions that a job handles per step. */
   readonly jobPageRows: number;
-  /** Rows that `fsck` and `stats` read in one statement. */
+  /** Number of rows that `fsck` and `stats` read per statement. */
   readonly checkPageRows: number;
   readonly databaseTimeoutMs: number;
   readonly locationTimeoutMs: number;
@@ -51,7 +54,7 @@ export interface EngineLimits {
   readonly edgeTimeoutMs: number;
   /** Time that a write waits for a bucket that is being deleted or a slot that is being moved. */
   readonly sealWaitMs: number;
-  /** A seal older than this belongs to a delete that died. */
+  /** Age from which the seal of a bucket counts as left by a delete that died. */
   readonly sealAgeMaxMs: number;
 }
 
@@ -89,6 +92,8 @@ export const SEGMENT_BYTES = 256 * 1024;
 export interface IsolateMemory {
   readonly mint: VersionMint;
   readonly placements: Map<string, { readonly bucketId: string; readonly placement: Placement }>;
+  /** Where the bytes of objects were when they were read, by bucket id and name. */
+  readonly places: Map<string, Extent>;
 }
 
 export const PLACEMENTS_MAX = 10_000;
@@ -96,9 +101,10 @@ export const PLACEMENTS_MAX = 10_000;
 export const createIsolateMemory = (): IsolateMemory => ({
   mint: new VersionMint((bytes) => crypto.getRandomValues(new Uint8Array(bytes))),
   placements: new Map(),
+  places: new Map(),
 });
 
-/** Bytes of a blob. */
+/** A range of bytes of a blob. */
 export interface BlobRange {
   readonly blobId: string;
   readonly start: number;
@@ -106,29 +112,29 @@ export interface BlobRange {
 }
 
 export interface EdgeBytes {
-  /** @returns null if the cache does not have these bytes, fails, or takes too long. */
+  /** Reads bytes from a cached entry. @returns null if the cache does not have them, fails, or takes too long. */
   match(entry: BlobRange, wanted: BlobRange): Promise<ReadableStream<Uint8Array> | null>;
-  /** Stores the bytes of an entry as they are written. @returns null if the isolate is storing enough already. */
+  /** Opens a writer of an entry into the cache. @returns null if the isolate is already storing the maximum number of entries. */
   store(entry: BlobRange): EntryWriter | null;
-  /** Removes an entry whose bytes are wrong. */
+  /** Removes an entry from the cache because its bytes are wrong. */
   remove(entry: BlobRange): void;
 }
 
 export interface EntryWriter {
   write(bytes: Uint8Array): void;
-  /** Ends the entry. An incomplete entry is not stored. */
+  /** Ends the entry. The cache does not store an incomplete entry. */
   end(isWhole: boolean): void;
 }
 
-/** Source of the changes of a request, for event notifications. `principalId` is set once the caller is known. */
+/** Who or what causes the changes of a request, for event notifications. `principalId` is set once the caller is known. */
 export interface Origin {
   readonly requestId: string;
   readonly sourceIp: string;
-  /** Null without a credential. */
+  /** User or service that makes the change; null for a request without a credential. */
   principalId: string | null;
 }
 
-/** Destinations of event notifications. */
+/** Destinations of event notifications that the deployment has. */
 export interface EventDestinations {
   readonly queue: Queue | null;
   readonly mayCall: (url: string) => boolean;
@@ -138,13 +144,13 @@ export interface EventDestinations {
 
 export interface EngineContext {
   readonly directory: D1Database;
-  /** `OBJECTS_0`, `OBJECTS_1`, … */
+  /** D1 databases of the shards in order: `OBJECTS_0`, `OBJECTS_1`, … */
   readonly shards: readonly D1Database[];
-  /** `BLOBS`, `BLOBS_2`, …; bit n of `locations` is the n-th. */
+  /** R2 buckets in order: `BLOBS`, `BLOBS_2`, …. Bit n of a blob's `locations` stands for the n-th. */
   readonly locations: readonly R2Bucket[];
-  /** Numbers of the locations in the order in which reads try them. */
+  /** Numbers of the locations, in the order in which reads try them. */
   readonly nearest: readonly number[];
-  /** Locations that must have a copy before an upload is acknowledged. */
+  /** Number of locations that must have a copy before an upload is acknowledged. */
   readonly quorum: number;
   readonly tasks: Queue | null;
   readonly events: EventDestinations;
@@ -154,7 +160,7 @@ export interface EngineContext {
   readonly now: Clock;
   readonly limits: EngineLimits;
   readonly memory: IsolateMemory;
-  /** Keeps work alive after the answer. */
+  /** Keeps background work alive after the answer. */
   readonly waitUntil: (work: Promise<unknown>) => void;
 }
 
@@ -171,14 +177,14 @@ export function findBindings(env: Env): Pick<EngineContext, 'directory' | 'shard
   };
 }
 
-/** @throws if the number is not that of a bound shard. */
+/** The database of a shard. @throws if no shard with this number is bound. */
 export function databaseOf(context: EngineContext, shard: number): D1Database {
   const database = context.shards[shard];
   if (!database) throw new Error(`shard ${shard} is not bound`);
   return database;
 }
 
-/** @throws if the number is not that of a bound location. */
+/** The R2 bucket of a location. @throws if no location with this number is bound. */
 export function locationOf(context: EngineContext, location: number): R2Bucket {
   const bucket = context.locations[location];
   if (!bucket) throw new Error(`location ${location} is not bound`);
@@ -188,7 +194,7 @@ export function locationOf(context: EngineContext, location: number): R2Bucket {
 /**
  * Sends the same call to every location.
  * @returns the answers of those that answered.
- * @throws if too many are silent, because an object that is in a quorum could be missed.
+ * @throws if so many do not answer that an object stored in a quorum could be missed.
  */
 export async function askEach<T>(
   context: EngineContext,
@@ -204,14 +210,14 @@ export async function askEach<T>(
 
 const LATE = Symbol('late');
 
-/** Waits for a call of a location. @throws if it takes too long. */
+/** Waits for the answer of a location. @throws if it takes too long. */
 export async function locationCall<T>(context: EngineContext, call: Promise<T>): Promise<T> {
   const answer = await inTime(call, context.limits.locationTimeoutMs, LATE);
   if (answer === LATE) throw new Error('a location did not answer in time');
   return answer as T;
 }
 
-/** The locations for writes of metadata. */
+/** The locations with the quorum and timeout for writes of metadata. */
 export const toLocations = ({ locations, quorum, limits }: EngineContext): Locations => ({
   locations,
   quorum,
@@ -219,7 +225,7 @@ export const toLocations = ({ locations, quorum, limits }: EngineContext): Locat
   lateMs: limits.lateLocationMs,
 });
 
-/** The bits of all bound locations. */
+/** Bit mask of all bound locations. */
 export const allLocations = (context: EngineContext): number => 2 ** context.locations.length - 1;
 
 export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

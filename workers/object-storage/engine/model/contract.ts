@@ -68,12 +68,15 @@ export interface Engine {
     readonly versioning?: Versioning;
     readonly configuration?: Readonly<Record<string, string>>;
   }): Promise<Result<Bucket, CreateBucketError>>;
-  /** Read from DIRECTORY's primary, owner and configuration are never stale; read from a replica, they need a proof. */
+  /**
+   * Gets a bucket. Owner and configuration are never stale if read from DIRECTORY's primary; if read from a replica, they need a
+   * proof.
+   */
   getBucket(name: string, source?: Source): Promise<Result<Bucket, CommonError>>;
   listBuckets(request: {
     readonly ownerId: string;
     readonly prefix?: string;
-    /** Lists only names greater than this one. */
+    /** Lists only buckets with names greater than this one. */
     readonly after?: string;
     readonly limit: number;
   }): Promise<Result<{ readonly buckets: readonly Bucket[]; readonly isTruncated: boolean }, CommonError>>;
@@ -81,13 +84,13 @@ export interface Engine {
   setVersioning(bucket: Bucket, versioning: 'enabled' | 'suspended'): Promise<Result<null, CommonError>>;
   /** Replaces the Object Lock configuration of a bucket whose versioning is enabled. Versioning can no longer be suspended then. */
   setObjectLock(bucket: Bucket, document: string): Promise<Result<null, CommonError>>;
-  /** Limits and use of a bucket; null for a bucket without a quota of its own. */
+  /** Gets limits and use of a bucket; null for a bucket without a quota of its own. */
   getQuota(bucket: Bucket): Promise<Result<QuotaState | null, CommonError>>;
-  /** Whether event notifications may go to a URL. */
+  /** Whether the deployment allows event notifications to this URL. */
   mayNotify(url: string): boolean;
-  /** The secret that signs the webhooks of a bucket: `whsec_…`. */
+  /** Gets the secret that signs the webhooks of a bucket: `whsec_…`. */
   webhookSecretOf(bucket: Bucket): string;
-  /** @param document null removes the configuration. */
+  /** Sets or removes one configuration document of a bucket. @param document null removes the configuration. */
   setConfiguration(bucket: Bucket, kind: string, document: string | null): Promise<Result<null, CommonError>>;
 
   // ── reading
@@ -98,8 +101,8 @@ export interface Engine {
   beginRead(bucketName: string, name: string, choice?: VersionChoice): PendingRead;
   getVersion(bucket: Bucket, name: string, choice?: VersionChoice): Promise<Result<StoredVersion, ReadError>>;
   /**
-   * The content: bytes when it is small, else a stream of known length. It never carries a wrong byte. If no location
-   * has a segment intact, the stream fails; if that happens before the first byte, the result is `data_lost`.
+   * Opens the content of a version: bytes when it is small, else a stream of known length. The content never has a wrong byte. If
+   * no location has a segment intact, the stream fails; if that happens before the first byte, the result is `data_lost`.
    */
   readVersion(
     version: StoredVersion,
@@ -108,11 +111,11 @@ export interface Engine {
     Result<Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>, { readonly kind: 'data_lost' } | Unavailable>
   >;
   /**
-   * The range of a part; null when there is no such part. An object that was not uploaded in parts has one part, which
-   * is all of it.
+   * Finds the byte range of a part; null when the object has no such part. An object that was not uploaded in parts has one part,
+   * which is all of it.
    */
   findPart(version: StoredVersion, partNumber: number): Promise<Result<PartRange | null, CommonError>>;
-  /** The parts of an object, for GetObjectAttributes. */
+  /** Lists the parts of an object, for GetObjectAttributes. */
   listObjectParts(
     version: StoredVersion,
     request: { readonly after: number; readonly limit: number },
@@ -122,9 +125,9 @@ export interface Engine {
   putObject<E = never>(request: PutRequest<E>): Promise<Result<VersionFacts, PutError<E>>>;
   copyObject(request: CopyRequest): Promise<Result<VersionFacts, PutError<never> | ReadError>>;
   deleteObject(bucket: Bucket, item: DeleteItem): Promise<Result<DeleteOutcome, DeleteError>>;
-  /** Outcomes are in the order of the items. */
+  /** Deletes the items. The outcomes are in the order of the items. */
   deleteObjects(bucket: Bucket, items: readonly DeleteItem[]): Promise<readonly Result<DeleteOutcome, DeleteError>[]>;
-  /** @param bucket whose event rules apply; without it, no event is sent. */
+  /** Sets the tags of a version. @param bucket bucket whose notification rules apply; without it, no event is sent. */
   setTags(
     version: StoredVersion,
     tags: Readonly<Record<string, string>> | null,
@@ -142,7 +145,7 @@ export interface Engine {
     request: PutPartRequest<E>,
   ): Promise<Result<PartFacts, UploadError | BodyError | { readonly kind: 'refused'; readonly error: E }>>;
   copyPart(request: CopyPartRequest): Promise<Result<PartFacts, UploadError | ReadError>>;
-  /** A repeat with the same parts gets the same answer while the version exists, for at most 7 days. */
+  /** Completes an upload. A repeat with the same parts gets the same answer while the version exists, for at most 7 days. */
   completeUpload(request: CompleteUploadRequest): Promise<Result<VersionFacts, CompleteError>>;
   abortUpload(bucket: Bucket, name: string, uploadId: string): Promise<Result<null, UploadError>>;
   listParts(
@@ -163,21 +166,30 @@ export interface Engine {
   listVersions(request: ListVersionsRequest): Promise<Result<ListVersionsPage, CommonError>>;
 }
 
-/** Error of a read that could not prove that the copies which authorised it are current. */
+/** Returned by a read that could not prove that the copies of DIRECTORY which authorised it are current. */
 export interface Unproven {
   readonly kind: 'unproven';
-  /** Whether the shard knows a generation of identity. */
+  /** Whether the shard knows a generation of identity, with which it can prove that a credential is current. */
   readonly knowsIdentity: boolean;
 }
 
 export interface PendingRead {
-  /** Starts the look-up in the shard that this copy of the bucket names, if it has not started. */
+  /** Starts to look up the version in the shard that this copy of the bucket names, if the look-up has not started yet. */
   begin(bucket: Bucket): void;
   /**
-   * As `open`, for a bucket and a credential from replicas. The answer proves that both were current after the request arrived.
+   * Like `open`, for a bucket and a credential that were read from replicas. The answer proves that both were current after the
+   * request arrived.
    * @param identityGeneration generation of the copy that had the credential; null without a credential.
+   * @param isWholeRead whether the whole object will probably be read. Its bytes may then be read while the row is on the way.
    */
-  openProven(bucket: Bucket, identityGeneration: number | null): Promise<Result<StoredVersion, ReadError | Unproven>>;
-  /** @param bucket as DIRECTORY has it now; decides whether the version loaded early may be used. */
+  openProven(
+    bucket: Bucket,
+    identityGeneration: number | null,
+    isWholeRead?: boolean,
+  ): Promise<Result<StoredVersion, ReadError | Unproven>>;
+  /**
+   * Opens the version.
+   * @param bucket the bucket as DIRECTORY has it now. It decides whether the version that was loaded early may be used.
+   */
   open(bucket: Bucket): Promise<Result<StoredVersion, ReadError>>;
 }

@@ -5,11 +5,11 @@ import type { Bucket, ListedVersion } from './versions.ts';
 export interface ListRequest {
   readonly bucket: Bucket;
   readonly prefix: string;
-  /** Empty for no delimiter. */
+  /** Delimiter of common prefixes; empty for none. */
   readonly delimiter: string;
   /**
-   * Inclusive lower bound of names: '' from the start; `nameAfter(marker)` past a name; `nameAfterPrefix(prefix)` past a
-   * common prefix (both in `domain/name-order.ts`); or the `next` of the page before.
+   * Inclusive lower bound of the listed names. '' lists from the start; `nameAfter(marker)` after a name; `nameAfterPrefix(prefix)`
+   * after a common prefix (both in `domain/name-order.ts`); the previous page's `next` continues a listing.
    */
   readonly from: string;
   readonly limit: number;
@@ -21,22 +21,25 @@ export type Listed<T> =
 
 export interface ListPage<T> {
   readonly entries: readonly Listed<T>[];
-  /** Start of the next page (as `from`); null at the end. */
+  /** Value of `from` for the next page; null when there is none. */
   readonly next: string | null;
 }
 
 export interface ListVersionsRequest extends ListRequest {
-  /** If `from` is a name, lists only its versions older than this one (a TIMEUUID or `null`), then the names after it. */
+  /**
+   * Id (a TIMEUUID or `null`) of a version of the name `from`. If set, only older versions of that name are listed, then the names
+   * after it.
+   */
   readonly versionsAfter?: string;
 }
 
 export interface ListVersionsPage extends ListPage<ListedVersion> {
-  /** Set when the next page continues inside the versions of the name `next`; pass it as `versionsAfter`. */
+  /** Value of `versionsAfter` for the next page; null unless that page continues inside the versions of the name `next`. */
   readonly nextVersion: string | null;
 }
 
 export interface ListUploadsRequest extends ListRequest {
-  /** If `from` is a name, lists only its uploads initiated after this one. */
+  /** Id of an upload of the name `from`. If set, only later uploads of that name are listed, then the names after it. */
   readonly uploadsAfter?: string;
 }
 
@@ -44,13 +47,16 @@ export interface ListUploadsPage extends ListPage<UploadFacts> {
   readonly nextUpload: string | null;
 }
 
-/** A name, its newest version, and its state at an earlier time. */
+/** A name with its newest version and its state at an earlier time. */
 export interface NameAt {
   readonly name: string;
   readonly versionId: string;
   readonly modifiedAt: number;
   readonly isMarker: boolean;
   readonly size: number;
-  /** The object at that time; null if there was none. `isSame`: the newest version has the same content and metadata. */
+  /**
+   * State of the object at the earlier time; null if there was none. `isSame`: the newest version has the same content and
+   * metadata.
+   */
   readonly earlier: { readonly versionId: string; readonly size: number; readonly isSame: boolean } | null;
 }

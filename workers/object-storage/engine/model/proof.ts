@@ -4,15 +4,18 @@
  */
 import type { Bucket } from './versions.ts';
 
-/** Generations that a shard knows. Null is unknown, which proves nothing. */
+/** The generations of a bucket and of identity that a shard knows. Null means unknown, which proves nothing. */
 export interface ShardGenerations {
   readonly generation: number | null;
   readonly identityGeneration: number | null;
-  /** Whether the bucket is being deleted or has been deleted. */
+  /** Whether the bucket is sealed in the shard: it is being deleted or has been deleted. */
   readonly isSealed: boolean;
 }
 
-/** Whether the copies that were read include every acknowledged change of the bucket and every acknowledged revocation. */
+/**
+ * Whether a shard proves that the copies of DIRECTORY include every acknowledged change of the bucket and every acknowledged
+ * revocation.
+ */
 export function isCurrent(shard: ShardGenerations, bucket: Bucket, identityGeneration: number | null): boolean {
   const { generation, isSealed } = shard;
   if (isSealed || generation === null || generation > bucket.generation) return false;
@@ -20,7 +23,7 @@ export function isCurrent(shard: ShardGenerations, bucket: Bucket, identityGener
   return shard.identityGeneration !== null && shard.identityGeneration <= identityGeneration;
 }
 
-/** The generations that a guard compares; null if nothing needs a proof. */
+/** The generations that a guard compares with those of the shard; null if the write needs no proof. */
 export interface ProofGuard {
   readonly generation: number;
   readonly identityGeneration: number | null;
@@ -35,7 +38,10 @@ export function holdProof({ proof }: Bucket): void {
 
 const UNPROVEN = { ok: false, error: { kind: 'unavailable', reason: 'a copy of DIRECTORY is out of date' } } as const;
 
-/** @returns null if the bucket is from the primary or proven. */
+/**
+ * Refuses a bucket whose copy needs a proof and is not proven.
+ * @returns null if the bucket was read from the primary or its copy is proven.
+ */
 export function refuseUnproven({ proof }: Bucket): typeof UNPROVEN | null {
   if (proof === undefined || proof.state === 'held') return null;
   proof.state = 'refused';

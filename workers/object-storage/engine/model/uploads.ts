@@ -61,9 +61,9 @@ export interface CopyPartRequest {
   readonly uploadId: string;
   readonly partNumber: number;
   readonly source: StoredVersion;
-  /** Absent for the whole source. */
+  /** Range of the source to copy; absent for the whole source. */
   readonly range?: ByteRange;
-  /** The checksum algorithm of the upload. If the source has no such checksum, it is computed by reading the source. */
+  /** Checksum algorithm of the upload. If the copy's source has no such checksum, it is computed by reading the source. */
   readonly checksum?: ChecksumAlgorithm | null;
 }
 
@@ -78,12 +78,12 @@ export interface CompleteUploadRequest {
   readonly name: string;
   readonly uploadId: string;
   /**
-   * Parts in ascending order of number (the S3 API rejects others as InvalidPartOrder). A composite upload needs the checksum of
-   * every part.
+   * Parts to complete, in ascending order of number (the S3 API rejects others as InvalidPartOrder). A composite upload needs the
+   * checksum of every part.
    */
   readonly parts: readonly CompletedPart[];
   readonly condition?: Condition;
-  /** The checksum of the whole object that the caller declared: `…-N` for a composite one. */
+  /** The checksum of the whole object as the caller declared it; `…-N` for a composite one. */
   readonly checksum?: string;
   readonly size?: number;
   /** Minimum size of every part except the last (S3: 5 MiB). 0 disables the check. */

@@ -1,4 +1,4 @@
-/** Blob records, for background work. */
+/** Rows of `blob` (blob records), as background work reads and changes them. */
 
 import { databaseOf, type EngineContext } from '../model/context.ts';
 import { claimShard } from './claims.ts';
@@ -15,7 +15,7 @@ export interface BlobRow {
   readonly locations: number;
   readonly isShared: boolean;
   readonly isLost: boolean;
-  /** Bit mask of the locations that still need a copy. */
+  /** Bit mask of the locations that still need a copy of the blob. */
   readonly missing: number;
 }
 
@@ -48,7 +48,10 @@ export async function selectBlobs(
   return results.map(toBlobRow);
 }
 
-/** Records in the order of their ids, which is also the order of the R2 keys. @param after '' from the start. */
+/**
+ * Lists blob records in the order of their ids, which is also the order of the R2 keys.
+ * @param after id of the last blob of the previous page; '' from the start.
+ */
 export async function selectBlobsAfter(
   context: EngineContext,
   shard: number,
@@ -63,7 +66,7 @@ export async function selectBlobsAfter(
 }
 
 /**
- * Those of the given blobs that have a record in any shard.
+ * Finds which of the given blobs have a record in any shard.
  * @throws if a shard does not answer or has the wrong database, because a blob without a record could then be mistaken for an
  * orphan.
  */
@@ -97,7 +100,7 @@ export interface ReclaimRow {
   readonly liveBytes: number;
 }
 
-/** Blobs that last lost a reference before `before`, with the number of their bytes that are still in use. */
+/** Lists blobs that last lost a reference before `before`, with the number of their bytes that are still in use. */
 export async function selectReclaimable(
   context: EngineContext,
   shard: number,
@@ -119,12 +122,12 @@ export async function selectReclaimable(
     since: Number(row.since),
     kind: row.kind as ReclaimRow['kind'],
     size: Number(row.size),
-    // No extent is empty, so 0 live bytes means that the blob is unused.
+    // An extent has at least one byte, so 0 live bytes means that the blob is unused.
     liveBytes: row.is_used === 1 ? Math.max(1, Number(row.live)) : 0,
   }));
 }
 
-/** Removes the marks of blobs that are in use or already deleted. A blob is marked again when it loses another reference. */
+/** Removes rows of `reclaim` whose blobs are in use or already deleted. A blob gets a new row when it loses another reference. */
 export async function forgetReclaim(context: EngineContext, shard: number, rows: readonly ReclaimRow[]): Promise<void> {
   await databaseOf(context, shard)
     .prepare(`DELETE FROM reclaim WHERE (blob_id, since) IN (SELECT unhex(value->>0), value->>1 FROM json_each(?1))`)
@@ -133,7 +136,7 @@ export async function forgetReclaim(context: EngineContext, shard: number, rows:
 }
 
 /**
- * Removes unreferenced records. The transaction checks again that nothing refers to them.
+ * Removes records of unreferenced blobs. The transaction checks again that nothing refers to them.
  * @returns the removed records.
  */
 export async function removeUnreferenced(
@@ -164,7 +167,7 @@ export async function removeUnreferenced(
   }));
 }
 
-/** Records after an id that lack a copy in one of these locations, with the bit mask of those locations. */
+/** Lists blob records after an id that lack a copy in one of these locations. @param locations bit mask of the locations. */
 export async function selectMissing(
   context: EngineContext,
   shard: number,
@@ -181,7 +184,7 @@ export async function selectMissing(
   return results.map(toBlobRow);
 }
 
-/** Whether any copy is missing. Reads one row of the index. */
+/** Whether any blob of the shard lacks a copy. The query reads one row of an index. */
 export async function isAnyMissing(context: EngineContext, shard: number): Promise<boolean> {
   const found = await databaseOf(context, shard)
     .prepare('SELECT EXISTS (SELECT 1 FROM blob WHERE missing <> 0) AS is_any')
@@ -201,7 +204,7 @@ export async function setLocations(
     .run();
 }
 
-/** Versions that use a blob. Scans the table for objects of several pieces, so only for lost data. */
+/** Lists the versions that use a blob. The query scans the extents of all multipart objects, so it runs only for lost blobs. */
 export async function findVersionsOfBlob(
   context: EngineContext,
   shard: number,

@@ -1,4 +1,4 @@
-/** Buckets: their rows in DIRECTORY and in each shard. */
+/** Buckets: reads and changes their rows in DIRECTORY and in each shard. */
 import { and, asc, eq, gte, lt, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { type Query, toStatement } from '../../../shared/drizzle-statement.ts';
@@ -38,12 +38,12 @@ export const toBucketRecord = (row: BucketRow): BucketRecord => ({
   generation: row.generation,
 });
 
-// Every S3 request runs this query, so its text is built once.
+// The text of this query is built once, because every S3 request runs it.
 const findByName = statement<{ name: string }, BucketRow>(`SELECT ${COLUMNS} FROM bucket WHERE name = :name`);
 export const findById = statement<{ bucketId: string }, BucketRow>(
   `SELECT ${COLUMNS} FROM bucket WHERE bucket_id = :bucketId`,
 );
-/** @param bucketIds a JSON array. */
+/** Finds buckets by id. @param bucketIds a JSON array. */
 export const findByIds = statement<{ bucketIds: string }, BucketRow>(
   `SELECT ${COLUMNS} FROM bucket WHERE bucket_id IN (SELECT value FROM json_each(:bucketIds))`,
 );
@@ -61,7 +61,7 @@ export async function findBucket(
   const known = source === 'recent' ? recentRow<BucketRecord>(directory, key) : null;
   if (known) return ok(known);
   if (source !== 'primary') {
-    // A replica that fails counts as one that does not know the bucket; the caller then queries the primary.
+    // A replica that fails is treated like one that does not know the bucket; the caller then queries the primary.
     const found = await askReplica(directory, (replica) => readFirst(replica, findByName, { name }));
     return ok(keepRow(directory, key, found && toBucketRecord(found), 'replica'));
   }
@@ -71,7 +71,7 @@ export async function findBucket(
   return ok(keepRow(directory, key, row ? toBucketRecord(row) : null, 'primary'));
 }
 
-/** @param end exclusive bound; null for no bound. */
+/** Lists an owner's buckets by name. @param end exclusive upper bound of the names; null for no bound. */
 export async function selectBuckets(
   context: EngineContext,
   ownerId: string,
@@ -97,7 +97,7 @@ const insertUnlessTaken = statement<NewBucket>(
    WHERE NOT EXISTS (SELECT 1 FROM bucket WHERE name = :name) AND (SELECT count(*) FROM bucket WHERE owner_id = :owner_id) < :limit`,
 );
 
-/** Inserts the row unless the name is taken or the owner has too many buckets. Idempotent. */
+/** Inserts the row of a bucket, unless the name is taken or the owner has too many buckets. Idempotent. */
 export function insertBucket(context: EngineContext, bucket: BucketRecord, limit: number) {
   const { name, region, versioning, bucketId: bucket_id, ownerId: owner_id, createdAt: created_at } = bucket;
   const slots = formatSlotMap(bucket.placement.shards);
@@ -130,14 +130,15 @@ const insertIfClaimed = statement<ShardRow>(
 );
 
 /**
- * Registers a bucket in a claimed shard. Idempotent; leaves seals in place. The third result says whether the shard is
- * claimed.
+ * Registers a bucket in a shard if the shard is claimed. Idempotent; leaves seals in place. The third statement returns whether the
+ * shard is claimed.
  */
 export function insertShardBucket(context: EngineContext, shard: number, bucket: BucketRecord) {
   const database = databaseOf(context, shard);
   const { bucketId, versioning, versioningSeq } = bucket;
   const objectLock = bucket.configuration.objectLock ?? null;
-  // An older state never replaces a newer one.
+  // True if the shard's row has an older state of versioning. Only then is it updated, so that an older state never replaces a
+  // newer one.
   const isOlder = and(eq(shardBucket.bucketId, bucketId), lt(shardBucket.versioningSeq, versioningSeq));
   return runRepeatable(context, database, [
     prepare(database, insertIfClaimed, toShardRow(bucket, shard)),
@@ -149,13 +150,13 @@ export function insertShardBucket(context: EngineContext, shard: number, bucket:
   ]);
 }
 
-/** SQLite's `max` of a number and NULL is NULL: an unknown generation stays unknown. */
+/** Raises a generation. SQLite's `max` of a number and NULL is NULL, so an unknown generation stays unknown. */
 const raiseInShard = statement<{ bucketId: string; generation: number }, { generation: number | null }>(
   'UPDATE bucket SET generation = max(generation, :generation) WHERE bucket_id = :bucketId RETURNING generation',
 );
 
 /**
- * Raises the generation of a bucket in a shard to at least that of the record, and registers the bucket there if necessary.
+ * Raises the generation of a bucket in a shard to at least that of `record`, and registers the bucket there if necessary.
  * @returns the shard's generation; null if unknown.
  */
 export async function raiseShardGeneration(
@@ -180,8 +181,8 @@ export async function raiseShardGeneration(
 }
 
 /**
- * Assigns a new generation to a bucket in a shard that lost it. The step is larger than any number of changes in progress, so no
- * older copy of the bucket counts as current.
+ * Amount added to DIRECTORY's generation when a shard that lost a bucket's generation gets a new one. It exceeds any number of
+ * changes in progress, so no older copy of the bucket counts as current.
  */
 const GENERATION_STEP = 1_000_000;
 const replaceUnknown = statement<{ bucketId: string; generation: number }>(
@@ -194,7 +195,7 @@ export function replaceUnknownGeneration(context: EngineContext, shard: number, 
   return runRepeatable(context, database, [prepare(database, replaceUnknown, values)]);
 }
 
-/** The fields that a change sets in the bucket's row, besides the generation. */
+/** A change of a bucket's row: the fields that it sets besides the generation. Null changes only the generation. */
 export type BucketChange =
   | { readonly versioning: 'enabled' | 'suspended' }
   | { readonly objectLock: string }
@@ -206,7 +207,7 @@ const HAS_NO_LOCK = sql`json_extract(${bucket.configuration}, '$.objectLock') IS
 function toColumns(change: BucketChange) {
   if (change === null) return {};
   if ('versioning' in change) {
-    // Object Lock needs versioning. The sequence number orders the switches of both, so that the shards apply the latest.
+    // Object Lock needs versioning. `versioning_seq` counts the changes of both, so that the shards apply the latest one.
     const isSwitched = sql`(${HAS_NO_LOCK} AND ${bucket.versioning} <> ${change.versioning})`;
     return {
       versioning: sql`CASE WHEN ${HAS_NO_LOCK} THEN ${change.versioning} ELSE ${bucket.versioning} END`,
@@ -221,7 +222,7 @@ function toColumns(change: BucketChange) {
       versioningSeq: sql`${bucket.versioningSeq} + ${isEnabled}`,
     };
   }
-  // The quotes make any kind a single member of the path.
+  // The quotes make any kind a single member of the JSON path.
   const path = `$."${change.kind.replace(/[^A-Za-z0-9_-]/g, '')}"`;
   const { configuration } = bucket;
   return {
@@ -232,7 +233,10 @@ function toColumns(change: BucketChange) {
   };
 }
 
-/** Has no effect if the bucket's generation is not `from`. Results as of `removeBucket`. */
+/**
+ * Changes the bucket's row in DIRECTORY, unless the row's generation is not `from`. The second statement returns the row if the
+ * bucket exists.
+ */
 export function updateBucket(
   context: EngineContext,
   bucketId: string,
@@ -254,9 +258,7 @@ const readUse = statement<{ bucketId: string }>(
   'SELECT seal, EXISTS (SELECT 1 FROM version WHERE bucket = b.n) AS is_used FROM bucket b WHERE bucket_id = :bucketId',
 );
 
-/**
- * Seals the bucket in a shard, registering it there if necessary. The second result says whether the bucket is in use.
- */
+/** Seals the bucket in a shard, and registers it there if necessary. The second statement returns whether the bucket is in use. */
 export function sealShardBucket(context: EngineContext, shard: number, bucket: BucketRecord, seal: string) {
   const database = databaseOf(context, shard);
   return runRepeatable(context, database, [
@@ -265,7 +267,7 @@ export function sealShardBucket(context: EngineContext, shard: number, bucket: B
   ]);
 }
 
-/** Removes this seal and no other. */
+/** Removes exactly this seal. A seal of another delete stays. */
 export function unsealShardBucket(context: EngineContext, shard: number, bucketId: string, seal: string) {
   const database = databaseOf(context, shard);
   const isThis = and(eq(shardBucket.bucketId, bucketId), eq(shardBucket.seal, seal));
@@ -287,13 +289,16 @@ export async function findSeal(
 }
 
 /**
- * The last step of a delete; has no effect if the seal was broken. The second result has a row if the bucket still
- * exists.
+ * The last step of a bucket's delete. Has no effect if the delete's seal was broken. The second statement returns the row if the
+ * bucket still exists.
  */
 export const removeBucket = (context: EngineContext, bucketId: string, sealEpoch: number) =>
   runAndFind(context, bucketId, drizzle(context.directory).delete(bucket).where(isSealedIn(bucketId, sealEpoch)));
 
-/** Called before a seal is broken. After this, the delete that set the seal cannot finish. Results as of `removeBucket`. */
+/**
+ * Advances the seal epoch before a seal is broken, so that the delete which set the seal cannot finish. The second statement
+ * returns the row if the bucket still exists.
+ */
 export function advanceSealEpoch(context: EngineContext, bucketId: string, sealEpoch: number) {
   const advance = drizzle(context.directory)
     .update(bucket)
@@ -304,7 +309,7 @@ export function advanceSealEpoch(context: EngineContext, bucketId: string, sealE
 const isSealedIn = (bucketId: string, sealEpoch: number) =>
   and(eq(bucket.bucketId, bucketId), eq(bucket.sealEpoch, sealEpoch));
 
-/** Runs an idempotent change and reads the bucket in one batch. */
+/** Runs an idempotent change of a bucket's row and reads the row, in one batch. */
 const runAndFind = (context: EngineContext, bucketId: string, change: Query) =>
   runRepeatable<BucketRow>(context, context.directory, [
     toStatement(context.directory, change),

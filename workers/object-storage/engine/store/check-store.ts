@@ -1,4 +1,4 @@
-/** Checks of one page of a table at a time, so that no statement exceeds D1's limit (30 s). */
+/** Consistency checks over one page of a table at a time, so that no statement exceeds D1's limit of 30 s. */
 import { readAll, statement } from '../../../shared/statement.ts';
 import { databaseOf, type EngineContext } from '../model/context.ts';
 import { type Row, toHex } from './database.ts';
@@ -6,7 +6,10 @@ import { TABLES, type Table, toParameters } from './table-rows.ts';
 import { WAITING } from './version-ids.ts';
 import { isReferenced } from './version-sql.ts';
 
-/** A range of a table in the order of its key: after `after` (null: from the start) up to `end` (null: to the end). */
+/**
+ * A range of a table in the order of its key, from after `after` (null: from the start) up to and including `end` (null: to the
+ * end).
+ */
 export interface Page {
   readonly table: Table;
   readonly after: Row | null;
@@ -15,7 +18,7 @@ export interface Page {
 
 const isBlob = (table: Table, column: string) => (TABLES[table].blobs as readonly string[]).includes(column);
 
-/** The SQL condition of a page, for a table with the alias `t`. Its parameters start at ?1. */
+/** SQL condition that selects the rows of a page from a table with the alias `t`. Its parameters start at ?1. */
 function within({ table, after, end }: Page): { readonly sql: string; readonly parameters: readonly unknown[] } {
   const key: readonly string[] = TABLES[table].key;
   const parameters: unknown[] = [];
@@ -30,7 +33,7 @@ function within({ table, after, end }: Page): { readonly sql: string; readonly p
   return { sql: arms.length === 0 ? 'true' : arms.join(' AND '), parameters };
 }
 
-/** A statement about a page of a table with the alias `t`. */
+/** Prepares a statement over the rows of a page. The table has the alias `t`. */
 export function ask(
   context: EngineContext,
   shard: number,
@@ -43,7 +46,7 @@ export function ask(
     .bind(...parameters);
 }
 
-/** The page of this many rows after `after`. */
+/** Finds the bounds of the page of `rows` rows after the key `after`. */
 export async function findPage(
   context: EngineContext,
   shard: number,
@@ -65,7 +68,7 @@ export async function findPage(
   return { table, after, end };
 }
 
-/** Reads one row of sums, by their names. */
+/** Reads sums over a page as one row. @returns the sums by the names of their columns. */
 export async function sumPage(
   context: EngineContext,
   shard: number,
@@ -82,12 +85,15 @@ export async function sumPage(
   return Object.fromEntries(Object.entries(row ?? {}).map(([name, value]) => [name, value ?? 0]));
 }
 
-/** A version with a single place for its data is complete if its blob has a record. */
+/**
+ * A version that lacks data: its extents do not add up to its size. A version with inline data or a single blob is not tested here;
+ * `withoutBlob` counts missing blob records.
+ */
 const INCOMPLETE = `t.is_marker = 0 AND t.data IS NULL AND t.blob_id IS NULL
   AND t.size <> COALESCE((SELECT sum(length) FROM extent e WHERE e.object_id = t.object_id), 0)`;
 const UNREFERENCED = `NOT ${isReferenced('t.blob_id')} AND NOT EXISTS (SELECT 1 FROM reclaim r WHERE r.blob_id = t.blob_id)`;
 
-/** Versions with missing data. */
+/** Lists the versions of a page that lack data. */
 export async function selectIncomplete(context: EngineContext, shard: number, page: Page): Promise<Row[]> {
   const { results } = await ask(
     context,
@@ -101,13 +107,13 @@ export async function selectIncomplete(context: EngineContext, shard: number, pa
   return results;
 }
 
-/** SQL that counts each kind of fault. */
+/** SQL expressions that count each kind of fault in a page. */
 export const FAULTS = {
   unreferenced: `COALESCE(sum(${UNREFERENCED}), 0)`,
-  /** Versions or extents whose blob has no record. */
+  /** Number of versions or extents whose blob has no record. */
   withoutBlob:
     'COALESCE(sum(t.blob_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM blob l WHERE l.blob_id = t.blob_id)), 0)',
-  /** Extents that the rows of the page refer to. */
+  /** Number of extents that the rows of the page refer to. */
   named: 'COALESCE(sum((SELECT count(*) FROM extent e WHERE e.object_id = t.object_id)), 0)',
 } as const;
 
@@ -121,7 +127,7 @@ export async function repairBlobs(context: EngineContext, shard: number, page: P
   ).run();
 }
 
-/** The object ids of a page in hex, from `from` up to but excluding `to`. */
+/** Lists the object ids of a page in hex, from `from` up to but excluding `to`. */
 export async function selectObjectIds(
   context: EngineContext,
   shard: number,
@@ -142,8 +148,8 @@ export async function selectObjectIds(
 }
 
 /**
- * Counts the extents of these objects (hex) that nothing refers to. It is called only for the few objects that a walk did not find,
- * and decides in one statement.
+ * Counts the extents of these objects (ids in hex) to which no version and no part refers. It is called only for the few objects
+ * that a walk over versions and parts did not find, and decides in one statement.
  * @param repairs removes the extents and marks their blobs for reclamation.
  */
 export async function countDangling(
@@ -172,15 +178,15 @@ export async function countDangling(
   return found;
 }
 
-/** Inline bytes with their checksum. `object_id` is hex, `data` Base64. */
+/** Inline data of a version with its checksum. `object_id` is hex, `data` is Base64. */
 export interface InlineCopy {
-  /** Row id of the version. */
+  /** Row id of the version that has the inline data. */
   readonly id: number;
   readonly object_id: string;
   readonly crc32: number;
   readonly size: number;
   readonly data: string;
-  /** Null for a deleted bucket. */
+  /** Name of the bucket; null for a deleted one. */
   readonly bucket: string | null;
   readonly name: string;
 }
@@ -190,6 +196,9 @@ const listInline = statement<{ after: number; limit: number }, InlineCopy>(
    FROM (SELECT * FROM ${WAITING} AND v.id > :after ORDER BY v.id LIMIT :limit) v LEFT JOIN bucket b ON b.n = v.bucket ORDER BY v.id`,
 );
 
-/** Inline objects in the order of their versions' ids. @param after 0 from the start. */
+/**
+ * Lists inline objects in the order of their versions' row ids.
+ * @param after row id of the last version of the previous page; 0 from the start.
+ */
 export const selectInlineAfter = (context: EngineContext, shard: number, after: number, limit: number) =>
   readAll(databaseOf(context, shard), listInline, { after, limit });

@@ -13,7 +13,7 @@ import { listQuotas } from './quota-limit-store.ts';
 import { quotaStatements } from './quota-store.ts';
 import { claimLocations } from './shard-owner.ts';
 
-/** Whether a location has a snapshot or a journal of the shard; null if a location does not answer. */
+/** Whether any location has a snapshot or a journal of the shard; null if a location does not answer. */
 export async function findBackup(context: EngineContext, shard: number): Promise<boolean | null> {
   for (const bucket of context.locations) {
     for (const prefix of [`snapshots/${shard}/`, `journal/${shard}/`]) {
@@ -27,12 +27,12 @@ export async function findBackup(context: EngineContext, shard: number): Promise
   return false;
 }
 
-/** Claims a new database, unless the locations show that the shard had another one before. */
+/** Claims a new database for its shard, unless the locations have a snapshot or a journal of an earlier one. */
 export async function claimShard(context: EngineContext, shard: number): Promise<Result<null, Unavailable>> {
   const isKnown = await findBackup(context, shard);
   if (isKnown === null) return err({ kind: 'unavailable', reason: 'a location does not answer' });
   if (isKnown)
-    return err({ kind: 'unavailable', reason: `the database of shard ${shard} was lost and is not rebuilt yet` });
+    return err({ kind: 'unavailable', reason: `the database of shard ${shard} was lost and has not been rebuilt yet` });
   const isOwner = await claimLocations(context, shard).catch(() => null);
   if (isOwner === null) return err({ kind: 'unavailable', reason: 'a location does not answer' });
   if (!isOwner) return err({ kind: 'unavailable', reason: `the bytes of shard ${shard} belong to another database` });
@@ -44,7 +44,7 @@ export async function claimShard(context: EngineContext, shard: number): Promise
   return err({ kind: 'unavailable', reason: `the database of shard ${shard} is being rebuilt` });
 }
 
-/** Registers a bucket in a shard, which it claims first if necessary. */
+/** Registers a bucket in a shard. Claims the shard's database first if necessary. */
 export async function introduceBucket(
   context: EngineContext,
   shard: number,

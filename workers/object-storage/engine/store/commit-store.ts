@@ -17,7 +17,7 @@ import { addToQuotas, isObjectSql, partBytesSql, REFUSE_OVER_QUOTA } from './quo
 import { NEXT_ID } from './version-ids.ts';
 import { isCurrent, toLegalHold } from './version-sql.ts';
 
-/** Source of the new version's data. */
+/** Where the data of the new version comes from. */
 export type CommitData =
   | { readonly kind: 'none' }
   | { readonly kind: 'inline'; readonly data: string; readonly crc32: number }
@@ -37,10 +37,10 @@ export interface CommitRequest {
   readonly data: CommitData;
   readonly condition: Condition | undefined;
   readonly nowMs: number;
-  /** Null if no rule of the bucket selects the event. */
+  /** Event to store with the version; null if no notification rule of the bucket selects it. */
   readonly event: NewEvent | null;
   readonly proof: ProofGuard | null;
-  /** Further reasons to refuse, as SQL arms of a CASE. */
+  /** Further reasons to refuse the commit, as SQL arms of a CASE. */
   readonly furtherGuards?: { readonly sql: string; readonly parameters: readonly unknown[] };
 }
 
@@ -50,17 +50,21 @@ export const BUCKET_N = '(SELECT n FROM bucket WHERE bucket_id = ?1)';
 export const NAME = 'CAST(?2 AS BLOB)';
 
 /**
- * The oldest time that a commit accepts: a minute behind the database's clock. `bucket.newest` keeps the newest version that was
- * removed while it was younger than that. New versions of a name are therefore later than all earlier ones, even after the removal
- * of a version from a fast clock. (Ticks of 100 ns since 1582, as in RFC 9562, then version and variant, all inverted.)
+ * The oldest time that a commit accepts for a version: a minute behind the database's clock. `bucket.newest` records the newest
+ * version that was removed while it was younger than a minute. New versions of a name are therefore later than all earlier ones,
+ * even if a version with a time in the future was removed. The SQL computes ticks of 100 ns since 1582 (RFC 9562), then version and
+ * variant, all inverted.
  */
 const orderBehind = (ms: number): string => `unhex(printf('%015x', 1152921504606846975 - 122192928000000000
   - (CAST(unixepoch('subsec') * 1000 AS INTEGER) - ${ms}) * 10000) || 'e7fffffffffffffff')`;
 export const OLDEST_ORDER = orderBehind(60_000);
-/** Replaces the time of a clock that is too slow. It leaves half a minute to commit. */
+/**
+ * Time that a version gets if the Worker's clock is too slow: 30 s behind the database's clock, so that another 30 s remain to
+ * commit.
+ */
 export const SAFE_ORDER = orderBehind(30_000);
 
-/** CASE arms of every write into a bucket. `b` is the bucket's row, or NULLs. */
+/** CASE arms that guard every write into a bucket. `b` is the bucket's row in the shard; its columns are NULL if there is none. */
 export const bucketGuards = (slotParameter: string, versioningParameter: string | null): string => `
   WHEN b.n IS NULL OR ${IS_BEING_REBUILT} THEN 'no_bucket'
   WHEN b.seal IS NOT NULL THEN 'bucket_sealed'
@@ -72,8 +76,8 @@ export const guardSql = (arms: string): string => `INSERT INTO guard(reason) SEL
   SELECT CASE ${arms} END AS reason FROM (SELECT 1) LEFT JOIN bucket b ON b.bucket_id = ?1) WHERE reason IS NOT NULL`;
 
 /**
- * CASE arms of a condition. `next` is the number of the first free parameter. `which` is SQL that selects the version
- * `c` that the condition is about: the current one unless the request names another.
+ * CASE arms that check a condition of the request. `next` is the number of the first free parameter. `which` is SQL that selects
+ * the version `c` to compare: the current one unless the request names another.
  */
 export function conditionGuards(
   condition: Condition | undefined,
@@ -135,11 +139,14 @@ export function commitStatements(database: D1Database, request: CommitRequest): 
   ];
 }
 
-/** The greatest parameter number of each statement. There are few texts, because every value is a parameter. */
+/** Greatest parameter number per statement text. The map stays small, because values are parameters and never part of a text. */
 const greatestNamed = new Map<string, number>();
 const STATEMENTS_MAX = 1000;
 
-/** D1 rejects parameters that the statement does not use, so only those up to the greatest number are bound. */
+/**
+ * Binds numbered parameters. D1 rejects parameters that the statement does not use, so only those up to its greatest number are
+ * bound.
+ */
 export function bindNamed(database: D1Database, sql: string, parameters: readonly unknown[]): D1PreparedStatement {
   let greatest = greatestNamed.get(sql);
   if (greatest === undefined) {
@@ -151,8 +158,8 @@ export function bindNamed(database: D1Database, sql: string, parameters: readonl
 }
 
 /**
- * CASE arms of a write that copies of DIRECTORY authorised. An unknown generation proves nothing.
- * @param next the number of the first free parameter.
+ * CASE arms for a write that copies of DIRECTORY authorised: they refuse it if the shard knows a later generation, or none.
+ * @param next number of the first free parameter.
  */
 export function proofGuards(proof: ProofGuard | null, next: number) {
   if (proof === null) return { sql: '', parameters: [] };
@@ -194,7 +201,7 @@ function guardStatement(prepare: Prepare, request: CommitRequest): D1PreparedSta
   );
 }
 
-/** The amounts account for a `null` version, or the parts of an upload, that the new version replaces. */
+/** Adds a new version to the quotas. The amounts account for the `null` version or the parts of an upload that it replaces. */
 const COUNT_VERSION = addToQuotas(
   `?5 - CASE ?6 WHEN 1 THEN COALESCE((SELECT sum(c.size) FROM version c WHERE c.bucket = ${BUCKET_N} AND c.name = ${NAME}
     AND c.is_null = 1), 0) ELSE 0 END - ${partBytesSql('?7')}`,
@@ -205,7 +212,8 @@ const countStatement = (prepare: Prepare, facts: VersionFacts, data: CommitData)
   prepare(COUNT_VERSION, facts.size, facts.isNull ? 1 : 0, data.kind === 'upload' ? data.uploadId : null);
 
 /**
- * Inserts the records of blobs and extents. A small object's data, and the place in a single blob, are in the version's own row.
+ * Inserts the records of blobs and extents. The version's own row has the data of a small object, and the place of an object in a
+ * single blob.
  */
 function dataStatements(prepare: Prepare, request: CommitRequest): D1PreparedStatement[] {
   const objectId = toHex(request.facts.objectId);
@@ -260,7 +268,7 @@ export const insertBlobsSql = (rows: string, now: string, kind: 'object' | 'part
      a.value->>'locations', a.value->>'missing', ${now}
    FROM json_each(${rows}) a`;
 
-/** Removes the name's earlier `null` version with its data and marks its blobs for reclamation. */
+/** Removes the name's earlier `null` version with its data, and marks its blobs for reclamation. */
 function removeNullStatements(prepare: Prepare, nowMs: number): D1PreparedStatement[] {
   const removed = `version v WHERE v.bucket = ${BUCKET_N} AND v.name = ${NAME} AND v.is_null = 1 AND v.ord > unhex(?3)`;
   const objects = `SELECT v.object_id FROM ${removed}`;
@@ -314,13 +322,13 @@ interface Place {
   readonly parameters: readonly unknown[];
 }
 
-/** SQL values of `blob_id, blob_start, crc32, data`. */
+/** SQL values of the columns `blob_id, blob_start, crc32, data` of a new version. */
 function placeOf(data: CommitData): Place {
   if (data.kind === 'inline') return { sql: 'NULL, NULL, ?20, ?21', parameters: [data.crc32, data.data] };
   const only = data.kind === 'blobs' && data.blobs.length === 1 ? data.blobs[0] : undefined;
   if (only) return { sql: 'unhex(?20), 0, NULL, NULL', parameters: [toHex(only.blobId)] };
   if (data.kind !== 'reference') return { sql: 'NULL, NULL, NULL, NULL', parameters: [] };
-  // The place is read from the source's present row, because the source may have been packed since it was read. No bytes are
+  // A copy reads the place from the source's present row, because the source may have been packed since it was loaded. No bytes are
   // copied.
   const { handle, name, versionId } = data.source;
   return {

@@ -1,4 +1,4 @@
-/** Calls of D1. Every call has a time limit, and every kind of failure has a name. */
+/** Calls of D1. Every call has a time limit, and each kind of failure has a name. */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { type EngineContext, inTime } from '../model/context.ts';
 import type { Unavailable } from '../model/contract.ts';
@@ -6,8 +6,8 @@ import type { ShardGenerations } from '../model/proof.ts';
 import type { GuardReason } from './schema.ts';
 
 /**
- * `guard`: a guard refused the batch, and nothing was written. `unknown`: no answer came, so the batch may have been
- * committed.
+ * Why a batch failed. `guard`: a guard refused the batch, and nothing was written. `unknown`: no answer came, so the batch may have
+ * been committed.
  */
 export type DatabaseFailure =
   | { readonly kind: 'guard'; readonly reason: GuardReason }
@@ -18,14 +18,14 @@ export type Row = Readonly<Record<string, string | number | null>>;
 const LATE = Symbol('late');
 
 /**
- * During a rebuild the seals of a shard's buckets begin with this word. Other requests then treat the buckets as
- * unknown to the shard, because partly restored data must be neither shown nor changed.
+ * Prefix of the seals of all buckets in a shard that is being rebuilt. Other requests treat such buckets as unknown to the shard,
+ * because partly restored data must be neither shown nor changed.
  */
 export const REBUILD_SEAL = 'rebuild';
-/** SQL; `b` is a bucket's row. */
+/** SQL that is 1 during a rebuild of the shard. `b` is a row of `bucket`. */
 export const IS_BEING_REBUILT = `COALESCE(substr(b.seal, 1, ${REBUILD_SEAL.length}) = '${REBUILD_SEAL}', 0)`;
 
-/** A shard's generations of a bucket and of identity; `b` is the bucket's row. */
+/** SQL columns of the shard's generations of a bucket and of identity. `b` is a row of `bucket`. */
 export const GENERATION_COLUMNS = `b.generation, b.seal IS NOT NULL AS is_sealed,
   (SELECT generation FROM identity) AS identity_generation`;
 
@@ -58,7 +58,7 @@ export function runBatch<R = Row>(
   return call(context, () => database.batch<R>(statements));
 }
 
-/** Runs a query, and retries once if no answer came. */
+/** Runs a query. Retries it once if no answer came. */
 export async function readRows<R = Row>(
   context: EngineContext,
   statement: D1PreparedStatement,
@@ -70,7 +70,7 @@ export async function readRows<R = Row>(
   }
 }
 
-/** Runs an idempotent batch, at most three times. */
+/** Runs an idempotent batch, with at most three attempts. */
 export async function runRepeatable<R = Row>(
   context: EngineContext,
   database: D1Database,
@@ -84,17 +84,17 @@ export async function runRepeatable<R = Row>(
 
 export const toUnavailable = (failure: DatabaseFailure) => ({ kind: 'unavailable', reason: failure.reason }) as const;
 
-/** The size of a database, which D1 reports with every answer. */
+/** Reads the size of a database, which D1 reports with every answer. */
 export async function measureDatabaseBytes(database: D1Database): Promise<number> {
   const answer = await database.prepare('SELECT 1').run();
   return answer.meta.size_after ?? 0;
 }
 
-/** UUID text to the 32 hex digits that `unhex()` takes, and back. */
+/** Converts a UUID to the 32 hex digits that `unhex()` expects. `fromHex` converts back. */
 export const toHex = (uuid: string): string => uuid.replaceAll('-', '');
 export const fromHex = (hex: string): string => {
   const h = hex.toLowerCase();
   return `${h.slice(0, 8)}-${h.slice(8, 12)}-${h.slice(12, 16)}-${h.slice(16, 20)}-${h.slice(20)}`;
 };
-/** Names in JSON parameters are hex, because SQLite's JSON functions stop at NUL. */
+/** Converts a name to hex for use in a JSON parameter, because SQLite's JSON functions stop at NUL. */
 export const nameHex = (name: string): string => Buffer.from(name).toString('hex');

@@ -1,8 +1,10 @@
 /**
- * Deletes any number of names of one shard in one batch. Each item is JSON: `n` the name (hex), `o` the order of the version to
- * remove (hex), `r` 1 to remove the `null` version, `m` the order of the marker to write (hex), `mn` 1 for a `null` marker, `d` the
- * facts on which a lifecycle rule based the delete, `e` the kind and facts of an event notification. If a batch removes several
- * versions of a name, `x` of the first has their orders, and `y` of the others is 1.
+ * Deletes any number of names of one shard in one batch.
+ *
+ * Each item is a JSON object. `n`: the name (hex). `s`: its slot. `b`: 1 to bypass the retention mode GOVERNANCE. `o`: order of the
+ * version to remove (hex). `r`: 1 to remove the `null` version. `m`: order of the marker to write (hex). `mn`: 1 for a `null`
+ * marker. `d`: the facts on which a lifecycle rule or a job based the delete. `e`: kind and facts of an event notification. If a
+ * batch removes several versions of a name, `x` of the first item has the orders of all, and `y` of the other items is 1.
  *
  * A batch writes a receipt, and refuses to run if its receipt exists. It therefore takes effect once, however often it is sent and
  * however late it arrives.
@@ -25,7 +27,7 @@ import { isCurrent } from './version-sql.ts';
 export interface Deletion {
   readonly name: string;
   readonly slot: number;
-  /** TIMEUUID of the version to remove. */
+  /** Id of the version to remove, a TIMEUUID; null for a delete by name or of the `null` version. */
   readonly versionId: string | null;
   readonly removesNull: boolean;
   readonly markerId: string | null;
@@ -39,35 +41,38 @@ export interface Deletion {
 export interface DeleteBatch {
   readonly bucketId: string;
   readonly receiptId: string;
-  /** Null if no deletion depends on the bucket's versioning. */
+  /** Versioning of the bucket on which the deletions depend; null if none depends on it. */
   readonly versioning: Versioning | null;
   readonly deletions: readonly Deletion[];
   readonly proof: ProofGuard | null;
-  /** Allowed only with a single deletion. */
+  /** Condition of the request. Only a batch with a single deletion may have one. */
   readonly condition: Condition | undefined;
   readonly nowMs: number;
 }
 
 export interface RemovedVersion {
-  /** Index of the deletion that removed the version. */
+  /** Index in the batch of the deletion that removed the version. */
   readonly item: number;
-  /** Version order in hex. */
+  /** Order of the removed version, in hex. */
   readonly order: string;
   readonly isMarker: boolean;
   readonly isNull: boolean;
 }
 
-/** Index of the statement that returns the receipt. */
+/** Index in the batch of the statement that returns the receipt. */
 const RECEIPT_AT = 7;
 
 const MILLISECOND_DIGITS = 12;
 
-/** @param nowMs becomes the prefix of the id, so that old receipts are found by their key. @returns 32 hex digits. */
+/**
+ * Creates the id of a batch of deletes.
+ * @param nowMs becomes the prefix of the id, so that old receipts are a range of the key. @returns the id as 32 hex digits.
+ */
 export const makeReceiptId = (nowMs: number): string =>
   Math.trunc(nowMs).toString(16).padStart(MILLISECOND_DIGITS, '0') +
   toHex(crypto.randomUUID()).slice(MILLISECOND_DIGITS);
 
-/** Longer than any caller waits for an answer, including clock differences. */
+/** Time for which receipts are kept. It is longer than any caller waits for an answer, including clock differences. */
 const RECEIPT_AGE_MAX_MS = 3_600_000;
 
 export async function forgetReceipts(context: EngineContext, shard: number): Promise<void> {
@@ -77,11 +82,11 @@ export async function forgetReceipts(context: EngineContext, shard: number): Pro
     .run();
 }
 
-/** @param answers of `deleteStatements`. */
+/** Reads the removed versions from the answers of a batch. @param answers results of `deleteStatements`. */
 export const toRemoved = (answers: readonly D1Result<Row>[]): RemovedVersion[] =>
   parseReceipt(answers[RECEIPT_AT]?.results[0]) ?? [];
 
-/** Versions that the batch of this receipt removed; null if it has not been committed. */
+/** Finds the versions that the batch with this receipt removed; null if the batch has not been committed. */
 export async function findReceipt(
   context: EngineContext,
   database: D1Database,
@@ -109,8 +114,8 @@ const ITEM =
   "json_each(?2) a CROSS JOIN version v WHERE v.bucket = (SELECT n FROM bucket WHERE bucket_id = ?1) AND v.name = unhex(a.value->>'n')";
 
 /**
- * Versions to remove: one by its order, or the `null` one. The bounds make this a seek even among thousands of
- * versions.
+ * SQL condition on versions `v` that an item removes: one version by its order, or the `null` one. The bounds let SQLite seek even
+ * among thousands of versions.
  */
 const OF_ITEM = `(a.value->>'o' IS NOT NULL OR a.value->>'r' = 1)
   AND v.ord >= COALESCE(unhex(a.value->>'o'), x'00') AND v.ord <= COALESCE(unhex(a.value->>'o'), x'ffffffffffffffffffffffffffffffffff')
@@ -144,16 +149,19 @@ function toItems(batch: DeleteBatch): string {
   return JSON.stringify(items);
 }
 
-/** The versions to remove that Object Lock protects. */
+/** SQL of the versions to remove that Object Lock protects. */
 const LOCKED = `${DOOMED} AND ${isLocked('v', '?3', "a.value->>'b'")}`;
 
 const BUCKET_N = '(SELECT n FROM bucket WHERE bucket_id = ?1)';
 const NOT_DUE = `json_each(?2) a WHERE ${isNotDue(BUCKET_N)}`;
 
-/** Reasons that refuse single deletions of a batch, with the SQL that finds those deletions. */
+/** Guard reasons that concern single deletions of a batch, with the SQL that finds those deletions. */
 const REFUSED = { object_locked: LOCKED, precondition_failed: NOT_DUE } as const;
 
-/** @returns the indexes of the deletions that Object Lock refuses, or that are no longer due. */
+/**
+ * Finds the deletions of a batch that are refused for this reason: protected by Object Lock, or no longer due.
+ * @returns their indexes.
+ */
 export async function findRefused(
   context: EngineContext,
   database: D1Database,
@@ -166,7 +174,7 @@ export async function findRefused(
   return rows.ok ? ok(rows.value.map(({ item }) => item)) : rows;
 }
 
-/** A delete of a version that did not exist sends no event. */
+/** Inserts the events of a batch. A delete of a version that does not exist sends none. */
 const INSERT_EVENTS = insertEventsSql(
   { key: 'a.key', name: "unhex(a.value->>'n')", kind: "a.value->'e'->>0", facts: "a.value->'e'->>1" },
   `json_each(?2) a CROSS JOIN bucket b WHERE b.bucket_id = ?1 AND a.value->'e' IS NOT NULL
@@ -188,7 +196,7 @@ export function deleteStatements(database: D1Database, batch: DeleteBatch): D1Pr
     bindNamed(database, sql, [batch.bucketId, items, Math.trunc(batch.nowMs), batch.receiptId]);
   return [
     conditionStatement(database, batch),
-    // Every slot must be open here, and every marker must be newer than the existing versions.
+    // Guards: every slot must be open in this shard, and every marker must be newer than the versions of its name.
     both(`INSERT INTO guard(reason) SELECT CASE substr(b.slots, a.value->>'s' + 1, 1) WHEN 's' THEN 'slot_sealed' ELSE 'slot_moved' END
       FROM json_each(?2) a CROSS JOIN bucket b WHERE b.bucket_id = ?1 AND substr(b.slots, a.value->>'s' + 1, 1) <> 'o'`),
     both(`INSERT INTO guard(reason) SELECT 'order_lost' FROM ${ITEM} AND v.ord <= unhex(a.value->>'m')`),
@@ -204,7 +212,7 @@ export function deleteStatements(database: D1Database, batch: DeleteBatch): D1Pr
     ...(batch.deletions.some(({ due }) => due)
       ? [both(`INSERT INTO guard(reason) SELECT 'precondition_failed' FROM ${NOT_DUE}`)]
       : []),
-    // Includes the object id, because a blob may carry another version id than the committed one.
+    // The condition includes the object id, because a blob may carry another version id than the one that was committed.
     both(
       changeSql(`SELECT v.bucket, v.name, CASE v.is_null WHEN 1 THEN 'n' || hex(v.ord)
         ELSE 'v' || hex(v.ord) || ' ' || hex(v.object_id) END FROM ${DOOMED}`),
@@ -244,8 +252,8 @@ function conditionStatement(database: D1Database, batch: DeleteBatch): D1Prepare
 }
 
 /**
- * Selects the version that a condition is about: the one that the request names, else the current one. Deletion markers never match
- * a condition.
+ * SQL that selects the version `c` to which a condition applies: the one that the request names, else the current one. Deletion
+ * markers never match a condition.
  */
 function whichVersion(deletion: Deletion | undefined): string {
   if (deletion?.versionId) return 'c.ord = unhex(?5) AND c.is_marker = 0';

@@ -11,24 +11,24 @@ export const bucket = sqliteTable(
     createdAt: integer('created_at').notNull(),
     region: text('region'),
     versioning: text('versioning').notNull().$type<'never' | 'enabled' | 'suspended'>(),
-    /** Counts the switches of versioning, so that a shard never replaces a newer state by an older one. */
+    /** Number of switches of versioning, so that a shard never replaces a newer state by an older one. */
     versioningSeq: integer('versioning_seq').notNull(),
-    /** Advanced when the seal of a dead delete is broken. The delete then fails at its last step. */
+    /** Advanced before the seal of a dead delete is broken. The delete then fails at its last step. */
     sealEpoch: integer('seal_epoch').notNull(),
-    /** 256 shard numbers as two hex digits each. */
+    /** Shard number of each of the 256 slots, as two hex digits each. */
     slots: text('slots').notNull(),
     slotsVersion: integer('slots_version').notNull(),
     /**
-     * Raised by each change of the row, after the shards have it. A shard that has a higher one proves that a copy of the row
-     * is out of date.
+     * Generation of the row. Each change raises it, after the shards have the new value. If a shard has a higher one than a copy of
+     * the row, the copy is out of date.
      */
     generation: integer('generation').notNull().default(0),
-    /** Documents of the S3 API, one text per kind: `{"acl": "…", "policy": "…"}`. */
+    /** The bucket's configuration documents of the S3 API, one text per kind: `{"acl": "…", "policy": "…"}`. */
     configuration: text('configuration').notNull(),
   },
   (table) => [
     index('bucket_owner').on(table.ownerId, table.name),
-    // Used by the daily runs of lifecycle rules.
+    // Index of the buckets with lifecycle rules, for the daily runs of the rules.
     index('bucket_lifecycle').on(table.bucketId).where(sql`json_extract(configuration, '$.lifecycle') IS NOT NULL`),
   ],
 );
@@ -48,21 +48,21 @@ export const slotMove = sqliteTable(
 );
 
 /**
- * The storage limits of a bucket or a user. The shards that hold their data have shares of the limits. The row of a removed quota
+ * The storage limits of a bucket or a user. The shards that hold the data have shares of the limits. The row of a removed quota
  * stays, without limits, so that a late change of a share is refused.
  */
 export const storageQuota = sqliteTable(
   'storage_quota',
   {
     kind: text('kind').notNull().$type<'bucket' | 'user'>(),
-    /** Id of the bucket or the user. */
+    /** Id of the bucket or of the user that the quota limits. */
     subject: text('subject').notNull(),
-    /** Null for unlimited. */
+    /** Limits in bytes and objects; null for unlimited. */
     bytes: integer('bytes'),
     objects: integer('objects'),
-    /** Counts the distributions of shares. A shard accepts shares from the latest distribution only. */
+    /** Number of distributions of shares. A shard accepts shares from the latest distribution only. */
     lease: integer('lease').notNull(),
-    /** Until this time the worker that took the lease distributes the shares, and others wait. */
+    /** End of the lease in milliseconds. Until then the worker that took it distributes the shares, and others wait. */
     busyUntil: integer('busy_until').notNull(),
   },
   (table) => [primaryKey({ columns: [table.kind, table.subject] })],
@@ -72,23 +72,23 @@ export const storageQuota = sqliteTable(
 export const storageJob = sqliteTable(
   'storage_job',
   {
-    /** Job ids ascend in time. */
+    /** Id of the job. Later jobs have greater ids. */
     jobId: text('job_id').primaryKey(),
     bucketId: text('bucket_id').notNull(),
-    /** The user whose rights apply; null for an operator's job, which is not limited by rights. */
+    /** The user with whose rights the job runs; null for an operator's job, which rights do not limit. */
     userId: text('user_id'),
-    /** The order (`domain/jobs.ts`) and the scopes of the token that requested it. */
+    /** The job's order (`domain/jobs.ts`) and the scopes of the token that requested it. */
     job: text('job').notNull(),
     state: text('state').notNull().$type<'waiting' | 'running' | 'done' | 'failed' | 'cancelled'>(),
     createdAt: integer('created_at').notNull(),
     endedAt: integer('ended_at'),
-    /** The next step; null before the first. */
+    /** Phase and position from which the next step continues; null before the first step. */
     cursor: text('cursor'),
-    /** Counts and examples so far. */
+    /** Counts and examples of the job so far. */
     report: text('report').notNull(),
-    /** Problem code of a failed job. */
+    /** Problem code of a failed job; null for other jobs. */
     error: text('error'),
-    /** The worker that runs the job. No other worker takes the job before `lease_until`. */
+    /** Id of the worker that runs the job. No other worker takes the job before `lease_until`. */
     holder: text('holder'),
     leaseUntil: integer('lease_until').notNull(),
   },

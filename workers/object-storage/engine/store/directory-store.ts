@@ -1,4 +1,4 @@
-/** All tables of DIRECTORY for its snapshot, and its buckets as the shards know them. */
+/** Reads and restores all tables of DIRECTORY for its snapshot, and corrects its buckets from the shards. */
 import { eq, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { readAll, readFirst, statement } from '../../../shared/statement.ts';
@@ -22,7 +22,7 @@ const listParents = statement<{ table: string }, { parent: string }>(
   'SELECT "table" AS parent FROM pragma_foreign_key_list(:table)',
 );
 
-/** @returns all tables, each after those that its foreign keys refer to. */
+/** Lists the names of all tables of DIRECTORY. Each table comes after those to which its foreign keys refer. */
 export async function listDirectoryTables({ directory }: EngineContext): Promise<string[]> {
   const ordered = new Set<string>();
   const add = async (table: string): Promise<void> => {
@@ -36,7 +36,11 @@ export async function listDirectoryTables({ directory }: EngineContext): Promise
 
 const ROWS_PAGE = 1000;
 
-/** @param after the last `rowid` read. @returns the rows, and the next value for `after`; null at the end. */
+/**
+ * Reads a page of a table of DIRECTORY.
+ * @param after `rowid` of the last row of the previous page. @returns the rows, and the value of `after` for the next page; null at
+ * the end.
+ */
 export async function readDirectoryPage(
   context: EngineContext,
   table: string,
@@ -66,7 +70,7 @@ const findAnyRow = statement<Record<never, never>, { found: number }>(
   'SELECT EXISTS (SELECT 1 FROM bucket) OR EXISTS (SELECT 1 FROM user) AS found',
 );
 
-/** Whether DIRECTORY has data that a rebuild would overwrite. */
+/** Whether DIRECTORY has data that a restore would overwrite. */
 export async function isDirectoryInUse(context: EngineContext): Promise<boolean> {
   return (await readFirst(context.directory, findAnyRow, {}))?.found === 1;
 }
@@ -84,8 +88,8 @@ const { bucketId, name, ownerId, versioning, versioningSeq, seal, slots } = shar
 const SHARD_COLUMNS = { bucketId, name, ownerId, versioning, versioningSeq, seal, slots };
 
 /**
- * Corrects DIRECTORY's buckets from the shards, which are more recent than an old snapshot: which buckets exist, where their slots
- * are, and how they are versioned.
+ * Corrects DIRECTORY's buckets from the shards, which are more recent than the restored snapshot. The shards know which buckets
+ * exist, where their slots are, and how they are versioned.
  * @returns the number of buckets that only the shards knew.
  */
 export async function alignDirectoryBuckets(context: EngineContext): Promise<number> {
@@ -115,7 +119,7 @@ export async function alignDirectoryBuckets(context: EngineContext): Promise<num
   const db = drizzle(context.directory);
   for (const [bucketId, { name, ownerId, versioning, versioningSeq, slots: map, sealed }] of known) {
     const isThis = eq(directoryBucket.bucketId, bucketId);
-    // If the bucket is sealed in every shard, its delete had finished or was about to.
+    // If every shard has the bucket sealed, its delete had finished or was about to finish.
     if (sealed === context.shards.length) {
       await db.delete(directoryBucket).where(isThis);
       continue;

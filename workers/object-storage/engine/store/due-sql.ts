@@ -1,12 +1,12 @@
 /**
- * SQL that checks, in a delete by a lifecycle rule, that the version still matches what its rule selected. It may have been
- * replaced, tagged or deleted since it was read.
+ * SQL that checks, in a delete by a lifecycle rule or a job, that the version still matches the facts on which the delete is based.
+ * It may have been replaced, tagged or deleted since it was read.
  */
 import { NEWER_VERSIONS_MAX } from '../../domain/lifecycle.ts';
 import { newestOrderAt, toVersionOrder } from '../../domain/version-order.ts';
 import type { DueVersion } from '../model/contract.ts';
 
-/** A `DueVersion` in the form of an item of a batch. */
+/** Converts a `DueVersion` to the JSON that an item of a batch of deletes has as `d`. */
 export const toDueItem = ({ versionId, kind, tags, since, newerVersions }: DueVersion) => ({
   o: toVersionOrder(versionId),
   k: kind,
@@ -18,7 +18,7 @@ export const toDueItem = ({ versionId, kind, tags, since, newerVersions }: DueVe
 const others = (test: string): string =>
   `SELECT x.ord FROM version x WHERE x.bucket = s.bucket AND x.name = s.name AND x.ord ${test}`;
 
-/** Selects the items of `json_each` as `a` that are no longer due. @param bucketN SQL of the number of the bucket. */
+/** SQL that selects the items `a` of a batch whose version is no longer due. @param bucketN SQL of the bucket's number. */
 export const isNotDue = (bucketN: string): string => `a.value->'d' IS NOT NULL AND NOT EXISTS (
   SELECT 1 FROM version s WHERE s.bucket = ${bucketN} AND s.name = unhex(a.value->>'n') AND s.ord = unhex(a.value->'d'->>'o')
     AND (a.value->'d'->>'t' IS NULL OR s.tags = a.value->'d'->>'t')

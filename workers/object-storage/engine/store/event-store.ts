@@ -9,7 +9,7 @@ import type { EventFacts, EventKind, StoredEvent } from '../../domain/notificati
 import { databaseOf, type EngineContext } from '../model/context.ts';
 import type { event } from './schema.ts';
 
-/** An event to write with a change. */
+/** An event to insert in the batch of its change. */
 export interface NewEvent {
   readonly kind: EventKind;
   readonly facts: EventFacts;
@@ -18,7 +18,7 @@ export interface NewEvent {
 const NOW_MS = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
 const NEXT_EVENT = `MAX(COALESCE((SELECT seq FROM sqlite_sequence WHERE name = 'event'), 0) + 1, ${NOW_MS} * 1000)`;
 
-/** SQL that inserts events. @param from SQL with the row of the bucket as `b`. */
+/** SQL that inserts events. @param from SQL of a FROM clause that has the row of the bucket as `b`. */
 export const insertEventsSql = (
   { key, name, kind, facts }: Readonly<Record<'key' | 'name' | 'kind' | 'facts', string>>,
   from: string,
@@ -37,7 +37,7 @@ type EventRow = Pick<RowOf<typeof event>, 'id' | 'kind' | 'occurred_at' | 'facts
   readonly name: string;
 };
 
-// An event is listed only after the earlier events of its name have been sent.
+// An event is not listed while an earlier event of its name waits for a retry, so that the events of a name are sent in order.
 const listDue = statement<{ nowMs: number; limit: number }, EventRow>(
   `SELECT e.id, b.name AS bucket, b.bucket_id, CAST(e.name AS TEXT) AS name, e.kind, e.occurred_at, e.facts, e.attempts
    FROM event e CROSS JOIN bucket b WHERE b.n = e.bucket AND e.due_at <= :nowMs AND NOT EXISTS (SELECT 1 FROM event x
@@ -72,7 +72,7 @@ const postpone = statement<{ failed: string }>(
    WHERE id IN (SELECT a.value->>0 FROM json_each(:failed) a)`,
 );
 
-/** @param failed id and time of the next attempt. */
+/** Deletes sent events and postpones failed ones. @param failed id of each failed event and the time of its next attempt. */
 export async function settleEvents(
   context: EngineContext,
   shard: number,

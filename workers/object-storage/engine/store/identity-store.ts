@@ -1,4 +1,4 @@
-/** The generation of identity in a shard: the latest revocation that the shard has received. */
+/** Reads and raises the generation of identity in a shard: the latest revocation that the shard has received. */
 import { prepare, statement } from '../../../shared/statement.ts';
 
 const raise = statement<{ generation: number }>(
@@ -10,7 +10,7 @@ const find = statement<Record<never, never>, { generation: number }>('SELECT gen
 const ATTEMPTS_MAX = 3;
 
 /**
- * Raises the generation to at least this value. Idempotent.
+ * Raises the shard's generation of identity to at least this value. Idempotent.
  * @returns the resulting generation.
  * @throws if the shard does not answer.
  */

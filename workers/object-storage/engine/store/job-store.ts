@@ -8,18 +8,18 @@ import type { storageJob } from './directory-schema.ts';
 
 type JobRow = RowOf<typeof storageJob> & { readonly bucket: string | null; readonly target: string | null };
 
-/** A request for a job, with its caller. */
+/** A job as its caller requests it. */
 export interface JobRequest {
   readonly order: JobOrder;
   readonly isDryRun: boolean;
-  /** Scopes of the token that requested the job; null for no limit. */
+  /** Scopes of the token that requested the job; null if scopes do not limit it. */
   readonly scopes: readonly string[] | null;
 }
 
 export interface Job extends JobRequest {
   readonly jobId: string;
   readonly bucketId: string;
-  /** Names of the buckets; null for a deleted one. */
+  /** Names of the source and target buckets; null for a deleted bucket. */
   readonly bucket: string | null;
   readonly target: string | null;
   readonly userId: string | null;
@@ -50,7 +50,7 @@ const JOBS = `SELECT j.*, b.name AS bucket, t.name AS target FROM storage_job j 
   LEFT JOIN bucket t ON t.bucket_id = json_extract(j.job, '$.order.targetId')`;
 
 const RETENTION_MS = 30 * 86_400_000;
-/** Maximum number of open jobs of one user, or of all operators together. */
+/** Maximum number of open jobs per user, and of all operators together. */
 const OPEN_MAX = 20;
 
 const insert = statement<{
@@ -67,13 +67,13 @@ const insert = statement<{
 );
 const forgetEnded = statement<{ before: number }>('DELETE FROM storage_job WHERE ended_at < :before');
 
-/** Prepares the audit row of a change, for the statement after the change. */
+/** Prepares the audit row of a change, as the statement that follows the change in its batch. */
 function prepareAudit(directory: D1Database, row: AuditRow): D1PreparedStatement {
   const { sql, params } = insertIfChanged(drizzle(directory), row).toSQL();
   return directory.prepare(sql).bind(...params);
 }
 
-/** Also removes the rows of jobs that ended long ago. @returns false if the caller has too many open jobs. */
+/** Adds a job. Also removes the rows of jobs that ended long ago. @returns false if the caller has too many open jobs. */
 export async function insertJob(
   context: EngineContext,
   { jobId, bucketId, userId, ...request }: JobRequest & Pick<Job, 'jobId' | 'bucketId' | 'userId'>,
@@ -97,7 +97,7 @@ export async function insertJob(
   return inserted?.meta.changes === 1;
 }
 
-/** A user sees the user's own jobs, and all jobs over the user's buckets. */
+/** SQL condition of the jobs that a user sees: the user's own jobs, and all jobs over the user's buckets. */
 const IS_VISIBLE =
   '(:userId IS NULL OR j.user_id = :userId OR j.bucket_id IN (SELECT bucket_id FROM bucket WHERE owner_id = :userId))';
 
@@ -105,7 +105,7 @@ const find = statement<{ jobId: string; userId: string | null }, JobRow>(
   `${JOBS} WHERE j.job_id = :jobId AND ${IS_VISIBLE}`,
 );
 
-/** @param userId null for an operator. */
+/** Finds a job that a user or operator may see. @param userId user who asks; null for an operator, who sees all jobs. */
 export async function findJob(context: EngineContext, jobId: string, userId: string | null): Promise<Job | null> {
   const row = await readFirst(context.directory, find, { jobId, userId });
   return row && toJob(row);
@@ -116,7 +116,7 @@ const listNewest = statement<{ userId: string | null; bucketId: string | null; b
    ORDER BY j.job_id DESC LIMIT :limit`,
 );
 
-/** @param before id of the last job of the previous page; '' at the start. */
+/** Lists jobs, newest first. @param before id of the last job of the previous page; '' at the start. */
 export async function listJobs(
   context: EngineContext,
   query: {
@@ -133,13 +133,13 @@ const listRunnable = statement<{ nowMs: number; limit: number }, { job_id: strin
   `SELECT job_id FROM storage_job WHERE ended_at IS NULL AND lease_until <= :nowMs ORDER BY job_id LIMIT :limit`,
 );
 
-/** Open jobs that no worker holds. */
+/** Lists open jobs that no worker holds. */
 export async function selectRunnable(context: EngineContext, limit: number): Promise<string[]> {
   const rows = await readAll(context.directory, listRunnable, { nowMs: Math.trunc(context.now()), limit });
   return rows.map((row) => row.job_id);
 }
 
-/** Time after which another worker replaces one that died. */
+/** Duration of a worker's lease on a job. Afterwards another worker may take the job, because the first one probably died. */
 export const JOB_LEASE_MS = 30_000;
 
 type Held = { jobId: string; holder: string };
@@ -150,7 +150,7 @@ const take = statement<Held & { nowMs: number; until: number }>(
    WHERE job_id = :jobId AND ended_at IS NULL AND lease_until <= :nowMs`,
 );
 
-/** @returns the job, or null if another worker holds it or it has ended. */
+/** Takes the lease of a job. @returns the job, or null if another worker holds it or it has ended. */
 export async function takeJob(context: EngineContext, jobId: string, holder: string): Promise<Job | null> {
   const nowMs = Math.trunc(context.now());
   const taken = await prepare(context.directory, take, { jobId, holder, nowMs, until: nowMs + JOB_LEASE_MS }).run();
@@ -172,7 +172,7 @@ const save = statement<Held & { cursor: string; report: string; until: number }>
   `UPDATE storage_job SET cursor = :cursor, report = :report, lease_until = :until WHERE ${IS_HELD}`,
 );
 
-/** @returns false if the job was cancelled or another worker holds it. */
+/** Stores a job's progress. @returns false if the job was cancelled or another worker holds it. */
 export async function saveJob(context: EngineContext, job: Job, holder: string): Promise<boolean> {
   const values = { cursor: JSON.stringify(job.cursor), report: JSON.stringify(job.report) };
   const until = Math.trunc(context.now()) + JOB_LEASE_MS;
@@ -189,7 +189,7 @@ const cancel = statement<End>(
   `UPDATE storage_job SET state = 'cancelled', ended_at = :nowMs, lease_until = 0 WHERE job_id = :jobId AND ended_at IS NULL`,
 );
 
-/** @returns false if the job was cancelled or another worker holds it. */
+/** Stores a job's end. @returns false if the job was cancelled or another worker holds it. */
 export async function endJob(
   { directory, now }: EngineContext,
   job: Job,
@@ -204,7 +204,7 @@ export async function endJob(
   return ended?.meta.changes === 1;
 }
 
-/** @returns false if the job had already ended. */
+/** Cancels a job. @returns false if the job had already ended. */
 export async function cancelJob({ directory, now }: EngineContext, jobId: string, audit: AuditRow): Promise<boolean> {
   const cancelled = prepare(directory, cancel, { jobId, nowMs: Math.trunc(now()) });
   const [done] = await directory.batch([cancelled, prepareAudit(directory, audit)]);
@@ -213,7 +213,7 @@ export async function cancelJob({ directory, now }: EngineContext, jobId: string
 
 const forget = statement<{ userId: string }>('DELETE FROM storage_job WHERE user_id = :userId');
 
-/** Ends the jobs of a user who is being deleted. */
+/** Ends the open jobs of a user who is being deleted. */
 export async function forgetJobs(context: EngineContext, userId: string): Promise<void> {
   await prepare(context.directory, forget, { userId }).run();
 }

@@ -1,41 +1,41 @@
-/** Change records, the rows that they name, and the replay of such rows. */
+/** Change records, the rows to which they refer, and the replay of such rows from the journal. */
 import { databaseOf, type EngineContext } from '../model/context.ts';
 import { type Row, runRepeatable } from './database.ts';
 import { columnsOf, insertRows, type Table, toParameters } from './table-rows.ts';
 import { EPOCH, FLUSHED, firstIdOf } from './version-ids.ts';
 
 /**
- * SQL that inserts change records. A repeated change adds no row.
- * @param source SQL that selects bucket number, name and key.
+ * SQL that inserts change records. A repeat adds no second record.
+ * @param source SQL that selects bucket number, name and key of each record.
  */
 export const changeSql = (source: string): string =>
   `INSERT OR IGNORE INTO change(epoch, bucket, name, key) SELECT ${EPOCH}, s.* FROM (${source}) s`;
 
 /**
- * A `null` version replaces all earlier ones, so its change record (`n`) concerns the name: a replay removes this version and all
- * older `null` versions, then inserts the present one, if any.
+ * SQL of a version's key in a change record. A `null` version replaces all earlier `null` versions, so its record (`n`) concerns
+ * the name: a replay removes this and all older `null` versions, then inserts the present one, if any.
  */
 export const versionKeySql = (isNull: string, order: string): string =>
   `CASE ${isNull} WHEN 1 THEN 'n' ELSE 'v' END || hex(${order})`;
 
 /**
- * A new version is its own change record. If a `null` version is removed while the journal that covers it is being
- * written, a separate record is added; otherwise the name would revert to its state before this version. No row is
- * written at any other time.
+ * A new version is its own change record. If a `null` version is removed while the journal of its epoch is being written, this SQL
+ * adds a separate record. Otherwise a replay would return the name to its state before that version. At any other time it adds no
+ * row.
  * @param removed the `null` versions `v` to remove.
  */
 export const removedSql = (removed: string): string =>
   `INSERT OR IGNORE INTO change(epoch, bucket, name, key) SELECT ${EPOCH} - 1, v.bucket, v.name, 'n' || hex(v.ord) FROM ${removed}
    AND v.id < ${firstIdOf(EPOCH)} AND v.id >= ${firstIdOf(FLUSHED)}`;
 
-/** Whether the shard's database is claimed (`claims.ts`). */
+/** SQL condition that the shard's database is claimed (`claims.ts`). */
 export const IS_CLAIMED = "EXISTS (SELECT 1 FROM task WHERE name = 'journal')";
 
 export async function isClaimed(context: EngineContext, shard: number): Promise<boolean> {
   return (await databaseOf(context, shard).prepare(`SELECT ${IS_CLAIMED} AS n`).first<number>('n')) === 1;
 }
 
-/** @param further statements of the same batch. */
+/** Claims a shard's database. @param further statements that run in the same batch. */
 export function insertClaim(context: EngineContext, shard: number, further: D1PreparedStatement[]) {
   const database = databaseOf(context, shard);
   return runRepeatable(context, database, [
@@ -53,13 +53,13 @@ export function insertClaim(context: EngineContext, shard: number, further: D1Pr
 export interface ChangeRecord {
   readonly epoch: number;
   readonly bucket: number;
-  /** Null if the bucket no longer exists. */
+  /** Id of the bucket; null if the bucket no longer exists. */
   readonly bucketId: string | null;
   readonly name: string;
   readonly key: string;
 }
 
-/** Starts a new epoch. @returns its number, which is greater than all before even if the clock goes back. */
+/** Starts a new epoch of the journal. @returns its number, which is greater than all before even if the clock goes back. */
 export async function advanceEpoch(context: EngineContext, shard: number, above = 0): Promise<number> {
   const statement = epochStatement(databaseOf(context, shard), context.now(), above);
   return (await statement.first<number>('epoch')) ?? 0;
@@ -75,7 +75,7 @@ export function epochStatement(database: D1Database, nowMs: number, above: numbe
     .bind(nowMs, above);
 }
 
-/** Whether there are changes to write since the epoch `flushed`. */
+/** Whether the shard has changes since the epoch `flushed` that the journal does not contain. */
 export async function hasChanges(context: EngineContext, shard: number, flushed: number): Promise<boolean> {
   const found = await databaseOf(context, shard)
     .prepare(
@@ -86,7 +86,10 @@ export async function hasChanges(context: EngineContext, shard: number, flushed:
   return found === 1;
 }
 
-/** A page of change records of earlier epochs: at most `limit`, or fewer if they name more than `rowsMax` rows. */
+/**
+ * Reads a page of change records of earlier epochs. The page has at most `limit` records, or fewer if they refer to more than
+ * `rowsMax` rows.
+ */
 export async function selectChanges(
   context: EngineContext,
   shard: number,
@@ -127,10 +130,10 @@ const toChange = (row: Row): ChangeRecord => ({
 });
 
 /**
- * Change records of the versions that were added in epochs from `from` to before `until`: a page of at most a few MiB of inline
- * bytes and about `rowsMax` extents.
- * @param after the id of the last version of the previous page.
- * @returns the last id of the page; null at the end.
+ * Reads a page of the versions that were added in epochs from `from` to before `until`, as change records. A page has at most a few
+ * MiB of inline bytes and about `rowsMax` extents.
+ * @param after row id of the last version of the previous page.
+ * @returns the records, and the row id of the page's last version; null at the end.
  */
 export async function selectNewVersions(
   context: EngineContext,
@@ -165,7 +168,7 @@ export async function selectNewVersions(
 
 export type JournalRows = Readonly<Record<Exclude<Table, 'bucket' | 'reclaim'>, readonly Row[]>>;
 
-/** All rows that the change records name, in their present state, read in one transaction. */
+/** Reads all rows to which the change records refer, in their present state and in one transaction. */
 export async function readChanged(
   context: EngineContext,
   shard: number,
@@ -180,7 +183,7 @@ export async function readChanged(
     if (key.startsWith('n')) keyed.set(`${bucket} ${name}`, [bucket, name, '00', 'FF'.repeat(16), 1]);
     if (key.startsWith('u')) uploadIds.push([bucket, name, key.slice(1)]);
   }
-  // The bounds make each look-up a seek, even for a name with thousands of versions.
+  // The bounds let SQLite seek each version, even of a name with thousands of versions.
   const versions = `json_each(?1) a CROSS JOIN version v WHERE v.bucket = a.value->>0 AND v.name = unhex(a.value->>1)
     AND v.ord >= unhex(a.value->>2) AND v.ord <= unhex(a.value->>3) AND v.is_null >= a.value->>4`;
   const uploads = `json_each(?2) a CROSS JOIN upload u WHERE u.bucket = a.value->>0 AND u.name = unhex(a.value->>1)
@@ -188,7 +191,7 @@ export async function readChanged(
   const parts = `part p WHERE p.upload_id IN (SELECT u.upload_id FROM ${uploads} AND u.state = 'open')`;
   const objects = `SELECT v.object_id FROM ${versions} UNION ALL SELECT p.object_id FROM ${parts}`;
   const bound = [JSON.stringify([...keyed.values()]), JSON.stringify(uploadIds)];
-  // D1 rejects parameters that the statement does not use.
+  // The second parameter is bound only where it occurs, because D1 rejects parameters that the statement does not use.
   const of = (sql: string) => database.prepare(sql).bind(...(sql.includes('?2') ? bound : bound.slice(0, 1)));
   const [version, extent, blob, upload, part] = await database.batch<Row>([
     of(`SELECT ${columnsOf('version', 'v', true)} FROM ${versions}`),
@@ -226,20 +229,20 @@ export async function removeChanges(
   if (statements.length > 0) await database.batch(statements);
 }
 
-/** A change record in the journal: bucket id, name (hex), key. */
+/** A change record as the journal stores it: bucket id, name (hex), key. */
 export type JournalChange = readonly [string, string, string];
 
 const N = '(SELECT o.n FROM bucket o WHERE o.bucket_id = a.value->>0)';
 
-/** Versions `v` that a change record removes: this version, and for a `null` version also all `null` versions before it. */
+/** SQL of the versions `v` that a change record removes: its version, and for a `null` version also all earlier `null` versions. */
 const REMOVED = `json_each(?1) a CROSS JOIN version v WHERE v.bucket = ${N} AND v.name = unhex(a.value->>1)
   AND v.ord >= unhex(substr(a.value->>2, 2, 32))
   AND v.ord <= CASE substr(a.value->>2, 1, 1) WHEN 'n' THEN x'ffffffffffffffffffffffffffffffff' ELSE unhex(substr(a.value->>2, 2, 32)) END
   AND (v.is_null = 1 OR substr(a.value->>2, 1, 1) = 'v')`;
 
 /**
- * Records until the end of a rebuild which versions were removed, so that nothing restores them, and when a slot was refilled.
- * Blobs from before the refill are not trusted about that slot, because the slot was in another shard in between.
+ * Records until the end of a rebuild which versions were removed, so that nothing restores them, and which slots were refilled.
+ * Blobs from before a refill prove nothing about that slot, because the slot was in another shard in between.
  */
 export function recordRemoved(database: D1Database, changes: readonly JournalChange[]): D1PreparedStatement[] {
   return toParameters(changes).map((parameter) =>
@@ -253,7 +256,8 @@ export function recordRemoved(database: D1Database, changes: readonly JournalCha
 }
 
 /**
- * Keeps the rows of a page that still belong to this shard. A bucket may have been deleted since, or a slot moved away.
+ * Filters a page of the journal to the rows that still belong to this shard. A bucket may have been deleted since, or a slot moved
+ * away.
  */
 async function keepKnown(
   database: D1Database,
@@ -284,7 +288,7 @@ async function keepKnown(
 }
 
 /**
- * Applies a page of the journal in one transaction: removes everything that its change records name, then inserts its
+ * Applies a page of the journal in one transaction: removes the rows to which its change records refer, then inserts the page's
  * rows.
  */
 export async function replayRows(
@@ -311,7 +315,7 @@ export async function replayRows(
     `DELETE FROM part WHERE upload_id IN (SELECT v.upload_id FROM ${which})`,
     `DELETE FROM upload WHERE (bucket, name, upload_id) IN (SELECT v.bucket, v.name, v.upload_id FROM ${which})`,
   ];
-  // A name has one `null` version, the latest. The snapshot may contain a later one than this page.
+  // A name has only one `null` version, the latest. The restored snapshot may have a later one than this page of the journal.
   const replaced = `json_each(?1) a CROSS JOIN version v WHERE v.bucket = ${N} AND v.name = unhex(a.value->>1) AND v.is_null = 1
     AND substr(a.value->>2, 1, 1) = 'n'
     AND EXISTS (SELECT 1 FROM version x WHERE x.bucket = v.bucket AND x.name = v.name AND x.is_null = 1 AND x.ord < v.ord)`;

@@ -8,7 +8,7 @@ import type { lifecycle } from './schema.ts';
 
 const BUCKETS_PER_PAGE = 500;
 
-// The condition must be the one of the index `bucket_lifecycle`, so that SQLite uses the index.
+// The condition must equal that of the index `bucket_lifecycle`; otherwise SQLite does not use the index.
 const listWithRules = statement<{ after: string }, Pick<BucketRow, 'bucket_id'>>(
   `SELECT bucket_id FROM bucket WHERE json_extract(configuration, '$.lifecycle') IS NOT NULL AND bucket_id > :after
    ORDER BY bucket_id LIMIT ${BUCKETS_PER_PAGE}`,
@@ -18,7 +18,7 @@ const insertRuns = statement<{ bucketIds: string; nowMs: number }>(
    CROSS JOIN bucket b WHERE b.bucket_id = a.value AND instr(b.slots, 'o') > 0 ON CONFLICT DO NOTHING`,
 );
 
-/** Adds a run for each bucket that has rules. Runs that have not ended continue. */
+/** Adds a run of lifecycle rules for each bucket that has rules. Runs that have not ended continue. */
 export async function startRuns(context: EngineContext, shard: number): Promise<void> {
   const nowMs = Math.trunc(context.now());
   let after = '';
@@ -33,7 +33,7 @@ export async function startRuns(context: EngineContext, shard: number): Promise<
 
 export type RunRow = RowOf<typeof lifecycle> & { readonly bucket_id: string };
 
-// In random order, so that a run that fails does not delay the same runs each time.
+// Lists the runs in random order. A run that always fails then does not delay the same other runs each time.
 const listRuns = statement<{ limit: number }, RunRow>(
   `SELECT l.bucket, l.started_at, l.cursor, l.counts, b.bucket_id FROM lifecycle l CROSS JOIN bucket b
    WHERE b.n = l.bucket AND NOT ${IS_BEING_REBUILT} ORDER BY random() LIMIT :limit`,
@@ -72,7 +72,7 @@ export async function removeRun(
   await prepare(databaseOf(context, shard), remove, { bucket, startedAt }).run();
 }
 
-/** `name` is text, `key` its bytes in hex. */
+/** A version that a run examines. `name` is text, `key` its bytes in hex. */
 export interface ExaminedRow {
   readonly name: string;
   readonly key: string;
@@ -80,9 +80,9 @@ export interface ExaminedRow {
   readonly is_marker: number;
   readonly size: number;
   readonly tags: string | null;
-  /** 1 if Object Lock protects the version now. */
+  /** 1 if Object Lock protects the version at present. */
   readonly is_locked: number;
-  /** 1 for a marker whose name has no older version. */
+  /** 1 for a delete marker whose name has no older version. */
   readonly is_last: number;
 }
 
@@ -94,7 +94,7 @@ const listVersions = statement<{ bucket: number; key: string; ord: string; nowMs
      AND substr(b.slots, v.slot + 1, 1) = 'o' ORDER BY v.name, v.ord LIMIT :limit`,
 );
 
-/** The versions after a key, in the order of the key. Skips slots that are being moved. */
+/** Lists the versions after a key, in the order of the key. Skips slots that are being moved. */
 export const selectVersionsAfter = (
   context: EngineContext,
   shard: number,

@@ -1,10 +1,11 @@
 /**
- * Listings: one query per page and shard, and two seeks per name, regardless of its number of versions.
+ * Listings of one shard. A page takes one query, with two index seeks per name, regardless of the name's number of versions.
  *
- * A recursive query hops from the newest row of a name to that of the next. With a delimiter it hops from a name below a common
- * prefix directly to the first name after that prefix. The recursive table occurs once, directly in FROM. Names are BLOBs, so
- * results of `||` and `substr` are cast back (TEXT functions stop at NUL). Parameters: ?1 bucket id, ?2 prefix, ?3 from, ?4 end
- * (null for none), ?5 delimiter (null for none), ?6 its successor, ?7 limit, ?8 slots.
+ * A recursive query `hop` steps from the newest row of a name to the newest row of the next name. With a delimiter it steps from a
+ * name below a common prefix directly to the first name after that prefix. SQLite allows the recursive table only once, directly in
+ * FROM. Names are BLOBs, because TEXT functions stop at NUL, so results of `||` and `substr` are cast back to BLOB. * Parameters:
+ * ?1 bucket id, ?2 prefix, ?3 from, ?4 end (null for none), ?5 delimiter (null for none), ?6 the successor of the delimiter, ?7
+ * limit, ?8 slots.
  */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { nameAfter, nameAfterPrefix } from '../../domain/name-order.ts';
@@ -28,11 +29,13 @@ export interface ListQuery {
   readonly delimiter: string;
   readonly from: string;
   readonly limit: number;
-  /** 256 characters, `o` for each slot to list; null for all slots. Names of other slots are skipped one by one. */
+  /** Slots to list: 256 characters, `o` for each of them; null for all slots. Names of other slots are skipped one by one. */
   readonly only: string | null;
 }
 
-/** A page of one shard. `slots` is the shard's state of the bucket's slots; null if it does not know the bucket. */
+/**
+ * A page of rows of one shard. `slots` has the shard's states of the bucket's slots; null if the shard does not know the bucket.
+ */
 export interface ShardPage {
   readonly rows: readonly Row[];
   readonly slots: string | null;
@@ -44,8 +47,8 @@ type Page = Promise<Result<ShardPage, Unavailable>>;
 const BUCKET_STATE = `SELECT b.slots, ${GENERATION_COLUMNS} FROM bucket b WHERE b.bucket_id = ?1 AND NOT ${IS_BEING_REBUILT}`;
 
 /**
- * The shard's state of the bucket is read in the same transaction as the page.
- * @param parameters the first is the bucket id.
+ * Reads a page. The shard's state of the bucket is read in the same transaction.
+ * @param parameters the first one is the bucket id.
  */
 async function readPage(context: EngineContext, shard: number, sql: string, parameters: readonly unknown[]): Page {
   const database = databaseOf(context, shard);
@@ -62,31 +65,36 @@ async function readPage(context: EngineContext, shard: number, sql: string, para
 }
 
 const BUCKET = `(SELECT b.n FROM bucket b WHERE b.bucket_id = ?1 AND NOT ${IS_BEING_REBUILT})`;
-/** Greater than all names: UTF-8 has no byte 0xFF. */
+/**
+ * SQL of the end of the listed range. Without an end it is 0xFF, which is greater than all names, because UTF-8 has no such byte.
+ */
 const END = "COALESCE(CAST(?4 AS BLOB), x'ff')";
 
-/** The rest of a name after the prefix. */
+/** SQL of the part of a name after the prefix. */
 const rest = (name: string) => `substr(${name}, length(CAST(?2 AS BLOB)) + 1)`;
 const at = (name: string) => `COALESCE(instr(${rest(name)}, CAST(?5 AS BLOB)), 0)`;
-/** The name up to its first delimiter after the prefix, without it. */
+/** SQL of the name up to the first delimiter after the prefix, without that delimiter. */
 const stem = (name: string) => `substr(${name}, 1, length(CAST(?2 AS BLOB)) + ${at(name)} - 1)`;
 
-/** The index lacks the column, so without `only` the SQL does not mention it. */
+/** SQL condition that restricts rows to the slots of `only`. It is omitted for all slots, because the index lacks the column. */
 const inSlots = (row: string, only: string | null, parameter: string) =>
   only === null ? '' : `AND substr(${parameter}, ${row}.slot + 1, 1) = 'o'`;
 
-/** SQL of the newest row of the first name that meets `bound`. */
+/** SQL of the row id of the newest version of the first name that meets `bound`. */
 const firstRow = (bound: string, slots: string | null): string => `(SELECT h.id FROM version h
   WHERE h.bucket = ${BUCKET} ${inSlots('h', slots, '?8')} AND h.name ${bound} AND h.name < ${END}
   ORDER BY h.bucket, h.name, h.ord LIMIT 1)`;
 const FIRST = '>= CAST(?3 AS BLOB)';
 const NEXT = '> hop.name';
-/** @param passes SQL about `hop`: whether to skip the other names below the row's common prefix. */
+/**
+ * SQL of the lower bound of the next name.
+ * @param passes SQL about `hop`: whether to skip the other names below the row's common prefix.
+ */
 const nextAfter = (passes: string) => `>= CASE WHEN ${passes} AND ${at('hop.name')} > 0
   THEN CAST(${stem('hop.name')} || CAST(?6 AS BLOB) AS BLOB) ELSE CAST(hop.name || x'00' AS BLOB) END`;
 
 const ROW = LISTED.map((name) => `v.${name}`).join(', ');
-/** Hops from name to name, so each name costs one seek for all its versions. Visits ?7 names at most. */
+/** SQL that steps from name to name, so that each name costs one seek for all its versions. Visits at most ?7 names. */
 const hop = (next: string, slots: string | null) => `WITH RECURSIVE hop(name, ${LISTED.join(', ')}) AS (
     SELECT v.name, ${ROW} FROM version v WHERE v.id = ${firstRow(FIRST, slots)}
     UNION ALL
@@ -97,12 +105,17 @@ const hop = (next: string, slots: string | null) => `WITH RECURSIVE hop(name, ${
 const COMMON_PREFIX = `CASE WHEN ${at('hop.name')} > 0
   THEN CAST(${stem('hop.name')} || CAST(?5 AS BLOB) AS TEXT) END AS common_prefix`;
 
-/** Maximum number of names that one query examines. Names with deletion markers are examined but not returned. */
+/**
+ * Maximum number of names that one query examines. Names whose newest version is a delete marker are examined but not returned.
+ */
 const HOPS_MAX = 10_000;
 
 const HOPPED = `CAST(hop.name AS TEXT) AS name, ${listedColumns('hop')} FROM hop`;
 
-/** A bucket that was never versioned has one row per name, so its listing is a walk over the key. */
+/**
+ * SQL of a listing without a delimiter. A bucket that was never versioned has one row per name, so its listing is a scan of the
+ * key.
+ */
 const flatSql = (slots: string | null): string => {
   const isPlain = "(SELECT b.versioning = 'never' FROM bucket b WHERE b.bucket_id = ?1)";
   return `${hop(NEXT, slots).replaceAll(BUCKET, `CASE WHEN NOT ${isPlain} THEN ${BUCKET} END`)}
@@ -112,7 +125,10 @@ const flatSql = (slots: string | null): string => {
     UNION ALL SELECT NULL, ${HOPPED}`;
 };
 
-/** Current objects. A deleted name does not show its common prefix, so the query continues with the next name below the prefix. */
+/**
+ * Lists current objects. A deleted name alone does not make its common prefix appear, so after one the query continues with the
+ * next name below the prefix.
+ */
 export async function selectObjects(context: EngineContext, shard: number, query: ListQuery): Page {
   const { bucketId, prefix, delimiter, limit, only } = query;
   const sql =
@@ -143,7 +159,7 @@ export async function selectObjects(context: EngineContext, shard: number, query
   }
 }
 
-/** Names with their newest version, and with the newest of their versions up to the order `at`. */
+/** Lists names with their newest version, and with the version that was the newest at an earlier time (`at`, an order). */
 export function selectNamesAt(
   context: EngineContext,
   shard: number,
@@ -165,7 +181,10 @@ export function selectNamesAt(
   );
 }
 
-/** @param olderThan order of a version of the name `from`. Of that name, only older versions are listed. */
+/**
+ * Lists versions and delete markers.
+ * @param olderThan order of a version of the name `from`. Of that name, only older versions are listed.
+ */
 export function selectVersions(
   context: EngineContext,
   shard: number,
@@ -173,7 +192,7 @@ export function selectVersions(
 ): Page {
   const { bucketId, prefix, delimiter, from, limit, only, olderThan } = query;
   const end = nameAfterPrefix(prefix);
-  // A version is the newest if no version of its name comes before it.
+  // SQL of whether a version is the newest: it comes first in the key order of its name.
   const isLatest = (name: string) =>
     `(SELECT x.ord FROM version x WHERE x.bucket = v.bucket AND x.name = ${name} ORDER BY x.ord LIMIT 1) = v.ord AS is_latest`;
   if (delimiter === '') {
@@ -199,7 +218,7 @@ export function selectVersions(
   );
 }
 
-/** Open uploads ordered by name, then by creation. The caller groups them by delimiter. */
+/** Lists open uploads by name, then by time of creation. The caller groups them by delimiter. */
 export function selectUploads(
   context: EngineContext,
   shard: number,

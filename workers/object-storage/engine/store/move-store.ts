@@ -1,4 +1,4 @@
-/** DIRECTORY's records of moving slots, and the switch of the map. */
+/** DIRECTORY's records of slots that are being moved, and the change of the slot map. */
 import { and, eq, exists, lt, or, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { readFirst } from '../../../shared/statement.ts';
@@ -16,7 +16,7 @@ export interface SlotMove {
   readonly from: number;
   readonly to: number;
   readonly phase: 'copying' | 'switched';
-  /** Identifies the latest claim of the record: its time, made unique. */
+  /** Token of the latest claim of this move record: the time of the claim, made unique. */
   readonly token: number;
 }
 
@@ -57,7 +57,10 @@ export async function isOwnMove(
   return (await drizzle(context.directory).$count(slotMove, own)) > 0;
 }
 
-/** The decisive step: changes map and move record together. @returns false if another mover has claimed the record. */
+/**
+ * The decisive step of a slot move: changes the slot map and the move record together.
+ * @returns false if another mover has claimed the record.
+ */
 export async function switchMap(
   context: EngineContext,
   bucketId: string,
@@ -99,7 +102,10 @@ export async function endMove(context: EngineContext, bucketId: string, slot: nu
   await drizzle(context.directory).delete(slotMove).where(isOfSlot(bucketId, slot));
 }
 
-/** Moves last claimed before `beforeMs`; switched moves last claimed before `switchedBeforeMs`. */
+/**
+ * Lists moves in the phase `copying` that were last claimed before `beforeMs`, and switched moves last claimed before
+ * `switchedBeforeMs`.
+ */
 export async function listMoves(
   context: EngineContext,
   beforeMs: number,

@@ -1,14 +1,14 @@
-/** Small objects that are waiting to be packed, and volumes to compact. */
+/** Reads small objects that are waiting to be packed and volumes to compact, and records the new volumes. */
 import { databaseOf, type EngineContext } from '../model/context.ts';
 import { insertBlobsSql } from './commit-store.ts';
 import { fromHex, type Row, toHex } from './database.ts';
 import { NEXT_PACKED, WAITING } from './version-ids.ts';
 
-/** D1 accepts at most 2 MB per parameter, so long lists are split. */
+/** Entries per statement. Long lists are split, because D1 accepts at most 2 MB per parameter. */
 const ENTRIES_PER_STATEMENT = 8_000;
 
 export interface InlineRow {
-  /** Row id of the version. */
+  /** Row id of the version to pack. */
   readonly id: number;
   readonly objectId: string;
   readonly size: number;
@@ -17,7 +17,10 @@ export interface InlineRow {
   readonly version: Readonly<Record<string, unknown>>;
 }
 
-/** Number and bytes of waiting objects, up to a limit, and the order of the oldest of them. */
+/**
+ * Counts the objects that are waiting to be packed and their bytes, up to a limit of rows. Also returns the order of the oldest
+ * one.
+ */
 export async function measureInline(context: EngineContext, shard: number, rowsMax: number) {
   const database = databaseOf(context, shard);
   const [, measured] = await database.batch<{ count: number; bytes: number; oldest: string }>([
@@ -40,13 +43,13 @@ export async function measureInline(context: EngineContext, shard: number, rowsM
   return { count: row?.count ?? 0, bytes: row?.bytes ?? 0, oldest: row?.oldest ?? '' };
 }
 
-/** All facts of a version, as the index of a volume stores them. */
+/** SQL of all facts of a version as JSON, in the form that the index of a volume stores. */
 export const VERSION_JSON = `json_object('bucket_id', b.bucket_id, 'bucket', b.name, 'name', hex(v.name), 'ord', hex(v.ord),
   'is_null', v.is_null, 'size', v.size, 'etag', v.etag, 'sha256', hex(v.sha256), 'checksums', json(v.checksums),
   'checksum_type', v.checksum_type, 'part_count', v.part_count, 'metadata', json(v.metadata), 'tags', json(v.tags), 'acl', v.acl,
   'lock_mode', v.lock_mode, 'retain_until', v.retain_until, 'legal_hold', v.legal_hold)`;
 
-/** @param after the id of the last version read. */
+/** Reads a page of objects that are waiting to be packed. @param after row id of the last version of the previous page. */
 export async function selectInline(
   context: EngineContext,
   shard: number,
@@ -80,7 +83,7 @@ export interface VolumeRecord {
   readonly missing: number;
 }
 
-/** Inserts the record of the volume and moves the objects into it. Idempotent. */
+/** Inserts the record of a volume and makes the packed objects refer to it in place of their inline data. Idempotent. */
 export function packStatements(
   database: D1Database,
   volume: VolumeRecord,
@@ -94,7 +97,7 @@ export function packStatements(
       entries.slice(at, at + ENTRIES_PER_STATEMENT).map((e) => [e.id, toHex(e.objectId), e.start]),
     );
     statements.push(
-      // An object that was deleted in the meantime has no row left to update.
+      // The update finds no row for an object that was deleted in the meantime.
       database
         .prepare(
           `UPDATE version AS v SET data = NULL, blob_id = unhex(?2), blob_start = a.value->>2 FROM json_each(?1) a
@@ -122,9 +125,9 @@ function insertVolume(database: D1Database, volume: VolumeRecord, nowMs: number)
     .bind(JSON.stringify([{ id: toHex(blobId), ...facts }]), nowMs);
 }
 
-/** A whole object in a volume, or a piece of a part that was copied from one. */
+/** A live range of a volume: a whole object, or an extent of a part that was copied from a packed object. */
 export interface VolumeExtent {
-  /** Row id of the version; null for a piece of a part. */
+  /** Row id of the version; null for an extent of a part. */
   readonly id: number | null;
   readonly version: Readonly<Record<string, unknown>> | null;
   readonly objectId: string;
@@ -162,7 +165,7 @@ export async function selectVolumeExtents(
   }));
 }
 
-/** Points objects and extents at the new volume, each only if it is unchanged, and marks the old volumes for reclamation. */
+/** Makes objects and extents refer to the new volume, each only if it is unchanged, and marks the old volumes for reclamation. */
 export function compactStatements(
   database: D1Database,
   volume: VolumeRecord,
@@ -187,7 +190,7 @@ export function compactStatements(
         .bind(rows, id),
       database
         .prepare(
-          // An upsert instead of UPDATE … FROM, because only a SELECT can fix the order of the join.
+          // This is an upsert and not UPDATE … FROM, because only a SELECT can fix the order of the join.
           `INSERT INTO extent(object_id, start, length, blob_id, blob_start, crc32, part, part_facts)
            SELECT e.object_id, e.start, e.length, unhex(?2), m.value->>4, e.crc32, e.part, e.part_facts
            FROM json_each(?1) m CROSS JOIN extent e WHERE e.object_id = unhex(m.value->>0) AND e.start = m.value->>1

@@ -7,7 +7,7 @@ import { readRows, runBatch, toUnavailable } from './database.ts';
 import type { storageQuota } from './directory-schema.ts';
 import type { QuotaSubject, Share } from './quota-store.ts';
 
-/** `bytes` and `objects` are the limits. */
+/** Limits of a quota in `bytes` and `objects`; null for unlimited. */
 export type Limits = Share;
 export type Lease = Pick<RowOf<typeof storageQuota>, 'bytes' | 'objects' | 'lease'>;
 
@@ -26,7 +26,7 @@ const findLimited = statement<Key, Limits>(
   `SELECT bytes, objects FROM storage_quota WHERE ${IS_THIS} AND ${IS_LIMITED}`,
 );
 
-/** @returns null if there is no quota. */
+/** Finds the limits of a bucket or user. @returns null if there is no quota. */
 export async function findLimits(
   context: EngineContext,
   subject: QuotaSubject,
@@ -49,7 +49,8 @@ const setLimitsAndLease = statement<Key & Omit<Until, 'now'> & { bytes: number |
 );
 
 /**
- * Replaces the limits and takes the lease, even if another worker holds it. Sent once: a late first try would undo a later change.
+ * Replaces the limits and takes the lease, even if another worker holds it. Never repeated after a lost answer, because a late
+ * first try would undo a later change.
  */
 export async function setLimits(
   context: EngineContext,
@@ -69,7 +70,8 @@ const takeIfFree = statement<Key & Until & { above: number }, Lease>(
 );
 
 /**
- * @param above the latest lease that a shard has. It is greater than DIRECTORY's if DIRECTORY was restored.
+ * Takes the next lease for distributing shares. @param above number of the latest lease that a shard has. It is greater than
+ * DIRECTORY's if DIRECTORY was restored from a snapshot.
  * @returns null if another worker holds the lease.
  */
 export async function takeLease(
@@ -86,7 +88,7 @@ const free = statement<Key & { lease: number }>(
   `UPDATE storage_quota SET busy_until = 0 WHERE ${IS_THIS} AND lease = :lease`,
 );
 
-/** If this fails, the lease expires. */
+/** Ends the lease early. If this fails, the lease expires by itself. */
 export async function endLease(context: EngineContext, subject: QuotaSubject, lease: number): Promise<void> {
   await readRows(context, prepare(context.directory, free, { ...keyOf(subject), lease }));
 }

@@ -1,10 +1,10 @@
 /**
  * Quotas in a shard. A row of `quota` counts exactly what a bucket or a user has stored there: the batch of every write also
- * changes the count. The row also has the share of the limit that is leased to the shard. Without a quota there is no row, and
- * writes have nothing to count.
+ * changes the count. The row also has the share of the limit that is leased to the shard. Buckets and users without a quota have no
+ * row, so their writes are not counted.
  *
- * Every claimed shard has a row for each quota, so that every write is counted. Rows of a slot that is being copied in, or that has
- * moved away, do not count.
+ * Every claimed shard has a row for each quota, so that every write is counted. Data in a slot that is being copied in, or that has
+ * moved away, is not counted.
  */
 import type { Result } from '../../../shared/result.ts';
 import { prepare, readAll, statement } from '../../../shared/statement.ts';
@@ -17,34 +17,34 @@ import { isCurrent } from './version-sql.ts';
 
 export interface QuotaSubject {
   readonly kind: 'bucket' | 'user';
-  /** Id of the bucket or the user. */
+  /** Id of the bucket or of the user that the quota limits. */
   readonly subject: string;
 }
 
-/** @param bucketId SQL of the id of the bucket that the batch writes to. */
+/** SQL condition of the quotas to which a bucket's data counts: its own and its owner's. @param bucketId SQL of the bucket's id. */
 const rowsOf = (bucketId: string): string => `(kind, subject) IN (SELECT 'bucket', b.bucket_id FROM bucket b
   WHERE b.bucket_id = ${bucketId} UNION ALL SELECT 'user', b.owner_id FROM bucket b WHERE b.bucket_id = ${bucketId})`;
 
-/** Adds to the counts. The amounts are SQL that is evaluated before the write. */
+/** SQL that adds to the counts of a bucket's quotas. The amounts are SQL that is evaluated before the write. */
 export const addToQuotas = (bytes: string, objects: string, bucketId = '?1'): string =>
   `UPDATE quota SET bytes_used = bytes_used + (${bytes}), objects_used = objects_used + (${objects}) WHERE ${rowsOf(bucketId)}`;
 
-/** Follows `addToQuotas` in a batch that adds data. */
+/** SQL of a guard that refuses a batch over its quota. In a batch that adds data it follows `addToQuotas`. */
 export const REFUSE_OVER_QUOTA = `INSERT INTO guard(reason) SELECT 'quota_exceeded' FROM quota WHERE ${rowsOf('?1')}
   AND (bytes_used > bytes_share OR objects_used > objects_share)`;
 
-/** 1 if the newest version of a name is an object. @param except SQL condition of versions `c` to ignore. */
+/** SQL that is 1 if the newest version of a name is an object. @param except SQL condition of versions `c` to ignore. */
 export const isObjectSql = (bucket: string, name: string, except = '0'): string => `COALESCE((SELECT c.is_marker = 0
   FROM version c WHERE c.bucket = ${bucket} AND c.name = ${name} AND NOT (${except}) ORDER BY c.ord LIMIT 1), 0)`;
 
-/** Bytes of the parts of an upload. @param uploadId SQL of the upload's id. */
+/** SQL of the size of all parts of an upload. @param uploadId SQL of the upload's id. */
 export const partBytesSql = (uploadId: string): string =>
   `COALESCE((SELECT sum(p.size) FROM part p WHERE p.upload_id = ${uploadId}), 0)`;
 
-/** Whether the data in a slot of the bucket `b` counts towards quotas. */
+/** SQL of whether the data in a slot of the bucket `b` counts towards quotas. */
 export const isCountedSlot = (slot: string): string => `substr(b.slots, ${slot} + 1, 1) IN ('o', 's')`;
 
-/** Bytes and objects in the buckets `b` that meet a condition. @param rows further condition of rows `r`. */
+/** SQL of the bytes and objects in the buckets `b` that meet a condition. @param rows further condition on the rows `r`. */
 function usedSql(buckets: string, rows = 'true') {
   const from = (table: string) => `FROM bucket b JOIN ${table} r ON r.bucket = b.n`;
   const where = `WHERE ${buckets} AND ${isCountedSlot('r.slot')} AND ${rows}`;
@@ -55,12 +55,12 @@ function usedSql(buckets: string, rows = 'true') {
   };
 }
 
-/** Counted bytes and objects in slot ?2 of the bucket ?1. */
+/** SQL of the bytes and objects that count in slot ?2 of the bucket ?1. */
 const OF_SLOT = usedSql('b.bucket_id = ?1', 'r.slot = ?2');
 
 /**
- * Comes before and after the statement that changes the state of a slot. A slot that leaves takes its share along: the other shard
- * has its rows, and gets a share when it needs one.
+ * SQL that adjusts the quotas before and after the statement that changes a slot's state. A slot that leaves the shard takes its
+ * share along: the other shard then has its rows, and requests a share when it needs one.
  */
 export const slotChangeSql = (change: 'before' | 'after'): string =>
   change === 'after'
@@ -71,7 +71,7 @@ export const slotChangeSql = (change: 'before' | 'after'): string =>
 const IS_OF_ITEM = "CASE a.value->>0 WHEN 'bucket' THEN b.bucket_id ELSE b.owner_id END = a.value->>1";
 const OF_ITEM = usedSql(IS_OF_ITEM);
 
-/** Adds missing rows, with a share equal to the use. ?1 is a JSON array of kinds and subjects. */
+/** SQL that adds missing quota rows; their share is set to the use afterwards. ?1 is a JSON array of kinds and subjects. */
 const insertSql = (condition: string): string =>
   `INSERT INTO quota(kind, subject, bytes_used, objects_used, lease)
    SELECT a.value->>0, a.value->>1, ${OF_ITEM.bytes}, ${OF_ITEM.objects}, 0 FROM json_each(?1) a WHERE ${condition}
@@ -81,7 +81,7 @@ const SHARE_WHAT_IS_USED =
 
 const toItem = ({ kind, subject }: QuotaSubject) => [kind, subject];
 
-/** Adds the rows of these quotas and counts the stored data, for a batch that puts a shard into use. */
+/** Adds the rows of these quotas and counts the stored data. Belongs to the batch that puts a shard into use. */
 export const quotaStatements = (database: D1Database, subjects: readonly QuotaSubject[]): D1PreparedStatement[] => [
   ...toParameters(subjects.map(toItem)).map((items) => database.prepare(insertSql('true')).bind(items)),
   database.prepare(SHARE_WHAT_IS_USED),
@@ -94,7 +94,7 @@ export interface QuotaRow {
   readonly bytes_share: number | null;
   readonly objects_share: number | null;
   readonly lease: number;
-  /** 1 if the quota covers a bucket with slots in this shard. */
+  /** 1 if a bucket that the quota covers has open slots in this shard. */
   readonly is_in_use: number;
 }
 
@@ -114,15 +114,15 @@ export const findQuotaRow = (
 ): Promise<Result<QuotaRow[], Unavailable>> =>
   readRows<QuotaRow>(context, prepare(databaseOf(context, shard), findRow, keyOf(subject)));
 
-/** An unlimited share is also reduced to the use. */
+/** Freezes a share at the use. This also applies to an unlimited share. */
 const freeze = statement<Key & { lease: number }>(
   `UPDATE quota SET bytes_share = MIN(bytes_used, COALESCE(bytes_share, bytes_used)),
      objects_share = MIN(objects_used, COALESCE(objects_share, objects_used)), lease = :lease WHERE ${IS_THIS} AND lease < :lease`,
 );
 
 /**
- * Takes the unused share back, and adds the row if the shard has none. Has no effect if the shard already has a later lease, which
- * the returned row shows. Returns no row if the shard is not claimed.
+ * Freezes a quota's share in a shard at what is used there, and adds the row if the shard has none. Has no effect if the shard
+ * already has a later lease, which the returned row shows. Returns no row if the shard is not claimed.
  */
 export async function freezeShare(
   context: EngineContext,
@@ -151,7 +151,7 @@ const grant = statement<Key & { lease: number; bytes: number | null; objects: nu
 );
 type Frozen = { frozenBytes: number | null; frozenObjects: number | null };
 
-/** Has no effect if the share has changed since it was frozen. */
+/** Grants a new share of a quota to a shard. Has no effect if the share has changed since it was frozen. */
 export function grantShare(
   context: EngineContext,
   shard: number,
@@ -177,7 +177,7 @@ const IS_WRONG = `(q.bytes_used, q.objects_used) <> (${OF_ROW.bytes}, ${OF_ROW.o
 const listWrong = statement<Record<never, never>, Key>(`SELECT kind, subject FROM quota q WHERE ${IS_WRONG}`);
 const COUNT_AGAIN = `UPDATE quota AS q SET bytes_used = ${OF_ROW.bytes}, objects_used = ${OF_ROW.objects} WHERE ${IS_WRONG}`;
 
-/** The quotas whose counts differ from the stored data. @param repairs recounts them. */
+/** Lists the quotas whose counts differ from the stored data. @param repairs whether to recount them. */
 export async function findWrongQuotas(context: EngineContext, shard: number, repairs: boolean): Promise<Key[]> {
   const database = databaseOf(context, shard);
   const wrong = await readAll(database, listWrong, {});

@@ -11,12 +11,15 @@ import { type ExtentRow, extentsJson, toExtent, toVersionFacts, VERSION_COLUMNS 
 export const FIRST_EXTENTS = 32;
 
 export interface FoundVersion extends ShardGenerations {
-  /** The shard's state of the slot; null if the shard does not know the bucket. */
+  /** Id of the bucket; null if the shard does not know it. */
+  readonly bucketId: string | null;
+  /** The shard's state of the name's slot; null if the shard does not know the bucket. */
   readonly slotState: string | null;
   readonly version: StoredVersion | null;
 }
 
 const UNKNOWN_BUCKET: FoundVersion = {
+  bucketId: null,
   slotState: null,
   version: null,
   generation: null,
@@ -24,11 +27,11 @@ const UNKNOWN_BUCKET: FoundVersion = {
   isSealed: false,
 };
 
-/** Loads a version with its inline data or first extents in one query. */
+/** Loads a version with its inline data or first extents in one query. The bucket is found by its name until its id is known. */
 export async function findVersion(
   context: EngineContext,
   shard: number,
-  bucketId: string,
+  bucket: { readonly bucketId: string } | { readonly bucketName: string },
   slot: number,
   name: string,
   choice: VersionChoice,
@@ -40,7 +43,11 @@ export async function findVersion(
       : choice.versionId === 'null'
         ? 'v.is_null = 1'
         : 'v.ord = unhex(?4)';
-  const parameters: unknown[] = [bucketId, slot, name];
+  const [isBucket, key] =
+    'bucketId' in bucket
+      ? ['b.bucket_id = ?1', bucket.bucketId]
+      : ['b.name = ?1 AND b.seal IS NULL', bucket.bucketName];
+  const parameters: unknown[] = [key, slot, name];
   if (choice.versionId !== undefined && choice.versionId !== 'null') parameters.push(toVersionOrder(choice.versionId));
   const isLatest = choice.versionId === undefined ? '1' : `v.ord = (${newest})`;
   const database = databaseOf(context, shard);
@@ -48,17 +55,18 @@ export async function findVersion(
     context,
     database
       .prepare(
-        `SELECT substr(b.slots, ?2 + 1, 1) AS slot_state, ${GENERATION_COLUMNS}, ${isLatest} AS is_latest, ${VERSION_COLUMNS},
+        `SELECT b.bucket_id, substr(b.slots, ?2 + 1, 1) AS slot_state, ${GENERATION_COLUMNS}, ${isLatest} AS is_latest, ${VERSION_COLUMNS},
            v.data, v.crc32, ${extentsJson(FIRST_EXTENTS)} AS extents
          FROM bucket b LEFT JOIN version v ON v.bucket = b.n AND v.name = CAST(?3 AS BLOB) AND ${which}
-         WHERE b.bucket_id = ?1 AND NOT ${IS_BEING_REBUILT}`,
+         WHERE ${isBucket} AND NOT ${IS_BEING_REBUILT}`,
       )
       .bind(...parameters),
   );
   if (!rows.ok) return rows;
   const row = rows.value[0];
   if (!row) return ok(UNKNOWN_BUCKET);
-  const state = { slotState: String(row.slot_state), ...toGenerations(row) };
+  const bucketId = String(row.bucket_id);
+  const state = { bucketId, slotState: String(row.slot_state), ...toGenerations(row) };
   if (row.ord === '' || row.ord === null) return ok({ ...state, version: null });
   const facts = toVersionFacts(row, row.is_latest === 1);
   const isTakenDown = Number(row.taken_down) === 1;
@@ -71,10 +79,10 @@ function toHandle(row: Row, shard: number, bucketId: string): ReadHandle {
   return { shard, bucketId, inline, extents };
 }
 
-/** The place of a piece of an object. `openPlaces` adds the facts of its blob. */
+/** Where a piece of an object is stored. `openPlaces` adds the facts of its blob. */
 export type ExtentPlace = Pick<Extent, 'start' | 'length' | 'blobId' | 'blobStart' | 'crc32'>;
 
-/** The rows of `extent` that hold these bytes of the object (inclusive), at most `limit`. */
+/** Lists the rows of `extent` that hold a range of bytes (inclusive) of an object, at most `limit` of them. */
 export async function listPlaces(
   context: EngineContext,
   shard: number,
@@ -106,7 +114,7 @@ export async function listPlaces(
   );
 }
 
-/** The places with the facts of their blobs, in the same order. */
+/** Adds the facts of their blobs to places. Keeps the order. */
 export async function openPlaces(
   context: EngineContext,
   shard: number,
@@ -127,7 +135,7 @@ export async function openPlaces(
   return rows.ok ? ok(rows.value.map((row) => toExtent(JSON.parse(String(row.extent)) as ExtentRow))) : rows;
 }
 
-/** The parts of a multipart object, computed from its extents. */
+/** Lists the ranges of a multipart object's parts, computed from its extents. */
 export async function listPartRanges(
   context: EngineContext,
   shard: number,

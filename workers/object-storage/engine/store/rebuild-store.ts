@@ -1,4 +1,4 @@
-/** Restores rows of an empty shard. */
+/** Restores the rows of a shard during a rebuild, from snapshot and DIRECTORY. */
 import { readAll } from '../../../shared/statement.ts';
 import { initialSlotStates } from '../../domain/slots.ts';
 import { databaseOf, type EngineContext } from '../model/context.ts';
@@ -12,7 +12,10 @@ import { insertRows, TABLE_NAMES, type Table } from './table-rows.ts';
 import { EPOCH } from './version-ids.ts';
 import { isReferenced } from './version-sql.ts';
 
-/** Whether the shard has data that a rebuild would destroy. An interrupted rebuild may be started again. */
+/**
+ * Whether the shard has data that a rebuild would destroy. False for a shard whose rebuild was interrupted, so that it can start
+ * again.
+ */
 export async function isInUse(context: EngineContext, shard: number): Promise<boolean> {
   const found = await databaseOf(context, shard)
     .prepare(`SELECT ${IS_CLAIMED} AND EXISTS (SELECT 1 FROM version) AS is_used`)
@@ -20,7 +23,7 @@ export async function isInUse(context: EngineContext, shard: number): Promise<bo
   return found === 1;
 }
 
-/** Deletes all rows except the lease of the rebuild. */
+/** Deletes all rows of a shard except the lease of the rebuild. */
 export async function clearShard(context: EngineContext, shard: number): Promise<void> {
   const database = databaseOf(context, shard);
   await database.batch([
@@ -31,14 +34,14 @@ export async function clearShard(context: EngineContext, shard: number): Promise
   ]);
 }
 
-/** Deletes the records of removed versions, which prevented their recovery. */
+/** Deletes the records of removed versions at the end of a rebuild. During it they prevent the recovery of those versions. */
 export async function forgetRemoved(context: EngineContext, shard: number): Promise<void> {
   await databaseOf(context, shard).prepare('DELETE FROM change').run();
 }
 
 /**
- * Removes unreferenced blob records of a page. They come from the snapshot, and their blobs may have been deleted since. For a page
- * of `reclaim`, removes the rows without a blob record.
+ * Removes unreferenced blob records of a page. The records come from the snapshot, and their blobs may have been deleted since. In
+ * a page of `reclaim`, it removes the rows without a blob record.
  */
 export async function dropUnreferenced(context: EngineContext, shard: number, page: Page): Promise<void> {
   const isNeeded =
@@ -51,14 +54,17 @@ export async function dropUnreferenced(context: EngineContext, shard: number, pa
   ).run();
 }
 
-/** Puts the shard into use, recounts its quotas, and deletes the progress of the rebuild. @param above the latest earlier epoch. */
+/**
+ * Puts the rebuilt shard into use, recounts its quotas, and deletes the progress of the rebuild.
+ * @param above latest epoch of the journal before the rebuild; the new one must be greater.
+ */
 export async function claimRebuilt(context: EngineContext, shard: number, above: number): Promise<void> {
   const database = databaseOf(context, shard);
   const quotas = await listQuotas(context);
   await database.batch([
     ...quotaStatements(database, quotas),
     epochStatement(database, context.now(), above),
-    // No journal is needed for the restored versions: they are in the snapshot and the journal that they came from.
+    // The restored versions need no journal entry: they are in the snapshot and the journal that they came from.
     database
       .prepare(`INSERT OR REPLACE INTO task(name, state, updated_at) SELECT 'journal flushed', ${EPOCH}, ?1`)
       .bind(context.now()),
@@ -70,13 +76,16 @@ export async function claimRebuilt(context: EngineContext, shard: number, above:
 }
 
 /**
- * Buckets are sealed until the rebuild ends. Their generation is unknown, because a change after the snapshot may have raised it.
+ * Restored buckets are sealed until the rebuild ends. Their generation is unknown, because a change after the snapshot may have
+ * raised it.
  */
 const CHANGED: Partial<Record<Table, Readonly<Record<string, string>>>> = {
   bucket: { seal: `'${REBUILD_SEAL}' || COALESCE(a.value->>'seal', '')`, generation: 'NULL' },
 };
 
-/** Restores rows of a snapshot page, except those of slots that have moved to another shard. @returns the number of rows. */
+/**
+ * Restores the rows of a page of the snapshot, except those of slots that have moved to another shard. @returns the number of rows.
+ */
 export async function restoreRows(
   context: EngineContext,
   shard: number,
@@ -93,12 +102,12 @@ export async function restoreRows(
   return outcomes.reduce((sum, outcome) => sum + (outcome.meta.changes ?? 0), 0);
 }
 
-/** A page of DIRECTORY's buckets. */
+/** Reads a page of the buckets in DIRECTORY. */
 export async function listBucketsAfter(context: EngineContext, after: string, limit: number): Promise<BucketRecord[]> {
   return (await readAll(context.directory, findByIdsAfter, { after, limit })).map(toBucketRecord);
 }
 
-/** Takes the slots and the versioning of buckets from DIRECTORY. Buckets that it does not know stay unchanged. */
+/** Sets slots and versioning of the shard's buckets to those in DIRECTORY. Buckets that DIRECTORY does not know stay unchanged. */
 export async function alignBuckets(
   context: EngineContext,
   shard: number,
@@ -110,7 +119,7 @@ export async function alignBuckets(
     const slots = initialSlotStates(bucket.placement.shards, shard);
     const { bucketId, name, versioning, versioningSeq, ownerId } = bucket;
     const objectLock = bucket.configuration.objectLock ?? null;
-    // If a bucket has no slots here, the shard only needs to record that its former ones have moved away.
+    // If a bucket has no slots in this shard, the shard only needs to record that former ones have moved away.
     const sql = slots.includes('o')
       ? `INSERT INTO bucket(bucket_id, name, versioning, versioning_seq, slots, owner_id, object_lock, seal)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, '${REBUILD_SEAL}') ON CONFLICT(bucket_id) DO UPDATE

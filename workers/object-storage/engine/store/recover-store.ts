@@ -1,4 +1,6 @@
-/** Blobs that a rebuild finds in addition to snapshot and journal, and the recovery of versions from them. */
+/**
+ * Blobs that a rebuild finds in the locations and that snapshot and journal do not mention, and the recovery of versions from them.
+ */
 import { readAll } from '../../../shared/statement.ts';
 import { slotOf } from '../../domain/slots.ts';
 import { toVersionOrder } from '../../domain/version-order.ts';
@@ -12,8 +14,8 @@ import { NEXT_ID } from './version-ids.ts';
 import { toLegalHold } from './version-sql.ts';
 
 /**
- * A blob that may describe versions of the shard. `order`: object id and number of the piece, or the time at which a
- * volume was written.
+ * A blob that may describe versions of the shard. `order` is the object id and the number of the piece, or for a volume the time at
+ * which it was written.
  */
 export interface FoundBlob {
   readonly kind: 'object' | 'volume';
@@ -38,7 +40,7 @@ export async function recordFound(context: EngineContext, shard: number, found: 
   if (statements.length > 0) await database.batch(statements);
 }
 
-/** More pieces than S3's largest object has: 5 TiB in pieces of 1 GiB. */
+/** Maximum number of pieces of an object. S3's largest object of 5 TiB has fewer, in pieces of 1 GiB. */
 const PIECES_MAX = 6_000;
 
 async function selectFound(context: EngineContext, shard: number, prefix: string, limit: number): Promise<FoundBlob[]> {
@@ -49,14 +51,14 @@ async function selectFound(context: EngineContext, shard: number, prefix: string
   return results.map((row) => JSON.parse(row.state) as FoundBlob);
 }
 
-/** The first object's pieces, in order. */
+/** Returns the pieces of the first recorded object, in order. */
 export async function selectFoundObject(context: EngineContext, shard: number): Promise<FoundBlob[]> {
   const [first] = await selectFound(context, shard, 'found object ', 1);
   if (!first) return [];
   return await selectFound(context, shard, `found object ${first.order.split(' ')[0]} `, PIECES_MAX);
 }
 
-/** The oldest volume. */
+/** Returns the oldest recorded volume. */
 export async function selectFoundVolume(context: EngineContext, shard: number): Promise<FoundBlob | undefined> {
   return (await selectFound(context, shard, 'found volume ', 1))[0];
 }
@@ -68,7 +70,7 @@ export async function forgetFound(context: EngineContext, shard: number, found: 
     .run();
 }
 
-/** Buckets by their id. */
+/** Finds buckets by their ids. @returns the buckets by id. */
 export async function findBuckets(
   context: EngineContext,
   bucketIds: readonly string[],
@@ -78,7 +80,7 @@ export async function findBuckets(
 }
 
 /**
- * Updates existing objects, and pieces of parts, to their place in a volume that was written later.
+ * Makes existing objects, and extents of parts, refer to their place in a volume that was written later than their row.
  * @returns the number of updated rows.
  */
 export async function moveIntoVolume(
@@ -110,7 +112,7 @@ export async function moveIntoVolume(
   return outcomes.reduce((sum, outcome) => sum + (outcome.meta.changes ?? 0), 0);
 }
 
-/** A version recovered from R2. */
+/** A version recovered from the metadata of blobs or the index of a volume in R2. */
 export interface RecoveredVersion {
   readonly bucketId: string;
   readonly name: string;
@@ -127,7 +129,7 @@ export interface RecoveredVersion {
   readonly tags: string | null;
   readonly acl: string | null;
   readonly lock: ObjectLock;
-  /** Upload time of the blob whose metadata describes the version. */
+  /** Upload time of the blob whose metadata describes the version, in milliseconds. */
   readonly describedAt: number;
   readonly extents: readonly {
     readonly start: number;
@@ -138,7 +140,7 @@ export interface RecoveredVersion {
   }[];
 }
 
-/** Each version takes up to five statements. */
+/** Versions per batch. Each takes up to five statements. */
 const VERSIONS_PER_BATCH = 50;
 
 /**
@@ -170,7 +172,10 @@ export async function insertRecovered(
 const HAS_DATA = `(v.data IS NOT NULL OR v.blob_id IS NOT NULL
   OR EXISTS (SELECT 1 FROM extent e WHERE e.object_id = v.object_id))`;
 
-/** Object ids (hex) of versions that exist with their data, and without an older `null` version beside them. */
+/**
+ * Finds the versions that need no recovery: they exist with their data, and no older `null` version is beside them.
+ * @returns their object ids (hex).
+ */
 async function findSettled(database: D1Database, versions: readonly RecoveredVersion[]): Promise<Set<string>> {
   const rows = versions.map((version) => [
     version.bucketId,
@@ -195,7 +200,7 @@ async function findSettled(database: D1Database, versions: readonly RecoveredVer
   return settled;
 }
 
-/** The first statement changes a row if the version was added. */
+/** Statements that recover one version. The first one changes a row if it added the version. */
 function recoverStatements(database: D1Database, version: RecoveredVersion): D1PreparedStatement[] {
   const bucket = '(SELECT n FROM bucket WHERE bucket_id = ?1)';
   const head = [version.bucketId, nameHex(version.name), toVersionOrder(version.versionId), toHex(version.objectId)];
@@ -237,7 +242,7 @@ function recoverStatements(database: D1Database, version: RecoveredVersion): D1P
         version.lock.retainUntilMs,
         toLegalHold(version.lock.isHeld),
       ),
-    // Runs also for a version that the snapshot has without its data.
+    // This statement also applies to a version that the snapshot restored without its data.
     extents.length === 1
       ? database
           .prepare(

@@ -9,41 +9,51 @@ import { check, customType, index, integer, primaryKey, sqliteTable, text, uniqu
 
 const bytes = customType<{ data: Uint8Array; driverData: Uint8Array }>({ dataType: () => 'blob' });
 
-/** The shard's copy of a bucket. Commits check it, so that no write ignores a seal, a switch of versioning or a move. */
-export const bucket = sqliteTable('bucket', {
-  /** Short name of the bucket inside this shard. */
-  n: integer('n').primaryKey({ autoIncrement: true }),
-  bucketId: text('bucket_id').notNull().unique(),
-  name: text('name').notNull(),
-  /** Needed for a rebuild of DIRECTORY. */
-  ownerId: text('owner_id').notNull().default(''),
-  versioning: text('versioning').notNull().$type<'never' | 'enabled' | 'suspended'>(),
-  versioningSeq: integer('versioning_seq').notNull(),
-  /** Set while the bucket is being deleted, and permanently afterwards: `epoch:time:token`. */
-  seal: text('seal'),
-  /** 256 characters: `-` not here, `o` open, `s` sealed to be moved away, `i` coming in. */
-  slots: text('slots').notNull(),
-  /** The order of the newest version that was removed within a minute of its creation. Later versions must be above it. */
-  newest: bytes('newest'),
-  /**
-   * Raised before a change of the bucket's configuration is acknowledged. A configuration of this generation or a later
-   * one is current. Null: unknown, after a rebuild; the configuration must come from DIRECTORY's primary.
-   */
-  generation: integer('generation'),
-  /** Object lock: null if it is not enabled, else the default retention, `{}` or `{"mode": "GOVERNANCE", "days": 30}`. */
-  objectLock: text('object_lock'),
-});
+/** The shard's copy of a bucket. Commits check it, so that no write ignores a seal, a switch of versioning or a slot move. */
+export const bucket = sqliteTable(
+  'bucket',
+  {
+    /** Number of the bucket in this shard. Other tables refer to the bucket by it. */
+    n: integer('n').primaryKey({ autoIncrement: true }),
+    bucketId: text('bucket_id').notNull().unique(),
+    name: text('name').notNull(),
+    /** User who owns the bucket. A rebuild of DIRECTORY reads it. */
+    ownerId: text('owner_id').notNull().default(''),
+    versioning: text('versioning').notNull().$type<'never' | 'enabled' | 'suspended'>(),
+    versioningSeq: integer('versioning_seq').notNull(),
+    /** Seal of the bucket, `epoch:time:token`. Set while the bucket is being deleted, and permanently afterwards. */
+    seal: text('seal'),
+    /** State of each of the 256 slots: `-` not in this shard, `o` open, `s` sealed to be moved away, `i` coming in. */
+    slots: text('slots').notNull(),
+    /**
+     * Order of the newest version that was removed within a minute of its creation. Later versions of the bucket must be above it.
+     */
+    newest: bytes('newest'),
+    /**
+     * Generation of the bucket, raised before a change of its configuration is acknowledged. A configuration of this generation or a
+     * later one is current. Null: unknown, after a rebuild; the configuration must come from DIRECTORY's primary.
+     */
+    generation: integer('generation'),
+    /**
+     * Object Lock configuration of the bucket: null if Object Lock is not enabled, else the default retention, `{}` or `{"mode":
+     * "GOVERNANCE", "days": 30}`.
+     */
+    objectLock: text('object_lock'),
+  },
+  // A read may look up the bucket by its name, before DIRECTORY has answered with its id.
+  (table) => [index('bucket_name').on(table.name)],
+);
 
-/** Object lock of a version, or of the version that an upload will become. */
+/** Columns of the Object Lock of a version, or of the version that an upload will become. */
 const lockColumns = {
   lockMode: text('lock_mode').$type<'GOVERNANCE' | 'COMPLIANCE'>(),
   retainUntil: integer('retain_until'),
-  /** 1 while a legal hold is on, 2 once it is off, 0 if it was never set. */
+  /** Legal hold: 1 while it is on, 2 once it is off, 0 if it was never set. */
   legalHold: integer('legal_hold').notNull().default(0),
 };
 
 /**
- * One version of one name, or a deletion marker, with its data. The newest version of a name is the first in the order
+ * One version of one name, or a delete marker, with its data. The newest version of a name is the first in the order
  * of the key, so no column marks it. Data has one place: `data` until the object is packed, `blob_id` and `blob_start`
  * if it is a range of one blob, else rows of `extent` with its `object_id`.
  *
@@ -53,66 +63,68 @@ const lockColumns = {
 export const version = sqliteTable(
   'version',
   {
-    /** Ascending ids, 1,000 per millisecond of the journal's epoch (`version-ids.ts`). Valid in this shard only. */
+    /**
+     * Row id. Ids ascend, with 1,000 per millisecond of the journal's epoch (`version-ids.ts`). They are valid in this shard only.
+     */
     id: integer('id').primaryKey(),
     bucket: integer('bucket').notNull(),
     name: bytes('name').notNull(),
-    /** The TIMEUUID, time first, inverted: the newest version of a name comes first. */
+    /** Order of the version: its TIMEUUID, time first, inverted, so that the newest version of a name comes first. */
     ord: bytes('ord').notNull(),
     slot: integer('slot').notNull(),
-    /** 1 for S3's `null` version. */
+    /** 1 if this is S3's `null` version. */
     isNull: integer('is_null').notNull(),
     isMarker: integer('is_marker').notNull(),
     objectId: bytes('object_id').notNull(),
     size: integer('size').notNull(),
     etag: text('etag').notNull(),
     sha256: bytes('sha256'),
-    /** `{"CRC32": "…"}`, values in Base64. */
+    /** Checksums of the object by algorithm, in Base64: `{"CRC32": "…"}`. */
     checksums: text('checksums'),
     checksumType: text('checksum_type'),
     partCount: integer('part_count'),
     metadata: text('metadata'),
     tags: text('tags'),
     acl: text('acl'),
-    /** 1 while the version is taken down by the operator. */
+    /** 1 while the operator has taken the version down. */
     takenDown: integer('taken_down'),
     ...lockColumns,
-    /** The blob that holds the whole object, and the offset in it. */
+    /** The blob that holds the whole object, and the object's offset in it (`blob_start`). */
     blobId: bytes('blob_id'),
     blobStart: integer('blob_start'),
     /** CRC-32 of the whole object if it is inline or packed; null if the segments of its blobs are checked instead. */
     crc32: integer('crc32'),
-    /** Bytes of a small object until it is packed. Base64, because text passes the binding faster than a BLOB. */
+    /** Inline data: the bytes of a small object until it is packed. Base64, because text passes the binding faster than a BLOB. */
     data: text('data'),
   },
   (table) => [
     uniqueIndex('version_key').on(table.bucket, table.name, table.ord),
-    // Used by reclamation and compaction.
+    // Index of versions by blob, for reclamation and compaction.
     index('version_blob').on(table.blobId).where(sql`blob_id IS NOT NULL`),
   ],
 );
 
-/** A piece of an object that was uploaded in parts or has several blobs, or of a part that is not yet an object. */
+/** An extent of an object that was uploaded in parts or has several blobs, or of a part that is not yet an object. */
 export const extent = sqliteTable(
   'extent',
   {
     objectId: bytes('object_id').notNull(),
-    /** Offset in the object. */
+    /** Offset of the extent in the object. */
     start: integer('start').notNull(),
     length: integer('length').notNull(),
     blobId: bytes('blob_id').notNull(),
     blobStart: integer('blob_start').notNull(),
-    /** CRC-32 of the whole extent; null if the blob's segments are checked instead. */
+    /** CRC-32 of the whole extent; null if the segments of its blob are checked instead. */
     crc32: integer('crc32'),
-    /** The part number in a multipart object. */
+    /** Number of the part to which the extent belongs, in a multipart object. */
     part: integer('part'),
-    /** On the first extent of a part: `{"etag": "…", "checksums": {…}, "modifiedAt": …}`. */
+    /** Facts of a part, on its first extent: `{"etag": "…", "checksums": {…}, "modifiedAt": …}`. */
     partFacts: text('part_facts'),
   },
   (table) => [primaryKey({ columns: [table.objectId, table.start] }), index('extent_blob').on(table.blobId)],
 );
 
-/** An R2 object, written once under this id to every location. */
+/** A blob record: an R2 object that is written once under this id to every location. */
 export const blobRecord = sqliteTable(
   'blob',
   {
@@ -120,22 +132,22 @@ export const blobRecord = sqliteTable(
     kind: text('kind').notNull().$type<'object' | 'part' | 'volume'>(),
     size: integer('size').notNull(),
     sha256: bytes('sha256').notNull(),
-    /** CRC-32 of each segment of 256 KiB, four bytes each. */
+    /** CRC-32 of each segment of 256 KiB of the blob, four bytes each. */
     segments: bytes('segments').notNull(),
     /** Bit mask of the locations that hold the blob: 1 is BLOBS, 2 is BLOBS_2, … */
     locations: integer('locations').notNull(),
     createdAt: integer('created_at').notNull(),
-    /** 1 if another shard may have a record of the same blob, because a slot was moved. */
+    /** 1 if another shard may have a record of the same blob, as after a slot move. */
     isShared: integer('is_shared').notNull().default(0),
-    /** 1 when no location has an intact copy. */
+    /** 1 if no location has an intact copy of the blob. */
     isLost: integer('is_lost').notNull().default(0),
-    /** Bit mask of the locations that still need a copy: the durable task of `maintenance/missing-copies.ts`. */
+    /** Bit mask of the locations that still need a copy of the blob. `maintenance/missing-copies.ts` writes these copies. */
     missing: integer('missing').notNull().default(0),
   },
   (table) => [index('blob_missing').on(table.blobId).where(sql`missing <> 0`)],
 );
 
-/** Blobs that lost a reference, and the time. Reclamation and compaction read this table. */
+/** Blobs that lost a reference, with the time of the loss. Reclamation and compaction read this table. */
 export const reclaim = sqliteTable(
   'reclaim',
   {
@@ -150,7 +162,7 @@ export const upload = sqliteTable(
   {
     bucket: integer('bucket').notNull(),
     name: bytes('name').notNull(),
-    /** A TIMEUUID, time first, as its 32 hex digits. */
+    /** Id of the upload: its time of creation, then random digits, as hex. */
     uploadId: text('upload_id').notNull(),
     slot: integer('slot').notNull(),
     initiatedAt: integer('initiated_at').notNull(),
@@ -161,15 +173,18 @@ export const upload = sqliteTable(
     checksumAlgorithm: text('checksum_algorithm'),
     checksumType: text('checksum_type'),
     /**
-     * `open`, or how it ended: `completed`, `aborted`. The row stays for 7 days afterwards, so that a repeated
-     * completion is answered.
+     * State of the upload: `open`, `completed` or `aborted`. The row stays for 7 days after the end, so that a repeated completion
+     * is answered.
      */
     state: text('state').notNull().$type<'open' | 'completed' | 'aborted'>(),
-    /** Set for a completed upload: the SHA-256 of its list of parts, and the order of its version. */
+    /** SHA-256 of the list of parts, and order of the created version (`version_ord`). Set for a completed upload. */
     requestSha256: bytes('request_sha256'),
     ord: bytes('ord'),
     endedAt: integer('ended_at'),
-    /** Time at which background work is due: an open upload is aborted, an ended one is cleaned up and later forgotten. */
+    /**
+     * Time at which background work on the upload is due: an open upload is aborted, an ended one is cleaned up and later
+     * forgotten.
+     */
     dueAt: integer('due_at').notNull(),
   },
   (table) => [primaryKey({ columns: [table.bucket, table.name, table.uploadId] }), index('upload_due').on(table.dueAt)],
@@ -180,7 +195,7 @@ export const part = sqliteTable(
   {
     uploadId: text('upload_id').notNull(),
     partNumber: integer('part_number').notNull(),
-    /** Object id of the part's extents. */
+    /** Object id to which the part's extents belong until completion. */
     objectId: bytes('object_id').notNull(),
     size: integer('size').notNull(),
     etag: text('etag').notNull(),
@@ -191,14 +206,14 @@ export const part = sqliteTable(
 );
 
 /**
- * Changes since the journal was last written (`maintenance/journal.ts`): a version (`v<order>`), a removed null version
- * (`n<order>`), an upload (`u<id>`), or a slot that was emptied and refilled (`s<slot>`). New versions need no change
- * record: their `id` has the epoch.
+ * Change records since the journal was last written (`maintenance/journal.ts`). The key tells what changed: a version (`v<order>`),
+ * a removed null version (`n<order>`), an upload (`u<id>`), or a slot that was emptied and refilled (`s<slot>`). New versions need
+ * no change record, because their row id has the epoch.
  */
 export const change = sqliteTable(
   'change',
   {
-    /** The epoch of the journal that the change belongs to: milliseconds of the database's clock, always increasing. */
+    /** Epoch of the journal to which the change belongs: milliseconds of the database's clock, always increasing. */
     epoch: integer('epoch').notNull(),
     bucket: integer('bucket').notNull(),
     name: bytes('name').notNull(),
@@ -208,49 +223,55 @@ export const change = sqliteTable(
 );
 
 /**
- * Versions that a batch of deletes removed, kept as long as the batch may be repeated. Without it, a repeated delete could not be
- * distinguished from one that was never executed.
+ * Receipts of batches of deletes: the versions that each removed. Kept as long as a batch may be repeated. Without its receipt, a
+ * repeated batch could not be distinguished from one that was never executed.
  */
 export const receipt = sqliteTable('receipt', {
-  /** Time of the request (12 hex digits of milliseconds), then random digits. */
+  /** Id of the batch: time of the request (12 hex digits of milliseconds), then random digits. */
   receiptId: bytes('receipt_id').primaryKey(),
-  /** `[[item of the batch, order of the version (hex), is_marker, is_null], …]` */
+  /** The removed versions: `[[item of the batch, order of the version (hex), is_marker, is_null], …]` */
   removed: text('removed').notNull(),
 });
 
 /**
- * The limits and the use of a bucket or a user in this shard. A row exists only if there is a quota. The limits are in DIRECTORY,
- * which leases shares of them to the shards.
+ * The limits and the use of a bucket or a user in this shard. A row exists only if the bucket or user has a quota. The limits are
+ * in DIRECTORY, which leases shares of them to the shards.
  */
 export const quota = sqliteTable(
   'quota',
   {
     kind: text('kind').notNull().$type<'bucket' | 'user'>(),
-    /** Id of the bucket or the user. */
+    /** Id of the bucket or of the user that the quota limits. */
     subject: text('subject').notNull(),
     bytesUsed: integer('bytes_used').notNull(),
     objectsUsed: integer('objects_used').notNull(),
-    /** The share leased to this shard; null for unlimited. Never less than the use. */
+    /** The share of the limit that is leased to this shard; null for unlimited. Never less than the use. */
     bytesShare: integer('bytes_share'),
     objectsShare: integer('objects_share'),
-    /** Number of the lease. DIRECTORY increases it with every change of the share, so that a late change has no effect. */
+    /**
+     * Number of the lease of the share. DIRECTORY increases it with every distribution, so that a late change of a share has no
+     * effect.
+     */
     lease: integer('lease').notNull(),
   },
   (table) => [primaryKey({ columns: [table.kind, table.subject] })],
 );
 
-/** Event notifications to send, written with the change that they report. Deleted once they are sent. */
+/** Event notifications that are still to be sent, written in the batch of their change. Deleted once they are sent. */
 export const event = sqliteTable(
   'event',
   {
-    /** Ascends in the order of the commits (`event-store.ts`). AUTOINCREMENT remembers the last one of an empty table. */
+    /**
+     * Id of the event. Ids ascend in the order of the commits (`event-store.ts`). AUTOINCREMENT remembers the last id even if the
+     * table is empty.
+     */
     id: integer('id').primaryKey({ autoIncrement: true }),
     bucket: integer('bucket').notNull(),
     name: bytes('name').notNull(),
-    /** AWS's name, without `s3:`: `ObjectCreated:Put`. */
+    /** AWS's name of the event, without `s3:`: `ObjectCreated:Put`. */
     kind: text('kind').notNull(),
     occurredAt: integer('occurred_at').notNull(),
-    /** Facts of the message that have no column, and its destinations (`domain/notifications.ts`). */
+    /** JSON of the event's facts that have no column of their own, and of its destinations (`domain/notifications.ts`). */
     facts: text('facts').notNull(),
     attempts: integer('attempts').notNull().default(0),
     dueAt: integer('due_at').notNull(),
@@ -258,34 +279,40 @@ export const event = sqliteTable(
   (table) => [index('event_name').on(table.bucket, table.name)],
 );
 
-/** A run of a bucket's lifecycle rules in this shard. Each day adds a row for each bucket with rules; its end removes it. */
+/**
+ * A run of a bucket's lifecycle rules in this shard. Each day adds a row for each bucket with rules; the row is removed when the
+ * run ends.
+ */
 export const lifecycle = sqliteTable('lifecycle', {
   bucket: integer('bucket').primaryKey(),
   startedAt: integer('started_at').notNull(),
-  /** The last version or upload that was examined (`maintenance/lifecycle.ts`); null before the first. */
+  /** The last version or upload that the run examined (`maintenance/lifecycle.ts`); null before the first. */
   cursor: text('cursor'),
-  /** Counts of the run, for its audit row. */
+  /** Counts of the run so far, for its audit row. */
   counts: text('counts').notNull(),
 });
 
 /**
- * A single row. `generation` is that of the latest revocation of a key, token, user or policy that this shard knows. A look-up of
- * credentials in a replica counts only if the replica's generation is at least this. Without a row it is unknown, as after a
- * rebuild; credentials must then come from DIRECTORY's primary.
+ * The shard's generation of identity, a single row. `generation` is that of the latest revocation of a key, token, user or policy
+ * that this shard knows. A look-up of credentials in a replica counts only if the replica's generation is at least this. Without a
+ * row (after a rebuild) the generation is unknown, and credentials must come from DIRECTORY's primary.
  */
 export const identity = sqliteTable('identity', {
   one: integer('one').primaryKey(),
   generation: integer('generation').notNull(),
 });
 
-/** Progress of background work, and its leases. */
+/** Progress of background work, and the leases of the workers that do it. */
 export const task = sqliteTable('task', {
   name: text('name').primaryKey(),
   state: text('state').notNull(),
   updatedAt: integer('updated_at').notNull(),
 });
 
-/** Accepts no row. A batch that must not be committed inserts its reason, and the name of the violated constraint reports it. */
+/**
+ * The guard table, which accepts no row. A batch that must not be committed inserts its reason here, and the name of the violated
+ * constraint reports it.
+ */
 const reasons = [
   'already_committed',
   'no_bucket',

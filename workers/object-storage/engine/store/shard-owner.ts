@@ -11,7 +11,7 @@ import { askEach, databaseOf, type EngineContext, locationCall } from '../model/
 
 interface ShardOwner {
   readonly id: string;
-  /** At most the epoch of the database. */
+  /** Epoch of the journal that the location recorded. Without a fault it is at most the epoch of the database. */
   readonly epoch: number;
 }
 
@@ -31,7 +31,7 @@ async function readOwnerObject(bucket: R2Bucket, shard: number): Promise<ShardOw
   return object === null ? null : ((await object.json()) as ShardOwner);
 }
 
-/** The id of the database, which is created if necessary. Does not claim the shard. */
+/** Reads the database's owner id, and creates it if necessary. Does not claim the shard. */
 async function ensureId(context: EngineContext, shard: number): Promise<string> {
   const database = databaseOf(context, shard);
   const [, found] = await database.batch<{ state: string }>([
@@ -53,7 +53,7 @@ export async function claimLocations(context: EngineContext, shard: number): Pro
   const id = await ensureId(context, shard);
   const bytes = JSON.stringify({ id, epoch: 0 } satisfies ShardOwner);
   for (const bucket of context.locations) {
-    // If two new Workers share an R2 bucket, only the first write succeeds.
+    // The put is conditional: if two new Workers share an R2 bucket, only the first one's owner id is stored.
     await bucket.put(keyOf(shard), bytes, { onlyIf: { etagDoesNotMatch: '*' } });
     if ((await readOwnerObject(bucket, shard))?.id !== id) return false;
   }
@@ -102,9 +102,14 @@ async function holdsBytes(bucket: R2Bucket, shard: number): Promise<boolean> {
   return pages.some(({ objects }) => objects.length > 0);
 }
 
-/** @returns the reason not to trust the shard's database, or null. @throws if a store does not answer. */
+/**
+ * Compares the database with its owner records in the locations.
+ * @returns the reason not to trust the database, or null.
+ * @throws if a store does not answer.
+ */
 export async function findShardDoubt(context: EngineContext, shard: number): Promise<string | null> {
-  // Locations are read first, so the epoch of the database, read later, is at least theirs.
+  // The locations are read first. The database's epoch, which is read later, is then at least theirs unless the database is an
+  // older copy.
   const locations = await askEach(context, (bucket) => locationCall(context, readOwnerObject(bucket, shard)));
   const [id, epoch] = [await readTaskState(context, shard, 'owner'), await readEpoch(context, shard)];
   if (id === null) return `the database of shard ${shard} has no owner id: it is new, or it was lost`;
@@ -118,7 +123,7 @@ export async function findShardDoubt(context: EngineContext, shard: number): Pro
   return null;
 }
 
-/** @returns the number of a shard whose bytes are in a location and whose database is not bound, or null. */
+/** Finds a shard that has bytes in a location but no bound database. @returns its number, or null. */
 export async function findUnboundShard(context: EngineContext): Promise<number | null> {
   for (const { answer } of await askEach(context, (bucket) => bucket.list({ prefix: OWNERS_PREFIX }))) {
     const { objects } = answer;

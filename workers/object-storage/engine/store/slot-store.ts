@@ -1,4 +1,4 @@
-/** The rows of one slot of a bucket: copies, compares and removes them. */
+/** Copies, compares and removes the rows of one slot of a bucket, for slot moves. */
 import { createHash } from 'node:crypto';
 import type { SlotState } from '../../domain/slots.ts';
 import { databaseOf, type EngineContext } from '../model/context.ts';
@@ -10,7 +10,7 @@ import { columnsOf, insertRows, type Table, toParameters } from './table-rows.ts
 
 const BUCKET = '(SELECT n FROM bucket WHERE bucket_id = ?1)';
 
-/** Sets the slot's state if it is one of `from`. @returns whether the state is now `to`. */
+/** Sets the state of a slot in a shard if it is one of `from`. @returns whether the state is now `to`. */
 export async function setSlotState(
   context: EngineContext,
   shard: number,
@@ -20,7 +20,7 @@ export async function setSlotState(
   to: SlotState,
 ): Promise<boolean> {
   const database = databaseOf(context, shard);
-  // Data in a slot that is open or sealed counts towards quotas.
+  // Only data in an open or sealed slot counts towards quotas, so a change from or to another state changes the counts.
   const isCountChanged = [...from, to].some((state) => state === 'i' || state === '-');
   const count = (change: 'before' | 'after') =>
     isCountChanged ? [database.prepare(slotChangeSql(change)).bind(bucketId, slot)] : [];
@@ -43,8 +43,8 @@ export async function setSlotState(
 
 /**
  * Registers the bucket in the target shard, with the slot as incoming. If an earlier mover opened the slot and died before it
- * switched the map, the slot has received no write. A shard that had no slot of the bucket may have missed changes of it, so its
- * generation becomes unknown.
+ * switched the map, the slot has received no write and is set to incoming again. A shard that had no slot of the bucket may have
+ * missed changes of it, so its generation becomes unknown.
  * @returns false when the bucket is being deleted.
  */
 export async function prepareTarget(
@@ -82,7 +82,7 @@ async function unsealed(context: EngineContext, shard: number, bucketId: string)
   return row !== null && row.seal === null;
 }
 
-/** Records that all earlier journal entries about the slot are void. The copied rows get change records of their own. */
+/** Records in the journal that all its earlier entries about the slot are void. The copied rows get change records of their own. */
 export async function recordEmptied(
   context: EngineContext,
   shard: number,
@@ -95,7 +95,7 @@ export async function recordEmptied(
     .run();
 }
 
-/** A page of names. All rows of a name are copied together. Names that have uploads but no version are included. */
+/** SQL of a page of names. All rows of a name are copied together. Names that have uploads but no version are included. */
 const NAMES = `SELECT name FROM (SELECT name FROM version WHERE bucket = ${BUCKET} AND slot = ?2 AND name > unhex(?3)
   UNION SELECT name FROM upload WHERE bucket = ${BUCKET} AND slot = ?2 AND name > unhex(?3)) ORDER BY name LIMIT ?4`;
 
@@ -136,14 +136,14 @@ export async function copyNames(
   // The target's journal must include the copied rows. Versions are their own change records; uploads get `[name, key]`.
   const changes = rows(2).map((row) => [row.name, `u${row.upload_id}`]);
   await target.batch([
-    // This guard refuses a late copy of a slot that is already in use.
+    // This guard refuses a copy that arrives late, when the slot is already in use.
     target
       .prepare(
         `INSERT INTO guard(reason) SELECT 'slot_moved' FROM bucket WHERE bucket_id = ?1 AND substr(slots, ?2 + 1, 1) <> 'i'`,
       )
       .bind(bucketId, slot),
-    // The bucket may have been switched to versioning since the move read it. Listings of a bucket without versions rely on one row
-    // per name.
+    // The bucket may have been switched to versioning since the move read it. This guard refuses such a copy, because listings of a
+    // bucket without versions rely on one row per name.
     target
       .prepare('UPDATE bucket SET versioning = ?2, versioning_seq = ?3 WHERE bucket_id = ?1 AND versioning_seq < ?3')
       .bind(bucketId, rows(6)[0]?.versioning, rows(6)[0]?.versioning_seq),
@@ -165,7 +165,7 @@ export interface CopiedCounts {
   readonly versions: number;
   readonly uploads: number;
   readonly bytes: number;
-  /** Digest of all versions, with the lengths of their data, and of all parts. */
+  /** Digest of all versions of the slot, with the lengths of their data, and of all parts. */
   readonly digest: string;
 }
 
@@ -213,7 +213,7 @@ export async function countSlot(
 }
 
 /**
- * Removes a page of names if the slot is in this state, and marks blobs that lose a reference for reclamation.
+ * Removes a page of names with their rows if the slot is in the given state, and marks blobs that lose a reference for reclamation.
  * @returns false at the end, or when the slot is in another state.
  */
 export async function removeSlotNames(

@@ -1,7 +1,7 @@
 /**
- * Rows on their way between databases and R2, as objects by column name. BLOBs are hex; NULL and the empty BLOB are both '' (no key
- * is empty). A row that stays in its shard refers to its bucket by the shard's own number (`bucket`), a row that leaves it by
- * `bucket_id`.
+ * Reads and writes rows that are copied between databases and R2. A row is an object with a value per column. BLOBs are hex; NULL
+ * and the empty BLOB are both '' (no key is empty). A row that stays in its shard refers to its bucket by the shard's own number
+ * (`bucket`), a row that leaves it by `bucket_id`.
  */
 import type { Row } from './database.ts';
 import { NEXT_ID } from './version-ids.ts';
@@ -40,7 +40,7 @@ export const TABLES = {
     blobs: ['blob_id', 'sha256', 'segments'],
     key: ['blob_id'],
   },
-  // The columns lack the id, which the shard that inserts the row assigns.
+  // Columns of `version` that are copied. They lack the row id, which the receiving shard assigns.
   version: {
     columns: [
       ...['bucket', 'name', 'ord', 'slot', 'is_null', 'is_marker', 'object_id', 'size', 'etag', 'sha256', 'checksums'],
@@ -77,7 +77,7 @@ export const TABLE_NAMES = Object.keys(TABLES) as Table[];
 
 const isBlob = (table: Table, column: string): boolean => (TABLES[table].blobs as readonly string[]).includes(column);
 
-/** @param travels whether the row leaves its shard and therefore refers to its bucket by id. */
+/** SQL of a table's columns. @param travels whether the row leaves its shard and therefore refers to its bucket by id. */
 export function columnsOf(table: Table, alias: string, travels: boolean): string {
   const columns = (TABLES[table].columns as readonly string[]).map((column) => {
     if (travels && column === 'bucket')
@@ -87,7 +87,10 @@ export function columnsOf(table: Table, alias: string, travels: boolean): string
   return columns.join(', ');
 }
 
-/** SQL of the rows of `t` after a key, in the order of the key, at most ?1; and the parameters that follow the limit. */
+/**
+ * SQL that selects a page: the rows of `t` after a key, in the order of the key, at most ?1. Also returns the parameters that
+ * follow the limit.
+ */
 function pageOf(table: Table, after: Row | null) {
   const { key } = TABLES[table];
   const bound = key.map((column, i) => (isBlob(table, column) ? `unhex(?${i + 2})` : `?${i + 2}`));
@@ -99,13 +102,13 @@ function pageOf(table: Table, after: Row | null) {
   };
 }
 
-/** @param after the key of the last row of the previous page. */
+/** Statement that reads a page of a table. @param after key of the last row of the previous page; null for the first page. */
 export function pageStatement(database: D1Database, table: Table, after: Row | null, limit: number) {
   const { sql, parameters } = pageOf(table, after);
   return database.prepare(`SELECT ${columnsOf(table, 't', false)} ${sql}`).bind(limit, ...parameters);
 }
 
-/** Counts (`n`) how many of the next versions, at most ?1, fit into `bytesMax` of inline bytes. */
+/** Statement that counts (`n`) how many of the next versions, at most `limit`, have `bytesMax` of inline bytes together. */
 export function fittingStatement(database: D1Database, after: Row | null, limit: number, bytesMax: number) {
   const { sql, parameters } = pageOf('version', after);
   const bytes = `SELECT CASE WHEN t.data IS NULL THEN 0 ELSE t.size END AS bytes ${sql}`;
@@ -113,7 +116,7 @@ export function fittingStatement(database: D1Database, after: Row | null, limit:
   return database.prepare(`SELECT count(*) AS n FROM (${sums}) WHERE held <= ${bytesMax}`).bind(limit, ...parameters);
 }
 
-/** D1 accepts at most 2 MB per parameter. */
+/** Maximum size of a parameter here. D1 accepts at most 2 MB. */
 const PARAMETER_BYTES_MAX = 1_000_000;
 
 /** Splits a list into JSON arrays that each fit into a parameter. */

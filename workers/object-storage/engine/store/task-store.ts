@@ -1,4 +1,4 @@
-/** Progress of background work and its leases, both in the table `task` of the shard that they concern. */
+/** Progress and leases of background work. Both are rows of the table `task` in the shard that they concern. */
 import { prepare, type RowOf, readFirst, statement } from '../../../shared/statement.ts';
 import { databaseOf, type EngineContext } from '../model/context.ts';
 import type { task } from './schema.ts';
@@ -7,7 +7,7 @@ type TaskRow = RowOf<typeof task>;
 
 const findTask = statement<Pick<TaskRow, 'name'>, Pick<TaskRow, 'state'>>('SELECT state FROM task WHERE name = :name');
 
-/** @returns the stored value, or null when there is none. */
+/** Reads the stored state of a task. @returns null when there is none. */
 export async function readTask<T>(context: EngineContext, shard: number, name: string): Promise<T | null> {
   const row = await readFirst(databaseOf(context, shard), findTask, { name });
   return row === null ? null : (JSON.parse(row.state) as T);
@@ -34,7 +34,7 @@ const takeLease = statement<
 
 const leaseName = (name: string): string => `lease ${name}`;
 
-/** @returns a token that ends the lease, or null while another worker holds it. */
+/** Takes a lease on a task. @returns a token that ends the lease, or null while another worker holds it. */
 export async function acquireLease(
   context: EngineContext,
   shard: number,
@@ -52,7 +52,7 @@ const dropLease = statement<{ name: string; holder: string }>(
   'DELETE FROM task WHERE name = :name AND state = :holder',
 );
 
-/** Ends a lease. Has no effect on the lease of another holder. */
+/** Ends a lease early. Has no effect on a lease that another worker has taken since. */
 export async function releaseLease(context: EngineContext, shard: number, name: string, holder: string): Promise<void> {
   await prepare(databaseOf(context, shard), dropLease, { name: leaseName(name), holder }).run();
 }

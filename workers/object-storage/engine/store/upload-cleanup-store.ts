@@ -22,7 +22,7 @@ type UploadKey = { bucket: number; name: string; uploadId: string };
 const keyOf = ({ bucket, name, upload_id }: DueUpload): UploadKey => ({ bucket, name, uploadId: upload_id });
 const THIS_UPLOAD = 'bucket = :bucket AND name = unhex(:name) AND upload_id = :uploadId';
 
-// Rows of a slot that is being moved must not change until the move ends.
+// The slot must be open, because rows of a slot that is being moved must not change.
 const IS_ABANDONED = `${THIS_UPLOAD} AND state = 'open' AND due_at <= :nowMs
   AND (SELECT substr(b.slots, slot + 1, 1) = 'o' FROM bucket b WHERE b.n = :bucket)`;
 const abort = statement<UploadKey & { nowMs: number }>(
@@ -36,7 +36,7 @@ const uncount = statement<UploadKey & { nowMs: number }>(
   ),
 );
 
-/** Aborts an abandoned upload, unless it was completed in the meantime. */
+/** Aborts an upload that was abandoned, unless it was completed in the meantime. */
 export async function abortDueUpload(context: EngineContext, shard: number, due: DueUpload): Promise<void> {
   const database = databaseOf(context, shard);
   const values = { ...keyOf(due), nowMs: context.now() };

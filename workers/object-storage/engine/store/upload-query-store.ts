@@ -1,4 +1,4 @@
-/** Reads multipart uploads and their parts. */
+/** Queries of multipart uploads and their parts. */
 import { ok, type Result } from '../../../shared/result.ts';
 import { prepare, statement } from '../../../shared/statement.ts';
 import { fromVersionOrder } from '../../domain/version-order.ts';
@@ -30,11 +30,11 @@ export function toUploadFacts(row: Row): UploadFacts {
 export interface UploadRow {
   readonly facts: UploadFacts;
   readonly state: 'open' | 'completed' | 'aborted';
-  /** SHA-256 of the completion's list of parts, in hex; empty until the upload is completed. */
+  /** SHA-256 (hex) of the list of parts that completed the upload; empty until then. */
   readonly requestSha256: string;
-  /** The version that the completion created. */
+  /** Id of the version that the completion created; null until then. */
   readonly versionId: string | null;
-  /** Whether the shard has the slot of the name, and it is not being moved. */
+  /** Whether the slot of the upload's name is open in the shard. */
   readonly isOpen: boolean;
   readonly generations: ShardGenerations;
 }
@@ -46,7 +46,7 @@ const findUpload = statement<UploadKey, Row>(
    CROSS JOIN upload u ON u.bucket = b.n AND u.name = CAST(:name AS BLOB) AND u.upload_id = :uploadId WHERE b.bucket_id = :bucketId`,
 );
 
-/** @returns null when there is no such upload; completed and aborted uploads are found until they are forgotten. */
+/** Finds an upload, including completed and aborted ones that still have a row. @returns null when there is none. */
 export async function selectUpload(
   context: EngineContext,
   shard: number,
@@ -100,7 +100,7 @@ const findChosenParts = statement<{ uploadId: string; list: string }, PartRow>(
   `SELECT ${PART_COLUMNS}, hex(p.object_id) AS part_id FROM ${chosenPartsSql(':list', ':uploadId')}`,
 );
 
-/** The parts that a completion names, by their numbers. Skips a part whose ETag differs. */
+/** Reads the parts that a completion request lists, by their numbers. Skips a part whose ETag differs. */
 export async function selectChosenParts(
   context: EngineContext,
   shard: number,

@@ -1,6 +1,6 @@
 /**
- * Writes multipart uploads and their parts. The extents of a part have an id of their own. Completion inserts them
- * again under the object's id, and background work removes those of the part.
+ * Writes multipart uploads and their parts. The extents of a part have an object id of their own. The completion inserts them again
+ * under the id of the new object, and background work removes the part's rows.
  */
 import type { WrittenBlob } from '../blobs/write-body.ts';
 import type { Extent, PartFacts, UploadFacts } from '../model/contract.ts';
@@ -19,7 +19,7 @@ interface NewUpload {
   readonly dueAt: number;
 }
 
-/** ?1 bucket id, ?2 name; `uploadId` is the parameter of the upload's id. */
+/** SQL of an upload's change record. ?1 is the bucket id, ?2 the name; `uploadId` is the parameter of the upload's id. */
 const uploadChangeSql = (uploadId: string): string =>
   changeSql(`SELECT n, CAST(?2 AS BLOB), 'u' || ${uploadId} FROM bucket WHERE bucket_id = ?1`);
 
@@ -62,8 +62,8 @@ const OPEN_UPLOAD = `SELECT 1 FROM upload u WHERE u.bucket = b.n AND u.name = CA
 const REPLACED = 'SELECT object_id FROM part WHERE upload_id = ?3 AND part_number = ?4 AND object_id <> unhex(?5)';
 
 /**
- * Removes the earlier part with the same number and marks its blobs for reclamation. ?4 is the part number, ?5 the new
- * part's id, ?6 the time.
+ * Statements that remove an earlier part with the same number and marks its blobs for reclamation. ?4 is the part number, ?5 the
+ * new part's id, ?6 the time.
  */
 const REPLACE_PART = [
   `INSERT INTO reclaim(blob_id, since) SELECT blob_id, ?6 FROM extent WHERE object_id IN (${REPLACED})
@@ -88,13 +88,16 @@ export interface NewPart {
     | {
         readonly kind: 'reference';
         readonly extents: readonly Pick<Extent, 'start' | 'length' | 'blobId' | 'blobStart' | 'crc32'>[];
-        /** The source of a copied part. It must still exist at the commit, because then its blobs exist too. */
+        /**
+         * Source of a copied part. It must still exist when the part is committed, because its blobs are kept only as long as it
+         * exists.
+         */
         readonly source: { readonly bucketId: string; readonly name: string; readonly order: string };
       };
   readonly nowMs: number;
 }
 
-/** Stores one part. Idempotent, because a repeat has the same part id. */
+/** Statements that store one part. Idempotent, because a repeat has the same part id. */
 export function putPartStatements(database: D1Database, part: NewPart): D1PreparedStatement[] {
   const { facts, data } = part;
   const head = [part.bucketId, part.name, part.uploadId, facts.partNumber, toHex(part.partId)];
@@ -158,15 +161,15 @@ export function putPartStatements(database: D1Database, part: NewPart): D1Prepar
 }
 
 /**
- * The parts that a completion names: `[[number, etag], …]`. CROSS JOIN fixes the order of the join: the list is the outer loop,
- * with one seek for each item.
+ * SQL of the parts that a completion lists as `[[number, etag], …]`. CROSS JOIN fixes the order of the join: the list is the outer
+ * loop, with one seek per item.
  */
 export const chosenPartsSql = (list: string, uploadId: string): string =>
   `json_each(${list}) a CROSS JOIN part p WHERE p.upload_id = ${uploadId} AND p.part_number = a.value->>0 AND p.etag = a.value->>1`;
 
 /**
- * Statements that a completion adds to the commit of its version: the extents of all chosen parts, end to end, and the
- * end of the upload. Parameters ?1…?4 are those of the commit.
+ * Statements that a completion adds to the commit of its version. They insert the extents of all chosen parts, end to end, and end
+ * the upload. Parameters ?1…?4 are those of the commit.
  */
 export function completeStatements(
   prepare: Prepare,
@@ -203,8 +206,8 @@ export function completeStatements(
 }
 
 /**
- * Refuses a completion if the upload has ended or its parts have changed since they were checked. ?6 upload, ?7 list,
- * ?8 count.
+ * SQL of a guard that refuses a completion if the upload has ended, or if its parts have changed since they were checked. ?6 is the
+ * upload, ?7 the list, ?8 the count.
  */
 export const COMPLETE_GUARDS = `
   WHEN NOT EXISTS (SELECT 1 FROM upload u WHERE u.bucket = b.n AND u.name = CAST(?2 AS BLOB) AND u.upload_id = ?6 AND u.state = 'open')

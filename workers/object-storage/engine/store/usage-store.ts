@@ -1,4 +1,4 @@
-/** Counts what a bucket has stored in a shard, page by page. */
+/** Counts the data that a bucket has in a shard, page by page. */
 import { ok, type Result } from '../../../shared/result.ts';
 import { prepare, statement } from '../../../shared/statement.ts';
 import { nameAfterPrefix } from '../../domain/name-order.ts';
@@ -10,11 +10,11 @@ import { IS_CLAIMED } from './journal-store.ts';
 import { isCurrent } from './version-sql.ts';
 
 export interface Usage {
-  /** Size of all versions and of the parts of open uploads. */
+  /** Size in bytes of all versions and of the parts of open uploads. */
   readonly bytes: number;
-  /** Names whose current version is not a deletion marker. */
+  /** Number of names whose current version is not a delete marker. */
   readonly objects: number;
-  /** Number of versions without deletion markers. */
+  /** Number of versions, without delete markers. */
   readonly versions: number;
   readonly uploads: number;
 }
@@ -61,7 +61,7 @@ const countUploads = statement<PageKey, { uploads: number; bytes: number }>(
    FROM upload u WHERE u.bucket = ${BUCKET_N} AND u.name >= CAST(:prefix AS BLOB) AND u.name < ${END} AND u.state = 'open'`,
 );
 
-/** The last version that was counted, in hex. */
+/** The last version that was counted. Name and order are hex. */
 export interface UsageCursor {
   readonly name: string;
   readonly ord: string;
@@ -70,11 +70,14 @@ export interface UsageCursor {
 export interface UsagePage {
   readonly usage: Usage;
   readonly seen: number;
-  /** Null at the end. */
+  /** Cursor of the next page; null at the end. */
   readonly next: UsageCursor | null;
 }
 
-/** Counts a page of versions; the first page also counts the open uploads. @param after null for the first page. */
+/**
+ * Counts a page of a bucket's versions. The first page also counts the open uploads.
+ * @param after cursor of the page; null for the first.
+ */
 export async function measurePage(
   context: EngineContext,
   shard: number,
@@ -95,8 +98,8 @@ export async function measurePage(
   const [page] = rows.value;
   if (!page) return ok({ usage, seen: 0, next: null });
   if (page.is_claimed === 0) {
-    // Claiming fails for an empty database that replaced a lost one, and for one that is being rebuilt. Their counts would be
-    // wrong.
+    // An unclaimed database may be empty because it replaced a lost one, or be in a rebuild. Then claiming fails, because the
+    // counts would be wrong.
     const claimed = await claimShard(context, shard);
     if (!claimed.ok) return claimed;
   }
@@ -105,7 +108,7 @@ export async function measurePage(
   return ok({ usage, seen: page.seen, next: isEnd ? null : { name: page.name ?? '', ord: page.ord ?? '' } });
 }
 
-/** Counts page by page. Changes during the count may be missing from it. */
+/** Counts a bucket's data in a shard page by page. Changes during the count may be missing from the result. */
 export async function measureBucket(
   context: EngineContext,
   shard: number,

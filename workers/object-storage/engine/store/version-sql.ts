@@ -1,15 +1,15 @@
-/** Columns of `version` that queries select, and the conversion of rows to facts. */
+/** SQL of the columns of `version` that queries select, and the conversion of rows to facts. */
 import { epochMsOfOrder, fromVersionOrder } from '../../domain/version-order.ts';
 import type { Checksums, Extent, ListedVersion, ObjectLock, ObjectMetadata, VersionFacts } from '../model/contract.ts';
 import { NO_LOCK } from '../model/versions.ts';
 import { fromHex, type Row } from './database.ts';
 
-/** Columns of `v`. `name` is selected as text, ids as hex. */
+/** SQL of the columns of a version `v`. The name is selected as text, ids as hex. */
 export const VERSION_COLUMNS = `CAST(v.name AS TEXT) AS name, hex(v.ord) AS ord, v.is_null, v.is_marker,
   hex(v.object_id) AS object_id, v.size, v.etag, hex(v.sha256) AS sha256, v.checksums, v.checksum_type, v.part_count,
   v.metadata, v.tags, v.acl, v.taken_down, v.lock_mode, v.retain_until, v.legal_hold`;
 
-/** The columns of a `ListedVersion`, without those of locks. */
+/** Columns from which a `ListedVersion` is made, without those of Object Lock. */
 export const LISTED = [
   'ord',
   'is_null',
@@ -21,9 +21,13 @@ export const LISTED = [
   'part_count',
   'metadata',
 ];
-/** Lock columns of `v`. */
+/** SQL of the Object Lock columns of a version `v`. */
 export const LOCK = 'v.lock_mode, v.retain_until, v.legal_hold';
-/** @param from alias of the row. @param lock columns of locks, if the caller needs them. */
+/**
+ * SQL of the columns from which a `ListedVersion` is made.
+ * @param from alias of the row.
+ * @param lock the lock columns, if the caller needs them.
+ */
 export const listedColumns = (from: string, lock?: typeof LOCK): string =>
   [...LISTED.map((name) => (name === 'ord' ? `hex(${from}.ord) AS ord` : `${from}.${name}`)), lock ?? []]
     .flat()
@@ -31,7 +35,7 @@ export const listedColumns = (from: string, lock?: typeof LOCK): string =>
 
 const NO_METADATA: ObjectMetadata = { headers: {}, user: {}, ownerId: null };
 
-/** Parses JSON of rows. Rows of one listing often have the same text. */
+/** Returns a parser of a JSON column. It caches the last text, because rows of one listing often have the same one. */
 function createParser<T>(otherwise: T): (text: unknown) => T {
   let [last, parsed]: [unknown, T] = [null, otherwise];
   return (text) => {
@@ -44,12 +48,18 @@ const parseChecksums = createParser<Checksums>({});
 const parseMetadata = createParser<ObjectMetadata>(NO_METADATA);
 const parseTags = createParser<Readonly<Record<string, string>> | null>(null);
 
-/** @param isLatest whether the version is the newest of its name. A deletion marker's row does not show it. */
+/**
+ * Converts a row to a `ListedVersion`.
+ * @param isLatest whether the version is the newest of its name. The row of a delete marker does not show it.
+ */
 export function toListedVersion(row: Row, isLatest: boolean): ListedVersion {
   const order = String(row.ord);
   return {
     name: String(row.name),
-    versionId: fromVersionOrder(order),
+    // Not computed for a listing that does not show it.
+    get versionId() {
+      return fromVersionOrder(order);
+    },
     isNull: row.is_null === 1,
     isMarker: row.is_marker === 1,
     isLatest,
@@ -64,7 +74,7 @@ export function toListedVersion(row: Row, isLatest: boolean): ListedVersion {
   };
 }
 
-/** @param isLatest as in `toListedVersion`. */
+/** Converts a row to all facts of a version. @param isLatest whether the version is the newest of its name. */
 export function toVersionFacts(row: Row, isLatest: boolean): VersionFacts {
   const sha256 = String(row.sha256 ?? '').toLowerCase();
   return {
@@ -76,14 +86,14 @@ export function toVersionFacts(row: Row, isLatest: boolean): VersionFacts {
   };
 }
 
-/** Lock of a row of `version` or `upload`. */
+/** Reads the Object Lock from a row of `version` or `upload`. */
 export const toLock = (row: Row): ObjectLock => ({
   mode: row.lock_mode as ObjectLock['mode'],
   retainUntilMs: row.retain_until as number | null,
   isHeld: row.legal_hold === 0 ? null : row.legal_hold === 1,
 });
 
-/** The value of the column `legal_hold`. */
+/** Converts a legal hold to the value of the column `legal_hold`. */
 export const toLegalHold = (isHeld: boolean | null): number => (isHeld === null ? 0 : isHeld ? 1 : 2);
 
 export const toLockRow = ({ mode, retainUntilMs, isHeld }: ObjectLock) => ({
@@ -92,23 +102,26 @@ export const toLockRow = ({ mode, retainUntilMs, isHeld }: ObjectLock) => ({
   legal_hold: toLegalHold(isHeld),
 });
 
-/** SQL that is true for the newest version of a name, unless that is a marker. @param alias of a row of `version`. */
+/** SQL that is true for the newest version of a name, unless that is a delete marker. @param alias of a row of `version`. */
 export const isCurrent = (alias: string): string => `${isNewest(alias)} AND ${alias}.is_marker = 0`;
 export const isNewest = (alias: string): string =>
   `${alias}.ord = (SELECT x.ord FROM version x WHERE x.bucket = ${alias}.bucket AND x.name = ${alias}.name ORDER BY x.ord LIMIT 1)`;
 
-/** Whether any object or part uses a blob. @param blob SQL of the blob's id. */
+/** SQL of whether any object or part uses a blob. @param blob SQL of the blob's id. */
 export const isReferenced = (blob: string): string => `(EXISTS (SELECT 1 FROM version v WHERE v.blob_id = ${blob})
   OR EXISTS (SELECT 1 FROM extent e WHERE e.blob_id = ${blob}))`;
 
-/** An extent `e`, or a version `v` that is a range of one blob, as one JSON array. `l` is the alias of the blob record. */
+/**
+ * SQL of a JSON array that describes an extent `e`, or a version `v` that is a range of one blob. `l` is the alias of the blob
+ * record.
+ */
 const pieceJson = (
   alias: string,
   range: string,
 ): string => `json_array(${range}, hex(${alias}.blob_id), ${alias}.blob_start,
   l.size, ${alias}.crc32, CASE WHEN ${alias}.crc32 IS NULL THEN hex(l.segments) ELSE '' END, l.locations, l.is_lost)`;
 
-/** The place of the data of a version `v` as a JSON array of extents, at most `limit`. */
+/** SQL of the place of a version's data (`v`) as a JSON array of at most `limit` extents. */
 export const extentsJson = (limit: number): string => `CASE
   WHEN v.data IS NOT NULL OR v.size = 0 THEN '[]'
   WHEN v.blob_id IS NOT NULL THEN
@@ -118,7 +131,7 @@ export const extentsJson = (limit: number): string => `CASE
 
 export type ExtentRow = [number, number, string, number, number | null, number | null, string, number, number];
 
-/** A missing blob record, which should never occur, is treated as a lost blob. */
+/** Converts a row to an extent. A missing blob record, which should never occur, is treated as a lost blob. */
 export const toExtent = (row: ExtentRow): Extent => ({
   start: row[0],
   length: row[1],

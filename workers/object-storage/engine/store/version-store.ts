@@ -38,8 +38,8 @@ const findNewestOrder = statement<NameKey, { ord: string | null }>(
 );
 
 /**
- * The version id that a new version of this name must exceed: its newest version (deletion markers included), the newest
- * version that was removed recently, or the database's clock.
+ * Finds the version id that a new version of this name must exceed: the name's newest version (delete markers included), the
+ * newest version that was removed recently, or the database's clock.
  */
 export async function findNewest(
   context: EngineContext,
@@ -57,7 +57,7 @@ const findNull = statement<NameKey, { ord: string }>(
   `SELECT hex(ord) AS ord FROM version WHERE ${OF_NAME} AND is_null = 1`,
 );
 
-/** @returns the order of the name's `null` version, or null when it has none. */
+/** Finds the order of the name's `null` version; null when it has none. */
 export async function findNullOrder(
   context: EngineContext,
   shard: number,
@@ -69,7 +69,7 @@ export async function findNullOrder(
   return rows.ok ? ok(rows.value[0]?.ord ?? null) : rows;
 }
 
-// A slot that is being moved accepts no changes, because the copied rows would lack them.
+// SQL of a guard that refuses changes of a version in a slot that is being moved, because the copied rows would lack them.
 const refuseMovingSlot = statement<{ bucketId: string; slot: number }>(
   `INSERT INTO guard(reason) SELECT CASE WHEN substr(slots, :slot + 1, 1) = 's' THEN 'slot_sealed' ELSE 'slot_moved' END
    FROM bucket WHERE bucket_id = :bucketId AND substr(slots, :slot + 1, 1) <> 'o'`,
@@ -96,7 +96,10 @@ const setLegalHold = statement<NameKey & { order: string; isHeld: number }>(
 );
 type Retention = { mode: string | null; until: number | null; bypasses: number };
 
-/** As `attributeStatements`; a guard also refuses changes that Object Lock forbids. */
+/**
+ * Statements that change retention or legal hold of a version. Like `attributeStatements`, with a guard that refuses changes which
+ * Object Lock forbids.
+ */
 export function lockStatements(
   database: D1Database,
   version: StoredVersion,
@@ -130,7 +133,7 @@ const insertEvent = statement<NameKey & { order: string; kind: string; facts: st
   ),
 );
 
-/** The last statement changes one row; it changes none when the version is gone. */
+/** Statements that change an attribute of a version. The last one changes one row, or none when the version is gone. */
 export function attributeStatements(
   database: D1Database,
   version: StoredVersion,

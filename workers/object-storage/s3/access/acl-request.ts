@@ -1,4 +1,4 @@
-/** ACLs of requests: PutBucketAcl, PutObjectAcl and uploads. */
+/** Reads ACLs from requests: PutBucketAcl, PutObjectAcl and uploads. */
 import { err, type Result } from '../../../shared/result.ts';
 import { type Acl, isPublicAcl, type Owner } from '../../domain/acl.ts';
 import { type S3Failure, s3Failure } from '../../domain/failure.ts';
@@ -7,7 +7,7 @@ import { hasAclHeaders, parseAclDocument, parseAclHeaders, serializeAcl } from '
 import type { BucketContext } from '../protocol/operation.ts';
 import { ownerOf, ownershipOf, publicAccessBlockOf } from './bucket-configuration.ts';
 
-/** The new ACL of PutBucketAcl or PutObjectAcl, from headers or from the body. */
+/** Reads the new ACL of PutBucketAcl or PutObjectAcl from the headers or from the body. */
 export async function readAclRequest(context: BucketContext, owner: Owner): Promise<Result<Acl, S3Failure>> {
   const { request, caller, bucket, users } = context;
   if (ownershipOf(bucket) === 'BucketOwnerEnforced') return err(s3Failure('AccessControlListNotSupported'));
@@ -26,7 +26,7 @@ export async function readAclRequest(context: BucketContext, owner: Owner): Prom
   return acl;
 }
 
-/** The ACL of a new object in its stored form; null when it is private to its owner. */
+/** Reads the ACL of a new object. @returns its stored form; null when the object is private to its owner. */
 export async function readUploadAcl(
   context: BucketContext,
   headers: { get(name: string): string | null },
@@ -35,8 +35,8 @@ export async function readUploadAcl(
   const { bucket, users } = context;
   if (!hasAclHeaders(headers)) return { ok: true, value: null };
   if (ownershipOf(bucket) === 'BucketOwnerEnforced') {
-    // "PUT requests that don't specify an ACL or specify bucket owner full control ACLs … Requests that contain other
-    // ACLs fail" (User Guide, "Disabling ACLs"). `private` is one of those others.
+    // If ACLs are disabled: "PUT requests that don't specify an ACL or specify bucket owner full control ACLs … Requests that
+    // contain other ACLs fail" (User Guide, "Disabling ACLs"). `private` is such an other ACL.
     const isHarmless = headers.get('x-amz-acl') === 'bucket-owner-full-control';
     return isHarmless ? { ok: true, value: null } : err(s3Failure('AccessControlListNotSupported'));
   }

@@ -17,20 +17,22 @@ import { aclOf, ownershipOf, policyOf, publicAccessBlockOf } from './bucket-conf
 
 type Context = Record<string, string | readonly string[] | undefined>;
 
-/** @param now milliseconds since 1970 UTC. */
+/** Whether the caller may perform an action on a bucket or object. @param now milliseconds since 1970 UTC. */
 export function mayAccess(need: AccessNeed, request: S3Request, now: number): boolean {
   const { bucket, caller } = need;
   const userId = caller.principal?.userId ?? null;
   const action = `s3:${need.action}`;
   const resource = `arn:aws:s3:::${bucket.name}${need.key === null ? '' : `/${need.key}`}`;
-  const context = {
+  const toContext = () => ({
     ...toConditionContext(request, caller, now, bucket.ownerId),
     ...toTagContext(need.version),
     's3:max-keys': readMaxKeys(need, request),
     ...need.context,
-  };
+  });
   const policy = policyOf(bucket);
-  const ask = (policies: readonly Policy[]) => evaluatePolicies(policies, { action, resource, userId, context });
+  // Most callers have no policy, and the context has some forty keys.
+  const ask = (policies: readonly Policy[]) =>
+    policies.length === 0 ? 'none' : evaluatePolicies(policies, { action, resource, userId, context: toContext() });
   if (!isWithinScopes(caller.principal, need.action)) return false;
   return decideAccess({
     action: need.action,
@@ -48,7 +50,7 @@ export function mayAccess(need: AccessNeed, request: S3Request, now: number): bo
   });
 }
 
-/** Decides operations outside any bucket: creating a bucket and listing the caller's own. */
+/** Decides operations outside any bucket: creating a bucket and listing the caller's own buckets. */
 export function mayUseService(
   action: string,
   resource: string,
@@ -80,7 +82,7 @@ function decideIdentity(
   const policies: Policy[] = [];
   for (const document of principal.policies) {
     const policy = parsePolicy(document, 'identity');
-    // A policy that cannot be parsed might contain a denial.
+    // A policy that cannot be parsed might contain a Deny, so it counts as one.
     if (!policy.ok) return 'deny';
     policies.push(policy.value);
   }
@@ -89,15 +91,15 @@ function decideIdentity(
   return verdict === 'none' && !isLimited ? 'unlimited' : verdict;
 }
 
-/** A token may do what both its scopes and its user's rights allow. */
+/** Whether the scopes of a token cover the action. A token may do what both its scopes and its user's rights allow. */
 function isWithinScopes(principal: UserPrincipal | null, action: string): boolean {
   if (!principal?.scopes) return true;
   return principal.scopes.includes(/^(Get|List|Head)/.test(action) ? 'objects:read' : 'objects:write');
 }
 
 /**
- * Condition keys of every request (IAM "Global condition keys", S3 "Condition keys"). Names in lower case. The keys are
- * listed in `workers/identity/domain/condition-keys.ts` too.
+ * Values of the condition keys that every request has (IAM "Global condition keys", S3 "Condition keys"). Names are in lower case.
+ * `workers/identity/domain/condition-keys.ts` lists the keys too.
  */
 function toConditionContext(request: S3Request, caller: Caller, now: number, resourceAccount: string): Context {
   const { headers, query } = request;
@@ -129,7 +131,8 @@ function toConditionContext(request: S3Request, caller: Caller, now: number, res
             : undefined,
     's3:signatureversion': caller.signature ?? undefined,
     's3:signatureage': readSignatureAge(request, caller, now),
-    // Blank text is not a number, so a numeric condition cannot be decided and a Deny of old TLS versions applies.
+    // If the TLS version is unknown, the value is blank. Blank text is not a number, so a numeric condition cannot be decided and a
+    // Deny of old TLS versions applies.
     's3:tlsversion': request.isSecure ? (request.tlsVersion ?? '') : undefined,
     's3:prefix': query.get('prefix'),
     's3:delimiter': query.get('delimiter'),
@@ -149,8 +152,8 @@ function toConditionContext(request: S3Request, caller: Caller, now: number, res
 }
 
 /**
- * Milliseconds since a link was signed (Amazon S3 API Reference, "Amazon S3 Signature Version 4 Authentication Specific
- * Policy Keys"). Links with Signature Version 2 do not contain that time, so their age is 0, as at AWS.
+ * Value of `s3:signatureage`: milliseconds since a link was signed (Amazon S3 API Reference, "Amazon S3 Signature Version 4
+ * Authentication Specific Policy Keys"). Links with Signature Version 2 do not contain that time, so their age is 0, as at AWS.
  */
 function readSignatureAge({ query }: S3Request, caller: Caller, now: number): string | undefined {
   if (caller.via !== 'query') return undefined;
@@ -160,8 +163,8 @@ function readSignatureAge({ query }: S3Request, caller: Caller, now: number): st
 }
 
 /**
- * The number that a listing uses, even if the client sent none. Blank if it is invalid: a condition on it cannot be decided, so an
- * Allow does not apply and a Deny does.
+ * Value of `s3:max-keys`: the number of entries that a listing returns, even if the client requested none. Blank if the client's
+ * number is invalid: a condition on it then cannot be decided, so an Allow does not apply and a Deny does.
  */
 function readMaxKeys(need: AccessNeed, request: S3Request): string | undefined {
   const isListing = request.method === 'GET' && request.key === '' && /^ListBucket(Versions)?$/.test(need.action);
@@ -171,8 +174,8 @@ function readMaxKeys(need: AccessNeed, request: S3Request): string | undefined {
 }
 
 /**
- * Policies can require conditional writes (User Guide, "Enforce conditional writes on Amazon S3 buckets"). Creating an
- * upload and sending its parts require `s3:PutObject` too, but create no object.
+ * Adds the condition keys with which policies require conditional writes (User Guide, "Enforce conditional writes on Amazon S3
+ * buckets"). Creating an upload and sending its parts require `s3:PutObject` too, but create no object.
  */
 function addWriteConditions(context: Context, { method, query, headers }: S3Request): void {
   const isPartOfUpload = query.has('uploads') || (method === 'PUT' && query.has('uploadId'));

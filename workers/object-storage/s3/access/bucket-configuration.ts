@@ -24,10 +24,10 @@ export type ConfigurationKind =
 
 const textOf = (bucket: Bucket, kind: ConfigurationKind): string | null => bucket.configuration[kind] ?? null;
 
-/** Set by the operator, never by the S3 API. While it is set, every S3 request to the bucket is refused. */
+/** Whether the operator has taken the bucket down; the S3 API cannot do that. Every S3 request to such a bucket is refused. */
 export const isTakenDown = (bucket: Bucket): boolean => textOf(bucket, 'takeDown') !== null;
 
-/** The ACL is stored when the bucket is created, so the owner's name is always known. */
+/** Reads the bucket's ACL, which is stored when the bucket is created. The name of the owner is therefore always known. */
 export function aclOf(bucket: Bucket): Acl {
   return readAcl(textOf(bucket, 'acl'), { id: bucket.ownerId, displayName: null });
 }
@@ -54,13 +54,13 @@ export function policyOf(bucket: Bucket): Policy | null {
   return policy.value;
 }
 
-/** Null for a bucket without Object Lock. */
+/** Object Lock configuration of a bucket; null if Object Lock is not enabled. */
 export function objectLockOf(bucket: Bucket): ObjectLockConfiguration | null {
   const text = textOf(bucket, 'objectLock');
   return text === null ? null : (JSON.parse(text) as ObjectLockConfiguration);
 }
 
-/** The stored text; `documents/encryption-document.ts` parses it. */
+/** The stored encryption configuration as text; `documents/encryption-document.ts` parses it. */
 export const encryptionTextOf = (bucket: Bucket): string | null => textOf(bucket, 'encryption');
 
 export function publicAccessBlockOf(bucket: Bucket): PublicAccessBlock | null {
@@ -71,7 +71,7 @@ export function publicAccessBlockOf(bucket: Bucket): PublicAccessBlock | null {
 export const ownershipTextOf = (bucket: Bucket): ObjectOwnership | null =>
   textOf(bucket, 'ownership') as ObjectOwnership | null;
 
-/** Without ownership controls ACLs are enabled, as in S3 buckets created before 2023. */
+/** Object ownership of a bucket. Without ownership controls ACLs are enabled, as in S3 buckets created before 2023. */
 export const ownershipOf = (bucket: Bucket): ObjectOwnership => ownershipTextOf(bucket) ?? 'ObjectWriter';
 
 export function tagsOf(bucket: Bucket): readonly Tag[] | null {

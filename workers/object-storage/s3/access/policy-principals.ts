@@ -2,17 +2,21 @@
  * Checks the principals of a bucket policy before it is stored. A statement whose principals do not exist has no effect, so
  * refusing it shows the owner the mistake.
  *
- * Accepted are `*`, a user id, `arn:aws:iam::<user id>:root`, `arn:aws:iam::<user id>:user/<user id>` and `arn:aws:iam:::user/<user
- * id>`. This service has no roles, services or federated users.
+ * Accepted principals are `*`, a user id, `arn:aws:iam::<user id>:root`, `arn:aws:iam::<user id>:user/<user id>` and
+ * `arn:aws:iam:::user/<user id>`. This service has no roles, services or federated users.
  */
 import type { Users } from '../protocol/operation.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Number of look-ups in parallel. A policy of 20 KB can name about 500 users. */
+/** Number of users that are looked up in parallel. A policy of 20 KB can name about 500. */
 const LOOKUPS_PER_ROUND = 20;
 
-/** @param document a policy that `parsePolicy` accepted. @returns the first principal that does not exist, or null. */
+/**
+ * Checks the principals of a policy.
+ * @param document a policy that `parsePolicy` accepted.
+ * @returns the first principal that does not exist, or null if all exist.
+ */
 export async function findPrincipalFault(document: Json, users: Users): Promise<string | null> {
   const userIds = new Map<string, string>();
   for (const statement of [document.Statement].flat() as Json[]) {
@@ -39,7 +43,7 @@ export async function findPrincipalFault(document: Json, users: Users): Promise<
   return null;
 }
 
-/** @returns null if the text names no user. */
+/** @returns the id of the user that a principal names, or null if it names none. */
 function toUserId(principal: string): string | null {
   if (!principal.startsWith('arn:')) return principal;
   const arn = /^arn:aws[a-z-]*:iam::([^:]*):(?:root|user\/(?:.*\/)?([^/]+))$/.exec(principal);

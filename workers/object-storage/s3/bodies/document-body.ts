@@ -9,16 +9,16 @@ import { BodyFailure } from '../protocol/engine-failures.ts';
 import type { S3Request } from '../protocol/request.ts';
 import { openUploadBody } from './upload-body.ts';
 
-/** Enough for 10,000 parts with checksums, or 1,000 fully escaped keys of 1,024 bytes. */
+/** Maximum size of a document. It is enough for 10,000 parts with checksums, or 1,000 fully escaped keys of 1,024 bytes. */
 export const DOCUMENT_BYTES_MAX = 8 * 1024 ** 2;
 
-/** Texts of documents, keyed by the stream that they were read from. */
+/** Documents that have been read, keyed by the stream of their body. */
 const documents = new WeakMap<ReadableStream, Promise<Result<string, S3Failure>>>();
 
-/** Whether the body is a document that has been read, so that the request can run again. */
+/** Whether the body is a document that has been read. Such a request can run again. */
 export const isReadDocument = ({ body }: S3Request): boolean => body !== null && documents.has(body);
 
-/** @returns the text; empty if there is no body. A repeated call returns the same text. */
+/** Reads the document in a request's body. @returns the text; empty if there is no body. A repeated call returns the same text. */
 export async function readDocument(
   request: S3Request,
   payload: PayloadMode,
@@ -34,11 +34,14 @@ export async function readDocument(
   return read.ok && Date.now() - begunAt >= SLOW_DOCUMENT_MS ? err(SLOW_DOCUMENT) : read;
 }
 
-/** If reading the document takes longer, the request is authorised again: the key or the right may have been revoked meanwhile. */
+/**
+ * If reading a document takes longer than this, the request is authorised again, because the key or the right may have been revoked
+ * meanwhile.
+ */
 const SLOW_DOCUMENT_MS = 1_000;
 const SLOW_DOCUMENT = s3Failure('RequestTimeout');
 
-/** Whether the request must run again, with the document that has been read. */
+/** Whether reading the document took so long that the request must run again, with the text that has been read. */
 export const isSlowDocument = (failure: S3Failure): boolean => failure === SLOW_DOCUMENT;
 
 async function readOnce(

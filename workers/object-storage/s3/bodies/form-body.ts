@@ -1,16 +1,16 @@
 /**
- * The body of a POST form upload (`multipart/form-data`, RFC 7578): the fields before the file, then the file as a stream.
+ * Reads the body of a POST form upload (`multipart/form-data`, RFC 7578): the fields before the file, then the file as a stream.
  * Fields after the file are ignored, as S3 does.
  */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { type S3Failure, s3Failure } from '../../domain/failure.ts';
 import { BodyFailure } from '../protocol/engine-failures.ts';
 
-/** Amazon S3 API Reference, POST Object: the form data before the file may be up to 20 KB. */
+/** Maximum size of the fields before the file (Amazon S3 API Reference, POST Object: up to 20 KB). */
 const FIELDS_BYTES_MAX = 20 * 1024;
 
 export interface UploadForm {
-  /** Names in lower case; a repeated field keeps its last value. */
+  /** Form fields by name, in lower case. A repeated field keeps its last value. */
   readonly fields: ReadonlyMap<string, string>;
   readonly fileName: string;
   readonly file: ReadableStream<Uint8Array>;
@@ -69,17 +69,17 @@ function readDisposition(headers: readonly string[]): { name: string | null; fil
 
 interface BufferedReader {
   /**
-   * Consumes the bytes up to and including the mark.
+   * Consumes the bytes of the form up to and including the mark, such as a boundary.
    * @returns the bytes before it; null if the mark does not follow within `bytesMax`, or at all.
    */
   takeUntil(mark: Buffer, bytesMax: number): Promise<Buffer | null>;
-  /** Streams all bytes before the mark; fails when the body ends without it. */
+  /** Streams all bytes of the form before the mark. The stream fails if the body ends without the mark. */
   streamUntil(mark: Buffer): ReadableStream<Uint8Array>;
 }
 
 function createBufferedReader(body: ReadableStream<Uint8Array>): BufferedReader {
   const reader = body.getReader();
-  // The first boundary has no line break before it. Adding one here makes all marks equal.
+  // The first boundary has no line break before it. One is added here, so that all boundaries look the same.
   let buffer: Buffer = Buffer.from('\r\n');
   const fill = async (): Promise<boolean> => {
     const { done, value } = await reader.read();
@@ -111,11 +111,11 @@ function createBufferedReader(body: ReadableStream<Uint8Array>): BufferedReader 
               if (at >= 0) {
                 if (at > 0) controller.enqueue(buffer.subarray(0, at));
                 controller.close();
-                // The bytes after the file are ignored, but must be read so that the connection can be reused.
+                // The bytes after the file are ignored, but they must be read so that the connection can be reused.
                 while (!(await reader.read()).done);
                 return;
               }
-              // The last bytes may be the start of the mark.
+              // The last bytes of the buffer may be the start of the mark, so they are kept back.
               const safe = buffer.length - mark.length + 1;
               if (safe > 0) {
                 controller.enqueue(buffer.subarray(0, safe));

@@ -20,13 +20,16 @@ import type { S3Request } from '../protocol/request.ts';
 
 export interface UploadBody {
   readonly body: ReadableStream<Uint8Array> | Uint8Array;
-  /** Size of the decoded body; null if unknown (chunked transfer). */
+  /** Size of the decoded body in bytes; null if unknown (chunked transfer). */
   readonly size: number | null;
   readonly checksums: readonly ChecksumAlgorithm[];
   verify(digests: BodyDigests): Result<Verdict, S3Failure>;
 }
 
-/** @param mayLackSize whether the body is part of a larger one (a form's file), so that its size is unknown until it ends. */
+/**
+ * Opens the body of an upload.
+ * @param mayLackSize whether the body is a form's file, a part of a larger body, so that its size is unknown until it ends.
+ */
 export function openUploadBody(
   request: Pick<S3Request, 'headers' | 'body'>,
   payload: PayloadMode,
@@ -62,7 +65,7 @@ export function openUploadBody(
   });
 }
 
-/** @returns the MD5 in hexadecimal, or null when none was sent. */
+/** Reads the header Content-MD5. @returns the MD5 in hex, or null when the header is absent. */
 function readContentMd5(headers: Headers): Result<string | null, S3Failure> {
   const text = headers.get('content-md5');
   if (text === null) return ok(null);
@@ -109,8 +112,8 @@ function verifyDigests(
     );
   }
   const header = claim === null ? null : toChecksumHeader(claim.algorithm);
-  // A trailer that x-amz-trailer did not announce is not verified, so accepting it would suggest a check that never
-  // happened.
+  // Whether a trailer was not announced by x-amz-trailer. Such a trailer is refused: it would not be verified, and accepting it
+  // would suggest a check that never happened.
   const isUnannounced = (name: string) => name !== header || claim?.expected !== null;
   if (trailers && [...trailers.keys()].some(isUnannounced)) return err(s3Failure('MalformedTrailerError'));
   if (claim === null || header === null) return ok({});

@@ -1,4 +1,4 @@
-/** ACLs in their stored form (JSON), in requests (canned, grant headers, XML) and in answers. */
+/** Reads and writes ACLs in their stored form (JSON), in requests (canned, grant headers, XML) and in answers. */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import {
   ACL_PERMISSIONS,
@@ -18,7 +18,7 @@ import { childOf, childrenOf, parseXml, textOf, type XmlElement } from '../proto
 
 export const serializeAcl = (acl: Acl): string => JSON.stringify(acl);
 
-/** @param text in the stored form; null for a private ACL of the owner. */
+/** Reads a stored ACL. @param text the stored form; null for a private ACL of the owner. */
 export function readAcl(text: string | null | undefined, owner: Owner): Acl {
   if (text) return JSON.parse(text) as Acl;
   return { owner, grants: toCannedGrants('private', owner, owner) };
@@ -35,7 +35,7 @@ const GRANT_HEADERS: readonly (readonly [name: string, permission: AclPermission
 export const hasAclHeaders = (headers: { get(name: string): string | null }): boolean =>
   headers.get('x-amz-acl') !== null || GRANT_HEADERS.some(([name]) => headers.get(name) !== null);
 
-/** @returns null when the headers name no ACL. */
+/** Parses the ACL in the headers of a request, canned or as grants. @returns null when the headers have none. */
 export async function parseAclHeaders(
   headers: { get(name: string): string | null },
   owner: Owner,
@@ -109,7 +109,7 @@ export async function parseAclDocument(text: string, owner: Owner, users: Users)
   return ok({ owner, grants });
 }
 
-/** Amazon S3 User Guide: "An ACL can have up to 100 grants". */
+/** Maximum number of grants of an ACL (Amazon S3 User Guide: "An ACL can have up to 100 grants"). */
 const ACL_GRANTS_MAX = 100;
 
 function parseGrantee(grantee: XmlElement, users: Users): Promise<Result<Grantee, S3Failure>> {

@@ -1,7 +1,7 @@
 /**
  * The encryption configuration of a bucket: SSE-S3 with AES-256 only (PutBucketEncryption, GetBucketEncryption).
  *
- * By design: a bucket has a configuration from its creation. Deleting it removes the document, but not the encryption.
+ * By design: a bucket has an encryption configuration from its creation. Deleting it removes the document, but not the encryption.
  */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { invalidArgument, type S3Failure, s3Failure } from '../../domain/failure.ts';
@@ -9,18 +9,25 @@ import { element, type XmlNode } from '../protocol/xml.ts';
 import { childOf, childrenOf, parseXml, textOf, textsOf } from '../protocol/xml-parser.ts';
 
 export interface BucketEncryption {
-  /** At AWS it has an effect only with KMS keys. Here it is stored and returned but not used. */
+  /**
+   * Whether the client enabled a bucket key. At AWS that has an effect only with KMS keys. Here it is stored and returned but not
+   * used.
+   */
   readonly isBucketKeyEnabled: boolean;
-  /** `SSE-C` or `NONE`. Uploads with customer-provided keys are refused in either case. */
+  /** Blocked types of encryption, `SSE-C` or `NONE`. Uploads with customer-provided keys are refused in either case. */
   readonly blockedTypes: readonly string[];
 }
 
 const DEFAULT: BucketEncryption = { isBucketKeyEnabled: false, blockedTypes: [] };
 
-/** Stored in place of a configuration that was deleted. */
+/** Text that is stored in place of an encryption configuration that was deleted. */
 export const ENCRYPTION_DELETED = 'null';
 
-/** @param text null if the configuration was never set. @returns null after it was deleted. */
+/**
+ * Reads the stored encryption configuration.
+ * @param text null if the configuration was never set.
+ * @returns null if it was deleted.
+ */
 export const readEncryption = (text: string | null): BucketEncryption | null =>
   text === null ? DEFAULT : (JSON.parse(text) as BucketEncryption | null);
 

@@ -14,7 +14,10 @@ import { element, type XmlNode } from '../protocol/xml.ts';
 import { childOf, childrenOf, parseXml, textOf, type XmlElement } from '../protocol/xml-parser.ts';
 import { readTags } from './tag-document.ts';
 
-/** Affects transitions only, so it is stored and returned but not used. The first value is the default. */
+/**
+ * Values of the default minimum object size of transitions. It affects transitions only, so it is stored and returned but not used.
+ * The first value is the default.
+ */
 export const MINIMUM_SIZES: readonly [string, string] = ['all_storage_classes_128K', 'varies_by_storage_class'];
 export const MINIMUM_SIZE_HEADER = 'x-amz-transition-default-minimum-object-size';
 
@@ -27,7 +30,7 @@ const MALFORMED = err(s3Failure('MalformedXML'));
 const invalid = (message: string) => err(s3Failure('InvalidArgument', message));
 const refused = (message: string) => err(s3Failure('InvalidRequest', message));
 
-/** @param mintId creates an ID for a rule without one. */
+/** Parses a lifecycle configuration. @param mintId creates an ID for a rule without one. */
 export function parseLifecycle(text: string, mintId: () => string): Result<readonly LifecycleRule[], S3Failure> {
   const root = parseXml(text, 'LifecycleConfiguration');
   if (!root.ok) return root;
@@ -117,7 +120,7 @@ function parseConditions(node: XmlElement): Result<LifecycleFilter, S3Failure> {
   });
 }
 
-/** @returns null without text; undefined if the text is not a size. */
+/** Parses a size in bytes. @returns null if the element is absent; undefined if its text is not a size. */
 const parseSize = (text: string | null): number | null | undefined =>
   text === null ? null : /^\d{1,15}$/.test(text.trim()) ? Number(text) : undefined;
 
@@ -165,7 +168,7 @@ function parseExpiration(node: XmlElement): Result<LifecycleRule['expiration'], 
   return marker === 'true' || marker === 'false' ? ok({ expiredMarker: marker === 'true' }) : MALFORMED;
 }
 
-/** ISO 8601; UTC if it has no offset. */
+/** Parses an ISO 8601 date; it is in UTC if it has no offset. */
 function parseDate(text: string): Result<number, S3Failure> {
   const match = /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(?::\d\d(?:\.\d+)?)?)?(Z|[+-]\d\d:?\d\d)?$/.exec(text.trim());
   const time = match ? Date.parse(`${match[1]}${match[2] ?? 'T00:00:00'}${match[3] ?? 'Z'}`) : Number.NaN;
@@ -198,7 +201,7 @@ function refuseTransitions(transitions: readonly XmlElement[]): Result<never, S3
   return err(s3Failure('NotImplemented', 'Transitions to other storage classes are not implemented.'));
 }
 
-/** A positive integer of at most 2^31 - 1, as in the SDKs. */
+/** Parses a positive integer of at most 2^31 - 1, the range of the SDKs. */
 function toPositive(text: string | null): number | null {
   const count = /^\d{1,10}$/.test(text?.trim() ?? '') ? Number(text) : 0;
   return count >= 1 && count < 2 ** 31 ? count : null;

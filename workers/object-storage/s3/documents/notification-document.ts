@@ -17,10 +17,13 @@ const VALUE_BYTES_MAX = 1_024;
 const invalid = (message: string) => err(s3Failure('InvalidArgument', message));
 const NO_DESTINATION = 'Unable to validate the following destination configurations';
 
-/** Element of a rule, and the child that names its destination. */
+/** For each kind of destination, the element of a rule and the child element that names the destination. */
 const FORMS = { queue: ['QueueConfiguration', 'Queue'], webhook: ['TopicConfiguration', 'Topic'] } as const;
 
-/** @param mintId creates an Id for a rule without one. @param mayCall whether this service may send to a URL. */
+/**
+ * Parses a notification configuration. @param mintId creates an Id for a rule without one. @param mayCall whether this service may
+ * send to a URL.
+ */
 export function parseNotification(
   text: string,
   mintId: () => string,

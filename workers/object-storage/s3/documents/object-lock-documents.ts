@@ -1,4 +1,4 @@
-/** XML of Object Lock: the configuration of a bucket, and retention and legal hold of a version. */
+/** XML documents of Object Lock: the configuration of a bucket, and retention and legal hold of a version. */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { invalidArgument, type S3Failure, s3Failure } from '../../domain/failure.ts';
 import {
@@ -36,7 +36,7 @@ export function toObjectLockElements({ defaultRetention: retention }: ObjectLock
   return [enabled, element('Rule', element('DefaultRetention', [element('Mode', retention.mode), period]))];
 }
 
-/** @returns null for an empty document, which removes the retention. */
+/** Parses a retention. @returns null for an empty document, which removes the retention. */
 export function parseRetention(
   text: string,
   now: number,
@@ -50,7 +50,7 @@ export function parseRetention(
   return retainUntilMs.ok ? ok({ mode, retainUntilMs: retainUntilMs.value }) : retainUntilMs;
 }
 
-/** ISO 8601, the form in documents and headers. */
+/** Parses the end of a retention, an ISO 8601 date, as documents and headers have it. */
 export function parseRetainUntil(text: string, now: number): Result<number, S3Failure> {
   const name = 'RetainUntilDate';
   const time = /^\d{4}-\d\d-\d\dT/.test(text) ? Date.parse(text) : Number.NaN;

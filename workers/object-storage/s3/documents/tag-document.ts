@@ -1,4 +1,4 @@
-/** Tag sets as XML. */
+/** Tag sets in XML documents. */
 import { err, type Result } from '../../../shared/result.ts';
 import { type S3Failure, s3Failure } from '../../domain/failure.ts';
 import { checkTags, type Tag } from '../../domain/tagging.ts';
@@ -12,7 +12,7 @@ export function parseTagDocument(text: string, tagsMax: number): Result<readonly
   return set ? readTags(set, tagsMax) : err(s3Failure('MalformedXML'));
 }
 
-/** @param set an element that contains `Tag` elements. */
+/** Reads the tags of a tag set. @param set the element that contains the `Tag` elements. */
 export function readTags(set: XmlElement, tagsMax: number): Result<readonly Tag[], S3Failure> {
   const tags: Tag[] = [];
   for (const item of childrenOf(set, 'Tag')) {
@@ -26,7 +26,7 @@ export function readTags(set: XmlElement, tagsMax: number): Result<readonly Tag[
 export const toTagSet = (tags: Iterable<Tag>): XmlNode =>
   element(
     'TagSet',
-    // Sorted by key, regardless of the order in which they were set.
+    // The tags are sorted by key, regardless of the order in which they were set.
     [...tags]
       .sort((a, b) => (a.key < b.key ? -1 : 1))
       .map(({ key, value }) => element('Tag', [element('Key', key), element('Value', value)])),

@@ -1,4 +1,4 @@
-/** XML elements of multipart uploads and parts, and the part number of a request. */
+/** XML elements of multipart uploads and parts, and the part number that a request has. */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { CHECKSUM_ALGORITHMS, toChecksumElement } from '../../domain/checksums.ts';
 import { invalidArgument, type S3Failure } from '../../domain/failure.ts';

@@ -1,5 +1,5 @@
 /**
- * The source of CopyObject and UploadPartCopy: named by a header, authorised, and checked against its own conditions.
+ * Finds the source of CopyObject and UploadPartCopy, which a header names, authorises its read, and checks the conditions on it.
  */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { decodeUri } from '../../../shared/uri-encoding.ts';
@@ -16,7 +16,7 @@ import { parseVersionId, requireObject } from './object-version.ts';
 export interface CopySource {
   readonly bucket: Bucket;
   readonly version: StoredVersion;
-  /** The version id that the request names. */
+  /** Id of the source's version that the request names; undefined if it names none. */
   readonly versionId: string | undefined;
 }
 
@@ -26,7 +26,7 @@ interface SourceName {
   readonly versionId: string | undefined;
 }
 
-/** `[/]bucket/key[?versionId=…]`, percent-encoded. */
+/** Parses `x-amz-copy-source`, which has the form `[/]bucket/key[?versionId=…]`, percent-encoded. */
 export function parseCopySource(header: string): Result<SourceName, S3Failure> {
   const wrong = (message: string) => err(invalidArgument('x-amz-copy-source', header, message));
   const query = /\?versionId=([^&]*)$/.exec(header);
@@ -43,8 +43,9 @@ export function parseCopySource(header: string): Result<SourceName, S3Failure> {
 }
 
 /**
- * Loads the source. If it is in the target's bucket, the commit of the copy proves bucket and caller. If it is in another bucket,
- * its own look-up must prove the copy of that bucket; otherwise the primary decides.
+ * Loads the source. If the source is in the target's bucket, the commit of the copy proves that bucket and caller are current. If
+ * the source is in another bucket, its own look-up must prove that the copy of that bucket is current; otherwise that bucket is
+ * read from the primary.
  */
 async function findSource({ engine, bucket }: BucketContext, { bucket: name, key, versionId }: SourceName) {
   if (name === bucket.name) return ok({ bucket, found: await engine.getVersion(bucket, key, { versionId }) });
@@ -103,7 +104,8 @@ export async function openCopySource(context: BucketContext): Promise<Result<Cop
   if (refused) return err(refused);
   const conditions = readConditionsFrom(request.headers, 'x-amz-copy-source-');
   const { etag, modifiedAt } = version.value;
-  // For the source of a copy, both outcomes are 412 (CopyObject, x-amz-copy-source-if-none-match).
+  // If a condition on the source of a copy is not met, the answer is always 412, even where a read would get 304 (CopyObject,
+  // x-amz-copy-source-if-none-match).
   const decision = decideRead(conditions, { etag, lastModifiedMs: modifiedAt });
   if (decision !== 'proceed') {
     const [byTag, byDate] =

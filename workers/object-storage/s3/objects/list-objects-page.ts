@@ -1,4 +1,4 @@
-/** One page of ListObjects or ListObjectsV2, and its XML. */
+/** Reads one page of ListObjects or ListObjectsV2, and writes its XML. */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { CHECKSUM_ALGORITHMS } from '../../domain/checksums.ts';
 import type { S3Failure } from '../../domain/failure.ts';
@@ -10,7 +10,7 @@ import { element, type XmlNode } from '../protocol/xml.ts';
 import type { ListingParameters } from './list-parameters.ts';
 import { quoteEtag } from './object-headers.ts';
 
-/** @param from lower bound of names; null if no name can follow. */
+/** Reads a page of a listing. @param from lower bound of the names; null if no name can follow, so that the page is empty. */
 export async function readPage(
   { engine, bucket }: BucketContext,
   { prefix, delimiter, limit }: ListingParameters,

@@ -1,4 +1,4 @@
-/** Parameters of the listings, and names in their answers. */
+/** Reads the parameters of listings, and encodes names in their answers. */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { encodeUri } from '../../../shared/uri-encoding.ts';
 import { invalidArgument, type S3Failure } from '../../domain/failure.ts';
@@ -9,14 +9,19 @@ import type { S3Request } from '../protocol/request.ts';
 export interface ListingParameters {
   readonly prefix: string;
   readonly delimiter: string;
-  /** At most `LIST_KEYS_MAX`. If the client requests more, the answer shows `LIST_KEYS_MAX`. */
+  /**
+   * Maximum number of entries of the page, at most `LIST_KEYS_MAX`. If the client requests more, the answer shows `LIST_KEYS_MAX`.
+   */
   readonly limit: number;
   readonly isUrlEncoded: boolean;
-  /** Encodes a name for the answer. */
+  /** Encodes a name for the answer, as `encoding-type` requests. */
   show(name: string): string;
 }
 
-/** @param limitName `max-keys`, `max-uploads` or `max-parts`. */
+/**
+ * Reads the parameters of a listing.
+ * @param limitName name of the parameter with the limit: `max-keys`, `max-uploads` or `max-parts`.
+ */
 export function parseListing(request: S3Request, limitName: string): Result<ListingParameters, S3Failure> {
   const encoding = request.query.get('encoding-type');
   if (encoding !== undefined && encoding !== '' && encoding.toLowerCase() !== 'url') {
@@ -35,8 +40,9 @@ export function parseListing(request: S3Request, limitName: string): Result<List
 }
 
 /**
- * The lower bound after a marker: past the name, or past the whole common prefix if the marker is one or begins with one.
- * @returns null if nothing can follow.
+ * The lower bound of the names after a marker: past the name, or past the whole common prefix if the marker is one or begins with
+ * one.
+ * @returns the bound; '' without a marker; null if no name can follow.
  */
 export function toStart(marker: string, prefix: string, delimiter: string): string | null {
   if (marker === '') return '';

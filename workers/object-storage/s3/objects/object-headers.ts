@@ -1,4 +1,4 @@
-/** Object metadata: read from the headers of an upload, and written to the headers of an answer. */
+/** Reads object metadata from the headers of an upload, and writes it to the headers of an answer. */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import type { Owner } from '../../domain/acl.ts';
 import { CHECKSUM_ALGORITHMS, type ChecksumType, toChecksumHeader } from '../../domain/checksums.ts';
@@ -8,9 +8,11 @@ import type { Bucket, Checksums, ObjectMetadata, UploadFacts, VersionFacts } fro
 import { lifecycleOf } from '../access/bucket-configuration.ts';
 import { refuseUnsupportedUpload } from '../protocol/unsupported-headers.ts';
 
-/** Headers that are stored with an object and returned with it. */
+/** Standard headers that are stored with an object and returned with it. */
 const SYSTEM_HEADERS = ['cache-control', 'content-disposition', 'content-encoding', 'content-language', 'expires'];
-/** Limit of all names and values together (Amazon S3 User Guide, "User-defined object metadata"). */
+/**
+ * Maximum size in bytes of all names and values of user metadata together (Amazon S3 User Guide, "User-defined object metadata").
+ */
 export const USER_METADATA_BYTES_MAX = 2048;
 const DEFAULT_CONTENT_TYPE = 'binary/octet-stream';
 const USER_PREFIXES = ['x-amz-meta-', 'x-meta-'] as const;
@@ -27,14 +29,18 @@ export const STORAGE_CLASSES = [
 ];
 
 /**
- * Sent with every object and every part. All locations encrypt at rest with AES-256, as S3 does since January 2023 (User
+ * Header of every answer about an object or a part. All locations encrypt at rest with AES-256, as S3 does since January 2023 (User
  * Guide, "Setting default server-side encryption behavior").
  */
 export const ENCRYPTED = { 'x-amz-server-side-encryption': 'AES256' } as const;
 
 type Readable = { get(name: string): string | null };
 
-/** @param names of all headers, in lower case. @param owner of the new object. */
+/**
+ * Reads the metadata of a new object from the headers of its upload.
+ * @param names names of all headers, in lower case.
+ * @param owner owner of the new object.
+ */
 export function parseObjectMetadata(
   headers: Readable,
   names: Iterable<string>,
@@ -78,9 +84,9 @@ export function parseObjectMetadata(
   });
 }
 
-/** Reads `x-amz-meta-` and `x-meta-`. If both name the same key, `x-amz-meta-` takes precedence. */
+/** Reads user metadata from `x-amz-meta-` and `x-meta-` headers. If both have the same key, `x-amz-meta-` takes precedence. */
 function parseUserMetadata(headers: Readable, names: Iterable<string>): Result<Record<string, string>, S3Failure> {
-  // No prototype, because `x-amz-meta-__proto__` is a valid key.
+  // The record has no prototype, because `x-amz-meta-__proto__` is a valid key.
   const user: Record<string, string> = Object.create(null);
   let size = 0;
   for (const prefix of [...USER_PREFIXES].reverse()) {
@@ -100,7 +106,7 @@ function parseUserMetadata(headers: Readable, names: Iterable<string>): Result<R
   return ok(user);
 }
 
-/** `aws-chunked` describes the transfer, not the stored content. */
+/** Removes `aws-chunked` from Content-Encoding, because it describes the transfer and not the stored content. */
 function withoutAwsChunked(value: string | null): string | null {
   if (value === null) return null;
   const kept = value
@@ -114,8 +120,9 @@ const COMPRESSIONS = /\b(?:gzip|br|zstd|deflate)\b|\*/i;
 export const acceptsCompression = (acceptedEncodings: string): boolean => COMPRESSIONS.test(acceptedEncodings);
 
 /**
- * Forbids the edge to compress a body: without `no-transform`, a client that accepts gzip would get no Content-Length and a weak ETag.
- * The stored Cache-Control stays as it is: HEAD and clients that accept no compression, such as the AWS SDKs, get exactly that value.
+ * Adds `no-transform` to Cache-Control, so that the edge does not compress the body: without `no-transform`, a client that accepts
+ * gzip would get no Content-Length and a weak ETag. The stored Cache-Control stays as it is: HEAD and clients that accept no
+ * compression, such as the AWS SDKs, get exactly that value.
  * https://developers.cloudflare.com/speed/optimization/content/compression/
  */
 export function forbidTransformation(headers: Headers, acceptedEncodings: string): void {
@@ -142,7 +149,7 @@ export function toWrittenHeaders(bucket: Bucket, version: VersionFacts): Record<
 }
 
 /**
- * The header that states when the lifecycle rules expire a current version, and by which rule (API reference, `x-amz-expiration`).
+ * The header that says when the lifecycle rules expire a current version, and by which rule (API reference, `x-amz-expiration`).
  */
 function toExpirationHeaders(bucket: Bucket, version: VersionFacts): Record<string, string> {
   const expiry = version.isLatest ? findExpiry(lifecycleOf(bucket)?.rules ?? [], version) : null;
@@ -153,7 +160,7 @@ function toExpirationHeaders(bucket: Bucket, version: VersionFacts): Record<stri
   };
 }
 
-/** The headers that state when the lifecycle rules abort an upload, and by which rule (API reference, CreateMultipartUpload). */
+/** The headers that say when the lifecycle rules abort an upload, and by which rule (API reference, CreateMultipartUpload). */
 export function toAbortHeaders(bucket: Bucket, { name, initiatedAt }: UploadFacts): Record<string, string> {
   const abort = findAbort(lifecycleOf(bucket)?.rules ?? [], name, initiatedAt, DAY_MS);
   if (abort === null) return {};
@@ -163,7 +170,7 @@ export function toAbortHeaders(bucket: Bucket, { name, initiatedAt }: UploadFact
   };
 }
 
-/** S3 shows no version id in a bucket that was never versioned. */
+/** Headers about a version in an answer. S3 shows no version id in a bucket that was never versioned. */
 export function toVersionHeaders(
   bucket: Bucket,
   version: Pick<VersionFacts, 'versionId' | 'isNull' | 'objectId'>,
@@ -188,7 +195,7 @@ export function toChecksumHeaders(checksums: Checksums, type: ChecksumType | nul
   return headers;
 }
 
-/** All headers of a version in GET and HEAD, except its length and range. */
+/** All headers of a version in the answers to GET and HEAD, except its length and range. */
 export function toObjectHeaders(bucket: Bucket, version: VersionFacts): Headers {
   const headers = new Headers(version.metadata.headers);
   for (const [name, value] of Object.entries(version.metadata.user)) {

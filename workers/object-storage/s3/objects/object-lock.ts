@@ -1,4 +1,4 @@
-/** Object Lock of a new object, from headers or the bucket's default, and the headers that show it. */
+/** Reads the Object Lock of a new object from headers or the bucket's default, and writes the headers that show it. */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { invalidArgument, type S3Failure, s3Failure } from '../../domain/failure.ts';
 import { isLockMode, toRetainUntil } from '../../domain/object-lock.ts';
@@ -15,11 +15,14 @@ const [MODE, UNTIL, HOLD] = [
 
 const NO_CONFIGURATION = s3Failure('InvalidRequest', 'Bucket is missing Object Lock Configuration');
 
-/** Fails in a bucket without Object Lock. */
+/** Fails if Object Lock is not enabled for the bucket. */
 export const requireObjectLock = (bucket: Bucket): Result<null, S3Failure> =>
   objectLockOf(bucket) === null ? err(NO_CONFIGURATION) : ok(null);
 
-/** The lock of a new object. A request that sets one needs the permissions to do so (User Guide, "Object Lock considerations"). */
+/**
+ * Reads the Object Lock of a new object. A request that sets one needs the permissions to do so (User Guide, "Object Lock
+ * considerations").
+ */
 export function readNewLock(
   context: BucketContext,
   headers: { get(name: string): string | null },
@@ -55,7 +58,7 @@ export const bypassesGovernance = (context: BucketContext, key: string): boolean
   context.request.headers.get('x-amz-bypass-governance-retention')?.toLowerCase() === 'true' &&
   mayAlso(context, 'BypassGovernanceRetention', key);
 
-/** Adds the headers of the lock, if the caller may read it. */
+/** Adds the Object Lock headers to an answer, if the caller may read them. */
 export function addLockHeaders(context: VersionContext, version: StoredVersion, headers: Headers): void {
   const { mode, retainUntilMs, isHeld } = version.lock;
   const may = (action: string) =>

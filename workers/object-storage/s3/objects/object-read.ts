@@ -15,7 +15,7 @@ export interface ObjectRead {
   readonly version: StoredVersion;
   readonly status: 200 | 206;
   readonly headers: Headers;
-  /** Null for the whole object. */
+  /** Range of the object to return; null for the whole object. */
   readonly range: ByteRange | null;
   readonly length: number;
 }
@@ -84,14 +84,14 @@ export function mayList(context: VersionContext): boolean {
     acl: { of: 'bucket', permission: 'READ' },
     bucket: context.bucket,
     caller: context.caller,
-    // Callers that may list a folder may learn that an object in it is missing.
+    // The condition key is the object's name: callers that may list its folder may learn that the object is missing.
     context: { 's3:prefix': context.request.key },
   });
 }
 
 function notModified(headers: Headers): S3Failure {
   const kept: Record<string, string> = {};
-  // RFC 9110 §15.4.5: the headers about caching that a 200 would have.
+  // A 304 has the caching headers that a 200 would have (RFC 9110 §15.4.5).
   for (const name of ['etag', 'last-modified', 'cache-control', 'expires', 'x-amz-version-id', 'x-object-version']) {
     const value = headers.get(name);
     if (value !== null) kept[name] = value;
@@ -99,7 +99,7 @@ function notModified(headers: Headers): S3Failure {
   return s3Failure('NotModified', undefined, { headers: kept });
 }
 
-/** Applies `response-content-type=…` and similar. Only signed requests may override stored headers. */
+/** Applies parameters such as `response-content-type=…`, which override stored headers. Only signed requests may use them. */
 function overrideHeaders({ request, caller }: VersionContext, headers: Headers): Result<null, S3Failure> {
   for (const name of OVERRIDES) {
     const value = request.query.get(`response-${name}`);
@@ -146,7 +146,7 @@ async function preparePart(
   return ok({ version, status: 206, headers, range: { start, end }, length: end - start + 1 });
 }
 
-/** A part has its own checksum. If an object was not uploaded in parts, part 1 has the checksum of the object. */
+/** Adds the checksums of a part to the headers. If an object was not uploaded in parts, part 1 has the checksum of the object. */
 async function addPartChecksums(
   { engine }: VersionContext,
   version: StoredVersion,

@@ -13,7 +13,7 @@ import { readNewLock } from './object-lock.ts';
 export interface NewObject {
   readonly metadata: ObjectMetadata;
   readonly tags: Readonly<Record<string, string>> | null;
-  /** Null for an object that is private to its owner. */
+  /** ACL of the new object in its stored form; null for an object that is private to its owner. */
   readonly acl: string | null;
   readonly lock?: ObjectLock;
 }
@@ -25,7 +25,7 @@ export const uploadHeadersOf = ({ request }: BucketContext): UploadHeaders => ({
   names: request.headerNames,
 });
 
-/** @param tags replace those of the header. */
+/** Reads the attributes of a new object from the headers of its upload. @param tags tags that replace those of the header. */
 export async function readNewObject(
   context: BucketContext,
   headers: UploadHeaders,
@@ -41,7 +41,7 @@ export async function readNewObject(
   const parsed = header === null ? null : parseTaggingHeader(header);
   if (parsed && !parsed.ok) return parsed;
   const tagRecord = tags === undefined ? (parsed ? toTagRecord(parsed.value) : null) : tags;
-  // The uploader owns the new object and, as its owner, may set its ACL.
+  // The uploader becomes the owner of the new object, and an owner may set the ACL.
   const created = { metadata: metadata.value, acl: null, tags: null };
   if (acl.value !== null && !mayAlso(context, 'PutObjectAcl', key, {}) && !maySetAcl(context, key, created)) {
     return err(s3Failure('AccessDenied'));
@@ -68,8 +68,8 @@ const maySetAcl = (context: BucketContext, key: string, version: NonNullable<Acc
   });
 
 /**
- * An upload with an ACL or with tags requires the permissions for these too (PutObject, "Permissions"). A write grant in the
- * bucket's ACL includes them.
+ * Whether the caller has a further permission that the upload needs. An upload with an ACL or with tags requires the permissions
+ * for these too (PutObject, "Permissions"). A write grant in the bucket's ACL includes them.
  */
 const mayAlso = (
   context: BucketContext,

@@ -1,12 +1,12 @@
-/** The version that a request names: found, missing, or a deletion marker. */
+/** Reads the version that a request names: found, missing, or a delete marker. */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { parseTimeuuid } from '../../../shared/timeuuid.ts';
 import { invalidArgument, type S3Failure, s3Failure } from '../../domain/failure.ts';
 import type { Bucket, ReadError, StoredVersion, VersionFacts } from '../../engine/model/contract.ts';
 import { toS3Error } from '../protocol/engine-failures.ts';
-import { shownVersionId, toVersionHeaders } from './object-headers.ts';
+import { toVersionHeaders } from './object-headers.ts';
 
-/** @returns undefined when the request names no version. */
+/** Checks the version id of a request. @returns undefined when the request has none. */
 export function parseVersionId(text: string | undefined): Result<string | undefined, S3Failure> {
   if (text === undefined || text === 'null') return ok(text);
   if (text === '') return err(invalidArgument('versionId', '', 'Version id cannot be the empty string'));
@@ -15,7 +15,8 @@ export function parseVersionId(text: string | undefined): Result<string | undefi
 }
 
 /**
- * @param versionId in the request.
+ * Returns the version that a request names, or the error of a missing one.
+ * @param versionId id in the request.
  * @param mayList whether the caller may list. Other callers must not learn that a name is free (GetObject, "Permissions").
  */
 export function requireObject(
@@ -35,7 +36,8 @@ export function requireObject(
 }
 
 /**
- * A current marker is a 404. A marker named by its id may only be deleted (User Guide, "Working with delete markers").
+ * A current delete marker is a 404. A marker that is addressed by its id may only be deleted (User Guide, "Working with delete
+ * markers").
  */
 function toMarkerFailure(marker: VersionFacts, bucket: Bucket, versionId: string | undefined): S3Failure {
   const headers = { 'x-amz-delete-marker': 'true', ...toVersionHeaders(bucket, marker) };
@@ -45,7 +47,3 @@ function toMarkerFailure(marker: VersionFacts, bucket: Bucket, versionId: string
     details: { Method: 'GET', ResourceType: 'DeleteMarker' },
   });
 }
-
-/** The `VersionId` element; left out in a bucket that was never versioned. */
-export const versionIdFor = (bucket: Bucket, version: Pick<VersionFacts, 'versionId' | 'isNull'>): string | null =>
-  bucket.versioning === 'never' ? null : shownVersionId(version);

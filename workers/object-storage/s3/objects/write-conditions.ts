@@ -1,4 +1,4 @@
-/** Conditions on writes and deletes. The engine decides them inside its commit. */
+/** Conditions of writes and deletes. The engine decides them inside its commit. */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { toBareEtag } from '../../domain/conditions.ts';
 import { invalidArgument, type S3Failure, s3Failure } from '../../domain/failure.ts';
@@ -8,7 +8,7 @@ import { refuseConditions } from '../protocol/unsupported-headers.ts';
 
 const toEtags = (header: string): string[] => header.split(',').map(toBareEtag);
 
-/** `If-Match` and `If-None-Match` of PutObject, CopyObject and CompleteMultipartUpload. */
+/** Reads the `If-Match` and `If-None-Match` of PutObject, CopyObject and CompleteMultipartUpload. */
 export function readWriteCondition(context: BucketContext): Result<{ condition?: Condition }, S3Failure> {
   const { headers, key } = context.request;
   const refused = refuseConditions(headers, ['if-modified-since', 'if-unmodified-since']);
@@ -29,9 +29,9 @@ export function readWriteCondition(context: BucketContext): Result<{ condition?:
 }
 
 /**
- * A caller that compares an entity tag learns something about the object's content, so this requires `s3:GetObject` too (User
- * Guide, "How to prevent object overwrites with conditional writes", "How to perform conditional deletes"). A write grant in the
- * bucket's ACL includes it.
+ * A caller that compares an ETag learns something about the object's content, so a conditional write requires `s3:GetObject` too
+ * (User Guide, "How to prevent object overwrites with conditional writes", "How to perform conditional deletes"). A write grant in
+ * the bucket's ACL includes it.
  */
 export const mayCompare = (context: BucketContext, key: string, etag: string | null): boolean =>
   etag === null ||
@@ -44,7 +44,7 @@ export const mayCompare = (context: BucketContext, key: string, etag: string | n
     caller: context.caller,
   });
 
-/** @param lastModified HTTP date or RFC 3339. @returns no condition if all are null. */
+/** Reads the condition of a delete. @param lastModified HTTP date or RFC 3339. @returns no condition if all parameters are null. */
 export function toDeleteCondition(
   etag: string | null,
   lastModified: string | null,
@@ -66,9 +66,9 @@ export function toDeleteCondition(
 }
 
 /**
- * If there is nothing to delete, a condition on size or time alone holds ("if the size matches or if the object doesn't exist, the
- * operation returns a 204", DeleteObject). A deletion marker has neither size nor time. `If-Match` requires an object; without one
- * the answer is 404.
+ * Deletes an object under a condition. If there is nothing to delete, a condition on size or time alone holds ("if the size matches
+ * or if the object doesn't exist, the operation returns a 204", DeleteObject). A delete marker has neither size nor time.
+ * `If-Match` requires an object; without one the answer is 404.
  */
 export async function deleteUnderCondition(
   engine: Engine,

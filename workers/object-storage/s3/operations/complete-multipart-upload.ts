@@ -24,7 +24,8 @@ export const completeMultipartUpload: Operation = {
     const { request, bucket, engine, caller } = context;
     const condition = readWriteCondition(context);
     if (!condition.ok) return condition;
-    // The checksum headers describe the whole object, not the body of this request.
+    // In this request the checksum headers describe the whole object and not the body, so they are taken out before the body is
+    // read.
     const headers = new Headers(request.headers);
     const checksum = takeChecksum(headers);
     if (!checksum.ok) return checksum;
@@ -72,12 +73,13 @@ export const completeMultipartUpload: Operation = {
   },
 };
 
-/** The checksum type of the completion must be that of the upload. */
+/** Checks that the checksum type in the request is that of the upload. */
 async function checkChecksumType({ request, bucket, engine }: BucketContext): Promise<Result<null, S3Failure>> {
   const type = request.headers.get('x-amz-checksum-type')?.toUpperCase();
   if (type === undefined) return ok(null);
   const upload = await engine.getUpload(bucket, request.key, readUploadId(request));
-  // A completed upload is not found here, but a repeated completion must still be answered.
+  // `getUpload` does not find an upload that has ended. The check passes then, because a repeated completion must still be
+  // answered.
   if (!upload.ok || upload.value.checksumType === null || upload.value.checksumType === type) return ok(null);
   return err(
     s3Failure(

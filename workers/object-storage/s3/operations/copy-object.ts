@@ -108,7 +108,7 @@ function refuseSource(context: BucketContext, source: CopySource, metadata: Dire
   return null;
 }
 
-/** Storage class, redirect and ACL are set for the copy, never taken from the source (CopyObject). */
+/** The attributes of the copy. Storage class, redirect and ACL come from the request, never from the source (CopyObject). */
 async function toNewObject(
   context: BucketContext,
   { version }: CopySource,

@@ -39,7 +39,7 @@ export const createBucket: Operation = {
       name,
       ownerId: owner.id,
       region,
-      // Object Lock requires versioning and enables it (CreateBucket).
+      // A bucket with Object Lock gets versioning, because Object Lock requires it (CreateBucket).
       versioning: isLocked ? 'enabled' : 'never',
       configuration: {
         ...configuration.value,
@@ -70,14 +70,14 @@ const bucketAnswer = (bucket: Bucket): Response =>
   });
 
 interface BucketDocument {
-  /** Any region name is accepted. */
+  /** Requested region; any name is accepted. Null if the client requests none. */
   readonly region: string | null;
   readonly tags: readonly Tag[];
 }
 
 async function readBody({ request, caller }: ServiceContext): Promise<Result<BucketDocument, S3Failure>> {
   const nothing = ok({ region: null, tags: [] });
-  // Some clients send this request with neither a body nor a length.
+  // Some clients send CreateBucket with neither a body nor a length.
   if (request.body === null || request.headers.get('content-length') === '0') return nothing;
   const text = await readDocument(request, caller.payload);
   if (!text.ok) return text;

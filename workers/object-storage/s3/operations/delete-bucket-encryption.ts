@@ -4,7 +4,7 @@ import { emptyAnswer } from '../protocol/answer.ts';
 import { toS3Error } from '../protocol/engine-failures.ts';
 import { type Operation, onBucket } from '../protocol/operation.ts';
 
-/** Only the configuration is removed; objects stay encrypted. */
+/** Removes only the encryption configuration; objects stay encrypted. */
 export const deleteBucketEncryption: Operation = {
   needs: 'bucket',
   permission: onBucket('PutEncryptionConfiguration'),

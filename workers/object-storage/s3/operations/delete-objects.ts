@@ -13,10 +13,10 @@ import type { BucketContext, Operation } from '../protocol/operation.ts';
 import { element, type XmlNode } from '../protocol/xml.ts';
 import { childrenOf, parseXml, textOf, type XmlElement } from '../protocol/xml-parser.ts';
 
-/** DeleteObjects: "The request can contain a list of up to 1,000 keys". */
+/** Maximum number of keys per request (DeleteObjects: "The request can contain a list of up to 1,000 keys"). */
 const KEYS_MAX = 1000;
 
-/** One entry of the request: the item to delete, or the error. */
+/** One entry of a DeleteObjects request: the item to delete, or the error of the entry. */
 interface Entry {
   readonly key: string;
   readonly versionId: string | null;

@@ -2,7 +2,7 @@ import { ok } from '../../../shared/result.ts';
 import { xmlAnswer } from '../protocol/answer.ts';
 import { type Operation, onBucket } from '../protocol/operation.ts';
 
-/** An empty element means us-east-1 (GetBucketLocation). */
+/** Returns the bucket's region. An empty element means us-east-1 (GetBucketLocation). */
 export const getBucketLocation: Operation = {
   needs: 'bucket',
   permission: onBucket('GetBucketLocation'),

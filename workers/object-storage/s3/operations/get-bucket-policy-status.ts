@@ -8,8 +8,7 @@ import { type Operation, onBucket } from '../protocol/operation.ts';
 import { element } from '../protocol/xml.ts';
 
 /**
- * Whether the bucket is public by its policy or by its ACL. A bucket with neither a policy nor a public ACL has no
- * status.
+ * Returns whether the bucket is public by its policy or by its ACL. A bucket with neither a policy nor a public ACL has no status.
  */
 export const getBucketPolicyStatus: Operation = {
   needs: 'bucket',

@@ -4,7 +4,7 @@ import { policyTextOf } from '../access/bucket-configuration.ts';
 import { answer } from '../protocol/answer.ts';
 import { type Operation, onBucket } from '../protocol/operation.ts';
 
-/** Returns the policy byte for byte. */
+/** Returns the bucket policy as it was set, byte for byte. */
 export const getBucketPolicy: Operation = {
   needs: 'bucket',
   permission: onBucket('GetBucketPolicy'),

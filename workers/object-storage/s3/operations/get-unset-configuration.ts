@@ -10,7 +10,7 @@ import { element } from '../protocol/xml.ts';
 type Name = (typeof UNSET_CONFIGURATIONS)[number] | (typeof UNSET_READS)[number];
 
 /**
- * A bucket can have several configurations of these kinds: a read names one by its `id`, or lists them.
+ * The answer for a kind of configuration that a bucket can have several of: a request reads one by its `id`, or lists all.
  * @param root the root element of the list, which differs for each kind (API reference, "Response Syntax").
  */
 function oneOfMany(root: string) {
@@ -20,7 +20,10 @@ function oneOfMany(root: string) {
 
 type Answer = S3ErrorCode | ((request: S3Request) => Response | S3ErrorCode);
 
-/** The permission to read, and S3's answer for an unset configuration: an error code, or a document with the default values. */
+/**
+ * For each configuration, the permission to read it and S3's answer while it is unset: an error code, or a document with the
+ * default values.
+ */
 const READS: Readonly<Record<Name, readonly [action: string, answer: Answer]>> = {
   abac: ['GetBucketAbac', () => xmlAnswer('AbacStatus', element('Status', 'Disabled'))],
   accelerate: ['GetAccelerateConfiguration', () => xmlAnswer('AccelerateConfiguration', '')],

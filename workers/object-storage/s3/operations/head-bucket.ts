@@ -11,7 +11,7 @@ const toQuotaHeaders = ({ limits, used }: QuotaState): Record<string, string> =>
   ...(limits.objects === null ? {} : { 'x-tessera-quota-objects': String(limits.objects) }),
 });
 
-/** With the query `quota`, the owner gets the bucket's quota. */
+/** Shows whether the bucket exists. With the query `quota`, the owner also gets the bucket's quota. */
 export const headBucket: Operation = {
   needs: 'bucket',
   permission: onBucket('ListBucket', 'READ'),

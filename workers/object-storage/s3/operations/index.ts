@@ -1,4 +1,4 @@
-/** The operation of every S3 action. TypeScript reports a missing one. */
+/** The operation of every S3 action. TypeScript reports an action without one. */
 import type { S3Action } from '../protocol/detect.ts';
 import type { Operation } from '../protocol/operation.ts';
 import { abortMultipartUpload } from './abort-multipart-upload.ts';

@@ -7,7 +7,7 @@ import { toS3Error } from '../protocol/engine-failures.ts';
 import type { Operation } from '../protocol/operation.ts';
 import { element } from '../protocol/xml.ts';
 
-/** S3's limit of `max-buckets` (ListBuckets). */
+/** Maximum value of `max-buckets`, as in S3 (ListBuckets). */
 const BUCKETS_MAX = 10_000;
 
 export const listBuckets: Operation = {

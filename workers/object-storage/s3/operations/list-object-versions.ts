@@ -62,7 +62,7 @@ export const listObjectVersions: Operation = {
   },
 };
 
-/** The next page continues after the last entry of this one. */
+/** The marker of the next page: the last entry of this page. */
 function toMarker(last: Listed<ListedVersion> | undefined): { key: string; versionId: string | null } | null {
   if (!last) return null;
   if (last.kind === 'prefix') return { key: last.prefix, versionId: null };

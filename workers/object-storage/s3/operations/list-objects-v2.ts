@@ -43,7 +43,10 @@ export const listObjectsV2: Operation = {
   },
 };
 
-/** Opaque to clients: the name at which the next page begins, with a prefix that marks tokens of this service. */
+/**
+ * The continuation token: the name at which the next page begins, with a prefix that marks tokens of this service. It is opaque to
+ * clients.
+ */
 const encodeToken = (from: string): string => `1${Buffer.from(from).toString('base64url')}`;
 
 function decodeToken(token: string): string | null {

@@ -23,10 +23,10 @@ export const listObjects: Operation = {
     return ok(
       xmlAnswer('ListBucketResult', [
         element('Name', bucket.name),
-        // ListObjects returns the prefix unencoded, because AWS's own clients do not decode it here.
+        // The prefix is not encoded in the answer, because AWS's own clients do not decode it in ListObjects.
         element('Prefix', prefix),
         element('Marker', show(marker)),
-        // Without a delimiter the last key serves as the next marker, and S3 omits NextMarker.
+        // Without a delimiter S3 omits NextMarker, and clients use the last key as the next marker.
         element('NextMarker', next !== null && delimiter !== '' && lastName !== undefined ? show(lastName) : null),
         element('MaxKeys', limit),
         element('Delimiter', delimiter === '' ? null : show(delimiter)),

@@ -27,7 +27,7 @@ export const listParts: Operation = {
         ),
       );
     }
-    // An empty page must still report whether the upload exists.
+    // The upload is read even for an empty page, because the answer must report whether it exists.
     const listed = await engine.listParts(bucket, request.key, readUploadId(request), {
       after: Number(marker),
       limit: Math.max(1, limit),

@@ -15,7 +15,7 @@ import { PUT_BYTES_MAX, toS3Error } from '../protocol/engine-failures.ts';
 import type { BucketContext, Operation } from '../protocol/operation.ts';
 import { element } from '../protocol/xml.ts';
 
-/** An upload by an HTML form, which carries the signature and the signer's policy. */
+/** An upload by an HTML form. The form carries the signature and the signer's policy. */
 export const postObject: Operation = {
   needs: 'bucket',
   isProven: true,
@@ -30,7 +30,8 @@ export const postObject: Operation = {
     const headers = toHeaders(fields);
     const renewForm = renew && (async () => authorizeNext(await renew(), key.value, fields, headers));
     let allowed = await authorizeForm(outer, key.value, fields, headers);
-    // The copies of DIRECTORY may lack the permission, and the body cannot be read again.
+    // The caller may have been refused only because the copies of DIRECTORY are out of date. The primary decides, because the body
+    // cannot be read again.
     if (!allowed.ok && renewForm) allowed = await renewForm();
     if (!allowed.ok) return allowed;
     const { range, object } = allowed.value;
@@ -131,7 +132,7 @@ interface SizeRange {
   readonly maxBytes: number;
 }
 
-/** A form without a policy (for a publicly writable bucket) has no restrictions. */
+/** Checks the fields of a form against its policy. A form without a policy (for a publicly writable bucket) has no restrictions. */
 function checkFields(fields: ReadonlyMap<string, string>, bucket: string, now: number): Result<SizeRange, S3Failure> {
   const encoded = fields.get('policy');
   if (encoded === undefined) return ok({ minBytes: 0, maxBytes: PUT_BYTES_MAX });
@@ -148,7 +149,7 @@ function checkSize(size: number, { minBytes, maxBytes }: SizeRange): S3Failure |
   return size < minBytes ? s3Failure('EntityTooSmall', undefined, details('MinSizeAllowed', minBytes)) : null;
 }
 
-/** Form fields replace the headers of PutObject. */
+/** Converts form fields to the headers that PutObject would have. */
 function toHeaders(fields: ReadonlyMap<string, string>): UploadHeaders & { readonly all: Headers } {
   const all = new Headers();
   for (const [name, value] of fields) {
@@ -188,7 +189,7 @@ function toAnswer(
   if (redirect !== null) return emptyAnswer(303, { ...headers, location: redirect });
   const status = fields.get('success_action_status');
   if (status !== '201') return emptyAnswer(status === '200' ? 200 : 204, headers);
-  // S3 gives this document no namespace.
+  // S3's answer to a form has no XML namespace.
   const document = element('PostResponse', [
     element('Location', location),
     element('Bucket', bucket.name),
@@ -201,7 +202,10 @@ function toAnswer(
   });
 }
 
-/** @returns null if there is no redirect, or one that a browser could not follow. */
+/**
+ * The address to which the browser is redirected after the upload.
+ * @returns null if the form has none, or one that a browser could not follow.
+ */
 function toRedirect(text: string | undefined, bucket: string, version: VersionFacts, etag: string): string | null {
   if (text === undefined || !URL.canParse(text) || !/^https?:/i.test(text)) return null;
   const url = new URL(text);

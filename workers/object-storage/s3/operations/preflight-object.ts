@@ -6,7 +6,7 @@ import { emptyAnswer } from '../protocol/answer.ts';
 import { toS3Error } from '../protocol/engine-failures.ts';
 import type { Operation } from '../protocol/operation.ts';
 
-/** Answers a browser's CORS preflight. It has no credentials, so the bucket's rules alone decide. */
+/** Answers the CORS preflight of a browser. A preflight has no credentials, so the bucket's rules alone decide. */
 export const preflightObject: Operation = {
   needs: 'service',
   async run({ request, engine }) {

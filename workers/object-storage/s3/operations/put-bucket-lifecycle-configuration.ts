@@ -7,7 +7,7 @@ import { emptyAnswer } from '../protocol/answer.ts';
 import { toS3Error } from '../protocol/engine-failures.ts';
 import { type Operation, onBucket } from '../protocol/operation.ts';
 
-/** The rules run once a day, after midnight UTC. */
+/** Sets the lifecycle rules. They run once a day, after midnight UTC. */
 export const putBucketLifecycleConfiguration: Operation = {
   needs: 'bucket',
   permission: onBucket('PutLifecycleConfiguration'),

@@ -5,10 +5,10 @@ import { emptyAnswer } from '../protocol/answer.ts';
 import { toS3Error } from '../protocol/engine-failures.ts';
 import { type Operation, onBucket } from '../protocol/operation.ts';
 
-/** Header with the secret that signs the bucket's webhooks. Only callers that may set the destinations get it. */
+/** Header of the answer with the secret that signs the bucket's webhooks. Only callers that may set the destinations get it. */
 const SECRET_HEADER = 'x-tessera-webhook-secret';
 
-/** An empty document removes the configuration. */
+/** Sets the event notifications of a bucket. An empty document removes the configuration. */
 export const putBucketNotificationConfiguration: Operation = {
   needs: 'bucket',
   permission: onBucket('PutBucketNotification'),

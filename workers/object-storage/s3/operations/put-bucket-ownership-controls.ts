@@ -24,7 +24,8 @@ export const putBucketOwnershipControls: Operation = {
     const acl = aclOf(bucket);
     const grantsOthers =
       isPublicAcl(acl) || acl.grants.some(({ grantee }) => grantee.kind === 'group' || grantee.id !== bucket.ownerId);
-    // "…fails if you have a bucket ACL that grants access to others" (User Guide, "Prerequisites for disabling ACLs").
+    // ACLs cannot be disabled while the bucket's ACL grants access to others: "…fails if you have a bucket ACL that grants access
+    // to others" (User Guide, "Prerequisites for disabling ACLs").
     if (ownership === 'BucketOwnerEnforced' && grantsOthers) {
       return err(s3Failure('InvalidBucketAclWithObjectOwnership'));
     }

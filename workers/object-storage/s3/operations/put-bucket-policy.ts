@@ -8,7 +8,7 @@ import { emptyAnswer } from '../protocol/answer.ts';
 import { toS3Error } from '../protocol/engine-failures.ts';
 import { type BucketContext, type Operation, onBucket } from '../protocol/operation.ts';
 
-/** Amazon S3 User Guide: "Bucket policies are limited to 20 KB in size". */
+/** Maximum size of a bucket policy (Amazon S3 User Guide: "Bucket policies are limited to 20 KB in size"). */
 const POLICY_BYTES_MAX = 20 * 1024;
 
 export const putBucketPolicy: Operation = {
@@ -54,7 +54,10 @@ export const putBucketPolicy: Operation = {
 const LOCKED_OUT =
   'The policy would deny you PutBucketPolicy. Send x-amz-confirm-remove-self-bucket-access: true to set it.';
 
-/** Whether a policy removes the caller's permission to change it, without the caller's confirmation. Always false for the owner. */
+/**
+ * Whether the new policy would deny the caller to change it again, and the caller has not confirmed that. Always false for the
+ * bucket's owner.
+ */
 function locksCallerOut({ bucket, request, caller, may }: BucketContext, policy: string): boolean {
   if (request.headers.get('x-amz-confirm-remove-self-bucket-access')?.toLowerCase() === 'true') return false;
   const after = { ...bucket, configuration: { ...bucket.configuration, policy } };

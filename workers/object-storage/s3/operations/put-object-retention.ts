@@ -13,7 +13,7 @@ import { type Operation, onObject, type VersionContext } from '../protocol/opera
 
 interface Change {
   readonly change: LockChange;
-  /** Condition keys that describe the change. */
+  /** Condition keys of a policy that describe the change of the retention. */
   readonly keys: Readonly<Record<string, string>>;
 }
 

@@ -22,7 +22,7 @@ export const putObject: Operation = {
     if (!body.ok) return body;
     const object = await readNewObject(context, uploadHeadersOf(context), request.key);
     if (!object.ok) return object;
-    // The bucket as it was when the write was authorised last.
+    // The bucket as it was when the write was last authorised, at first or by `renew`.
     let current = bucket;
     const put = await engine.putObject({
       bucket,
@@ -49,7 +49,10 @@ export const putObject: Operation = {
   },
 };
 
-/** The bucket's default retention and the caller's rights may have changed. */
+/**
+ * Authorises the write again and reads its attributes again, because the bucket's default retention and the caller's rights may
+ * have changed.
+ */
 async function renewObject(renew: NonNullable<BucketContext['renew']>) {
   const context = await renew();
   if (!context.ok) return context;

@@ -57,7 +57,7 @@ export const uploadPartCopy: Operation = {
 };
 
 /**
- * Parses `bytes=first-last` with both ends inside the source, and nothing else (UploadPartCopy,
+ * Parses the range of the source. Only `bytes=first-last` with both ends inside the source is accepted (UploadPartCopy,
  * x-amz-copy-source-range).
  */
 function readSourceRange(header: string | null, size: number): Result<ByteRange | null, S3Failure> {

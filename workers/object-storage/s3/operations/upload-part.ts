@@ -20,7 +20,7 @@ export const uploadPart: Operation = {
     if (refused) return err(refused);
     const body = openUploadBody(request, caller.payload, PUT_BYTES_MAX);
     if (!body.ok) return body;
-    // Checked before the body is read, so that an unusable part is refused before the client sends it.
+    // The upload is checked before the body is read, so that a part that cannot be used is refused before the client sends it.
     const upload = await engine.getUpload(bucket, request.key, readUploadId(request));
     if (!upload.ok) return err(toS3Error(upload.error));
     const fitting = toFittingBody(body.value, upload.value);
@@ -39,8 +39,8 @@ export const uploadPart: Operation = {
 };
 
 /**
- * A part's checksum must use the algorithm of its upload. If the upload's type is FULL_OBJECT, a part may come without
- * a checksum, which is then computed here. If it is COMPOSITE, the client must send one for each part.
+ * Fits the checksum of a part to its upload. It must use the upload's algorithm. If the upload's type is FULL_OBJECT, a part may
+ * come without a checksum, which is then computed here. If the type is COMPOSITE, the client must send one for each part.
  */
 function toFittingBody(
   body: UploadBody,

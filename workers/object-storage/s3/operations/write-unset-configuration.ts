@@ -8,7 +8,7 @@ import { parseXml, textOf, type XmlElement } from '../protocol/xml-parser.ts';
 
 type Name = (typeof UNSET_CONFIGURATIONS)[number];
 
-/** The permission that S3 requires, both to write and to delete. */
+/** The permission that S3 requires to write or delete each configuration. */
 const ACTIONS: Readonly<Record<Name, string>> = {
   abac: 'PutBucketAbac',
   accelerate: 'PutAccelerateConfiguration',
@@ -21,7 +21,10 @@ const ACTIONS: Readonly<Record<Name, string>> = {
 
 const DELETABLE: readonly (Name | undefined)[] = ['replication', 'website'];
 
-/** Checks whether a document matches the defaults (`get-unset-configuration.ts` returns them). */
+/**
+ * For each configuration that can be written, its root element and a check whether a document matches the defaults, which
+ * `get-unset-configuration.ts` returns.
+ */
 const ALREADY_SO: Readonly<Partial<Record<Name, { root: string; holds: (document: XmlElement) => boolean }>>> = {
   abac: { root: 'AbacStatus', holds: (document) => textOf(document, 'Status') === 'Disabled' },
   accelerate: { root: 'AccelerateConfiguration', holds: (document) => textOf(document, 'Status') === 'Suspended' },
@@ -38,7 +41,7 @@ const nameOf = (query: ReadonlyMap<string, string>): Name | undefined =>
 const permission: (request: { readonly query: ReadonlyMap<string, string> }) => Permission = ({ query }) =>
   onBucket(ACTIONS[nameOf(query) ?? 'logging'])();
 
-/** Accepts documents that match the defaults, because set-up tools write them, and refuses all others. */
+/** Accepts a document that matches the defaults, because set-up tools write such documents, and refuses all others. */
 export const putUnsetConfiguration: Operation = {
   needs: 'bucket',
   permission,
@@ -54,7 +57,10 @@ export const putUnsetConfiguration: Operation = {
   },
 };
 
-/** Deleting an unset configuration has no effect. Only for the metadata configuration is it an error. */
+/**
+ * Deletes an unset configuration, which has no effect. For the metadata configuration it is an error, as in S3. Other
+ * configurations do not allow DELETE.
+ */
 export const deleteUnsetConfiguration: Operation = {
   needs: 'bucket',
   permission,

@@ -17,7 +17,7 @@ export function xmlAnswer(name: string, content: XmlContent, headers: Record<str
   return answer(xmlDocument(name, content), 200, { 'content-type': 'application/xml', ...headers });
 }
 
-/** AWS's error document. HEAD and 304 have no body. */
+/** Answers with AWS's error document. Answers to HEAD and answers with status 304 have no body. */
 export function failureAnswer(failure: S3Failure, resource: string, requestId: string, method: string): Response {
   const status = failure.status ?? S3_ERRORS[failure.code][0];
   const headers = new Headers(failure.headers);
@@ -26,7 +26,7 @@ export function failureAnswer(failure: S3Failure, resource: string, requestId: s
   return answer(toErrorDocument(failure, resource, requestId), status, headers);
 }
 
-/** @param envelope name of an element around `Error`, as in answers of S3 Control. */
+/** Writes AWS's error document. @param envelope name of an element around `Error`, as answers of S3 Control have one. */
 export function toErrorDocument(failure: S3Failure, resource: string, requestId: string, envelope?: string): string {
   const details = Object.entries(failure.details ?? {}).map(([name, value]) => element(name, value));
   const inner = [
@@ -41,7 +41,7 @@ export function toErrorDocument(failure: S3Failure, resource: string, requestId:
   return `<?xml version="1.0" encoding="UTF-8"?>\n${(envelope === undefined ? error : element(envelope, error)).xml}`;
 }
 
-/** The answer when a setting that the request needs has a bad value. */
+/** The error when a setting that the request needs has a bad value. */
 export const misconfiguredFailure = (error: MisconfiguredError): S3Failure =>
   s3Failure('ServiceUnavailable', `Misconfigured: ${error.message}`);
 

@@ -7,14 +7,20 @@ import { parseRequestHeaders } from '../../domain/cors.ts';
 const MAX_AGE_SECONDS = 3600;
 const METHODS = 'GET, HEAD, PUT, POST, DELETE';
 
-/** @param url of the request. Over plain HTTP, which means loopback, the app may use any port of its host. */
+/**
+ * Whether an origin is that of the web app.
+ * @param url URL of the request. Over plain HTTP, which means loopback, the app may use any port of its host.
+ */
 export function isAppOrigin(origin: string, appHost: string, url: string): boolean {
   if (appHost === '') return false;
   if (url.startsWith('https:')) return origin === `https://${appHost}`;
   return origin === `http://${appHost}` || (origin.startsWith(`http://${appHost}:`) && /:\d+$/.test(origin));
 }
 
-/** @returns null for a request that is not signed, and for the preflight of one. The bucket's own rules apply to these. */
+/**
+ * CORS headers of an answer to the web app. @returns null for a request that is not signed, and for the preflight of such a
+ * request. The bucket's own rules apply to these.
+ */
 export function toAppCorsHeaders(
   request: { readonly method: string; readonly url: string; readonly headers: Headers },
   origin: string,

@@ -77,7 +77,7 @@ export type S3Action =
   | 'UploadPart'
   | 'UploadPartCopy';
 
-/** The parts of a request that detection reads. */
+/** The parts of a request from which its action is detected. */
 export interface DetectableRequest {
   readonly method: string;
   readonly bucket: string;
@@ -88,7 +88,7 @@ export interface DetectableRequest {
 
 type Methods = Readonly<Record<string, S3Action>>;
 
-/** Subresources of a bucket, in the order in which they are checked. */
+/** Subresources of a bucket with the action of each method, in the order in which they are checked. */
 const BUCKET_SUBRESOURCES: readonly (readonly [name: S3Subresource, methods: Methods])[] = [
   ['acl', { GET: 'GetBucketAcl', PUT: 'PutBucketAcl' }],
   ['cors', { GET: 'GetBucketCors', PUT: 'PutBucketCors', DELETE: 'DeleteBucketCors' }],
@@ -144,7 +144,7 @@ export const UNSET_CONFIGURATIONS = [
   'website',
 ] as const satisfies readonly S3Subresource[];
 
-/** Configurations of a bucket that can only be read, and are always unset. Writes are refused below. */
+/** Configurations of a bucket that can be read but not written, and are always unset. `UNIMPLEMENTED` refuses their writes. */
 export const UNSET_READS = [
   'analytics',
   'intelligent-tiering',
@@ -159,7 +159,7 @@ const UNSET_METHODS: Methods = {
   DELETE: 'DeleteUnsetConfiguration',
 };
 
-/** Subresources that are refused on buckets and objects, except for the reads above and the locks of objects. */
+/** Subresources that are refused on buckets and objects, except for the reads in `UNSET_READS` and the Object Lock of objects. */
 const UNIMPLEMENTED: readonly S3Subresource[] = [
   'analytics',
   'annotation',
@@ -179,13 +179,13 @@ const UNIMPLEMENTED: readonly S3Subresource[] = [
   'torrent',
 ];
 
-/** Parameters of an object's operations. On a bucket they indicate that the key is missing. */
+/** Query parameters of operations on objects. In a request to a bucket they indicate that the key is missing. */
 const OBJECT_PARAMETERS = ['partNumber', 'uploadId', 'versionId'];
 
 /**
- * Names that a write may carry with an empty value, because they select nothing: parameters of objects, responses,
- * listings and signatures, and names that begin with `x-`, which S3 ignores (User Guide, "Amazon S3 server access log
- * format", custom access log information).
+ * Query names that a write may carry with an empty value, because they select nothing: parameters of objects, responses, listings
+ * and signatures, and names that begin with `x-`, which S3 ignores (User Guide, "Amazon S3 server access log format", custom access
+ * log information).
  */
 const PARAMETER =
   /^(x-.*|response-.*|partNumber|uploadId|versionId|prefix|delimiter|marker|max-keys|encoding-type|AWSAccessKeyId|Expires|Signature|content-type|content-md5)$/i;
@@ -195,11 +195,13 @@ const SUBRESOURCES: ReadonlySet<string> = new Set(S3_SUBRESOURCES);
 export function detectAction(request: DetectableRequest): Result<S3Action, S3Failure> {
   if (request.method === 'OPTIONS') return ok('PreflightObject');
   if (request.bucket === '') {
-    // `//bucket/key` comes from an endpoint that ends in a slash. A list of buckets would be a wrong answer.
+    // A path like `//bucket/key` comes from an endpoint that ends in a slash. It is refused, because a list of buckets would be a
+    // wrong answer.
     if (request.key !== '') return err(s3Failure('InvalidBucketName'));
     return request.method === 'GET' ? ok('ListBuckets') : err(notAllowed(request));
   }
-  // The only operation that S3 selects by the path. Bucket names have no capital letters.
+  // WriteGetObjectResponse is the only operation that S3 selects by the path. It cannot be a bucket, because bucket names have no
+  // capital letters.
   if (request.bucket === 'WriteGetObjectResponse' && request.method === 'POST') {
     return err(s3Failure('NotImplemented', 'The operation WriteGetObjectResponse is not implemented.'));
   }
@@ -228,7 +230,7 @@ function detectUnset(request: DetectableRequest, name: S3Subresource): Result<S3
   return err(request.method === 'POST' ? notImplemented(name) : notAllowed(request));
 }
 
-/** Detects an operation that no subresource selects. */
+/** Detects the action of a request without a subresource. */
 function detectPlain(request: DetectableRequest): Result<S3Action, S3Failure> {
   const isBucket = request.key === '';
   const listType = request.query.get('list-type') ?? '2';
@@ -300,7 +302,10 @@ function detectPlainObject({ method, query, headers }: DetectableRequest): S3Act
   }
 }
 
-/** @param name from the query. It selects an operation that does not exist, or not for this method and resource. */
+/**
+ * The error for a query name that selects an operation which does not exist, or not for this method and resource.
+ * @param name the name in the query.
+ */
 const notImplemented = (name: string): S3Failure =>
   s3Failure(
     'NotImplemented',

@@ -24,7 +24,7 @@ export type EngineError =
   | LockError
   | { readonly kind: 'refused'; readonly error: S3Failure };
 
-/** Thrown by the stream of an invalid body. */
+/** Error that the stream of an invalid body throws. */
 export class BodyFailure extends Error {
   readonly failure: S3Failure;
   constructor(failure: S3Failure) {
@@ -99,7 +99,7 @@ export function toS3Error(error: EngineError): S3Failure {
   }
 }
 
-/** Amazon S3 multipart upload limits. */
+/** Limits of multipart uploads ("Amazon S3 multipart upload limits"). */
 export const PART_BYTES_MIN = 5 * 1024 ** 2;
 export const PUT_BYTES_MAX = 5 * 1024 ** 3;
 export const OBJECT_BYTES_MAX = 5 * 1024 ** 4;

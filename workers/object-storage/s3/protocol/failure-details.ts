@@ -3,7 +3,7 @@ import type { S3ErrorCode } from '../../domain/error-codes.ts';
 import type { S3Failure } from '../../domain/failure.ts';
 import type { S3Request } from './request.ts';
 
-/** Failures that concern a bucket as a whole. Their document names the bucket. */
+/** Error codes that concern a bucket as a whole. Their error document names the bucket. */
 const OF_BUCKET: ReadonlySet<S3ErrorCode> = new Set<S3ErrorCode>([
   'BucketAlreadyExists',
   'BucketAlreadyOwnedByYou',

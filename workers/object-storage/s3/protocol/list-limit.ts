@@ -1,4 +1,4 @@
-/** The number of entries that a listing returns. */
+/** Reads the maximum number of entries that a listing returns. */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { invalidArgument, type S3Failure } from '../../domain/failure.ts';
 import type { S3Request } from './request.ts';
@@ -6,8 +6,9 @@ import type { S3Request } from './request.ts';
 export const LIST_KEYS_MAX = 1000;
 
 /**
+ * Reads the limit of a listing.
  * @param name `max-keys`, `max-uploads` or `max-parts`.
- * @returns the number that the listing uses: at most `LIST_KEYS_MAX`, which is also the default.
+ * @returns the limit that applies: at most `LIST_KEYS_MAX`, which is also the default.
  */
 export function parseLimit(request: S3Request, name: string): Result<number, S3Failure> {
   const text = request.query.get(name);

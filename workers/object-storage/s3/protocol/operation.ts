@@ -1,4 +1,4 @@
-/** The parts of every S3 action: the data that it loads, the permission that it requires, and its code. */
+/** Types of S3 operations: the data that an operation loads, the permission that it requires, and its code. */
 import type { S3Caller, S3User } from '../../../identity/index.ts';
 import type { Result } from '../../../shared/result.ts';
 import type { AclPermission } from '../../domain/acl.ts';
@@ -10,7 +10,7 @@ export type Outcome = Promise<Result<Response, S3Failure>>;
 
 export type Caller = S3Caller;
 
-/** Look-up of users, whom an ACL may name. */
+/** Finds users, for the grantees that an ACL names. */
 export interface Users {
   findById(userId: string): Promise<S3User | null>;
   findByEmail(email: string): Promise<readonly S3User[]>;
@@ -23,38 +23,38 @@ export interface ServiceContext {
   readonly users: Users;
   readonly now: number;
   readonly requestId: string;
-  /** Authenticates the fields of a POST form. */
+  /** Authenticates the signer of a POST form by its fields. */
   authenticateForm(fields: ReadonlyMap<string, string>): Promise<Result<Caller, S3Failure>>;
 }
 
 export interface BucketContext extends ServiceContext {
   readonly bucket: Bucket;
-  /** Whether this caller may perform another action too (on the source of a copy, on each key of many). */
+  /** Whether the caller may perform a further action, as on the source of a copy or on each of many keys. */
   may(need: AccessNeed): boolean;
   /** Authorises the request again, with DIRECTORY's primary. Absent if the primary authorised it. */
   readonly renew?: () => Promise<Result<BucketContext, S3Failure>>;
 }
 
 export interface VersionContext extends BucketContext {
-  /** The version that the request names, or the reason why there is none. The version may be a deletion marker. */
+  /** The version that the request names, or the reason why there is none. The version may be a delete marker. */
   readonly found: Result<StoredVersion, ReadError>;
 }
 
-/** One permission: an IAM action on the bucket or on one of its objects, and the ACL that may grant it. */
+/** A permission that a caller needs: an IAM action on the bucket or on one of its objects, and the ACL that may grant it. */
 export interface AccessNeed {
-  /** Without `s3:`. */
+  /** Name of the action without the prefix `s3:`. */
   readonly action: string;
-  /** Null for the bucket itself. */
+  /** Key of the object; null for the bucket itself. */
   readonly key: string | null;
-  /** Null if no ACL grants the action, but only ownership and policies. */
+  /** The ACL permission that also grants the action; null if only ownership and policies grant it. */
   readonly acl: {
     readonly of: 'bucket' | 'object';
     readonly permission: Exclude<AclPermission, 'FULL_CONTROL'>;
   } | null;
   readonly bucket: Bucket;
-  /** The object's version, whose ACL and tags apply. */
+  /** The version of the object. Its ACL and tags apply. */
   readonly version?: Pick<StoredVersion, 'acl' | 'metadata' | 'tags'> | null;
-  /** Condition keys of this action only, in lower case. */
+  /** Values of condition keys that only this action has. Names are in lower case. */
   readonly context?: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly caller: Caller;
 }
@@ -67,11 +67,11 @@ export type Operation =
   | {
       readonly needs: 'bucket';
       /**
-       * Whether the operation's calls of a shard prove that bucket and caller are current, so that both may come from replicas. The
-       * operation may run a second time, unless its body is an upload.
+       * Set if the operation's calls of a shard prove that bucket and caller are current, so that both may come from replicas. Such
+       * an operation may run a second time, unless its body is an upload.
        */
       readonly isProven?: true;
-      /** Null if the operation itself decides, with `may`. */
+      /** The permission that the pipeline checks; null if the operation checks permissions itself, with `may`. */
       permission(request: S3Request): Permission | null;
       run(context: BucketContext): Outcome;
     }
@@ -89,7 +89,7 @@ export const onBucket = (
   return () => need;
 };
 
-/** @param versioned name of the action if the request names a version. */
+/** The permission for an action on an object. @param versioned name of the action that applies if the request names a version. */
 export const onObject =
   (action: string, versioned: string, permission: Exclude<AclPermission, 'FULL_CONTROL'> | null) =>
   (request: S3Request): Permission => ({

@@ -7,35 +7,35 @@ import { type S3Failure, s3Failure } from '../../domain/failure.ts';
 
 export interface S3Request {
   readonly method: string;
-  /** Percent-encoded as the client sent it, because signatures cover it. */
+  /** Path of the request, percent-encoded as the client sent it, because signatures cover it. */
   readonly rawPath: string;
   readonly rawQuery: string;
-  /** Decoded. The first value of a repeated parameter counts. */
+  /** Query parameters, decoded. If a parameter is repeated, its first value counts. */
   readonly query: ReadonlyMap<string, string>;
   readonly headers: Headers;
-  /** In lower case. */
+  /** Names of all headers, in lower case. */
   readonly headerNames: readonly string[];
-  /** Empty for a request to the service. */
+  /** Name of the bucket; empty for a request to the service. */
   readonly bucket: string;
-  /** The bucket if the host names it; null for a path-style request. */
+  /** Name of the bucket if the host has it; null for a path-style request. */
   readonly hostBucket: string | null;
-  /** Empty for a request to the bucket. */
+  /** Key of the object; empty for a request to the bucket. */
   readonly key: string;
-  /** `/bucket/key`, for error documents. */
+  /** Path in error documents: `/bucket/key`. */
   readonly resource: string;
-  /** Accept-Encoding of the client. The edge replaces this header in the request to the Worker. */
+  /** The client's Accept-Encoding. The edge replaces this header in the request to the Worker. */
   readonly acceptedEncodings: string;
   readonly isSecure: boolean;
-  /** `1.3`; null if the server does not know it, and over plain HTTP. */
+  /** TLS version of the connection, such as `1.3`; null over plain HTTP, and if the server does not know it. */
   readonly tlsVersion: string | null;
   readonly body: ReadableStream<Uint8Array> | null;
 }
 
-/** Settings that decide how a request is read. */
+/** Settings that decide how a request is parsed. */
 export interface RequestOptions {
-  /** `bucket.S3_HOST` names a bucket. Empty for path style only. */
+  /** Host of storage. A host `bucket.S3_HOST` names a bucket. Empty if only path style is supported. */
   readonly s3Host: string;
-  /** A header with the raw target, set by a trusted proxy. Empty if the request's own URL counts. */
+  /** Name of a header with the raw target, which a trusted proxy sets. Empty if the request's own URL counts. */
   readonly rawTargetHeader: string;
 }
 
@@ -69,7 +69,10 @@ export function parseS3Request(request: Request, options: RequestOptions): Resul
   });
 }
 
-/** Source: Cloudflare Workers, "Request: IncomingRequestCfProperties". `tlsVersion` is `TLSv1.3`, for example. */
+/**
+ * Reads the TLS version from `request.cf`. There `tlsVersion` is `TLSv1.3`, for example (Cloudflare Workers, "Request:
+ * IncomingRequestCfProperties").
+ */
 function readTlsVersion(request: Request): string | null {
   const version = request.cf?.tlsVersion;
   return typeof version === 'string' ? (/^TLSv(\d(?:\.\d)?)$/.exec(version)?.[1] ?? null) : null;
@@ -86,7 +89,10 @@ function splitPath(path: string, virtualBucket: string | null): { bucket: string
   return slash < 0 ? { bucket: rest, key: '' } : { bucket: rest.slice(0, slash), key: rest.slice(slash + 1) };
 }
 
-/** @returns null if the query is not UTF-8. `+` is a space, as in S3 and in the canonical query of a signature. */
+/**
+ * Parses the query. `+` is a space, as in S3 and in the canonical query of a signature.
+ * @returns null if the query is not UTF-8.
+ */
 export function parseQuery(rawQuery: string): Map<string, string> | null {
   const query = new Map<string, string>();
   for (const part of rawQuery.split('&')) {
@@ -101,15 +107,14 @@ export function parseQuery(rawQuery: string): Map<string, string> | null {
 }
 
 /**
- * Parameters that are never read as headers: those of the signature, of the body's encoding, and of a customer-provided
- * key.
+ * Query parameters that are never read as headers: those of the signature, of the body's encoding, and of a customer-provided key.
  */
 const NEVER_HOISTED =
   /^x-amz-(algorithm|credential|date|expires|signedheaders|signature|security-token|content-sha256|sdk-.*|trailer|decoded-content-length|server-side-encryption-.*)$/;
 
 /**
- * Presigners that do not know the body add the checksum of an empty one to their links. It does not apply to the body that is sent
- * later.
+ * Links may have the checksum of an empty body, because presigners that do not know the body add it. Such a checksum does not apply
+ * to the body that is sent later.
  */
 function isChecksumOfNothing(name: string, value: string): boolean {
   const algorithm = CHECKSUM_ALGORITHMS.find((candidate) => toChecksumHeader(candidate) === name);
@@ -127,7 +132,8 @@ export function withHoistedHeaders(request: S3Request): S3Request {
   for (const [parameter, value] of request.query) {
     const name = parameter.toLowerCase();
     if (!/^x-amz-[a-z0-9_-]+$/.test(name) || /[\r\n\0]/.test(value)) continue;
-    // SigV2 clients also move a customer's key into the query. It must be refused like the header, not ignored.
+    // SigV2 clients also move a customer-provided encryption key into the query. The parameter must be refused like the header, not
+    // ignored.
     if (NEVER_HOISTED.test(name) && !(isSigV2 && name.startsWith('x-amz-server-side-encryption-'))) continue;
     if (!request.headers.has(name) && !isChecksumOfNothing(name, value)) hoisted.push([name, value]);
   }

@@ -13,7 +13,10 @@ const TAG_ACTIONS: Readonly<Record<string, string>> = {
   DELETE: 'UntagResource',
 };
 
-/** @returns null if the request is not of this API. Its SDKs put the account into a header, and often also into the host. */
+/**
+ * Refuses a request of the S3 Control API. Its SDKs put the account into a header, and often also into the host. @returns null if
+ * the request is not of this API.
+ */
 export function answerS3Control(request: S3Request, requestId: string): Response | null {
   const path = /(?:^|\/)v20180820\/(.*)$/s.exec(`${request.bucket}/${request.key}`)?.[1];
   if (path === undefined || !request.headers.has('x-amz-account-id')) return null;

@@ -5,7 +5,7 @@ type Readable = { get(name: string): string | null };
 
 const CUSTOMER_KEY = ['algorithm', 'key', 'key-md5'].map((part) => `server-side-encryption-customer-${part}`);
 
-/** For operations that write an object or create an upload. */
+/** Refuses unsupported headers of operations that write an object or create an upload. */
 export function refuseUnsupportedUpload(headers: Readable): S3Failure | null {
   const encryption = headers.get('x-amz-server-side-encryption');
   if (encryption !== null && encryption !== 'AES256') {
@@ -34,14 +34,16 @@ export function refuseUnsupportedUpload(headers: Readable): S3Failure | null {
   return refuseCustomerKey(headers);
 }
 
-/** For parts. A part has the encryption of its upload, but its request may name a customer-provided key. */
+/**
+ * Refuses unsupported headers of parts. A part has the encryption of its upload, but its request may name a customer-provided key.
+ */
 export function refuseCustomerKey(headers: Readable): S3Failure | null {
   return hasCustomerKey(headers, 'x-amz-')
     ? s3Failure('NotImplemented', 'Encryption with customer-provided keys is not implemented.')
     : null;
 }
 
-/** A read cannot choose an encryption (GetObject, "Encryption"). */
+/** Refuses headers that choose an encryption for a read, because a read cannot choose one (GetObject, "Encryption"). */
 export function refuseEncryptionOfRead(headers: Readable): S3Failure | null {
   for (const name of ['x-amz-server-side-encryption', 'x-amz-server-side-encryption-aws-kms-key-id']) {
     const value = headers.get(name);
@@ -50,7 +52,7 @@ export function refuseEncryptionOfRead(headers: Readable): S3Failure | null {
   return refuseDecryption(headers);
 }
 
-/** @param prefix `x-amz-`, or `x-amz-copy-source-` for the source of a copy. */
+/** Refuses customer-provided keys for decryption. @param prefix `x-amz-`, or `x-amz-copy-source-` for the source of a copy. */
 export function refuseDecryption(headers: Readable, prefix = 'x-amz-'): S3Failure | null {
   return hasCustomerKey(headers, prefix)
     ? s3Failure('InvalidRequest', 'The encryption parameters are not applicable to this object.')

@@ -4,10 +4,10 @@ import { err, ok, type Result } from '../../../shared/result.ts';
 import { type S3Failure, s3Failure } from '../../domain/failure.ts';
 
 export interface XmlElement {
-  /** Name without the namespace prefix. */
+  /** Name of the element without the namespace prefix. */
   readonly name: string;
   readonly attributes: Readonly<Record<string, string>>;
-  /** Text directly in the element, untrimmed. */
+  /** Text directly in the element, not trimmed. */
   readonly text: string;
   readonly children: readonly XmlElement[];
 }
@@ -27,7 +27,7 @@ const parser = new XMLParser({
   cdataPropName: '#cdata',
 });
 
-/** @param rootName the required root element. */
+/** Parses an XML document. @param rootName name that the root element must have. */
 export function parseXml(text: string, rootName: string): Result<XmlElement, S3Failure> {
   const malformed = err(s3Failure('MalformedXML'));
   if (text.trim() === '') return err(s3Failure('MissingRequestBodyError'));
@@ -43,7 +43,7 @@ export function parseXml(text: string, rootName: string): Result<XmlElement, S3F
   return root?.name === rootName ? ok(root) : malformed;
 }
 
-/** Converts the parser's ordered form: a list of `{name: [children], ':@': attributes}` and `{'#text': …}`. */
+/** Converts a node in the parser's ordered form: a list of `{name: [children], ':@': attributes}` and `{'#text': …}`. */
 function toElements(nodes: unknown, depth: number): { text: string; children: XmlElement[] } | null {
   if (!Array.isArray(nodes) || depth > DEPTH_MAX) return null;
   let text = '';
@@ -71,7 +71,7 @@ function toAttributes(value: unknown): Record<string, string> {
 
 const NAMED: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
-/** Replaces the five named references and the numeric ones; others stay as text. */
+/** Replaces the five named character references and the numeric ones. All others stay as text. */
 function unescapeXml(text: string): string {
   if (!text.includes('&')) return text;
   return text.replace(/&(?:#(\d{1,7})|#x([0-9a-fA-F]{1,6})|(amp|lt|gt|quot|apos));/g, (whole, decimal, hex, named) => {
@@ -87,8 +87,8 @@ export const childrenOf = (parent: XmlElement, name: string): XmlElement[] =>
 export const childOf = (parent: XmlElement, name: string): XmlElement | null =>
   parent.children.find((child) => child.name === name) ?? null;
 
-/** @returns the text of a child, or null when there is none. */
+/** @returns the text of the child element with this name, or null when there is none. */
 export const textOf = (parent: XmlElement, name: string): string | null => childOf(parent, name)?.text ?? null;
 
-/** Texts of all children of one name. */
+/** The texts of all child elements with this name. */
 export const textsOf = (parent: XmlElement, name: string): string[] => childrenOf(parent, name).map(({ text }) => text);

@@ -1,15 +1,15 @@
-/** Writes XML: a small tree of elements as text. `xml-parser.ts` reads XML. */
+/** Writes XML from a small tree of elements. `xml-parser.ts` reads XML. */
 
 export const S3_NAMESPACE = 'http://s3.amazonaws.com/doc/2006-03-01/';
 
-/** Content of an element; null and undefined omit the element. */
+/** Content of an element. Null and undefined omit the element. */
 export type XmlContent = string | number | boolean | null | undefined | XmlNode | readonly XmlNode[];
 
 export interface XmlNode {
   readonly xml: string;
 }
 
-/** `element('Key', key)`. Null content omits the element, `''` makes it empty. */
+/** Makes an element, as in `element('Key', key)`. Null content omits the element, `''` makes it empty. */
 export function element(name: string, content: XmlContent, attributes = ''): XmlNode {
   if (content === null || content === undefined) return { xml: '' };
   const inner =
@@ -21,7 +21,7 @@ export function element(name: string, content: XmlContent, attributes = ''): Xml
   return { xml: inner === '' ? `<${name}${attributes}/>` : `<${name}${attributes}>${inner}</${name}>` };
 }
 
-/** A document in S3's namespace. */
+/** Writes a document in S3's XML namespace. */
 export function xmlDocument(name: string, content: XmlContent): string {
   return `<?xml version="1.0" encoding="UTF-8"?>\n${element(name, content ?? '', ` xmlns="${S3_NAMESPACE}"`).xml}`;
 }
@@ -29,8 +29,8 @@ export function xmlDocument(name: string, content: XmlContent): string {
 const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 
 /**
- * Control characters, and the two code points that XML 1.0 cannot contain, become numeric references, as in S3. Clients
- * that list keys with such characters set `encoding-type=url`.
+ * Escapes text for XML. Control characters, and the two code points that XML 1.0 cannot contain, become numeric references, as in
+ * S3. Clients that list keys with such characters set `encoding-type=url`.
  */
 export function escapeXml(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to be escaped

@@ -1,0 +1,1 @@
+CREATE INDEX `bucket_name` ON `bucket` (`name`);

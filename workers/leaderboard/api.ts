@@ -1,0 +1,72 @@
+/**
+ * The JSON API of the leaderboard.
+ *
+ * By design: reads are public, so any page may read them (CORS `*`). Only a `scores:write` token changes a score.
+ */
+import type { OpenAPIHono } from '@hono/zod-openapi';
+import type { Context } from 'hono';
+import { readClient, UNKNOWN_CLIENT } from '../identity/index.ts';
+import { admitToRoute, createRoutes, type JsonApiEnv, rateLimited, sendProblem } from '../shared/json-api.ts';
+import { addBoards, admitReader } from './board-routes.ts';
+import { addLogos } from './logo-routes.ts';
+import { BOARD_MOUNT, DEFAULT_MOUNT } from './mounts.ts';
+import { addOperatorRoutes } from './operator-routes.ts';
+import { addScores } from './score-routes.ts';
+import { addDistribution, addSeasons } from './season-routes.ts';
+import { addStandings } from './standings-routes.ts';
+import { addWebhooks } from './webhook-routes.ts';
+
+export const leaderboardApi = createLeaderboardApi();
+
+function createLeaderboardApi(): OpenAPIHono<JsonApiEnv> {
+  const api = createRoutes();
+  // `/scores/*` also matches `/scores`. A second pattern that matches would count each read twice.
+  const publicPaths = ['/scores/*', '/seasons', '/seasons/:season/distribution'];
+  for (const path of [
+    '/v1/boards',
+    '/v1/boards/:board',
+    ...['/v1', '/v1/boards/:board'].flatMap((base) => publicPaths.map((end) => base + end)),
+  ]) {
+    api.use(path, async (c, next) => {
+      if (isReadPreflight(c.req.raw)) return c.body(null, 204, PREFLIGHT_HEADERS);
+      const isRead = c.req.method === 'GET' || c.req.method === 'HEAD';
+      if (isRead && !(await admitRead(c))) c.res = sendProblem(c, rateLimited('client'));
+      else await next();
+      if (!isRead || c.res.status === 101) return;
+      c.res.headers.set('cache-control', 'no-store');
+      c.res.headers.set('access-control-allow-origin', '*');
+      c.res.headers.set('access-control-expose-headers', EXPOSED_HEADERS);
+      c.res.headers.append('vary', 'Accept');
+    });
+  }
+  api.use('/v1/boards/:board/*', admitReader);
+  for (const mount of [DEFAULT_MOUNT, BOARD_MOUNT]) {
+    addScores(api, mount);
+    addStandings(api, mount);
+    addSeasons(api, mount);
+    addDistribution(api, mount);
+    addOperatorRoutes(api, mount);
+  }
+  addBoards(api);
+  addLogos(api);
+  addWebhooks(api);
+  return api;
+}
+
+const EXPOSED_HEADERS = 'x-request-id, retry-after, ratelimit-policy, ratelimit';
+
+/** Applies the request rate of a client to a read. */
+async function admitRead(c: Context<JsonApiEnv>): Promise<boolean> {
+  const client = readClient(c.req.raw.headers);
+  return client === UNKNOWN_CLIENT || admitToRoute(c, 'client', client);
+}
+
+/** Answers a browser's preflight of a read with custom headers. Pages may never write. */
+const PREFLIGHT_HEADERS = {
+  'access-control-allow-origin': '*',
+  'access-control-allow-methods': 'GET, HEAD',
+  'access-control-allow-headers': '*',
+  'access-control-max-age': '86400',
+};
+const isReadPreflight = (request: Request) =>
+  request.method === 'OPTIONS' && /^(GET|HEAD)$/.test(request.headers.get('access-control-request-method') ?? '');
