@@ -96,7 +96,7 @@ it('deletes bytes without a row after two rounds a day apart, and a day later in
     origin: 'smtp',
     verdicts: null,
   } as const;
-  expect(await openMailbox(env, userId).acceptIncoming(row)).toMatchObject({ ok: true });
+  expect(await openMailbox(env, userId).acceptIncoming(row, true)).toMatchObject({ ok: true });
   const kept = (await listKeys(prefix)).map((keys) => [...keys, `${prefix}errors/e.json`].sort());
   expect(kept[0]).toHaveLength(3);
 

@@ -86,6 +86,9 @@ async function makePerson() {
     `/v1/messages/${message.id}`,
     `/v1/messages/${message.id}/raw`,
     `/v1/threads/${message.thread_id}`,
+    '/v1/labels',
+    '/v1/filters',
+    '/v1/contacts',
   ];
   const credentials: Readonly<Record<string, Headers>> = {
     session: bearer(session),
@@ -108,9 +111,11 @@ const methodsOf = (body: Json): string[] => body.methodResponses.map(([name]: [s
 
 describe('a request that only reads mail', () => {
   it('asks the mailbox once, with every kind of credential', async () => {
-    const { paths, credentials } = await makePerson();
+    const { paths, credentials, session } = await makePerson();
+    const draft = await call('POST', '/v1/drafts', { body: { subject: 'draft' }, headers: bearer(session) });
+    expect(draft.status).toBe(201);
     for (const [kind, headers] of Object.entries(credentials))
-      for (const path of paths) {
+      for (const path of [...paths, `/v1/drafts/${draft.body.id}`]) {
         const { calls, bindings } = listening();
         expect([kind, path, (await call('GET', path, { headers, bindings })).status]).toEqual([kind, path, 200]);
         expect([kind, path, calls.length]).toEqual([kind, path, 1]);
@@ -135,7 +140,13 @@ describe('a request that only reads mail', () => {
   it('is 401 for an unknown caller, also where it is malformed', async () => {
     const { paths, session, userId } = await makePerson();
     const headers = bearer(session.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A')));
-    const malformed = ['/v1/folders?none=1', '/v1/folders/inbox/messages?cursor=!', '/v1/messages?cursor=!'];
+    const malformed = [
+      '/v1/folders?none=1',
+      '/v1/folders/inbox/messages?cursor=!',
+      '/v1/messages?cursor=!',
+      '/v1/labels?cursor=!',
+      '/v1/contacts?cursor=!',
+    ];
     for (const path of [...paths, ...malformed])
       expect([path, (await call('GET', path, { headers })).status]).toEqual([path, 401]);
     for (const path of malformed)

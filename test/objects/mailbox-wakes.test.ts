@@ -4,7 +4,8 @@ import { expect, it } from 'vitest';
 import type { MailboxJobs } from '../../durable-objects/mailbox/alarm/jobs.ts';
 import { nextAlarmAt, runWakes } from '../../durable-objects/mailbox/alarm/wakes.ts';
 import { createMemory } from '../../durable-objects/mailbox/database/memory.ts';
-import { addGarbage, type Database } from '../../durable-objects/mailbox/database/store.ts';
+import { addGarbage, type Database, readMailbox } from '../../durable-objects/mailbox/database/store.ts';
+import { acceptIncoming, deferIncoming } from '../../durable-objects/mailbox/incoming/incoming-store.ts';
 import { insertSubscription } from '../../durable-objects/mailbox/jmap/push-store.ts';
 import { addLesson } from '../../durable-objects/mailbox/messages/spam-lesson-store.ts';
 import { openMailbox } from '../../workers/mail/bindings/mailbox.ts';
@@ -74,6 +75,53 @@ it('work that fails is tried again later, and delays no other work', async () =>
     expect(nextAlarmAt(context, database.sql)).toBe(NOW + 30_000);
     // An object that has lost its memory must run the work at once, so its alarm time is 0.
     expect(nextAlarmAt(at(NOW), database.sql)).toBe(0);
+  });
+});
+
+it('totals of incoming mail are published once per delay, also if the object lost its memory', async () => {
+  await inMailbox(async (database, userId) => {
+    const deliver = (count: number) => database.sql.exec(`UPDATE folder SET delivered = ? WHERE role = 'inbox'`, count);
+    const published: number[] = [];
+    const publishLedger = async (_: string, { accepted }: { accepted: number }) => void published.push(accepted);
+    const run = (now: number) =>
+      runWakes({ ...at(now), database, userId, jobs: failing({ publishLedger }), waitUntil: () => {} });
+    deliver(1);
+    await run(NOW);
+    deliver(2);
+    expect(nextAlarmAt(at(NOW + 1), database.sql)).toBe(NOW + LEDGER_DELAY_MS);
+    await run(NOW + LEDGER_DELAY_MS - 1);
+    expect(published).toEqual([1]);
+    await run(NOW + LEDGER_DELAY_MS);
+    expect(published).toEqual([1, 2]);
+    expect(nextAlarmAt(at(NOW + LEDGER_DELAY_MS), database.sql)).toBeNull();
+  });
+});
+
+it('totals with mail in process are not published for a minute, and those with deferred mail are at once', async () => {
+  await inMailbox(({ sql }) => {
+    const message = {
+      contentKey: 'c',
+      rawKey: 'mail/x/in/1',
+      rawSha256: 'x',
+      sizeBytes: 1,
+      envelopeFrom: 'a@far.test',
+    };
+    const rest = {
+      envelopeTo: 'b',
+      deliveredTo: 'b',
+      clientIp: null,
+      helo: null,
+      origin: 'smtp',
+      verdicts: null,
+    } as const;
+    const mailbox = readMailbox(sql);
+    if (!mailbox) throw new Error('no mailbox');
+    acceptIncoming(sql, mailbox, { incomingId: 'i', ...message, ...rest }, NOW);
+    // The message is leased, so its processing is not due.
+    const memory = { ...createMemory(), leases: new Map([['i', { until: NOW + 900_000, attempts: 1 }]]) };
+    expect(nextAlarmAt(at(NOW + 1, memory), sql)).toBe(NOW + 60_000);
+    deferIncoming(sql, 'i', 1, 'the scanner is down', 600_000, NOW);
+    expect(nextAlarmAt(at(NOW + 1, memory), sql)).toBe(0);
   });
 });
 

@@ -63,6 +63,8 @@ export { operatorSecrets } from './operators/operators.ts';
 export type { PolicyDocument, Principal, RootPrincipal, Scope, ServicePrincipal, UserPrincipal } from './principal.ts';
 export { isOperator } from './principal.ts';
 export {
+  findUnrevoked,
+  forgetProven,
   publishRevocations,
   type RevocationWitness,
   registerRevocationWitness,
@@ -91,6 +93,7 @@ export { toOtpAuthUrl } from './secrets/totp.ts';
 export { createLoginStore } from './store/login-store.ts';
 export { createPasskeyStore } from './store/passkey-store.ts';
 export { createRecoveryStore } from './store/recovery-store.ts';
+export { raiseGeneration } from './store/revocation-store.ts';
 export { endingCredentials, registerUserObligation, type UserObligation } from './users/obligations.ts';
 export {
   type AccessKeyRow,

@@ -89,9 +89,15 @@ export async function findInPrimary<T extends Dated>(database: D1Database, find:
 }
 
 /**
- * Finds a credential in a current replica, else in the primary. The result includes all revocations that are older than ten
- * seconds.
+ * For a change of rows that `findUnrevoked` reads: this isolate uses the new rows at once. The batch of the change must raise the
+ * generation, so that other isolates use them within ten seconds.
  */
+export function forgetProven(database: D1Database): void {
+  kept.delete(database);
+  latest.delete(database);
+}
+
+/** Finds a credential in a current replica, else in the primary. Applies all revocations that are older than ten seconds. */
 async function findProven<T extends Dated>(database: D1Database, find: Find<T>): Promise<Proven<T>> {
   const known = latest.get(database);
   if (known && isRecent(known.askedAt)) {
@@ -105,9 +111,8 @@ async function findProven<T extends Dated>(database: D1Database, find: Find<T>):
 const isRecent = (provenAt: number): boolean => provenAt > Date.now() - REVOCATION_MS;
 
 /**
- * Finds a credential. The result includes all revocations that are older than ten seconds.
- * @param hash hash of the credential.
- * @param isKept whether this isolate may use the row again for these ten seconds.
+ * Finds a credential, or settings whose changes raise the generation too; applies all changes that are older than ten seconds.
+ * @param hash of the credential, or another key. @param isKept whether this isolate may use the row again for as long as that holds.
  */
 export async function findUnrevoked<T extends Dated>(
   database: D1Database,

@@ -152,7 +152,7 @@ export const mailSettings = {
     unit: 'seconds',
     min: 1,
     max: 86_400,
-    fallback: 3600,
+    fallback: 21_600,
     meaning:
       "Longest time that the operator's totals of incoming mail are behind. Mail that waits for a scanner or is in quarantine shows at once.",
   }),

@@ -38,7 +38,9 @@ const LOST_HINT_MS = 1_000;
 /** Age at which unsent automatic mail is dropped: five days, the same time for which delivery of other mail is attempted. */
 const AUTOMATIC_AGE_MAX_MS = 5 * 24 * 3_600_000;
 const PUBLISH_MAX = 100;
-/** Lessons per call of the training job. Each lesson costs one read of R2. */
+/** Mail that takes longer shows as pending in the operator's totals. */
+const PROCESSING_MS = 60_000;
+/** Each lesson is one read of R2. */
 const LESSONS_PER_CALL = 20;
 
 export interface WakeContext {
@@ -155,28 +157,27 @@ async function publishOutbox({ database: { sql, transaction }, jobs, userId, now
 }
 
 /**
- * @returns the time at which the totals of incoming mail must be published; null if the operator's tables are up to date. A change
- * in mail that waits for a scanner or is in quarantine is published at once, other changes within `ledgerDelayMs`.
+ * Time at which totals are published: `ledgerDelayMs` after the last time, so that a mailbox writes to DIRECTORY once per delay and not
+ * per message. Totals of mail that waits for a scanner or is in quarantine are published at once. Null if they are up to date.
  */
-function nextLedgerAt({ memory, now, ledgerDelayMs }: DueContext, sql: SqlStorage): number | null {
+function nextLedgerAt({ ledgerDelayMs }: DueContext, sql: SqlStorage): number | null {
   const ledger = readLedger(sql);
   const published = readPublishedLedger(sql);
-  if (published ? JSON.stringify(ledger) === JSON.stringify(published) : ledger.accepted === 0) {
-    memory.ledgerBehindSince = null;
-    return null;
-  }
+  const { pending, deferred, oldestPendingAt, outcomes } = ledger;
+  if (published ? JSON.stringify(ledger) === JSON.stringify(published.ledger) : ledger.accepted === 0) return null;
+  const before = published?.ledger ?? { pending: 0, deferred: 0, outcomes: { quarantine: 0 } };
   const isUrgent =
-    ledger.deferred !== (published?.deferred ?? 0) ||
-    ledger.outcomes.quarantine !== (published?.outcomes.quarantine ?? 0);
+    deferred !== before.deferred || outcomes.quarantine !== before.outcomes.quarantine || pending < before.pending;
   if (isUrgent) return 0;
-  memory.ledgerBehindSince ??= now();
-  return memory.ledgerBehindSince + ledgerDelayMs;
+  // The totals change again as soon as mail in process is delivered.
+  const processedAt = pending > deferred ? (oldestPendingAt ?? 0) + PROCESSING_MS : 0;
+  return Math.max((published?.publishedAt ?? 0) + ledgerDelayMs, processedAt);
 }
 
-async function publishLedger({ database: { sql }, jobs, userId }: WakeContext): Promise<void> {
+async function publishLedger({ database: { sql }, jobs, userId, now }: WakeContext): Promise<void> {
   const ledger = readLedger(sql);
   await jobs.publishLedger(userId, ledger);
-  savePublishedLedger(sql, ledger);
+  savePublishedLedger(sql, ledger, now());
 }
 
 /**

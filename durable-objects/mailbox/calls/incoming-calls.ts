@@ -4,6 +4,7 @@ import { err, ok, type Result } from '../../../workers/shared/result.ts';
 import type { StoredMessage, StoreMessageError, StoreMessageInput } from '../contract/delivered-message.ts';
 import { storeMessage } from '../incoming/arrival-store.ts';
 import * as incoming from '../incoming/incoming-store.ts';
+import { isRetired, retireAddress } from '../incoming/retired-address-store.ts';
 import { readSpamModel } from '../messages/spam-lesson-store.ts';
 import type { ReadError } from './message-calls.ts';
 import { RuleCalls } from './rule-calls.ts';
@@ -11,17 +12,27 @@ import type { NoMailbox } from './transactions.ts';
 
 export class IncomingCalls extends RuleCalls {
   /**
-   * Records an accepted message. Its raw bytes must be in a quorum of the locations before the call. Once the call returns, the
-   * message is durable.
+   * Once this returns, the message is durable. Its raw bytes must be in a quorum of the locations before the call.
+   * @param isConfirmed whether DIRECTORY's primary says that the account has the address. If not, an address that it lost is refused.
    */
   async acceptIncoming(
     message: incoming.IncomingMessage,
-  ): Promise<Result<{ duplicate: boolean }, { readonly kind: 'over_quota' } | NoMailbox>> {
+    isConfirmed: boolean,
+  ): Promise<
+    Result<{ duplicate: boolean }, { readonly kind: 'over_quota' } | { readonly kind: 'retired' } | NoMailbox>
+  > {
+    const { opened, kv } = this.transactions;
+    if (opened && !isConfirmed && isRetired(kv, message.deliveredTo)) return err({ kind: 'retired' });
     this.transactions.memory.incomingTrace = currentInvocation()?.traceId;
     return this.transactions.write((sql, mailbox, now) => incoming.acceptIncoming(sql, mailbox, message, now));
   }
 
-  /** @returns the due messages, and the user's own spam model to check them with (null if there is none). */
+  /** Records that the account lost an address. Call it before DIRECTORY changes. */
+  async retireAddress(email: string): Promise<void> {
+    if (this.transactions.opened) retireAddress(this.transactions.kv, email);
+  }
+
+  /** @returns due messages, and the user's own spam model for checking them (null if there is none). */
   async claimIncoming(
     limit: number,
     leaseMs: number,

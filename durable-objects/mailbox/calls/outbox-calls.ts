@@ -2,6 +2,7 @@
 import type { RetryPolicy } from '../../../workers/mail/outbound/domain/recipient-state.ts';
 import type { SendLimits } from '../../../workers/mail/outbound/domain/send-limit.ts';
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
+import { isRetired } from '../incoming/retired-address-store.ts';
 import * as attempts from '../outbox/outbox-attempt-store.ts';
 import * as reports from '../outbox/outbox-report-store.ts';
 import * as outbox from '../outbox/outbox-store.ts';
@@ -10,6 +11,13 @@ import { addShare, type DomainHour, readSendWait, readShare } from '../rules/sen
 import { IncomingCalls } from './incoming-calls.ts';
 import type { ReadError } from './message-calls.ts';
 import type { NoMailbox } from './transactions.ts';
+
+export interface SendRoom {
+  readonly accountType: string;
+  readonly isRetired: boolean;
+  readonly waitMs: number;
+  readonly share: number;
+}
 
 export class OutboxCalls extends IncomingCalls {
   /** Submits a message: adds the copy in Sent and the outbox row, in one transaction. */
@@ -27,14 +35,24 @@ export class OutboxCalls extends IncomingCalls {
     return this.transactions.read((sql) => submission.findSubmission(sql, key, requestSha256));
   }
 
-  /** @returns milliseconds until a message to this many recipients may be sent, and the mailbox's share of its domain's limit. */
+  /**
+   * What decides whether the account may send a message from one of its addresses.
+   * @returns `waitMs`: time until a message to this many recipients may be sent. `share`: the mailbox's share of the limit of its
+   * domain. `isRetired`: the account lost the address.
+   */
   async readSendRoom(
     limits: SendLimits,
     recipients: number,
     domainHour: DomainHour,
-  ): Promise<Result<{ waitMs: number; share: number }, NoMailbox>> {
-    return this.transactions.read((sql, _, now) =>
-      ok({ waitMs: readSendWait(sql, limits, recipients, now), share: readShare(sql, domainHour) }),
+    ownAddress: string,
+  ): Promise<Result<SendRoom, NoMailbox>> {
+    return this.transactions.read((sql, { accountType }, now) =>
+      ok({
+        accountType,
+        isRetired: isRetired(this.transactions.kv, ownAddress),
+        waitMs: readSendWait(sql, limits, recipients, now),
+        share: readShare(sql, domainHour),
+      }),
     );
   }
 

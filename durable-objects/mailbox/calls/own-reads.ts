@@ -53,6 +53,25 @@ export class OwnReads extends CredentialCalls {
     return this.#readFor(proof, () => this.search(request));
   }
 
+  async countOwnLabels(proof: CallerProof, after: string, limit: number): Own<CredentialCalls['countLabels']> {
+    return this.#readFor(proof, () => this.countLabels(after, limit));
+  }
+
+  async readOwnDraft(proof: CallerProof, draftId: string): Own<CredentialCalls['readDraft']> {
+    return this.#readFor(proof, () => this.readDraft(draftId));
+  }
+
+  async listOwnFilters(proof: CallerProof): Own<CredentialCalls['listFilters']> {
+    return this.#readFor(proof, () => this.listFilters());
+  }
+
+  async listOwnContacts(
+    proof: CallerProof,
+    ...query: Parameters<CredentialCalls['listContacts']>
+  ): Own<CredentialCalls['listContacts']> {
+    return this.#readFor(proof, () => this.listContacts(...query));
+  }
+
   async readOwnJmapFolders(proof: CallerProof, withThreads: boolean): Own<CredentialCalls['readJmapFolders']> {
     return this.#readFor(proof, () => this.readJmapFolders(withThreads));
   }

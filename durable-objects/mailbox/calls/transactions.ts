@@ -36,7 +36,12 @@ export class Transactions {
     return this.#database;
   }
 
-  /** The database; undefined if this object never stored anything. */
+  /** Values by key, in the same storage as the database. */
+  get kv(): SyncKvStorage {
+    return this.#storage.kv;
+  }
+
+  /** The database; undefined if nothing was ever stored in this object. */
   get opened(): Database | undefined {
     return this.#database;
   }

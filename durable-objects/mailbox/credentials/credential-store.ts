@@ -119,6 +119,12 @@ const writeSuspension = statement<{ at: number | null }>(
 /** Suspends the user, or lifts the suspension. @param at time of the suspension; null lifts it. */
 export const setSuspended = (sql: SqlStorage, at: number | null): void => void execute(sql, writeSuspension, { at });
 
+const selectSuspension = statement<Record<never, never>, Pick<HolderRow, 'suspended_at'>>(
+  'SELECT suspended_at FROM holder WHERE id = 1',
+);
+export const isSuspended = (sql: SqlStorage): boolean =>
+  typeof executeFirst(sql, selectSuspension, {})?.suspended_at === 'number';
+
 const confirm = statement<{ id: string; until: number }>(
   `UPDATE credential SET confirmed_until = :until WHERE credential_id = :id AND kind = 'session'`,
 );

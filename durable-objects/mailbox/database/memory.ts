@@ -10,8 +10,6 @@ export interface Memory {
   readonly delays: Map<string, { readonly until: number; readonly tries: number }>;
   /** Trace id of the request that accepted the last message, for the logs of processing that message. */
   incomingTrace: string | undefined;
-  /** Time since which the operator's totals of incoming mail are out of date; null if they are up to date as far as is known. */
-  ledgerBehindSince: number | null;
 }
 
 /**
@@ -24,6 +22,5 @@ export const createMemory = (): Memory => ({
   leases: new Map(),
   pushedUntil: 0,
   delays: new Map(),
-  ledgerBehindSince: null,
   incomingTrace: undefined,
 });

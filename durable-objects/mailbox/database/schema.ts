@@ -38,7 +38,7 @@ export const mailbox = sqliteTable('mailbox', {
   sending: text('sending').notNull().default('{}'),
   /** Number of accepted messages that could not be stored. */
   refused: integer('refused').notNull().default(0),
-  /** JSON of the totals of incoming mail, as last published to the operator's tables. */
+  /** JSON of the totals of incoming mail that the operator's tables have, with the time of their publication. */
   publishedLedger: text('published_ledger'),
   /** Number of the change at which the search index was last merged. */
   tidiedState: integer('tidied_state').notNull().default(0),

@@ -235,14 +235,18 @@ export function readLedger(sql: SqlStorage): IncomingLedger {
   };
 }
 
-/** @returns the totals that were last published to the operator's tables; null before the first time. */
-export function readPublishedLedger(sql: SqlStorage): IncomingLedger | null {
+/** @returns the totals that the operator's tables have, and since when; null before they were first published. */
+export function readPublishedLedger(
+  sql: SqlStorage,
+): { readonly ledger: IncomingLedger; readonly publishedAt: number } | null {
   const row = first<{ ledger: string | null }>(sql, 'SELECT published_ledger AS ledger FROM mailbox WHERE id = 1');
-  return row?.ledger ? (JSON.parse(row.ledger) as IncomingLedger) : null;
+  if (!row?.ledger) return null;
+  const { publishedAt = 0, ...ledger } = JSON.parse(row.ledger) as IncomingLedger & { publishedAt?: number };
+  return { ledger, publishedAt };
 }
 
-export function savePublishedLedger(sql: SqlStorage, ledger: IncomingLedger): void {
-  sql.exec('UPDATE mailbox SET published_ledger = ? WHERE id = 1', JSON.stringify(ledger));
+export function savePublishedLedger(sql: SqlStorage, ledger: IncomingLedger, publishedAt: number): void {
+  sql.exec('UPDATE mailbox SET published_ledger = ? WHERE id = 1', JSON.stringify({ ...ledger, publishedAt }));
 }
 
 /** @returns the next time at which a message is due or its lease ends; null if none waits. */

@@ -8,6 +8,7 @@ import {
   decideProgress,
   type RetryPolicy,
 } from '../../../workers/mail/outbound/domain/recipient-state.ts';
+import { isSuspended } from '../credentials/credential-store.ts';
 import type { MailboxRow } from '../database/store.ts';
 import { readMessageId } from '../messages/message-read-store.ts';
 import { countFailures } from '../rules/send-limit-store.ts';
@@ -37,6 +38,8 @@ export interface OutboxJob {
   readonly queuedAt: number;
   /** JSON of the verdicts; null until the checks have passed the message. */
   readonly verdicts: string | null;
+  /** Whether the mail of the user is held. */
+  readonly isSuspended: boolean;
   readonly recipients: readonly { readonly ordinal: number; readonly email: string; readonly domain: string }[];
 }
 
@@ -81,6 +84,7 @@ export function claimOutbox(
         envelopeFrom: message.envelopeFrom,
         queuedAt: message.queuedAt,
         verdicts: message.verdicts,
+        isSuspended: isSuspended(sql),
         recipients: claimed.map(({ ordinal, email, domain }) => ({ ordinal, email, domain })),
       },
     ];

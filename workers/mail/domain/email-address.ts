@@ -40,10 +40,7 @@ export function parseOwnAddress(text: string): OwnAddress | 'bad_address' | 'res
   return isOperatorName(local) ? 'reserved' : { email, local, domain };
 }
 
-/**
- * Maximum of characters before the `*`. Each possible prefix is a bound value of the query that finds the recipient, and D1 binds
- * at most 100 values.
- */
+/** Limit of characters before the `*`. Each possible prefix is a value of the query that finds the recipient. */
 const WILDCARD_LENGTH_MAX = 40;
 
 /**
@@ -63,15 +60,21 @@ function listWildcards({ local, domain }: { readonly local: string; readonly dom
 }
 
 /**
- * @returns the addresses that may receive mail for a path, in order of precedence: the first one that exists receives it.
- * @param main the main domain if the path's domain is an alias, otherwise the path's domain.
+ * The addresses of precedence over all others that may receive mail to a path: itself, and itself without its tag. Only one of
+ * them can be issued, because no account has an address with a `+`, and it is issued to one account for ever.
+ */
+export const listExactReceivers = (path: MailPath): string[] =>
+  [path.email, withoutTag(path) ?? []].flat().map((email) => email.toLowerCase());
+
+/**
+ * Addresses that may receive mail to a path, in order of precedence: the first one that exists receives it.
+ * @param main the domain that the path's domain is an alias of, or the same domain.
  */
 export function listReceivers(path: MailPath, main: string): string[] {
   const isAlias = main !== path.domain;
   const paths = isAlias ? [path, { ...path, domain: main, email: `${path.local}@${main}` }] : [path];
   return paths
-    .flatMap((each) => [each.email, withoutTag(each) ?? '', ...listWildcards(each)])
-    .filter((email) => email !== '')
+    .flatMap((each) => [...listExactReceivers(each), ...listWildcards(each)])
     .map((email) => email.toLowerCase());
 }
 

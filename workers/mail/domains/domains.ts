@@ -12,7 +12,7 @@ import type { DkimAlgorithm } from '../outbound/dkim/sign.ts';
 import { hidePassword, parseTransport } from '../outbound/domain/transport-url.ts';
 import { toBadRequest } from '../schemas/errors.ts';
 import { createDomainStore, type DkimKeyRow, type DomainRow } from '../store/domain-store.ts';
-import { findRecipients } from '../store/recipient-store.ts';
+import { findRecipient } from '../store/recipient-store.ts';
 import { listConfiguredDomains } from './hosted-domains.ts';
 import { dkimKeyContext } from './sealed-secrets.ts';
 import { sealTransport, unsealTransport } from './transport-secret.ts';
@@ -80,8 +80,8 @@ export async function saveDomain(
   const before = await findDomain(env, domain);
   let catchAllUserId = before?.catchAllUserId ?? null;
   if (change.catch_all !== undefined) {
-    const [found] =
-      change.catch_all === null ? [] : await findRecipients(env.DIRECTORY, [change.catch_all.toLowerCase()]);
+    const found =
+      change.catch_all === null ? null : await findRecipient(env.DIRECTORY, [change.catch_all.toLowerCase()]);
     if (change.catch_all !== null && !found) return err(toBadRequest('catch_all', 'No account has this address.'));
     catchAllUserId = found?.userId ?? null;
   }

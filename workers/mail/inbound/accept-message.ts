@@ -9,7 +9,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage } from '../../../durable-objects/mailbox/incoming/incoming-store.ts';
 import { countOperation } from '../../shared/counters.ts';
 import { logError, logInfo } from '../../shared/log.ts';
-import type { Result } from '../../shared/result.ts';
+import { err, type Result } from '../../shared/result.ts';
 import { settingsOf } from '../../shared/settings.ts';
 import { deleteBlobs, getBlob, inLargePieces, userPrefix } from '../bindings/blobs.ts';
 import { openMailbox } from '../bindings/mailbox.ts';
@@ -53,27 +53,34 @@ export async function checkRecipient(
   to: string,
   sizeBytes: number | null,
 ): Promise<RecipientReply> {
-  const found = await resolveSafely(env, to, from);
-  if (!found.ok) return found.error;
-  const { email, messageBytesMax } = found.value;
-  if (sizeBytes !== null && sizeBytes > messageBytesMax) return tooLarge(email, messageBytesMax);
-  return refuse(email, 250, '2.1.5 ok');
+  const found = await admitRecipient(env, to, from, sizeBytes);
+  return found.ok ? refuse(found.value.email, 250, '2.1.5 ok') : found.error;
 }
 
 const tooLarge = (email: string, bytesMax: number) =>
   refuse(email, 552, `5.3.4 message too large, the limit is ${bytesMax} bytes`);
 
-async function resolveSafely(env: Env, to: string, from: string): Promise<Result<Recipient, RecipientReply>> {
+/** Resolves a recipient, and checks the size of the message, if it is known, and the rate. */
+async function admitRecipient(
+  env: Env,
+  to: string,
+  from: string,
+  sizeBytes: number | null,
+  source: 'replica' | 'primary' = 'replica',
+): Promise<Result<Recipient, RecipientReply>> {
   try {
-    const found = await resolveRecipient(env, to, from);
-    if (!found.ok || (await isWithinRate(env, found.value))) return found;
-    return {
-      ok: false,
-      error: refuse(found.value.email, 450, '4.2.1 mailbox receives too much mail, try again later'),
-    };
+    const found = await resolveRecipient(env, to, from, source);
+    if (!found.ok) return found;
+    const { email, messageBytesMax, isConfirmed } = found.value;
+    if (sizeBytes !== null && sizeBytes > messageBytesMax)
+      return isConfirmed
+        ? err(tooLarge(email, messageBytesMax))
+        : await admitRecipient(env, to, from, sizeBytes, 'primary');
+    if (await isWithinRate(env, found.value)) return found;
+    return err(refuse(email, 450, '4.2.1 mailbox receives too much mail, try again later'));
   } catch (error) {
     logError('recipient_resolve_failed', error);
-    return { ok: false, error: refuse(to.slice(0, 320), 451, OUR_FAULT) };
+    return err(refuse(to.slice(0, 320), 451, OUR_FAULT));
   }
 }
 
@@ -96,10 +103,8 @@ export async function acceptMessage(
       replies.set(at, refuse(to, 452, '4.5.3 too many recipients, send the rest again'));
       continue;
     }
-    const found = await resolveSafely(env, to, envelope.from);
+    const found = await admitRecipient(env, to, envelope.from, source.sizeBytes);
     if (!found.ok) replies.set(at, found.error);
-    else if (source.sizeBytes !== null && source.sizeBytes > found.value.messageBytesMax)
-      replies.set(at, tooLarge(found.value.email, found.value.messageBytesMax));
     else targets.push({ ...found.value, at });
   }
   if (targets.length > 0) {
@@ -127,6 +132,8 @@ interface Arrival {
   readonly verdicts: string | null;
 }
 
+const toIncomingKey = ({ userId }: Recipient): string => `${userPrefix(userId)}in/${crypto.randomUUID()}`;
+
 /** Stores the raw message for the first recipient while it arrives, then copies it for the others. */
 async function takeMessage(
   env: Env,
@@ -135,7 +142,7 @@ async function takeMessage(
   targets: readonly Recipient[],
   arrival: Arrival,
 ): Promise<RecipientReply[]> {
-  const keys = targets.map((target) => `${userPrefix(target.userId)}in/${crypto.randomUUID()}`);
+  const keys = targets.map(toIncomingKey);
   const everyone = (code: number, detail: string) => targets.map((target) => refuse(target.email, code, detail));
   let stored: StoredRaw;
   try {
@@ -240,42 +247,69 @@ async function takeFor(
   target: Recipient,
   key: string,
   copy: { readonly from: string; readonly sizeBytes: number } | null,
-  { origin, verdicts }: Arrival,
+  arrival: Arrival,
 ): Promise<RecipientReply> {
   const removeRaw = () => deleteBlobs(env, [key]).catch((error: unknown) => logError('raw_delete_failed', error));
-  if (stored.sizeBytes > target.messageBytesMax) {
-    await removeRaw();
-    return tooLarge(target.email, target.messageBytesMax);
-  }
   try {
     if (copy) await copyRaw(env, copy.from, key, copy.sizeBytes);
-    const outcome = await openMailbox(env, target.userId).acceptIncoming({
-      incomingId: crypto.randomUUID(),
-      contentKey: toContentKey(stored, envelope.from, target.email),
-      rawKey: key,
-      rawSha256: stored.sha256,
-      sizeBytes: stored.sizeBytes,
-      envelopeFrom: envelope.from,
-      envelopeTo: target.email,
-      deliveredTo: target.deliveredTo,
-      clientIp: envelope.clientIp,
-      helo: envelope.helo,
-      origin,
-      verdicts,
-    });
-    if (!outcome.ok) {
-      await removeRaw();
-      return outcome.error.kind === 'over_quota'
-        ? refuse(target.email, 452, '4.2.2 mailbox full')
-        : refuse(target.email, 550, '5.1.1 no such mailbox');
-    }
-    if (outcome.value.duplicate) await removeRaw();
-    return refuse(target.email, 250, '2.0.0 accepted');
+    const offered = await offer(env, envelope, stored, target, key, arrival);
+    if (offered === 'unproven') return await takeConfirmed(env, envelope, stored, target, key, arrival);
+    if (offered !== 'accepted') await removeRaw();
+    return offered === 'accepted' || offered === 'duplicate' ? refuse(target.email, 250, '2.0.0 accepted') : offered;
   } catch (error) {
     // The row may have been written although its answer was lost, so the raw bytes stay. A retry is then recognised as a duplicate.
     logError('incoming_insert_failed', error);
     return refuse(target.email, 451, OUR_FAULT);
   }
+}
+
+/** Asks the primary who receives the message, because the mailbox that a replica named refused it. Moves the bytes there. */
+async function takeConfirmed(
+  env: Env,
+  envelope: Envelope,
+  stored: StoredRaw,
+  { email }: Recipient,
+  key: string,
+  arrival: Arrival,
+): Promise<RecipientReply> {
+  const found = await admitRecipient(env, email, envelope.from, stored.sizeBytes, 'primary');
+  const copy = { from: key, sizeBytes: stored.sizeBytes };
+  const reply = found.ok
+    ? await takeFor(env, envelope, stored, found.value, toIncomingKey(found.value), copy, arrival)
+    : found.error;
+  await deleteBlobs(env, [key]).catch((error: unknown) => logError('raw_delete_failed', error));
+  return reply;
+}
+
+/** @returns `unproven` for a refusal that the primary has to confirm. @throws if the mailbox cannot be reached. */
+async function offer(
+  env: Env,
+  envelope: Envelope,
+  stored: StoredRaw,
+  target: Recipient,
+  key: string,
+  { origin, verdicts }: Arrival,
+): Promise<RecipientReply | 'accepted' | 'duplicate' | 'unproven'> {
+  const { email, deliveredTo, userId, messageBytesMax, isConfirmed } = target;
+  if (stored.sizeBytes > messageBytesMax) return isConfirmed ? tooLarge(email, messageBytesMax) : 'unproven';
+  const message = {
+    incomingId: crypto.randomUUID(),
+    contentKey: toContentKey(stored, envelope.from, email),
+    rawKey: key,
+    rawSha256: stored.sha256,
+    sizeBytes: stored.sizeBytes,
+    envelopeFrom: envelope.from,
+    envelopeTo: email,
+    deliveredTo,
+    clientIp: envelope.clientIp,
+    helo: envelope.helo,
+    origin,
+    verdicts,
+  };
+  const outcome = await openMailbox(env, userId).acceptIncoming(message, isConfirmed);
+  if (outcome.ok) return outcome.value.duplicate ? 'duplicate' : 'accepted';
+  if (outcome.error.kind === 'over_quota') return refuse(email, 452, '4.2.2 mailbox full');
+  return isConfirmed ? refuse(email, 550, '5.1.1 no such mailbox') : 'unproven';
 }
 
 async function copyRaw(env: Env, from: string, to: string, sizeBytes: number): Promise<void> {

@@ -1,16 +1,17 @@
 /** Resolves an envelope recipient to a mailbox (domain aliases, `+tags`, wildcards, catch-all), or to the reply that refuses it. */
 import { createClock } from '../../shared/clock.ts';
+import { askReplica } from '../../shared/replica.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
 import { settingsOf } from '../../shared/settings.ts';
 import { readLimits } from '../accounts/account-limits.ts';
 import { openMailbox } from '../bindings/mailbox.ts';
 import { toBase64Size } from '../domain/base64-size.ts';
-import { listReceivers } from '../domain/email-address.ts';
-import { parseMailPath } from '../domain/mail-path.ts';
+import { listExactReceivers, listReceivers } from '../domain/email-address.ts';
+import { type MailPath, parseMailPath } from '../domain/mail-path.ts';
 import { readReturnPath } from '../domain/return-path.ts';
-import { findMainDomain } from '../domains/hosted-domains.ts';
+import { findMainDomain, isHostedDomain } from '../domains/hosted-domains.ts';
 import { readReturnPathSigners } from '../domains/return-path-keys.ts';
-import { findCatchAll, findRecipients } from '../store/recipient-store.ts';
+import { type FoundRecipient, findCatchAll, findRecipient } from '../store/recipient-store.ts';
 
 export interface RecipientReply {
   readonly email: string;
@@ -27,6 +28,11 @@ export interface Recipient {
   readonly userId: string;
   /** Maximum size of the raw message. */
   readonly messageBytesMax: number;
+  /**
+   * Whether the primary of DIRECTORY said so. If not, a replica did: the mailbox must prove that the account still has the
+   * address, and a refusal counts only if the primary confirms it.
+   */
+  readonly isConfirmed: boolean;
 }
 
 /** Allowance for text, headers and MIME, in addition to the size of the attachments. */
@@ -47,36 +53,63 @@ const OPERATOR_NAMES = /^(?:postmaster|abuse)$/i;
 /** Mailbox for mail to the operator's names that belong to no account. It is read through `/v1/quarantine`. */
 export const OPERATOR_MAILBOX = 'operator';
 
-/** Resolves a recipient. @param from the envelope sender. @throws when DIRECTORY cannot be reached; the caller answers 451. */
+/**
+ * @param from the envelope sender.
+ * @param source `replica`: a replica is asked first, and the primary if it does not find the recipient.
+ * @throws when DIRECTORY cannot be reached; the caller answers 451.
+ */
 export async function resolveRecipient(
   env: Env,
   text: string,
   from: string,
+  source: 'replica' | 'primary',
 ): Promise<Result<Recipient, RecipientReply>> {
   const path = parseMailPath(text.trim());
   if (!path) return err(refuse(text.slice(0, 320), 553, '5.1.3 invalid address'));
   const email = path.email.toLowerCase();
+  const returned = readReturnPath(path, createClock(env)(), readReturnPathSigners(env));
+  const isReport = returned !== null && returned !== false && from === '';
+  if (source === 'replica' && (returned === null || isReport)) {
+    const near = await findInReplica(env, path, returned ? [returned.owner] : listExactReceivers(path));
+    if (near) return ok(toRecipient(env, email, near.email, near, false));
+  }
   const main = await findMainDomain(env, path.domain);
   if (main === null) return err(refuse(email, 550, '5.7.1 relaying denied'));
-  const returned = readReturnPath(path, createClock(env)(), readReturnPathSigners(env));
   if (returned === false) return err(refuse(email, 550, '5.7.1 return path invalid or expired'));
   if (returned && from !== '') return err(refuse(email, 550, '5.7.1 this address accepts delivery reports only'));
   const operator = OPERATOR_NAMES.test(path.local) ? settingsOf(env).POSTMASTER_ADDRESS.toLowerCase() : '';
   const receivers = returned ? [returned.owner] : listReceivers(path, main);
   const emails = operator === '' ? receivers : [email, `${path.local}@${main}`.toLowerCase(), operator, ...receivers];
-  const found = await findRecipients(env.DIRECTORY, emails);
-  const receiver = emails.flatMap((each) => found.find((row) => row.email === each) ?? [])[0];
+  const receiver = await findRecipient(env.DIRECTORY, emails);
   const match = receiver ?? (await findCatchAll(env.DIRECTORY, main));
   if (!match && OPERATOR_NAMES.test(path.local)) {
     await openMailbox(env, OPERATOR_MAILBOX).createMailbox(OPERATOR_ACCOUNT);
-    return ok({ email, deliveredTo: email, userId: OPERATOR_MAILBOX, messageBytesMax: MESSAGE_OVERHEAD_BYTES });
+    const operatorMailbox = { userId: OPERATOR_MAILBOX, messageBytesMax: MESSAGE_OVERHEAD_BYTES };
+    return ok({ email, deliveredTo: email, ...operatorMailbox, isConfirmed: true });
   }
   if (!match) return err(refuse(email, 550, '5.1.1 no such mailbox'));
-  const { attachmentBytes } = readLimits(env, match.accountType);
-  return ok({
-    email,
-    deliveredTo: receiver?.email ?? email,
-    userId: match.userId,
-    messageBytesMax: toBase64Size(attachmentBytes) + MESSAGE_OVERHEAD_BYTES,
-  });
+  return ok(toRecipient(env, email, receiver?.email ?? email, match, true));
+}
+
+/**
+ * Finds the account that an address was issued to. An address is issued to one account for ever, so the answer is right until the
+ * account loses the address, which its mailbox knows. Wildcards, catch-alls, aliases of domains and the operator's names depend
+ * on rows that a replica may lack, so the primary decides them.
+ * @param emails exact addresses.
+ */
+async function findInReplica(env: Env, path: MailPath, emails: readonly string[]): Promise<FoundRecipient | null> {
+  if (OPERATOR_NAMES.test(path.local) || !(await isHostedDomain(env, path.domain))) return null;
+  return askReplica(env.DIRECTORY, (replica) => findRecipient(replica, emails));
+}
+
+function toRecipient(
+  env: Env,
+  email: string,
+  deliveredTo: string,
+  { userId, accountType }: Omit<FoundRecipient, 'email'>,
+  isConfirmed: boolean,
+): Recipient {
+  const { attachmentBytes } = readLimits(env, accountType);
+  const messageBytesMax = toBase64Size(attachmentBytes) + MESSAGE_OVERHEAD_BYTES;
+  return { email, deliveredTo, userId, messageBytesMax, isConfirmed };
 }

@@ -87,7 +87,7 @@ async function leaveByMail(
 
 async function findOwnAddress(env: Env, sender: Sender, message: MessageDetail): Promise<string | null> {
   for (const { email } of [...message.to, ...message.cc].slice(0, ADDRESSES_MAX)) {
-    if ((await decideFrom(env, sender, { email })).ok) return email;
+    if ((await decideFrom(env, sender, { email }, 'primary')).ok) return email;
   }
   return null;
 }

@@ -5,9 +5,9 @@
 
 import { type Settings, settingsOf } from '../../shared/settings.ts';
 import type { TransportSettings } from '../bindings/transport-settings.ts';
-import { isHostedDomain } from '../domains/hosted-domains.ts';
+import { isHosted, readDomainSettings } from '../domains/hosted-domains.ts';
 import { unsealTransport } from '../domains/transport-secret.ts';
-import { listRoutes, type RouteRow } from '../store/route-store.ts';
+import type { DomainSettings } from '../store/domain-store.ts';
 import { parseTransport, withCredentials } from './domain/transport-url.ts';
 import { createEmailServiceTransport } from './transports/email-service-transport.ts';
 import { createSmtpTransport } from './transports/smtp-transport.ts';
@@ -22,20 +22,13 @@ export interface RouteTable {
 }
 
 export function createRouteTable(env: Env, settings: TransportSettings): RouteTable {
-  const rows = new Map<string, Promise<RouteRow | null>>();
-  const hosted = new Map<string, Promise<boolean>>();
+  const settingsOfDomains = new Map<string, Promise<DomainSettings>>();
   const ways = new Map<string, { transport: Transport; turn: Promise<void> }>();
 
-  function readRow(domain: string): Promise<RouteRow | null> {
-    const known = rows.get(domain) ?? listRoutes(env.DIRECTORY, [domain]).then(([row]) => row ?? null);
-    rows.set(domain, known);
-    return known;
-  }
-
-  function isHosted(domain: string): Promise<boolean> {
-    const known = hosted.get(domain) ?? isHostedDomain(env, domain);
-    hosted.set(domain, known);
-    return known;
+  async function readRow(domain: string): Promise<DomainSettings['row']> {
+    const known = settingsOfDomains.get(domain) ?? readDomainSettings(env, domain);
+    settingsOfDomains.set(domain, known);
+    return (await known).row;
   }
 
   function openWay(key: string): { transport: Transport; turn: Promise<void> } {
@@ -48,7 +41,7 @@ export function createRouteTable(env: Env, settings: TransportSettings): RouteTa
     async find(domain, senderDomain) {
       const row = await readRow(domain);
       if (row?.isHeld) return 'held';
-      if (await isHosted(domain)) return 'local';
+      if (isHosted(env, domain, row)) return 'local';
       const sealed = row?.transport ?? (await readRow(senderDomain))?.transport;
       return sealed ? unsealTransport(sealed, env) : toDefaultTransport(settingsOf(env));
     },

@@ -4,7 +4,6 @@
  * connections, or the alarm of one mailbox starts it.
  */
 import type { OutboxJob } from '../../../durable-objects/mailbox/outbox/outbox-attempt-store.ts';
-import { findSuspended } from '../../identity/index.ts';
 import { createClock } from '../../shared/clock.ts';
 import { logError, logInfo } from '../../shared/log.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
@@ -37,9 +36,7 @@ interface Round {
   readonly settings: TransportSettings;
   readonly routes: RouteTable;
   readonly signer: Signer;
-  /** Ids of suspended users, whose mail is held. */
-  readonly suspended: ReadonlySet<string>;
-  /** Time after which no attempt may begin. */
+  /** No attempt begins after this time. */
   readonly endsAt: number;
 }
 
@@ -47,11 +44,10 @@ export async function sendDue(env: Env, userIds: readonly string[]): Promise<voi
   const settings = readTransportSettings(env);
   const routes = createRouteTable(env, settings);
   const signer = createSigner(env);
-  const suspended = new Set(await findSuspended(env, userIds));
   try {
     await Promise.all(
       userIds.map((userId) =>
-        sendMailbox({ env, settings, routes, signer, suspended }, userId).catch((error: unknown) =>
+        sendMailbox({ env, settings, routes, signer }, userId).catch((error: unknown) =>
           logError('outbound_send_failed', error),
         ),
       ),
@@ -75,7 +71,7 @@ async function sendMailbox(shared: Omit<Round, 'endsAt'>, userId: string): Promi
 
 async function sendJob(round: Round, job: OutboxJob): Promise<void> {
   try {
-    if (round.suspended.has(job.userId)) return await hold(round, job, job.recipients, 'the account is suspended');
+    if (job.isSuspended) return await hold(round, job, job.recipients, 'the account is suspended');
     if (job.verdicts !== null || job.kind === 'report') {
       await sendChecked(round, { ...job, newVerdicts: null });
       return;

@@ -10,7 +10,7 @@ import { readTransportSettings } from '../bindings/transport-settings.ts';
 import { openBytes } from '../checks/opened-message.ts';
 import { parseMailPath } from '../domain/mail-path.ts';
 import { deliverRaw } from '../inbound/delivery.ts';
-import { findRecipients } from '../store/recipient-store.ts';
+import { findRecipient } from '../store/recipient-store.ts';
 import { composeReport, toStatus } from './domain/delivery-report.ts';
 import { enqueueMessage } from './enqueue-message.ts';
 import { parseEnhancedStatus } from './smtp/smtp-reply.ts';
@@ -55,7 +55,7 @@ async function sendReport(env: Env, report: DueReport): Promise<void> {
     })),
   });
   const sender = report.envelopeFrom.toLowerCase();
-  const [own] = await findRecipients(env.DIRECTORY, [sender, sender.replace(/\+[^@]*@/, '@')]);
+  const own = await findRecipient(env.DIRECTORY, [sender, sender.replace(/\+[^@]*@/, '@')]);
   if (own?.userId === report.userId) await putIntoInbox(env, report, Buffer.from(raw), now);
   else
     await enqueueMessage(env, report.userId, {

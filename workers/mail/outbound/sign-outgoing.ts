@@ -4,9 +4,9 @@ import { openSecret } from '../../identity/index.ts';
 import { createClock } from '../../shared/clock.ts';
 import { getBlob, inLargePieces } from '../bindings/blobs.ts';
 import { listAuthorDomains } from '../checks/authentication/dmarc.ts';
+import { readDomainSettings } from '../domains/hosted-domains.ts';
 import { dkimKeyContext } from '../domains/sealed-secrets.ts';
 import { readHeaders } from '../mime/mime-tree.ts';
-import { createDomainStore } from '../store/domain-store.ts';
 import type { DkimAlgorithm, DkimKey } from './dkim/sign.ts';
 import { signMessage } from './dkim/sign.ts';
 
@@ -62,13 +62,11 @@ export function createSigner(env: Env): Signer {
 }
 
 async function readKeys(env: Env, domain: string): Promise<DkimKey[]> {
-  const rows = await createDomainStore(env.DIRECTORY).listDkimKeys(domain);
-  return rows.flatMap((row) => {
-    const opened = openSecret(row.privateKeySealed, dkimKeyContext(row.domain, row.selector), env);
-    if (!opened.ok)
-      throw new Error(`the DKIM key ${row.selector} of ${row.domain} cannot be unsealed: ${opened.error.kind}`);
-    const { selector, algorithm } = row;
-    return [{ domain: row.domain, selector, algorithm: algorithm as DkimAlgorithm, privateKey: opened.value }];
+  const { keys } = await readDomainSettings(env, domain);
+  return keys.map(({ selector, algorithm, privateKeySealed }) => {
+    const opened = openSecret(privateKeySealed, dkimKeyContext(domain, selector), env);
+    if (!opened.ok) throw new Error(`the DKIM key ${selector} of ${domain} cannot be unsealed: ${opened.error.kind}`);
+    return { domain, selector, algorithm: algorithm as DkimAlgorithm, privateKey: opened.value };
   });
 }
 

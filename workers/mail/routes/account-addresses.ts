@@ -7,6 +7,7 @@ import { createClock } from '../../shared/clock.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
 import { err, ok } from '../../shared/result.ts';
+import { retireAddress } from '../accounts/addresses.ts';
 import { parseOwnAddress, parseWildcard } from '../domain/email-address.ts';
 import { mayHaveAddresses } from '../domains/hosted-domains.ts';
 import { toBadRequest } from '../schemas/errors.ts';
@@ -87,16 +88,16 @@ export function addAccountAddresses(api: OpenAPIHono<JsonApiEnv>): void {
       operationId: 'deleteAccountAddress',
       summary: 'Operator: take an address from an account; it is never issued again',
       request: { params: userParam.extend({ email: z.string().max(320) }) },
-      responses: { 204: { description: 'Taken away' }, ...problemResponses(401, 403, 404, 409) },
+      responses: { 204: { description: 'Taken away' }, ...problemResponses(401, 403, 404, 409, 503) },
     }),
     async (c) => {
       const found = await findAccountOf(c, c.req.valid('param').user_id);
       if (!found.ok) return sendProblem(c, found.error);
-      const { store, account } = found.value;
+      const { account } = found.value;
       const email = c.req.valid('param').email.toLowerCase();
       if (email === account.email)
         return sendProblem(c, problem(409, 'primary_address', 'The account logs in with this address.'));
-      if (!(await store.retireAddress(email, account.userId)))
+      if (!(await retireAddress(c.env, email, account.userId)))
         return sendProblem(c, problem(404, 'not_found', 'The account has no such address.'));
       await recordAudit(c, 'address.delete', { type: 'user', id: account.userId });
       return c.body(null, 204);

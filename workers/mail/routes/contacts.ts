@@ -14,7 +14,7 @@ import {
   sendProblem,
 } from '../../shared/json-api.ts';
 import { contactAnswerSchema, contactSchema } from '../schemas/filter.ts';
-import { openOwnMailbox, toTime, USER_ROUTE } from './route.ts';
+import { openOwnMailbox, READ_ROUTE, readOwnMailbox, toTime, USER_ROUTE } from './route.ts';
 
 const paramSchema = z.object({ contact_id: z.string().max(100) });
 const querySchema = pageQuerySchema.extend({
@@ -44,7 +44,7 @@ function readCursor(cursor: string | undefined): ContactCursor | null | undefine
 export function addContacts(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
-      ...USER_ROUTE,
+      ...READ_ROUTE,
       method: 'get',
       path: '/v1/contacts',
       operationId: 'listContacts',
@@ -56,16 +56,15 @@ export function addContacts(api: OpenAPIHono<JsonApiEnv>): void {
       },
     }),
     async (c) => {
-      const own = await openOwnMailbox(c);
-      if (!own.ok) return sendProblem(c, own.error);
       const { q, limit, cursor } = c.req.valid('query');
       const after = readCursor(cursor);
       if (after === undefined) return sendProblem(c, INVALID_CURSOR);
-      const found = await own.value.ask((mailbox) => mailbox.listContacts(q, after, limit + 1));
+      const found = await readOwnMailbox(c, (mailbox, proof) => mailbox.listOwnContacts(proof, q, after, limit + 1));
       if (!found.ok) return sendProblem(c, found.error);
-      const page = found.value.slice(0, limit);
+      const { value: contacts } = found.value;
+      const page = contacts.slice(0, limit);
       const last = page.at(-1);
-      const next_cursor = found.value.length > limit && last ? encodeCursor([last.sentCount, last.email]) : null;
+      const next_cursor = contacts.length > limit && last ? encodeCursor([last.sentCount, last.email]) : null;
       return c.json({ data: page.map(toContactJson), next_cursor }, 200);
     },
   );

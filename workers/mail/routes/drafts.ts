@@ -26,7 +26,7 @@ import {
   uploadSchema,
 } from '../schemas/draft.ts';
 import { toMailProblem } from '../schemas/errors.ts';
-import { openOwnMailbox, toTime, USER_ROUTE } from './route.ts';
+import { openOwnMailbox, READ_ROUTE, readOwnMailbox, toTime, USER_ROUTE } from './route.ts';
 
 const draftParamSchema = z.object({ draft_id: z.string().max(100) });
 const ifMatchSchema = z.object({
@@ -129,7 +129,7 @@ export function addDrafts(api: OpenAPIHono<JsonApiEnv>): void {
   );
   api.openapi(
     createRoute({
-      ...USER_ROUTE,
+      ...READ_ROUTE,
       method: 'get',
       path: '/v1/drafts/{draft_id}',
       operationId: 'getDraft',
@@ -138,10 +138,9 @@ export function addDrafts(api: OpenAPIHono<JsonApiEnv>): void {
       responses: { 200: jsonContent(draftAnswerSchema, 'The draft'), ...problemResponses(401, 403, 404, 503) },
     }),
     async (c) => {
-      const own = await openOwnMailbox(c);
-      if (!own.ok) return sendProblem(c, own.error);
-      const found = await own.value.ask((mailbox) => mailbox.readDraft(c.req.valid('param').draft_id));
-      return found.ok ? c.json(toDraftJson(found.value), 200) : sendProblem(c, found.error);
+      const { draft_id } = c.req.valid('param');
+      const found = await readOwnMailbox(c, (mailbox, proof) => mailbox.readOwnDraft(proof, draft_id));
+      return found.ok ? c.json(toDraftJson(found.value.value), 200) : sendProblem(c, found.error);
     },
   );
   api.openapi(

@@ -7,7 +7,7 @@ import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem }
 import { noticeOwner } from '../accounts/security-notices.ts';
 import type { FilterRule } from '../domain/filter-rule.ts';
 import { filterAnswerSchema, filterSchema } from '../schemas/filter.ts';
-import { openOwnMailbox, USER_ROUTE } from './route.ts';
+import { openOwnMailbox, READ_ROUTE, readOwnMailbox, USER_ROUTE } from './route.ts';
 
 const paramSchema = z.object({ filter_id: z.string().max(100) });
 
@@ -29,7 +29,7 @@ async function announceForward(c: Context<JsonApiEnv>, userId: string): Promise<
 export function addFilters(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
-      ...USER_ROUTE,
+      ...READ_ROUTE,
       method: 'get',
       path: '/v1/filters',
       operationId: 'listFilters',
@@ -37,10 +37,8 @@ export function addFilters(api: OpenAPIHono<JsonApiEnv>): void {
       responses: { 200: jsonContent(z.array(filterAnswerSchema), 'All filters'), ...problemResponses(401, 403, 503) },
     }),
     async (c) => {
-      const own = await openOwnMailbox(c);
-      if (!own.ok) return sendProblem(c, own.error);
-      const filters = await own.value.ask((mailbox) => mailbox.listFilters());
-      return filters.ok ? c.json(filters.value.map(toFilterJson), 200) : sendProblem(c, filters.error);
+      const filters = await readOwnMailbox(c, (mailbox, proof) => mailbox.listOwnFilters(proof));
+      return filters.ok ? c.json(filters.value.value.map(toFilterJson), 200) : sendProblem(c, filters.error);
     },
   );
   api.openapi(

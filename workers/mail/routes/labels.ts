@@ -7,9 +7,9 @@ import {
   pageSchema,
   problemResponses,
   sendPage,
-  sendProblem,
 } from '../../shared/json-api.ts';
-import { openOwnMailbox, USER_ROUTE } from './route.ts';
+import { ok } from '../../shared/result.ts';
+import { READ_ROUTE, readOwnMailbox } from './route.ts';
 
 const labelCountsSchema = z
   .object({ label: z.string(), total: z.int(), unread: z.int() })
@@ -18,7 +18,7 @@ const labelCountsSchema = z
 export function addLabels(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
-      ...USER_ROUTE,
+      ...READ_ROUTE,
       method: 'get',
       path: '/v1/labels',
       operationId: 'listLabels',
@@ -29,14 +29,14 @@ export function addLabels(api: OpenAPIHono<JsonApiEnv>): void {
         ...problemResponses(400, 401, 403, 404, 503),
       },
     }),
-    async (c) => {
-      const own = await openOwnMailbox(c);
-      if (!own.ok) return sendProblem(c, own.error);
-      return sendPage(c, c.req.valid('query'), {
-        read: (after, limit) => own.value.ask((mailbox) => mailbox.countLabels(after, limit)),
+    async (c) =>
+      sendPage(c, c.req.valid('query'), {
+        read: async (after, limit) => {
+          const found = await readOwnMailbox(c, (mailbox, proof) => mailbox.countOwnLabels(proof, after, limit));
+          return found.ok ? ok(found.value.value) : found;
+        },
         keyOf: (row) => row.label,
         toItem: (row) => row,
-      });
-    },
+      }),
   );
 }

@@ -15,6 +15,7 @@ import {
 } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
 import { settingsOf } from '../../shared/settings.ts';
+import { retireAddress } from '../accounts/addresses.ts';
 import { keepToken } from '../accounts/credentials.ts';
 import { noticeOwner } from '../accounts/security-notices.ts';
 import { parseOwnAddress } from '../domain/email-address.ts';
@@ -223,7 +224,7 @@ export function addAddresses(api: OpenAPIHono<JsonApiEnv>): void {
           problem(409, 'primary_address', 'You log in with this address, so it cannot be given up.'),
         );
       }
-      const isGone = await createAccountStore(c.env.DIRECTORY).retireAddress(email, caller.value.userId);
+      const isGone = await retireAddress(c.env, email, caller.value.userId);
       if (!isGone) return sendProblem(c, NOT_FOUND);
       await recordAudit(c, 'address.delete', { type: 'user', id: caller.value.userId });
       return c.body(null, 204);

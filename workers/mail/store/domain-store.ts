@@ -1,8 +1,11 @@
 /** The SQL of domains, their keys and their routes in DIRECTORY. */
 import { and, asc, eq, gt, like, or } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
+import { forgetProven, raiseGeneration } from '../../identity/index.ts';
 import { type AuditRow, insertIfChanged } from '../../shared/audit-store.ts';
-import { prepare, statement } from '../../shared/statement.ts';
+import { toStatement } from '../../shared/drizzle-statement.ts';
+import type { Dated } from '../../shared/replica.ts';
+import { prepare, type RowOf, readFirst, statement } from '../../shared/statement.ts';
 import { mailDkimKey, mailDomain } from './domain-schema.ts';
 
 export interface DomainRow {
@@ -34,6 +37,51 @@ const insertFirstKey = statement<Pick<DkimKeyRow, keyof DkimKeyRow> & { readonly
    WHERE NOT EXISTS (SELECT 1 FROM mail_dkim_key WHERE domain = :domain AND selector NOT IN (SELECT value FROM json_each(:selectors)))`,
 );
 
+export type SealedDkimKey = Pick<DkimKeyRow, 'selector' | 'algorithm' | 'privateKeySealed'>;
+
+/** What mail to and from a domain needs, with the identity generation of the copy of DIRECTORY that it was read from. */
+export interface DomainSettings extends Dated {
+  readonly row: DomainRow | null;
+  readonly keys: readonly SealedDkimKey[];
+}
+
+type Nullable<T> = { readonly [Key in keyof T]: T[Key] | null };
+
+/** One row, also for an unknown domain, so that a replica can prove that a domain has no settings. */
+const selectSettings = statement<
+  { domain: string },
+  Nullable<RowOf<typeof mailDomain>> & { readonly generation: number; readonly keys: string }
+>(
+  `SELECT COALESCE((SELECT generation FROM identity_generation), 0) AS generation,
+     (SELECT json_group_array(json_object('selector', selector, 'algorithm', algorithm, 'privateKeySealed', private_key_sealed))
+        FROM (SELECT * FROM mail_dkim_key WHERE domain = :domain ORDER BY created_at, selector)) AS keys,
+     d.domain, d.is_hosted, d.alias_of, d.catch_all_user_id, d.transport, d.is_held, d.created_at
+   FROM (SELECT 1) LEFT JOIN mail_domain AS d ON d.domain = :domain`,
+);
+
+/** @param database the primary or a replica. */
+export async function findDomainSettings(
+  database: D1Database | D1DatabaseSession,
+  domain: string,
+): Promise<DomainSettings | null> {
+  const found = await readFirst(database, selectSettings, { domain });
+  if (!found) return null;
+  const row =
+    found.domain === null
+      ? null
+      : {
+          domain: found.domain,
+          isHosted: found.is_hosted === 1,
+          aliasOf: found.alias_of,
+          catchAllUserId: found.catch_all_user_id,
+          transport: found.transport,
+          isHeld: found.is_held === 1,
+          createdAt: found.created_at ?? 0,
+        };
+  return { generation: found.generation, row, keys: JSON.parse(found.keys) as SealedDkimKey[] };
+}
+
+/** Each change raises the identity generation, which bounds how long `findDomainSettings` may be out of date. */
 export function createDomainStore(database: D1Database) {
   const db = drizzle(database);
   const columns = {
@@ -83,7 +131,8 @@ export function createDomainStore(database: D1Database) {
     async saveDomain(row: DomainRow, audit: AuditRow): Promise<void> {
       const values = { ...row, isHosted: Number(row.isHosted), isHeld: Number(row.isHeld) };
       const save = db.insert(mailDomain).values(values).onConflictDoUpdate({ target: mailDomain.domain, set: values });
-      await db.batch([save, insertIfChanged(db, audit)]);
+      await db.batch([save, insertIfChanged(db, audit), raiseGeneration(db)]);
+      forgetProven(database);
     },
 
     async deleteDomain(domain: string, audit: AuditRow): Promise<boolean> {
@@ -91,7 +140,9 @@ export function createDomainStore(database: D1Database) {
         db.delete(mailDomain).where(eq(mailDomain.domain, domain)),
         insertIfChanged(db, audit),
         db.delete(mailDkimKey).where(eq(mailDkimKey.domain, domain)),
+        raiseGeneration(db),
       ]);
+      forgetProven(database);
       return removed.meta.changes === 1;
     },
 
@@ -124,7 +175,8 @@ export function createDomainStore(database: D1Database) {
         eq(mailDkimKey.selector, selector),
         eq(mailDkimKey.privateKeySealed, before),
       );
-      await db.update(mailDkimKey).set({ privateKeySealed: after }).where(key);
+      await db.batch([db.update(mailDkimKey).set({ privateKeySealed: after }).where(key), raiseGeneration(db)]);
+      forgetProven(database);
     },
 
     async listSealedTransports(
@@ -144,11 +196,13 @@ export function createDomainStore(database: D1Database) {
     /** Replaces a transport, but only if it has not changed since it was read. */
     async replaceTransport(domain: string, before: string, after: string): Promise<void> {
       const row = and(eq(mailDomain.domain, domain), eq(mailDomain.transport, before));
-      await db.update(mailDomain).set({ transport: after }).where(row);
+      await db.batch([db.update(mailDomain).set({ transport: after }).where(row), raiseGeneration(db)]);
+      forgetProven(database);
     },
 
     async insertDkimKeys(rows: readonly DkimKeyRow[], audit: AuditRow): Promise<void> {
-      await db.batch([db.insert(mailDkimKey).values([...rows]), insertIfChanged(db, audit)]);
+      await db.batch([db.insert(mailDkimKey).values([...rows]), insertIfChanged(db, audit), raiseGeneration(db)]);
+      forgetProven(database);
     },
 
     /**
@@ -157,12 +211,9 @@ export function createDomainStore(database: D1Database) {
      */
     async insertFirstDkimKeys(domain: string, rows: readonly DkimKeyRow[]): Promise<void> {
       const selectors = JSON.stringify(rows.map((row) => row.selector));
-      await database.batch(rows.map((row) => prepare(database, insertFirstKey, { ...row, domain, selectors })));
-    },
-
-    async deleteDkimKey(domain: string, selector: string): Promise<boolean> {
-      const key = and(eq(mailDkimKey.domain, domain), eq(mailDkimKey.selector, selector));
-      return (await db.delete(mailDkimKey).where(key).run()).meta.changes === 1;
+      const inserts = rows.map((row) => prepare(database, insertFirstKey, { ...row, domain, selectors }));
+      await database.batch([...inserts, toStatement(database, raiseGeneration(db))]);
+      forgetProven(database);
     },
   };
 }

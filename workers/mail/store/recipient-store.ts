@@ -1,7 +1,8 @@
-/** Finds the users to whom addresses in DIRECTORY belong. */
-import { eq, inArray } from 'drizzle-orm';
+/** Finds the users of addresses in DIRECTORY. */
+import { eq } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
-import { mailAccount, mailAddress } from './account-schema.ts';
+import { readAll, statement } from '../../shared/statement.ts';
+import { mailAccount } from './account-schema.ts';
 import { mailDomain } from './domain-schema.ts';
 
 export interface FoundRecipient {
@@ -10,13 +11,23 @@ export interface FoundRecipient {
   readonly accountType: string;
 }
 
-/** @returns those of the given addresses (in lower case) that belong to a user, with the user. */
-export async function findRecipients(database: D1Database, emails: readonly string[]): Promise<FoundRecipient[]> {
-  return drizzle(database)
-    .select({ email: mailAddress.email, userId: mailAccount.userId, accountType: mailAccount.accountType })
-    .from(mailAddress)
-    .innerJoin(mailAccount, eq(mailAccount.userId, mailAddress.userId))
-    .where(inArray(mailAddress.email, [...emails]));
+const selectRecipients = statement<{ emails: string }, FoundRecipient>(
+  `SELECT a.email, m.user_id AS userId, m.account_type AS accountType
+   FROM mail_address AS a JOIN mail_account AS m ON m.user_id = a.user_id
+   WHERE a.email IN (SELECT value FROM json_each(:emails))`,
+);
+
+/**
+ * @param database the primary or a replica.
+ * @param emails lower-cased, in order of precedence.
+ * @returns the first of the addresses that belongs to a user, with the user.
+ */
+export async function findRecipient(
+  database: D1Database | D1DatabaseSession,
+  emails: readonly string[],
+): Promise<FoundRecipient | null> {
+  const found = await readAll(database, selectRecipients, { emails: JSON.stringify(emails) });
+  return emails.flatMap((email) => found.find((row) => row.email === email) ?? [])[0] ?? null;
 }
 
 /** @returns the user who receives a domain's mail for unknown addresses; null if none does. */

@@ -3,15 +3,20 @@ import {
   isBlockedFile,
   type SubmittedAddress,
   type SubmittedFile,
-  validateSubmission,
+  validateAddresses,
+  validateFiles,
 } from '../../../../workers/mail/outbound/domain/submission-policy.ts';
 
-const LIMITS = { recipientsMax: 3, attachmentBytesMax: 100 };
+const RECIPIENTS_MAX = 3;
+const BYTES_MAX = 100;
 const people = (...emails: string[]): SubmittedAddress[] => emails.map((email) => ({ name: '', email }));
 const validate = (
   lists: { to?: SubmittedAddress[]; cc?: SubmittedAddress[]; bcc?: SubmittedAddress[] },
   files: SubmittedFile[] = [],
-) => validateSubmission({ to: [], cc: [], bcc: [], ...lists, files }, LIMITS);
+) => {
+  const { faults, recipients } = validateAddresses({ to: [], cc: [], bcc: [], ...lists }, RECIPIENTS_MAX);
+  return { faults: [...faults, ...validateFiles(files, BYTES_MAX)], recipients };
+};
 const faultsOf = (...of: Parameters<typeof validate>) =>
   validate(...of).faults.map(({ status, code, path }) => [status, code, path]);
 
@@ -54,7 +59,10 @@ describe('a submitted message', () => {
   });
   it('has valid addresses for replies, which do not receive it', () => {
     const message = { to: people('a@far.test'), cc: [], bcc: [], files: [] };
-    const { faults, recipients } = validateSubmission({ ...message, replyTo: people('b@far.test', 'nobody') }, LIMITS);
+    const { faults, recipients } = validateAddresses(
+      { ...message, replyTo: people('b@far.test', 'nobody') },
+      RECIPIENTS_MAX,
+    );
     expect(faults.map(({ code, path }) => [code, path])).toEqual([['bad_address', 'reply_to.1.email']]);
     expect(recipients.paths.map(({ email }) => email)).toEqual(['a@far.test']);
   });

@@ -17,8 +17,8 @@ import { decodeContent } from '../../mime/content-decoding.ts';
 import { readHeaders } from '../../mime/mime-tree.ts';
 import { createLineEnder } from '../../outbound/compose-message.ts';
 import { createBodyHasher } from '../../outbound/dkim/body-hash.ts';
-import { type SubmissionFault, validateSubmission } from '../../outbound/domain/submission-policy.ts';
-import { decideRecipientsMax, reserveRoom } from '../../outbound/submission/send-room.ts';
+import { type SubmissionFault, validateAddresses, validateFiles } from '../../outbound/domain/submission-policy.ts';
+import { decideRecipientsMax, readRoom, reserveRoom } from '../../outbound/submission/send-room.ts';
 import { toMessageBlobId } from '../domain/blob-id.ts';
 import type { Call, SetError } from '../protocol/method.ts';
 import { invalidProperties } from '../protocol/standard.ts';
@@ -46,7 +46,8 @@ export async function sendEmail(call: Call, sending: Sending): Promise<Result<Su
   const checked = check(call, sending, message);
   if (!checked.ok) return checked;
   const { from, recipients, headerMessageId } = checked.value;
-  const room = await reserveRoom(env, user.userId, from, recipients.length);
+  const before = await readRoom(env, user.userId, { email: from, ownAddress: from }, recipients.length);
+  const room = before.ok ? await reserveRoom(env, user.userId, before.value, recipients.length) : before;
   if (!room.ok) return err({ type: 'rateLimit', description: 'The sending limit is reached. Retry later.' });
   const settings = readTransportSettings(env);
   const outboxId = randomUUID();
@@ -106,11 +107,8 @@ function check({ env }: Call, sending: Sending, message: OpenedMessage): Result<
   }));
   const { attachmentBytes } = readLimits(env, sending.accountType);
   const recipientsMax = decideRecipientsMax(readTransportSettings(env));
-  const { faults, recipients } = validateSubmission(
-    { to, cc, bcc, files },
-    { recipientsMax, attachmentBytesMax: attachmentBytes },
-  );
-  const [fault] = faults;
+  const { faults, recipients } = validateAddresses({ to, cc, bcc }, recipientsMax);
+  const [fault] = [...faults, ...validateFiles(files, attachmentBytes)];
   if (fault)
     return err(
       toSetError(

@@ -11,12 +11,6 @@ export interface SubmittedFile {
   readonly sizeBytes: number;
 }
 
-export interface SubmissionLimits {
-  readonly recipientsMax: number;
-  /** Maximum size of all attachments together, after decoding. */
-  readonly attachmentBytesMax: number;
-}
-
 export interface SubmissionFault {
   readonly status: 400 | 413;
   readonly code: 'no_recipient' | 'bad_address' | 'too_many_recipients' | 'too_large' | 'blocked_attachment';
@@ -40,16 +34,15 @@ export interface ValidRecipients {
   readonly paths: readonly MailPath[];
 }
 
-/** @returns all faults of a message; if there are none, its recipients. */
-export function validateSubmission(
+/** @returns all faults of the addresses, and the recipients if there are none. */
+export function validateAddresses(
   message: {
     readonly to: readonly SubmittedAddress[];
     readonly cc: readonly SubmittedAddress[];
     readonly bcc: readonly SubmittedAddress[];
     readonly replyTo?: readonly SubmittedAddress[];
-    readonly files: readonly SubmittedFile[];
   },
-  limits: SubmissionLimits,
+  recipientsMax: number,
 ): { readonly faults: readonly SubmissionFault[]; readonly recipients: ValidRecipients } {
   const faults: SubmissionFault[] = [];
   const paths = new Map<string, MailPath>();
@@ -68,11 +61,10 @@ export function validateSubmission(
   const count = message.to.length + message.cc.length + message.bcc.length;
   if (count === 0)
     faults.push({ status: 400, code: 'no_recipient', path: 'to', message: 'The message has no recipient.' });
-  if (paths.size > limits.recipientsMax) {
-    const text = `The message has ${paths.size} recipients; the limit is ${limits.recipientsMax}.`;
+  if (paths.size > recipientsMax) {
+    const text = `The message has ${paths.size} recipients; the limit is ${recipientsMax}.`;
     faults.push({ status: 400, code: 'too_many_recipients', path: 'to', message: text });
   }
-  faults.push(...validateFiles(message.files, limits));
   return { faults, recipients: { paths: [...paths.values()] } };
 }
 
@@ -81,14 +73,15 @@ const explainBadAddress = (email: string): string =>
     ? 'The part before the @ must be ASCII (SMTPUTF8 is not supported).'
     : 'Not a valid mail address.';
 
-function validateFiles(files: readonly SubmittedFile[], limits: SubmissionLimits): SubmissionFault[] {
+/** @param bytesMax limit of all files together, decoded. */
+export function validateFiles(files: readonly SubmittedFile[], bytesMax: number): SubmissionFault[] {
   const blocked = files.flatMap((file, at): SubmissionFault[] => {
     if (!isBlockedFile(file.fileName)) return [];
     const message = 'Programs cannot be sent by mail.';
     return [{ status: 400, code: 'blocked_attachment', path: `attachments.${at}`, message }];
   });
   const bytes = files.reduce((sum, file) => sum + file.sizeBytes, 0);
-  if (bytes <= limits.attachmentBytesMax) return blocked;
-  const message = `The attachments have ${bytes} bytes; the limit is ${limits.attachmentBytesMax}.`;
+  if (bytes <= bytesMax) return blocked;
+  const message = `The attachments have ${bytes} bytes; the limit is ${bytesMax}.`;
   return [...blocked, { status: 413, code: 'too_large', path: 'attachments', message }];
 }

@@ -48,7 +48,7 @@ async function resubmit(env: Env, refused: ErrorRow, requestKey: string): Promis
   const user = await findUserById(env, refused.userId);
   if (!stored || !user) return err(NOT_QUEUED);
   const requestJson = await stored.text();
-  const sender = { userId: refused.userId, name: user.name };
+  const sender = { userId: refused.userId, name: user.name, email: user.email };
   const idempotencyKey = `retry:${refused.errorId}`;
   const request = JSON.parse(requestJson) as SubmitRequest;
   const submitted = await submitMessage(env, sender, request, { idempotencyKey, requestJson, isRetry: true });

@@ -5,6 +5,7 @@
  * mailbox is granted a share of the hour in advance, and keeps the unused rest for its next messages. Unused shares expire at the
  * end of the hour. So a domain never exceeds its limit, but it may stay below it by one share per account.
  */
+import type { SendRoom } from '../../../../durable-objects/mailbox/calls/outbox-calls.ts';
 import type { Submission } from '../../../../durable-objects/mailbox/outbox/submission-store.ts';
 import type { DomainHour } from '../../../../durable-objects/mailbox/rules/send-limit-store.ts';
 import { createClock } from '../../../shared/clock.ts';
@@ -13,6 +14,7 @@ import { openMailbox } from '../../bindings/mailbox.ts';
 import { readTransportSettings, type TransportSettings } from '../../bindings/transport-settings.ts';
 import { grantRecipients } from '../../store/send-grant-store.ts';
 import type { SubmitFailure } from './refusal.ts';
+import type { SenderAddress } from './sender-address.ts';
 
 const HOUR_MS = 3_600_000;
 const SHARE_RECIPIENTS = 20;
@@ -33,19 +35,31 @@ export const decideRecipientsMax = (settings: TransportSettings): number =>
 
 export const isSendLimit = ({ kind }: SubmitFailure): boolean => kind === 'rate_limited' || kind === 'domain_limited';
 
-/** Reserves room for a message before anything is stored. @param from the sender, an address of the hosted domain. */
+/** What the mailbox of the sender says about a message, before anything is stored. */
+export interface Room extends SendRoom {
+  readonly domainHour: DomainHour;
+}
+
+export async function readRoom(
+  env: Env,
+  userId: string,
+  { email, ownAddress }: Pick<SenderAddress, 'email' | 'ownAddress'>,
+  recipients: number,
+): Promise<Result<Room, SubmitFailure>> {
+  const domain = email.slice(email.lastIndexOf('@') + 1);
+  const domainHour = { domain, hour: Math.floor(createClock(env)() / HOUR_MS) };
+  const { sendLimits } = readTransportSettings(env);
+  const room = await openMailbox(env, userId).readSendRoom(sendLimits, recipients, domainHour, ownAddress);
+  return room.ok ? ok({ ...room.value, domainHour }) : room;
+}
+
+/** Reserves room for a message, before anything is stored. */
 export async function reserveRoom(
   env: Env,
   userId: string,
-  from: string,
+  { domainHour, waitMs, share }: Room,
   recipients: number,
 ): Promise<Result<DomainHour, SubmitFailure>> {
-  const domain = from.slice(from.lastIndexOf('@') + 1);
-  const domainHour = { domain, hour: Math.floor(createClock(env)() / HOUR_MS) };
-  const { sendLimits } = readTransportSettings(env);
-  const room = await openMailbox(env, userId).readSendRoom(sendLimits, recipients, domainHour);
-  if (!room.ok) return room;
-  const { waitMs, share } = room.value;
   if (waitMs > 0) return err({ kind: 'rate_limited', retryAfterMs: waitMs });
   const granted = share >= recipients ? ok(null) : await requestGrant(env, userId, domainHour, recipients - share);
   return granted.ok ? ok(domainHour) : granted;

@@ -3,48 +3,66 @@
  * domains, and addresses that match the user's wildcards.
  */
 import { type Problem, problem } from '../../../shared/problem.ts';
+import { askReplica } from '../../../shared/replica.ts';
 import { err, ok, type Result } from '../../../shared/result.ts';
-import { listReceivers } from '../../domain/email-address.ts';
-import { parseMailPath } from '../../domain/mail-path.ts';
-import { findMainDomain } from '../../domains/hosted-domains.ts';
-import { createAccountStore } from '../../store/account-store.ts';
-import { findRecipients } from '../../store/recipient-store.ts';
+import { listExactReceivers, listReceivers } from '../../domain/email-address.ts';
+import { type MailPath, parseMailPath } from '../../domain/mail-path.ts';
+import { findMainDomain, isHostedDomain } from '../../domains/hosted-domains.ts';
+import { findRecipient } from '../../store/recipient-store.ts';
 
 export interface Sender {
   readonly userId: string;
   readonly name: string;
+  /** The address that the account was registered with. The account never loses it. Null for a user without a mailbox. */
+  readonly email: string | null;
 }
 
 export interface SenderAddress {
   readonly name: string;
   /** The address in lower case. It is valid in an SMTP command. */
   readonly email: string;
-  readonly accountType: string;
+  /** The address of the account that allows it: itself, itself without its tag, or a wildcard. */
+  readonly ownAddress: string;
 }
 
-/** @param from the requested sender. Default: the address that the account was registered with. */
+/**
+ * @param from the requested sender; if missing, the address the account was registered with.
+ * @param source `replica`: the answer may be out of date, so the mailbox must prove that the account still has `ownAddress`. A
+ * refusal is always the primary's.
+ */
 export async function decideFrom(
   env: Env,
   sender: Sender,
   from: { readonly name?: string | undefined; readonly email: string } | undefined,
+  source: 'replica' | 'primary',
 ): Promise<Result<SenderAddress, Problem>> {
   if (from === undefined) {
-    const account = await createAccountStore(env.DIRECTORY).findAccount(sender.userId);
-    return account
-      ? ok({ name: sender.name, email: account.email, accountType: account.accountType })
-      : err(NO_MAILBOX);
+    const { name, email } = sender;
+    return email === null ? err(NO_MAILBOX) : ok({ name, email, ownAddress: email });
   }
   // The user chooses the tag, so the whole address must match the grammar.
   const path = parseMailPath(from.email.toLowerCase());
-  const main = path && (await findMainDomain(env, path.domain));
-  const emails = path && main ? listReceivers(path, main) : [];
-  const found = await findRecipients(env.DIRECTORY, emails);
-  // The user must own the address that receives mail to the sender. So a wildcard does not cover addresses of other users.
-  const [own] = emails.flatMap((email) => found.find((row) => row.email === email) ?? []);
-  if (path && own?.userId === sender.userId)
-    return ok({ name: from.name ?? sender.name, email: path.email, accountType: own.accountType });
+  const near = path && source === 'replica' ? await findExactly(env, sender, path) : null;
+  const ownAddress = near ?? (path && (await findInPrimary(env, sender, path)));
+  if (path && ownAddress !== null) return ok({ name: from.name ?? sender.name, email: path.email, ownAddress });
   const errors = [{ path: 'from.email', message: 'Use one of your own addresses.' }];
   return err(problem(400, 'foreign_sender', 'From is not one of your addresses.', { errors }));
+}
+
+/** Finds the sender among the addresses that were issued to the user, without the primary of DIRECTORY. */
+async function findExactly(env: Env, { userId, email }: Sender, path: MailPath): Promise<string | null> {
+  if (!(await isHostedDomain(env, path.domain))) return null;
+  const emails = listExactReceivers(path);
+  if (email !== null && emails.includes(email)) return email;
+  const found = await askReplica(env.DIRECTORY, (replica) => findRecipient(replica, emails));
+  return found?.userId === userId ? found.email : null;
+}
+
+async function findInPrimary(env: Env, { userId }: Sender, path: MailPath): Promise<string | null> {
+  const main = await findMainDomain(env, path.domain);
+  // The first match receives mail to the address. A wildcard of the user therefore does not cover an address of another user.
+  const found = main === null ? null : await findRecipient(env.DIRECTORY, listReceivers(path, main));
+  return found?.userId === userId ? found.email : null;
 }
 
 const NO_MAILBOX = problem(404, 'no_mailbox', 'This user has no mailbox.');

@@ -18,13 +18,13 @@ import { readTransportSettings } from '../../bindings/transport-settings.ts';
 import { cleanFileName, makeNamesUnique } from '../../domain/attachment-name.ts';
 import { createPutPart } from '../../inbound/delivery.ts';
 import { toBadRequest } from '../../schemas/errors.ts';
-import { type ValidRecipients, validateSubmission } from '../domain/submission-policy.ts';
+import { type ValidRecipients, validateAddresses, validateFiles } from '../domain/submission-policy.ts';
 import { type FoundFile, findFiles } from './attached-files.ts';
 import { fillFromDraft } from './draft-content.ts';
 import { keepAsDraft } from './keep-as-draft.ts';
 import { refuseSubmission, type SubmitFailure, type SubmitOptions, toSubmitProblem } from './refusal.ts';
 import type { SubmitRequest } from './request-schema.ts';
-import { decideRecipientsMax, isSendLimit, reserveRoom, submitWithShare } from './send-room.ts';
+import { decideRecipientsMax, isSendLimit, readRoom, reserveRoom, submitWithShare } from './send-room.ts';
 import { decideFrom, type Sender } from './sender-address.ts';
 import { type Content, storeComposed, toContent, toRecipients, toReplyTo, toSentCopy } from './sent-copy.ts';
 
@@ -52,25 +52,28 @@ export async function submitMessage(
   const { request, draftRevision } = filled.value;
   const settings = readTransportSettings(env);
   const [from, files] = await Promise.all([
-    decideFrom(env, sender, request.from),
+    decideFrom(env, sender, request.from, 'replica'),
     findFiles(env, sender.userId, request.attachments ?? []),
   ]);
   if (!from.ok) return from;
   if (!files.ok) return files;
-  const { attachmentBytes } = readLimits(env, from.value.accountType);
   const addresses = toRecipients(request);
-  const { faults, recipients } = validateSubmission(
-    {
-      ...addresses,
-      ...toReplyTo(request),
-      files: files.value,
-    },
-    { recipientsMax: decideRecipientsMax(settings), attachmentBytesMax: attachmentBytes },
+  const { faults: addressFaults, recipients } = validateAddresses(
+    { ...addresses, ...toReplyTo(request) },
+    decideRecipientsMax(settings),
   );
+  const before = await readRoom(env, sender.userId, from.value, recipients.paths.length);
+  if (!before.ok) return err(toSubmitProblem(before.error));
+  if (before.value.isRetired) {
+    const confirmed = await decideFrom(env, sender, request.from, 'primary');
+    if (!confirmed.ok) return confirmed;
+  }
+  const { attachmentBytes } = readLimits(env, before.value.accountType);
+  const faults = [...addressFaults, ...validateFiles(files.value, attachmentBytes)];
   if (faults.length > 0) return err(await refuseSubmission(env, sender.userId, request, options, faults));
   const idempotency = options.idempotencyKey === null ? null : { key: options.idempotencyKey, requestSha256 };
   const accepted = { idempotency, draftRevision, from: from.value, files: files.value, recipients };
-  const room = await reserveRoom(env, sender.userId, from.value.email, recipients.paths.length);
+  const room = await reserveRoom(env, sender.userId, before.value, recipients.paths.length);
   const submitted = room.ok
     ? await send(env, sender, request, toContent(request, addresses), { ...accepted, domainHour: room.value }, options)
     : room;
