@@ -36,12 +36,16 @@ type Destination = 'api' | 'web' | 'storage' | 'welcome';
 /** Settings that every request needs. While one of them is bad, only health answers. */
 const NEEDED = ['APP_HOST', 'S3_HOST', 'PRODUCTS'];
 
+interface Target {
+  readonly host: string;
+  readonly path: string;
+}
+
 /**
  * Decides which part of the Worker answers a request, by its raw target and its hostname.
  * @throws MisconfiguredError if APP_HOST, S3_HOST or PRODUCTS is bad. Only health answers then.
  */
-function decideDestination(request: Request, env: Env): Destination {
-  const { host, path } = splitUrl(request.url);
+function decideDestination(request: Request, { host, path }: Target, env: Env): Destination {
   const hostname = host.replace(/:\d+$/, '');
   const isBroken = settingProblemsOf(env).some(({ name }) => NEEDED.includes(name));
   if (isBroken && path === '/v1/health') return 'api';
@@ -62,7 +66,7 @@ function decideDestination(request: Request, env: Env): Destination {
 }
 
 /** Splits a URL as it was sent, not with `new URL()`, which would collapse `..` and `.` in keys. */
-function splitUrl(url: string): { host: string; path: string } {
+function splitUrl(url: string): Target {
   const match = /^https?:\/\/([^/?#]*)([^?#]*)/.exec(url);
   return { host: match?.[1] ?? '', path: match?.[2] || '/' };
 }
@@ -100,11 +104,12 @@ export default {
 } satisfies ExportedHandler<Env>;
 
 async function route(request: Request, env: Env, ctx: ExecutionContext, startedAt: number): Promise<Response> {
-  const product = decideDestination(request, env);
+  const target = splitUrl(request.url);
+  const product = decideDestination(request, target, env);
   const response = screen(product, request, env) ?? (await answer(product, request, env, ctx));
   const ms = Date.now() - startedAt;
   const counted = product === 'api' || product === 'storage' ? product : 'other';
-  const operation = operationOf(counted, request.method, splitUrl(request.url).path);
+  const operation = operationOf(counted, request.method, target.path);
   countOperation(env, operation, toOutcome(response.status), ms);
   if (isLogged(response.status, ms, env)) {
     const { method } = request;
@@ -120,13 +125,20 @@ async function route(request: Request, env: Env, ctx: ExecutionContext, startedA
 }
 
 const SLOW_MS = 2_000;
+/** Under overload every request is slow, and a log line for each would slow them further. */
+const SLOW_LOGGED_PER_SECOND = 10;
+const slowLogged = { second: 0, requests: 0 };
 
 /**
  * Whether a request is logged. A log line costs twice as much as a request, so of the successful requests only a sample is logged.
  */
 function isLogged(status: number, ms: number, env: Env): boolean {
-  if (status >= 500 || ms >= SLOW_MS || settingProblemsOf(env).length > 0) return true;
-  return Math.random() * 100 < settingsOf(env).LOG_SAMPLE_PERCENT;
+  if (status >= 500 || settingProblemsOf(env).length > 0) return true;
+  if (Math.random() * 100 < settingsOf(env).LOG_SAMPLE_PERCENT) return true;
+  if (ms < SLOW_MS) return false;
+  const second = Math.floor(Date.now() / 1_000);
+  if (second !== slowLogged.second) Object.assign(slowLogged, { second, requests: 0 });
+  return slowLogged.requests++ < SLOW_LOGGED_PER_SECOND;
 }
 
 /** Refuses or redirects requests that no product may handle. @returns the answer, or null if a product may handle the request. */

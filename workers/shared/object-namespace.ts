@@ -35,9 +35,10 @@ const IDS_MAX = 1_000;
 
 function idOf<T extends Rpc.DurableObjectBranded | undefined>(namespace: DurableObjectNamespace<T>, name: string) {
   const known = ids.get(namespace) ?? new Map<string, DurableObjectId>();
-  const id = known.get(name) ?? namespace.idFromName(name);
+  const before = known.get(name);
+  if (before !== undefined) return before;
   if (known.size >= IDS_MAX) known.clear();
-  known.set(name, id);
-  ids.set(namespace, known);
+  const id = namespace.idFromName(name);
+  ids.set(namespace, known.set(name, id));
   return id;
 }

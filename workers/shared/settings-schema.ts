@@ -34,7 +34,7 @@ export const settingsSchema = z.object({
     max: 100,
     fallback: 1,
     meaning:
-      'Share of the requests that are logged. Failed and slow requests always are. A local server logs all if this is empty.',
+      'Share of the requests that are logged. Failed requests always are, and of slow ones up to 10 per second and isolate. A local server logs all if this is empty.',
   }),
   ANALYTICS_TOKEN: text(
     {

@@ -217,7 +217,7 @@ export const enOperator = {
     login: 'Login',
     password: 'Password',
     codeFromYourAuthenticator: 'Code from your authenticator',
-    logIn: 'Log in',
+    logIn: 'Sign in',
     withToken: 'With a token',
     token: 'Token',
     tokenHint: 'ROOT_TOKEN, or a token with the scope admin. It stays in this tab.',
