@@ -140,7 +140,7 @@ describe.skipIf(!hasChromium)('the mailbox and its settings', () => {
     await folder(page, 'Trash').click();
     await eventually(() => subjects(page)).toEqual(['One']);
     await page.getByRole('button', { name: 'Empty' }).click();
-    await page.getByText('1 message erased.').waitFor();
+    await page.getByText('1 message deleted permanently.').waitFor();
     await eventually(() => subjects(page)).toEqual([]);
     await expectAccessible(page);
     expect(troubles).toEqual([]);
@@ -154,7 +154,7 @@ describe.skipIf(!hasChromium)('the mailbox and its settings', () => {
     await page.getByLabel('Another address').fill('other@example.test');
     await page.getByRole('button', { name: 'Add' }).click();
     await confirmWithPassword(page);
-    await page.getByText('other@example.test is yours.').waitFor();
+    await page.getByText('other@example.test was added.').waitFor();
     await expectAccessible(page);
 
     await page.getByRole('link', { name: 'Contacts' }).click();
@@ -177,7 +177,7 @@ describe.skipIf(!hasChromium)('the mailbox and its settings', () => {
     await page.keyboard.press('Control+Enter');
     const sunk = await awaitSunk(server, 'the letter', (one) => one.raw.includes('From my other side'));
     expect(sunk.raw.toString()).toMatch(/^From: .*other@example\.test/m);
-    await page.getByRole('button', { name: 'Forget Zoe of the Lake' }).click();
+    await page.getByRole('button', { name: 'Delete Zoe of the Lake' }).click();
     await eventually(() => contacts.getByText('Zoe of the Lake').count()).toBe(0);
 
     await page.getByRole('link', { name: 'Filters' }).click();
@@ -186,7 +186,7 @@ describe.skipIf(!hasChromium)('the mailbox and its settings', () => {
     await forwarding.getByRole('button', { name: 'Send a code' }).click();
     const asked = await awaitSunk(server, 'the code', (one) => one.envelope.to.includes('archive@outside.test'));
     const code = /\b\d{8}\b/.exec(await textOf(asked.raw))?.[0] ?? '';
-    await forwarding.getByLabel('Code that archive@outside.test got').fill(code);
+    await forwarding.getByLabel('Code sent to archive@outside.test').fill(code);
     await forwarding.getByRole('button', { name: 'Confirm' }).click();
     await forwarding.getByText('confirmed').waitFor();
     expect(troubles).toEqual([]);

@@ -87,7 +87,7 @@ describe.skipIf(!hasChromium)('the pages of an operator', () => {
     });
     await page.goto(`${stage.server.url}/_/operator`);
     const problems = page.getByRole('region', { name: 'Problems' });
-    await problems.getByText('BLOBS_2 does not answer').waitFor();
+    await problems.getByText('BLOBS_2 is not responding').waitFor();
     await problems.getByText('It must be a URL. Set it, then deploy again.').waitFor();
     await problems.getByText('It scanned 1,200 and found 900.').waitFor();
     await expectAccessible(page);
@@ -170,7 +170,7 @@ describe.skipIf(!hasChromium)('the pages of an operator', () => {
     await dialog.getByLabel('A season lasts').selectOption('forever');
     await expectAccessible(page);
     await dialog.getByRole('button', { name: 'Save' }).click();
-    await page.getByText('The lowest, the best counts, season: for ever').waitFor();
+    await page.getByText('The lowest, the best counts, season: forever').waitFor();
     await page.getByRole('button', { name: `Edit Laps ${id}` }).click();
     await dialog.getByLabel('Title').fill(`Fast ${id}`);
     await dialog.getByRole('button', { name: 'Save' }).click();

@@ -122,7 +122,7 @@ describe.skipIf(!hasChromium)('many objects in the storage page', () => {
     await page.getByRole('button', { name: 'Delete…' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click();
     await page.getByText('1 deleted, 1 object not deleted').waitFor();
-    await page.getByText('Not deleted').click();
+    await page.getByText('Objects not deleted').click();
     await page.getByText('locked.txt: Access Denied').waitFor();
     await page.context().close();
   });

@@ -157,7 +157,7 @@ describe.skipIf(!hasChromium)('the storage console', () => {
     await page.getByRole('button', { name: 'Restore…' }).click();
     const dialog = page.getByRole('dialog', { name: `Restore ${bucket}/site/?` });
     await dialog.getByText('2 objects come back').waitFor();
-    await dialog.getByText('1 object that did not exist then').waitFor();
+    await dialog.getByText('1 object that did not exist at that time').waitFor();
     await expectAccessible(page);
     await dialog.getByRole('button', { name: 'Restore', exact: true }).click();
     await page.getByText('3 restored', { exact: true }).waitFor();

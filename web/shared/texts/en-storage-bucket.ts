@@ -147,8 +147,8 @@ export const enStorageBucket = {
     restored: '{count} restored',
     notDeleted: '{count} not deleted',
     notRestored: '{count} not restored',
-    whatDeleted: 'Not deleted',
-    whatRestored: 'Not restored',
+    whatDeleted: 'Objects not deleted',
+    whatRestored: 'Objects not restored',
     ofTotal: '{count} of {total}',
   },
   serverJobs: {
