@@ -21,8 +21,11 @@ function Problem({ error }: { error: string | null }) {
   );
 }
 
-/** Form that requests a link for a new password. @param complete adds the domain to a name without one. */
-export function ForgotPage({ complete }: { complete: (email: string) => Promise<string> }) {
+/**
+ * Form that requests a link for a new password.
+ * @param typed the address that the user typed before. @param complete adds the domain to a name without one.
+ */
+export function ForgotPage({ typed, complete }: { typed: string; complete: (email: string) => Promise<string> }) {
   const [sentTo, setSentTo] = useState<string | null>(null);
   const [error, setError] = useState<string | null>(null);
   const submit = async (event: FormEvent<HTMLFormElement>) => {
@@ -49,7 +52,7 @@ export function ForgotPage({ complete }: { complete: (email: string) => Promise<
       <p className="muted">{t.forgotText}</p>
       <label className="field">
         <span>{t.address}</span>
-        <input name="email" required autoComplete="username" ref={focusOnAppearing} />
+        <input name="email" required autoComplete="username" defaultValue={typed} ref={focusOnAppearing} />
       </label>
       <Problem error={error} />
       <button type="submit" className="primary">

@@ -161,7 +161,7 @@ export function SignInPage() {
     );
     return known ? `${name}@${known}` : name;
   };
-  if (route.parts[0] === 'forgot') return <ForgotPage complete={complete} />;
+  if (route.parts[0] === 'forgot') return <ForgotPage typed={typed} complete={complete} />;
   const explain = (cause: unknown, credentials: SignIn) => {
     const challenges = readChallenges(cause);
     const challenge = challenges && !isRegistering ? { credentials, challenges } : null;

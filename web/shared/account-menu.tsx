@@ -14,6 +14,8 @@ export interface Account {
   name: string;
   /** Second line of the account: a mail address or an access key. */
   detail: string;
+  /** What the colours of the monogram come from. Default: `detail`. */
+  id?: string | undefined;
   onSignOut: () => void;
 }
 
@@ -74,7 +76,7 @@ export function AccountMenu({ account, children }: { account?: Account | null | 
     <div id={ACCOUNT_MENU} className="account-menu" popover="auto" role="dialog" aria-label={menu.title}>
       {account && (
         <p className="account-head row">
-          <Avatar name={account.name} id={account.detail} isLarge />
+          <Avatar name={account.name} id={account.id ?? account.detail} isLarge />
           <span className="grow">
             <strong className="ellipsis" dir="auto">
               {account.name}

@@ -45,7 +45,7 @@ export function AccountButton({ account }: { account?: Account | null | undefine
       aria-label={label}
       data-tip={label}
     >
-      {account ? <Avatar name={account.name} id={account.detail} /> : <Icon name="account" size={22} />}
+      {account ? <Avatar name={account.name} id={account.id ?? account.detail} /> : <Icon name="account" size={22} />}
     </button>
   );
 }

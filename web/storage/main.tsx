@@ -85,6 +85,7 @@ function Storage() {
           key && {
             name: key.ownerName || texts.app.storage.account,
             detail: key.accessKeyId,
+            id: key.ownerEmail,
             onSignOut: () => setKey(null),
           }
         }

@@ -10,6 +10,7 @@ export interface Key extends Credentials {
   endpoint: string;
   /** Mail address of the mailbox whose session created the key. */
   ownerName?: string;
+  ownerEmail?: string;
   expiresAt?: string;
 }
 

@@ -13,13 +13,15 @@ import { type Key, listBuckets } from './s3.ts';
 const t = storageTexts.signIn;
 const OWN_KEY_AGE_MS = 12 * 3_600_000;
 
-/** Address of the mailbox that this browser is signed in to, or null. */
-async function readMailbox(): Promise<string | null> {
+interface Owner {
+  email: string;
+  name: string;
+}
+
+/** The mailbox that this browser is signed in to, or null. */
+async function readMailbox(): Promise<Owner | null> {
   if (!isServed(await loadConfig(), 'mail')) return null;
-  return callJson<{ email: string }>('/v1/me').then(
-    ({ email }) => email,
-    () => null,
-  );
+  return callJson<Owner>('/v1/me').catch(() => null);
 }
 
 export function SignIn() {
@@ -56,7 +58,8 @@ export function SignIn() {
       return {
         accessKeyId: made.access_key_id,
         secretAccessKey: made.secret_access_key,
-        ownerName: mailbox ?? '',
+        ownerName: mailbox?.name || (mailbox?.email ?? ''),
+        ownerEmail: mailbox?.email ?? '',
         expiresAt,
       };
     });
@@ -68,7 +71,7 @@ export function SignIn() {
       {mailbox && (
         <>
           <button type="button" className="primary" disabled={isBusy} onClick={() => void signInWithMailbox()}>
-            <span className="ellipsis">{fill(t.withMailbox, { email: mailbox })}</span>
+            <span className="ellipsis">{fill(t.withMailbox, { email: mailbox.email })}</span>
           </button>
           <p className="muted small">{t.withMailboxHint}</p>
           <p className="or muted small">{t.or}</p>
