@@ -57,6 +57,22 @@ describe.skipIf(!hasChromium)('mail every day', () => {
     await page.context().close();
   });
 
+  it('leaves a search with the cross of its field', async () => {
+    const { page, troubles } = await open(`searcher-${crypto.randomUUID().slice(0, 8)}`, (to) => [
+      letter(to, 'Boiler', 'The valve.'),
+      letter(to, 'Supper', 'At eight.'),
+    ]);
+    const field = page.getByRole('combobox', { name: 'Search mail' });
+    await field.fill('valve');
+    await field.press('Enter');
+    await eventually(() => subjects(page)).toEqual(['Boiler']);
+    // Chromium's cross empties the field, as this does.
+    await field.fill('');
+    await eventually(async () => (await subjects(page)).toSorted()).toEqual(['Boiler', 'Supper']);
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
   it('groups the list by days, and acts on a row under the pointer without opening it', async () => {
     const { page, user, troubles } = await open('lister', (to) => [letter(to, 'Old one', 'Long ago.')]);
     await deliver(stage.server, user, letter(user, 'New one', 'Just now.'));

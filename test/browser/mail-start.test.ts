@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { awaitMessage, registerUser } from '../support/mail.ts';
-import { eventually, expectAccessible, hasChromium, takePictures } from './chromium.ts';
+import { eventually, expectAccessible, hasChromium, openTab, takePictures } from './chromium.ts';
 import { confirmWithPassword, deliver, folder, letter, PASSWORD, row, signIn } from './mail-page.ts';
 import { useStage } from './stage.ts';
 
@@ -49,6 +49,27 @@ describe.skipIf(!hasChromium)('a new user of mail', () => {
     await page.getByRole('button', { name: 'Empty' }).click();
     await eventually(() => row(page, 'Heavy').count()).toBe(0);
     await size.getByText(/^0 bytes of/).waitFor();
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
+  it('has the focus in the field to fill in: at first, after a refusal, and for a forgotten password', async () => {
+    const user = await registerUser(stage.server, `focused-${crypto.randomUUID().slice(0, 8)}`);
+    const { page, troubles } = await openTab(stage.browser);
+    const focused = () => page.evaluate(() => document.activeElement?.getAttribute('name'));
+    await page.goto(`${stage.server.url}/_/mail#/register`);
+    await eventually(focused).toBe('name');
+    await page.getByRole('button', { name: 'I already have a mailbox' }).click();
+    await eventually(focused).toBe('email');
+    await page.keyboard.type(user.email);
+    await page.getByLabel('Password').fill('wrong horse');
+    await page.keyboard.press('Enter');
+    await page.getByText('Wrong address or password.').waitFor();
+    await eventually(focused).toBe('password');
+    expect(await page.evaluate(() => getSelection()?.toString().length)).toBe('wrong horse'.length);
+    await page.getByRole('button', { name: 'Forgot your password?' }).click();
+    await eventually(focused).toBe('email');
+    expect(await page.getByLabel('Address').inputValue()).toBe(user.email);
     expect(troubles).toEqual([]);
     await page.context().close();
   });

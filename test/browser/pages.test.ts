@@ -9,7 +9,7 @@ import { useStage } from './stage.ts';
 const RENDERED: Record<string, string> = {
   '/_/': 'text=Version 0',
   '/_/mail': 'text=name or name@example.test',
-  '/_/storage': 'text=Secret access key',
+  '/_/storage': 'text="Secret access key"',
   '/_/leaderboard': 'text=No scores yet.',
   '/_/operator': 'text=ROOT_TOKEN',
   '/_/docs': '.operation >> nth=0',
