@@ -122,7 +122,7 @@ export function SenderMenu({ message, isOwn }: { message: Message; isOwn: boolea
   return (
     <>
       {message.unsubscribe && !canLeave && (
-        <span className="unsubscribe small">
+        <span className={`unsubscribe small ${list}`}>
           {list === 'member' ? t.leave.waiting : t.leave[list]}{' '}
           {list === 'arriving' && (
             <button type="button" className="link" onClick={() => decide('blocked')}>
