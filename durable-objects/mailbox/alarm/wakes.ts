@@ -40,7 +40,7 @@ const AUTOMATIC_AGE_MAX_MS = 5 * 24 * 3_600_000;
 const PUBLISH_MAX = 100;
 /** Mail that takes longer shows as pending in the operator's totals. */
 const PROCESSING_MS = 60_000;
-/** Each lesson is one read of R2. */
+/** Lessons per call of the training job. Each lesson costs one read of R2. */
 const LESSONS_PER_CALL = 20;
 
 export interface WakeContext {

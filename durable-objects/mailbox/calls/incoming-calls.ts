@@ -32,7 +32,7 @@ export class IncomingCalls extends RuleCalls {
     if (this.transactions.opened) retireAddress(this.transactions.kv, email);
   }
 
-  /** @returns due messages, and the user's own spam model for checking them (null if there is none). */
+  /** @returns the due messages, and the user's own spam model to check them with (null if there is none). */
   async claimIncoming(
     limit: number,
     leaseMs: number,

@@ -41,7 +41,7 @@ export class Transactions {
     return this.#storage.kv;
   }
 
-  /** The database; undefined if nothing was ever stored in this object. */
+  /** The database; undefined if this object never stored anything. */
   get opened(): Database | undefined {
     return this.#database;
   }

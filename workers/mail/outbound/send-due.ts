@@ -36,7 +36,7 @@ interface Round {
   readonly settings: TransportSettings;
   readonly routes: RouteTable;
   readonly signer: Signer;
-  /** No attempt begins after this time. */
+  /** Time after which no attempt may begin. */
   readonly endsAt: number;
 }
 

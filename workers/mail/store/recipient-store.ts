@@ -1,4 +1,4 @@
-/** Finds the users of addresses in DIRECTORY. */
+/** Finds the users to whom addresses in DIRECTORY belong. */
 import { eq } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { readAll, statement } from '../../shared/statement.ts';
