@@ -16,6 +16,7 @@ import { countOperation, toOutcome } from './shared/counters.ts';
 import { addStrictTransport, decideTransport, redirectToHttps } from './shared/https-only.ts';
 import { readTraceParent, runInvocation } from './shared/invocation.ts';
 import { logError, logInfo } from './shared/log.ts';
+import { isLogged } from './shared/log-sample.ts';
 import { misconfigured, type Problem, problem, toProblemResponse } from './shared/problem.ts';
 import { MisconfiguredError, settingProblemsOf, settingsOf } from './shared/settings.ts';
 import { serveWebApp } from './shared/web-app.ts';
@@ -122,23 +123,6 @@ async function route(request: Request, env: Env, ctx: ExecutionContext, startedA
     });
   }
   return response;
-}
-
-const SLOW_MS = 2_000;
-/** Under overload every request is slow, and a log line for each would slow them further. */
-const SLOW_LOGGED_PER_SECOND = 10;
-const slowLogged = { second: 0, requests: 0 };
-
-/**
- * Whether a request is logged. A log line costs twice as much as a request, so of the successful requests only a sample is logged.
- */
-function isLogged(status: number, ms: number, env: Env): boolean {
-  if (status >= 500 || settingProblemsOf(env).length > 0) return true;
-  if (Math.random() * 100 < settingsOf(env).LOG_SAMPLE_PERCENT) return true;
-  if (ms < SLOW_MS) return false;
-  const second = Math.floor(Date.now() / 1_000);
-  if (second !== slowLogged.second) Object.assign(slowLogged, { second, requests: 0 });
-  return slowLogged.requests++ < SLOW_LOGGED_PER_SECOND;
 }
 
 /** Refuses or redirects requests that no product may handle. @returns the answer, or null if a product may handle the request. */
