@@ -6,7 +6,7 @@ import { first } from '../database/store.ts';
 
 export interface AutomaticSend {
   /**
-   * `end` sends nothing. If an address keeps no copy, a row `end` follows the forwards of each message; it calls `endForwarded`.
+   * `end` sends nothing and calls `endForwarded`. For an address that keeps no copy, one such row follows the forwards of each message.
    */
   readonly kind: 'forward' | 'vacation' | 'confirm' | 'end';
   /** Id of the message that caused the mail. For `confirm`, the code to mail. */
