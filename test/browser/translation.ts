@@ -50,7 +50,7 @@ const NEUTRAL =
 /** Finds English texts that the page shows or reads out: words in Latin letters. The second language has Greek letters. */
 export async function findEnglish(page: Page, neutral: readonly string[] = []): Promise<string[]> {
   const shown = await page.evaluate(() => {
-    const CODE = 'code, kbd, pre, samp, script, style, [lang]:not(html), [data-language-neutral]';
+    const CODE = 'code, kbd, pre, samp, script, style, [lang]:not(html), [translate="no"]';
     const found: string[] = [];
     const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
     for (let node = walker.nextNode(); node; node = walker.nextNode()) {

@@ -89,7 +89,9 @@ export function Tokens() {
       <PagedList pages={pages} empty={t.noTokenYet}>
         {(token) => (
           <li key={token.token_id} className="row wrap">
-            <strong dir="auto">{token.name}</strong>
+            <strong dir="auto" translate="no">
+              {token.name}
+            </strong>
             {token.scopes.map((scope) => (
               <span key={scope} className="badge">
                 {scope}
@@ -101,7 +103,10 @@ export function Tokens() {
             </span>
             <button type="button" className="quiet small" onClick={() => revoke(token)}>
               {t.revoke}
-              <span className="visually-hidden"> {token.name}</span>
+              <span className="visually-hidden" translate="no">
+                {' '}
+                {token.name}
+              </span>
             </button>
           </li>
         )}

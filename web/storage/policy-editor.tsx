@@ -1,5 +1,5 @@
 /** Editor of a bucket policy. It checks the text while it is written. */
-import { useEffect, useState } from 'react';
+import { useState } from 'react';
 import type { Policy } from '../../workers/identity/domain/policy.ts';
 import { storageTexts } from '../shared/texts/storage.ts';
 import { showError, showToast } from '../shared/toasts.tsx';
@@ -53,11 +53,13 @@ function Checker({ policy, bucket }: { policy: Policy; bucket: string }) {
 
 export function PolicyEditor({ accessKey, bucket }: { accessKey: Key; bucket: string }) {
   const { value, error, reload } = useLoaded(() => readPolicy(accessKey, bucket), [accessKey, bucket]);
-  const [text, setText] = useState('');
-  useEffect(() => setText(value ?? ''), [value]);
+  /** Null until the user changes the stored policy. */
+  const [written, setWritten] = useState<string | null>(null);
+  const text = written ?? value ?? '';
   const check = text.trim() === '' ? null : checkPolicy(text, bucket);
   const save = (next: string, done: string) =>
     writePolicy(accessKey, bucket, next).then(() => {
+      setWritten(next);
       showToast(done);
       reload();
     }, showError);
@@ -73,7 +75,7 @@ export function PolicyEditor({ accessKey, bucket }: { accessKey: Key; bucket: st
             type="button"
             className="small"
             disabled={value === null}
-            onClick={() => setText(templateOf(name, bucket))}
+            onClick={() => setWritten(templateOf(name, bucket))}
           >
             {t[name]}
           </button>
@@ -83,12 +85,12 @@ export function PolicyEditor({ accessKey, bucket }: { accessKey: Key; bucket: st
       <textarea
         className="mono policy-text"
         aria-label={t.policyText}
-        // Disabled until the stored policy is loaded, because loading it replaces the text.
+        // Disabled until the stored policy is loaded, so that nobody replaces a policy unseen.
         disabled={value === null}
         spellCheck={false}
         rows={Math.min(24, Math.max(8, text.split('\n').length))}
         value={text}
-        onInput={(event) => setText(event.currentTarget.value)}
+        onInput={(event) => setWritten(event.currentTarget.value)}
       />
       {check && (
         <p role="status" className={check.problem === null ? 'good-text' : 'danger-text'}>

@@ -129,7 +129,7 @@ export function Settings({ accessKey, bucket }: Props) {
       <QuotaCard accessKey={accessKey} bucket={bucket} />
       <EventEditor accessKey={accessKey} bucket={bucket} />
       <CorsEditor accessKey={accessKey} bucket={bucket} />
-      <PolicyEditor accessKey={accessKey} bucket={bucket} />
+      <PolicyEditor key={bucket} accessKey={accessKey} bucket={bucket} />
       <section className="card stack" aria-label={t.encryption}>
         <h2>{t.encryption}</h2>
         <p>{t.encryptionText}</p>
