@@ -80,9 +80,10 @@ describe.skipIf(!hasChromium)('a field for files', () => {
     await page.getByRole('button', { name: `Edit ${rules.title}` }).click();
     const dialog = page.getByRole('dialog');
     const field = dialog.getByRole('button', { name: 'Logo Choose a file' });
-    await field.focus();
+    // The dialog moves the focus when it opens.
+    await eventually(() => dialog.evaluate((element) => element.contains(document.activeElement))).toBe(true);
     const chooser = page.waitForEvent('filechooser');
-    await page.keyboard.press('Enter');
+    await field.press('Enter');
     await (await chooser).setFiles({ name: 'logo.png', mimeType: 'image/png', buffer: LOGO });
     await expectLogo(dialog);
     await expectDrawn(page);

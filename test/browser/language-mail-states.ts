@@ -101,8 +101,10 @@ export function listMailStates(page: Page, url: string): States {
       await page.getByRole('menuitem').first().waitFor();
     },
     'refused message': async () => {
-      await page.keyboard.press('Escape');
-      await page.keyboard.press('Control+Enter');
+      // In the menu, so that Escape closes only the menu and not the message.
+      await page.getByRole('menuitem').first().press('Escape');
+      await page.getByRole('menuitem').first().waitFor({ state: 'hidden' });
+      await page.getByLabel(word(writing.to), { exact: true }).press('Control+Enter');
       await page.locator('.compose').getByRole('alert').first().waitFor();
     },
     'new filter': async () => {
