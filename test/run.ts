@@ -39,8 +39,15 @@ const env = {
 
 const VITEST = join(ROOT, 'node_modules/.bin/vitest');
 
-/** Result of a run: files that failed or did not end. Empty if all passed. `undefined` if Vitest failed without a failed file. */
-async function failedFiles(...options: string[]): Promise<string[] | undefined> {
+interface Outcome {
+  /** Files that failed or did not end. */
+  readonly failed: string[];
+  /** Whether Vitest itself broke off. Most files may then have had no turn. */
+  readonly isCrashed: boolean;
+}
+
+/** @returns null if Vitest failed without a failed file. */
+async function runFiles(...options: string[]): Promise<Outcome | null> {
   const folder = mkdtempSync(join(tmpdir(), 'tessera-test-'));
   const journal = join(folder, 'journal.jsonl');
   try {
@@ -63,22 +70,25 @@ async function failedFiles(...options: string[]): Promise<string[] | undefined> 
     );
     const startedAt = Date.now();
     let isComplete = false;
+    let isStalled = false;
     const watch = setInterval(() => {
       const progressAt = existsSync(journal) ? statSync(journal).mtimeMs : startedAt;
       const waitedMs = Date.now() - progressAt;
       isComplete = waitedMs > END_MS && readJournal(journal)?.pending.size === 0;
-      if ((isComplete || waitedMs > STALL_MS) && child.pid) process.kill(-child.pid, 'SIGKILL');
+      isStalled = waitedMs > STALL_MS;
+      if ((isComplete || isStalled) && child.pid) process.kill(-child.pid, 'SIGKILL');
     }, 5_000);
     const [status] = (await once(child, 'exit')) as [number | null];
     clearInterval(watch);
-    if (status === 0) return [];
+    if (status === 0) return { failed: [], isCrashed: false };
     const read = readJournal(journal);
-    if (read === null) return undefined;
+    if (read === null) return null;
     const { failed, pending, failures } = read;
     for (const failure of failures) console.log(`Failed in ${failure}`);
     for (const file of pending) console.log(`Did not end: ${file}`);
     if (isComplete) console.log('Every file ended, but Vitest did not: a workerd did not stop.');
-    return isComplete || failed.length || pending.size ? [...failed, ...pending] : undefined;
+    if (!isComplete && failed.length + pending.size === 0) return null;
+    return { failed: [...failed, ...pending], isCrashed: pending.size > 0 && !isStalled };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -112,13 +122,18 @@ function readJournal(path: string): Journal | null {
 }
 
 async function runGate(): Promise<boolean> {
-  const failed = await failedFiles(...rest);
-  if (failed?.length === 0) return true;
-  if (!failed || failed.length > REPEATED_FILES_MAX) return false;
-  console.log(`Repeated alone: ${failed.join(', ')}`);
-  const again = await failedFiles('--no-file-parallelism', ...failed);
-  if (again?.length !== 0) return false;
-  console.log(`Passed only alone, so a test depends on timing: ${failed.join(', ')}`);
+  let outcome = await runFiles(...rest);
+  if (outcome?.isCrashed) {
+    console.log('Vitest broke off. The files that failed or did not end run again.');
+    outcome = await runFiles(...outcome.failed);
+  }
+  if (!outcome || outcome.failed.length > REPEATED_FILES_MAX) return false;
+  if (outcome.failed.length === 0) return true;
+  const files = outcome.failed.join(', ');
+  console.log(`Repeated alone: ${files}`);
+  const again = await runFiles('--no-file-parallelism', ...outcome.failed);
+  if (again?.failed.length !== 0) return false;
+  console.log(`Passed only alone, so a test depends on timing: ${files}`);
   return true;
 }
 

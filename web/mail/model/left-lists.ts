@@ -4,7 +4,7 @@
  */
 import { toListQuery } from '../../../workers/mail/domain/list-query.ts';
 import { callJson, type Page } from '../../shared/api.ts';
-import type { Message, Summary } from './api.ts';
+import { loadMessage, type Message, type Summary } from './api.ts';
 import { UNSUBSCRIBED_LABEL } from './labels.ts';
 
 /** Time within which a list should stop. Gmail asks senders for the same. */
@@ -21,7 +21,13 @@ export const forgetLists = (): void => marks.clear();
 
 async function findNewest(q: string, { list_id: listId, from }: Message): Promise<Summary | null> {
   const { data } = await callJson<Page<Summary>>(`/v1/messages?sort=newest&limit=10&q=${encodeURIComponent(q)}`);
-  return data.find((one) => listId !== null || one.from?.email === from?.email) ?? null;
+  if (listId !== null) return data[0] ?? null;
+  for (const one of data.filter((other) => other.from?.email === from?.email)) {
+    // The sender may also have lists with an id, which are others.
+    const found = await loadMessage(one.id);
+    if (found.unsubscribe && found.list_id === null) return one;
+  }
+  return null;
 }
 
 function findMark(list: string, message: Message): Promise<string | null> {
