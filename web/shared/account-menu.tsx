@@ -14,7 +14,7 @@ export interface Account {
   name: string;
   /** Second line of the account: a mail address or an access key. */
   detail: string;
-  /** What the colours of the monogram come from. Default: `detail`. */
+  /** Text from which the colours of the monogram are computed. Default: `detail`. */
   id?: string | undefined;
   onSignOut: () => void;
 }

@@ -25,7 +25,7 @@ export interface Job {
   error: string | null;
 }
 
-/** What to delete: these objects, and everything under these prefixes. An empty prefix is the whole bucket. */
+/** Selection of a job that deletes: these objects, and everything under these prefixes. An empty prefix is the whole bucket. */
 export interface Doom {
   keys: readonly string[];
   prefixes: readonly string[];

@@ -85,7 +85,7 @@ export function PolicyEditor({ accessKey, bucket }: { accessKey: Key; bucket: st
       <textarea
         className="mono policy-text"
         aria-label={t.policyText}
-        // Disabled until the stored policy is loaded, so that nobody replaces a policy unseen.
+        // Disabled until the stored policy is loaded. Otherwise the user could replace it without having seen it.
         disabled={value === null}
         spellCheck={false}
         rows={Math.min(24, Math.max(8, text.split('\n').length))}

@@ -36,7 +36,7 @@ export class OutboxCalls extends IncomingCalls {
   }
 
   /**
-   * What decides whether the account may send a message from one of its addresses.
+   * Reads the facts that decide whether the account may send a message from one of its addresses.
    * @returns `waitMs`: time until a message to this many recipients may be sent. `share`: the mailbox's share of the limit of its
    * domain. `isRetired`: the account lost the address.
    */

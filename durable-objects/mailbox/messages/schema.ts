@@ -167,7 +167,7 @@ export const draft = sqliteTable('draft', {
 /** Messages that the user moved into or out of Junk. Each row is deleted once the spam model has been trained with it. */
 export const spamLesson = sqliteTable('spam_lesson', {
   messageId: text('message_id').primaryKey(),
-  /** What the model learns about the message: `junk` or `ham`. */
+  /** Class that the spam model learns for the message: `junk` or `ham`. */
   label: text('label').notNull(),
 });
 

@@ -13,7 +13,7 @@ const CHANGED_PER_ROUND = 250;
 const ROUND_EFFORT = 4;
 
 /**
- * Where the next round continues. Messages at position `top` or later arrived after the first round. The next round changes
+ * The place at which the next round continues. Messages at position `top` or later arrived after the first round. The next round changes
  * messages before position `before`.
  */
 export interface BatchPlace {
@@ -23,7 +23,7 @@ export interface BatchPlace {
 
 export interface BatchRound {
   readonly results: readonly BatchResult[];
-  /** Where to continue; null after the last round. */
+  /** The place at which the next round continues; null after the last round. */
   readonly next: BatchPlace | null;
   /** Progress from 0 to 1: the part of the time since the oldest message that is done. */
   readonly progress: number;

@@ -7,8 +7,8 @@ import { blankWriting, type Writing } from './writing.ts';
 export interface ComposeState {
   writing: Writing | null;
   /**
-   * Where the message is saved. `here`: in this browser only. `drafts`: in Drafts. `changed`: the draft has two versions, and the
-   * user must choose.
+   * State of saving the message. `here`: saved in this browser only. `drafts`: saved in Drafts. `changed`: the draft has two versions,
+   * and the user must choose.
    */
   saved: 'no' | 'here' | 'drafts' | 'failed' | 'changed';
   /** Reason why saving to Drafts failed, as text for the user. */

@@ -1,6 +1,6 @@
 /**
- * Mailing lists that the user has left. The server marks the message that was open and the newest message of the list, so the
- * mark is known for the whole list, and later messages are told from earlier ones.
+ * Mailing lists that the user has left. The server marks two messages: the one that was open, and the newest one of the list. A
+ * search for the mark shows that a list was left, and which of its messages arrived later.
  */
 import { toListQuery } from '../../../workers/mail/domain/list-query.ts';
 import { callJson, type Page } from '../../shared/api.ts';

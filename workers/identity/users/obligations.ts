@@ -24,7 +24,7 @@ export interface KeptCredential {
   readonly confirmedUntil: number | null;
 }
 
-/** What a product does when a user is deleted or suspended, or a credential ends. Each method can be repeated. */
+/** Duties of a product when a user is deleted or suspended, or a credential ends. Each method can be repeated. */
 export interface UserObligation {
   /** @returns the reason why the user cannot be deleted now, or null. */
   findObstacle(userId: string, env: Env): Promise<string | null>;
