@@ -4,7 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { experimental_readRawConfig } from 'wrangler';
 import { parseOptions } from '../../../dev/deploy-options.ts';
 import { planDeployment, type WorkerConfig } from '../../../dev/deploy-plan.ts';
-import { countDatabases, type DatabaseKind, listDatabases } from '../../../dev/numbered-databases.ts';
+import { countDatabases, type DatabaseKind, DIRECTORY_TOTALS, listDatabases } from '../../../dev/numbered-databases.ts';
+import { GROUP_SIZES } from '../../../workers/shared/directories.ts';
 
 const CONFIG = join(import.meta.dirname, '../../../wrangler.toml');
 
@@ -70,6 +71,11 @@ it('DIRECTORY is number 0 of the databases for people, and OBJECTS_0 of those fo
     { binding: 'DIRECTORY_1', name: 'tessera-directory-1' },
   ]);
   expect(listDatabases('OBJECTS', 1)).toEqual([{ binding: 'OBJECTS_0', name: 'tessera-objects-0' }]);
+});
+
+it('the databases for people come in the groups that the Worker knows', () => {
+  const totals = GROUP_SIZES.map((_, at) => GROUP_SIZES.slice(0, at + 1).reduce((sum, size) => sum + size, 0));
+  expect(totals.map(String)).toEqual([...DIRECTORY_TOTALS]);
 });
 
 describe('the options', () => {
