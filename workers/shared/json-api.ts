@@ -13,6 +13,7 @@ import { HTTPException } from 'hono/http-exception';
 import { addApiHeaders } from './api-headers.ts';
 import type { AuditActor } from './audit-actor.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
+import { KeptMatches } from './kept-matches.ts';
 import { readLimited } from './limited-body.ts';
 import { logError } from './log.ts';
 import { misconfigured, type Problem, ProblemError, problem, titleOf, toProblemResponse } from './problem.ts';
@@ -56,6 +57,7 @@ const ERRORS_MAX = 20;
  */
 export function createRoutes(): OpenAPIHono<JsonApiEnv> {
   const app = new OpenAPIHono<JsonApiEnv>({
+    router: new KeptMatches(),
     defaultHook: (result, c) =>
       result.success ? undefined : sendProblem(c, toValidationProblem(result.error, result.target)),
   });
